@@ -193,8 +193,13 @@ CachedPlan& Communicator::State::make(const CallKey& key, const CallArguments& s
     check_same_call(world, key);
     while (calls.size() >= std::max<std::size_t>(options.most_plans, 1)) forget_the_oldest();
     const OperationRequest preferred = request_for(key, settled);
+    // Buffers of later calls may be of another kind: the plan is right for them, too.
+    const BufferKind kind = key.is_registered() ? BufferKind::registered
+                            : selector && planner.are_mapped(settled.buffers)
+                                ? BufferKind::mapped
+                                : BufferKind::unregistered;
     CachedPlan made;
-    for (const Configuration& configuration : configurations(key, first)) {
+    for (const Configuration& configuration : configurations(key, first, kind)) {
         if (auto found = make_operation_on_all(planner, configuration, preferred)) {
             made.configuration = configuration;
             made.slots.reserve(most_slots);
@@ -208,11 +213,11 @@ CachedPlan& Communicator::State::make(const CallKey& key, const CallArguments& s
 }
 
 std::vector<Configuration> Communicator::State::configurations(const CallKey& key,
-                                                               const Configuration* first) const {
+                                                               const Configuration* first,
+                                                               BufferKind kind) const {
     std::vector<Configuration> configurations;
     if (first != nullptr) configurations.push_back(*first);
     const Bytes bytes{total_bytes(key.call, world.size())};
-    const BufferKind kind = key.is_registered() ? BufferKind::registered : BufferKind::unregistered;
     const Range* range =
         selector ? selector->pick(key.call.collective, key.call.type, key.call.op, kind, bytes)
                  : nullptr;

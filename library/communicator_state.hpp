@@ -196,8 +196,8 @@ private:
     RecentCall run_and_learn(CallKey key, const CallArguments& call);
     Learner::Point& point_of(const CallKey& key, const CallArguments& call);
     CachedPlan& plan_for_start(CallKey key, const CallArguments& call);
-    std::vector<Configuration> configurations(const CallKey& key,
-                                              const Configuration* preferred) const;
+    std::vector<Configuration> configurations(const CallKey& key, const Configuration* preferred,
+                                              BufferKind kind) const;
     OperationRequest request_for(const CallKey& key, const CallArguments& settled) const;
     Request::Slot& new_slot(std::unique_ptr<Operation> operation);
     Request::Slot& slot_to_start(CachedPlan& cached, const CallKey& key,

@@ -23,7 +23,7 @@ struct Key {
     std::int64_t count = 0;    // elements, as nccl-tests counts them
     Bytes bytes;               // nccl-tests' size, see results/bandwidth.hpp
     bool inplace = false;
-    std::string buf = "host";  // whose memory: host, registered, pinned, cuda, managed
+    std::string buf = "host";  // whose memory: host, registered, mapped, pinned, cuda, managed
     int nranks = 1;
     int ppn = 1;            // ranks on each host
     std::string placement;  // empty: as the launcher placed the ranks

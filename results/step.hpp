@@ -16,8 +16,8 @@ struct StepKey {
     std::string workload;  // ddp, train, replay, ...
     std::string model;     // or the trace's or the network's name
     std::string compute;   // sleep, burn, real; empty: the workload's own computing
-    std::string buffers;   // registered, unregistered, pinned, device; empty: registered where that
-                           // is possible
+    std::string buffers;   // registered, unregistered, mapped, pinned, device; empty: registered
+                           // where that is possible
     std::string settings;  // what else was asked for: "bucket-cap=5M scale=0.1"
     std::string placement;  // as in a point's key: virtual ranks share a GPU
     std::string method;     // "ring/shm", "auto", "mpi", "mpi-nonblocking", "sharded servers"

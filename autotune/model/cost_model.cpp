@@ -14,7 +14,9 @@ int ModelCall::ranks() const {
 }
 
 std::optional<double> CostModel::predict(const Configuration& configuration,
-                                         const ModelCall& call) const {
+                                         const ModelCall& asked) const {
+    ModelCall call = asked;
+    if (call.buffers == BufferKind::mapped) call.buffers = BufferKind::registered;  // as good as
     if (!is_modelled(call.buffers)) return std::nullopt;
     const auto route = route_of(configuration, call, parameters_.machine);
     if (!route) return std::nullopt;

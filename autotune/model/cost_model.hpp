@@ -24,7 +24,7 @@ inline bool is_modelled(BufferKind kind) {
 /// A call as the model sees it, out of place.
 struct ModelCall {
     Call call;
-    BufferKind buffers = BufferKind::registered;  ///< see is_modelled
+    BufferKind buffers = BufferKind::registered;  ///< see is_modelled; mapped counts as registered
     Placement hosts;                              ///< of all ranks, so their number too
 
     int ranks() const;

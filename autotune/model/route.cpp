@@ -19,7 +19,8 @@ Route route_on_host(std::string_view transport, Schedule schedule, const ModelCa
     const Call& call = model_call.call;
     const int ranks = model_call.ranks();
     const bool is_unregistered =
-        transport == "shm-cma" || model_call.buffers == BufferKind::unregistered;
+        transport == "shm-cma" ||
+        (transport != "shm-mapped" && model_call.buffers == BufferKind::unregistered);
     const Bytes most = is_unregistered ? tuning.ll_up_to_unregistered : tuning.ll_up_to;
     const Bytes vector{total_bytes(call, ranks)};
     if (transport == "shm-lines" || (transport == "shm" && vector <= most))

@@ -19,11 +19,13 @@ std::vector<BufferKind> as_good_as(BufferKind wanted) {
     using enum BufferKind;
     switch (wanted) {
         case registered:
-            return {registered, unregistered};
+            return {registered, mapped, unregistered};
+        case mapped:
+            return {mapped, registered, unregistered};
         case unregistered:
-            return {unregistered, registered};
+            return {unregistered, registered, mapped};
         case pinned:
-            return {pinned, unregistered, registered};
+            return {pinned, unregistered, registered, mapped};
         case device:
             return {device};
     }
@@ -63,11 +65,10 @@ Selector::Selector(const Table& table, const JobShape& job_shape) {
     for (const Collective collective : all_collectives())
         for (const DataType type : all_data_types())
             for (const Op op : all_ops())
-                for (const BufferKind buffers : {BufferKind::registered, BufferKind::unregistered,
-                                                 BufferKind::device, BufferKind::pinned})
-                    answers_[question(collective, type, op, buffers)] =
+                for (const auto& buffers : NamesOf<BufferKind>::rows)
+                    answers_[question(collective, type, op, buffers.value)] =
                         best_answer({collective, class_of(collective, type),
-                                     class_of(collective, op), buffers},
+                                     class_of(collective, op), buffers.value},
                                     known)
                             .value_or(nothing);
 }

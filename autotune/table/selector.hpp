@@ -25,7 +25,8 @@ public:
                       Bytes bytes) const noexcept;
 
 private:
-    static constexpr std::size_t collectives = 8, types = 14, ops = 5, kinds_of_buffers = 4;
+    static constexpr std::size_t collectives = 8, types = 14, ops = 5;
+    static constexpr std::size_t kinds_of_buffers = std::size(NamesOf<BufferKind>::rows);
     static_assert(types == static_cast<std::size_t>(DataType::float64) + 1);
     static_assert(ops == static_cast<std::size_t>(Op::avg) + 1);
     static_assert(collectives == static_cast<std::size_t>(Collective::all_to_all) + 1);

@@ -44,8 +44,9 @@ void add_sweep(const OptionGroup& group, BenchOptions& options, SizeSweep& range
                  "no, yes or both");
     group.parsed(
         "--buffers", sweep.buffers, "", parse_buffers,
-        "registered (shared by the ranks of a host), unregistered (host says the same), pinned "
-        "(unregistered, and a GPU copies from and to it by itself), device (of GPUs) or several, "
+        "registered (shared by the ranks of a host), unregistered (host says the same), mapped (in "
+        "the heap of libtutti_heap.so, which peers map), pinned (unregistered, and a GPU copies "
+        "from and to it by itself), device (of GPUs) or several, "
         "as a list; else registered where that is possible, or device if only plans on GPUs take "
         "part");
     group.parsed("--input", sweep.input, "untouched",

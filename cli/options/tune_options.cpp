@@ -46,9 +46,10 @@ void add_subjects(const OptionGroup& group, TuneRequest& request, SizeSweep& ran
                  "types, a list or all; each stands for its class");
     group.parsed("-o,--op", request.ops, "sum", list_of(all_ops(), parse_op),
                  "operations, a list or all; each stands for its class");
-    group.parsed("--buffers", request.buffers, "", parse_buffers,
-                 "registered, unregistered, pinned, device, as in 'tutti bench', or several, as a "
-                 "list; else the first two where that is possible");
+    group.parsed(
+        "--buffers", request.buffers, "", parse_buffers,
+        "registered, unregistered, mapped, pinned, device, as in 'tutti bench', or several, as a "
+        "list; else the first two where that is possible");
 }
 
 void add_trials(const OptionGroup& group, SearchSpace& space) {

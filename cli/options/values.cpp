@@ -151,6 +151,7 @@ std::vector<BufferKind> parse_buffers(const std::string& text) {
     const auto parse = one_of<BufferKind>("--buffers", {{"registered", BufferKind::registered},
                                                         {"unregistered", BufferKind::unregistered},
                                                         {"host", BufferKind::unregistered},
+                                                        {"mapped", BufferKind::mapped},
                                                         {"pinned", BufferKind::pinned},
                                                         {"device", BufferKind::device}});
     std::vector<BufferKind> kinds;

@@ -47,7 +47,8 @@ void add_methods(const OptionGroup& group, WorkloadOptions& options) {
         "(of the largest, with error feedback), topk:1%:sampled, or a list");
     group.parsed(
         "--buffers", options.buffers, "", parse_kind,
-        "registered (shared by the ranks of a host), unregistered, or where the workload leaves "
+        "registered (shared by the ranks of a host), unregistered, mapped, or where the workload "
+        "leaves "
         "computing to accelerators pinned or device, as in 'tutti bench'; else registered where "
         "that is possible");
 }

@@ -9,6 +9,7 @@
 #include "collectives/transport/gpu/device_memory.hpp"
 #include "collectives/transport/gpu/shared_rings.hpp"
 #include "collectives/transport/gpu/staged.hpp"
+#include "collectives/world/heap.hpp"
 #include "collectives/world/peer_memory.hpp"
 
 namespace tutti {
@@ -245,6 +246,24 @@ bool Planner::fetches(const PlanRequest& request) {
                              is_huge(request.buffers.input) && is_huge(request.buffers.output));
 }
 
+// Who has his elsewhere copies all of them in each call: that should be the exception.
+bool Planner::are_mapped(const CallBuffers& buffers) {
+    const auto heap = Heap::find();
+    const auto is_in_heap = [&](std::span<const std::byte> buffer) {
+        return buffer.empty() || heap->place_of(buffer);
+    };
+    enum class Has { no_heap, buffers_elsewhere, buffers_in_heap };
+    Has mine = heap ? Has::buffers_elsewhere : Has::no_heap;
+    if (heap && is_in_heap(buffers.input) && is_in_heap(buffers.output))
+        mine = Has::buffers_in_heap;
+    const auto all = gather_all(world_, mine);
+    if (std::ranges::count(all, Has::no_heap) > 0 ||
+        2 * std::ranges::count(all, Has::buffers_in_heap) <= std::ssize(all))
+        return false;
+    if (!heaps_are_reachable_) heaps_are_reachable_ = !heaps_refuse(world_);
+    return *heaps_are_reachable_;
+}
+
 std::unique_ptr<Plan> Planner::plan_on_host(HostTransport& host, PlanRequest& request,
                                             bool in_place) {
     const HostTransport::Methods& methods = host.methods();
@@ -252,18 +271,23 @@ std::unique_ptr<Plan> Planner::plan_on_host(HostTransport& host, PlanRequest& re
     const Bytes vector{total_bytes(call, world_.size())};
     const bool is_unregistered = !methods.takes_registered || !all_is_registered(world_, request);
     if (is_unregistered) request.registered = nullptr;
-    if (methods.ll &&
-        vector <= (is_unregistered ? tuning_.ll_up_to_unregistered : tuning_.ll_up_to))
-        return message_plan(progress_, *methods.ll, request);
+    using enum UnregisteredMethod;
+    const bool is_mapped =
+        is_unregistered &&
+        (methods.unregistered == mapped || (methods.takes_mapped && are_mapped(request.buffers)));
+    const Bytes most_of_ll =
+        is_unregistered && !is_mapped ? tuning_.ll_up_to_unregistered : tuning_.ll_up_to;
+    if (methods.ll && vector <= most_of_ll) return message_plan(progress_, *methods.ll, request);
 
     const Bytes all_buffers = bytes_of_all_buffers(call, world_.size(), in_place);
     request.stores =
         StoreChoice(all_buffers >= tuning_.stream_from ? Stores::streaming : Stores::cached,
                     tuning_.adapts_stores && all_buffers >= worth_adapting);
-    using enum UnregisteredMethod;
     if (is_unregistered)
         request.unregistered =
-            methods.unregistered.value_or(fetches(request) ? single_copy : copy_in_copy_out);
+            is_mapped
+                ? mapped
+                : methods.unregistered.value_or(fetches(request) ? single_copy : copy_in_copy_out);
     if (is_unregistered && request.unregistered == copy_in_copy_out)
         request.schedule =
             pipelined(request.schedule,

@@ -79,6 +79,9 @@ public:
 
     /// Whether several ranks share a device of the transport. Collective when first asked.
     bool is_virtual(std::string_view transport);
+    /// Whether most ranks have such buffers in their heaps (docs/background/heap.md), and all have
+    /// a heap that the others reach: then plans over shm work there. Collective.
+    bool are_mapped(const CallBuffers& buffers);
     /// Memory that plans over the transport take as registered, so many bytes of this rank. Throws
     /// Error if it cannot be used or there is not so much. Collective.
     std::unique_ptr<ReachableMemory> registered_memory(std::string_view transport,
@@ -111,6 +114,7 @@ private:
     std::optional<Fault> fault_;
     HostTuning tuning_;
     std::map<std::string, Opened, std::less<>> opened_;
+    std::optional<bool> heaps_are_reachable_;  // once it matters
     int plans_made_ = 0;
     unsigned runs_on_devices_ = 1;
 };

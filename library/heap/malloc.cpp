@@ -124,6 +124,14 @@ TUTTI_EXPORTED std::size_t malloc_usable_size(void* memory) {
     return is_ours(memory) ? process_heap.arena().usable_bytes(memory) : next::usable_bytes(memory);
 }
 
+TUTTI_EXPORTED void* tutti_heap_allocate(std::size_t alignment, std::size_t bytes) {
+    return process_heap.allocate_any(bytes, alignment);
+}
+
+TUTTI_EXPORTED void tutti_heap_release(void* memory) {
+    if (memory != nullptr) process_heap.arena().release(memory);
+}
+
 TUTTI_EXPORTED int tutti_heap_locate(const void* address, std::size_t bytes,
                                      tutti_heap_place* place) {
     return process_heap.arena().locate(address, bytes, *place) ? 1 : 0;

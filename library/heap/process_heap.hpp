@@ -21,6 +21,11 @@ public:
         if (bytes < threshold_.load(std::memory_order_relaxed)) return nullptr;
         return is_started() ? arena_.allocate(bytes, alignment, content) : nullptr;
     }
+    /// The same below the threshold, too, unless the heap is off.
+    void* allocate_any(std::size_t bytes, std::size_t alignment) {
+        const bool is_on = threshold_.load(std::memory_order_relaxed) != SIZE_MAX;
+        return is_on && is_started() ? arena_.allocate(bytes, alignment, Content::any) : nullptr;
+    }
 
     ArenaHeap& arena() { return arena_; }
 

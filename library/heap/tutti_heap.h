@@ -27,6 +27,17 @@ struct tutti_heap_place {
 int tutti_heap_locate(const void* address, size_t bytes, struct tutti_heap_place* place);
 typedef int tutti_heap_locate_function(const void*, size_t, struct tutti_heap_place*);
 
+/**
+ * So many bytes that peers can map, however few and whatever the threshold; `alignment` is a power of two. NULL if the
+ * heap is off or has no room. For who has loaded the library by dlopen(), where malloc() stays another allocator's.
+ */
+void* tutti_heap_allocate(size_t alignment, size_t bytes);
+typedef void* tutti_heap_allocate_function(size_t, size_t);
+
+/** Frees what tutti_heap_allocate returned, or nothing if that is NULL. */
+void tutti_heap_release(void* memory);
+typedef void tutti_heap_release_function(void*);
+
 #ifdef __cplusplus
 }
 #endif

@@ -18,11 +18,11 @@ TEST(Selector, TakesAnAnswerOfAnotherKindOfMemoryOnlyWithinTheHost) {
         return selector.pick(Collective::all_reduce, DataType::float32, Op::sum, asked,
                              Bytes{1000}) != nullptr;
     };
-    for (const BufferKind measured : {registered, unregistered, device, pinned})
-        for (const BufferKind asked : {registered, unregistered, device, pinned}) {
+    for (const auto& [measured, its_name] : NamesOf<BufferKind>::rows)
+        for (const auto& [asked, name_of_asked] : NamesOf<BufferKind>::rows) {
             const bool within_host = measured != device && measured != pinned && asked != device;
             EXPECT_EQ(answers(measured, asked), measured == asked || within_host)
-                << name_of(measured) << " for " << name_of(asked);
+                << its_name << " for " << name_of_asked;
         }
 }
 

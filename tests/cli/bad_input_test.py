@@ -42,7 +42,7 @@ class Names(Refusal):
     def test_like_no_other_are_answered_by_all_there_are(self):
         self.bench_refused("all_reduce", "--baseline", "qqqqqqqq", says=["known: none mpi"])
         self.bench_refused("all_reduce", "--inplace", "qqqqqqqq", says=["no, yes, both"])
-        self.bench_refused("all_reduce", "--buffers", "qqqqqqqq", says=["registered, unregistered, host, pinned, device"])
+        self.bench_refused("all_reduce", "--buffers", "qqqqqqqq", says=["registered, unregistered, host, mapped, pinned, device"])
         self.bench_refused("all_reduce", "--input", "qqqqqqqq", says=["untouched, rewritten"])
         self.bench_refused("all_reduce", "--order-by", "qqqqqqqq", says=["naive, topology or a file"])
         self.bench_refused("all_reduce", "-d", "", says=["known: int8"])

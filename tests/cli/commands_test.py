@@ -39,7 +39,7 @@ class Help(unittest.TestCase):
         for command in (*COMMANDS, "compare", "tune", "workload", "workload ddp", "results query"):
             for line in tutti.run(*command.split(), "--help").stdout.splitlines():
                 self.assertLessEqual(len(line), 120, f"{command}: {line}")
-        self.assertIn("or several, as\n" + 30 * " " + "a list; ", tutti.run("bench", "--help").stdout)
+        self.assertIn("mapped (in\n" + 30 * " " + "the heap of ", tutti.run("bench", "--help").stdout)
 
 
 class UnderALauncher(unittest.TestCase):

@@ -42,8 +42,8 @@ TEST(Touched, KnowsWhatOverlaps) {
 class Dealing : public testing::Test {
 protected:
     void move(std::size_t to, std::size_t from, std::size_t bytes) {
-        std::byte* const out = memory_.data() + to;
-        const Moves::Source source{memory_.data() + from};
+        const Moves::Operand out{memory_.data() + to};
+        const Moves::Operand source{memory_.data() + from};
         draft_.add_move({&out, 1}, {&source, 1}, bytes);
     }
 

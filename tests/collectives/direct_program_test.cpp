@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 #include "base/index.hpp"
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/schedule/compose.hpp"
@@ -14,7 +17,19 @@ namespace {
 
 using Programs = std::vector<DirectProgram>;
 
-enum class Memory { unregistered, unregistered_in_place, registered, in_place, fetched };
+enum class Memory {
+    unregistered,
+    unregistered_in_place,
+    registered,
+    in_place,
+    fetched,
+    mapped,
+    mapped_in_place
+};
+constexpr Memory all_memory[] = {Memory::unregistered,   Memory::unregistered_in_place,
+                                 Memory::registered,     Memory::in_place,
+                                 Memory::fetched,        Memory::mapped,
+                                 Memory::mapped_in_place};
 
 struct Case {
     const Algorithm* algorithm;
@@ -26,8 +41,9 @@ struct Case {
 };
 
 std::string to_text(const Case& tried) {
-    const char* memories[] = {"unregistered", "unregistered in place", "registered",
-                              "registered in place", "fetched"};
+    const char* memories[] = {
+        "unregistered", "unregistered in place", "registered", "registered in place", "fetched",
+        "mapped",       "mapped in place"};
     return std::string(name_of(tried.algorithm->collective)) + " " +
            std::string(tried.algorithm->name) + ", " + std::to_string(tried.ranks) +
            " ranks, root " + std::to_string(tried.root) + ", " + std::to_string(tried.count) +
@@ -75,6 +91,12 @@ Programs programs_of(const Case& tried, const Schedule& schedule) {
                 break;
             case Memory::fetched:
                 parts.push_back({request, {own_input, own_output, true, false}});
+                break;
+            case Memory::mapped:
+                parts.push_back({request, {own_input, own_output}});
+                break;
+            case Memory::mapped_in_place:
+                parts.push_back({request, {own(both.input), own(both.output)}});
                 break;
             case Memory::registered:
                 parts.push_back({request, {in_registered(0), in_registered(input.size())}});
@@ -138,13 +160,86 @@ TEST(DirectProgram, StagesInMemoryThatDoesNotGrowWithTheMessage) {
 TEST(DirectProgram, HasNoRaceWhateverTheAlgorithmAndTheMemory) {
     for (const Algorithm& algorithm : catalog())
         for (int ranks : {1, 2, 3, 4, 5, 7, 8})
-            for (Memory memory : {Memory::unregistered, Memory::unregistered_in_place,
-                                  Memory::registered, Memory::in_place, Memory::fetched})
+            for (Memory memory : all_memory)
                 for (int root : {0, ranks - 1})
                     for (int count : {1, ranks - 1, 64}) {
                         if (root != 0 && !has_root(algorithm.collective)) continue;
                         expect_no_race({&algorithm, ranks, memory, root, count});
                     }
+}
+
+// Moves that come to a peer's buffers before the rank has waited for the peer in the same run:
+// where these lie is looked up in its first wait for it.
+int moves_without_a_wait(const DirectProgram& program) {
+    std::set<Rank> waited_for;
+    const auto is_unseen = [&](const MovePlace& place) {
+        return place.peer && !waited_for.contains(*place.peer);
+    };
+    const auto count = [&](const std::vector<DirectMove>& moves) {
+        return std::ranges::count_if(moves, [&](const DirectMove& move) {
+            return std::ranges::any_of(move.targets, is_unseen) ||
+                   std::ranges::any_of(move.sources, is_unseen);
+        });
+    };
+    auto moves = count(program.prologue);
+    for (const DirectStep& step : program.steps) {
+        for (const Dependency& dependency : step.dependencies) waited_for.insert(dependency.peer);
+        moves += count(step.moves);
+    }
+    return static_cast<int>(moves + count(program.settling_early) + count(program.settling_late));
+}
+
+// The last step in which the rank comes to a place of the owner; -1: it never does.
+int last_step_at(const DirectProgram& program, Rank owner) {
+    int last = -1;
+    for (const DirectStep& step : program.steps)
+        for (const DirectMove& move : step.moves)
+            for (const auto* ends : {&move.targets, &move.sources})
+                for (const MovePlace& place : *ends)
+                    if (place.peer == owner) last = step.number;
+    return last;
+}
+
+// The last step of the peer that the rank has waited for at the end of its run; -1: none.
+int last_step_waited_for(const DirectProgram& program, Rank peer) {
+    int steps = 0;
+    const auto look_at = [&](const std::vector<Dependency>& dependencies) {
+        for (const Dependency& one : dependencies)
+            if (one.peer == peer) steps = std::max(steps, one.steps);
+    };
+    for (const DirectStep& step : program.steps) look_at(step.dependencies);
+    look_at(program.last_readers);
+    return steps - 1;
+}
+
+TEST(DirectProgram, WaitsForAPeerBeforeItComesToItsBuffers) {
+    for (const Algorithm& algorithm : catalog())
+        for (int ranks : {2, 3, 4, 5, 7, 8})
+            for (Memory memory : {Memory::mapped, Memory::mapped_in_place}) {
+                const Case tried{&algorithm, ranks, memory, ranks / 2};
+                const auto schedule = schedule_of(tried);
+                if (!schedule) continue;
+                for (const DirectProgram& program : programs_of(tried, *schedule))
+                    EXPECT_EQ(moves_without_a_wait(program), 0) << to_text(tried);
+            }
+}
+
+// The other way round: once a rank has come to a peer's buffers for the last time, that peer waits
+// for it before the end of its run, as then it may change them. So it does for its last reader, and
+// for who pushes.
+TEST(DirectProgram, EndsAfterAllWhoComeToItsBuffers) {
+    for (const Algorithm& algorithm : catalog())
+        for (int ranks : {2, 3, 5, 8}) {
+            const Case tried{&algorithm, ranks, Memory::mapped, ranks / 2};
+            const auto schedule = schedule_of(tried);
+            if (!schedule) continue;
+            const Programs programs = programs_of(tried, *schedule);
+            for (Rank me : all_ranks(ranks))
+                for (Rank owner : all_ranks(ranks))
+                    EXPECT_LE(last_step_at(at(programs, me), owner),
+                              last_step_waited_for(at(programs, owner), me))
+                        << to_text(tried);
+        }
 }
 
 Case all_reduce_by(std::string_view name, int ranks, Memory memory = Memory::registered) {

@@ -40,7 +40,10 @@ struct Stretch {
 };
 
 std::string to_text(const Stretch& stretch) {
-    const char* memory = stretch.place.in == Place::In::plan ? "plan" : "registered";
+    const char* memory = stretch.place.in == Place::In::plan     ? "plan"
+                         : stretch.place.in == Place::In::input  ? "input's"
+                         : stretch.place.in == Place::In::output ? "output's"
+                                                                 : "registered";
     return fmt::format("bytes {}..{} of the {} memory", stretch.place.offset,
                        stretch.place.offset + stretch.bytes - 1, memory);
 }

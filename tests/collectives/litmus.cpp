@@ -59,6 +59,43 @@ void step_counters() {
     together([&] { run(0); }, [&] { run(1); });
 }
 
+// As direct plans in mapped memory do: before a round each may take another buffer and publish
+// which and a version of that. The other looks at it in its first wait, where it changed, and comes
+// to the buffer; when it is done, all of it may change again.
+template <class Orders>
+void published_buffers() {
+    struct alignas(cache_line) Side {
+        std::uint64_t counter = 0;
+        alignas(cache_line) std::uint64_t version = 0;
+        int* buffer = nullptr;
+        std::array<int, 2> buffers{};
+        long sum = 0;
+    };
+    std::array<Side, 2> sides;
+    const auto run = [&](int me) {
+        Side &mine = at(sides, me), &other = at(sides, 1 - me);
+        std::uint64_t known = 0;
+        int* its_buffer = nullptr;
+        for (std::uint64_t round = 0; round < rounds; ++round) {
+            if (round % 3 == 0) {
+                mine.buffer = &mine.buffers[round % 2];
+                ++mine.version;
+            }
+            *mine.buffer = static_cast<int>(round);
+            publish<Orders>(mine.counter, 2 * round + 1);
+            wait_for<Orders>(other.counter, 2 * round + 1);
+            if (other.version != known) {
+                known = other.version;
+                its_buffer = other.buffer;
+            }
+            mine.sum += *its_buffer;
+            publish<Orders>(mine.counter, 2 * round + 2);
+            wait_for<Orders>(other.counter, 2 * round + 2);
+        }
+    };
+    together([&] { run(0); }, [&] { run(1); });
+}
+
 // As shm-lines: data and flag in one line, a ring of them, and a count of those taken.
 template <class Orders>
 void ll_lines() {
@@ -105,6 +142,7 @@ void message_line() {
 template <class Orders>
 bool run(std::string_view protocol) {
     if (protocol == "step-counters") return step_counters<Orders>(), true;
+    if (protocol == "published-buffers") return published_buffers<Orders>(), true;
     if (protocol == "ll-lines") return ll_lines<Orders>(), true;
     if (protocol == "message-line") return message_line<Orders>(), true;
     return false;
@@ -123,7 +161,7 @@ bool run(std::string_view protocol, std::string_view orders) {
 int main(int argc, char** argv) {
     if (argc == 3 && tutti::run(argv[1], argv[2])) return 0;
     std::fputs(
-        "usage: litmus step-counters|ll-lines|message-line "
+        "usage: litmus step-counters|published-buffers|ll-lines|message-line "
         "in-order|no-release|no-acquire\n",
         stderr);
     return 64;

@@ -53,6 +53,8 @@ TEST_P(RunningAPlan, AllocatesNothing) {
 INSTANTIATE_TEST_SUITE_P(Threads, RunningAPlan,
                          testing::ValuesIn(test::transports_of_threads(test::Rows::without_parts)),
                          test::name_of_transport);
+INSTANTIATE_TEST_SUITE_P(Mapped, RunningAPlan, testing::Values("shm-mapped"),
+                         test::name_of_transport);
 
 // A rank without peers: enough to compile for.
 class LoneRank final : public World {

@@ -95,6 +95,64 @@ INSTANTIATE_TEST_SUITE_P(Threads, Rebind, testing::ValuesIn(test::transports_of_
                          test::name_of_transport);
 INSTANTIATE_TEST_SUITE_P(Gpus, Rebind, testing::Values("cuda"), test::name_of_transport);
 
+// Ranks that are threads may each take what was another one's: then an address is no longer whose
+// it was.
+TEST(RebindMapped, IsRightWhereRanksTakeEachOthersBuffers) {
+    constexpr int ranks = 3;
+    const Call call{.collective = Collective::all_reduce, .count = 301};
+    std::vector<std::unique_ptr<Memory>> memory;
+    for (const Rank rank : all_ranks(ranks))
+        memory.push_back(std::make_unique<Memory>(call, ranks, rank, /*in_place=*/false, 0));
+    run_as_threads(ranks, 20, [&](World& world) {
+        Planner planner(world);
+        const int me = world.rank().index;
+        for (const Algorithm& algorithm : catalog()) {
+            if (algorithm.collective != call.collective ||
+                algorithm.refuses({.collective = call.collective, .ranks = ranks}))
+                continue;
+            const auto plan = planner.plan({&algorithm, {.transport = "shm-mapped"}}, call,
+                                           at(memory, me)->buffers, nullptr);
+            for (int run = 0; run < 2 * ranks; ++run) {
+                const Memory& here = *at(memory, (me + run) % ranks);
+                const CheckCase check = check_of(call, ranks, as_size(run));
+                poison(here.buffers.output);
+                fill_input(check, world.rank(), here.writable_input);
+                plan->rebind(here.buffers);
+                plan->run();
+                EXPECT_EQ(count_wrong(check, world.rank(), here.buffers.output), 0)
+                    << algorithm.name << ", run " << run;
+                world.barrier();
+            }
+        }
+    });
+}
+
+// And several may read one input, until one of them takes another.
+TEST(RebindMapped, LeavesItsPeersWhereTheyAre) {
+    constexpr int ranks = 3;
+    const Call call{.collective = Collective::all_reduce, .count = 301};
+    const std::vector<float> ones(301, 1), tens(301, 10);
+    run_as_threads(ranks, 20, [&](World& world) {
+        Planner planner(world);
+        std::vector<float> sums(301);
+        const auto sum_of = [&](const std::vector<float>& input) {
+            return CallBuffers{std::as_bytes(std::span(input)),
+                               std::as_writable_bytes(std::span(sums))};
+        };
+        for (const char* name : {"one-shot", "two-shot", "ring"}) {
+            const auto plan =
+                planner.plan({&find_algorithm(call.collective, name), {.transport = "shm-mapped"}},
+                             call, sum_of(ones), nullptr);
+            plan->run();
+            EXPECT_EQ(sums, std::vector<float>(301, 3)) << name;
+            if (world.is_first()) plan->rebind(sum_of(tens));
+            plan->run();
+            EXPECT_EQ(sums, std::vector<float>(301, 12)) << name;
+            world.barrier();
+        }
+    });
+}
+
 TEST(RebindRegistered, IsRefusedAsPeersKnowThePlaces) {
     run_as_threads(2, 20, [&](World& world) {
         Planner planner(world);

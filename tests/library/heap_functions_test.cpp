@@ -63,6 +63,20 @@ const Maker makers[] = {
      [](void* memory) { operator delete(memory, std::align_val_t(128), std::nothrow); }},
 };
 
+TEST(HeapFunctions, GiveMemoryOfAnySizeFromTheArenaToThoseWhoAskForIt) {
+    for (const std::size_t bytes :
+         {std::size_t{1}, std::size_t{5000}, threshold, std::size_t{3} << 20})
+        for (const std::size_t alignment : {std::size_t{1}, std::size_t{2} << 20}) {
+            void* const memory = tutti_heap_allocate(alignment, bytes);
+            EXPECT_TRUE(in_arena(memory, bytes)) << bytes;
+            EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % alignment, 0u);
+            std::memset(memory, 1, bytes);
+            tutti_heap_release(memory);
+        }
+    EXPECT_EQ(tutti_heap_allocate(1, everything), nullptr);
+    tutti_heap_release(nullptr);
+}
+
 TEST(HeapFunctions, AllTakeLargeMemoryFromTheArenaAndSmallFromElsewhere) {
     for (const Maker& maker : makers) {
         SCOPED_TRACE(maker.name);

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open MPI and UCX watch where a program's memory goes: what they send out of the heap arrives right."""
+"""The heap beneath MPI programs. Open MPI and UCX watch where a program's memory goes: what they send out of it arrives right.
+Calls of a communicator work in place there."""
 import os
+import subprocess
 import sys
 import unittest
 from pathlib import Path
@@ -18,6 +20,22 @@ class HeapOverMpi(unittest.TestCase):
         self.assertIn("# Out of bounds values : 0 OK", done.stdout)
         for transport in ("mpi", "ucx", "shm"):
             self.assertEqual(done.stdout.count(f"ring                          {transport} "), 3, done.stdout)
+
+
+@tutti.needs_mpi
+class HeapBeneathCommunicators(unittest.TestCase):
+    def test_calls_in_changing_buffers_are_right(self):
+        program = Path(tutti.EXECUTABLE).with_name("over_mpi")
+        done = subprocess.run([tutti.MPI_RUN, "4", program], capture_output=True, text=True, timeout=150, check=False,
+                              stdin=subprocess.DEVNULL,
+                              env=tutti.CLEAN | {"LD_PRELOAD": os.environ["HEAP"], "TUTTI_HEAP_THRESHOLD": "4K"})
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "0 elements are wrong\n", ""))
+
+    def test_mapped_buffers_come_from_the_heap_that_is_there(self):
+        done = tutti.run_ranks(2, "bench", "all_reduce", "--algo", "ring", "--transport", "shm", "--buffers", "mapped,unregistered",
+                               "-b", "1M", "-e", "1M", *tutti.QUICK, LD_PRELOAD=os.environ["HEAP"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("# Out of bounds values : 0 OK", done.stdout)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@
 #include "base/units.hpp"
 #include "collectives/device/accelerator.hpp"
 #include "collectives/transport/gpu/device_memory.hpp"
+#include "collectives/world/heap.hpp"
 #include "workloads/timing/done_by_all.hpp"
 
 namespace tutti {
@@ -39,6 +40,21 @@ std::byte* unregistered_memory(std::size_t bytes) {
     if (memory == nullptr) throw no_memory(bytes, smaller_sizes);
     if (unit == huge_page) madvise(memory, size, MADV_HUGEPAGE);  // as for registered memory
     std::fill_n(memory, size, std::byte{0});
+    return memory;
+}
+
+// The same of the heap that peers map.
+std::shared_ptr<std::byte> mapped_memory(std::size_t bytes) {
+    const auto heap = Heap::load();
+    if (!heap)
+        throw Error(
+            "no mapped buffers: libtutti_heap.so is not beside this program; type scripts/build "
+            "--target tutti_heap");
+    auto memory = heap->allocate(std::max<std::size_t>(bytes, 1));
+    if (memory == nullptr)
+        throw Error("no mapped buffers: the heap is off or has no room; type " +
+                    std::string(smaller_sizes) + ", or unset TUTTI_HEAP_THRESHOLD");
+    std::fill_n(memory.get(), bytes, std::byte{0});
     return memory;
 }
 
@@ -149,6 +165,7 @@ BufferPool::BufferPool(World& world, std::size_t bytes, std::span<const BufferKi
         pinned_ = of_devices.pinned(bytes);
         std::fill_n(pinned_.get(), bytes, std::byte{0});
     }
+    if (wants(BufferKind::mapped)) done_by_all(world, [&] { mapped_ = mapped_memory(bytes); });
     if (kinds.empty()) kinds_ = {shared_ ? BufferKind::registered : BufferKind::unregistered};
     if (wants(BufferKind::unregistered) || (kinds.empty() && !shared_))
         done_by_all(world, [&] { unregistered_.reset(unregistered_memory(bytes)); });
@@ -177,7 +194,9 @@ PooledBuffers BufferPool::buffers_for(const Call& call, bool in_place, BufferKin
     const ReachableMemory* registered = kind == BufferKind::registered ? shared_.get()
                                         : kind == BufferKind::device   ? on_device_.get()
                                                                        : nullptr;
-    std::byte* const own = kind == BufferKind::pinned ? pinned_.get() : unregistered_.get();
+    std::byte* const own = kind == BufferKind::pinned   ? pinned_.get()
+                           : kind == BufferKind::mapped ? mapped_.get()
+                                                        : unregistered_.get();
     const std::span<std::byte> memory =
         registered != nullptr ? registered->mine() : std::span(own, bytes_);
     PooledBuffers buffers;

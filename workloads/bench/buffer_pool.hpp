@@ -54,7 +54,8 @@ public:
     /// Collective. Room for calls of up to `bytes` (see bytes_for) in memory of each of the kinds;
     /// none: registered where the ranks can share memory, else unregistered. Throws Error on all
     /// ranks alike if registered memory is asked for and ranks cannot share it, if one lacks the
-    /// memory, or if memory on devices is asked for and `of_devices` does not make it.
+    /// memory, if mapped memory is asked for and there is no libtutti_heap.so, or if memory on
+    /// devices is asked for and `of_devices` does not make it.
     BufferPool(World& world, std::size_t bytes, std::span<const BufferKind> kinds,
                const DeviceBuffers& of_devices = {});
 
@@ -76,7 +77,7 @@ private:
     std::size_t bytes_;
     std::unique_ptr<ReachableMemory> shared_, on_device_;
     std::unique_ptr<std::byte, Freed> unregistered_;
-    std::shared_ptr<std::byte> pinned_;
+    std::shared_ptr<std::byte> mapped_, pinned_;
 };
 
 }  // namespace tutti

@@ -21,6 +21,7 @@ struct CommonPoint {
 /// Kinds of buffers as the keys of points call them.
 inline constexpr Named<BufferKind> kinds_in_keys[] = {{BufferKind::registered, "registered"},
                                                       {BufferKind::unregistered, "host"},
+                                                      {BufferKind::mapped, "mapped"},
                                                       {BufferKind::device, "cuda"},
                                                       {BufferKind::pinned, "pinned"}};
 

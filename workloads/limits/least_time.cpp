@@ -287,7 +287,8 @@ double least_time(const Limits& limits, const Call& call, const Placement& hosts
 
 double least_time(const Limits& limits, const Key& key, const Placement& hosts) {
     const Call call{key.coll, key.dtype, Op::sum, key.root.value_or(Rank{0}), key.count};
-    const Reach reach = key.buf == "registered" ? Reach::registered : Reach::unregistered;
+    const bool is_reached = key.buf == "registered" || key.buf == "mapped";
+    const Reach reach = is_reached ? Reach::registered : Reach::unregistered;
     return least_time(limits, call, hosts, key.inplace, reach);
 }
 

@@ -24,18 +24,18 @@ void Touched::add(const std::byte* from, std::size_t bytes) {
     begins_[end] = from;
 }
 
-void DeviceDraft::add_move(std::span<std::byte* const> outs, std::span<const Moves::Source> sources,
-                           std::size_t bytes) {
+void DeviceDraft::add_move(std::span<const Moves::Operand> outs,
+                           std::span<const Moves::Operand> sources, std::size_t bytes) {
     if (bytes == 0) return;
-    const bool overwrites = std::ranges::any_of(outs, [&](const std::byte* out) {
-        return written_.overlaps(out, bytes) || read_.overlaps(out, bytes);
+    const bool overwrites = std::ranges::any_of(outs, [&](const Moves::Operand& out) {
+        return written_.overlaps(out.address, bytes) || read_.overlaps(out.address, bytes);
     });
-    const bool reads_new = std::ranges::any_of(sources, [&](const Moves::Source& source) {
+    const bool reads_new = std::ranges::any_of(sources, [&](const Moves::Operand& source) {
         return written_.overlaps(source.address, bytes);
     });
     if (overwrites || reads_new) end_phase(DevicePhase::nothing);
-    for (const std::byte* out : outs) written_.add(out, bytes);
-    for (const Moves::Source& source : sources) read_.add(source.address, bytes);
+    for (const Moves::Operand& out : outs) written_.add(out.address, bytes);
+    for (const Moves::Operand& source : sources) read_.add(source.address, bytes);
     moves.add(outs, sources, bytes);
 }
 
@@ -106,13 +106,12 @@ private:
     }
 
     void add_moves(const std::vector<DirectMove>& moves) {
-        std::vector<std::byte*> outs;
-        std::vector<Moves::Source> sources;
+        std::vector<Moves::Operand> outs, sources;
         for (const DirectMove& move : moves) {
             outs.clear();
             sources.clear();
             for (const MovePlace& target : move.targets)
-                outs.push_back(at_.place(target.peer.value_or(me_), target.place));
+                outs.push_back({at_.place(target.peer.value_or(me_), target.place)});
             for (const MovePlace& source : move.sources) sources.push_back({address(source)});
             draft_.add_move(outs, sources, move.bytes);
         }

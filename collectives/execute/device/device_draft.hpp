@@ -43,7 +43,7 @@ public:
     std::uint64_t divided_bytes = 0;
     std::uint32_t divisor = 0;
 
-    void add_move(std::span<std::byte* const> outs, std::span<const Moves::Source> sources,
+    void add_move(std::span<const Moves::Operand> outs, std::span<const Moves::Operand> sources,
                   std::size_t bytes);
     /// Ends the packing: moves added so far run before the phase's messages, later ones after them.
     void end_packing();

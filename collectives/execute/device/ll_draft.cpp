@@ -47,11 +47,11 @@ DeviceDraft LlDraft::with_addresses(const DeviceAddresses& addresses) const {
     DeviceDraft draft(type_, op_);  // all of a run is one step for the peers
     const auto address = [&](Place place) { return addresses.place(me_, in_plan_memory(place)); };
     const auto add_moves = [&](const std::vector<DraftMove>& moves) {
-        std::vector<Moves::Source> sources;
+        std::vector<Moves::Operand> sources;
         for (const DraftMove& move : moves) {
             sources.clear();
             for (const Place& source : move.sources) sources.push_back({address(source)});
-            std::byte* const out = address(move.out);
+            const Moves::Operand out{address(move.out)};
             draft.add_move({&out, 1}, sources, move.bytes);
         }
     };

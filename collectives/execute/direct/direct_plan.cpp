@@ -2,64 +2,19 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstring>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/index.hpp"
 #include "collectives/execute/direct/direct_program.hpp"
+#include "collectives/execute/direct/piece.hpp"
 #include "collectives/execute/plan/moves.hpp"
 #include "collectives/execute/plans.hpp"
 #include "collectives/world/futex.hpp"
-#include "collectives/world/signal.hpp"
 #include "kernels/sets.hpp"
 
 namespace tutti {
 namespace {
-
-// At the start of a piece. The counter has a line of its own.
-struct Head {
-    alignas(cache_line) std::uint64_t counter;   // steps finished by the rank, over all runs
-    alignas(cache_line) std::uint64_t sleepers;  // peers that sleep until the counter changes
-    std::uint64_t published;                     // where the lists of places begin
-    // For peers that read the caller's buffers through the kernel: valid from the start of a run
-    // until its last reader has finished.
-    PeerMemory input, output;
-};
-
-// A rank's piece of the plan's shared memory: head | plan memory | places published to each peer.
-struct PieceLayout {
-    static constexpr std::size_t memory = sizeof(Head);
-
-    explicit PieceLayout(const DirectProgram& program) {
-        std::size_t places = 0;
-        for (const auto& to_peer : program.published) places += to_peer.size();
-        published = memory + program.plan_bytes;
-        bytes =
-            published + program.published.size() * sizeof(std::uint64_t) + places * sizeof(Place);
-    }
-    std::size_t published, bytes;
-};
-
-// Written once by the owner: for each peer the offset of its list of places, then the lists.
-void publish_places(const DirectProgram& program, std::span<std::byte> piece) {
-    const PieceLayout layout(program);
-    reinterpret_cast<Head*>(piece.data())->published = layout.published;
-    auto* starts = reinterpret_cast<std::uint64_t*>(&piece[layout.published]);
-    auto* next = reinterpret_cast<Place*>(starts + program.published.size());
-    for (std::size_t peer = 0; peer < program.published.size(); ++peer) {
-        starts[peer] =
-            static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(next) - piece.data());
-        for (const Place place : program.published[peer]) *next++ = place;
-    }
-}
-
-Place published_to(Rank me, std::uint64_t number, std::span<const std::byte> piece_of_peer) {
-    const auto* head = reinterpret_cast<const Head*>(piece_of_peer.data());
-    const auto* starts = reinterpret_cast<const std::uint64_t*>(&piece_of_peer[head->published]);
-    Place place;
-    std::memcpy(&place, &piece_of_peer[starts[as_size(me)] + sizeof place * number], sizeof place);
-    return place;
-}
 
 class DirectPlan final : public Plan {
 public:
@@ -68,13 +23,17 @@ public:
           me_(world().rank()),
           steps_of_run_(static_cast<std::uint64_t>(request.schedule.steps()) + 1),
           registered_(request.registered),
-          single_copy_(request.unregistered == UnregisteredMethod::single_copy),
+          unregistered_(request.unregistered),
+          mapped_(registered_ == nullptr && unregistered_ == UnregisteredMethod::mapped
+                      ? std::make_unique<MappedBuffers>(world())
+                      : nullptr),
           stores_(request.stores),
           caller_(request.buffers),
-          moves_(request.call.type, request.call.op, caller_.given()) {
+          moves_(request.call.type, request.call.op, reachable(request.buffers)) {
         const DirectProgram program = compile_direct(world(), request, buffer_access());
         memory_ = std::make_unique<SharedMemory>(world(), PieceLayout(program).bytes);
         publish_places(program, memory_->mine());
+        publish_buffers();
         world().barrier();
         if (request.call.op == Op::avg && reduces(request.call.collective))
             divide_ = find_divide(request.call.type);  // results are read once more at the end
@@ -90,8 +49,9 @@ public:
         if (!rebinds()) return Plan::rebind(buffers);
         const CallerMemory caller(buffers);
         caller_.check_fits(caller);
-        moves_.rebind(caller);
+        moves_.rebind(CallerMemory(reachable(buffers)));
         caller_ = caller;
+        publish_buffers();
     }
 
 private:
@@ -100,6 +60,9 @@ private:
         std::uint64_t* sleepers;
         std::uint64_t steps;  // of this run
         Rank peer;
+        // Of the peer, to be looked up once this is met; none: not needed, or an earlier wait does.
+        const PublishedBuffers* buffers = nullptr;
+        std::uint64_t known_version = 0;
     };
     struct Step {
         int number;
@@ -107,14 +70,19 @@ private:
         std::uint32_t moves_end;
     };
 
+    // What the plan works in.
+    CallBuffers reachable(const CallBuffers& given) {
+        return mapped_ ? mapped_->reachable(given) : given;
+    }
+
     BufferAccess buffer_access() const {
         const CallBuffers& given = caller_.given();
         if (registered_ != nullptr)
             return {registered_place(given.input), registered_place(given.output)};
         return {.input = caller_.place_of(given.input.data()).value_or(Place{Place::In::input}),
                 .output = caller_.place_of(given.output.data()).value_or(Place{Place::In::output}),
-                .peers_read = single_copy_,
-                .peers_write = false};
+                .peers_read = unregistered_ != UnregisteredMethod::copy_in_copy_out,
+                .peers_write = mapped_ != nullptr};
     }
 
     Place registered_place(std::span<const std::byte> buffer) const {
@@ -130,18 +98,25 @@ private:
             case Place::In::plan:
                 return memory_->of(owner).data() + PieceLayout::memory + place.offset;
             default:
-                return caller_.address(place);
+                return moves_.caller().address(place);
         }
     }
 
-    // What peers publish in their callers' buffers is read through the kernel.
-    Moves::Source source_of(const MovePlace& source) const {
-        if (!source.peer) return {address(me_, source.place)};
-        const Place place = published_to(me_, source.place.offset, memory_->of(*source.peer));
-        const Head& head = head_of(*source.peer);
-        if (place.in == Place::In::input) return {nullptr, &head.input, place.offset};
-        if (place.in == Place::In::output) return {nullptr, &head.output, place.offset};
-        return {address(*source.peer, place)};
+    Moves::Operand operand(const MovePlace& end) const {
+        if (!end.peer) return {address(me_, end.place)};
+        const Place place = end.place.in == Place::In::published
+                                ? published_to(me_, end.place.offset, memory_->of(*end.peer))
+                                : end.place;
+        const PublishedBuffers& buffers = head_of(*end.peer).buffers;
+        if (place.in == Place::In::input) return in_buffer_of_peer(buffers.input, place.offset);
+        if (place.in == Place::In::output) return in_buffer_of_peer(buffers.output, place.offset);
+        return {address(*end.peer, place)};
+    }
+
+    Moves::Operand in_buffer_of_peer(const PublishedBuffers::Buffer& buffer,
+                                     std::size_t offset) const {
+        std::byte* const begin = mapped_ ? mapped_->address_of(buffer) : nullptr;
+        return {begin == nullptr ? nullptr : begin + offset, &buffer.memory, offset};
     }
 
     // Places become addresses, and the lists of the program flat arrays.
@@ -158,8 +133,25 @@ private:
         early_end_ = moves_.size();
         add_waits(program.last_readers);
         add_moves(program.settling_late);
+        look_up_buffers_at_first_waits();
         counter_ = &head_of(me_).counter;
         sleepers_ = &head_of(me_).sleepers;
+    }
+
+    // A rank waits for a peer before it comes to its buffers. They are looked up in the first of
+    // these waits: in one after its last use of them, the peer may be changing them already.
+    void look_up_buffers_at_first_waits() {
+        if (!mapped_) return;
+        std::vector<char> has_waited(as_size(world().size()), false);
+        for (Wait& wait : waits_) {
+            const PublishedBuffers& buffers = head_of(wait.peer).buffers;
+            if (!at(has_waited, wait.peer) &&
+                (moves_.comes_to(buffers.input.memory) || moves_.comes_to(buffers.output.memory))) {
+                wait.buffers = &buffers;
+                wait.known_version = buffers.version;
+            }
+            at(has_waited, wait.peer) = true;
+        }
     }
 
     void add_waits(const std::vector<Dependency>& dependencies) {
@@ -170,14 +162,12 @@ private:
 
     void add_moves(const std::vector<DirectMove>& drafts) {
         moves_.close();
-        std::vector<std::byte*> outs;
-        std::vector<Moves::Source> sources;
+        std::vector<Moves::Operand> outs, sources;
         for (const DirectMove& draft : drafts) {
             outs.clear();
             sources.clear();
-            for (const MovePlace& target : draft.targets)
-                outs.push_back(address(target.peer.value_or(me_), target.place));
-            for (const MovePlace& source : draft.sources) sources.push_back(source_of(source));
+            for (const MovePlace& target : draft.targets) outs.push_back(operand(target));
+            for (const MovePlace& source : draft.sources) sources.push_back(operand(source));
             moves_.add(outs, sources, draft.bytes, draft.is_final && divide_ == nullptr);
         }
     }
@@ -186,16 +176,23 @@ private:
         base_ += steps_of_run_;
         wait_ = move_ = 0;
         moving_ns_ = 0;
-        if (single_copy_) publish_buffers();
+        if (mapped_) mapped_->copy_in();
         do_moves(prologue_end_);
         publish_progress();
     }
 
-    // No peer reads those of the run before any more: a run ends after its last reader.
+    // Between two runs no peer looks at them, see PublishedBuffers. The next run's counter shows
+    // them.
     void publish_buffers() {
-        Head& head = head_of(me_);
-        head.input = {process_, caller_.address({Place::In::input})};
-        head.output = {process_, caller_.address({Place::In::output})};
+        PublishedBuffers& published = head_of(me_).buffers;
+        for (const auto& [in, buffer] : {std::pair{Place::In::input, &published.input},
+                                         std::pair{Place::In::output, &published.output}}) {
+            const std::span<std::byte> memory = moves_.caller().memory(in);
+            if (memory.data() == buffer->memory.address) continue;
+            *buffer = {{process_, memory.data()},
+                       mapped_ ? mapped_->place_of(memory) : HeapPlace{}};
+            ++published.version;
+        }
     }
 
     // Publishes that all steps before the current one are finished. Whoever sees the counter also
@@ -212,10 +209,18 @@ private:
 
     bool are_met(std::uint32_t end) {
         for (; wait_ < end; ++wait_) {
-            const Wait& wait = waits_[wait_];
+            Wait& wait = waits_[wait_];
             if (seen(*wait.counter) < base_ + wait.steps) return false;
+            if (wait.buffers != nullptr && wait.buffers->version != wait.known_version)
+                look_up_buffers(wait);
         }
         return true;
+    }
+
+    void look_up_buffers(Wait& wait) {
+        for (const auto* buffer : {&wait.buffers->input, &wait.buffers->output})
+            moves_.place_peer(buffer->memory, mapped_->address_of(*buffer));
+        wait.known_version = wait.buffers->version;
     }
 
     bool advance() override {
@@ -245,9 +250,10 @@ private:
 
     void finish() {
         if (stores_.adapts()) stores_.took(moving_ns_);
-        const std::span<std::byte> output = caller_.given().output;
+        const std::span<std::byte> output = moves_.caller().given().output;
         if (divide_ != nullptr && !output.empty())
             divide_(output.data(), output.size() / element_size_, world().size());
+        if (mapped_) mapped_->copy_out();
     }
 
     void sleep() override {
@@ -270,7 +276,8 @@ private:
     Rank me_;
     std::uint64_t steps_of_run_;  // by how much a run moves the counters on
     const ReachableMemory* registered_;
-    bool single_copy_;    // peers read unregistered memory through the kernel
+    UnregisteredMethod unregistered_;  // where there is no registered memory
+    std::unique_ptr<MappedBuffers> mapped_;
     StoreChoice stores_;  // of final results
     CallerMemory caller_;
     int process_ = getpid();

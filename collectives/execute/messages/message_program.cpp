@@ -45,12 +45,12 @@ private:
     Entries add_moves(const std::vector<DraftMove>& drafts) {
         program_.moves.close();
         Entries entries{program_.moves.size(), 0};
-        std::vector<Moves::Source> sources;
+        std::vector<Moves::Operand> sources;
         for (const DraftMove& draft : drafts) {
             sources.clear();
             for (const Place& source : draft.sources) sources.push_back({address(source)});
             if (program_.queue != nullptr) expect_room_for(sources.size());
-            std::byte* const out = address(draft.out);
+            const Moves::Operand out{address(draft.out)};
             program_.moves.add({&out, 1}, sources, draft.bytes);
         }
         entries.end = program_.moves.size();

@@ -32,10 +32,6 @@ std::optional<Place> CallerMemory::place_of(const std::byte* address) const {
     return in_output ? in_output : within(input_, Place::In::input);
 }
 
-std::byte* CallerMemory::address(Place place) const {
-    return (place.in == Place::In::input ? input_ : output_).data() + place.offset;
-}
-
 void CallerMemory::check_fits(const CallerMemory& other) const {
     const bool same_sizes = given_.input.size() == other.given_.input.size() &&
                             given_.output.size() == other.given_.output.size();

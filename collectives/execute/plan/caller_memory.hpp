@@ -53,7 +53,11 @@ public:
     /// one stretch of memory that counts as the output.
     std::optional<Place> place_of(const std::byte* address) const;
     /// The address of such a place.
-    std::byte* address(Place place) const;
+    std::byte* address(Place place) const { return memory(place.in).data() + place.offset; }
+    /// All that such places lie in, of the caller's input or output.
+    std::span<std::byte> memory(Place::In in) const {
+        return in == Place::In::input ? input_ : output_;
+    }
 
     bool is(const CallBuffers& buffers) const {
         return is_same(buffers.input, given_.input) && is_same(buffers.output, given_.output);

@@ -16,60 +16,76 @@ bool in_same_buffer(const CallerMemory& caller, const std::byte* one, const std:
     return place && other_place ? place->in == other_place->in : place == other_place;
 }
 
+// Not in a buffer that a peer may change for another.
+bool is_own(const Moves::Operand& operand) { return operand.peer == nullptr; }
+bool is_far(const Moves::Operand& operand) {
+    return !is_own(operand) && operand.address == nullptr;
+}
+
 }  // namespace
 
-void Moves::add(std::span<std::byte* const> outs, std::span<const Source> sources,
-                std::size_t bytes, bool is_final) {
-    const bool single_copy = std::any_of(sources.begin(), sources.end(), [](const Source& source) {
-        return source.peer != nullptr;
-    });
-    const bool is_in_place =
-        outs.size() == 1 && sources.size() == 1 && !single_copy && sources[0].address == outs[0];
+void Moves::add(std::span<const Operand> outs, std::span<const Operand> sources, std::size_t bytes,
+                bool is_final) {
+    const bool is_in_place = outs.size() == 1 && sources.size() == 1 && is_own(outs[0]) &&
+                             is_own(sources[0]) && sources[0].address == outs[0].address;
     if (bytes == 0 || is_in_place) return;
     if (moves_.size() > joinable_from_ && joins(moves_.back(), outs, sources, is_final)) {
         moves_.back().bytes += bytes;
         return;
     }
+    const bool single_copy = std::ranges::any_of(sources, is_far);
     moves_.push_back({bytes, static_cast<std::uint32_t>(outs_.size()),
                       static_cast<std::uint32_t>(outs.size()),
                       static_cast<std::uint32_t>(sources_.size()),
                       static_cast<std::uint32_t>(sources.size()), is_final, single_copy});
-    outs_.insert(outs_.end(), outs.begin(), outs.end());
-    for (const Source& source : sources) {
-        sources_.push_back(source.address);
-        all_sources_.push_back(source);
-    }
+    for (const Operand& out : outs) outs_.push_back(out.address);
+    for (const Operand& source : sources) sources_.push_back(source.address);
+    all_outs_.insert(all_outs_.end(), outs.begin(), outs.end());
+    all_sources_.insert(all_sources_.end(), sources.begin(), sources.end());
     part_sources_.resize(std::max(part_sources_.size(), sources.size()));
     part_outs_.resize(std::max(part_outs_.size(), outs.size()));
     if (single_copy) copied_in_.resize(std::max(copied_in_.size(), sources.size() * piece));
 }
 
-// The caller's two buffers may be neighbours now, and lie elsewhere after rebind().
-bool Moves::follows(const std::byte* last, std::size_t bytes, const std::byte* next) const {
-    return last + bytes == next && in_same_buffer(caller_, last, next);
+// The caller's two buffers may be neighbours now, and lie elsewhere after rebind(); a peer's, too.
+bool Moves::follows(const Operand& last, std::size_t bytes, const Operand& next) const {
+    if (last.peer != next.peer) return false;
+    if (last.peer != nullptr) return last.offset + bytes == next.offset;
+    return last.address + bytes == next.address &&
+           in_same_buffer(caller_, last.address, next.address);
 }
 
 void Moves::rebind(const CallerMemory& caller) {
-    for (std::byte*& out : outs_) out = caller_.carried(out, caller);
-    for (const std::byte*& source : sources_) source = caller_.carried(source, caller);
+    for (std::size_t i = 0; i < outs_.size(); ++i)
+        if (is_own(all_outs_[i])) outs_[i] = caller_.carried(outs_[i], caller);
+    for (std::size_t i = 0; i < sources_.size(); ++i)
+        if (is_own(all_sources_[i])) sources_[i] = caller_.carried(sources_[i], caller);
     caller_ = caller;
 }
 
-bool Moves::joins(const Move& last, std::span<std::byte* const> outs,
-                  std::span<const Source> sources, bool is_final) const {
+void Moves::place_peer(const PeerMemory& buffer, std::byte* begin) {
+    for (std::size_t i = 0; i < outs_.size(); ++i)
+        if (all_outs_[i].peer == &buffer) outs_[i] = begin + all_outs_[i].offset;
+    for (std::size_t i = 0; i < sources_.size(); ++i)
+        if (all_sources_[i].peer == &buffer) sources_[i] = begin + all_sources_[i].offset;
+}
+
+bool Moves::comes_to(const PeerMemory& buffer) const {
+    const auto is_there = [&](const Operand& operand) { return operand.peer == &buffer; };
+    return std::ranges::any_of(all_outs_, is_there) || std::ranges::any_of(all_sources_, is_there);
+}
+
+bool Moves::joins(const Move& last, std::span<const Operand> outs, std::span<const Operand> sources,
+                  bool is_final) const {
     if (last.outs != outs.size() || last.sources != sources.size() || last.is_final != is_final)
         return false;
-    for (std::size_t i = 0; i < outs.size(); ++i)
-        if (!follows(outs_[last.first_out + i], last.bytes, outs[i])) return false;
-    for (std::size_t i = 0; i < sources.size(); ++i) {
-        const Source& before = all_sources_[last.first_source + i];
-        if (before.peer != sources[i].peer) return false;
-        const bool continues = before.peer != nullptr
-                                   ? before.offset + last.bytes == sources[i].offset
-                                   : follows(before.address, last.bytes, sources[i].address);
-        if (!continues) return false;
-    }
-    return true;
+    const auto all_follow = [&](const Operand* before, std::span<const Operand> next) {
+        for (std::size_t i = 0; i < next.size(); ++i)
+            if (!follows(before[i], last.bytes, next[i])) return false;
+        return true;
+    };
+    return all_follow(all_outs_.data() + last.first_out, outs) &&
+           all_follow(all_sources_.data() + last.first_source, sources);
 }
 
 void Moves::run(std::uint32_t first, std::uint32_t end, double streaming_share) {
@@ -119,8 +135,8 @@ void Moves::stream_in_part(const Move& move, double share) {
 void Moves::single_copy(const Move& move) {
     std::byte* const* outs = &outs_[move.first_out];
     const std::byte* const* here = &sources_[move.first_source];
-    const Source* sources = &all_sources_[move.first_source];
-    const auto there = [&](const Source& source, std::size_t done) {
+    const Operand* sources = &all_sources_[move.first_source];
+    const auto there = [&](const Operand& source, std::size_t done) {
         return PeerMemory{source.peer->process, source.peer->address + source.offset + done};
     };
     if (move.sources == 1) {

@@ -18,10 +18,12 @@ namespace tutti {
 /// cutting a message into many chunks costs the executor nothing.
 class Moves {
 public:
-    /// Memory that this process can load from; or another process's, `offset` bytes from the
-    /// address that `peer` holds when the move is done.
-    struct Source {
-        const std::byte* address = nullptr;
+    /// What a move reads or writes: memory that this process can load and store. In a buffer of a
+    /// peer, which may be another one in the next run, it is `offset` bytes from there: where
+    /// place_peer() says; or, to be read through the kernel, without an address, where `peer` says
+    /// when the move is done.
+    struct Operand {
+        std::byte* address = nullptr;
         const PeerMemory* peer = nullptr;
         std::size_t offset = 0;
     };
@@ -39,10 +41,14 @@ public:
     const CallerMemory& caller() const { return caller_; }
     /// From now on in the caller's other buffers, which fit.
     void rebind(const CallerMemory& caller);
+    /// From now on the peer's buffer, which this process has mapped, begins there.
+    void place_peer(const PeerMemory& buffer, std::byte* begin);
+    /// Whether some operand lies in the buffer.
+    bool comes_to(const PeerMemory& buffer) const;
 
     /// Each out = sources[0] op sources[1] op ...; `bytes` is a whole number of elements. Only a
     /// `final` move, whose results nobody reads soon, may be done with streaming stores, see run().
-    void add(std::span<std::byte* const> outs, std::span<const Source> sources, std::size_t bytes,
+    void add(std::span<const Operand> outs, std::span<const Operand> sources, std::size_t bytes,
              bool is_final = false);
 
     /// Moves added from now on are not joined with those before.
@@ -73,11 +79,11 @@ private:
         std::uint32_t first_out, outs;
         std::uint32_t first_source, sources;
         bool is_final;
-        bool single_copy;  // some source is another process's
+        bool single_copy;  // some source is read through the kernel
     };
-    bool joins(const Move& last, std::span<std::byte* const> outs, std::span<const Source> sources,
+    bool joins(const Move& last, std::span<const Operand> outs, std::span<const Operand> sources,
                bool is_final) const;
-    bool follows(const std::byte* last, std::size_t bytes, const std::byte* next) const;
+    bool follows(const Operand& last, std::size_t bytes, const Operand& next) const;
     void single_copy(const Move& move);
     void stream_in_part(const Move& move, double share);
 
@@ -91,7 +97,7 @@ private:
     std::vector<Move> moves_;
     std::vector<std::byte*> outs_;
     std::vector<const std::byte*> sources_;
-    std::vector<Source> all_sources_;  // the same with those of peers
+    std::vector<Operand> all_outs_, all_sources_;  // the same as they were added
     CallerMemory caller_;
     // For the move that runs, so that nothing is allocated then: pieces copied from other
     // processes, and where the current part of it begins.

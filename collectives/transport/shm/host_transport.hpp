@@ -7,9 +7,10 @@
 
 namespace tutti {
 
-/// How peers come to memory that they cannot reach: its owner copies it, piece by piece, to where
-/// they can, or the kernel copies it for them at once (CMA).
-enum class UnregisteredMethod { copy_in_copy_out, single_copy };
+/// How peers come to memory that is not registered: its owner copies it, piece by piece, to where
+/// they can load it; the kernel copies it for them at once (CMA); or it lies in the heaps of the
+/// ranks' processes, which they have mapped, and is as good as registered memory.
+enum class UnregisteredMethod { copy_in_copy_out, single_copy, mapped };
 
 /// Between ranks of one host: peers' memory is read and written in place, see execute/direct_plan;
 /// the smallest messages take the LL protocol.
@@ -17,9 +18,10 @@ class HostTransport final : public Transport {
 public:
     struct Methods {
         std::unique_ptr<MessageTransport> ll = {};  ///< for small messages; none: never
-        /// None: whichever is likely to be faster.
+        /// None: whichever is likely to be faster of the first two.
         std::optional<UnregisteredMethod> unregistered = UnregisteredMethod::copy_in_copy_out;
         bool takes_registered = true;  ///< or registered memory is treated as unregistered
+        bool takes_mapped = false;     ///< where most buffers lie in the ranks' heaps
     };
 
     HostTransport(std::string_view name, Methods methods)

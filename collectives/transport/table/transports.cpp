@@ -9,6 +9,7 @@
 #include "collectives/transport/messages/mpi.hpp"
 #include "collectives/transport/shm/host_transport.hpp"
 #include "collectives/transport/ucx/ucx.hpp"
+#include "collectives/world/heap.hpp"
 #include "collectives/world/peer_memory.hpp"
 #include "collectives/world/shared_memory.hpp"
 
@@ -42,6 +43,12 @@ std::optional<std::string> needs_one_host_and_peer_memory(World& world) {
     return peer_memory_refuses(world);
 }
 
+std::optional<std::string> needs_one_host_and_heaps(World& world) {
+    if (auto refusal = needs_one_host(world)) return refusal;
+    Heap::load();
+    return heaps_refuse(world);
+}
+
 std::unique_ptr<Transport> host_transport(std::string_view name, HostTransport::Methods methods) {
     return std::make_unique<HostTransport>(name, std::move(methods));
 }
@@ -72,7 +79,7 @@ const TransportRow rows[] = {
      "ranks of one host read and write each other's memory, by the best of the methods below",
      nothing_missing, needs_one_host,
      [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
-         HostTransport::Methods methods{.ll = ll_transport(world)};
+         HostTransport::Methods methods{.ll = ll_transport(world), .takes_mapped = true};
          // The kernel may copy between these ranks: the planner chooses for each call.
          if (!peer_memory_refuses(world)) methods.unregistered.reset();
          return host_transport("shm", std::move(methods));
@@ -90,6 +97,13 @@ const TransportRow rows[] = {
      [](World&, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
          return host_transport("shm-cma", {.unregistered = UnregisteredMethod::single_copy,
                                            .takes_registered = false});
+     },
+     is_part},
+    {"shm-mapped", "any memory; in place where peers have mapped it, in heaps of libtutti_heap.so",
+     nothing_missing, needs_one_host_and_heaps,
+     [](World&, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
+         return host_transport(
+             "shm-mapped", {.unregistered = UnregisteredMethod::mapped, .takes_registered = false});
      },
      is_part},
     {"cuda", "plans inside one kernel of each GPU, whose blocks reach all ranks' memory",

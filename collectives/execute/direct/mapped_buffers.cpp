@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/execute/direct/mapped_buffers.hpp"
+
+#include <cstring>
+
+#include "base/error.hpp"
+
+namespace tutti {
+
+MappedBuffers::MappedBuffers(World& world)
+    : heap_(Heap::find()), arenas_(world.one_process() ? nullptr : &peer_arenas(world)) {}
+
+CallBuffers MappedBuffers::reachable(const CallBuffers& given) {
+    const CallerMemory caller(given);
+    std::byte* const input = reachable(caller.memory(Place::In::input), input_stand_in_);
+    std::byte* const output = reachable(caller.memory(Place::In::output), output_stand_in_);
+    const auto moved = [&](const std::byte* begin) -> std::byte* {
+        const auto place = caller.place_of(begin);
+        if (!place) return nullptr;  // it is empty
+        return (place->in == Place::In::input ? input : output) + place->offset;
+    };
+    const auto if_it_moves = [&](const std::byte* begin) {
+        return moved(begin) == begin ? nullptr : moved(begin);
+    };
+    given_ = given;
+    input_copy_ = if_it_moves(given.input.data());
+    output_copy_ = if_it_moves(given.output.data());
+    CallBuffers used = given;
+    used.input = {moved(given.input.data()), given.input.size()};
+    used.output = {moved(given.output.data()), given.output.size()};
+    return used;
+}
+
+std::byte* MappedBuffers::reachable(std::span<std::byte> memory,
+                                    std::shared_ptr<std::byte>& stand_in) const {
+    if (memory.empty() || arenas_ == nullptr || heap_->place_of(memory)) return memory.data();
+    if (stand_in == nullptr) stand_in = heap_->allocate(memory.size());
+    if (stand_in == nullptr)  // the other ranks go on and wait for this one
+        throw Error("the heap has no memory that could stand in for a buffer outside of it",
+                    Exit::rank_lost);
+    return stand_in.get();
+}
+
+HeapPlace MappedBuffers::place_of(std::span<const std::byte> reachable) const {
+    if (reachable.empty() || arenas_ == nullptr) return {};
+    return heap_->place_of(reachable).value();
+}
+
+std::byte* MappedBuffers::address_of(const PublishedBuffers::Buffer& buffer) const {
+    if (buffer.place.bytes > 0) return arenas_->address_of(buffer.place);
+    return const_cast<std::byte*>(buffer.memory.address);
+}
+
+void MappedBuffers::copy(std::span<const std::byte> from, std::byte* to) {
+    std::memcpy(to, from.data(), from.size());
+}
+
+}  // namespace tutti

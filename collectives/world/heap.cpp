@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/world/heap.hpp"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "base/index.hpp"
+
+namespace tutti {
+namespace {
+
+template <class Function>
+bool find_function(const char* name, Function*& function) {
+    function = reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+    return function != nullptr;
+}
+
+// In vain if it is in neither place.
+void load_from_beside_the_program() {
+    std::error_code unknown;
+    const auto folder = std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path();
+    for (const char* place : {"libtutti_heap.so", "../lib/libtutti_heap.so"})
+        if (dlopen((folder / place).c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE) != nullptr)
+            return;
+}
+
+}  // namespace
+
+std::optional<Heap> Heap::find() {
+    Heap heap;
+    if (find_function("tutti_heap_locate", heap.locate_) &&
+        find_function("tutti_heap_allocate", heap.allocate_) &&
+        find_function("tutti_heap_release", heap.release_))
+        return heap;
+    return std::nullopt;
+}
+
+std::optional<Heap> Heap::load() {
+    if (const auto heap = find()) return heap;
+    load_from_beside_the_program();
+    return find();
+}
+
+std::optional<HeapPlace> Heap::place_of(std::span<const std::byte> memory) const {
+    HeapPlace place{};
+    if (locate_(memory.data(), memory.size(), &place) == 1) return place;
+    return std::nullopt;
+}
+
+std::shared_ptr<std::byte> Heap::allocate(std::size_t bytes) const {
+    constexpr std::size_t huge_page = std::size_t{2} << 20;
+    void* const memory = allocate_(bytes >= huge_page ? huge_page : 1, bytes);
+    return {static_cast<std::byte*>(memory), release_};
+}
+
+std::optional<std::string> heaps_refuse(World& world) {
+    if (world.one_process()) return std::nullopt;
+    if (!world.one_host()) return "the ranks are on several hosts";
+    const auto heap = Heap::find();
+    const auto trial = heap ? heap->allocate(1) : nullptr;
+    std::optional<std::string> problem;
+    if (!heap)
+        problem = "libtutti_heap.so is not loaded; type LD_PRELOAD=build/libtutti_heap.so";
+    else if (trial == nullptr)
+        problem = "the heap gives no memory (TUTTI_HEAP_THRESHOLD=off?)";
+    problem = missing_on_any(world, problem);
+    if (problem) return problem;
+    auto places = gather_all(world, heap->place_of({trial.get(), 1}).value());
+    places.erase(places.begin() + world.rank().index);
+    try {
+        for (const HeapPlace& of_peer : places) peer_arenas(world).address_of(of_peer);
+    } catch (const Error& error) {
+        problem = error.what();
+    }
+    return missing_on_any(world, problem);
+}
+
+PeerArenas& peer_arenas(World& world) {
+    return world.whole().attribute<PeerArenas>([] { return std::make_unique<PeerArenas>(); });
+}
+
+}  // namespace tutti
