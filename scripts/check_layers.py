@@ -61,7 +61,8 @@ SIMULATED = "tests/simulated_gpu/*"  # is such a library itself
 LIBRARIES = [
     Library(r"mpi\.h", ["collectives/transport/messages/mpi*.cpp", "collectives/baselines/mpi*.cpp",
                        "docs/examples/*.cpp", "tests/autotune/over_mpi.cpp",
-                       "tests/workloads/bare_*", "tests/workloads/seen_by_mpi.cpp"]),
+                       "tests/workloads/bare_*", "tests/workloads/seen_by_mpi.cpp",
+                       "tests/collectives/empty_exchanges_over_mpi.cpp"]),
     Library(r"hwloc(\.h|/.*)", ["topology/detect/detect_hwloc.cpp"]),
     Library(r"tinyxml2\.h", SOURCES),
     Library(r"uc[pst]/.*", SOURCES),

@@ -30,7 +30,7 @@ Route route_on_host(std::string_view transport, Schedule schedule, const ModelCa
     if (transport == "shm-cma" ||
         (transport == "shm" && is_worth_single_copy(call, ranks, schedule.chunks(), tuning)))
         return {std::move(schedule), TransferMethod::single_copy, "shm-cma/unregistered"};
-    const int pieces = copy_in_pieces(call, ranks, schedule.chunks(), tuning);
+    const int pieces = copy_in_pieces(call, ranks, schedule.chunks(), tuning.stage_piece);
     return {pieces > 1 ? pipelined(schedule, pieces) : std::move(schedule),
             TransferMethod::copy_in_copy_out, "shm-direct/unregistered"};
 }

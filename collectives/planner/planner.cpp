@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
 #include "base/rounding.hpp"
+#include "collectives/execute/plan/tried_plan.hpp"
 #include "collectives/execute/plans.hpp"
 #include "collectives/schedule/compose.hpp"
 #include "collectives/transport/gpu/device_memory.hpp"
@@ -79,6 +81,15 @@ namespace {
 
 // Below this size a trial costs about as much as the pass itself, and the results fit the caches.
 constexpr Bytes worth_adapting{1 << 20};
+
+// Unregistered memory is staged in pieces of the host's tuning, or of this size, which lets ranks
+// that wait for each other begin earlier.
+constexpr Bytes small_piece{8 << 10};
+constexpr int many_pieces = 16;  // of which the first is no more than a small part
+// From this size on it may pay to let the kernel copy, and up to this one to copy twice, into lines
+// of the LL protocol and out of them.
+constexpr Bytes worth_system_call{4 << 10};
+constexpr Bytes most_in_lines{16 << 10};
 
 // In place an all-to-all reads from a copy of its input, which all of it has to wait for.
 bool goes_in_lanes(const Call& call, const CallBuffers& buffers) {
@@ -271,10 +282,8 @@ std::unique_ptr<Plan> Planner::plan_on_host(HostTransport& host, PlanRequest& re
     const Bytes vector{total_bytes(call, world_.size())};
     const bool is_unregistered = !methods.takes_registered || !all_is_registered(world_, request);
     if (is_unregistered) request.registered = nullptr;
-    using enum UnregisteredMethod;
-    const bool is_mapped =
-        is_unregistered &&
-        (methods.unregistered == mapped || (methods.takes_mapped && are_mapped(request.buffers)));
+    const bool is_mapped = is_unregistered && methods.allows(UnregisteredMethod::mapped) &&
+                           (methods.unregistered.size() == 1 || are_mapped(request.buffers));
     const Bytes most_of_ll =
         is_unregistered && !is_mapped ? tuning_.ll_up_to_unregistered : tuning_.ll_up_to;
     if (methods.ll && vector <= most_of_ll) return message_plan(progress_, *methods.ll, request);
@@ -283,16 +292,46 @@ std::unique_ptr<Plan> Planner::plan_on_host(HostTransport& host, PlanRequest& re
     request.stores =
         StoreChoice(all_buffers >= tuning_.stream_from ? Stores::streaming : Stores::cached,
                     tuning_.adapts_stores && all_buffers >= worth_adapting);
-    if (is_unregistered)
-        request.unregistered =
-            is_mapped
-                ? mapped
-                : methods.unregistered.value_or(fetches(request) ? single_copy : copy_in_copy_out);
-    if (is_unregistered && request.unregistered == copy_in_copy_out)
-        request.schedule =
-            pipelined(request.schedule,
-                      copy_in_pieces(call, world_.size(), request.schedule.chunks(), tuning_));
+    if (!is_unregistered) return direct_plan(progress_, request);
+    if (!is_mapped) return unregistered_plan(methods, request);
+    request.unregistered = UnregisteredMethod::mapped;
     return direct_plan(progress_, request);
+}
+
+// Where there is a choice of methods, the plan finds out which is the fastest.
+std::unique_ptr<Plan> Planner::unregistered_plan(const HostTransport::Methods& methods,
+                                                 const PlanRequest& request) {
+    using enum UnregisteredMethod;
+    const Bytes vector{total_bytes(request.call, world_.size())};
+    const bool has_choice = methods.ll != nullptr;
+    std::vector<std::unique_ptr<Plan>> plans;
+    const auto add = [&](UnregisteredMethod method, int pieces) {
+        PlanRequest of_plan = request;
+        if (!plans.empty()) of_plan.number = plans_made_++;
+        of_plan.unregistered = method;
+        of_plan.schedule = pipelined(request.schedule, pieces);
+        plans.push_back(direct_plan(progress_, of_plan));
+    };
+    const auto pieces_of = [&](Bytes piece) {
+        return copy_in_pieces(request.call, world_.size(), request.schedule.chunks(), piece);
+    };
+    int guess = 0;
+    if (methods.allows(copy_in_copy_out)) {
+        const int pieces = pieces_of(tuning_.stage_piece), more = pieces_of(small_piece);
+        add(copy_in_copy_out, pieces);
+        if (has_choice && more > pieces && pieces < many_pieces) add(copy_in_copy_out, more);
+    }
+    if (methods.allows(single_copy) && (!has_choice || vector >= worth_system_call)) {
+        if (fetches(request)) guess = int_size(plans);
+        add(single_copy, 1);
+    }
+    if (has_choice && vector <= most_in_lines) {
+        PlanRequest in_lines = request;
+        in_lines.number = plans_made_++;
+        plans.push_back(message_plan(progress_, *methods.ll, in_lines));
+    }
+    return plans.size() == 1 ? std::move(plans.front())
+                             : tried_plan(progress_, request, std::move(plans), guess);
 }
 
 }  // namespace tutti

@@ -12,6 +12,7 @@
 #include "collectives/execute/plan/plan.hpp"
 #include "collectives/execute/plan/plan_request.hpp"
 #include "collectives/transport/gpu/device_transport.hpp"
+#include "collectives/transport/shm/host_transport.hpp"
 #include "collectives/transport/table/transports.hpp"
 #include "collectives/world/shared_memory.hpp"
 #include "topology/machine/host_tuning.hpp"
@@ -108,6 +109,8 @@ private:
     const DeviceTransport* on_device(std::string_view name);
     bool fetches(const PlanRequest& request);
     std::unique_ptr<Plan> plan_on_host(HostTransport& host, PlanRequest& request, bool in_place);
+    std::unique_ptr<Plan> unregistered_plan(const HostTransport::Methods& methods,
+                                            const PlanRequest& request);
 
     World& world_;
     Progress progress_;

@@ -54,7 +54,8 @@ public:
     virtual bool has_ended() const { return false; }
 
     virtual void barrier() = 0;
-    /// Everyone's `mine` (the same size on all), in rank order.
+    /// Everyone's `mine` (the same size on all), in rank order. Nothing is waited for where it is
+    /// empty.
     virtual void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
     /// `data` of rank 0 everywhere.
     virtual void broadcast(std::span<std::byte> data) = 0;

@@ -143,6 +143,7 @@ protected:
 
 private:
     friend class Progress;
+    friend class TriedPlan;  // moves the plans that it is made of itself
 
     virtual void begin() = 0;
     /// Goes on as far as possible without waiting; true at the end.

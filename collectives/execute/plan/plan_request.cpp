@@ -63,10 +63,10 @@ bool is_worth_single_copy(const Call& call, int ranks, int chunks, const HostTun
     }
 }
 
-int copy_in_pieces(const Call& call, int ranks, int chunks, const HostTuning& tuning) {
+int copy_in_pieces(const Call& call, int ranks, int chunks, Bytes piece) {
     const Layout layout(call, CollectiveSpec{call.collective, ranks, call.root}, Rank{0}, chunks);
     const auto chunk = static_cast<std::int64_t>(layout.most_bytes_of_chunk());
-    return static_cast<int>(std::clamp<std::int64_t>(chunk / tuning.stage_piece.count, 1, 4096));
+    return static_cast<int>(std::clamp<std::int64_t>(chunk / piece.count, 1, 4096));
 }
 
 }  // namespace tutti

@@ -86,7 +86,8 @@ std::unordered_map<int, Traffic> traffic_of(const RankStep& step);
 /// (single-copy), if that memory lies in huge pages; else it is copied in and out.
 bool is_worth_single_copy(const Call& call, int ranks, int chunks, const HostTuning& tuning);
 
-/// In how many pieces, pipelined, a schedule of so many chunks is copied in and out.
-int copy_in_pieces(const Call& call, int ranks, int chunks, const HostTuning& tuning);
+/// In how many pieces of about that size, pipelined, a schedule of so many chunks is copied in and
+/// out.
+int copy_in_pieces(const Call& call, int ranks, int chunks, Bytes piece);
 
 }  // namespace tutti

@@ -94,15 +94,16 @@ public:
 
     void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
         refuse_if_over();
+        if (mine.empty()) return;  // a call that Open MPI 5 with UCC never completes
         MPI_Request request;
-        const int bytes = count_of(mine);
-        check(MPI_Iallgather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, comm_,
-                             &request));
+        check(MPI_Iallgather(mine.data(), count_of(mine), MPI_BYTE, all.data(), count_of(mine),
+                             MPI_BYTE, comm_, &request));
         finish(request, "an exchange of facts");
     }
 
     void broadcast(std::span<std::byte> data) override {
         refuse_if_over();
+        if (data.empty()) return;
         MPI_Request request;
         check(MPI_Ibcast(data.data(), count_of(data), MPI_BYTE, 0, comm_, &request));
         finish(request, "a word from rank 0");

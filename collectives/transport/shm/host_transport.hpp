@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <memory>
-#include <optional>
+#include <vector>
 
 #include "collectives/transport/endpoint.hpp"
 
@@ -18,10 +19,14 @@ class HostTransport final : public Transport {
 public:
     struct Methods {
         std::unique_ptr<MessageTransport> ll = {};  ///< for small messages; none: never
-        /// None: whichever is likely to be faster of the first two.
-        std::optional<UnregisteredMethod> unregistered = UnregisteredMethod::copy_in_copy_out;
+        /// Of several, plans find out which is the fastest, and whether `ll` is; `mapped` where most
+        /// buffers lie in the ranks' heaps.
+        std::vector<UnregisteredMethod> unregistered = {UnregisteredMethod::copy_in_copy_out};
         bool takes_registered = true;  ///< or registered memory is treated as unregistered
-        bool takes_mapped = false;     ///< where most buffers lie in the ranks' heaps
+
+        bool allows(UnregisteredMethod method) const {
+            return std::ranges::find(unregistered, method) != unregistered.end();
+        }
     };
 
     HostTransport(std::string_view name, Methods methods)

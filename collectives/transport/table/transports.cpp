@@ -79,9 +79,11 @@ const TransportRow rows[] = {
      "ranks of one host read and write each other's memory, by the best of the methods below",
      nothing_missing, needs_one_host,
      [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
-         HostTransport::Methods methods{.ll = ll_transport(world), .takes_mapped = true};
-         // The kernel may copy between these ranks: the planner chooses for each call.
-         if (!peer_memory_refuses(world)) methods.unregistered.reset();
+         HostTransport::Methods methods{
+             .ll = ll_transport(world),
+             .unregistered = {UnregisteredMethod::copy_in_copy_out, UnregisteredMethod::mapped}};
+         if (!peer_memory_refuses(world))
+             methods.unregistered.push_back(UnregisteredMethod::single_copy);
          return host_transport("shm", std::move(methods));
      }},
     {"shm-lines", "small messages in the cache lines of their flags", nothing_missing,
@@ -95,15 +97,15 @@ const TransportRow rows[] = {
     {"shm-cma", "any memory, read through the kernel (process_vm_readv)", nothing_missing,
      needs_one_host_and_peer_memory,
      [](World&, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
-         return host_transport("shm-cma", {.unregistered = UnregisteredMethod::single_copy,
+         return host_transport("shm-cma", {.unregistered = {UnregisteredMethod::single_copy},
                                            .takes_registered = false});
      },
      is_part},
     {"shm-mapped", "any memory; in place where peers have mapped it, in heaps of libtutti_heap.so",
      nothing_missing, needs_one_host_and_heaps,
      [](World&, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
-         return host_transport(
-             "shm-mapped", {.unregistered = UnregisteredMethod::mapped, .takes_registered = false});
+         return host_transport("shm-mapped", {.unregistered = {UnregisteredMethod::mapped},
+                                              .takes_registered = false});
      },
      is_part},
     {"cuda", "plans inside one kernel of each GPU, whose blocks reach all ranks' memory",

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/execute/plan/plan_choice.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace tutti {
+namespace {
+
+// Ranks that run the same calls; times by rank and plan, in ns, the first of a changed plan three
+// times that.
+class Ranks {
+public:
+    Ranks(std::vector<std::vector<std::int64_t>> times, int guess)
+        : times_(std::move(times)),
+          choices_(times_.size(), PlanChoice(static_cast<int>(times_[0].size()), guess)) {}
+
+    void change(std::vector<std::vector<std::int64_t>> times) { times_ = std::move(times); }
+
+    /// How many of so many calls took that plan.
+    int calls_of(int plan, int calls) {
+        int counted = 0;
+        for (int call = 0; call < calls; ++call) counted += run() == plan ? 1 : 0;
+        return counted;
+    }
+
+    /// The plan that all ranks took.
+    int run(std::int64_t delay_of_first_rank = 0) {
+        std::vector<PlanChoice::Times> told;
+        for (const PlanChoice& choice : choices_) {
+            EXPECT_EQ(choice.must_agree(), choices_[0].must_agree());
+            told.push_back(choice.times());
+        }
+        if (choices_[0].must_agree())
+            for (PlanChoice& choice : choices_) choice.agree(told);
+        const int plan = choices_[0].current();
+        for (std::size_t rank = 0; rank < choices_.size(); ++rank) {
+            EXPECT_EQ(choices_[rank].current(), plan);
+            choices_[rank].took(times_[rank][static_cast<std::size_t>(plan)] *
+                                    (plan != before_ ? 3 : 1) +
+                                (rank == 0 ? delay_of_first_rank : 0));
+        }
+        before_ = plan;
+        return plan;
+    }
+
+private:
+    std::vector<std::vector<std::int64_t>> times_;
+    std::vector<PlanChoice> choices_;
+    int before_ = -1;
+};
+
+TEST(PlanChoice, TakesTheGuessWhereACallRunsOnce) {
+    EXPECT_EQ(Ranks({{100, 100, 100}}, 1).run(), 1);
+}
+
+TEST(PlanChoice, TakesTheFastestWhateverTheGuess) {
+    for (const int guess : {0, 1, 2})
+        for (const std::size_t best : {0, 1, 2}) {
+            std::vector<std::int64_t> times{1000, 1100, 1200};
+            times[best] = 700;
+            Ranks ranks({times, times}, guess);
+            ranks.calls_of(0, 13);  // one, then four of each
+            EXPECT_EQ(ranks.calls_of(static_cast<int>(best), 60), 60);
+        }
+}
+
+TEST(PlanChoice, TheSlowestRankCounts) {
+    Ranks ranks({{100, 400}, {500, 300}}, 0);
+    ranks.calls_of(0, 9);
+    EXPECT_EQ(ranks.run(), 1);
+}
+
+TEST(PlanChoice, TrialsCostTwoPerCent) {
+    for (const std::int64_t slow : {105, 150, 1000, 2000}) {
+        Ranks ranks({{100, slow}}, 0);
+        ranks.calls_of(0, 100);
+        const int calls = 100'000;
+        const int slower = ranks.calls_of(1, calls);
+        EXPECT_GT(slower, 0) << slow;
+        EXPECT_LT(static_cast<double>(slower) * static_cast<double>(slow - 100),
+                  0.021 * 100 * calls)
+            << slow;
+    }
+}
+
+TEST(PlanChoice, FollowsTheMachineWhenItChanges) {
+    Ranks ranks({{700, 1000}, {700, 900}}, 0);
+    ranks.calls_of(0, 2000);
+    ranks.change({{700, 500}, {800, 600}});
+    ranks.calls_of(0, 500);
+    EXPECT_GE(ranks.calls_of(1, 500), 470);
+}
+
+TEST(PlanChoice, ForgivesASingleSlowCall) {
+    Ranks ranks({{100, 200}}, 0);
+    for (int call = 0; call < 9; ++call) ranks.run(call == 3 ? 50'000 : 0);
+    EXPECT_EQ(ranks.run(), 0);
+}
+
+}  // namespace
+}  // namespace tutti
