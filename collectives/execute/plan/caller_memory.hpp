@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 class MemoryDevice;
@@ -85,3 +86,4 @@ private:
 };
 
 }  // namespace tutti
+#pragma GCC visibility pop
