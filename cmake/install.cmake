@@ -16,8 +16,9 @@ install(FILES ${links} DESTINATION bin COMPONENT tutti)
 install(PROGRAMS scripts/guidelines.py scripts/history.py scripts/report.py scripts/results.py
     DESTINATION share/tutti/scripts COMPONENT tutti)
 install(DIRECTORY scripts/plots DESTINATION share/tutti/scripts COMPONENT tutti
-    FILES_MATCHING PATTERN "*.py" PATTERN "*.css" PATTERN "*.js")
-install(DIRECTORY python/tutti DESTINATION ${TUTTI_PYTHON_FOLDER} COMPONENT python3-tutti FILES_MATCHING PATTERN "*.py")
+    PATTERN __pycache__ EXCLUDE)
+install(DIRECTORY python/tutti DESTINATION ${TUTTI_PYTHON_FOLDER} COMPONENT python3-tutti
+    PATTERN __pycache__ EXCLUDE)
 cmake_path(RELATIVE_PATH TUTTI_PYTHON_FOLDER BASE_DIRECTORY share/tutti/python OUTPUT_VARIABLE modules)
 install(CODE "
     set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/tutti/python\")
