@@ -9,6 +9,7 @@
 
 #include "base/units.hpp"
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// How a collective is done: what candidates, plans, tables and records have in common. In names,
@@ -110,3 +111,4 @@ std::string variant_name(const Configuration& configuration);
 std::string to_string(const Configuration& configuration);
 
 }  // namespace tutti
+#pragma GCC visibility pop

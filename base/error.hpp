@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// How the command ends; scripts rely on these numbers.
@@ -29,3 +30,4 @@ private:
 };
 
 }  // namespace tutti
+#pragma GCC visibility pop

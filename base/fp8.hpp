@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// A sign, exponent bits and fraction bits: how the two formats differ.
@@ -89,3 +90,4 @@ using Fp8E4M3 = Fp8<E4M3Format>;
 using Fp8E5M2 = Fp8<E5M2Format>;
 
 }  // namespace tutti
+#pragma GCC visibility pop

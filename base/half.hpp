@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// IEEE binary16 as stored. Converts to float exactly, and back to the nearest (ties to even).
@@ -62,3 +63,4 @@ struct BFloat16 {
 };
 
 }  // namespace tutti
+#pragma GCC visibility pop

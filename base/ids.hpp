@@ -2,6 +2,7 @@
 #pragma once
 #include <compare>
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// One participant of a collective, counted from 0. A name, not a number: `Ring` does arithmetic
@@ -12,3 +13,4 @@ struct Rank {
 };
 
 }  // namespace tutti
+#pragma GCC visibility pop

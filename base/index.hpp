@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// A name that is counted from 0, such as a Rank.
@@ -45,3 +46,4 @@ constexpr int int_size(const Container& container) {
 }
 
 }  // namespace tutti
+#pragma GCC visibility pop

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// One value and the name that users type and result files keep.
@@ -89,3 +90,4 @@ void parse_name(std::string_view name, NamedEnum auto& value) {
 }
 
 }  // namespace tutti
+#pragma GCC visibility pop

@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// What one element of a message is. `half` is IEEE binary16, `bfloat16` the upper half of a float;
@@ -66,3 +67,4 @@ bool reduces(Collective collective);
 bool has_root(Collective collective);
 
 }  // namespace tutti
+#pragma GCC visibility pop

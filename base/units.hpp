@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// An amount of memory.
@@ -32,3 +33,4 @@ std::string in_words(Bytes bytes);
 std::string counted(std::int64_t count, std::string_view noun);
 
 }  // namespace tutti
+#pragma GCC visibility pop

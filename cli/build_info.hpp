@@ -12,7 +12,8 @@ std::string version();
 /// This build, as results files keep it.
 Tool this_tool();
 
-/// Where the Python scripts lie: TUTTI_SCRIPTS, or the source tree this was built from.
+/// Where the Python scripts lie: TUTTI_SCRIPTS; beside this program, if it is installed; or the
+/// source tree that it was built from.
 std::filesystem::path scripts_folder();
 
 }  // namespace tutti

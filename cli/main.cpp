@@ -11,6 +11,7 @@
 #include "cli/build_info.hpp"
 #include "cli/forms/program_name.hpp"
 #include "cli/options/commands.hpp"
+#include "cli/options/completion.hpp"
 #include "cli/provenance.hpp"
 #include "cli/ranks/interruption.hpp"
 #include "cli/ranks/launcher.hpp"
@@ -36,6 +37,8 @@ constexpr Command rows[] = {
     {"check-guidelines", "whether collectives take longer than others that do the same",
      run_check_guidelines},
     {"compare", "A against B, with a verdict and an exit code for CI", run_compare},
+    {"completion", "a script for bash, zsh or fish, which then complete what is typed",
+     run_completion},
     {"history", "one metric over many launches, and where it changed", run_history},
     {"limits", "under mpirun: what this machine can do at its best", run_limits, By::all_ranks},
     {"list", "collectives, algorithms, transports, baselines, workloads of this build", run_list},
@@ -63,6 +66,11 @@ void print_help() {
 }
 
 Exit dispatch(Arguments arguments) {
+    if (asks_for_completion(arguments)) {  // 'tutti compare ... -- bench': of the command behind it
+        const auto dashes = two_dashes(arguments);
+        if (dashes != arguments.end()) arguments.erase(arguments.begin(), dashes + 1);
+        if (completes_first_of(rows, arguments)) return Exit::ok;
+    }
     const bool is_first = launcher().rank == 0;
     if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" ||
         arguments[0] == "help") {

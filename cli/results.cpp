@@ -62,6 +62,7 @@ void print_results_help() {
 }  // namespace
 
 Exit run_results(const Arguments& arguments) {
+    if (completes_first_of(results_verbs, arguments)) return Exit::ok;
     if (asks_for_help(arguments)) {
         print_results_help();
         return Exit::ok;

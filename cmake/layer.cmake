@@ -6,6 +6,11 @@ if(CCACHE_PROGRAM)
         ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE_PROGRAM})
 endif()
 
+# All layers fit into libtutti.so, which exports what public headers declare (library/CMakeLists.txt).
+add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-fPIC>" "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fPIC>")
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
+
 add_library(tutti_flags INTERFACE)
 target_include_directories(tutti_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_features(tutti_flags INTERFACE cxx_std_20)

@@ -6,6 +6,7 @@
 #include "collectives/execute/plan/buffer_kind.hpp"
 #include "collectives/world/world.hpp"
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// Types that take the same time: `bytes` where nothing is added up, so that only sizes count;
@@ -63,3 +64,4 @@ struct JobShape {
 JobShape job_shape_of(World& world);
 
 }  // namespace tutti
+#pragma GCC visibility pop

@@ -14,6 +14,7 @@
 #include "topology/machine/host_tuning.hpp"
 #include "topology/placement/placement.hpp"
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// Whether the model knows such buffers: the host's, which it is calibrated with.
@@ -77,3 +78,4 @@ private:
 };
 
 }  // namespace tutti
+#pragma GCC visibility pop

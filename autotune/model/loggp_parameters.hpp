@@ -5,6 +5,7 @@
 
 #include "base/index.hpp"
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// What costs time per byte. `send`: leaving the sender (into a library's buffer, or to where peers
@@ -134,3 +135,4 @@ private:
 };
 
 }  // namespace tutti
+#pragma GCC visibility pop

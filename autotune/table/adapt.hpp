@@ -3,6 +3,7 @@
 #include "autotune/table/estimate.hpp"
 #include "autotune/table/table.hpp"
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 struct AdaptOptions {
@@ -20,3 +21,4 @@ Table adapted(const Table& table, const JobShape& job_shape, const Predictor& pr
               AdaptOptions options = {});
 
 }  // namespace tutti
+#pragma GCC visibility pop

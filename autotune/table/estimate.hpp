@@ -6,6 +6,7 @@
 #include "autotune/model/cost_model.hpp"
 #include "autotune/table/table.hpp"
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// A model's time of one call in ns; nothing for what it does not know. May be empty: no model.
@@ -48,3 +49,4 @@ Range best_of(const Contender& first, const Contender& second, const JobShape& j
 Predictor predictor_of_job_shapes(const CostModel& model);
 
 }  // namespace tutti
+#pragma GCC visibility pop

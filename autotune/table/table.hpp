@@ -10,6 +10,7 @@
 #include "autotune/choice/subject.hpp"
 #include "base/configuration.hpp"
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// A time with its 95 % interval, in ns, from `n` samples; of a table of several launches a sample
@@ -110,3 +111,4 @@ std::string short_fingerprint(std::string_view fingerprint);
 Table merged(std::span<const Table> tables);
 
 }  // namespace tutti
+#pragma GCC visibility pop

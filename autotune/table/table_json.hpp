@@ -6,6 +6,7 @@
 
 #include "autotune/table/table.hpp"
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// As JSON in stable order, so that two tables can be compared line by line: times in ns, sizes in
@@ -27,3 +28,4 @@ Table read_table(const std::filesystem::path& path);
 void keep_table(const Table& table, const std::filesystem::path& path);
 
 }  // namespace tutti
+#pragma GCC visibility pop

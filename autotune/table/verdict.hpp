@@ -5,6 +5,7 @@
 
 #include "autotune/table/table.hpp"
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// What was decided for one size.
@@ -30,3 +31,4 @@ void let_default_stay(Verdict& verdict);
 void overlay(Table& table, const Table& learnt);
 
 }  // namespace tutti
+#pragma GCC visibility pop

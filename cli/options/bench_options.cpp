@@ -41,7 +41,7 @@ void add_sweep(const OptionGroup& group, BenchOptions& options, SizeSweep& range
     group.parsed("--inplace", sweep.in_place, "both",
                  one_of<std::vector<bool>>(
                      "--inplace", {{"no", {false}}, {"yes", {true}}, {"both", {false, true}}}),
-                 "no, yes or both");
+                 "whether the output is the input's buffer");
     group.parsed(
         "--buffers", sweep.buffers, "", parse_buffers,
         "registered (shared by the ranks of a host), unregistered (host says the same), mapped (in "
@@ -52,8 +52,7 @@ void add_sweep(const OptionGroup& group, BenchOptions& options, SizeSweep& range
     group.parsed("--input", sweep.input, "untouched",
                  one_of<InputState>("--input", {{"untouched", InputState::untouched},
                                                 {"rewritten", InputState::rewritten}}),
-                 "untouched between calls, or rewritten by its rank before each, outside of the "
-                 "time");
+                 "between calls; rewritten: by its rank before each, outside of the time");
 }
 
 void add_trials(const OptionGroup& group, BenchOptions& options) {
@@ -116,10 +115,9 @@ void add_timing(const OptionGroup& group, BenchOptions& options) {
     group.parsed("--budget", sweep.budget_seconds, "", parse_seconds,
                  "about so long for the whole sweep: shortens --max-time");
     group.parsed("--sync", protocol.sync, "auto", parse_sync,
-                 "start of a call: auto, deadline, barrier, or a row of calls at a barrier");
+                 "how a call starts; row: many of them behind one barrier");
     group.parsed("--order", protocol.shuffle, "random",
-                 one_of<bool>("--order", {{"random", true}, {"given", false}}),
-                 "of candidates: random or given");
+                 one_of<bool>("--order", {{"random", true}, {"given", false}}), "of candidates");
     group.number("--seed", protocol.seed, "of that order and of the check data")
         ->capture_default_str();
     add_limits(group, options.run, "compare with what the machine allows");

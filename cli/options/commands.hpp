@@ -21,6 +21,7 @@ Arguments without_options(const Arguments& words, std::span<const std::string_vi
 Exit run_bench(const Arguments& arguments);
 Exit run_check_guidelines(const Arguments& arguments);
 Exit run_compare(const Arguments& arguments);
+Exit run_completion(const Arguments& arguments);
 Exit run_history(const Arguments& arguments);
 Exit run_limits(const Arguments& arguments);
 Exit run_list(const Arguments& arguments);

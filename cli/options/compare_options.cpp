@@ -221,7 +221,7 @@ std::optional<CompareOptions> parse_compare(const Arguments& typed_words) {
     CompareOptions options;
     options.run.command = "compare";
     options.run.arguments = arguments;
-    const auto dashes = std::ranges::find(arguments, "--");
+    const auto dashes = two_dashes(arguments);
     const Arguments own(arguments.begin(), dashes);
     const Arguments common(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
     TypedComparison typed;
@@ -284,8 +284,8 @@ std::optional<CompareOptions> parse_compare(const Arguments& typed_words) {
         ->expected(1)
         ->take_all();
     const OptionGroup stored{app, "A stored baseline, which is weaker than both at once"};
-    stored.text("--baseline", typed.baseline,
-                "A is this results file of several launches of bench; B is measured now");
+    stored.text("--baseline", typed.baseline, "A: several launches of bench; B is measured now")
+        ->type_name("FILE");
     stored.number("--launches", typed.launches, 1, 1000, "of B, as far as --budget goes")
         ->capture_default_str();
     stored

@@ -68,6 +68,10 @@ std::string fitted_to_page(const std::string& help, std::size_t column) {
 }
 
 bool parse_or_help(CLI::App& app, const Arguments& arguments) {
+    if (asks_for_completion(arguments)) {
+        print_candidates(app, arguments);
+        return true;
+    }
     std::vector<const char*> words{"tutti"};
     for (const auto& argument : arguments) words.push_back(argument.c_str());
     const std::string see_help = "; see '" + app.get_name() + " --help'";

@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "cli/options/commands.hpp"
+#include "cli/options/completion.hpp"
 #include "results/launch.hpp"
 
 namespace tutti {
 
-/// Parses, or throws Error with one line that says what to type. True if help was asked for (and
-/// printed): then there is nothing to do.
+/// Parses, or throws Error with one line that says what to type. True if help was asked for, or
+/// what may be typed (completion.hpp), and printed: then there is nothing to do.
 bool parse_or_help(CLI::App& app, const Arguments& arguments);
 
 /// Lines of help of at most 120 characters: what is longer goes on below, in this column where the
@@ -45,6 +46,8 @@ public:
         };
         set(default_text);
         auto* option = app_.add_option_function<std::string>(names, set, what)->group(heading_);
+        if constexpr (requires { parse.names(","); })
+            option->type_name("{" + parse.names(",") + "}");
         return has_default ? option->default_str(default_text) : option;
     }
 

@@ -28,7 +28,7 @@ void add_threads(const OptionGroup& group, RankOptions& ranks, const std::string
 
 void add_rank_options(const OptionGroup& group, RunOptions& run) {
     group.parsed("--pin", run.pin, "auto", one_of<bool>("--pin", {{"auto", true}, {"no", false}}),
-                 "ranks to cores, evenly: auto (unless the launcher has), no");
+                 "ranks to cores, evenly; auto: unless the launcher has");
     add_timeout(group, run.ranks);
     add_threads({group.app(), "Ranks"}, run.ranks, "without mpirun: so many threads");
 }

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <map>
-
 #include "autotune/tuner/tasks.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/values.hpp"
@@ -21,16 +19,11 @@ struct Typed {
     bool model_only = false;
 };
 
-// Parses to itself one of these words; an old spelling, which --help does not show, to the new one.
-auto word_of(const char* option, const std::vector<std::string>& words,
-             std::map<std::string, std::string> old_spellings = {}) {
-    std::vector<std::pair<std::string, std::string>> known;
-    for (const auto& word : words) known.emplace_back(word, word);
-    return [parse = one_of<std::string>(option, known),
-            old_spellings = std::move(old_spellings)](const std::string& typed) {
-        const auto old = old_spellings.find(typed);
-        return parse(old == old_spellings.end() ? typed : old->second);
-    };
+// Parses one of these words to itself.
+OneOf<std::string> word_of(const char* option, const std::vector<std::string>& words) {
+    OneOf<std::string> parse{option, {}};
+    for (const auto& word : words) parse.known.emplace_back(word, word);
+    return parse;
 }
 
 void add_subjects(const OptionGroup& group, TuneRequest& request, SizeSweep& range) {
@@ -65,13 +58,13 @@ void add_trials(const OptionGroup& group, SearchSpace& space) {
 
 void add_search(const OptionGroup& group, TuneOptions& options, Typed& typed) {
     TuneRequest& request = options.request;
+    auto search = word_of("--search", {"bisect", "exhaustive", "evaluated"});
+    search.old_spellings = {{"judged", "evaluated"}};
     group.parsed("--budget", request.budget_seconds, "150s", parse_seconds,
                  "time for all, hold-out included; with --launches for each launch");
-    group.parsed(
-        "--search", typed.search, "bisect",
-        word_of("--search", {"bisect", "exhaustive", "evaluated"}, {{"judged", "evaluated"}}),
-        "bisect; exhaustive: every variant at every size; evaluated: bisect, then exhaustive "
-        "to evaluate it  (see scripts/check_tuning)");
+    group.parsed("--search", typed.search, "bisect", search,
+                 "exhaustive: every variant at every size; evaluated: bisect, then exhaustive to "
+                 "evaluate it  (see scripts/check_tuning)");
     group
         .number("--repetitions", typed.repetitions, 1, 100'000,
                 "of every variant, where the search is exhaustive")
@@ -83,11 +76,11 @@ void add_search(const OptionGroup& group, TuneOptions& options, Typed& typed) {
                  "nothing else, in this launch, for a table that exists");
     group.parsed("--model", options.model, "measure",
                  word_of("--model", {"measure", "stored", "none"}),
-                 "measure, none, or stored: what an earlier run has measured");
+                 "of costs; stored: what an earlier run has measured");
     group.flag("--keep-anyway", options.keeps_anyway,
                "keep the model for other commands although others use the cores");
     group.parsed("--sync", request.protocol.sync, "auto", parse_sync,
-                 "start of a call: auto, deadline, barrier, or a row of calls at a barrier");
+                 "how a call starts; row: many of them behind one barrier");
     group
         .number("--seed", request.protocol.seed, "of the order of candidates and of the check data")
         ->capture_default_str();

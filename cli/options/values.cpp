@@ -163,14 +163,6 @@ std::vector<BufferKind> parse_buffers(const std::string& text) {
     return kinds;
 }
 
-Protocol::Sync parse_sync(const std::string& text) {
-    using Sync = Protocol::Sync;
-    return one_of<Sync>("--sync", {{"auto", Sync::automatic},
-                                   {"deadline", Sync::deadline},
-                                   {"barrier", Sync::barrier},
-                                   {"row", Sync::back_to_back}})(text);
-}
-
 int parse_quads(const std::string& text) {
     const int quads = std::atoi(text.c_str());
     if (quads < 2 || quads % 2 != 0 || quads > 1000)

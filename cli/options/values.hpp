@@ -69,9 +69,6 @@ double parse_target(const std::string& text);
 /// --buffers: each kind once; an empty text: none.
 std::vector<BufferKind> parse_buffers(const std::string& text);
 
-/// --sync
-Protocol::Sync parse_sync(const std::string& text);
-
 /// --quads: an even number.
 int parse_quads(const std::string& text);
 
@@ -87,17 +84,36 @@ auto list_of(std::span<const Value> all, Value (*parse)(std::string_view)) {
     };
 }
 
-/// Parses one of a few words.
+/// Parses one of a few words, which --help names.
 template <class Value>
-auto one_of(std::string option, std::vector<std::pair<std::string, Value>> known) {
-    return [option = std::move(option), known = std::move(known)](const std::string& typed) {
-        std::string names;
-        for (const auto& [name, value] : known) {
-            if (typed == name) return value;
-            names += (names.empty() ? "" : ", ") + name;
-        }
-        throw Error(option + " " + typed + " is unknown; type one of: " + names);
-    };
+struct OneOf {
+    std::string option;
+    std::vector<std::pair<std::string, Value>> known;
+    std::vector<std::pair<std::string, Value>> old_spellings = {};  ///< understood, not named
+
+    Value operator()(const std::string& typed) const {
+        for (const auto* words : {&known, &old_spellings})
+            for (const auto& [name, value] : *words)
+                if (typed == name) return value;
+        throw Error(option + " " + typed + " is unknown; type one of: " + names(", "));
+    }
+    std::string names(const std::string& between) const {
+        std::string text;
+        for (const auto& [name, value] : known) text += (text.empty() ? "" : between) + name;
+        return text;
+    }
+};
+
+template <class Value>
+OneOf<Value> one_of(std::string option, std::vector<std::pair<std::string, Value>> known) {
+    return {std::move(option), std::move(known)};
 }
+
+/// --sync
+inline const auto parse_sync =
+    one_of<Protocol::Sync>("--sync", {{"auto", Protocol::Sync::automatic},
+                                      {"deadline", Protocol::Sync::deadline},
+                                      {"barrier", Protocol::Sync::barrier},
+                                      {"row", Protocol::Sync::back_to_back}});
 
 }  // namespace tutti

@@ -122,6 +122,7 @@ void complete(const CLI::App& app, WorkloadOptions& options) {
 }  // namespace
 
 std::optional<WorkloadOptions> parse_workload(Arguments arguments) {
+    if (completes_first_of(workloads(), arguments)) return std::nullopt;
     const std::string resume = take_resume("workload", arguments);
     if (!arguments.empty() && arguments.front() == "--list-models") {
         if (launcher().rank == 0) print_models();

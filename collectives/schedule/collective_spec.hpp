@@ -5,6 +5,7 @@
 #include "base/ids.hpp"
 #include "base/types.hpp"
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// What a collective specifies, in blocks: the message is one block (all_reduce, broadcast,
@@ -46,3 +47,4 @@ private:
 };
 
 }  // namespace tutti
+#pragma GCC visibility pop

@@ -6,6 +6,7 @@
 #include "collectives/schedule/collective_spec.hpp"
 #include "collectives/schedule/schedule.hpp"
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// What a schedule costs, counted without running it. Chunks are those of the schedule.
@@ -36,3 +37,4 @@ struct LowerBound {
 LowerBound lower_bound(Collective collective, int ranks);
 
 }  // namespace tutti
+#pragma GCC visibility pop

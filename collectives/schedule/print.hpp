@@ -4,6 +4,7 @@
 
 #include "collectives/schedule/schedule.hpp"
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// A schedule in words, one line per transfer under its step: "  rank 0 -> rank 1  chunk 3
@@ -15,3 +16,4 @@ std::string in_words(const Schedule& schedule);
 std::string as_svg(const Schedule& schedule, const std::string& title);
 
 }  // namespace tutti
+#pragma GCC visibility pop

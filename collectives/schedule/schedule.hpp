@@ -8,6 +8,7 @@
 
 #include "base/ids.hpp"
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// A run of neighbouring chunks of the message. Count 0 is allowed and means nothing.
@@ -181,3 +182,4 @@ private:
 };
 
 }  // namespace tutti
+#pragma GCC visibility pop

@@ -6,6 +6,7 @@
 #include "collectives/schedule/collective_spec.hpp"
 #include "collectives/schedule/schedule.hpp"
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// What was found by following every share of every rank through a schedule.
@@ -37,3 +38,4 @@ Proof prove(const Schedule& schedule, const CollectiveSpec& start, const Collect
 std::optional<std::string> find_fault(const Schedule& schedule, const CollectiveSpec& spec);
 
 }  // namespace tutti
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 
 #include "base/ids.hpp"
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 class Accelerator;
@@ -40,3 +41,4 @@ protected:
 };
 
 }  // namespace tutti
+#pragma GCC visibility pop

@@ -18,6 +18,7 @@
 #include "base/index.hpp"
 #include "topology/placement/placement.hpp"
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// Another rank has failed, so this one ends too; it has nothing of its own to report.
@@ -195,3 +196,4 @@ std::unique_ptr<World> world_of_one();
 void run_as_threads(int ranks, double hang_timeout, const std::function<void(World&)>& body);
 
 }  // namespace tutti
+#pragma GCC visibility pop

@@ -6,9 +6,8 @@
 
 #include <cstdio>
 #include <tutti/communicator.hpp>
+#include <tutti/error.hpp>
 #include <vector>
-
-#include "base/error.hpp"
 
 namespace {
 

@@ -5,11 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-
-#include "base/error.hpp"
-#include "collectives/schedule/count.hpp"
-#include "collectives/schedule/print.hpp"
-#include "collectives/schedule/verify.hpp"
+#include <tutti/error.hpp>
+#include <tutti/schedule.hpp>
 
 namespace {
 

@@ -7,10 +7,9 @@
 #include <cstdlib>
 #include <numeric>
 #include <tutti/communicator.hpp>
+#include <tutti/error.hpp>
+#include <tutti/world.hpp>
 #include <vector>
-
-#include "base/error.hpp"
-#include "collectives/world/world.hpp"
 
 int main(int argc, char** argv) {
     const int count = argc > 1 ? std::atoi(argv[1]) : 4;

@@ -8,9 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <tutti/communicator.hpp>
+#include <tutti/error.hpp>
 #include <vector>
-
-#include "base/error.hpp"
 
 namespace {
 

@@ -2,6 +2,7 @@
 #pragma once
 #include "topology/machine/machine.hpp"
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// What a collective on one host does differently on different machines: sizes from which another
@@ -35,3 +36,4 @@ struct HostTuning {
 HostTuning tuning_from(const Host& host);
 
 }  // namespace tutti
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 
 #include "base/units.hpp"
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// Positions in Host::cores, ascending. Everything else on a host is described by the cores near
@@ -182,3 +183,4 @@ std::string print_tree(const Machine& machine);
 std::string to_json(const Machine& machine);
 
 }  // namespace tutti
+#pragma GCC visibility pop

@@ -4,6 +4,7 @@
 
 #include "base/ids.hpp"
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// Ranks in groups; each rank is in one.
@@ -51,3 +52,4 @@ private:
 };
 
 }  // namespace tutti
+#pragma GCC visibility pop

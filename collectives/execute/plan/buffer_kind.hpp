@@ -2,6 +2,7 @@
 #pragma once
 #include "base/name_table.hpp"
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// Where the buffers of a call lie. `registered`: memory that the peers can load and store;
@@ -25,3 +26,4 @@ inline void parse_name(std::string_view name, BufferKind& kind) {
 }
 
 }  // namespace tutti
+#pragma GCC visibility pop

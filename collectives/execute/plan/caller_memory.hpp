@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 class MemoryDevice;
@@ -89,3 +90,4 @@ private:
 };
 
 }  // namespace tutti
+#pragma GCC visibility pop

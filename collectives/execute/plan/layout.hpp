@@ -8,6 +8,7 @@
 #include "base/units.hpp"
 #include "collectives/schedule/collective_spec.hpp"
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// What a call is about: elements are counted as MPI and NCCL count them.
@@ -75,3 +76,4 @@ struct InPlace {
 InPlace in_place_offsets(const Call& call, int ranks, Rank rank);
 
 }  // namespace tutti
+#pragma GCC visibility pop

@@ -8,6 +8,7 @@
 #include "collectives/execute/plan/layout.hpp"
 #include "tutti/element.hpp"
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// One call: `call` says collective, type, operation, root and count (elements per block, as each
@@ -118,3 +119,4 @@ CallArguments all_to_all(Data& data, int ranks) {
 
 }  // namespace arguments
 }  // namespace tutti
+#pragma GCC visibility pop

@@ -9,6 +9,7 @@
 #include "autotune/table/table.hpp"
 #include "tutti/call_arguments.hpp"
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 class ReachableMemory;
@@ -61,7 +62,7 @@ public:
     std::size_t progress_count() const;
     std::string hang_report() const;
 
-    struct Slot;
+    struct [[gnu::visibility("hidden")]] Slot;
 
 private:
     friend class Communicator;
@@ -271,7 +272,7 @@ public:
     /// without sections. overlay() and keep_table() (tutti/table.hpp) put it into a file.
     Table learnt();
 
-    struct State;
+    struct [[gnu::visibility("hidden")]] State;
 
 private:
     explicit Communicator(std::unique_ptr<State> state);
@@ -280,3 +281,4 @@ private:
 };
 
 }  // namespace tutti
+#pragma GCC visibility pop

@@ -8,6 +8,7 @@
 #include "base/half.hpp"
 #include "base/types.hpp"
 
+#pragma GCC visibility push(default)
 namespace tutti {
 
 /// What a C++ type is called as the element of a message: integers by their size and sign, float,
@@ -55,3 +56,4 @@ template <class R>
 concept LastingMutableElements = MutableElements<R> && std::ranges::borrowed_range<R>;
 
 }  // namespace tutti
+#pragma GCC visibility pop

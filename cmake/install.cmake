@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `cmake --install` lays down; each component is a Debian package. All of it finds its parts from where it lies itself.
+include(CMakePackageConfigHelpers)
+if(NOT CMAKE_INSTALL_LIBDIR AND CMAKE_LIBRARY_ARCHITECTURE AND EXISTS /etc/debian_version)
+    set(CMAKE_INSTALL_LIBDIR lib/${CMAKE_LIBRARY_ARCHITECTURE})  # below /usr/local, too: packages come from any build
+endif()
+include(GNUInstallDirs)
+set(TUTTI_PYTHON_FOLDER lib/python3/dist-packages CACHE STRING "Where the Python module goes, below the prefix")
+set(runtime libtutti${TUTTI_ABI})
+set(headers ${CMAKE_INSTALL_INCLUDEDIR}/tutti)
+
+# The command, the names that it is called by, and its scripts.
+install(TARGETS tutti RUNTIME DESTINATION bin COMPONENT tutti)
+get_property(links GLOBAL PROPERTY TUTTI_LINKS)
+install(FILES ${links} DESTINATION bin COMPONENT tutti)
+install(PROGRAMS scripts/guidelines.py scripts/history.py scripts/report.py scripts/results.py
+    DESTINATION share/tutti/scripts COMPONENT tutti)
+install(DIRECTORY scripts/plots DESTINATION share/tutti/scripts COMPONENT tutti
+    PATTERN __pycache__ EXCLUDE)
+install(DIRECTORY python/tutti DESTINATION ${TUTTI_PYTHON_FOLDER} COMPONENT python3-tutti
+    PATTERN __pycache__ EXCLUDE)
+cmake_path(RELATIVE_PATH TUTTI_PYTHON_FOLDER BASE_DIRECTORY share/tutti/python OUTPUT_VARIABLE modules)
+install(CODE "
+    set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/tutti/python\")
+    file(MAKE_DIRECTORY \"\${folder}\")
+    file(CREATE_LINK ${modules}/tutti \"\${folder}/tutti\" SYMBOLIC)" COMPONENT tutti)
+
+# What the command says of itself: manual pages, completion.
+install(CODE "
+    set(man \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/man/man1\")
+    execute_process(COMMAND_ERROR_IS_FATAL ANY COMMAND python3 ${PROJECT_SOURCE_DIR}/packaging/man_pages.py
+        $<TARGET_FILE:tutti> \"\${man}\" ${links})" COMPONENT tutti)
+foreach(completion bash=bash-completion/completions/tutti zsh=zsh/vendor-completions/_tutti
+        fish=fish/vendor_completions.d/tutti.fish)
+    string(REPLACE "=" ";" completion ${completion})
+    list(POP_FRONT completion shell file)
+    install(CODE "
+        set(file \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/${file}\")
+        execute_process(COMMAND_ERROR_IS_FATAL ANY COMMAND $<TARGET_FILE:tutti> completion ${shell} OUTPUT_VARIABLE script)
+        file(WRITE \"\${file}\" \"\${script}\")" COMPONENT tutti)
+endforeach()
+install(FILES README.md CHANGELOG.md DESTINATION share/doc/tutti COMPONENT tutti)
+install(DIRECTORY docs DESTINATION share/doc/tutti COMPONENT tutti PATTERN CMakeLists.txt EXCLUDE)
+
+# The library.
+install(TARGETS tutti_shared tutti_heap EXPORT tutti
+    LIBRARY COMPONENT ${runtime} NAMELINK_COMPONENT libtutti-dev INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(CODE "set(tutti_headers \"\${CMAKE_INSTALL_PREFIX}/${headers}\")" COMPONENT libtutti-dev)
+install(SCRIPT cmake/install_headers.cmake COMPONENT libtutti-dev)
+install(FILES library/heap/tutti_heap.h DESTINATION ${headers} COMPONENT libtutti-dev)
+install(EXPORT tutti NAMESPACE tutti:: FILE tutti-config.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tutti
+    COMPONENT libtutti-dev)
+write_basic_package_version_file(tutti-config-version.cmake COMPATIBILITY SameMinorVersion)
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_INCLUDEDIR BASE_DIRECTORY ${CMAKE_INSTALL_LIBDIR}/pkgconfig OUTPUT_VARIABLE INCLUDES)
+configure_file(library/tutti.pc.in tutti.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tutti-config-version.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tutti
+    COMPONENT libtutti-dev)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tutti.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT libtutti-dev)

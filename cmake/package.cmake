@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+# The Debian packages that scripts/package makes of what cmake/install.cmake lays down.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_CONTACT "The tutti authors <tutti@example.org>")
+set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_COMPONENTS_ALL)
+
+# A Debian changelog says what is packaged; what changed is in CHANGELOG.md.
+set(documents ${PROJECT_BINARY_DIR}/debian)
+string(TIMESTAMP now "%a, %d %b %Y %H:%M:%S +0000" UTC)
+file(WRITE ${documents}/changelog "tutti (${PROJECT_VERSION}) unstable; urgency=medium\n\n  * See CHANGELOG.md.\n\n"
+    " -- ${CPACK_PACKAGE_CONTACT}  ${now}\n")
+execute_process(COMMAND gzip -9nkf ${documents}/changelog)
+
+# tutti_package(NAME DESCRIPTION [KEY VALUE]...): what is in the control file, as DEPENDS and its value. Python's
+# compiled files come and go with the package, those in `folder` too.
+function(tutti_package name description)
+    string(TOUPPER ${name} component)
+    set(CPACK_COMPONENT_${component}_DESCRIPTION "${description}" PARENT_SCOPE)
+    set(values NAME ${name} SOURCE tutti ${ARGN})
+    set(folder)
+    set(scripts)
+    if(name STREQUAL tutti)
+        set(folder /usr/share/tutti)
+    endif()
+    if(name STREQUAL runtime)
+        set(scripts ${PROJECT_SOURCE_DIR}/packaging/debian/triggers)
+    elseif(NOT name STREQUAL libtutti-dev)
+        foreach(script postinst prerm)
+            configure_file(packaging/debian/${script}.in ${documents}/${name}/${script} @ONLY)
+            list(APPEND scripts ${documents}/${name}/${script})
+        endforeach()
+    endif()
+    set(CPACK_DEBIAN_${component}_PACKAGE_CONTROL_EXTRA "${scripts}" PARENT_SCOPE)
+    while(values)
+        list(POP_FRONT values key value)
+        set(CPACK_DEBIAN_${component}_PACKAGE_${key} ${value} PARENT_SCOPE)
+    endwhile()
+    set(CPACK_COMPONENTS_ALL ${CPACK_COMPONENTS_ALL} ${name} PARENT_SCOPE)
+    install(FILES packaging/debian/copyright ${documents}/changelog.gz DESTINATION share/doc/${name} COMPONENT ${name})
+endfunction()
+
+set(same "(= ${PROJECT_VERSION})")
+tutti_package(tutti "benchmark and tuning of collective communication
+Measures, proves, tunes and compares all-reduce, all-gather, broadcast and
+their relatives: own algorithms beside those of the MPI library, over shared
+memory, MPI and UCX, in ranks of mpirun or in threads of one process."
+    SECTION science DEPENDS "python3, python3-tutti ${same}"
+    RECOMMENDS "openmpi-bin, python3-matplotlib" SUGGESTS libtutti-dev)
+tutti_package(${runtime} "collective communication by the best algorithm for each call
+tutti::Communicator does the collectives of a C++ program by the algorithm that
+was fastest on this machine. libtutti_heap, beneath any program, allocates
+memory that other processes of the host can reach."
+    SECTION libs)
+tutti_package(libtutti-dev "collective communication by the best algorithm (development files)
+Headers of libtutti, and what CMake and pkg-config need to find it."
+    SECTION libdevel DEPENDS "${runtime} ${same}")
+tutti_package(python3-tutti "results of tutti in Python
+Reads the results files of the command tutti, with pandas or without, keeps
+them in a database, and finds where they changed."
+    SECTION python DEPENDS "python3, python3-numpy" RECOMMENDS python3-pandas ARCHITECTURE all)
+include(CPack)

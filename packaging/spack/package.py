@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+from spack.package import *
+
+
+class Tutti(CMakePackage, CudaPackage):
+    """Benchmark and tuning of collective communication, and a library that does each call by the best algorithm."""
+
+    homepage = "https://example.org/tutti"  # where your copy of the source is
+    git = "https://example.org/tutti.git"
+
+    license("Apache-2.0")
+    version("main", branch="main")
+    version("0.1.0", tag="v0.1.0")
+
+    variant("mpi", default=True, description="Ranks of mpirun")
+    variant("ucx", default=True, description="Messages by UCX itself")
+    variant("hwloc", default=True, description="The machine as hwloc sees it")
+    variant("report", default=True, description="Pages and figures of results")
+
+    depends_on("c", type="build")
+    depends_on("cxx", type="build")
+    depends_on("cmake@3.25:", type="build")
+    depends_on("pkgconfig", type="build")
+    depends_on("cli11@2.1:", type="build")
+    depends_on("nlohmann-json", type="build")
+    depends_on("fmt@9:")
+    depends_on("tinyxml2")
+    depends_on("mpi", when="+mpi")
+    depends_on("ucx", when="+ucx")
+    depends_on("hwloc@2:", when="+hwloc")
+    depends_on("python@3.9:", type=("build", "run"))
+    depends_on("py-numpy", type="run")
+    depends_on("py-matplotlib", type="run", when="+report")
+
+    def cmake_args(self):
+        arguments = [self.define_from_variant(f"TUTTI_{name.upper()}", name) for name in ("mpi", "ucx", "hwloc", "cuda")]
+        if self.spec.satisfies("+cuda") and "none" not in self.spec.variants["cuda_arch"].value:
+            arguments.append(self.define("CMAKE_CUDA_ARCHITECTURES", self.spec.variants["cuda_arch"].value))
+        return [*arguments, self.define("TUTTI_TESTS", False), self.define("TUTTI_BENCHMARKS", False)]
+
+    def setup_run_environment(self, env):
+        env.prepend_path("PYTHONPATH", self.prefix.join("lib/python3/dist-packages"))
+        env.set("TUTTI_PYTHON", self.spec["python"].command.path)
