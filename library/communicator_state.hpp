@@ -17,6 +17,7 @@
 #include "tutti/call_arguments.hpp"
 #include "tutti/communicator.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace tutti {
 
 /// Memory that peers can reach, dealt out in pieces: from few large arenas, as a plan takes input
@@ -215,3 +216,4 @@ private:
 };
 
 }  // namespace tutti
+#pragma GCC visibility pop
