@@ -45,6 +45,13 @@ def run_ranks(ranks, *words, timeout=120, **environment):
                           env=CLEAN | environment)
 
 
+def run_program(name, ranks, timeout=110):
+    """A program that is built beside the command, on so many MPI ranks: its exit code, stdout and stderr."""
+    done = subprocess.run([MPI_RUN, str(ranks), Path(EXECUTABLE).with_name(name)], capture_output=True, text=True,
+                          timeout=timeout, check=False, stdin=subprocess.DEVNULL, env=CLEAN)
+    return done.returncode, done.stdout, done.stderr
+
+
 def transport_missing(name):
     """Why this build has no such transport; None if it has."""
     row, = (row for row in json.loads(run("list", "--json").stdout)["transports"] if row["name"] == name)
