@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "results/record.hpp"
+#include "results/records/record.hpp"
 
 namespace tutti {
 

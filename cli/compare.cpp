@@ -14,7 +14,7 @@
 #include "cli/provenance.hpp"
 #include "cli/ranks/interruption.hpp"
 #include "cli/reporter.hpp"
-#include "results/statistics.hpp"
+#include "results/statistics/statistics.hpp"
 #include "results/views/view_words.hpp"
 
 namespace tutti {

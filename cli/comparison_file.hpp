@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "cli/compare/comparison.hpp"
-#include "results/reader.hpp"
-#include "results/store.hpp"
+#include "results/records/reader.hpp"
+#include "results/records/store.hpp"
 #include "results/views/views.hpp"
 
 namespace tutti {

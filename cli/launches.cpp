@@ -13,7 +13,7 @@
 #include "cli/provenance.hpp"
 #include "cli/ranks/interruption.hpp"
 #include "cli/reporter.hpp"
-#include "results/store.hpp"
+#include "results/records/store.hpp"
 
 namespace tutti {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "results/csv.hpp"
+#include "results/tables/csv.hpp"
 #include "workloads/limits/least_time.hpp"
 
 namespace tutti {

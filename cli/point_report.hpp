@@ -7,7 +7,7 @@
 
 #include "cli/forms/bench_output.hpp"
 #include "cli/reporter.hpp"
-#include "results/share_of_limit.hpp"
+#include "results/records/share_of_limit.hpp"
 #include "topology/placement/placement.hpp"
 
 namespace tutti {

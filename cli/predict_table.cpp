@@ -16,7 +16,7 @@
 #include "base/units.hpp"
 #include "cli/build_info.hpp"
 #include "cli/tune_tables.hpp"
-#include "results/identity.hpp"
+#include "results/records/identity.hpp"
 #include "topology/detect/detect.hpp"
 #include "topology/machine/fingerprint.hpp"
 

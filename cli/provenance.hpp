@@ -5,7 +5,7 @@
 
 #include "cli/options/run_options.hpp"
 #include "collectives/world/world.hpp"
-#include "results/record.hpp"
+#include "results/records/record.hpp"
 
 namespace tutti {
 

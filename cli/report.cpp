@@ -8,7 +8,7 @@
 
 #include "cli/options/options.hpp"
 #include "cli/script.hpp"
-#include "results/reader.hpp"
+#include "results/records/reader.hpp"
 
 namespace tutti {
 

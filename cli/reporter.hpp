@@ -8,7 +8,7 @@
 
 #include "cli/progress/progress_bar.hpp"
 #include "collectives/world/world.hpp"
-#include "results/store.hpp"
+#include "results/records/store.hpp"
 #include "workloads/health/health_watch.hpp"
 
 namespace tutti {

@@ -4,7 +4,7 @@
 #include "base/name_table.hpp"
 #include "cli/options/options.hpp"
 #include "cli/script.hpp"
-#include "results/record.hpp"
+#include "results/records/record.hpp"
 
 namespace tutti {
 namespace {

@@ -9,7 +9,7 @@
 #include "cli/options/run_options.hpp"
 #include "cli/reporter.hpp"
 #include "collectives/planner/planner.hpp"
-#include "results/limits.hpp"
+#include "results/records/limits.hpp"
 #include "workloads/bench/candidates.hpp"
 #include "workloads/timing/global_clock.hpp"
 #include "workloads/timing/pinning.hpp"

@@ -17,7 +17,7 @@
 #include "cli/tune_launches.hpp"
 #include "cli/tune_tables.hpp"
 #include "collectives/world/activity.hpp"
-#include "results/cautions.hpp"
+#include "results/tables/cautions.hpp"
 #include "topology/detect/host_facts.hpp"
 #include "workloads/limits/rank_team.hpp"
 

@@ -7,7 +7,7 @@
 #include "autotune/tuner/calibration.hpp"
 #include "autotune/tuner/race_log.hpp"
 #include "cli/options/tune_options.hpp"
-#include "results/record.hpp"
+#include "results/records/record.hpp"
 
 namespace tutti {
 

@@ -12,9 +12,9 @@
 #include "cli/options/workload_options.hpp"
 #include "cli/run_context.hpp"
 #include "collectives/world/activity.hpp"
-#include "results/cautions.hpp"
-#include "results/over_launches.hpp"
-#include "results/step_table.hpp"
+#include "results/tables/cautions.hpp"
+#include "results/tables/over_launches.hpp"
+#include "results/tables/step_table.hpp"
 
 namespace tutti {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "collectives/transport/messages/mpi.hpp"
 #include "library/communicator_state.hpp"
-#include "results/identity.hpp"
+#include "results/records/identity.hpp"
 
 namespace tutti {
 

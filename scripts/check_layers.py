@@ -44,10 +44,10 @@ MAY_INCLUDE = {
     "tests": [*BELOW_CLI, "cli"],
 }
 
-# What a reader can keep in mind. Tests and results have as many as they need.
+# What a reader can keep in mind. Tests have as many as they need.
 MOST_FILES = 40
 MOST_LINES = 350
-OF_ANY_SIZE = ("tests", "results")
+OF_ANY_SIZE = ("tests",)
 
 
 class Library(NamedTuple):

@@ -8,7 +8,7 @@
 #include "autotune/model/costing.hpp"
 #include "autotune/model/nnls.hpp"
 #include "base/error.hpp"
-#include "results/identity.hpp"
+#include "results/records/identity.hpp"
 
 namespace tutti {
 

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "autotune/model/cost_model.hpp"
-#include "results/point.hpp"
+#include "results/records/point.hpp"
 
 namespace tutti {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "autotune/model/calibrate.hpp"
-#include "results/statistics.hpp"
+#include "results/statistics/statistics.hpp"
 
 namespace tutti {
 

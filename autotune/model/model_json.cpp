@@ -13,7 +13,7 @@
 #include "base/json_reader.hpp"
 #include "base/json_writer.hpp"
 #include "base/replace_file.hpp"
-#include "results/limits.hpp"
+#include "results/records/limits.hpp"
 
 namespace tutti {
 namespace {

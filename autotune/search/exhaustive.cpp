@@ -5,7 +5,7 @@
 
 #include "autotune/search/search.hpp"
 #include "base/index.hpp"
-#include "results/statistics.hpp"
+#include "results/statistics/statistics.hpp"
 
 namespace tutti {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "autotune/choice/scale.hpp"
-#include "results/statistics.hpp"
+#include "results/statistics/statistics.hpp"
 
 namespace tutti {
 namespace {

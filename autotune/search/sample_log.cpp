@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "results/statistics.hpp"
+#include "results/statistics/statistics.hpp"
 
 namespace tutti {
 namespace {

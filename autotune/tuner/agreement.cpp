@@ -9,7 +9,7 @@
 #include "autotune/tuner/found_ranges.hpp"
 #include "autotune/tuner/hold_out.hpp"
 #include "base/index.hpp"
-#include "results/statistics.hpp"
+#include "results/statistics/statistics.hpp"
 
 namespace tutti {
 namespace {

@@ -7,7 +7,7 @@
 #include "autotune/table/verdict.hpp"
 #include "autotune/tuner/tasks.hpp"
 #include "base/clock.hpp"
-#include "results/statistics.hpp"
+#include "results/statistics/statistics.hpp"
 #include "workloads/bench/buffer_pool.hpp"
 
 namespace tutti {

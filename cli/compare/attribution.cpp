@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "results/step_rounds.hpp"
+#include "results/comparison/step_rounds.hpp"
 #include "results/views/view_words.hpp"
 
 namespace tutti {

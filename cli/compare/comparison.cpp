@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/clock.hpp"
 #include "base/index.hpp"
-#include "results/statistics.hpp"
+#include "results/statistics/statistics.hpp"
 
 namespace tutti {
 namespace {
@@ -39,9 +40,12 @@ public:
             if (result.judgement.change != Change::same) suspects.insert(result.metric.name);
         const int least = least_launches(plan_.rule, suspects.size());
         int needed = std::max(plan_.second_launches, least + 2);
-        for (const MetricResult& result : result_.metrics)
-            if (suspects.contains(result.metric.name))
-                needed = std::max(needed, launches_wanted(result));
+        for (const MetricResult& result : result_.metrics) {
+            if (!suspects.contains(result.metric.name)) continue;
+            needed = std::max(needed, launches_wanted(result));
+            if (effect_of(result) <= 2 * plan_.rule.min_effect)
+                to_be_narrow_.insert(result.metric.name);
+        }
         // A stage that could not decide would only take the first one's verdicts away.
         const bool pays = plan_.most_launches >= least && launches_left() >= least;
         if (!suspects.empty() && result_.wrong.empty() && !result_.ran_out) {
@@ -57,15 +61,26 @@ public:
 
 private:
     // The second stage is to find twice the least change that counts, or half of what the first has
-    // seen, if that is more; and where it finds none, to say that there is hardly one that counts.
+    // seen, if that is more.
     int launches_wanted(const MetricResult& result) const {
-        const double least = plan_.rule.min_effect;
-        const double seen = std::expm1(std::abs(result.judgement.shift.estimate));
-        const int to_find =
-            launches_for(result.metric, std::max(2 * least, seen / 2), plan_.rule).value_or(0);
-        if (seen > 2 * least) return to_find;
-        return std::max(to_find,
-                        launches_to_see(result.metric, 1.2 * least, plan_.rule).value_or(0));
+        const double wished = std::max(2 * plan_.rule.min_effect, effect_of(result) / 2);
+        return launches_for(result.metric, wished, plan_.rule).value_or(0);
+    }
+
+    static double effect_of(const MetricResult& result) {
+        return std::expm1(std::abs(result.judgement.shift.estimate));
+    }
+
+    // Where the first stage has seen little, the second is to say that there is hardly a change
+    // that counts, and goes on until its intervals are narrow enough for that. How wide they are
+    // says nothing of where they lie, so that this favours no verdict (Stein 1945).
+    bool has_wide_intervals() const {
+        const double most = std::log1p(1.15 * plan_.rule.min_effect);
+        return std::ranges::any_of(result_.metrics, [&](const MetricResult& result) {
+            if (!to_be_narrow_.contains(result.metric.name)) return false;
+            const Shift shift = shift_of(result.metric.changes, plan_.rule.confidence);
+            return (shift.high - shift.low) / 2 > most;
+        });
     }
 
     // How many launches the first stage has, by what those before took: where the budget ends
@@ -92,7 +107,11 @@ private:
 
     void run_stage(int stage, const std::set<std::string>& wanted, int launches) {
         stage_launches_ = 0;
-        for (int number = 1; number <= launches && result_.wrong.empty(); ++number) {
+        const auto goes_on = [&](int number) {
+            return number <= launches ||
+                   (stage == 2 && number <= plan_.most_launches && has_wide_intervals());
+        };
+        for (int number = 1; goes_on(number) && result_.wrong.empty(); ++number) {
             if (const StagedLaunch* known = known_launch(stage, number)) {
                 add(known->seen, stage);
                 continue;
@@ -101,7 +120,9 @@ private:
                 result_.ran_out = true;
                 return;
             }
-            events_.progress(fmt::format("stage {}: launch {} of {}", stage, number, launches));
+            events_.progress(fmt::format("stage {}: launch {} of {}{}", stage, number,
+                                         stage == 2 && !to_be_narrow_.empty() ? "at least " : "",
+                                         std::max(number, launches)));
             const StagedLaunch made{
                 stage, number,
                 launch_({wanted, wanted.empty() ? result_.metrics.size() : wanted.size()})};
@@ -153,8 +174,9 @@ private:
     const ComparisonPlan& plan_;
     const ComparisonEvents& events_;
     const std::int64_t began_ns_ = now_ns();
-    int made_ = 0;            // launches, by now
-    int stage_launches_ = 0;  // of the stage that is under way
+    int made_ = 0;                        // launches, by now
+    int stage_launches_ = 0;              // of the stage that is under way
+    std::set<std::string> to_be_narrow_;  // metrics, by the second stage
     ComparisonResult result_;
 };
 

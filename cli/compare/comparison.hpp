@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/compare/launches.hpp"
-#include "results/judgement.hpp"
+#include "results/comparison/judgement.hpp"
 
 namespace tutti {
 
@@ -44,7 +44,7 @@ struct ComparisonPlan {
     int first_launches = 7;  ///< of all metrics; at least as many as the rule's interval needs
     int second_launches =
         12;                  ///< fresh ones, of those that the first have not shown to be the same
-    int most_launches = 60;  ///< of the second stage
+    int most_launches = 60;  ///< of the second stage; 0: there is none
     /// Of the same comparison, which was interrupted: these need not be made again, and their time
     /// is not in the budget.
     std::vector<StagedLaunch> known = {};
@@ -58,9 +58,10 @@ struct ComparisonEvents {
 
 /// Two stages. First a few launches of all metrics: those that are the same are done. Then fresh
 /// launches of the others, which alone decide on them (the first have picked them out, and would be
-/// biased): as many as the spread of the first asks for, as far as the budget goes. Where it does
-/// not go that far, all launches that fit are of one stage. A launch with wrong results ends it at
-/// once.
+/// biased): as many as the spread of the first asks for, and, where those saw no large change,
+/// until the intervals are about as narrow as the minimum effect; as far as the budget goes. Where
+/// it does not go that far, all launches that fit are of one stage. A launch with wrong results
+/// ends it at once.
 ComparisonResult compare(const LaunchBoth& launch, const ComparisonPlan& plan,
                          const ComparisonEvents& events);
 

@@ -12,7 +12,7 @@
 #include "base/source.hpp"
 #include "cli/compare/child.hpp"
 #include "cli/compare/launches.hpp"
-#include "results/quad_loop.hpp"
+#include "results/comparison/quad_loop.hpp"
 
 namespace tutti {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/compare/launches.hpp"
-#include "results/floors.hpp"
+#include "results/comparison/floors.hpp"
 #include "results/stored/stored_runs.hpp"
 
 namespace tutti {

@@ -3,15 +3,17 @@
 #include <stdlib.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <system_error>
 
 #include "base/error.hpp"
+#include "cli/ranks/interruption.hpp"
 
 namespace tutti {
 
-/// A folder that goes with this object, for what nobody asked to keep; no other user can read or
-/// guess it.
+/// A folder that goes with this object, or with the process that a signal ends, for what nobody
+/// asked to keep; no other user can read or guess it.
 class TemporaryFolder {
 public:
     /// Throws Error if none can be made.
@@ -19,6 +21,7 @@ public:
         if (::mkdtemp(path_.data()) == nullptr)
             throw Error("no folder for results can be made in " +
                         std::filesystem::temp_directory_path().string() + "; add --json FILE");
+        goes_with_us_.emplace(path_.c_str());
     }
     ~TemporaryFolder() {
         std::error_code none;
@@ -32,6 +35,7 @@ public:
 
 private:
     std::string path_;
+    std::optional<GoesWithUs> goes_with_us_;
 };
 
 }  // namespace tutti

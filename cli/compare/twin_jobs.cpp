@@ -10,8 +10,8 @@
 #include "cli/compare/launches.hpp"
 #include "cli/compare/temporary_folder.hpp"
 #include "cli/compare/turn_message.hpp"
-#include "results/quad_loop.hpp"
-#include "results/step_rounds.hpp"
+#include "results/comparison/quad_loop.hpp"
+#include "results/comparison/step_rounds.hpp"
 
 namespace tutti {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "cli/options/bench_options.hpp"
-#include "results/record.hpp"
-#include "results/text_table.hpp"
+#include "results/records/record.hpp"
+#include "results/tables/text_table.hpp"
 
 namespace tutti {
 

@@ -11,7 +11,7 @@
 
 #include "base/replace_file.hpp"
 #include "cli/forms/one_row.hpp"
-#include "results/identity.hpp"
+#include "results/records/identity.hpp"
 
 namespace tutti {
 namespace {

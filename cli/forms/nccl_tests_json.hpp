@@ -6,8 +6,8 @@
 
 #include "base/json_writer.hpp"
 #include "cli/options/bench_options.hpp"
-#include "results/launch.hpp"
-#include "results/text_table.hpp"
+#include "results/records/launch.hpp"
+#include "results/tables/text_table.hpp"
 
 namespace tutti {
 

@@ -9,7 +9,7 @@
 #include "cli/forms/bench_output.hpp"
 #include "cli/forms/nccl_tests_json.hpp"
 #include "cli/forms/one_row.hpp"
-#include "results/cautions.hpp"
+#include "results/tables/cautions.hpp"
 
 namespace tutti {
 namespace {

@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include "results/text_table.hpp"
+#include "results/tables/text_table.hpp"
 
 namespace tutti {
 

@@ -8,8 +8,8 @@
 
 #include "base/stretches.hpp"
 #include "cli/forms/bench_output.hpp"
-#include "results/cautions.hpp"
-#include "results/fastest.hpp"
+#include "results/tables/cautions.hpp"
+#include "results/tables/fastest.hpp"
 #include "workloads/bench/sweep_points.hpp"
 
 namespace tutti {

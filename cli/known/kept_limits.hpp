@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "results/limits.hpp"
+#include "results/records/limits.hpp"
 
 namespace tutti {
 

@@ -15,7 +15,7 @@
 #include "base/clock.hpp"
 #include "cli/known/kept_limits.hpp"
 #include "cli/known/limits_table.hpp"
-#include "results/record.hpp"
+#include "results/records/record.hpp"
 #include "topology/detect/detect.hpp"
 #include "topology/machine/fingerprint.hpp"
 #include "workloads/limits/limits.hpp"
@@ -37,7 +37,7 @@ std::optional<Limits> limits_in_file(const std::filesystem::path& path, const st
         if (limits.topo_sha256 != host)
             throw Error("'" + path.string() + "' holds the limits of another host");
         limits.network.reset();
-        if (limits.cores >= cores) return limits;
+        if (limits.cores >= cores && know_rewritten_input(limits)) return limits;
     } catch (const Error& error) {
         notes.push_back(fmt::format("{}: measured again", error.what()));
     }

@@ -6,7 +6,7 @@
 
 #include "autotune/model/cost_model.hpp"
 #include "collectives/world/world.hpp"
-#include "results/limits.hpp"
+#include "results/records/limits.hpp"
 
 namespace tutti {
 

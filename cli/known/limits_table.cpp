@@ -28,8 +28,8 @@ std::string bandwidths(const Limits& limits, int cores) {
     for (const Curve& curve : limits.curves) {
         if (curve.cores != cores) continue;
         columns.push_back(&curve);
-        heads += fmt::format("  {:>13}", curve.pass);
-        kinds += fmt::format("  {:>13}", curve.stores);
+        heads += fmt::format("  {:>14}", curve.pass);
+        kinds += fmt::format("  {:>14}", curve.stores);
     }
     std::string text = fmt::format(
         "#\n# GB/s of {}, read and written together\n",
@@ -38,7 +38,7 @@ std::string bandwidths(const Limits& limits, int cores) {
     for (const Bytes size : columns.front()->rates.bytes) {
         text += fmt::format("  {:>12}", to_string(size));
         for (const Curve* column : columns)
-            text += fmt::format("  {:>13.1f}", column->rates.at(size));
+            text += fmt::format("  {:>14.1f}", column->rates.at(size));
         text += '\n';
     }
     return text;
@@ -110,13 +110,18 @@ std::string least_times(const Limits& limits) {
     const int ranks = std::max(limits.cores, 2);
     std::string text =
         fmt::format("#\n# least time of all_reduce on {} ranks, out of place\n", ranks);
-    text += fmt::format("# {:>12}  {:>13}  {:>13}\n", "bytes", "registered", "unregistered");
+    text += fmt::format("# {:>12}  {:>13}  {:>13}  {:>13}\n", "bytes", "registered", "rewritten",
+                        "unregistered");
     for (const std::int64_t bytes :
          {8L, 64L, 512L, 4L << 10, 32L << 10, 256L << 10, 1L << 20, 8L << 20, 64L << 20}) {
         const Call call{.count = bytes / 4};
-        text += fmt::format("  {:>12}  {:>13}  {:>13}\n", to_string(Bytes{bytes}),
-                            time_text(least_time(limits, call, ranks, false, Reach::registered)),
-                            time_text(least_time(limits, call, ranks, false, Reach::unregistered)));
+        const auto least = [&](Reach reach, InputState input) {
+            return time_text(least_time(limits, call, ranks, false, reach, input));
+        };
+        text += fmt::format("  {:>12}  {:>13}  {:>13}  {:>13}\n", to_string(Bytes{bytes}),
+                            least(Reach::registered, InputState::untouched),
+                            least(Reach::registered, InputState::rewritten),
+                            least(Reach::unregistered, InputState::untouched));
     }
     return text;
 }

@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include "results/limits.hpp"
+#include "results/records/limits.hpp"
 
 namespace tutti {
 

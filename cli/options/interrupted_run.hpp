@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/options/commands.hpp"
-#include "results/reader.hpp"
+#include "results/records/reader.hpp"
 
 namespace tutti {
 

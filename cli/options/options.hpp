@@ -8,7 +8,7 @@
 
 #include "cli/options/commands.hpp"
 #include "cli/options/completion.hpp"
-#include "results/launch.hpp"
+#include "results/records/launch.hpp"
 
 namespace tutti {
 

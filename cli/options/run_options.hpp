@@ -8,7 +8,7 @@
 #include "cli/options/commands.hpp"
 #include "cli/options/interrupted_run.hpp"
 #include "cli/ranks/launcher.hpp"
-#include "results/launch.hpp"
+#include "results/records/launch.hpp"
 
 namespace tutti {
 

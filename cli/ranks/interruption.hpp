@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "results/record.hpp"
+#include "results/records/record.hpp"
 
 namespace tutti {
 
@@ -29,6 +29,19 @@ public:
 
 private:
     int group_;
+};
+
+/// While it lives, a signal that ends this process removes the folder and all that is in it; of
+/// four folders at most at a time. The path must outlive it.
+class GoesWithUs {
+public:
+    explicit GoesWithUs(const char* folder);
+    ~GoesWithUs();
+    GoesWithUs(const GoesWithUs&) = delete;
+    GoesWithUs& operator=(const GoesWithUs&) = delete;
+
+private:
+    const char* folder_;
 };
 
 /// Room for such a text.

@@ -21,7 +21,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
-#include "results/store.hpp"
+#include "results/records/store.hpp"
 
 namespace tutti {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "cli/ranks/interruption.hpp"
-#include "results/record.hpp"
+#include "results/records/record.hpp"
 
 namespace tutti {
 

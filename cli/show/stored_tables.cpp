@@ -12,12 +12,12 @@
 #include "cli/launches.hpp"
 #include "cli/options/values.hpp"
 #include "cli/provenance.hpp"
-#include "results/cautions.hpp"
-#include "results/over_launches.hpp"
-#include "results/step_table.hpp"
 #include "results/stored/by_launch.hpp"
 #include "results/stored/fingerprint.hpp"
 #include "results/stored/printable_results.hpp"
+#include "results/tables/cautions.hpp"
+#include "results/tables/over_launches.hpp"
+#include "results/tables/step_table.hpp"
 #include "workloads/bench/sweep_points.hpp"
 
 namespace tutti {
@@ -123,17 +123,6 @@ BenchOptions options_of(const Results& launches, const TableStyle& style) {
     if (const auto asked = plan.find(segment.name); asked != plan.end())
         options.search_space.knobs[segment.name] = values_of(segment)(asked->second);
     return options;
-}
-
-TableColumns columns_of(std::span<const Point> points) {
-    const auto has = [&](auto field) {
-        return std::ranges::any_of(points, [&](const Point& point) { return field(point); });
-    };
-    return {.wire = has([](const Point& one) { return one.measured.network_bytes.has_value(); }),
-            .energy = has([](const Point& one) {
-                return one.measured.energy_J || one.measured.gpu_energy_J;
-            }),
-            .predicted = has([](const Point& one) { return one.predicted_ns.has_value(); })};
 }
 
 // Of one launch its records themselves.

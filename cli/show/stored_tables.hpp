@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "results/reader.hpp"
+#include "results/records/reader.hpp"
 
 namespace tutti {
 

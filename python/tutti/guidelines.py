@@ -3,7 +3,7 @@
 
 The rules are those of Träff, Gropp and Thakur ("Self-Consistent MPI Performance Guidelines", IEEE Trans. Parallel Distrib. Syst.
 21, 2010) and of Hunold, Carpen-Amarie, Lübbe and Träff (PGMPI, 2016). They need no model of the machine: a library that
-violates one gets faster by being called differently. Sizes are those of results files, nccl-tests' (results/bandwidth.hpp): of
+violates one gets faster by being called differently. Sizes are those of results files, nccl-tests' (results/statistics/bandwidth.hpp): of
 all_gather, reduce_scatter, scatter, gather and all_to_all the P blocks together. So both sides of a rule have the same size."""
 
 import json

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "results/reader.hpp"
+#include "results/records/reader.hpp"
 
 namespace tutti {
 

@@ -23,8 +23,10 @@ double noise_between(std::span<const double> launches) {
 std::vector<Judgement> judge_stored(std::span<const StoredMetric> metrics, const Rule& rule) {
     std::vector<Judgement> judgements;
     for (const StoredMetric& metric : metrics)
-        judgements.push_back({.shift = shift_between(metric.a, metric.b, rule.confidence),
-                              .noise = std::max(noise_between(metric.a), noise_between(metric.b))});
+        judgements.push_back(
+            {.shift = shift_between(metric.a, metric.b, rule.confidence),
+             .sure = shift_between(metric.a, metric.b, std::max(surely, rule.confidence)),
+             .noise = std::max(noise_between(metric.a), noise_between(metric.b))});
     settle(judgements, rule);
     const int needed = least_of_each((1 - rule.confidence) /
                                      static_cast<double>(std::max<std::size_t>(metrics.size(), 1)));

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "results/judgement.hpp"
+#include "results/comparison/judgement.hpp"
 
 namespace tutti {
 

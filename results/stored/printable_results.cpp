@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "results/stored/printable_results.hpp"
 
-#include "results/record_fields.hpp"
+#include "results/records/record_fields.hpp"
 #include "results/views/view_words.hpp"
 
 namespace tutti {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "results/reader.hpp"
+#include "results/records/reader.hpp"
 
 namespace tutti {
 

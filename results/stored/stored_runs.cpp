@@ -9,7 +9,7 @@
 #include <optional>
 #include <span>
 
-#include "results/statistics.hpp"
+#include "results/statistics/statistics.hpp"
 #include "results/stored/by_launch.hpp"
 #include "results/stored/judge_stored.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "results/comparison_records.hpp"
+#include "results/comparison/comparison_records.hpp"
 #include "results/stored/fingerprint.hpp"
 
 namespace tutti {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/index.hpp"
-#include "results/statistics.hpp"
+#include "results/statistics/statistics.hpp"
 
 namespace tutti {
 namespace {

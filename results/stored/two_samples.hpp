@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "results/signed_rank.hpp"
+#include "results/statistics/signed_rank.hpp"
 
 namespace tutti {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "results/comparison_records.hpp"
+#include "results/comparison/comparison_records.hpp"
 #include "results/views/views.hpp"
 
 namespace tutti {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "results/record.hpp"
+#include "results/records/record.hpp"
 
 namespace tutti {
 

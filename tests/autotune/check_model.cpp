@@ -23,7 +23,7 @@
 #include "base/index.hpp"
 #include "base/source.hpp"
 #include "base/units.hpp"
-#include "results/reader.hpp"
+#include "results/records/reader.hpp"
 #include "topology/detect/detect.hpp"
 
 namespace tutti {

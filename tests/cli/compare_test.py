@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tutti compare: verdicts on programs whose times are known, and on jobs that measure by turns."""
 import collections
+import os
 import re
 import signal
 import subprocess
@@ -41,7 +42,7 @@ class OfPrograms(unittest.TestCase):
     def test_a_slower_program_fails(self):
         done = self.compare(prints(100, 200), prints(100, 210))
         self.assertEqual(done.returncode, SLOWER, done.stdout + done.stderr)
-        self.assertEqual(verdicts(done), {"1": "same", "2": "slower", "geometric mean": "same"})
+        self.assertEqual(verdicts(done), {"1": "same", "2": "slower", "geometric mean": "undecided"})
         self.assertIn("+5.0 %", done.stdout)
 
     def test_a_faster_one_does_not(self):
@@ -213,6 +214,22 @@ class OfPrograms(unittest.TestCase):
 class OfJobs(unittest.TestCase):
     def compare(self, *words, bench=BENCH):
         return tutti.run("compare", *THREADS, *words, *bench, timeout=150)
+
+    def test_ctrl_c_leaves_no_folder(self):
+        with tempfile.TemporaryDirectory() as folder:
+            words = [str(word) for word in ("compare", *THREADS, "--budget", "60s", *BENCH)]
+            with subprocess.Popen([tutti.EXECUTABLE, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  env=tutti.CLEAN | {"TMPDIR": folder}) as process:
+                end = time.monotonic() + 20
+                while not os.listdir(folder) and time.monotonic() < end:
+                    time.sleep(0.02)
+                self.assertTrue(os.listdir(folder))
+                process.send_signal(signal.SIGINT)
+                process.communicate(timeout=20)
+            self.assertEqual(process.returncode, 128 + signal.SIGINT)
+            while os.listdir(folder) and time.monotonic() < end:
+                time.sleep(0.02)
+            self.assertEqual(os.listdir(folder), [])
 
     def test_two_jobs_measure_by_turns(self):
         with tempfile.TemporaryDirectory() as folder:

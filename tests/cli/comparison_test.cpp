@@ -33,6 +33,30 @@ TEST(Comparison, HasTwoStagesOfWhichTheSecondDecides) {
     EXPECT_EQ(result.metrics.at(0).judgement.change, Change::slower);
 }
 
+// The first stage has seen a small change and hardly any spread; the second one has more.
+TEST(Comparison, GoesOnUntilIntervalsAreNarrow) {
+    int made = 0;
+    const auto launch = [&](const WantedMetrics&) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        const double spread = ++made <= 7 ? 0.001 : 0.12;
+        LaunchOfBoth both{.order = {"call"}};
+        both.metrics["call"] = {
+            .change = 0.02 + spread * (made * 7 % 13 - 6) / 6, .a_ns = 100, .b_ns = 102};
+        return both;
+    };
+    const ComparisonEvents events{.progress = [](const std::string&) {},
+                                  .after_launch = [](const StagedLaunch&) {}};
+    const ComparisonResult result = compare(launch, {.budget_seconds = 100}, events);
+    const MetricResult& call = result.metrics.at(0);
+    EXPECT_EQ(call.judgement.change, Change::undecided);
+    EXPECT_GT(result.launches, 7 + 24);
+    EXPECT_LT(result.launches, 7 + 60);
+    EXPECT_LT(call.judgement.visible, 0.03);
+    made = 0;
+    EXPECT_EQ(compare(launch, {.budget_seconds = 100, .most_launches = 20}, events).launches,
+              7 + 20);
+}
+
 TEST(Comparison, SpendsABudgetForOneStageOnIt) {
     const ComparisonResult result = compared_in(15.5 * seconds_of_launch);
     EXPECT_GT(result.launches, 8);

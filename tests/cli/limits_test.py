@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a machine can do: measured, stored, and compared with. No time is checked."""
 import json
+import os
 import unittest
 
 import tutti
@@ -122,6 +123,17 @@ class Limits(tutti.Folder):
         self.assertNotIn("N/A", self.shares(table))
         if "; kept in" in table:  # nobody else used the cores
             self.assertEqual(json.loads(stored.read_text())["kind"], "limits")
+
+    @unittest.skipIf(os.cpu_count() == 1, "one core: no other writes any input")
+    def test_are_measured_again_where_the_stored_ones_know_no_rewritten_input(self):
+        self.run_here(*KEPT)
+        stored, =  self.stored()
+        limits = json.loads(stored.read_text())
+        earlier = limits | {"curves": [curve for curve in limits["curves"] if not curve["pass"].endswith("_rewritten")]}
+        self.assertEqual(len(limits["curves"]) - len(earlier["curves"]), 2)
+        stored.write_text(json.dumps(earlier) + "\n", encoding="utf-8")
+        self.assertIn("measured just now", self.run_here(*BENCH))
+        self.assertEqual(len(json.loads(stored.read_text())["curves"]), len(limits["curves"]))  # measured before, it is kept
 
 
 if __name__ == "__main__":

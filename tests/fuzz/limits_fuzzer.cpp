@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "cli/known/limits_table.hpp"
-#include "results/record.hpp"
+#include "results/records/record.hpp"
 #include "tests/fuzz/demand.hpp"
 #include "workloads/limits/least_time.hpp"
 

@@ -7,7 +7,7 @@
 #include "base/source.hpp"
 #include "cli/options/values.hpp"
 #include "collectives/transport/faults.hpp"
-#include "results/floors.hpp"
+#include "results/comparison/floors.hpp"
 #include "results/views/views.hpp"
 #include "tests/fuzz/demand.hpp"
 #include "topology/detect/ucx_resources.hpp"

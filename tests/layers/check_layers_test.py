@@ -42,8 +42,8 @@ class CheckLayers(unittest.TestCase):
 
     def test_an_include_that_points_up_is_named_with_its_line(self):
         self.assertEqual(
-            self.offences("base/units.cpp", "", '#include "results/record.hpp"'),
-            ["base/units.cpp:2: layer base may not include layer results (results/record.hpp)"])
+            self.offences("base/units.cpp", "", '#include "results/records/record.hpp"'),
+            ["base/units.cpp:2: layer base may not include layer results (results/records/record.hpp)"])
 
     def test_neighbours_do_not_know_one_another(self):
         self.assert_refused("kernels/a.cpp", '#include "topology/machine/machine.hpp"')

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "results/bandwidth.hpp"
+#include "results/statistics/bandwidth.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "results/cautions.hpp"
+#include "results/tables/cautions.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "results/csv.hpp"
+#include "results/tables/csv.hpp"
 
 #include <gtest/gtest.h>
 

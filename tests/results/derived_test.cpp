@@ -4,8 +4,8 @@
 
 #include <sstream>
 
-#include "results/csv.hpp"
-#include "results/step.hpp"
+#include "results/records/step.hpp"
+#include "results/tables/csv.hpp"
 #include "samples.hpp"
 
 namespace tutti {

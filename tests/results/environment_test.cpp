@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "results/launch.hpp"
+#include "results/records/launch.hpp"
 
 namespace tutti {
 

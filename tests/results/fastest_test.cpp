@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "results/fastest.hpp"
+#include "results/tables/fastest.hpp"
 
 #include <gtest/gtest.h>
 

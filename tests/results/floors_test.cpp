@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "results/floors.hpp"
+#include "results/comparison/floors.hpp"
 
 #include <gtest/gtest.h>
 

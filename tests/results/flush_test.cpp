@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "results/store.hpp"
+#include "results/records/store.hpp"
 #include "samples.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "results/identity.hpp"
+#include "results/records/identity.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "results/limits.hpp"
+#include "results/records/limits.hpp"
 
 #include <gtest/gtest.h>
 
@@ -99,6 +99,19 @@ TEST(Limits, OfMoreCoresStayAndAreImprovedByThoseOfFewer) {
         EXPECT_EQ(best.staged, four.staged);
         EXPECT_EQ(best.yield_ns, 900);
     }
+}
+
+// Else every launch on fewer cores would measure anew, and keep what knows no rewritten input.
+TEST(Limits, OfMoreCoresThatKnowNoRewrittenInputAreReplaced) {
+    const Limits now = sample_limits();
+    Limits before = now;
+    before.cores = 4;
+    for (Curve& curve : before.curves) curve.cores = curve.cores == 2 ? 4 : 1;
+    EXPECT_TRUE(know_rewritten_input(before));
+    EXPECT_EQ(best_of(now, before).cores, 4);
+    std::erase_if(before.curves, [](const Curve& curve) { return curve.pass == "add_rewritten"; });
+    EXPECT_FALSE(know_rewritten_input(before));
+    EXPECT_EQ(best_of(now, before), now);
 }
 
 TEST(Limits, OfOneNetworkAreTheBestOfEachFigure) {

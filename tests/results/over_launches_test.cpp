@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "results/over_launches.hpp"
+#include "results/tables/over_launches.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "results/share_of_limit.hpp"
+#include "results/records/share_of_limit.hpp"
+#include "results/tables/text_table.hpp"
 
 namespace tutti {
 namespace {
@@ -62,6 +63,24 @@ TEST(OverLaunches, WhatOneLaunchSkippedOrGotWrongIsNotHidden) {
     EXPECT_EQ(over_launches(points)[0].point.measured.check.state, CheckState::skipped);
     points[2].skipped = "no memory";
     EXPECT_EQ(over_launches(points)[0].point.skipped, "no memory");
+}
+
+// Else several launches would hide what each of them tells.
+TEST(OverLaunches, EnergyAndNetworkBytesAreThoseOfTheMiddleLaunch) {
+    std::vector<Point> points(4, point_of_launch(100, {1000}));
+    for (const std::size_t i : {0, 1, 2}) {
+        const double value = i == 0 ? 30 : i == 1 ? 10 : 20;
+        points[i].measured.energy_J = value;
+        points[i].measured.network_bytes = NetworkBytes{.tx_per_call = 5, .rx_per_call = value};
+    }
+    const Point all = over_launches(points).at(0).point;
+    EXPECT_EQ(all.measured.energy_J, 20);
+    EXPECT_EQ(all.measured.gpu_energy_J, std::nullopt);
+    ASSERT_TRUE(all.measured.network_bytes);
+    EXPECT_EQ(all.measured.network_bytes->rx_per_call, 20);
+    const TableColumns columns = columns_of(std::vector{all});
+    EXPECT_TRUE(columns.energy && columns.wire);
+    EXPECT_FALSE(columns.predicted);
 }
 
 TEST(OverLaunches, OfStepsEachSummaryIsOfTheLaunchesMedians) {

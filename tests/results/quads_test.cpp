@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "results/quads.hpp"
+#include "results/comparison/quads.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <string>
 
-#include "results/quad_loop.hpp"
+#include "results/comparison/quad_loop.hpp"
 
 namespace tutti {
 namespace {

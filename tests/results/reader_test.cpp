@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "results/reader.hpp"
+#include "results/records/reader.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <string>
 
-#include "results/record.hpp"
+#include "results/records/record.hpp"
 #include "tests/base/files.hpp"
 
 namespace tutti {
@@ -79,6 +79,12 @@ inline Limits sample_limits() {
                  .cores = cores,
                  .rates = {{{4096}, {1 << 19}, {1 << 20}}, {rate, rate, rate / 2}}});
         }
+    for (const char* pass : {"add_rewritten", "add2_rewritten"})
+        limits.curves.push_back(
+            {.pass = pass,
+             .stores = "cached",
+             .cores = 2,
+             .rates = {{{4096}, {1 << 20}}, {pass[3] == '2' ? 24.0 : 18.0, 12}}});
     limits.network = HostNetwork{.hosts = {"n0", "n1"},
                                  .links = {{.a = 0,
                                             .b = 1,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "results/signed_rank.hpp"
+#include "results/statistics/signed_rank.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "results/statistics.hpp"
+#include "results/statistics/statistics.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "results/step_rounds.hpp"
+#include "results/comparison/step_rounds.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is reported of training steps beside their times.
-#include "results/step.hpp"
+#include "results/records/step.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "results/record.hpp"
-#include "results/step_table.hpp"
+#include "results/records/record.hpp"
+#include "results/tables/step_table.hpp"
 
 namespace tutti {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "results/store.hpp"
+#include "results/records/store.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
-#include "results/reader.hpp"
+#include "results/records/reader.hpp"
 #include "samples.hpp"
 #include "tests/base/small_limit.hpp"
 

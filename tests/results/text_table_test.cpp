@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "results/text_table.hpp"
+#include "results/tables/text_table.hpp"
 
 #include <gtest/gtest.h>
 

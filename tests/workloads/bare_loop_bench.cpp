@@ -11,7 +11,7 @@
 #include "base/clock.hpp"
 #include "base/index.hpp"
 #include "collectives/transport/messages/mpi.hpp"
-#include "results/statistics.hpp"
+#include "results/statistics/statistics.hpp"
 #include "tests/workloads/bare_mpi_call.hpp"
 #include "workloads/bench/sweep.hpp"
 #include "workloads/timing/measure.hpp"

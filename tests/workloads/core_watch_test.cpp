@@ -10,7 +10,7 @@
 #include <ctime>
 
 #include "base/clock.hpp"
-#include "results/limits.hpp"
+#include "results/records/limits.hpp"
 #include "topology/detect/cpu_time.hpp"
 #include "topology/detect/detect.hpp"
 #include "workloads/timing/pinning.hpp"

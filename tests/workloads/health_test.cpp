@@ -2,7 +2,7 @@
 // A host on which something goes wrong while a launch runs.
 #include <gtest/gtest.h>
 
-#include "results/cautions.hpp"
+#include "results/tables/cautions.hpp"
 #include "tests/topology/fixture_tree.hpp"
 #include "workloads/health/health_watch.hpp"
 

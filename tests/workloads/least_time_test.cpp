@@ -89,6 +89,31 @@ TEST(LeastTime, TakesTheBandwidthAtWhatEachCoreTouches) {
     EXPECT_DOUBLE_EQ(direct(Collective::all_gather, n), 1.5 * one_way + 3 * n / 50);
 }
 
+// Whoever adds fetches what the other has written, at the rate of a pass over such lines; what is
+// only moved is stored by who has it.
+TEST(LeastTime, OfRewrittenInputHasTheFetchingInIt) {
+    Limits limits = sample_limits();
+    limits.staged.gbps = {1e-3, 1e-3};
+    limits.single_copy.gbps = {1e-3};
+    const auto rewritten = [&](Collective collective, double bytes, int ranks = 2) {
+        const Call call{.collective = collective,
+                        .type = DataType::int8,
+                        .count = static_cast<std::int64_t>(bytes)};
+        return least_time(limits, call, ranks, false, Reach::registered, InputState::rewritten);
+    };
+    const double n = 2 * K;  // 4 KiB a core
+    constexpr double to_all = 24, to_one = 18;
+    EXPECT_DOUBLE_EQ(rewritten(Collective::all_reduce, n),
+                     1.5 * one_way + (2 * n + 2 * n) / 2 / to_all);
+    EXPECT_DOUBLE_EQ(rewritten(Collective::reduce, n), one_way + (2 * n + n) / 2 / to_one);
+    EXPECT_DOUBLE_EQ(rewritten(Collective::all_gather, n), direct(Collective::all_gather, n));
+    EXPECT_DOUBLE_EQ(rewritten(Collective::all_reduce, n, 1), 2 * n / 90);  // nothing to fetch
+    std::erase_if(limits.curves,
+                  [](const Curve& curve) { return curve.pass.ends_with("rewritten"); });
+    EXPECT_FALSE(know_rewritten_input(limits));
+    EXPECT_DOUBLE_EQ(rewritten(Collective::all_reduce, n), direct(Collective::all_reduce, n));
+}
+
 TEST(LeastTime, OfOrdinaryMemoryIsTheBetterOfStagingAndSingleCopies) {
     const double n = 16 * K;
     EXPECT_DOUBLE_EQ(least(Collective::all_reduce, 16 * K, Reach::unregistered),

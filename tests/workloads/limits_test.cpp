@@ -35,6 +35,8 @@ TEST(MeasureLimits, FindsSomethingOfEverything) {
     for (const char* pass : {"copy", "add", "add2", "add_in_place", "add2_in_place"})
         for (const int cores : {1, limits.cores})
             EXPECT_NE(limits.curve(pass, "cached", cores), nullptr) << pass;
+    EXPECT_TRUE(know_rewritten_input(limits));
+    EXPECT_EQ(limits.curve("add2_rewritten", "cached", 2) != nullptr, limits.cores == 2);
     EXPECT_EQ(limits.signal_latencies.size(), static_cast<std::size_t>(limits.cores - 1));
     EXPECT_GT(limits.clock_ns, 0);
     EXPECT_GT(limits.yield_ns, 0);

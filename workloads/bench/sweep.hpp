@@ -4,17 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "results/limits.hpp"
-#include "results/point.hpp"
+#include "results/records/limits.hpp"
+#include "results/records/point.hpp"
 #include "workloads/bench/buffer_pool.hpp"
 #include "workloads/bench/candidates.hpp"
+#include "workloads/timing/input_state.hpp"
 #include "workloads/timing/measure.hpp"
 
 namespace tutti {
-
-/// Whether a call finds its input in whatever caches the call before left it, or just written by
-/// its owner, as gradients are in training.
-enum class InputState { untouched, rewritten };
 
 /// A sweep over sizes, types, operations and roots, with all candidates at each.
 struct Sweep {

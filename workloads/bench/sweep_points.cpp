@@ -5,8 +5,8 @@
 
 #include "base/rounding.hpp"
 #include "collectives/device/accelerator.hpp"
-#include "results/bandwidth.hpp"
-#include "results/share_of_limit.hpp"
+#include "results/records/share_of_limit.hpp"
+#include "results/statistics/bandwidth.hpp"
 #include "workloads/limits/least_time.hpp"
 #include "workloads/timing/done_by_all.hpp"
 

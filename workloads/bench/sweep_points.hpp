@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "results/point.hpp"
+#include "results/records/point.hpp"
 #include "workloads/bench/buffer_pool.hpp"
 #include "workloads/bench/candidates.hpp"
 #include "workloads/bench/sweep.hpp"

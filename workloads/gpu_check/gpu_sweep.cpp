@@ -15,7 +15,7 @@
 #include "base/clock.hpp"
 #include "collectives/device/accelerator.hpp"
 #include "collectives/planner/planner.hpp"
-#include "results/bandwidth.hpp"
+#include "results/statistics/bandwidth.hpp"
 #include "workloads/check/check_data.hpp"
 
 namespace tutti {

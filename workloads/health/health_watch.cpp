@@ -9,7 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/index.hpp"
-#include "results/record.hpp"
+#include "results/records/record.hpp"
 
 namespace tutti {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "results/health.hpp"
+#include "results/records/health.hpp"
 #include "topology/meters/cpu_clock.hpp"
 #include "topology/meters/gpu_conditions.hpp"
 #include "topology/meters/host_counters.hpp"

@@ -27,18 +27,19 @@ struct Burden {
 
 class Bound {
 public:
-    Bound(const Limits& limits, const Call& call, int ranks, bool in_place)
+    Bound(const Limits& limits, const Call& call, int ranks, bool in_place, InputState input)
         : limits_(limits),
           call_(call),
           ranks_(ranks),
           in_place_(in_place),
+          input_(input),
           block_(static_cast<double>(call.count) * static_cast<double>(size_of(call.type))) {}
 
     double by_direct_access() const {
         const Traffic traffic = all_traffic();
         const double workers = std::min(ranks_, limits_.cores);
         const double work =
-            (traffic.reads + traffic.writes) / rate(pass(), traffic.footprint / workers);
+            (traffic.reads + traffic.writes) / rate_of_pass(traffic.footprint / workers);
         const double signal = ranks_ > 1 ? signal_ns() : 0;
         // To or from a root: one signal, then all ranks may share the work.
         if (has_root(call_.collective)) return signal + work / workers + switches_ns();
@@ -94,8 +95,20 @@ private:
         }
     }
 
-    // GB/s of one core. Where as many cores take part as were measured, the measured rate; fewer
-    // cores each reach at most the rate of one, and together at most that of all.
+    // Of rewritten input, what others have written comes slower. What is only moved need not be
+    // read by another: its owner can store it where it belongs.
+    double rate_of_pass(double working_set) const {
+        const double untouched = rate(pass(), working_set);
+        if (input_ == InputState::untouched || !reduces(call_.collective) || ranks_ == 1)
+            return untouched;
+        const bool to_all = call_.collective == Collective::all_reduce;
+        const double rewritten = rate(to_all ? "add2_rewritten" : "add_rewritten", working_set);
+        return rewritten > 0 ? std::min(untouched, rewritten) : untouched;
+    }
+
+    // GB/s of one core; 0 if the pass was not measured. Where as many cores take part as were
+    // measured, the measured rate; fewer cores each reach at most the rate of one, and together at
+    // most that of all.
     double rate(std::string_view pass, double working_set) const {
         const Bytes size{std::max<std::int64_t>(static_cast<std::int64_t>(working_set), 1)};
         const int active = std::min(ranks_, limits_.cores);
@@ -103,10 +116,11 @@ private:
         for (const char* stores : {"cached", "streaming"}) {
             const Curve* all = limits_.curve(pass, stores, limits_.cores);
             const Curve* one = limits_.curve(pass, stores, 1);
-            if (all == nullptr || one == nullptr) continue;
-            const double together = all->rates.at(size) * limits_.cores / active;
-            best = std::max(
-                best, active == limits_.cores ? together : std::min(together, one->rates.at(size)));
+            if (all == nullptr) continue;
+            double each = all->rates.at(size) * limits_.cores / active;
+            if (active < limits_.cores && one != nullptr)
+                each = std::min(each, one->rates.at(size));
+            best = std::max(best, each);
         }
         return best;
     }
@@ -175,6 +189,7 @@ private:
     const Call& call_;
     int ranks_;
     bool in_place_;
+    InputState input_;
     double block_;
 };
 
@@ -261,9 +276,10 @@ double least_time_between(const HostNetwork& network, const Call& call, const Pl
     return latency + time;
 }
 
-double least_time(const Limits& limits, const Call& call, int ranks, bool in_place, Reach reach) {
+double least_time(const Limits& limits, const Call& call, int ranks, bool in_place, Reach reach,
+                  InputState input) {
     if (call.count == 0 || (ranks == 1 && in_place)) return 0;
-    const Bound bound(limits, call, ranks, in_place);
+    const Bound bound(limits, call, ranks, in_place, input);
     if (ranks == 1) return bound.by_direct_access();
     if (bound.fits_a_line()) return bound.in_a_line();
     double least = bound.by_shared_memory();
@@ -273,15 +289,15 @@ double least_time(const Limits& limits, const Call& call, int ranks, bool in_pla
 }
 
 double least_time(const Limits& limits, const Call& call, const Placement& hosts, bool in_place,
-                  Reach reach) {
+                  Reach reach, InputState input) {
     std::size_t most_ranks = 0;
     for (const auto& host : hosts.nodes()) most_ranks = std::max(most_ranks, host.size());
     Call within = call;
     const auto ranks = static_cast<int>(most_ranks);
-    if (hosts.nodes().size() == 1) return least_time(limits, call, ranks, in_place, reach);
+    if (hosts.nodes().size() == 1) return least_time(limits, call, ranks, in_place, reach, input);
     if (!limits.network || limits.network->hosts.size() != hosts.nodes().size()) return 0;
     within.root = Rank{0};
-    return std::max(least_time(limits, within, ranks, in_place, reach),
+    return std::max(least_time(limits, within, ranks, in_place, reach, input),
                     least_time_between(*limits.network, call, hosts));
 }
 
@@ -289,7 +305,9 @@ double least_time(const Limits& limits, const Key& key, const Placement& hosts) 
     const Call call{key.coll, key.dtype, Op::sum, key.root.value_or(Rank{0}), key.count};
     const bool is_reached = key.buf == "registered" || key.buf == "mapped";
     const Reach reach = is_reached ? Reach::registered : Reach::unregistered;
-    return least_time(limits, call, hosts, key.inplace, reach);
+    const InputState input =
+        key.input == "rewritten" ? InputState::rewritten : InputState::untouched;
+    return least_time(limits, call, hosts, key.inplace, reach, input);
 }
 
 }  // namespace tutti

@@ -3,9 +3,10 @@
 #include <vector>
 
 #include "collectives/execute/plan/layout.hpp"
-#include "results/key.hpp"
-#include "results/limits.hpp"
+#include "results/records/key.hpp"
+#include "results/records/limits.hpp"
 #include "topology/placement/placement.hpp"
+#include "workloads/timing/input_state.hpp"
 
 namespace tutti {
 
@@ -14,15 +15,17 @@ enum class Reach { registered, unregistered };
 
 /// The least time in ns that a call can take on this machine, whatever the algorithm; 0 where there
 /// is nothing to do. docs/background/limits.md has the formulas, and says which parts are bounds
-/// and which estimates. A measured time is below it by noise only, while repeated calls find their
-/// data where the calls before left it.
-double least_time(const Limits& limits, const Call& call, int ranks, bool in_place, Reach reach);
+/// and which estimates. A measured time is below it by noise only. Of rewritten input reductions
+/// have to fetch each line from who wrote it; limits that do not know_rewritten_input() give the
+/// time of untouched input.
+double least_time(const Limits& limits, const Call& call, int ranks, bool in_place, Reach reach,
+                  InputState input = InputState::untouched);
 
 /// The same for ranks on these hosts. On several it is the greater of two bounds: what the fullest
 /// host has to do with its memory for its own ranks, and what has to cross the network between the
 /// hosts (see least_time_between). 0 where the limits know nothing of so many hosts.
 double least_time(const Limits& limits, const Call& call, const Placement& hosts, bool in_place,
-                  Reach reach);
+                  Reach reach, InputState input = InputState::untouched);
 
 /// The same for a measured call.
 double least_time(const Limits& limits, const Key& key, const Placement& hosts);

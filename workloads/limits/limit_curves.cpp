@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/clock.hpp"
+#include "workloads/timing/input_state.hpp"
 
 namespace tutti {
 namespace {
@@ -15,6 +16,7 @@ struct Pass {
     std::size_t outs;
     bool in_place;
     Stores stores;
+    InputState input = InputState::untouched;
 
     std::size_t buffers() const { return in_place ? sources : sources + outs; }
 };
@@ -22,10 +24,16 @@ struct Pass {
 // What collectives do to memory; least_time.cpp says which does what. In place the lines of the
 // results are in the cache already, so nothing is streamed.
 constexpr Pass passes[] = {
-    {"copy", 1, 1, false, Stores::cached},        {"copy", 1, 1, false, Stores::streaming},
-    {"add", 2, 1, false, Stores::cached},         {"add", 2, 1, false, Stores::streaming},
-    {"add2", 2, 2, false, Stores::cached},        {"add2", 2, 2, false, Stores::streaming},
-    {"add_in_place", 2, 1, true, Stores::cached}, {"add2_in_place", 2, 2, true, Stores::cached},
+    {"copy", 1, 1, false, Stores::cached},
+    {"copy", 1, 1, false, Stores::streaming},
+    {"add", 2, 1, false, Stores::cached},
+    {"add", 2, 1, false, Stores::streaming},
+    {"add2", 2, 2, false, Stores::cached},
+    {"add2", 2, 2, false, Stores::streaming},
+    {"add_in_place", 2, 1, true, Stores::cached},
+    {"add2_in_place", 2, 2, true, Stores::cached},
+    {"add_rewritten", 2, 1, false, Stores::cached, InputState::rewritten},
+    {"add2_rewritten", 2, 2, false, Stores::cached, InputState::rewritten},
 };
 
 constexpr std::int64_t smallest = 4 << 10;
@@ -49,6 +57,8 @@ CurveSampler::CurveSampler(RankTeam& team, std::int64_t most) : team_(team) {
         for (const int cores : {1, team.size()}) {
             if (cores == 1 && team.size() == 1 && !series_.empty() && series_.back().pass == pass)
                 continue;  // one core is all there are
+            if (cores == 1 && passes[pass].input == InputState::rewritten)
+                continue;  // nobody else has written it
             series_.push_back({pass, cores,
                                find_reduce(DataType::float32, Op::sum, passes[pass].stores),
                                std::vector<double>(sizes_.size())});
@@ -92,12 +102,25 @@ double CurveSampler::rate(const Series& series, std::int64_t working_set) {
     const auto run = [&] {
         series.kernel(outs, pass.outs, buffers.data(), pass.sources, bytes / sizeof(float));
     };
-    const std::int64_t times = std::max<std::int64_t>(window_bytes / working_set, 1);
+    // Every member its own, of which it reads one and its neighbour the other.
+    const auto rewrite_sources = [&] {
+        for (std::size_t i = 0; i < pass.sources; ++i)
+            std::fill_n(reinterpret_cast<float*>(team_.memory_of(team_.me()) + i * (bytes + skew)),
+                        bytes / sizeof(float), 1.0F);
+    };
+    const bool is_rewritten = pass.input == InputState::rewritten;
+    const std::int64_t times =
+        is_rewritten ? 1 : std::max<std::int64_t>(window_bytes / working_set, 1);
     const int windows = (working_set <= window_bytes ? 2 : 1) * (one_core ? 1 : 2);
     double least = 0;
     for (int window = 0; window < windows; ++window) {
-        place_in(one_core || window % 2 == 1 ? Owner::self : Owner::everyone);
+        const bool on_own = one_core || (window % 2 == 1 && !is_rewritten);
+        place_in(on_own ? Owner::self : Owner::everyone);
         if (working_set <= short_pass_bytes) run();  // into the caches, where it fits them
+        if (is_rewritten) {
+            team_.meet();  // all have read
+            rewrite_sources();
+        }
         if (!one_core) team_.meet();
         const std::int64_t began = now_ns();
         for (std::int64_t i = 0; i < times; ++i) run();

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "kernels/sets.hpp"
-#include "results/limits.hpp"
+#include "results/records/limits.hpp"
 #include "workloads/limits/rank_team.hpp"
 
 namespace tutti {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "results/limits.hpp"
+#include "results/records/limits.hpp"
 #include "workloads/limits/limit_curves.hpp"
 
 namespace tutti {

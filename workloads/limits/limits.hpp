@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "collectives/world/world.hpp"
-#include "results/limits.hpp"
+#include "results/records/limits.hpp"
 
 namespace tutti {
 

@@ -11,7 +11,7 @@
 #include "base/clock.hpp"
 #include "base/index.hpp"
 #include "collectives/transport/messages/point_to_point_channel.hpp"
-#include "results/statistics.hpp"
+#include "results/statistics/statistics.hpp"
 
 namespace tutti {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "collectives/world/world.hpp"
-#include "results/limits.hpp"
+#include "results/records/limits.hpp"
 
 namespace tutti {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "base/ids.hpp"
-#include "results/numerics.hpp"
+#include "results/records/numerics.hpp"
 #include "workloads/check/check_values.hpp"
 #include "workloads/numerics/ulp.hpp"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "collectives/execute/plan/plan.hpp"
-#include "results/numerics.hpp"
+#include "results/records/numerics.hpp"
 #include "workloads/bench/buffer_pool.hpp"
 #include "workloads/numerics/exact_sum.hpp"
 

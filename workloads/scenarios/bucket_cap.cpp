@@ -10,7 +10,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/index.hpp"
-#include "results/statistics.hpp"
+#include "results/statistics/statistics.hpp"
 #include "workloads/bench/buffer_pool.hpp"
 
 namespace tutti {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "results/statistics.hpp"
+#include "results/statistics/statistics.hpp"
 
 namespace tutti {
 namespace {

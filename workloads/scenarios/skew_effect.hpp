@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "results/step.hpp"
+#include "results/records/step.hpp"
 #include "workloads/program/program.hpp"
 #include "workloads/steps/step_times.hpp"
 

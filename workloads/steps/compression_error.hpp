@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
-#include "results/step.hpp"
+#include "results/records/step.hpp"
 #include "workloads/bench/buffer_pool.hpp"
 #include "workloads/steps/method.hpp"
 

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "base/clock.hpp"
-#include "results/statistics.hpp"
+#include "results/statistics/statistics.hpp"
 
 namespace tutti {
 namespace {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "results/step.hpp"
+#include "results/records/step.hpp"
 #include "workloads/steps/step_runner.hpp"
 
 namespace tutti {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "collectives/execute/plan/plan.hpp"
-#include "results/point.hpp"
+#include "results/records/point.hpp"
 #include "workloads/timing/global_clock.hpp"
 
 namespace tutti {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "results/statistics.hpp"
+#include "results/statistics/statistics.hpp"
 
 namespace tutti {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "collectives/world/world.hpp"
-#include "results/point.hpp"
+#include "results/records/point.hpp"
 #include "topology/meters/energy_meters.hpp"
 
 namespace tutti {

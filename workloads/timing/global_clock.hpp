@@ -6,7 +6,7 @@
 #include "base/clock.hpp"
 #include "base/index.hpp"
 #include "collectives/transport/messages/point_to_point_channel.hpp"
-#include "results/launch.hpp"
+#include "results/records/launch.hpp"
 #include "workloads/timing/clock_model.hpp"
 
 namespace tutti {

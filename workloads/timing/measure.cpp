@@ -8,7 +8,7 @@
 
 #include "base/clock.hpp"
 #include "base/index.hpp"
-#include "results/statistics.hpp"
+#include "results/statistics/statistics.hpp"
 #include "workloads/timing/batch.hpp"
 #include "workloads/timing/done_by_all.hpp"
 #include "workloads/timing/network_byte_counter.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "collectives/execute/plan/plan.hpp"
-#include "results/point.hpp"
+#include "results/records/point.hpp"
 #include "workloads/timing/energy_counter.hpp"
 #include "workloads/timing/global_clock.hpp"
 #include "workloads/timing/turns.hpp"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "collectives/world/world.hpp"
-#include "results/point.hpp"
+#include "results/records/point.hpp"
 #include "topology/detect/interface_bytes.hpp"
 
 namespace tutti {

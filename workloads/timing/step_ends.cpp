@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/index.hpp"
-#include "results/statistics.hpp"
+#include "results/statistics/statistics.hpp"
 
 namespace tutti {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "results/key.hpp"
+#include "results/records/key.hpp"
 
 namespace tutti {
 

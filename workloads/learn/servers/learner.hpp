@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
-#include "results/step.hpp"
+#include "results/records/step.hpp"
 #include "workloads/learn/training/network.hpp"
 #include "workloads/steps/step_times.hpp"
 

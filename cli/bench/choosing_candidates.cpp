@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/bench/choosing_candidates.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "autotune/table/table_for_ranks.hpp"
+#include "autotune/table/table_json.hpp"
+#include "cli/build_info.hpp"
+
+namespace tutti {
+
+ChoosingCandidates::ChoosingCandidates(World& world, const BenchOptions& options,
+                                       std::vector<std::string>& notes)
+    : world_(world), file_(options.table_file) {
+    for (const std::string& name : options.choosing) {
+        const bool learns = name == "learn";
+        std::optional<Table> table;
+        const bool is_there = from_rank0(world, std::filesystem::exists(file_));
+        if (is_there || (options.table_is_named && !learns)) {
+            table = table_for_ranks(world, file_, {.anyway = options.table_anyway});
+            notes.push_back(
+                fmt::format("{}: {}", name, source_in_words(*table, file_, options.sweep.buffers)));
+        } else if (!learns) {
+            notes.push_back(fmt::format(
+                "{}: by the built-in rules; 'tutti tune' writes a table that knows better", name));
+        }
+        all_.push_back(learns ? candidate_that_learns(world, table, options.learning_bound)
+                              : candidate_by_table(world, table));
+        learns_ = learns_ || learns;
+    }
+}
+
+void ChoosingCandidates::add_to(std::vector<Candidate>& candidates) const {
+    for (const CommunicatorCandidate& one : all_) candidates.push_back(one.candidate);
+}
+
+void ChoosingCandidates::end(Reporter& reporter) const {
+    if (!learns_) return;
+    Table table;
+    if (world_.is_first() && std::filesystem::exists(file_)) table = read_table(file_);
+    for (const CommunicatorCandidate& one : all_) overlay(table, one.learnt());
+    if (!world_.is_first()) return;
+    table.tool = version();
+    keep_table(table, file_);
+    reporter.print(fmt::format("# what was learnt is in {}\n", file_));
+}
+
+}  // namespace tutti

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/name_table.hpp"
+#include "results/statistics/signed_rank.hpp"
+
+namespace tutti {
+
+/// What was found of a metric: B against A. Undecided: neither a change nor its absence is shown.
+enum class Change { slower, faster, same, undecided };
+template <>
+struct NamesOf<Change> {
+    static constexpr const char* kind = "change";
+    static constexpr Named<Change> rows[] = {{Change::slower, "slower"},
+                                             {Change::faster, "faster"},
+                                             {Change::same, "same"},
+                                             {Change::undecided, "undecided"}};
+};
+
+/// One metric, as several launches saw it; numbers are natural logarithms of ratios of times.
+struct ComparedMetric {
+    std::string name;
+    std::vector<double> changes;  ///< ln(B / A), one of each launch
+    /// What the launches' own repetitions differ by: ln(A / A) and ln(B / B), one of each launch.
+    std::vector<double> noise_of_a, noise_of_b;
+
+    bool operator==(const ComparedMetric&) const = default;
+};
+
+struct Rule {
+    double confidence =
+        0.98;  ///< of intervals; and that none of a comparison is wrongly slower or faster
+    double min_effect = 0.025;  ///< a change must be larger to be one
+};
+
+/// Of the interval that makes sure of what looks like no change, but not like none at all.
+inline constexpr double surely = 0.998;
+
+struct Judgement {
+    Change change = Change::undecided;
+    Shift shift;            ///< of ln(B / A)
+    Shift sure = {};        ///< the same with a wider interval, see `surely`
+    double noise = 0;       ///< the same estimate, |ln|, of A against A or of B against B
+    double adjusted_p = 1;  ///< by Holm, over all metrics of the comparison
+    double visible =
+        0;  ///< so large a change (0.05: 5 %) is seen nine times of ten; may be infinite
+    std::string reason;  ///< the rule that decided, in words
+};
+
+/// The verdicts on all metrics of a comparison. Slower (faster) is what has an estimate beyond the
+/// minimum effect and beyond its own noise, and an interval and a p-value, adjusted for the number
+/// of metrics, that exclude 0. The same is what has an interval within plus and minus the minimum
+/// effect; where the estimate is beyond half of that, the wider interval must lie within. In the
+/// order of the metrics.
+std::vector<Judgement> judge(std::span<const ComparedMetric> metrics, const Rule& rule);
+
+/// The verdicts by the same rule, of judgements that have their shift, sure and plain, and their
+/// noise.
+void settle(std::span<Judgement> judgements, const Rule& rule);
+
+/// The geometric mean of all metrics as a metric of its own: in each launch the mean of their
+/// logarithms. Metrics that some launch lacks do not count. Nothing if fewer than two are left.
+std::optional<ComparedMetric> geometric_mean(std::span<const ComparedMetric> metrics);
+
+/// The fewest launches by which one of so many metrics can be slower or faster.
+int least_launches(const Rule& rule, std::size_t metrics = 1);
+
+/// How many launches show a change of `wished` (0.05: 5 %) nine times of ten, by the spread of
+/// those that are here. Nothing of fewer than three launches, or for a wish that is no more than
+/// the minimum effect: half of such changes look smaller.
+std::optional<int> launches_for(const ComparedMetric& metric, double wished, const Rule& rule);
+
+}  // namespace tutti

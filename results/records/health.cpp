@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "results/records/health.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+namespace tutti {
+namespace {
+
+constexpr double any = std::numeric_limits<double>::infinity();
+
+// The one place that says what disturbs a launch: what a reading may be, and what to say of one
+// that is not (the first field is the part of the host, the second the value).
+struct Row {
+    std::string_view name;
+    double least, most;
+    const char* words;
+};
+
+constexpr Row rows[] = {
+    // As it begins and as it ends.
+    {"clock_pct_of_base", 90, any, "{0}, below its base clock"},
+    {"clock_pct_of_most", 50, any, "{0}, less than half of what it can"},
+    {"gpu_slowed", 0, 0, "{0}: the clock is held down"},
+    // As it begins.
+    {"memory_pressure_pct", 0, 1, "memory is short: programs wait for it {1:.0f} % of the time"},
+    {"swap_used_MiB", 0, any, ""},
+    // Over the launch.
+    {"steal_pct", 0, 2, "the hypervisor took {1:.0f} % of the CPUs' time"},
+    {"preemptions_per_s", 0, 50, "others ran on the core of {0} {1:.0f} times a second"},
+    {"cpu_stall_pct", 0, 25, "programs waited for a core {1:.0f} % of the time"},
+    {"memory_stall_pct", 0, 1, "memory was short: programs waited for it {1:.0f} % of the time"},
+    {"swapped_pages", 0, 0, "{1:.0f} pages of memory went to disk or came back"},
+    {"thermal_throttles", 0, 0, "the processors were too hot: slowed down {1:.0f} times"},
+    {"link_errors", 0, 0, "{0}: {1:.0f} frames were lost or damaged"},
+    {"ecc_corrected", 0, 0, "{0}: {1:.0f} memory errors, corrected"},
+    {"ecc_uncorrected", 0, 0, "{0}: {1:.0f} memory errors that could not be corrected"},
+};
+
+}  // namespace
+
+void HostHealth::add(std::string_view name, double value, std::string of) {
+    const auto row = std::ranges::find(rows, name, &Row::name);
+    if (row == std::end(rows))
+        throw std::logic_error(fmt::format("'{}' is no reading of a host's health", name));
+    if (value == 0) return;
+    HealthReading reading{std::string(name), value, std::move(of), ""};
+    if (value < row->least || value > row->most)
+        reading.wrong = fmt::format(fmt::runtime(row->words), reading.of, value);
+    readings.push_back(std::move(reading));
+}
+
+}  // namespace tutti

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <map>
+#include <span>
+#include <string>
+
+#include "results/records/point.hpp"
+
+namespace tutti {
+
+/// Sets the least time that the machine allows for a measured point, and its share of the median.
+void set_limit(Point& point, double least_ns);
+
+/// Whether a point took less than its limit by more than its interval explains: then the limit is
+/// too high a time, of a machine that was in a worse state.
+bool beats_limit(const Point& point);
+
+/// How many of these do, in words for people, as lines; empty where none does.
+std::string limit_line(std::span<const Point> points);
+
+/// What replaces the limits of points of a launch, which stand before it in the file: measured
+/// again, as some beat theirs.
+struct LowerLimits {
+    std::string session;
+    int launch = 1;
+    std::map<std::string, double> limit_ns;  // by the point's id
+
+    bool operator==(const LowerLimits&) const = default;
+};
+
+/// To the points of that launch, others stay as they are.
+void replace_limits(std::span<Point> points, const LowerLimits& lower);
+
+}  // namespace tutti

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "results/records/point.hpp"
+
+namespace tutti {
+
+/// How many times as fast one is as another: the other's median over its own, with a 95 % interval.
+struct TimesAsFast {
+    double ratio = 1;
+    double low = 0, high = 0;  ///< both 0: unknown, as one of the two has too few samples
+
+    bool is_known() const { return high > 0; }
+    /// Whether the interval tells the two apart.
+    bool is_apart() const { return low > 1 || (is_known() && high < 1); }
+};
+
+/// The errors of both medians are taken as independent: their relative half intervals add in
+/// squares.
+TimesAsFast times_as_fast(const Summary& one, const Summary& other);
+
+/// Who is fastest at one size.
+struct Fastest {
+    const Point* best = nullptr;        ///< of tutti's candidates; null: none was measured
+    const Point* library = nullptr;     ///< of the libraries'; null: none was measured
+    std::vector<const Point*> as_good;  ///< of tutti's: those that cannot be told from `best`
+
+    /// Of `best` over `library`; both are there.
+    TimesAsFast over_library() const { return times_as_fast(best->time, library->time); }
+};
+
+/// Of points at the same size that differ by their candidates alone; skipped ones and wrong results
+/// do not count.
+Fastest fastest_of(std::span<const Point* const> points);
+
+/// For each subject of a sweep (type, op, root, buffers, input, placement; out of place where that
+/// was measured) a table with a line per size, and the geometric mean over the sizes. Empty where
+/// there are no two candidates to choose from. `interval` says what the intervals are of: "within
+/// this launch", "between launches". Whole lines, each a comment ("# ...").
+std::string fastest_table(std::span<const Point> points, std::string_view interval);
+
+}  // namespace tutti
