@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -163,10 +164,13 @@ Exit bench_on_rank(RunContext& context, const BenchOptions& options, OtherFiles 
         reporter.print(output->begin(context.launch, notes, sweep.candidates.size()));
     if (auto limits = context.limits) reporter.keep(*limits);
     PointReport report(options, reporter, context.launch, *output);
+    // Who reads what another suite would print may have put stderr into the same file.
+    const bool shows_progress =
+        world.is_first() && (options.like == "tutti" || isatty(STDERR_FILENO) == 1);
     SweepEvents events;
     events.before_point = [&](const std::string& what) {
         say_activity(what);
-        if (world.is_first()) reporter.show(what, pace.seconds_left(now_ns()));
+        if (shows_progress) reporter.show(what, pace.seconds_left(now_ns()));
     };
     Timeline timeline(world, context.clock);
     SumExaminer examiner(world, sweep.protocol.seed);

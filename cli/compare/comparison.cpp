@@ -55,6 +55,7 @@ public:
             result_.ran_out = result_.ran_out || (!pays && plan_.most_launches > 0);
             judge_all();
         }
+        settle_mean();
         result_.seconds = seconds_since(began_ns_);
         return std::move(result_);
     }
@@ -168,6 +169,17 @@ private:
         }
         const auto judgements = judge(metrics, plan_.rule);
         for (std::size_t i = 0; i < judgements.size(); ++i) results[i]->judgement = judgements[i];
+    }
+
+    // What the first stage left open of it, the metrics' own launches may have answered since.
+    void settle_mean() {
+        if (!result_.mean || result_.mean->judgement.change != Change::undecided) return;
+        std::vector<Judgement> judgements;
+        for (const MetricResult& result : result_.metrics) judgements.push_back(result.judgement);
+        if (!std::ranges::all_of(judgements,
+                                 [](const Judgement& one) { return one.change == Change::same; }))
+            return;
+        result_.mean->judgement = of_mean_of_same(judgements, result_.mean->judgement, plan_.rule);
     }
 
     const LaunchBoth& launch_;

@@ -23,8 +23,9 @@ struct MetricResult {
 
 struct ComparisonResult {
     std::vector<MetricResult> metrics;  ///< in the order of measuring
-    std::optional<MetricResult> mean;   ///< the geometric mean of all, over the first stage
-    std::vector<std::string> wrong;     ///< each once
+    /// The geometric mean of all, over the first stage, or by all metrics where these are the same.
+    std::optional<MetricResult> mean;
+    std::vector<std::string> wrong;  ///< each once
     std::map<std::string, std::string> missing;
     int launches = 0;  ///< of all stages
     double seconds = 0;

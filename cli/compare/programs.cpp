@@ -87,7 +87,13 @@ Values run_once(const Programs& programs, const char* name, const Command& comma
     if (*code != 0)
         throw Error(fmt::format("{} ended with {}: {}", name, *code, child.last_words()),
                     Exit::wrong_result);
-    return metrics_in(child.output(), programs.metrics);
+    try {
+        return metrics_in(child.output(), programs.metrics);
+    } catch (const Error& error) {
+        throw Error(
+            fmt::format("{} (of {}, which ended with: {})", error.what(), name, child.last_words()),
+            error.code());
+    }
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "base/replace_file.hpp"
+#include "cli/forms/call_statistics.hpp"
 #include "cli/forms/one_row.hpp"
 #include "results/records/identity.hpp"
 
@@ -100,18 +101,14 @@ Json placement(const Point* point) {
 Json iterations(const Point& point) {
     const auto us = [](auto ns) { return static_cast<double>(ns) / 1000; };
     const Summary& time = point.time;
+    const CallStatistics calls = statistics_of_calls(point.measured.samples);
     Json samples = Json::array();
     for (const std::int64_t sample : point.measured.samples) samples.push_back(us(sample));
-    return {{"skipped_iterations", 0},
-            {"min_us", us(time.min)},
-            {"max_us", us(time.max)},
-            {"avg_us", us(time.mean)},
-            {"p50_us", us(time.p50)},
-            {"p95_us", us(time.p95)},
-            {"p99_us", us(time.p99)},
-            {"stdev_us", us(time.sd)},
-            {"cv_pct", time.mean > 0 ? 100 * time.sd / time.mean : 0},
-            {"times_us", std::move(samples)}};
+    return {{"skipped_iterations", 0},      {"min_us", us(time.min)},
+            {"max_us", us(time.max)},       {"avg_us", us(calls.mean_ns)},
+            {"p50_us", us(calls.p50_ns)},   {"p95_us", us(calls.p95_ns)},
+            {"p99_us", us(calls.p99_ns)},   {"stdev_us", us(calls.stdev_ns)},
+            {"cv_pct", calls.cv_percent()}, {"times_us", std::move(samples)}};
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "base/source.hpp"
 #include "cli/forms/bench_output.hpp"
+#include "cli/forms/call_statistics.hpp"
 #include "cli/forms/nccl_tests_json.hpp"
 #include "cli/forms/one_row.hpp"
 #include "results/tables/cautions.hpp"
@@ -31,9 +32,10 @@ std::string per_iteration_cells(const Point* point) {
     if (point == nullptr)
         return fmt::format("  {:>7}  {:>7}  {:>7}  {:>7}", "N/A", "N/A", "N/A", "N/A");
     const Summary& time = point->time;
+    const CallStatistics calls = statistics_of_calls(point->measured.samples);
     const auto us = [](std::int64_t ns) { return static_cast<double>(ns) / 1000; };
     return fmt::format("  {:>7.2f}  {:>7.2f}  {:>7.2f}  {:>7.2f}", us(time.min), us(time.max),
-                       us(time.p99), time.mean > 0 ? 100 * time.sd / time.mean : 0);
+                       us(calls.p99_ns), calls.cv_percent());
 }
 
 class OutputLikeNcclTests final : public BenchOutput {

@@ -18,6 +18,11 @@ std::string in_percent(double logarithm) {
     return fmt::format("{:.1f} %", 100 * std::expm1(logarithm));
 }
 
+double visible_of(const Judgement& judgement, const Rule& rule) {
+    const double half_interval = (judgement.shift.high - judgement.shift.low) / 2;
+    return std::expm1(std::max({std::log1p(rule.min_effect), judgement.noise, half_interval}));
+}
+
 // The verdict of one metric, whose p-value is adjusted.
 void decide(Judgement& judgement, const Rule& rule) {
     const Shift& shift = judgement.shift;
@@ -75,9 +80,7 @@ void settle(std::span<Judgement> judgements, const Rule& rule) {
     for (std::size_t i = 0; i < judgements.size(); ++i) {
         Judgement& judgement = judgements[i];
         judgement.adjusted_p = adjusted[i];
-        const double half_interval = (judgement.shift.high - judgement.shift.low) / 2;
-        judgement.visible =
-            std::expm1(std::max({std::log1p(rule.min_effect), judgement.noise, half_interval}));
+        judgement.visible = visible_of(judgement, rule);
         decide(judgement, rule);
     }
 }
@@ -103,6 +106,23 @@ std::optional<ComparedMetric> geometric_mean(std::span<const ComparedMetric> met
     for (auto* sums : {&mean.changes, &mean.noise_of_a, &mean.noise_of_b})
         for (double& sum : *sums) sum /= count;
     return mean;
+}
+
+Judgement of_mean_of_same(std::span<const Judgement> metrics, const Judgement& mean,
+                          const Rule& rule) {
+    Judgement judgement = mean;
+    judgement.change = Change::same;
+    judgement.reason = "all metrics are the same, and so is their mean";
+    const auto average = [&](Shift Judgement::*shift, double Shift::*value) {
+        double sum = 0;
+        for (const Judgement& metric : metrics) sum += metric.*shift.*value;
+        return sum / static_cast<double>(metrics.size());
+    };
+    for (auto shift : {&Judgement::shift, &Judgement::sure})
+        for (auto value : {&Shift::estimate, &Shift::low, &Shift::high})
+            judgement.*shift.*value = average(shift, value);
+    judgement.visible = visible_of(judgement, rule);
+    return judgement;
 }
 
 int least_launches(const Rule& rule, std::size_t metrics) {

@@ -66,6 +66,11 @@ void settle(std::span<Judgement> judgements, const Rule& rule);
 /// logarithms. Metrics that some launch lacks do not count. Nothing if fewer than two are left.
 std::optional<ComparedMetric> geometric_mean(std::span<const ComparedMetric> metrics);
 
+/// The verdict on the geometric mean of metrics that are all the same: so is the mean. Its estimate
+/// and interval are the means of theirs, as it lies between these ends wherever each of them lies
+/// between its own; the noise is that of `mean`, as judged by itself.
+Judgement of_mean_of_same(std::span<const Judgement> metrics, const Judgement& mean, const Rule&);
+
 /// The fewest launches by which one of so many metrics can be slower or faster.
 int least_launches(const Rule& rule, std::size_t metrics = 1);
 

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "base/stretches.hpp"
+#include "results/statistics/launch_ratios.hpp"
 #include "results/statistics/statistics.hpp"
 
 namespace tutti {
@@ -25,7 +26,10 @@ const Point* faster_of(const Point* best, const Point* point) {
 }
 
 std::string in_words(const TimesAsFast& ratio) {
-    if (!ratio.is_known()) return fmt::format("{:.2f} (? .. ?)", ratio.ratio);
+    constexpr double says_nothing = 1000;  // of two launches Student's t spans any ratio
+    if (!ratio.is_known() || ratio.high > says_nothing * ratio.ratio)
+        return fmt::format("{:.2f} (too few {}) ~", ratio.ratio,
+                           ratio.by_launch.empty() ? "calls" : "launches");
     return fmt::format("{:.2f} ({:.2f} .. {:.2f}){}", ratio.ratio, ratio.low, ratio.high,
                        ratio.is_apart() ? "" : " ~");
 }
@@ -73,19 +77,21 @@ std::string line_of(std::string_view size, std::string_view best, std::string_vi
                        time, limit, library, its_time, ratio, as_good);
 }
 
-// The points of one size.
-std::string line_of(const Fastest& size) {
+std::string line_of(const Fastest& size, const std::optional<TimesAsFast>& over_library) {
     const Point* known = size.best != nullptr ? size.best : size.library;
-    const bool both = size.best != nullptr && size.library != nullptr;
     const bool has_share = size.best != nullptr && size.best->pct_of_limit.has_value();
     const std::string share = has_share ? fmt::format("{:.0f}", *size.best->pct_of_limit) : "-";
     return line_of(std::to_string(known->key.bytes.count), name_of_candidate(size.best),
                    us_of(size.best), share, name_of_candidate(size.library), us_of(size.library),
-                   both ? in_words(size.over_library()) : "-", names_of(size.as_good));
+                   over_library ? in_words(*over_library) : "-", names_of(size.as_good));
 }
 
-std::string mean_line(const std::vector<TimesAsFast>& sizes) {
-    if (sizes.size() < 2) return "";
+TimesAsFast of_launches(std::vector<double> logs) {
+    const LogInterval all = over_launches(logs);
+    return {std::exp(all.middle), std::exp(all.low), std::exp(all.high), std::move(logs)};
+}
+
+TimesAsFast mean_of_independent(const std::vector<TimesAsFast>& sizes) {
     double sum = 0, squares = 0;
     bool are_known = true;
     for (const TimesAsFast& size : sizes) {
@@ -99,12 +105,29 @@ std::string mean_line(const std::vector<TimesAsFast>& sizes) {
         mean.low = std::exp((sum - std::sqrt(squares)) / n);
         mean.high = std::exp((sum + std::sqrt(squares)) / n);
     }
+    return mean;
+}
+
+// Of launches that have all sizes the mean of each counts: what disturbs one meets many sizes.
+TimesAsFast geometric_mean(const std::vector<TimesAsFast>& sizes) {
+    std::vector<double> means(sizes.front().by_launch.size());
+    for (const TimesAsFast& size : sizes) {
+        if (means.empty() || size.by_launch.size() != means.size())
+            return mean_of_independent(sizes);
+        for (std::size_t i = 0; i < means.size(); ++i)
+            means[i] += size.by_launch[i] / static_cast<double>(sizes.size());
+    }
+    return of_launches(std::move(means));
+}
+
+std::string mean_line(const std::vector<TimesAsFast>& sizes) {
+    if (sizes.size() < 2) return "";
     return fmt::format("# Geometric mean of {} sizes: {} times as fast as the fastest library\n",
-                       sizes.size(), in_words(mean));
+                       sizes.size(), in_words(geometric_mean(sizes)));
 }
 
 // Of one subject: its points come size by size.
-std::string table_of(const std::vector<const Point*>& points, std::string_view interval) {
+std::string table_of(const std::vector<const Point*>& points, SamplesOf samples) {
     std::string lines;
     std::vector<TimesAsFast> ratios;
     std::size_t candidates = 0;
@@ -112,32 +135,51 @@ std::string table_of(const std::vector<const Point*>& points, std::string_view i
         return one->key.bytes == other->key.bytes;
     };
     for (const auto of_size : stretches(std::span(points), of_one_size)) {
-        const Fastest size = fastest_of(of_size);
+        const Fastest size = fastest_of(of_size, samples);
         candidates = std::max(candidates, of_size.size());
-        if (size.best != nullptr || size.library != nullptr) lines += line_of(size);
-        if (size.best != nullptr && size.library != nullptr) ratios.push_back(size.over_library());
+        if (size.best == nullptr && size.library == nullptr) continue;
+        std::optional<TimesAsFast> over_library;
+        if (size.best != nullptr && size.library != nullptr)
+            over_library = times_as_fast(*size.best, *size.library, samples);
+        lines += line_of(size, over_library);
+        if (over_library) ratios.push_back(*over_library);
     }
     if (candidates < 2 || lines.empty()) return "";
     return title_of(points.front()->key, candidates) +
            line_of("size", "fastest of tutti", "time", "%lim", "fastest library", "time",
                    "times as fast", "as good (cannot be told apart)") +
-           line_of("(B)", "", "(us)", "", "", "(us)",
-                   fmt::format("(95 % {}; ~: not sure)", interval), "") +
+           line_of(
+               "(B)", "", "(us)", "", "", "(us)",
+               fmt::format("(95 % {}; ~: not sure)",
+                           samples == SamplesOf::calls ? "within this launch" : "between launches"),
+               "") +
            lines + mean_line(ratios);
 }
 
 }  // namespace
 
-TimesAsFast times_as_fast(const Summary& one, const Summary& other) {
-    TimesAsFast result{.ratio = static_cast<double>(other.p50) / static_cast<double>(one.p50)};
-    const double width = std::hypot(half_width(one), half_width(other));
+TimesAsFast times_as_fast(const Point& one, const Point& other, SamplesOf samples) {
+    const auto& of_one = one.measured.samples;
+    const auto& of_other = other.measured.samples;
+    if (samples == SamplesOf::launches && of_one.size() > 1 && of_one.size() == of_other.size()) {
+        std::vector<double> logs;
+        const auto log_of = [](std::int64_t ns) {
+            return std::log(static_cast<double>(std::max<std::int64_t>(ns, 1)));
+        };
+        for (std::size_t i = 0; i < of_one.size(); ++i)
+            logs.push_back(log_of(of_other[i]) - log_of(of_one[i]));
+        return of_launches(std::move(logs));
+    }
+    TimesAsFast result{.ratio =
+                           static_cast<double>(other.time.p50) / static_cast<double>(one.time.p50)};
+    const double width = std::hypot(half_width(one.time), half_width(other.time));
     if (!std::isfinite(width)) return result;
     result.low = result.ratio * std::exp(-width);
     result.high = result.ratio * std::exp(width);
     return result;
 }
 
-Fastest fastest_of(std::span<const Point* const> points) {
+Fastest fastest_of(std::span<const Point* const> points, SamplesOf samples) {
     Fastest size;
     for (const Point* point : points)
         if (counts(*point)) {
@@ -147,13 +189,13 @@ Fastest fastest_of(std::span<const Point* const> points) {
     if (size.best == nullptr) return size;
     for (const Point* point : points)
         if (point != size.best && counts(*point) && point->key.configuration.is_ours() &&
-            !times_as_fast(size.best->time, point->time).is_apart())
+            !times_as_fast(*size.best, *point, samples).is_apart())
             size.as_good.push_back(point);
     std::ranges::stable_sort(size.as_good, {}, [](const Point* point) { return point->time.p50; });
     return size;
 }
 
-std::string fastest_table(std::span<const Point> points, std::string_view interval) {
+std::string fastest_table(std::span<const Point> points, SamplesOf samples) {
     const bool any_out_of_place =
         std::ranges::any_of(points, [](const Point& point) { return !point.key.inplace; });
     std::vector<std::vector<const Point*>> subjects;  // in the order of measuring
@@ -165,7 +207,7 @@ std::string fastest_table(std::span<const Point> points, std::string_view interv
         (same == subjects.end() ? subjects.emplace_back() : *same).push_back(&point);
     }
     std::string text;
-    for (const auto& subject : subjects) text += table_of(subject, interval);
+    for (const auto& subject : subjects) text += table_of(subject, samples);
     return text;
 }
 

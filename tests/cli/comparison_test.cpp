@@ -57,6 +57,32 @@ TEST(Comparison, GoesOnUntilIntervalsAreNarrow) {
               7 + 20);
 }
 
+// In the first stage one launch of two metrics was disturbed; their fresh launches were not.
+TEST(Comparison, TheMeanOfWhatIsTheSameIsTheSame) {
+    int made = 0;
+    const auto launch = [&](const WantedMetrics&) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        ++made;
+        LaunchOfBoth both{.order = {"one", "other"}};
+        for (const char* name : {"one", "other"})
+            both.metrics[name] = {.change = made == 3 ? 0.2 : 0.001 * (made % 5 - 2)};
+        return both;
+    };
+    const ComparisonResult result = compare(
+        launch, {.budget_seconds = 100},
+        {.progress = [](const std::string&) {}, .after_launch = [](const StagedLaunch&) {}});
+    for (const MetricResult& metric : result.metrics) {
+        EXPECT_EQ(metric.stage, 2);
+        EXPECT_EQ(metric.judgement.change, Change::same);
+    }
+    ASSERT_TRUE(result.mean);
+    const Judgement& mean = result.mean->judgement;
+    EXPECT_EQ(judge(std::vector{result.mean->metric}, {})[0].change, Change::undecided);
+    EXPECT_EQ(mean.change, Change::same) << mean.reason;
+    EXPECT_DOUBLE_EQ(mean.shift.high, result.metrics[0].judgement.shift.high);
+    EXPECT_EQ(mean.visible, 0.025);
+}
+
 TEST(Comparison, SpendsABudgetForOneStageOnIt) {
     const ComparisonResult result = compared_in(15.5 * seconds_of_launch);
     EXPECT_GT(result.launches, 8);

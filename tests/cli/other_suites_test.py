@@ -103,9 +103,10 @@ class NcclTestsTable(Suite):
         for cells, point in zip((row[9:13], row[17:21]), points):
             samples = [sample / 1000 for sample in point["samples_ns"]]
             mean = sum(samples) / len(samples)
-            deviation = (sum((sample - mean) ** 2 for sample in samples) / (len(samples) - 1)) ** 0.5
+            deviation = (sum((sample - mean) ** 2 for sample in samples) / len(samples)) ** 0.5
             self.assertAlmostEqual(float(cells[0]), min(samples), delta=0.0051)
             self.assertAlmostEqual(float(cells[1]), max(samples), delta=0.0051)
+            self.assertAlmostEqual(float(cells[2]), max(samples), delta=0.0051)  # of 20 calls the 99th percentile is the slowest
             self.assertAlmostEqual(float(cells[3]), 100 * deviation / mean, delta=0.0051)
 
 
@@ -233,6 +234,7 @@ class NcclTestsJson(Suite):
             for side in ("out_of_place_per_iter", "in_place_per_iter"):
                 times = result[side]["times_us"]
                 self.assertEqual((len(times), min(times), max(times)), (3, result[side]["min_us"], result[side]["max_us"]))
+                self.assertEqual((result[side]["p50_us"], result[side]["p99_us"]), (sorted(times)[1], max(times)))
 
     def test_replaces_no_file(self):
         self.write()
@@ -274,6 +276,12 @@ class Osu(Suite):
                 blocks = 1 if program in ("osu_allreduce", "osu_reduce", "osu_bcast", "osu_reduce_scatter") else 3
                 self.assertEqual(sizes(done), [12, 24])
                 self.assertEqual([point["key"]["bytes"] for point in points], [12 * blocks, 24 * blocks])
+
+    def test_says_nothing_else_however_long_it_takes(self):
+        """Readers have stderr in the same file."""
+        done = run("osu_allreduce", "-m", "4:8", "-i", 3, "-x", 2, "--ranks", 2, "--algo", "ring", "--transport", "loopback",
+                   "--fault", "delay:ms=400")
+        self.assertEqual((done.returncode, done.stderr), (OK, ""))
 
     def test_has_the_mean_of_the_calls(self):
         done, points = self.records_of("osu_allreduce", "-m", "65536:1048576", "-i", 20, "--ranks", 2, "--raw")

@@ -87,12 +87,25 @@ class Place:
         self.git("commit", "--quiet", "--all", "--allow-empty", "--message", f"takes {cost}")
         self.git("push", "--quiet", "origin", "change")
 
-    def checkout(self):
-        """As runners do: the last commit of the change alone, in a repository that knows no other branch."""
+    def main_takes(self, cost):
+        """What main takes from now on, without the change."""
+        self.git("checkout", "--quiet", "main")
+        (self.sample / "cost").write_text(f"{cost}\n", encoding="utf-8")
+        self.git("commit", "--quiet", "--all", "--message", f"main takes {cost}")
+        self.git("push", "--quiet", "origin", "main")
+        self.git("checkout", "--quiet", "change")
+
+    def base(self):
+        """The commit where `change` began."""
+        return self.git("merge-base", "main", "change")
+
+    def checkout(self, whole=False):
+        """As runners do: the last commit of the change, alone or with what came before, in a repository that knows no other
+        branch."""
         at = self.folder / "work"
         at.mkdir()
         self.git("init", "--quiet", at=at)
         self.git("remote", "add", "origin", f"file://{self.origin}", at=at)
-        self.git("fetch", "--quiet", "--depth", "1", "origin", "change", at=at)
+        self.git("fetch", "--quiet", *(() if whole else ("--depth", "1")), "origin", "change", at=at)
         self.git("checkout", "--quiet", "--detach", "FETCH_HEAD", at=at)
         return at

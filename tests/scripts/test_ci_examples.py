@@ -86,7 +86,7 @@ class GitLab(Example):
         job = ci_page.parsed(self.place.script(".gitlab-ci.yml"))["performance"]
         at = self.place.checkout()
         done = self.place.bash("\n".join(job["script"]), at, "-eo", "pipefail", CI="true",
-                               CI_MERGE_REQUEST_TARGET_BRANCH_NAME="main", CI_PIPELINE_SOURCE="merge_request_event")
+                               CI_MERGE_REQUEST_DIFF_BASE_SHA=self.place.base(), CI_PIPELINE_SOURCE="merge_request_event")
         for path in job["artifacts"]["paths"]:
             self.assertTrue((at / path).exists(), done.stdout + done.stderr)
         for report, view in (("junit", "junit"), ("codequality", "codequality"), ("metrics", "openmetrics")):
@@ -108,7 +108,7 @@ class GitLab(Example):
 class Jenkins(Example):
     def test_a_slower_change_fails_and_one_that_is_as_fast_does_not(self):
         step, = ci_page.shell_steps_of_jenkins(self.place.script("Jenkinsfile"))
-        at = self.place.checkout()
+        at = self.place.checkout(whole=True)
         environment = {"CHANGE_TARGET": "main", "CHANGE_BRANCH": "change", "BRANCH_NAME": "PR-1"}
         self.assert_ends(self.place.run(["sh", "-xec", step], at, **environment), SLOWER)
         self.assert_accepted("junit", at / "junit.xml")
@@ -169,6 +169,12 @@ class Shell(Example):
         self.assert_ends(done, OK)
         self.assertTrue(done.stdout.endswith("not slower\n"), done.stdout)
 
+    def test_what_others_did_to_the_target_since_is_no_part_of_the_change(self):
+        self.place.change_takes(100)
+        self.place.main_takes(80)
+        done = self.place.bash(self.place.script("performance.sh"), self.place.sample)
+        self.assert_ends(done, OK)
+
     def test_a_program_that_fails_is_told_from_a_slower_one(self):
         (self.place.sample / "Makefile").write_text("step: cost; echo 'exit 3' > step && chmod +x step\n", encoding="utf-8")
         self.place.change_takes(100)
@@ -196,6 +202,26 @@ class Shell(Example):
             self.assertEqual(code, SLOWER, said)
             self.assertIn("1 slower", said)
         self.assertEqual(night(102), (OK, ""))
+
+    def test_a_night_that_decides_nothing_makes_nothing_good(self):
+        script = self.place.folder / "nightly.sh"
+        script.write_text(self.place.script("nightly.sh").replace("--budget 10m", "--budget 2s"), encoding="utf-8")
+        checkout = self.place.folder / "nightly"
+        self.place.git("clone", "--quiet", str(self.place.origin), str(checkout))
+
+        def night():
+            done = self.place.run(["bash", str(script), str(checkout)], self.place.folder)
+            ref = self.place.git("-C", str(checkout), "rev-parse", "refs/performance/good")
+            return done.returncode, done.stdout + done.stderr, ref
+
+        _, _, good = night()
+        (self.place.sample / "noisy").write_text("#!/bin/sh\necho step took $((50 + $$ * 7919 % 101)) ms\n", encoding="utf-8")
+        (self.place.sample / "noisy").chmod(0o755)
+        (self.place.sample / "Makefile").write_text("step: ; cp noisy step\n", encoding="utf-8")
+        self.place.git("add", "noisy")
+        self.place.git("commit", "--quiet", "--all", "--message", "takes now this, now that")
+        self.place.git("push", "--quiet", "--force", "origin", "HEAD:main")
+        self.assertEqual(night(), (3, "", good))
 
 
 class Page(unittest.TestCase):

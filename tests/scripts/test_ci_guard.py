@@ -45,6 +45,30 @@ class CiGuard(unittest.TestCase):
         self.commit(101)
         self.assertEqual(self.guard("base", "--build", "sh make", *METRIC).returncode, 0)
 
+    def test_what_an_older_build_left_has_no_say(self):
+        """A build that believes what it finds: its program was made when a step took 100."""
+        keeps = "test -e step || sh make"
+        subprocess.run(["sh", "-c", keeps], cwd=self.project, check=True)
+        self.commit(120)
+        done = self.guard("base", "--build", keeps, *METRIC)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+
+    def test_changes_that_are_not_committed_count(self):
+        (self.project / "took").write_text("120\n", encoding="utf-8")
+        done = self.guard("base", "--build", "sh make", *METRIC)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("with changes that are not committed", done.stdout)
+        self.assertEqual((self.project / "took").read_text(encoding="utf-8"), "120\n")
+
+    def test_a_base_that_does_not_build_is_named(self):
+        self.git("rm", "--quiet", "make")
+        self.git("commit", "--quiet", "--message", "cannot be built")
+        self.git("tag", "broken")
+        self.commit(100)
+        done = self.guard("broken", "--build", "sh make", *METRIC)
+        self.assertEqual(done.returncode, 64, done.stdout)
+        self.assertIn("failed for the base, ", done.stderr)
+
     def test_nothing_is_left_behind(self):
         self.guard("base", "--build", "sh make", *METRIC)
         worktrees = subprocess.run(["git", "worktree", "list"], cwd=self.project, capture_output=True, text=True,
