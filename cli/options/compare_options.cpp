@@ -96,9 +96,8 @@ void set_twins(const TypedComparison& typed, const std::vector<std::string>& com
                CompareOptions& options) {
     if (common_words.empty() || common_words.front() != "bench")
         throw Error(
-            "nothing is measured; type what both do behind two dashes: tutti compare A B -- "
-            "bench all_reduce -b 8 -e 1M, or --program-a, --program-b and --metric (with --aa no "
-            "B)");
+            "nothing is measured; type tutti compare A B -- bench all_reduce -b 8 -e 1M, or "
+            "--program-a, --program-b and --metric (with --aa no B)");
     for (const std::string& executable : {typed.a, typed.b})
         if (!executable.empty() && ::access(executable.c_str(), X_OK) != 0)
             throw Error("'" + executable +

@@ -171,7 +171,7 @@ class OfPrograms(unittest.TestCase):
 
     def test_what_cannot_be_done_says_what_to_type(self):
         for words, says in (
-                ((), "nothing is measured; type what both do behind two dashes"),
+                ((), "nothing is measured; type tutti compare A B -- bench"),
                 (("--metric", "(.*)"), "type --program-a and --program-b, too"),
                 (("--program-a", "echo 1"), "type --program-a and --program-b, too"),
                 (("--program-a", "echo 1", "--program-b", "echo 1"), "type --metric with a regular expression"),
