@@ -27,9 +27,9 @@ inline CallBuffers in_place(std::span<std::byte> memory) { return {memory, memor
 /// Of a call that combines: nothing where tutti lacks the type or the operation.
 inline std::optional<Call> combining(Collective collective, MPI_Datatype type, MPI_Op op,
                                      std::int64_t count, int root = 0) {
-    const NamedType* const named = named_type(type);
     const auto our_op = op_of(op);
-    if (named == nullptr || !named->element || !our_op) return std::nullopt;
+    const NamedType* const named = our_op && count > 0 ? named_type(type) : nullptr;
+    if (named == nullptr || !named->element) return std::nullopt;
     return Call{collective, *named->element, *our_op, Rank{root}, count};
 }
 
@@ -50,9 +50,10 @@ int all_reduce(const Next& next, const void* send, void* receive, Count count, M
     Ranks* const ranks = ranks_for(CallKind::all_reduce, comm);
     if (ranks == nullptr) return by_library();
     const auto call = combining(Collective::all_reduce, type, op, count);
+    if (!call) return by_library();
     const auto result = TypedBuffer::of(receive, count, type);
     const auto given = send == MPI_IN_PLACE ? result : TypedBuffer::of(send, count, type);
-    if (!call || !result || !given) return by_library();
+    if (!result || !given) return by_library();
     return ranks->take_turn(CallKind::all_reduce, size_of(*result), by_library, [&] {
         const std::span<std::byte> output = result->memory();
         if (send == MPI_IN_PLACE) return ranks->run({*call, in_place(output)});
@@ -69,8 +70,9 @@ int reduce(const Next& next, const void* send, void* receive, Count count, MPI_D
     const bool is_root = ranks->rank() == root;
     const bool is_in_place = is_root && send == MPI_IN_PLACE;
     const auto call = combining(Collective::reduce, type, op, count, root);
+    if (!call) return by_library();
     const auto given = TypedBuffer::of(is_in_place ? receive : send, count, type);
-    if (!call || !given || (is_root && receive == nullptr)) return by_library();
+    if (!given || (is_root && receive == nullptr)) return by_library();
     return ranks->take_turn(CallKind::reduce, size_of(*given), by_library, [&] {
         const std::span<std::byte> output{static_cast<std::byte*>(receive),
                                           is_root ? given->bytes : 0};
@@ -266,8 +268,9 @@ int reduce_scatter(Ranks& ranks, const Library& by_library, const void* send, vo
                    std::int64_t count, MPI_Datatype type, MPI_Op op) {
     const bool is_in_place = send == MPI_IN_PLACE;
     const auto call = combining(Collective::reduce_scatter, type, op, count);
+    if (!call) return by_library();
     const auto given = TypedBuffer::of(is_in_place ? receive : send, count, type);
-    if (!call || !given || !fits(*given, ranks.size()) || receive == nullptr) return by_library();
+    if (!given || !fits(*given, ranks.size()) || receive == nullptr) return by_library();
     return ranks.take_turn(CallKind::reduce_scatter, size_of(*given), by_library, [&] {
         const std::span<std::byte> output{static_cast<std::byte*>(receive), given->bytes};
         const TypedBuffer all = given->part(0, count * ranks.size());

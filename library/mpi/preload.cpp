@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "library/mpi/preload.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -51,6 +52,23 @@ std::optional<std::string> several_hosts() {
     return std::nullopt;
 }
 
+// A library that takes memory of GPUs, in a program that has them: the buffers of some calls may be
+// there, which one rank alone would know.
+std::optional<std::string> takes_memory_of_gpus() {
+    struct Kind {
+        const char* query;
+        const char* driver;
+    };
+    for (const auto& [query, driver] : {Kind{"MPIX_Query_cuda_support", "libcuda.so.1"},
+                                        Kind{"MPIX_Query_rocm_support", "libamdhip64.so"}}) {
+        const auto is_supported = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, query));
+        if (is_supported != nullptr && is_supported() == 1 &&
+            dlopen(driver, RTLD_LAZY | RTLD_NOLOAD) != nullptr)
+            return "the MPI library takes buffers on GPUs, which tutti does not";
+    }
+    return std::nullopt;
+}
+
 std::optional<std::string> reason_to_stay_out() {
     if (auto reason = other_library()) return reason;
     try {
@@ -58,7 +76,9 @@ std::optional<std::string> reason_to_stay_out() {
     } catch (const Error& error) {
         return error.what();
     }
-    return preloaded.chooser == PreloadChoice::off ? std::nullopt : several_hosts();
+    if (preloaded.chooser == PreloadChoice::off) return std::nullopt;
+    if (auto reason = several_hosts()) return reason;
+    return takes_memory_of_gpus();
 }
 
 }  // namespace

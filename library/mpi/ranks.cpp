@@ -16,7 +16,7 @@ PreloadSettings preloaded;
 thread_local int Inside::depth_ = 0;
 std::atomic<std::uint32_t> kinds_taken{0};
 std::atomic<std::uint64_t> communicators_freed{1};
-thread_local std::array<KnownRanks, known_places> known_ranks;
+thread_local std::array<KnownPair, 32> known_ranks;
 
 namespace {
 
@@ -104,7 +104,7 @@ void Ranks::begin() {
         world_->register_progress(*progress_);
         state_ = std::make_unique<Communicator::State>(nullptr, *world_, options_for(*world_));
         state_->leaves_alone = true;
-        stage_ = Stage::ours;
+        if (!state_->planner.refuses("shm")) stage_ = Stage::ours;
     } catch (const std::exception& error) {  // on all ranks alike, unless the job has lost one
         if (rank_ == 0)
             fmt::print(stderr, "tutti: the MPI library goes on without tutti: {}\n", error.what());
@@ -152,10 +152,10 @@ Ranks* look_up_ranks(MPI_Comm comm) {
         }
         PMPI_Comm_set_attr(comm, keyval, ranks);
     }
-    std::uint64_t bits = 0;
-    __builtin_memcpy(&bits, &comm, sizeof comm);
     if (!ranks->may_take()) ranks = nullptr;
-    known_ranks[bits * 0x9E3779B97F4A7C15U >> 60] = {comm, epoch, ranks};
+    KnownPair& known = known_pair_of(comm);
+    known[1] = known[0];
+    known[0] = {comm, epoch, ranks};
     return ranks;
 }
 

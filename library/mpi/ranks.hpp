@@ -127,9 +127,15 @@ struct KnownRanks {
     std::uint64_t epoch = 0;
     Ranks* ranks = nullptr;
 };
-inline constexpr std::size_t known_places = 16;
-[[gnu::tls_model("initial-exec")]] extern thread_local std::array<KnownRanks, known_places>
-    known_ranks;
+/// Each is in one of two places; what was there longer gives way.
+using KnownPair = std::array<KnownRanks, 2>;
+[[gnu::tls_model("initial-exec")]] extern thread_local std::array<KnownPair, 32> known_ranks;
+inline KnownPair& known_pair_of(MPI_Comm comm) {
+    std::uint64_t bits = 0;
+    static_assert(sizeof comm <= sizeof bits);
+    __builtin_memcpy(&bits, &comm, sizeof comm);
+    return known_ranks[bits * 0x9E3779B97F4A7C15U >> 59];
+}
 /// Grows whenever a communicator is freed.
 extern std::atomic<std::uint64_t> communicators_freed;
 
@@ -141,12 +147,9 @@ inline Ranks* ranks_for(CallKind kind, MPI_Comm comm) {
     if ((kinds_taken.load(std::memory_order_relaxed) >> static_cast<int>(kind) & 1U) == 0 ||
         Inside::is())
         return nullptr;
-    std::uint64_t bits = 0;
-    static_assert(sizeof comm <= sizeof bits);
-    __builtin_memcpy(&bits, &comm, sizeof comm);
-    const KnownRanks& known = known_ranks[bits * 0x9E3779B97F4A7C15U >> 60];
-    if (known.comm == comm && known.epoch == communicators_freed.load(std::memory_order_acquire))
-        return known.ranks;
+    const std::uint64_t epoch = communicators_freed.load(std::memory_order_acquire);
+    for (const KnownRanks& known : known_pair_of(comm))
+        if (known.comm == comm && known.epoch == epoch) return known.ranks;
     return look_up_ranks(comm);
 }
 

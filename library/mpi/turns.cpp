@@ -26,7 +26,7 @@ ClassTurns::Turn ClassTurns::next(const PreloadSettings& settings) {
     const std::int64_t period = alternates ? 2 * block_ : sparse_period;
     const std::int64_t number = calls_ / period, place = calls_ % period;
     ++calls_;
-    const bool library_first = !alternates || number % 2 == 0;
+    const bool library_first = number % 2 == 0;
     Turn turn;
     if (place < 2 * block_ && (alternates || number > 0))
         turn = {(place < block_) == library_first ? By::library : By::tutti, number > 0};

@@ -47,9 +47,9 @@ public:
         bool is_timed = false;
     };
 
-    /// Of the next call. Two blocks begin each period but the first, one by the library and one by
-    /// tutti; tutti does what is left of it. Where blocks fill the periods, the first has them,
-    /// too, and whoever was first in one period is second in the next.
+    /// Of the next call. Two blocks begin each period, one by the library and one by tutti, and
+    /// whoever was first in one period is second in the next; tutti does what is left of it. Where
+    /// only a report is wanted, periods are long, and the first has no blocks.
     Turn next(const PreloadSettings& settings);
     /// The time of the call that next() was asked for.
     void took(double ns, const Turn& turn);

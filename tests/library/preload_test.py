@@ -142,8 +142,9 @@ class Command(unittest.TestCase):
     def test_uses_a_table(self):
         with tempfile.TemporaryDirectory() as folder:
             table = Path(folder) / "table.json"
-            tuned = tutti.run_ranks(2, "tune", "all_reduce", "-b", "8K", "-e", "16K", "--algo", "ring", "--baseline", "none",
-                                    "--table", table, "--budget", "2s")
+            tuned = tutti.run_ranks(2, "tune", "all_reduce", "-b", "8K", "-e", "16K", "--algo", "ring", "--transport", "shm", "--baseline",
+                                    "none", "--buffers", "unregistered", "--search", "exhaustive", "--repetitions", "3", "--model", "none",
+                                    "--hold-out", "no", "--table", table)
             self.assertEqual(tuned.returncode, 0, tuned.stderr)
             code, out, err = run(2, built("preload_turns"), options=("--with", table, "--after", "0", "--report"))
             self.assertEqual((code, out), (0, ""), err)

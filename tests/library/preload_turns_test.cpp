@@ -34,7 +34,7 @@ TEST(ClassTurns, GiveTheLibraryFewCallsWhereOnlyAReportIsWanted) {
     ClassTurns turns;
     const std::string who = turns_of(turns, {.reports = true}, 1000);
     EXPECT_EQ(who.substr(0, 256), std::string(256, 't'));
-    EXPECT_EQ(who.substr(256, 10), "LLLLTTTTtt");
+    EXPECT_EQ(who.substr(256, 10), "TTTTLLLLtt");
     EXPECT_EQ(turns.totals.calls, 1000);
     EXPECT_EQ(turns.totals.by_tutti, 1000 - 3 * 4);
     EXPECT_EQ(turns.totals.pairs.size(), 3U);
