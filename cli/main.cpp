@@ -44,6 +44,8 @@ constexpr Command rows[] = {
     {"list", "collectives, algorithms, transports, baselines, workloads of this build", run_list},
     {"report", "plots and tables of results files in one page", run_report},
     {"results", "the records of many results files in one SQLite database", run_results},
+    {"run", "a program of MPI as it is, with its collectives done by tutti where that is faster",
+     run_program, By::all_ranks},
     {"show", "a schedule in words, counted against the bounds; or what results files say",
      run_show},
     {"topo", "this machine as a tree", run_topo, By::all_ranks},
@@ -68,6 +70,7 @@ void print_help() {
 Exit dispatch(Arguments arguments) {
     if (asks_for_completion(arguments)) {  // 'tutti compare ... -- bench': of the command behind it
         const auto dashes = two_dashes(arguments);
+        if (dashes != arguments.end() && arguments[0] == "run") return Exit::ok;  // any program
         if (dashes != arguments.end()) arguments.erase(arguments.begin(), dashes + 1);
         if (completes_first_of(rows, arguments)) return Exit::ok;
     }

@@ -45,6 +45,9 @@ install(DIRECTORY docs DESTINATION share/doc/tutti COMPONENT tutti PATTERN CMake
 # The library.
 install(TARGETS tutti_shared tutti_heap EXPORT tutti
     LIBRARY COMPONENT ${runtime} NAMELINK_COMPONENT libtutti-dev INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(TUTTI_WITH_MPI)
+    install(TARGETS tutti_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${runtime})
+endif()
 install(CODE "set(tutti_headers \"\${CMAKE_INSTALL_PREFIX}/${headers}\")" COMPONENT libtutti-dev)
 install(SCRIPT cmake/install_headers.cmake COMPONENT libtutti-dev)
 install(FILES library/heap/tutti_heap.h DESTINATION ${headers} COMPONENT libtutti-dev)

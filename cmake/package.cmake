@@ -56,8 +56,9 @@ memory, MPI and UCX, in ranks of mpirun or in threads of one process."
     RECOMMENDS "openmpi-bin, python3-matplotlib" SUGGESTS libtutti-dev)
 tutti_package(${runtime} "collective communication by the best algorithm for each call
 tutti::Communicator does the collectives of a C++ program by the algorithm that
-was fastest on this machine. libtutti_heap, beneath any program, allocates
-memory that other processes of the host can reach."
+was fastest on this machine. libtutti_mpi does the same beneath any program of
+MPI. libtutti_heap, beneath any program, allocates memory that other processes
+of the host can reach."
     SECTION libs)
 tutti_package(libtutti-dev "collective communication by the best algorithm (development files)
 Headers of libtutti, and what CMake and pkg-config need to find it."

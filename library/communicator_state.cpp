@@ -20,7 +20,9 @@ namespace {
 constexpr std::size_t most_slots = 8;
 
 HostTuning tuning_of(World& world) {
-    return from_rank0(world, world.is_first() ? tuning_from(detect_structure()) : HostTuning{});
+    if (!world.is_first()) return from_rank0(world, HostTuning{});
+    static const HostTuning of_this_host = tuning_from(detect_structure());
+    return from_rank0(world, of_this_host);
 }
 
 void check_length(std::size_t given, std::size_t needed, std::string_view what, const Call& call) {
@@ -54,7 +56,7 @@ Communicator::State::State(std::unique_ptr<World> own_world, World& its_world,
 // All leave together, as a peer may still read what this rank holds.
 Communicator::State::~State() {
     try {
-        if (!is_broken && !world.has_ended() && std::uncaught_exceptions() == 0) {
+        if (!leaves_alone && !is_broken && !world.has_ended() && std::uncaught_exceptions() == 0) {
             planner.progress().finish_all();
             world.barrier();
         }

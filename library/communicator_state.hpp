@@ -180,6 +180,9 @@ struct Communicator::State {
     std::optional<Learner> learner;
     std::unordered_map<CallKey, CachedPlan, HashOfCallKey> calls;
     bool is_broken = false;
+    /// Its end waits for nobody, where all calls were blocking and stayed on one host: what peers
+    /// still read is mapped by them, too.
+    bool leaves_alone = false;
 
 private:
     // What is under way goes on while ranks meet to make a plan: one of them may wait for it.

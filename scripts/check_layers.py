@@ -40,6 +40,7 @@ MAY_INCLUDE = {
     "autotune": ["base", "topology", "collectives", "results", "workloads", "autotune"],
     "library": ["base", "topology", "collectives", "results", *CHOOSING],
     "library/heap": [],  # is preloaded into any program
+    "library/mpi": ["base", "topology", "collectives", "results", *CHOOSING, "library"],
     "cli": [*BELOW_CLI],
     "tests": [*BELOW_CLI, "cli"],
 }
@@ -59,9 +60,9 @@ class Library(NamedTuple):
 SOURCES = ["*.cpp", "*.cu", "*.cuh"]
 SIMULATED = "tests/simulated_gpu/*"  # is such a library itself
 LIBRARIES = [
-    Library(r"mpi\.h", ["collectives/transport/messages/mpi*.cpp", "collectives/baselines/mpi*.cpp",
+    Library(r"mpi\.h", ["collectives/transport/messages/mpi*.cpp", "collectives/baselines/mpi*.cpp", "library/mpi/*",
                        "docs/examples/*.cpp", "tests/autotune/over_mpi.cpp",
-                       "tests/workloads/bare_*", "tests/workloads/seen_by_mpi.cpp",
+                       "tests/workloads/bare_*", "tests/workloads/seen_by_mpi.cpp", "tests/library/preload_*",
                        "tests/collectives/empty_exchanges_over_mpi.cpp"]),
     Library(r"hwloc(\.h|/.*)", ["topology/detect/detect_hwloc.cpp"]),
     Library(r"tinyxml2\.h", SOURCES),

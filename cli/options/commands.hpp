@@ -25,6 +25,7 @@ Exit run_completion(const Arguments& arguments);
 Exit run_history(const Arguments& arguments);
 Exit run_limits(const Arguments& arguments);
 Exit run_list(const Arguments& arguments);
+Exit run_program(const Arguments& arguments);
 Exit run_report(const Arguments& arguments);
 Exit run_results(const Arguments& arguments);
 Exit run_show(const Arguments& arguments);

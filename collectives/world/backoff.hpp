@@ -39,6 +39,10 @@ public:
         return waited_ns_ < limit_ns_;
     }
 
+    /// Whether the wait has been so long that the core is given to others: time, too, to move what
+    /// a peer may be waiting for before it comes (World::make_progress).
+    bool yields() const { return looks_ > spins_; }
+
     /// Whether the wait has been so long that sleeping, where the caller can be woken, costs little
     /// in comparison.
     bool wants_sleep() const { return waited_ns_ > yielding_ns; }

@@ -7,7 +7,7 @@ import xml.dom.minidom
 import tutti
 from tutti import COLLECTIVES, QUICK
 
-COMMANDS = ("bench", "check-guidelines", "completion", "history", "limits", "list", "report", "results", "show", "topo", "verify")
+COMMANDS = ("bench", "check-guidelines", "completion", "history", "limits", "list", "report", "results", "run", "show", "topo", "verify")
 
 
 class Commands(tutti.Folder):

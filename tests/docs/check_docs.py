@@ -108,7 +108,7 @@ def tutti_calls(lines):
             call = words[start + 1:end]
             both = call.index("--") if "--" in call else len(call)  # of compare: what both do
             yield call[:both]
-            if call[both + 1:]:
+            if call[both + 1:] and call[0] != "run":  # which starts any program
                 yield call[both + 1:]
 
 

@@ -122,8 +122,10 @@ void Plan::wait() {
             const std::string report = hang_report();
             progress_.give_up_all();
             throw Error(report, Exit::time_out);
-        } else if (backoff.wants_sleep())
-            sleep();
+        } else if (backoff.yields()) {
+            progress_.world().make_progress();
+            if (backoff.wants_sleep()) sleep();
+        }
     }
 }
 

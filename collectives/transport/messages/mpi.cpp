@@ -30,9 +30,13 @@ void free_unless_over(MPI_Comm& comm) {
     if (!mpi_is_over()) MPI_Comm_free(&comm);
 }
 
+// Not by MPI_Comm_dup, which would call the program's own functions that copy attributes.
 MPI_Comm duplicate(MPI_Comm comm) {
+    MPI_Group ranks = MPI_GROUP_NULL;
+    check(MPI_Comm_group(comm, &ranks));
     MPI_Comm copy = MPI_COMM_NULL;
-    check(MPI_Comm_dup(comm, &copy));
+    check(MPI_Comm_create(comm, ranks, &copy));
+    check(MPI_Group_free(&ranks));
     return copy;
 }
 
@@ -152,7 +156,7 @@ private:
         CPU_ZERO(&mine);
         sched_getaffinity(0, sizeof mine, &mine);
         const auto cores_of = gather_all(*this, mine);
-        const HostFacts facts = host_facts();
+        static const HostFacts facts = host_facts();  // slow: once for many worlds
         const double quota = facts.cpu_quota.value_or(CPU_SETSIZE);
         const auto has_too_many = [&](const std::vector<Rank>& together, double most) {
             if (std::ranges::find(together, rank()) == together.end()) return false;
@@ -291,14 +295,6 @@ private:
 
 }  // namespace
 
-void throw_mpi_error(int code, std::source_location where) {
-    char text[MPI_MAX_ERROR_STRING] = {};
-    int length = 0;
-    MPI_Error_string(code, text, &length);
-    throw Error("MPI failed in " + std::string(where.function_name()) + ": " + text,
-                Exit::rank_lost);
-}
-
 std::optional<std::string> mpi_missing() { return std::nullopt; }
 
 MpiSession::MpiSession() {
@@ -319,7 +315,8 @@ std::unique_ptr<World> mpi_world(int fortran_handle) {
         throw Error("MPI does not run; use its communicators between MPI_Init and MPI_Finalize");
     const MPI_Comm comm = MPI_Comm_f2c(fortran_handle);
     if (comm == MPI_COMM_NULL) throw Error("there are no ranks in MPI_COMM_NULL");
-    return std::make_unique<MpiWorld>(duplicate(comm), hosts_by_name(comm));
+    const MPI_Comm copy = duplicate(comm);
+    return std::make_unique<MpiWorld>(copy, hosts_by_name(copy));
 }
 
 int mpi_handle(const World& world) {
@@ -330,21 +327,6 @@ int mpi_handle(const World& world) {
 
 std::unique_ptr<MessageTransport> mpi_transport(World& world) {
     return std::make_unique<MpiMessages>(world);
-}
-
-std::string mpi_library() {
-    char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
-    int length = 0;
-    MPI_Get_library_version(text, &length);
-    // "Open MPI v4.1.4, package: ..." and "MPICH Version:\t4.0.2\nMPICH Release date..."
-    const std::string_view whole(text);
-    const std::string_view line = whole.substr(0, whole.find_first_of(",\n"));
-    const auto digit = line.find_first_of("0123456789");
-    if (digit == line.npos) return std::string(line);
-    std::string_view vendor = line.substr(0, digit);
-    vendor = vendor.substr(0, vendor.find(" Version"));
-    vendor = vendor.substr(0, vendor.find_last_not_of(" v") + 1);
-    return std::string(vendor) + " " + std::string(line.substr(digit));
 }
 
 }  // namespace tutti

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+#include "cli/build_info.hpp"
+#include "cli/options/options.hpp"
+#include "library/mpi/settings.hpp"
+
+namespace tutti {
+namespace {
+
+// Of the environment, which the preloaded library reads.
+using Variables = std::map<std::string, std::string>;
+
+// Where a library lies, or its name alone where the system finds it by that.
+std::string library_called(const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+        if (const auto file = library_file(name)) return file->string();
+        if (dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL) != nullptr) return name;
+    }
+    throw Error(fmt::format("there is no {} beside this command or in ../lib; {}", names.front(),
+                            names.front() == "libtutti_mpi.so"
+                                ? "it is built where an MPI library is found: scripts/build"
+                                : "type: scripts/build --target tutti_heap"));
+}
+
+std::string preloads(bool with_heap) {
+    std::string all = library_called({"libtutti_mpi.so"});
+    if (with_heap)
+        all += ":" + library_called({"libtutti_heap.so", versioned_name("libtutti_heap.so")});
+    const char* const others = std::getenv("LD_PRELOAD");
+    return others == nullptr || *others == '\0' ? all : all + ":" + others;
+}
+
+[[noreturn]] void replace_by(Arguments& command) {
+    std::signal(SIGXFSZ, SIG_DFL);  // what this command ignores, the program need not
+    std::vector<char*> words;
+    for (std::string& word : command) words.push_back(word.data());
+    words.push_back(nullptr);
+    execvp(words[0], words.data());
+    throw Error(fmt::format("cannot start {}: {}", command.front(), std::strerror(errno)));
+}
+
+}  // namespace
+
+Exit run_program(const Arguments& arguments) {
+    Arguments words = arguments, command;
+    if (const auto dashes = two_dashes(words); dashes != words.end()) {
+        command.assign(dashes + 1, words.end());
+        words.erase(dashes, words.end());
+    }
+    CLI::App app{
+        "Runs a program of MPI as it is, and does its collectives by tutti where that is faster.\n"
+        "tutti run [OPTIONS] -- mpirun -np 4 ./program",
+        "tutti run"};
+    std::string with = "learn", collectives, after, block = "50";
+    bool has_heap = false, reports = false, alternates = false;
+    const OptionGroup options(app, "Options");
+    const CLI::Option* chooser = options.text(
+        "--with", with,
+        "who does the calls: learn (whoever turns out to be faster while the program runs, the MPI "
+        "library among them), rules, the file of a table of 'tutti tune', or off");
+    options.text("--collectives", collectives,
+                 "which calls, a list such as all_reduce,broadcast,barrier; else all");
+    options.text("--after", after,
+                 "so many calls of a kind on a communicator are the library's before tutti takes "
+                 "over; else 64");
+    options.flag("--heap", has_heap,
+                 "preload libtutti_heap.so, too: large allocations lie where peers reach them");
+    options.flag("--report", reports, "at the end, say who did how many calls, and what that won");
+    options.flag("--ab", alternates,
+                 "blocks of calls go to the library and to tutti by turns; say what the difference "
+                 "is");
+    options.text("--block", block, "calls of such a block");
+    if (parse_or_help(app, words)) return Exit::ok;
+    if (command.empty()) throw Error("nothing to run; type: tutti run -- mpirun -np 4 ./program");
+
+    Variables environment;
+    if (chooser->count() > 0 || std::getenv("TUTTI") == nullptr) environment["TUTTI"] = with;
+    if (!collectives.empty()) environment["TUTTI_COLLECTIVES"] = collectives;
+    if (!after.empty()) environment["TUTTI_AFTER"] = after;
+    if (reports || alternates) environment["TUTTI_REPORT"] = "1";
+    if (alternates) environment["TUTTI_AB"] = block;
+    const PreloadSettings settings = preload_settings([&](const char* name) -> const char* {
+        const auto ours = environment.find(name);
+        return ours == environment.end() ? std::getenv(name) : ours->second.c_str();
+    });
+    if (settings.chooser == PreloadChoice::table && access(settings.table_file.c_str(), R_OK) != 0)
+        throw Error(
+            fmt::format("cannot read the table {}: {}", settings.table_file, std::strerror(errno)));
+    environment["LD_PRELOAD"] = preloads(has_heap);
+    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+    replace_by(command);
+}
+
+}  // namespace tutti

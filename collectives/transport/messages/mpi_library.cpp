@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the MPI library says: its name, and what went wrong.
+#include <mpi.h>
+
+#include <string>
+
+#include "base/error.hpp"
+#include "collectives/transport/messages/mpi.hpp"
+#include "collectives/transport/messages/mpi_check.hpp"
+
+namespace tutti {
+
+void throw_mpi_error(int code, std::source_location where) {
+    char text[MPI_MAX_ERROR_STRING] = {};
+    int length = 0;
+    MPI_Error_string(code, text, &length);
+    throw Error("MPI failed in " + std::string(where.function_name()) + ": " + text,
+                Exit::rank_lost);
+}
+
+std::string mpi_library() {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    // "Open MPI v4.1.4, package: ..." and "MPICH Version:\t4.0.2\nMPICH Release date..."
+    const std::string_view whole(text);
+    const std::string_view line = whole.substr(0, whole.find_first_of(",\n"));
+    const auto digit = line.find_first_of("0123456789");
+    if (digit == line.npos) return std::string(line);
+    std::string_view vendor = line.substr(0, digit);
+    vendor = vendor.substr(0, vendor.find(" Version"));
+    vendor = vendor.substr(0, vendor.find_last_not_of(" v") + 1);
+    return std::string(vendor) + " " + std::string(line.substr(digit));
+}
+
+}  // namespace tutti

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "library/mpi/buffers.hpp"
+
+#include <cstring>
+
+#include "collectives/transport/messages/mpi_check.hpp"
+#include "library/mpi/types.hpp"
+
+namespace tutti {
+namespace {
+
+int as_int(std::size_t count) { return static_cast<int>(count); }  // below most_bytes
+
+}  // namespace
+
+std::optional<TypedBuffer> TypedBuffer::of(const void* address, std::int64_t count,
+                                           MPI_Datatype type) {
+    TypedBuffer buffer{const_cast<void*>(address), count, type};
+    if (count <= 0 || type == MPI_DATATYPE_NULL) return std::nullopt;
+    std::int64_t size = 0;
+    if (const NamedType* const named = named_type(type)) {
+        size = named->size;
+        buffer.is_dense = named->is_dense;
+        if (address == nullptr) return std::nullopt;
+    } else {
+        int of_type = 0;
+        if (PMPI_Type_size(type, &of_type) != MPI_SUCCESS || of_type < 0) return std::nullopt;
+        size = of_type;
+    }
+    if (size == 0 || count > static_cast<std::int64_t>(most_bytes) / size) return std::nullopt;
+    buffer.bytes = static_cast<std::size_t>(count * size);
+    return buffer;
+}
+
+TypedBuffer TypedBuffer::part(std::int64_t first, std::int64_t of_count) const {
+    MPI_Aint begin = 0, extent = 0;
+    check(PMPI_Type_get_extent(type, &begin, &extent));
+    TypedBuffer one = *this;
+    one.address = static_cast<std::byte*>(address) + first * extent;
+    one.count = of_count;
+    one.bytes = bytes / as_size(count) * as_size(of_count);
+    return one;
+}
+
+std::span<const std::byte> packed(Ranks& ranks, const TypedBuffer& buffer) {
+    return buffer.is_dense ? buffer.memory() : copied(ranks, buffer);
+}
+
+std::span<const std::byte> copied(Ranks& ranks, const TypedBuffer& buffer) {
+    const std::span<std::byte> copy = ranks.scratch(Ranks::Scratch::input, buffer.bytes);
+    pack(buffer, copy, ranks.comm());
+    return copy;
+}
+
+std::span<const std::byte> packed_apart_from(std::span<const std::byte> output, Ranks& ranks,
+                                             const TypedBuffer& buffer) {
+    const std::span<const std::byte> input = buffer.memory();
+    const bool overlaps = buffer.is_dense && input.data() < output.data() + output.size() &&
+                          output.data() < input.data() + input.size();
+    return overlaps ? copied(ranks, buffer) : packed(ranks, buffer);
+}
+
+std::span<std::byte> place_for(Ranks& ranks, const TypedBuffer& buffer) {
+    return buffer.is_dense ? buffer.memory() : ranks.scratch(Ranks::Scratch::output, buffer.bytes);
+}
+
+void finish(Ranks& ranks, std::span<const std::byte> place, const TypedBuffer& buffer) {
+    if (!buffer.is_dense) unpack(place, buffer, ranks.comm());
+}
+
+void pack(const TypedBuffer& from, std::span<std::byte> to, MPI_Comm comm) {
+    if (from.is_dense) {
+        std::memcpy(to.data(), from.address, from.bytes);
+        return;
+    }
+    int position = 0;
+    check(PMPI_Pack(from.address, static_cast<int>(from.count), from.type, to.data(),
+                    as_int(to.size()), &position, comm));
+}
+
+void unpack(std::span<const std::byte> from, const TypedBuffer& to, MPI_Comm comm) {
+    if (to.is_dense) {
+        std::memcpy(to.address, from.data(), from.size());
+        return;
+    }
+    int position = 0;
+    check(PMPI_Unpack(from.data(), as_int(from.size()), &position, to.address,
+                      static_cast<int>(to.count), to.type, comm));
+}
+
+}  // namespace tutti

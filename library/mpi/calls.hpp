@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// MPI's collectives as calls of tutti. Each function is given the library's own, `next`, and MPI's
+// arguments, with counts of either width, and returns MPI's code. What decides who does a call is
+// the same on all ranks: the collective, how many bytes of which type are combined how, the
+// communicator. Never addresses; nor datatypes where data is only moved, as one rank may send
+// vectors and another receive integers. What MPI gives a meaning on the root alone is read there
+// alone.
+#include <mpi.h>
+
+#include "library/mpi/buffers.hpp"
+#include "library/mpi/types.hpp"
+
+namespace tutti::calls {
+
+inline CallArguments moving(Collective collective, std::size_t bytes, const CallBuffers& buffers,
+                            int root = 0) {
+    return {{.collective = collective,
+             .type = DataType::uint8,
+             .root = Rank{root},
+             .count = static_cast<std::int64_t>(bytes)},
+            buffers};
+}
+
+inline CallBuffers in_place(std::span<std::byte> memory) { return {memory, memory, true}; }
+
+/// Of a call that combines: nothing where tutti lacks the type or the operation.
+inline std::optional<Call> combining(Collective collective, MPI_Datatype type, MPI_Op op,
+                                     std::int64_t count, int root = 0) {
+    const auto our_op = op_of(op);
+    const NamedType* const named = our_op && count > 0 ? named_type(type) : nullptr;
+    if (named == nullptr || !named->element) return std::nullopt;
+    return Call{collective, *named->element, *our_op, Rank{root}, count};
+}
+
+/// Whether all blocks together are few enough bytes.
+inline bool fits(const TypedBuffer& block, int blocks) {
+    return block.bytes <= most_bytes / as_size(blocks);
+}
+
+/// What a collective has to say of its size: of one rank's vector or block.
+inline std::int64_t size_of(const TypedBuffer& buffer) {
+    return static_cast<std::int64_t>(buffer.bytes);
+}
+
+template <class Next, class Count>
+int all_reduce(const Next& next, const void* send, void* receive, Count count, MPI_Datatype type,
+               MPI_Op op, MPI_Comm comm) {
+    const auto by_library = [&] { return next(send, receive, count, type, op, comm); };
+    Ranks* const ranks = ranks_for(CallKind::all_reduce, comm);
+    if (ranks == nullptr) return by_library();
+    const auto call = combining(Collective::all_reduce, type, op, count);
+    if (!call) return by_library();
+    const auto result = TypedBuffer::of(receive, count, type);
+    const auto given = send == MPI_IN_PLACE ? result : TypedBuffer::of(send, count, type);
+    if (!result || !given) return by_library();
+    return ranks->take_turn(CallKind::all_reduce, size_of(*result), by_library, [&] {
+        const std::span<std::byte> output = result->memory();
+        if (send == MPI_IN_PLACE) return ranks->run({*call, in_place(output)});
+        ranks->run({*call, {packed_apart_from(output, *ranks, *given), output, false}});
+    });
+}
+
+template <class Next, class Count>
+int reduce(const Next& next, const void* send, void* receive, Count count, MPI_Datatype type,
+           MPI_Op op, int root, MPI_Comm comm) {
+    const auto by_library = [&] { return next(send, receive, count, type, op, root, comm); };
+    Ranks* const ranks = ranks_for(CallKind::reduce, comm);
+    if (ranks == nullptr || !ranks->has(root)) return by_library();
+    const bool is_root = ranks->rank() == root;
+    const bool is_in_place = is_root && send == MPI_IN_PLACE;
+    const auto call = combining(Collective::reduce, type, op, count, root);
+    if (!call) return by_library();
+    const auto given = TypedBuffer::of(is_in_place ? receive : send, count, type);
+    if (!given || (is_root && receive == nullptr)) return by_library();
+    return ranks->take_turn(CallKind::reduce, size_of(*given), by_library, [&] {
+        const std::span<std::byte> output{static_cast<std::byte*>(receive),
+                                          is_root ? given->bytes : 0};
+        ranks->run(
+            {*call,
+             {is_in_place ? copied(*ranks, *given) : packed_apart_from(output, *ranks, *given),
+              output, false}});
+    });
+}
+
+template <class Next, class Count>
+int broadcast(const Next& next, void* data, Count count, MPI_Datatype type, int root,
+              MPI_Comm comm) {
+    const auto by_library = [&] { return next(data, count, type, root, comm); };
+    Ranks* const ranks = ranks_for(CallKind::broadcast, comm);
+    if (ranks == nullptr || !ranks->has(root)) return by_library();
+    const auto buffer = TypedBuffer::of(data, count, type);
+    if (!buffer) return by_library();
+    return ranks->take_turn(CallKind::broadcast, size_of(*buffer), by_library, [&] {
+        const bool is_root = ranks->rank() == root;
+        const std::span<std::byte> place = place_for(*ranks, *buffer);
+        if (is_root && !buffer->is_dense) pack(*buffer, place, comm);
+        ranks->run(moving(Collective::broadcast, buffer->bytes, in_place(place), root));
+        if (!is_root) finish(*ranks, place, *buffer);
+    });
+}
+
+template <class Next, class Count>
+int all_gather(const Next& next, const void* send, Count send_count, MPI_Datatype send_type,
+               void* receive, Count count, MPI_Datatype type, MPI_Comm comm) {
+    const auto by_library = [&] {
+        return next(send, send_count, send_type, receive, count, type, comm);
+    };
+    Ranks* const ranks = ranks_for(CallKind::all_gather, comm);
+    if (ranks == nullptr) return by_library();
+    const int size = ranks->size();
+    const bool is_in_place = send == MPI_IN_PLACE;
+    const auto block = TypedBuffer::of(receive, count, type);
+    if (!block || !fits(*block, size)) return by_library();
+    const auto given = is_in_place ? block : TypedBuffer::of(send, send_count, send_type);
+    if (!given) return by_library();
+    return ranks->take_turn(CallKind::all_gather, size_of(*block), by_library, [&] {
+        const TypedBuffer all = block->part(0, std::int64_t{count} * size);
+        const std::span<std::byte> place = place_for(*ranks, all);
+        if (is_in_place && !all.is_dense)
+            pack(all.part(std::int64_t{count} * ranks->rank(), count),
+                 place.subspan(block->bytes * as_size(ranks->rank()), block->bytes), comm);
+        ranks->run(moving(
+            Collective::all_gather, block->bytes,
+            is_in_place ? in_place(place)
+                        : CallBuffers{packed_apart_from(place, *ranks, *given), place, false}));
+        finish(*ranks, place, all);
+    });
+}
+
+/// Only where all blocks are of one size, which all ranks know.
+template <class Next, class Count, class Displacement>
+int all_gather_v(const Next& next, const void* send, Count send_count, MPI_Datatype send_type,
+                 void* receive, const Count* counts, const Displacement* displacements,
+                 MPI_Datatype type, MPI_Comm comm) {
+    const auto by_library = [&] {
+        return next(send, send_count, send_type, receive, counts, displacements, type, comm);
+    };
+    Ranks* const ranks = ranks_for(CallKind::all_gather, comm);
+    if (ranks == nullptr || counts == nullptr || displacements == nullptr) return by_library();
+    const int size = ranks->size();
+    for (int rank = 1; rank < size; ++rank)
+        if (counts[rank] != counts[0]) return by_library();
+    const std::int64_t count = counts[0];
+    const bool is_in_place = send == MPI_IN_PLACE;
+    const auto block = TypedBuffer::of(receive, count, type);
+    if (!block || !fits(*block, size)) return by_library();
+    const auto given = is_in_place ? block : TypedBuffer::of(send, send_count, send_type);
+    if (!given) return by_library();
+    return ranks->take_turn(CallKind::all_gather, size_of(*block), by_library, [&] {
+        const std::size_t total = block->bytes * as_size(size);
+        const auto part_of = [&](int rank) { return block->part(displacements[rank], count); };
+        bool in_a_row = block->is_dense;
+        for (int rank = 0; rank < size; ++rank)
+            in_a_row = in_a_row && displacements[rank] == count * rank;
+        const std::span<std::byte> place = in_a_row
+                                               ? std::span(static_cast<std::byte*>(receive), total)
+                                               : ranks->scratch(Ranks::Scratch::output, total);
+        const auto place_of = [&](int rank) {
+            return place.subspan(block->bytes * as_size(rank), block->bytes);
+        };
+        if (is_in_place && !in_a_row) pack(part_of(ranks->rank()), place_of(ranks->rank()), comm);
+        ranks->run(moving(
+            Collective::all_gather, block->bytes,
+            is_in_place ? in_place(place)
+                        : CallBuffers{packed_apart_from(place, *ranks, *given), place, false}));
+        for (int rank = 0; !in_a_row && rank < size; ++rank)
+            unpack(place_of(rank), part_of(rank), comm);
+    });
+}
+
+template <class Next, class Count>
+int gather(const Next& next, const void* send, Count send_count, MPI_Datatype send_type,
+           void* receive, Count count, MPI_Datatype type, int root, MPI_Comm comm) {
+    const auto by_library = [&] {
+        return next(send, send_count, send_type, receive, count, type, root, comm);
+    };
+    Ranks* const ranks = ranks_for(CallKind::gather, comm);
+    if (ranks == nullptr || !ranks->has(root)) return by_library();
+    const int size = ranks->size();
+    const bool is_root = ranks->rank() == root;
+    const bool is_in_place = is_root && send == MPI_IN_PLACE;
+    const auto block = is_root ? TypedBuffer::of(receive, count, type)
+                               : TypedBuffer::of(send, send_count, send_type);
+    if (!block || !fits(*block, size)) return by_library();
+    const auto given =
+        is_root && !is_in_place ? TypedBuffer::of(send, send_count, send_type) : block;
+    if (!given) return by_library();
+    return ranks->take_turn(CallKind::gather, size_of(*block), by_library, [&] {
+        if (!is_root)
+            return ranks->run(moving(Collective::gather, block->bytes,
+                                     {packed(*ranks, *given), {}, false}, root));
+        const TypedBuffer all = block->part(0, std::int64_t{count} * size);
+        const std::span<std::byte> place = place_for(*ranks, all);
+        ranks->run(moving(Collective::gather, block->bytes,
+                          {is_in_place ? copied(*ranks, all.part(std::int64_t{count} * root, count))
+                                       : packed_apart_from(place, *ranks, *given),
+                           place, false},
+                          root));
+        finish(*ranks, place, all);
+    });
+}
+
+template <class Next, class Count>
+int scatter(const Next& next, const void* send, Count send_count, MPI_Datatype send_type,
+            void* receive, Count count, MPI_Datatype type, int root, MPI_Comm comm) {
+    const auto by_library = [&] {
+        return next(send, send_count, send_type, receive, count, type, root, comm);
+    };
+    Ranks* const ranks = ranks_for(CallKind::scatter, comm);
+    if (ranks == nullptr || !ranks->has(root)) return by_library();
+    const int size = ranks->size();
+    const bool is_root = ranks->rank() == root;
+    const bool is_in_place = is_root && receive == MPI_IN_PLACE;
+    const auto block = is_root ? TypedBuffer::of(send, send_count, send_type)
+                               : TypedBuffer::of(receive, count, type);
+    if (!block || !fits(*block, size)) return by_library();
+    const auto result = is_root && !is_in_place ? TypedBuffer::of(receive, count, type) : block;
+    if (!result) return by_library();
+    return ranks->take_turn(CallKind::scatter, size_of(*block), by_library, [&] {
+        // In place: the root's own block stays where it is, and the copy of it is dropped.
+        const std::span<std::byte> place =
+            is_in_place ? ranks->scratch(Ranks::Scratch::output, block->bytes)
+                        : place_for(*ranks, *result);
+        const auto input = [&]() -> std::span<const std::byte> {
+            if (!is_root) return {};
+            const TypedBuffer all = block->part(0, std::int64_t{send_count} * size);
+            return packed_apart_from(place, *ranks, all);
+        };
+        ranks->run(moving(Collective::scatter, block->bytes, {input(), place, false}, root));
+        if (!is_in_place) finish(*ranks, place, *result);
+    });
+}
+
+template <class Next, class Count>
+int all_to_all(const Next& next, const void* send, Count send_count, MPI_Datatype send_type,
+               void* receive, Count count, MPI_Datatype type, MPI_Comm comm) {
+    const auto by_library = [&] {
+        return next(send, send_count, send_type, receive, count, type, comm);
+    };
+    Ranks* const ranks = ranks_for(CallKind::all_to_all, comm);
+    if (ranks == nullptr) return by_library();
+    const int size = ranks->size();
+    const bool is_in_place = send == MPI_IN_PLACE;
+    const auto block = TypedBuffer::of(receive, count, type);
+    if (!block || !fits(*block, size)) return by_library();
+    const auto given = is_in_place ? block : TypedBuffer::of(send, send_count, send_type);
+    if (!given) return by_library();
+    return ranks->take_turn(CallKind::all_to_all, size_of(*block), by_library, [&] {
+        const TypedBuffer all = block->part(0, std::int64_t{count} * size);
+        const std::span<std::byte> place = place_for(*ranks, all);
+        if (is_in_place && !all.is_dense) pack(all, place, comm);
+        ranks->run(moving(
+            Collective::all_to_all, block->bytes,
+            is_in_place
+                ? in_place(place)
+                : CallBuffers{packed_apart_from(place, *ranks,
+                                                given->part(0, std::int64_t{send_count} * size)),
+                              place, false}));
+        finish(*ranks, place, all);
+    });
+}
+
+/// The part of both forms that tutti does; `by_library` is the form's own. MPI does not say that
+/// all ranks call it in place, so none does so with tutti.
+template <class Library>
+int reduce_scatter(Ranks& ranks, const Library& by_library, const void* send, void* receive,
+                   std::int64_t count, MPI_Datatype type, MPI_Op op) {
+    const bool is_in_place = send == MPI_IN_PLACE;
+    const auto call = combining(Collective::reduce_scatter, type, op, count);
+    if (!call) return by_library();
+    const auto given = TypedBuffer::of(is_in_place ? receive : send, count, type);
+    if (!given || !fits(*given, ranks.size()) || receive == nullptr) return by_library();
+    return ranks.take_turn(CallKind::reduce_scatter, size_of(*given), by_library, [&] {
+        const std::span<std::byte> output{static_cast<std::byte*>(receive), given->bytes};
+        const TypedBuffer all = given->part(0, count * ranks.size());
+        ranks.run({*call,
+                   {is_in_place ? copied(ranks, all) : packed_apart_from(output, ranks, all),
+                    output, false}});
+    });
+}
+
+template <class Next, class Count>
+int reduce_scatter_block(const Next& next, const void* send, void* receive, Count count,
+                         MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+    const auto by_library = [&] { return next(send, receive, count, type, op, comm); };
+    Ranks* const ranks = ranks_for(CallKind::reduce_scatter, comm);
+    if (ranks == nullptr) return by_library();
+    return reduce_scatter(*ranks, by_library, send, receive, count, type, op);
+}
+
+template <class Next, class Count>
+int reduce_scatter_counts(const Next& next, const void* send, void* receive, const Count* counts,
+                          MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+    const auto by_library = [&] { return next(send, receive, counts, type, op, comm); };
+    Ranks* const ranks = ranks_for(CallKind::reduce_scatter, comm);
+    if (ranks == nullptr || counts == nullptr) return by_library();
+    for (int rank = 1; rank < ranks->size(); ++rank)
+        if (counts[rank] != counts[0]) return by_library();
+    return reduce_scatter(*ranks, by_library, send, receive, counts[0], type, op);
+}
+
+template <class Next>
+int barrier(const Next& next, MPI_Comm comm) {
+    const auto by_library = [&] { return next(comm); };
+    Ranks* const ranks = ranks_for(CallKind::barrier, comm);
+    if (ranks == nullptr) return by_library();
+    return ranks->take_turn(CallKind::barrier, 0, by_library, [&] {
+        const std::byte mine{};
+        std::byte all{};
+        ranks->run({{Collective::all_reduce, DataType::uint8, Op::max, Rank{0}, 1},
+                    {std::span(&mine, 1), std::span(&all, 1), false}});
+    });
+}
+
+}  // namespace tutti::calls

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of MPI in whose place this library is found when it is preloaded. Both names of
+// each: MPI_X, which programs and tools call, and PMPI_X, which tools call that are found first,
+// and which Open MPI's Fortran calls, with its own MPI_IN_PLACE put right. Each goes on to the next
+// library that has that name, so other tools work as before.
+#include <dlfcn.h>
+#include <mpi.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "library/mpi/calls.hpp"
+#include "library/mpi/preload.hpp"
+
+namespace {
+
+template <class Function>
+Function* next_of(const char* name, Function*) {
+    void* const found = dlsym(RTLD_NEXT, name);
+    if (found == nullptr) {
+        std::fprintf(stderr,
+                     "tutti: there is no %s behind libtutti_mpi.so; preload it into programs of "
+                     "MPI only\n",
+                     name);
+        std::abort();
+    }
+    return reinterpret_cast<Function*>(found);
+}
+
+}  // namespace
+
+// A function under one name: its parameters, and `ours`, which is given the next one and them.
+#define TUTTI_TAKES(name, parameters, ours, ...)                                           \
+    extern "C" [[gnu::visibility("default")]] int name parameters {                        \
+        static auto* const next = next_of(#name, static_cast<int(*) parameters>(nullptr)); \
+        return ours(next __VA_OPT__(, ) __VA_ARGS__);                                      \
+    }
+#define TUTTI_INTERPOSES(name, parameters, ours, ...)                    \
+    TUTTI_TAKES(MPI_##name, parameters, ours __VA_OPT__(, ) __VA_ARGS__) \
+    TUTTI_TAKES(PMPI_##name, parameters, ours __VA_OPT__(, ) __VA_ARGS__)
+
+// The collectives with counts of one width.
+#define TUTTI_INTERPOSES_ALL(suffix, Count, Displacement)                                         \
+    TUTTI_INTERPOSES(Allreduce##suffix,                                                           \
+                     (const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op, \
+                      MPI_Comm comm),                                                             \
+                     tutti::calls::all_reduce, send, receive, count, type, op, comm)              \
+    TUTTI_INTERPOSES(Reduce##suffix,                                                              \
+                     (const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op, \
+                      int root, MPI_Comm comm),                                                   \
+                     tutti::calls::reduce, send, receive, count, type, op, root, comm)            \
+    TUTTI_INTERPOSES(Bcast##suffix,                                                               \
+                     (void* data, Count count, MPI_Datatype type, int root, MPI_Comm comm),       \
+                     tutti::calls::broadcast, data, count, type, root, comm)                      \
+    TUTTI_INTERPOSES(Allgather##suffix,                                                           \
+                     (const void* send, Count send_count, MPI_Datatype send_type, void* receive,  \
+                      Count count, MPI_Datatype type, MPI_Comm comm),                             \
+                     tutti::calls::all_gather, send, send_count, send_type, receive, count, type, \
+                     comm)                                                                        \
+    TUTTI_INTERPOSES(Allgatherv##suffix,                                                          \
+                     (const void* send, Count send_count, MPI_Datatype send_type, void* receive,  \
+                      const Count* counts, const Displacement* displacements, MPI_Datatype type,  \
+                      MPI_Comm comm),                                                             \
+                     tutti::calls::all_gather_v, send, send_count, send_type, receive, counts,    \
+                     displacements, type, comm)                                                   \
+    TUTTI_INTERPOSES(Gather##suffix,                                                              \
+                     (const void* send, Count send_count, MPI_Datatype send_type, void* receive,  \
+                      Count count, MPI_Datatype type, int root, MPI_Comm comm),                   \
+                     tutti::calls::gather, send, send_count, send_type, receive, count, type,     \
+                     root, comm)                                                                  \
+    TUTTI_INTERPOSES(Scatter##suffix,                                                             \
+                     (const void* send, Count send_count, MPI_Datatype send_type, void* receive,  \
+                      Count count, MPI_Datatype type, int root, MPI_Comm comm),                   \
+                     tutti::calls::scatter, send, send_count, send_type, receive, count, type,    \
+                     root, comm)                                                                  \
+    TUTTI_INTERPOSES(Alltoall##suffix,                                                            \
+                     (const void* send, Count send_count, MPI_Datatype send_type, void* receive,  \
+                      Count count, MPI_Datatype type, MPI_Comm comm),                             \
+                     tutti::calls::all_to_all, send, send_count, send_type, receive, count, type, \
+                     comm)                                                                        \
+    TUTTI_INTERPOSES(Reduce_scatter_block##suffix,                                                \
+                     (const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op, \
+                      MPI_Comm comm),                                                             \
+                     tutti::calls::reduce_scatter_block, send, receive, count, type, op, comm)    \
+    TUTTI_INTERPOSES(Reduce_scatter##suffix,                                                      \
+                     (const void* send, void* receive, const Count* counts, MPI_Datatype type,    \
+                      MPI_Op op, MPI_Comm comm),                                                  \
+                     tutti::calls::reduce_scatter_counts, send, receive, counts, type, op, comm)
+
+TUTTI_INTERPOSES_ALL(, int, int)
+#if MPI_VERSION >= 4
+TUTTI_INTERPOSES_ALL(_c, MPI_Count, MPI_Aint)
+#endif
+TUTTI_INTERPOSES(Barrier, (MPI_Comm comm), tutti::calls::barrier, comm)
+
+TUTTI_INTERPOSES(Init, (int* words, char*** all), tutti::start_mpi, words, all)
+TUTTI_INTERPOSES(Init_thread, (int* words, char*** all, int required, int* provided),
+                 tutti::start_mpi, words, all, required, provided)
+TUTTI_INTERPOSES(Finalize, (), tutti::end_mpi)

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "library/mpi/preload.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "collectives/transport/messages/mpi.hpp"
+#include "library/mpi/types.hpp"
+
+namespace tutti {
+namespace {
+
+#ifdef OPEN_MPI
+constexpr std::string_view built_for = "Open MPI";
+#else
+constexpr std::string_view built_for = "MPICH";
+#endif
+
+// Handles of another library would mean something else here.
+std::optional<std::string> other_library() {
+    const std::string running = mpi_library();
+    if (running.starts_with(built_for)) return std::nullopt;
+    return fmt::format("libtutti_mpi.so is built for {}, and this program runs {}", built_for,
+                       running);
+}
+
+int number_in(const char* variable) {
+    const char* const text = std::getenv(variable);
+    return text == nullptr ? -1 : std::atoi(text);
+}
+
+// Without asking MPI, which may be another than this library knows.
+bool is_first_of_launcher() {
+    return number_in("OMPI_COMM_WORLD_RANK") <= 0 && number_in("PMI_RANK") <= 0 &&
+           number_in("SLURM_PROCID") <= 0;
+}
+
+// Launchers start ranks on other hosts with other environments: there some may run without this
+// library, and would not come. Nobody is asked, as who is not there does not answer.
+std::optional<std::string> several_hosts() {
+    constexpr std::array<std::pair<const char*, const char*>, 2> all_and_here{
+        {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"}, {"PMI_SIZE", "MPI_LOCALNRANKS"}}};
+    for (const auto& [all, here] : all_and_here)
+        if (number_in(here) > 0 && number_in(all) > number_in(here))
+            return "the job runs on several hosts";
+    if (number_in("SLURM_STEP_NUM_NODES") > 1) return "the job runs on several hosts";
+    return std::nullopt;
+}
+
+// A library that takes memory of GPUs, in a program that has them: the buffers of some calls may be
+// there, which one rank alone would know.
+std::optional<std::string> takes_memory_of_gpus() {
+    struct Kind {
+        const char* query;
+        const char* driver;
+    };
+    for (const auto& [query, driver] : {Kind{"MPIX_Query_cuda_support", "libcuda.so.1"},
+                                        Kind{"MPIX_Query_rocm_support", "libamdhip64.so"}}) {
+        const auto is_supported = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, query));
+        if (is_supported != nullptr && is_supported() == 1 &&
+            dlopen(driver, RTLD_LAZY | RTLD_NOLOAD) != nullptr)
+            return "the MPI library takes buffers on GPUs, which tutti does not";
+    }
+    return std::nullopt;
+}
+
+std::optional<std::string> reason_to_stay_out() {
+    if (auto reason = other_library()) return reason;
+    try {
+        preloaded = preload_settings([](const char* name) { return std::getenv(name); });
+    } catch (const Error& error) {
+        return error.what();
+    }
+    if (preloaded.chooser == PreloadChoice::off) return std::nullopt;
+    if (auto reason = several_hosts()) return reason;
+    return takes_memory_of_gpus();
+}
+
+}  // namespace
+
+void mpi_has_started() {
+    const auto reason = reason_to_stay_out();
+    if (!reason) {
+        know_mpi_types();
+        return begin_taking_calls();
+    }
+    if (is_first_of_launcher())
+        fmt::print(stderr, "tutti: the MPI library goes on without tutti: {}\n", *reason);
+}
+
+void mpi_is_about_to_end() {
+    const bool is_taking = kinds_taken != 0;
+    end_taking_calls();
+    if (is_taking && (preloaded.reports || preloaded.turn_calls > 0)) print_report();
+}
+
+}  // namespace tutti

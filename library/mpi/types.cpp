@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "library/mpi/types.hpp"
+
+#include <array>
+#include <cstring>
+
+namespace tutti {
+namespace {
+
+struct Row {
+    MPI_Datatype handle = MPI_DATATYPE_NULL;
+    NamedType type;
+};
+
+// Open addressing: more places than types, and a look-up of a few ns. Written once, at the start.
+constexpr std::size_t places = 512;
+std::array<Row, places> rows;
+
+std::size_t first_place(MPI_Datatype handle) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &handle, sizeof handle);
+    return static_cast<std::size_t>(bits * 0x9E3779B97F4A7C15U >> 55);
+}
+
+enum class Sums { nothing, integers, unsigned_integers, floats };
+
+std::optional<DataType> element_of(Sums sums, int size) {
+    switch (sums) {
+        case Sums::nothing:
+            return std::nullopt;
+        case Sums::floats:
+            if (size == 4) return DataType::float32;
+            if (size == 8) return DataType::float64;
+            return std::nullopt;
+        case Sums::integers:
+        case Sums::unsigned_integers:
+            break;
+    }
+    const bool is_signed = sums == Sums::integers;
+    switch (size) {
+        case 1:
+            return is_signed ? DataType::int8 : DataType::uint8;
+        case 2:
+            return is_signed ? DataType::int16 : DataType::uint16;
+        case 4:
+            return is_signed ? DataType::int32 : DataType::uint32;
+        case 8:
+            return is_signed ? DataType::int64 : DataType::uint64;
+        default:
+            return std::nullopt;
+    }
+}
+
+// Several names may be one handle, and some types are missing where there is no such compiler.
+void know(MPI_Datatype handle, Sums sums) {
+    if (handle == MPI_DATATYPE_NULL || named_type(handle) != nullptr) return;
+    int size = 0;
+    MPI_Aint begin = 0, extent = 0;
+    if (PMPI_Type_size(handle, &size) != MPI_SUCCESS || size <= 0 ||
+        PMPI_Type_get_extent(handle, &begin, &extent) != MPI_SUCCESS)
+        return;
+    std::size_t place = first_place(handle);
+    while (rows[place].handle != MPI_DATATYPE_NULL) place = (place + 1) % places;
+    rows[place] = {handle, {size, begin == 0 && extent == size, element_of(sums, size)}};
+}
+
+}  // namespace
+
+void know_mpi_types() {
+    rows.fill({});
+    for (MPI_Datatype type :
+         {MPI_SIGNED_CHAR, MPI_SHORT, MPI_INT, MPI_LONG, MPI_LONG_LONG, MPI_INT8_T, MPI_INT16_T,
+          MPI_INT32_T, MPI_INT64_T, MPI_AINT, MPI_OFFSET, MPI_COUNT, MPI_INTEGER, MPI_INTEGER1,
+          MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8})
+        know(type, Sums::integers);
+    for (MPI_Datatype type :
+         {MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT, MPI_UNSIGNED, MPI_UNSIGNED_LONG,
+          MPI_UNSIGNED_LONG_LONG, MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T})
+        know(type, Sums::unsigned_integers);
+    for (MPI_Datatype type :
+         {MPI_FLOAT, MPI_DOUBLE, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_REAL4, MPI_REAL8})
+        know(type, Sums::floats);
+    for (MPI_Datatype type :
+         {MPI_CHAR, MPI_BYTE, MPI_PACKED, MPI_WCHAR, MPI_C_BOOL, MPI_LONG_DOUBLE,
+          MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_C_LONG_DOUBLE_COMPLEX, MPI_LOGICAL,
+          MPI_CHARACTER, MPI_COMPLEX, MPI_DOUBLE_COMPLEX, MPI_FLOAT_INT, MPI_DOUBLE_INT,
+          MPI_LONG_INT, MPI_2INT, MPI_SHORT_INT, MPI_LONG_DOUBLE_INT})
+        know(type, Sums::nothing);
+}
+
+const NamedType* named_type(MPI_Datatype type) {
+    for (std::size_t place = first_place(type); rows[place].handle != MPI_DATATYPE_NULL;
+         place = (place + 1) % places)
+        if (rows[place].handle == type) return &rows[place].type;
+    return nullptr;
+}
+
+std::optional<Op> op_of(MPI_Op op) {
+    if (op == MPI_SUM) return Op::sum;
+    if (op == MPI_MAX) return Op::max;
+    if (op == MPI_MIN) return Op::min;
+    if (op == MPI_PROD) return Op::prod;
+    return std::nullopt;
+}
+
+}  // namespace tutti

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of MPI that know nothing of tutti get the same results when it does their collectives, and it says what that won."""
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
+import tutti  # noqa: E402
+
+HERE = Path(__file__).resolve().parent
+LONG = os.environ.get("TUTTI_LONG") == "1"
+RANKS = (5, 8) if LONG else (1, 2, 3, 4)
+# Where CTest says where the command is, programs would look for who does their calls.
+CLEAN = {name: value for name, value in tutti.CLEAN.items() if name != "TUTTI"}
+EVERYTHING = ("--with", "rules", "--after", "0")  # all that tutti can do, from the first call on
+
+
+def built(name):
+    return str(Path(tutti.EXECUTABLE).with_name(name))
+
+
+def run(ranks, *program, options=EVERYTHING, timeout=200, **environment):
+    """A program under 'tutti run': its exit code, stdout and stderr. Without options it runs as it is."""
+    before = (tutti.EXECUTABLE, "run", *options, "--") if options else ()
+    done = subprocess.run([*before, tutti.MPI_RUN, str(ranks), *map(str, program)], capture_output=True, text=True,
+                          timeout=timeout, check=False, stdin=subprocess.DEVNULL, env=CLEAN | environment)
+    return done.returncode, done.stdout, done.stderr
+
+
+def rows(report):
+    """Of each collective in a report: all calls, and those by tutti."""
+    found = {}
+    for name, calls, by_tutti in re.findall(r"^# (\w+) +\S+ +(\d+) +(\d+)", report, re.MULTILINE):
+        before = found.get(name, (0, 0))
+        found[name] = (before[0] + int(calls), before[1] + int(by_tutti))
+    return found
+
+
+@tutti.needs_mpi
+class Results(unittest.TestCase):
+    def check(self, ranks, *program, says, **how):
+        code, out, err = run(ranks, *program, **how)
+        self.assertEqual((code, err), (0, ""), out)
+        self.assertRegex(out, says)
+
+    def test_are_right_as_the_library_says(self):
+        for ranks in RANKS:
+            with self.subTest(ranks):
+                self.check(ranks, built("preload_conformance"), says=r"^\d+ checks, 0 wrong\n$", options=None)
+
+    def test_are_right_by_tutti(self):
+        for ranks in RANKS:
+            for heap in ((), ("--heap",)):
+                with self.subTest(ranks=ranks, heap=heap):
+                    self.check(ranks, built("preload_conformance"), says=r"^\d+ checks, 0 wrong\n$", options=(*EVERYTHING, *heap))
+
+    def test_are_right_while_it_learns(self):
+        self.check(RANKS[1], built("preload_conformance"), says=r"^\d+ checks, 0 wrong\n$", options=("--after", "3"))
+
+    def test_are_right_by_turns(self):
+        code, out, err = run(RANKS[1], built("preload_conformance"), options=(*EVERYTHING, "--ab", "--block", "3"))
+        self.assertEqual(code, 0, out + err)
+        self.assertRegex(out, r"^\d+ checks, 0 wrong\n$")
+
+    def test_leave_nothing_of_communicators_that_are_freed(self):
+        many = 10_000 if LONG else 200
+        self.check(2, built("preload_communicators"), many, says="^0 wrong;", timeout=550)
+
+    @unittest.skipUnless(shutil.which("mpifort"), "no mpifort; type: apt-get install gfortran")
+    def test_are_right_in_fortran(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = Path(folder) / "fortran"
+            made = subprocess.run(["mpifort", HERE / "preload_fortran.f90", "-o", program], capture_output=True, text=True, check=False)
+            if made.returncode != 0:
+                self.skipTest("mpifort cannot compile: " + made.stderr.splitlines()[-1])
+            for ranks in (2, 3):
+                self.check(ranks, program, says="^0 wrong\n$")
+            report = run(2, program, options=(*EVERYTHING, "--report"))[2]
+            self.assertGreater(rows(report)["all_reduce"][1], 0, "Fortran's calls are not seen")
+
+    @unittest.skipUnless(importlib.util.find_spec("mpi4py"), "no mpi4py; type: apt-get install python3-mpi4py")
+    def test_are_right_in_python(self):
+        self.check(2, sys.executable, HERE / "preload_mpi4py.py", says="^0 wrong\n$")
+
+
+@tutti.needs_mpi
+@unittest.skipIf(LONG, "shown by the quick test")
+class Command(unittest.TestCase):
+    def test_reports_who_did_how_many_calls(self):
+        code, out, err = run(2, built("preload_conformance"), options=(*EVERYTHING, "--report"))
+        self.assertEqual(code, 0, out + err)
+        kinds = rows(err)
+        self.assertEqual(set(kinds), {"all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce", "scatter", "gather",
+                                      "all_to_all", "barrier"})
+        for name, (calls, by_tutti) in kinds.items():
+            self.assertGreater(by_tutti, 0, name)
+            self.assertLessEqual(by_tutti, calls, name)
+        self.assertIn("That is an estimate", err)
+
+    def test_takes_over_what_was_asked_for(self):
+        err = run(2, built("preload_conformance"), options=(*EVERYTHING, "--report", "--collectives", "broadcast,gather"))[2]
+        self.assertEqual(set(rows(err)), {"broadcast", "gather"})
+
+    def test_leaves_the_first_calls_to_the_library(self):
+        err = run(2, built("preload_conformance"), options=("--with", "rules", "--after", "1000000", "--report"))[2]
+        self.assertEqual({by_tutti for _, by_tutti in rows(err).values()}, {0})
+
+    def test_compares_by_turns(self):
+        code, out, err = run(2, built("preload_turns"), options=("--with", "rules", "--after", "10", "--ab", "--block", "20"))
+        self.assertEqual((code, out), (0, ""))
+        self.assertRegex(err, r"# all_reduce +8K-16K +2000 +1000 +[\d.]+ +[\d.]+ +[+-][\d.]+ % +\[[+-][\d.]+ %, [+-][\d.]+ %\]")
+
+    def test_does_nothing_when_it_is_off(self):
+        self.assertEqual(run(2, built("preload_turns"), options=("--with", "off", "--report")), (0, "", ""))
+
+    def test_says_what_to_type_instead(self):
+        for words, says in (((), "tutti run -- mpirun -np 4 ./program"),
+                            (("--with", "magic", "--", "true"), "type learn, rules, off, or the file of a table"),
+                            (("--with", "./none.json", "--", "true"), "cannot read the table ./none.json"),
+                            (("--collectives", "all_reduc", "--", "true"), "did you mean 'all_reduce'?"),
+                            (("--after", "soon", "--", "true"), "type for example 100"),
+                            (("--", "/no/such/program"), "cannot start /no/such/program")):
+            with self.subTest(words):
+                done = tutti.run("run", *words)
+                self.assertEqual((done.returncode, done.stdout), (64, ""))
+                self.assertEqual(len(done.stderr.splitlines()), 1)
+                self.assertIn(says, done.stderr)
+
+    def test_goes_on_without_tutti_where_the_environment_is_wrong(self):
+        library = built("libtutti_mpi.so")
+        code, out, err = run(2, built("preload_turns"), options=None, LD_PRELOAD=library, TUTTI="magic")
+        self.assertEqual((code, out), (0, ""))
+        self.assertEqual(len(tutti.said(err)), 1, err)
+        self.assertIn("the MPI library goes on without tutti: TUTTI 'magic' is unknown", err)
+
+    def test_uses_a_table(self):
+        with tempfile.TemporaryDirectory() as folder:
+            table = Path(folder) / "table.json"
+            tuned = tutti.run_ranks(2, "tune", "all_reduce", "-b", "8K", "-e", "16K", "--algo", "ring", "--transport", "shm", "--baseline",
+                                    "none", "--buffers", "unregistered", "--search", "exhaustive", "--repetitions", "3", "--model", "none",
+                                    "--hold-out", "no", "--table", table)
+            self.assertEqual(tuned.returncode, 0, tuned.stderr)
+            code, out, err = run(2, built("preload_turns"), options=("--with", table, "--after", "0", "--report"))
+            self.assertEqual((code, out), (0, ""), err)
+            self.assertEqual(tutti.said(err), [])
+            self.assertGreater(rows(err)["all_reduce"][1], 1900)
+
+
+if __name__ == "__main__":
+    unittest.main()
