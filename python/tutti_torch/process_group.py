@@ -4,9 +4,9 @@ import weakref
 from datetime import timedelta
 
 import torch.distributed as dist
-from torch._C._distributed_c10d import _create_work_from_future
 
 from . import calls, library, rendezvous
+from .work import Work
 from .worker import Worker
 
 NAME = "tutti"
@@ -40,7 +40,7 @@ class TuttiProcessGroup(dist.ProcessGroup):
 
     def _start(self, call, *arguments):
         """A work of call(communicator, *arguments) on the worker."""
-        return _create_work_from_future(self._worker.submit(lambda: call(self._comm, *arguments)))
+        return Work(self._worker.submit(lambda: call(self._comm, *arguments)))
 
     def _start_with_peer(self, call, tensors, peer, tag):
         tensor, = tensors
@@ -48,7 +48,7 @@ class TuttiProcessGroup(dist.ProcessGroup):
         worker = self._peers.get((call, peer))
         if worker is None:
             worker = self._peers[call, peer] = Worker(f"tutti rank {self._rank} {call.__name__} {peer}")
-        return _create_work_from_future(worker.submit(lambda: call(self._comm, tensor, peer, tag)))
+        return Work(worker.submit(lambda: call(self._comm, tensor, peer, tag)))
 
     def getBackendName(self):  # pylint: disable=invalid-name
         return NAME
@@ -64,7 +64,8 @@ class TuttiProcessGroup(dist.ProcessGroup):
     def average(self, tensor):
         """A future of the tensor, averaged over all ranks."""
         calls.expect_host(tensor)
-        return self._worker.submit(lambda: calls.all_reduce(self._comm, [tensor], dist.ReduceOp.AVG)[0])
+        future = self._worker.submit(lambda: calls.all_reduce(self._comm, [tensor], dist.ReduceOp.AVG))
+        return Work(future).get_future().then(lambda done: done.value()[0])
 
     def reduce(self, tensors, opts):
         tensor, = tensors

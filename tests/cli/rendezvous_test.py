@@ -36,9 +36,12 @@ class Ranks:
             return [(process.returncode, out, tutti.said(err)) for process in self.processes
                     for out, err in [process.communicate(timeout=seconds)]]
         finally:
-            for process in self.processes:
-                process.kill()
-                process.wait()
+            self.clean_up()
+
+    def clean_up(self):
+        for process in self.processes:
+            process.kill()
+            process.communicate()
 
 
 def of(ranks):
@@ -55,12 +58,11 @@ class Commands(tutti.Folder):
         return out
 
     def test_bench_measures_every_collective(self):
-        for ranks in (2, 3):
-            for collective in COLLECTIVES:
-                with self.subTest(collective, ranks=ranks):
-                    out = self.run_ranks(ranks, "bench", collective, "--counts", "0,1,5,1001,100000", *QUICK)
-                    self.assertIn("# Out of bounds values : 0 OK", out)
-                    self.assertIn(f"{ranks} ranks, processes of a rendezvous", out)
+        for ranks, collective in (*((2, each) for each in COLLECTIVES), (3, "all_reduce")):
+            with self.subTest(collective, ranks=ranks):
+                out = self.run_ranks(ranks, "bench", collective, "--counts", "0,1,1001,50000", *QUICK)
+                self.assertIn("# Out of bounds values : 0 OK", out)
+                self.assertIn(f"{ranks} ranks, processes of a rendezvous", out)
 
     def test_what_mpi_alone_has_is_left_out_in_a_line(self):
         out = self.run_ranks(2, "bench", "all_reduce", "-b", 8, "-e", 8, "--transport", "all", "--baseline", "all", *QUICK)
@@ -87,7 +89,7 @@ class Commands(tutti.Folder):
         self.assertIn("copy", self.run_ranks(2, "limits", "--budget", "1s", "--no-store"))
 
     def test_topo_shows_the_machine(self):
-        self.assertIn("host", self.run_ranks(2, "topo"))
+        self.assertRegex(self.run_ranks(2, "topo"), r"\d+ packages?, ")
 
     def test_one_rank_needs_nobody(self):
         self.assertIn("0 OK", self.run_ranks(1, "bench", "all_reduce", "-e", 64, *QUICK))
@@ -123,6 +125,7 @@ class WrongWords(tutti.Folder):
 
     def test_of_one_process_do_not_disturb_the_others(self):
         ranks = Ranks([(0, 2), (1, 3)], "bench", "all_reduce", "-e", 8, *QUICK, "--start-timeout", "20s")
+        self.addCleanup(ranks.clean_up)
         refused = ranks.processes[1].communicate(timeout=30)
         self.assertEqual(ranks.processes[1].returncode, USAGE)
         self.assertEqual(tutti.said(refused[1]), ["tutti: rank 0 refuses this process as rank 1: it is one of 3 ranks, rank 0 one of 2; "
@@ -175,8 +178,8 @@ class LostRank(tutti.Folder):
     def test_that_is_stopped_is_named_after_the_deadline(self):
         job = self.start(2, "-T", "1s")
         job.processes[1].send_signal(signal.SIGSTOP)
+        self.addCleanup(job.clean_up)
         out, err = job.processes[0].communicate(timeout=30)
-        job.processes[1].kill()
         self.assertEqual(job.processes[0].returncode, TIME_OUT, out + err)
         self.assertRegex(err, r"tutti: rank 0 waited [12] s .*rank 1")
 
