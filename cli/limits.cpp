@@ -64,6 +64,7 @@ Exit run_limits(const Arguments& arguments) {
                "keep it although others use the cores; else that only improves what is kept");
     add_timeout(group, ranks);
     add_threads(group, ranks, "without mpirun: so many threads; else one for each core");
+    add_rendezvous(group);
     if (parse_or_help(app, arguments)) return Exit::ok;
     options.run.as_understood = understood(app);
     if (!ranks.threads && !launcher().is_there()) ranks.threads = usable_cores();

@@ -15,6 +15,7 @@
 #include "cli/provenance.hpp"
 #include "cli/ranks/interruption.hpp"
 #include "cli/ranks/launcher.hpp"
+#include "cli/ranks/rendezvous_words.hpp"
 
 namespace tutti {
 namespace {
@@ -98,6 +99,7 @@ int main(int argc, char** argv) {
     try {
         auto arguments =
             command_of(std::filesystem::path(argv[0]).filename(), Arguments(argv + 1, argv + argc));
+        if (arguments) take_rendezvous(*arguments);
         if (launcher().rank == 0) end_on_signals();  // one line for all ranks
         std::signal(SIGXFSZ, SIG_IGN);  // a limit of the size of files is told as a full disk is
         const Exit code = arguments ? dispatch(std::move(*arguments)) : Exit::ok;

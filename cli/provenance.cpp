@@ -164,7 +164,8 @@ std::vector<std::string> describe_in_words(const Tool& tool, const Launch& launc
     std::vector<std::string> notes{in_words(tool)};
     const std::string kind = launch.mpi
                                  ? "processes of " + launch.mpi->vendor + " " + launch.mpi->version
-                                 : "threads of one process";
+                             : is_one_process(launch) ? "threads of one process"
+                                                      : "processes of a rendezvous";
     notes.push_back(
         fmt::format("{} {}, {}", launch.nranks, launch.nranks == 1 ? "rank" : "ranks", kind));
     for (const HostRecord& host : launch.hosts)

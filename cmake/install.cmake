@@ -17,7 +17,7 @@ install(PROGRAMS scripts/guidelines.py scripts/history.py scripts/report.py scri
     DESTINATION share/tutti/scripts COMPONENT tutti)
 install(DIRECTORY scripts/plots DESTINATION share/tutti/scripts COMPONENT tutti
     PATTERN __pycache__ EXCLUDE)
-install(DIRECTORY python/tutti DESTINATION ${TUTTI_PYTHON_FOLDER} COMPONENT python3-tutti
+install(DIRECTORY python/tutti python/tutti_torch DESTINATION ${TUTTI_PYTHON_FOLDER} COMPONENT python3-tutti
     PATTERN __pycache__ EXCLUDE)
 cmake_path(RELATIVE_PATH TUTTI_PYTHON_FOLDER BASE_DIRECTORY share/tutti/python OUTPUT_VARIABLE modules)
 install(CODE "
@@ -43,19 +43,20 @@ install(FILES README.md CHANGELOG.md DESTINATION share/doc/tutti COMPONENT tutti
 install(DIRECTORY docs DESTINATION share/doc/tutti COMPONENT tutti PATTERN CMakeLists.txt EXCLUDE)
 
 # The library.
-install(TARGETS tutti_shared tutti_heap EXPORT tutti
+install(TARGETS tutti_shared tutti_c tutti_heap EXPORT tutti
     LIBRARY COMPONENT ${runtime} NAMELINK_COMPONENT libtutti-dev INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(TUTTI_WITH_MPI)
     install(TARGETS tutti_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${runtime})
 endif()
 install(CODE "set(tutti_headers \"\${CMAKE_INSTALL_PREFIX}/${headers}\")" COMPONENT libtutti-dev)
 install(SCRIPT cmake/install_headers.cmake COMPONENT libtutti-dev)
-install(FILES library/heap/tutti_heap.h DESTINATION ${headers} COMPONENT libtutti-dev)
+install(FILES library/heap/tutti_heap.h library/c/include/tutti/tutti.h DESTINATION ${headers} COMPONENT libtutti-dev)
 install(EXPORT tutti NAMESPACE tutti:: FILE tutti-config.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tutti
     COMPONENT libtutti-dev)
 write_basic_package_version_file(tutti-config-version.cmake COMPATIBILITY SameMinorVersion)
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_INCLUDEDIR BASE_DIRECTORY ${CMAKE_INSTALL_LIBDIR}/pkgconfig OUTPUT_VARIABLE INCLUDES)
 configure_file(library/tutti.pc.in tutti.pc @ONLY)
+configure_file(library/c/tutti_c.pc.in tutti_c.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tutti-config-version.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tutti
     COMPONENT libtutti-dev)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tutti.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT libtutti-dev)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tutti.pc ${CMAKE_CURRENT_BINARY_DIR}/tutti_c.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT libtutti-dev)

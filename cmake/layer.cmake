@@ -21,7 +21,7 @@ if(NOT TUTTI_UNITY)
     list(APPEND warnings -Wshadow)
 elseif(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     # What is at the top of another file of the folder is not shadowed, nor is a file's own a header's.
-    list(APPEND warnings -Wshadow=local -Wno-subobject-linkage)
+    list(APPEND warnings -Wshadow=local $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
 endif()
 add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:${warnings};-Wpedantic>")
 if(TUTTI_WERROR)

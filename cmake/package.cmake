@@ -56,15 +56,17 @@ memory, MPI and UCX, in ranks of mpirun or in threads of one process."
     RECOMMENDS "openmpi-bin, python3-matplotlib" SUGGESTS libtutti-dev)
 tutti_package(${runtime} "collective communication by the best algorithm for each call
 tutti::Communicator does the collectives of a C++ program by the algorithm that
-was fastest on this machine. libtutti_mpi does the same beneath any program of
-MPI. libtutti_heap, beneath any program, allocates memory that other processes
-of the host can reach."
+was fastest on this machine, libtutti_c those of programs in C. libtutti_mpi
+does the same beneath any program of MPI. libtutti_heap, beneath any program,
+allocates memory that other processes of the host can reach."
     SECTION libs)
 tutti_package(libtutti-dev "collective communication by the best algorithm (development files)
-Headers of libtutti, and what CMake and pkg-config need to find it."
+Headers of libtutti and libtutti_c, and what CMake and pkg-config need to find it."
     SECTION libdevel DEPENDS "${runtime} ${same}")
-tutti_package(python3-tutti "results of tutti in Python
-Reads the results files of the command tutti, with pandas or without, keeps
-them in a database, and finds where they changed."
-    SECTION python DEPENDS "python3, python3-numpy" RECOMMENDS python3-pandas ARCHITECTURE all)
+tutti_package(python3-tutti "results of tutti in Python, and PyTorch over tutti
+The module tutti reads the results files of the command, with pandas or without,
+keeps them in a database, and finds where they changed. The module tutti_torch
+is a backend of torch.distributed, and a communication hook."
+    SECTION python DEPENDS "python3, python3-numpy" RECOMMENDS python3-pandas SUGGESTS "${runtime}, python3-torch"
+    ARCHITECTURE all)
 include(CPack)

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "collectives/transport/messages/mpi.hpp"
+#include "collectives/world/rendezvous/process_world.hpp"
+#include "collectives/world/rendezvous/rendezvous.hpp"
 #include "library/communicator_state.hpp"
 #include "results/records/identity.hpp"
 
@@ -68,6 +70,12 @@ Communicator Communicator::over_mpi(int fortran_handle, CommunicatorOptions opti
     return Communicator(on(mpi_world(fortran_handle), std::move(options)));
 }
 
+Communicator Communicator::over_rendezvous(const Rendezvous& where, CommunicatorOptions options) {
+    auto state = on(rendezvous_world(where), std::move(options));
+    state->messages.emplace(static_cast<ProcessWorld&>(state->world));
+    return Communicator(std::move(state));
+}
+
 Communicator Communicator::self(CommunicatorOptions options) {
     return Communicator(on(world_of_one(), std::move(options)));
 }
@@ -78,6 +86,18 @@ Communicator::~Communicator() = default;
 
 Rank Communicator::rank() const { return state_->world.rank(); }
 int Communicator::size() const { return state_->world.size(); }
+
+void Communicator::barrier() {
+    state_->guarded([&] { state_->world.barrier(); });
+}
+
+void Communicator::send_bytes(std::span<const std::byte> data, Rank to, int tag) {
+    state_->peer_messages().send(data, to, tag);
+}
+
+void Communicator::receive_bytes(std::span<std::byte> data, Rank from, int tag) {
+    state_->peer_messages().receive(data, from, tag);
+}
 
 void Communicator::run(const CallArguments& arguments) { state_->run(arguments); }
 

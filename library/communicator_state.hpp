@@ -11,6 +11,7 @@
 
 #include "autotune/table/selector.hpp"
 #include "collectives/planner/operation_maker.hpp"
+#include "collectives/world/rendezvous/peer_messages.hpp"
 #include "collectives/world/shared_memory.hpp"
 #include "library/call_key.hpp"
 #include "library/learner.hpp"
@@ -151,6 +152,12 @@ struct Communicator::State {
     void disown(const ReachableMemory& memory);
     Request start(const CallArguments& given);
     Configuration choice_for(const CallArguments& given);
+    /// Throws Error where these ranks have none.
+    PeerMessages& peer_messages() {
+        if (messages) return *messages;
+        throw Error(
+            "only ranks of a rendezvous send each other messages here; those of MPI have MPI_Send");
+    }
     /// Made by the configuration if possible, else by the best that can run. Collective when new.
     CachedPlan& plan_for(const CallKey& key, const CallArguments& settled,
                          const Configuration* preferred = nullptr);
@@ -178,6 +185,7 @@ struct Communicator::State {
     std::optional<JobShape> job_shape;
     std::optional<Selector> selector;
     std::optional<Learner> learner;
+    std::optional<PeerMessages> messages;  ///< of ranks of a rendezvous
     std::unordered_map<CallKey, CachedPlan, HashOfCallKey> calls;
     bool is_broken = false;
     /// Its end waits for nobody, where all calls were blocking and stayed on one host: what peers

@@ -104,7 +104,8 @@ TextByName understood(const CLI::App& app) {
     TextByName options;
     for (const CLI::Option* option : app.get_options()) {
         const std::string name = option->get_single_name();
-        if (name == "help") continue;
+        // Which rank this is, or where ranks meet, is not what is measured.
+        if (name == "help" || name == "rendezvous" || name == "rank" || name == "size") continue;
         std::string value;
         for (const auto& word : option->results()) value += (value.empty() ? "" : " ") + word;
         options[name] = option->count() > 0 ? value : option->get_default_str();

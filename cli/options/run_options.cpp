@@ -26,11 +26,30 @@ void add_threads(const OptionGroup& group, RankOptions& ranks, const std::string
         ->check(CLI::Range(1, 1024));
 }
 
+void add_rendezvous(const OptionGroup& group) {
+    const auto add = [&group](const char* name, const char* type, const char* what) {
+        const auto ignore = [](const std::string&) {
+            throw Error(
+                "--rank and --size belong to --rendezvous tcp://HOST:PORT, or leave them out");
+        };
+        group.app()
+            .add_option_function<std::string>(name, ignore, what)
+            ->group(group.heading())
+            ->type_name(type);
+    };
+    add("--rendezvous", "tcp://HOST:PORT",
+        "without mpirun: processes that meet at rank 0's host; auto: as torchrun or srun says");
+    add("--rank", "R", "this process among them, from 0");
+    add("--size", "N", "how many they are");
+}
+
 void add_rank_options(const OptionGroup& group, RunOptions& run) {
     group.parsed("--pin", run.pin, "auto", one_of<bool>("--pin", {{"auto", true}, {"no", false}}),
                  "ranks to cores, evenly; auto: unless the launcher has");
     add_timeout(group, run.ranks);
-    add_threads({group.app(), "Ranks"}, run.ranks, "without mpirun: so many threads");
+    const OptionGroup ranks(group.app(), "Ranks");
+    add_threads(ranks, run.ranks, "without mpirun: so many threads");
+    add_rendezvous(ranks);
 }
 
 void add_limits(const OptionGroup& group, RunOptions& run, const std::string& what) {

@@ -35,7 +35,9 @@ struct RunOptions {
 void add_timeout(const OptionGroup& group, RankOptions& ranks);
 /// --ranks, "without mpirun: so many threads"
 void add_threads(const OptionGroup& group, RankOptions& ranks, const std::string& what);
-/// --pin and -T; --ranks under a heading of its own.
+/// --rendezvous, --rank, --size, for the help and completion: take_rendezvous() takes them before.
+void add_rendezvous(const OptionGroup& group);
+/// --pin and -T; --ranks and --rendezvous under a heading of its own.
 void add_rank_options(const OptionGroup& group, RunOptions& run);
 /// --limits; `what` they are for.
 void add_limits(const OptionGroup& group, RunOptions& run, const std::string& what);

@@ -12,6 +12,7 @@
 
 #include "base/index.hpp"
 #include "cli/ranks/guardian.hpp"
+#include "cli/ranks/rendezvous_words.hpp"
 #include "cli/ranks/watchdog.hpp"
 #include "collectives/transport/messages/mpi.hpp"
 #include "topology/detect/address_space.hpp"
@@ -85,6 +86,28 @@ Exit run_as_mpi_rank(const Launcher& started_by, const RankOptions& options, Gua
     }
 }
 
+double start_timeout_of(const RankOptions& options) {
+    return options.start_timeout.value_or(std::max(options.hang_timeout, least_start_seconds));
+}
+
+// A rank process that nobody guards: the others miss its connection when it ends.
+Exit run_as_rank_of_rendezvous(Rendezvous rendezvous, const RankOptions& options,
+                               const std::function<Exit(World&)>& body) {
+    rendezvous.deadline = start_timeout_of(options);
+    std::unique_ptr<World> world;
+    try {
+        world = rendezvous_world(rendezvous);
+    } catch (const Error& error) {  // of this rank alone, whichever it is
+        print_error("tutti: " + std::string(error.what()));
+        return error.code();
+    }
+    world->hang_timeout = options.hang_timeout;
+    const Watchdog watchdog(*world);
+    const Exit code = body(*world);
+    world->barrier();
+    return code;
+}
+
 // The libraries of the ranks crash where they get no memory. A thread has a stack, a heap of
 // malloc's and the segments of the transports.
 void refuse_too_little_address_space(int ranks_of_this_process) {
@@ -100,6 +123,8 @@ void refuse_too_little_address_space(int ranks_of_this_process) {
 }  // namespace
 
 Launcher launcher() {
+    if (const auto& rendezvous = rendezvous_of_process())
+        return {"--rendezvous", rendezvous->rank, rendezvous->size};
     for (const Trace& trace : traces) {
         const int rank = number_of(trace.rank), size = number_of(trace.size);
         if (rank >= 0 && size >= 1) return {trace.name, rank, size};
@@ -114,15 +139,15 @@ Exit run_ranks(const RankOptions& options, const std::function<Exit(World&)>& bo
         if (options.threads)
             throw Error("--ranks makes threads, but " + started_by.name + " has started " +
                         std::to_string(started_by.size) + " processes; leave one of the two out");
+        if (const auto& rendezvous = rendezvous_of_process())
+            return run_as_rank_of_rendezvous(*rendezvous, options, body);
         if (const auto missing = mpi_missing(); missing && started_by.size > 1)
             throw Error(started_by.name + " started " + std::to_string(started_by.size) +
                         " processes, but " + *missing + "; or run without mpirun, with --ranks " +
                         std::to_string(started_by.size));
         else if (!missing) {
-            Guardian guardian(
-                started_by.rank, options.results_file,
-                options.start_timeout.value_or(std::max(options.hang_timeout, least_start_seconds)),
-                std::max(options.hang_timeout + seconds_for_others, 6.0));
+            Guardian guardian(started_by.rank, options.results_file, start_timeout_of(options),
+                              std::max(options.hang_timeout + seconds_for_others, 6.0));
             return run_as_mpi_rank(started_by, options, guardian, body);
         }
     }

@@ -233,7 +233,7 @@ bool crashes(const LibraryCall& what) {
 
 std::optional<std::string> mpi_baseline_refuses(World& world, const LibraryCall& what) {
     const Call& call = what.call;
-    if (world.kind() != "mpi") return "ranks are threads; start with mpirun";
+    if (auto refusal = ranks_are_not_of_mpi(world)) return refusal;
     if (what.memory == MemoryOf::device)
         return "this MPI library is given no addresses of GPUs; type --buffers host";
     if (call.count > std::numeric_limits<int>::max())

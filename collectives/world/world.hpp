@@ -46,7 +46,7 @@ public:
     virtual int size() const = 0;
     bool is_first() const { return rank().index == 0; }
 
-    /// "threads" or "mpi".
+    /// "threads", "mpi", or "processes" that have met by a rendezvous.
     virtual std::string_view kind() const = 0;
     /// Whether all ranks are threads of this process.
     virtual bool one_process() const = 0;
@@ -76,6 +76,10 @@ public:
     /// The ranks of this rank's host as a world of their own; none where all are on one host.
     /// Collective.
     std::unique_ptr<World> of_host();
+
+    /// Throws Error (rank_lost), naming the rank, where these ranks can tell that one has ended in
+    /// the middle; for waits of plans, which see shared memory alone. A system call.
+    virtual void throw_if_lost() {}
 
     /// Which ranks share a host.
     virtual const Placement& hosts() const = 0;

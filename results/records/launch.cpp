@@ -29,6 +29,12 @@ constexpr std::string_view secret_hints[] = {"TOKEN", "KEY", "SECRET", "PASS"};
 
 }  // namespace
 
+bool is_one_process(const Launch& launch) {
+    return std::ranges::all_of(launch.ranks, [&](const RankPlace& place) {
+        return place.host == launch.ranks.front().host && place.pid == launch.ranks.front().pid;
+    });
+}
+
 bool may_be_stored(std::string_view name) {
     std::string upper(name);
     for (char& letter : upper)

@@ -128,6 +128,9 @@ struct Launch {
     bool operator==(const Launch&) const = default;
 };
 
+/// Whether all ranks were threads of one process, as far as is known.
+bool is_one_process(const Launch& launch);
+
 /// Whether a variable may be stored: it steers MPI, UCX, NCCL, CUDA, OpenMP, Slurm or tutti, and
 /// its name does not hint at a secret. Results get published; a whole environment would leak
 /// tokens.

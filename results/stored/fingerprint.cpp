@@ -42,7 +42,9 @@ Fields fields_of(const Launch& launch, const Session& session) {
     fields["topology"] = launch.topo_sha256.substr(0, 12);
     fields["nranks"] = std::to_string(launch.nranks);
     fields["ppn"] = std::to_string(launch.ppn);
-    fields["mpi"] = launch.mpi ? launch.mpi->vendor + " " + launch.mpi->version : "none: threads";
+    fields["mpi"] = launch.mpi               ? launch.mpi->vendor + " " + launch.mpi->version
+                    : is_one_process(launch) ? "none: threads"
+                                             : "none: processes";
     if (launch.ucx) fields["ucx"] = launch.ucx->version;
     if (launch.nccl) fields["nccl"] = launch.nccl->version;
     if (launch.cuda)

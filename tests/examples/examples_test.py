@@ -3,6 +3,7 @@
 a program can have tutti as a part of it: the library alone."""
 import json
 import os
+import socket
 import subprocess
 import sys
 import unittest
@@ -87,6 +88,33 @@ class WithoutMpi(tutti.Folder):
         for ranks in (1, 2, 4):
             done = tutti.run(ranks, program=example("ranks_as_threads"))
             self.assertEqual((done.returncode, done.stdout), (0, f"{ranks} of {ranks} ranks right\n"), done.stderr)
+
+
+class ByRendezvous(tutti.Folder):
+    def run_ranks(self, name, ranks):
+        with socket.socket() as one:
+            one.bind(("127.0.0.1", 0))
+            port = one.getsockname()[1]
+        started = [subprocess.Popen([example(name), f"tcp://127.0.0.1:{port}", str(rank), str(ranks)], stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL) for rank in range(ranks)]
+        for rank, process in enumerate(started):
+            out, err = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, out), (0, f"rank {rank} of {ranks}: right\n"), err)
+
+    def test_processes_are_ranks(self):
+        for ranks in (1, 2, 4):
+            self.run_ranks("ranks_without_mpi", ranks)
+
+    def test_a_program_in_c_has_them_too(self):
+        if not Path(example("sum_in_c")).exists():
+            self.skipTest("this build installs nothing, so it has no C library")
+        for ranks in (1, 3):
+            self.run_ranks("sum_in_c", ranks)
+
+    def test_they_say_what_to_type(self):
+        for name in ("ranks_without_mpi", "sum_in_c"):
+            if Path(example(name)).exists():
+                self.assertIn(f"{name}: type: {name} tcp://HOST:PORT RANK SIZE", tutti.run(1, program=example(name)).stderr)
 
 
 class PartOfAProgram(tutti.Folder):

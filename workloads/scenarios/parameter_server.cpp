@@ -102,7 +102,8 @@ private:
     }
 
     void open_messages(std::string name) {
-        if (name == "auto") name = world_.kind() == "threads" ? "loopback" : "mpi";
+        if (name == "auto")
+            name = world_.kind() == "threads" ? "loopback" : world_.kind() == "mpi" ? "mpi" : "ucx";
         const TransportRow& batch = find_transport(name);
         const auto missing = missing_on_any(world_, batch.missing());
         if (const auto refusal = missing ? missing : batch.refuses(world_))

@@ -14,6 +14,8 @@ namespace tutti {
 namespace {
 
 constexpr std::size_t most_named = 3;
+// Of a wait that has become long: some milliseconds.
+constexpr long looks_between_watches = 64;
 
 // "add from rank 1, 64K"; nothing if there is none.
 std::string in_words(const char* what, const std::vector<RankTransfer>& transfers,
@@ -55,8 +57,11 @@ void Operation::rebind(const CallBuffers&) {
 
 bool ends_in_time(World& world, Operation& operation) {
     Backoff backoff(world);
-    while (!operation.test())
+    long looks = 0;
+    while (!operation.test()) {
         if (!backoff.pause()) return false;
+        if (backoff.wants_sleep() && ++looks % looks_between_watches == 0) world.throw_if_lost();
+    }
     return true;
 }
 
@@ -90,6 +95,15 @@ void Progress::give_up_all() {
     for (Plan* plan : active_) plan->give_up();
 }
 
+void Progress::throw_if_lost() {
+    try {
+        world_.throw_if_lost();
+    } catch (const Error&) {
+        give_up_all();
+        throw;
+    }
+}
+
 Plan::Plan(Progress& progress, const PlanRequest& request)
     : progress_(progress), what_(request.what), schedule_(request.schedule), call_(request.call) {
     progress_.active_.reserve(++progress_.plans_);
@@ -115,6 +129,7 @@ bool Plan::test() {
 
 void Plan::wait() {
     Backoff backoff(progress_.world());
+    long sleeps = 0;
     while (!done_) {
         if (progress_.poll())
             backoff.renew();
@@ -124,7 +139,9 @@ void Plan::wait() {
             throw Error(report, Exit::time_out);
         } else if (backoff.yields()) {
             progress_.world().make_progress();
-            if (backoff.wants_sleep()) sleep();
+            if (!backoff.wants_sleep()) continue;
+            if (++sleeps % looks_between_watches == 0) progress_.throw_if_lost();
+            sleep();
         }
     }
 }

@@ -82,6 +82,8 @@ public:
     void finish_all();
     /// None of them will end: to be called before an error is thrown.
     void give_up_all();
+    /// As the world's, after giving up.
+    void throw_if_lost();
 
 private:
     friend class Plan;

@@ -5,8 +5,6 @@
 #include <sched.h>
 #include <time.h>
 
-#include <algorithm>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -14,7 +12,7 @@
 #include "base/units.hpp"
 #include "collectives/transport/messages/mpi_check.hpp"
 #include "collectives/world/backoff.hpp"
-#include "topology/detect/host_facts.hpp"
+#include "collectives/world/host_processes.hpp"
 
 namespace tutti {
 namespace {
@@ -40,8 +38,7 @@ MPI_Comm duplicate(MPI_Comm comm) {
     return copy;
 }
 
-// Numbers the hosts in the order of their first rank.
-Placement hosts_by_name(MPI_Comm comm) {
+Placement hosts_of(MPI_Comm comm) {
     int size = 0;
     check(MPI_Comm_size(comm, &size));
     char name[MPI_MAX_PROCESSOR_NAME] = {};
@@ -49,13 +46,9 @@ Placement hosts_by_name(MPI_Comm comm) {
     check(MPI_Get_processor_name(name, &length));
     std::vector<char> all(as_size(size) * sizeof name);
     check(MPI_Allgather(name, sizeof name, MPI_CHAR, all.data(), sizeof name, MPI_CHAR, comm));
-    std::map<std::string, int> number_of;
-    std::vector<int> labels;
-    for (int rank = 0; rank < size; ++rank) {
-        const std::string host(&all[as_size(rank) * sizeof name]);
-        labels.push_back(number_of.try_emplace(host, int_size(number_of)).first->second);
-    }
-    return Placement::by_label(labels);
+    std::vector<std::string> names;
+    for (int rank = 0; rank < size; ++rank) names.emplace_back(&all[as_size(rank) * sizeof name]);
+    return hosts_by_name(names);
 }
 
 // MPI counts in int. Plans cut their messages; what else is sent is small, or this says so.
@@ -74,9 +67,7 @@ public:
         check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
         check(MPI_Comm_rank(comm_, &rank_));
         check(MPI_Comm_size(comm_, &size_));
-        // The same on all ranks, as it decides how they meet.
-        for (const char of_rank : gather_all(*this, static_cast<char>(is_oversubscribed())))
-            oversubscribed = oversubscribed || of_rank != 0;
+        oversubscribed = is_oversubscribed(*this);
     }
     ~MpiWorld() override { free_unless_over(comm_); }
 
@@ -147,32 +138,6 @@ private:
         if (mpi_is_over())
             throw Error("MPI has ended; end what uses its ranks before MPI_Finalize",
                         Exit::rank_lost);
-    }
-
-    // The launcher may have bound each rank to a core of its own, so what counts is the union of
-    // the cores of all ranks of this machine; of containers that share one, all together.
-    bool is_oversubscribed() {
-        cpu_set_t mine;
-        CPU_ZERO(&mine);
-        sched_getaffinity(0, sizeof mine, &mine);
-        const auto cores_of = gather_all(*this, mine);
-        static const HostFacts facts = host_facts();  // slow: once for many worlds
-        const double quota = facts.cpu_quota.value_or(CPU_SETSIZE);
-        const auto has_too_many = [&](const std::vector<Rank>& together, double most) {
-            if (std::ranges::find(together, rank()) == together.end()) return false;
-            cpu_set_t all;
-            CPU_ZERO(&all);
-            for (Rank member : together) CPU_OR(&all, &all, &at(cores_of, member));
-            return static_cast<double>(together.size()) > std::min<double>(CPU_COUNT(&all), most);
-        };
-        const auto boots = gather_all_texts(*this, facts.boot_id);
-        std::vector<Rank> same_boot;
-        for (int other = 0; other < size_; ++other)
-            if (!facts.boot_id.empty() && at(boots, other) == facts.boot_id)
-                same_boot.push_back(Rank{other});
-        const auto has_too_many_here = [&](const auto& host) { return has_too_many(host, quota); };
-        return has_too_many(same_boot, CPU_SETSIZE) ||
-               std::ranges::any_of(hosts_.nodes(), has_too_many_here);
     }
 
     void finish(MPI_Request& request, const char* what) {
@@ -316,12 +281,12 @@ std::unique_ptr<World> mpi_world(int fortran_handle) {
     const MPI_Comm comm = MPI_Comm_f2c(fortran_handle);
     if (comm == MPI_COMM_NULL) throw Error("there are no ranks in MPI_COMM_NULL");
     const MPI_Comm copy = duplicate(comm);
-    return std::make_unique<MpiWorld>(copy, hosts_by_name(copy));
+    return std::make_unique<MpiWorld>(copy, hosts_of(copy));
 }
 
 int mpi_handle(const World& world) {
     const auto* mpi = dynamic_cast<const MpiWorld*>(&world);
-    if (mpi == nullptr) throw Error("ranks are threads; start with mpirun");
+    if (mpi == nullptr) throw Error(*ranks_are_not_of_mpi(world));
     return MPI_Comm_c2f(mpi->comm());
 }
 

@@ -11,6 +11,13 @@ namespace tutti {
 /// Why this build has no MPI, and how to get it; nothing if it has.
 std::optional<std::string> mpi_missing();
 
+/// Why MPI cannot do anything for these ranks, and how to get such as it can; nothing if it can.
+inline std::optional<std::string> ranks_are_not_of_mpi(const World& world) {
+    if (world.kind() == "mpi") return std::nullopt;
+    return world.kind() == "threads" ? "ranks are threads; start with mpirun"
+                                     : "ranks have met by a rendezvous; start with mpirun instead";
+}
+
 /// Starts MPI and ends it; the ranks are those of the launcher. Make one, before any thread.
 class MpiSession {
 public:

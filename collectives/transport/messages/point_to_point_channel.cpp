@@ -3,13 +3,23 @@
 
 #include "collectives/transport/messages/loopback.hpp"
 #include "collectives/transport/messages/mpi.hpp"
+#include "collectives/transport/ucx/ucx.hpp"
 #include "collectives/world/backoff.hpp"
 
 namespace tutti {
+namespace {
+
+std::unique_ptr<MessageTransport> plain_messages(World& world) {
+    if (world.kind() == "mpi") return mpi_transport(world);
+    if (world.kind() == "threads") return loopback_transport(world);
+    return ucx_transport(world);
+}
+
+}  // namespace
 
 PointToPointChannel::PointToPointChannel(World& world)
     : world_(world),
-      messages_(world.kind() == "mpi" ? mpi_transport(world) : loopback_transport(world)),
+      messages_(plain_messages(world)),
       endpoint_(
           messages_->connect({.plan = 0, .most_posts = 2, .most_to_one = 1, .most_bytes = 0})) {}
 

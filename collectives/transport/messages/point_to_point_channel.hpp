@@ -11,7 +11,7 @@ namespace tutti {
 /// takes longer than the world's deadline.
 class PointToPointChannel {
 public:
-    /// Over the plain messages of this world: MPI's, or those between threads. Collective.
+    /// Over the plain messages of this world: MPI's, those between threads, or UCX's. Collective.
     explicit PointToPointChannel(World& world);
 
     void send(Rank to, std::span<const std::byte> words);

@@ -23,10 +23,7 @@ std::optional<std::string> needs_threads(World& world) {
     return "ranks are processes; this transport joins threads (run without mpirun, with --ranks N)";
 }
 
-std::optional<std::string> needs_mpi(World& world) {
-    if (world.kind() == "mpi") return std::nullopt;
-    return "ranks are threads; start with mpirun";
-}
+std::optional<std::string> needs_mpi(World& world) { return ranks_are_not_of_mpi(world); }
 
 std::optional<std::string> needs_one_host(World& world) {
     try {

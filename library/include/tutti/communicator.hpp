@@ -14,6 +14,7 @@ namespace tutti {
 
 class ReachableMemory;
 class World;
+struct Rendezvous;
 
 /// What a communicator tries out while the program runs, and what that may cost.
 struct Learning {
@@ -99,6 +100,9 @@ public:
     /// must be initialised. The communicator should end before MPI_Finalize; later it only refuses
     /// calls. Collective. Throws Error as above, and in a build without MPI.
     static Communicator over_mpi(int fortran_handle, CommunicatorOptions options = {});
+    /// The processes that meet there without MPI (tutti/rendezvous.hpp). Collective. Throws Error
+    /// as rendezvous_world() and as above.
+    static Communicator over_rendezvous(const Rendezvous& where, CommunicatorOptions options = {});
     /// One rank by itself, without a launcher or MPI.
     static Communicator self(CommunicatorOptions options = {});
 
@@ -234,6 +238,26 @@ public:
     Request start_all_to_all(Data&& data) {
         return start(arguments::all_to_all(data, size()));
     }
+
+    /// Returns when all ranks have come. Calls under way go on meanwhile.
+    void barrier();
+
+    /// A message to one other rank, of any length, which receives it under the same tag. For ranks
+    /// of a rendezvous; those of MPI have MPI_Send. Other threads may be in other calls, and in
+    /// send() or receive() with other ranks. send() returns once `data` may be changed, maybe
+    /// before it is received. Throws Error: time_out after the deadline, rank_lost if the rank has
+    /// ended, usage for another length than was sent.
+    template <Elements Data>
+    void send(const Data& data, Rank to, int tag = 0) {
+        send_bytes(arguments::read(data), to, tag);
+    }
+    template <MutableElements Data>
+    void receive(Data&& data, Rank from, int tag = 0) {
+        receive_bytes(arguments::written(data), from, tag);
+    }
+    /// The same in bytes.
+    void send_bytes(std::span<const std::byte> data, Rank to, int tag = 0);
+    void receive_bytes(std::span<std::byte> data, Rank from, int tag = 0);
 
     /// Any of these calls, with types that are known at run time only; lengths in bytes.
     void run(const CallArguments& arguments);

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/world/rendezvous/process_world.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+
+#include "base/index.hpp"
+#include "collectives/world/activity.hpp"
+#include "collectives/world/backoff.hpp"
+#include "collectives/world/host_processes.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr Rank rank0{0};
+constexpr timespec a_while{.tv_sec = 0, .tv_nsec = 200'000};
+// Of rank 0 to a roll call, where it waits for others, too.
+constexpr double seconds_for_answer = 1.5;
+// In which rank 0 would say that all is well with a rank whose process has ended.
+constexpr double seconds_for_good_end = 1;
+
+const char* in_words(FrameKind kind) {
+    switch (kind) {
+        case FrameKind::barrier:
+            return "a barrier";
+        case FrameKind::all_gather:
+            return "an exchange of facts";
+        case FrameKind::broadcast:
+            return "a word from rank 0";
+        default:
+            return "nothing more";
+    }
+}
+
+// What a rank that has come to something else is told.
+Error in_another_call(Rank me, FrameKind mine, Rank other, const Frame& of_other) {
+    if (of_other.kind == FrameKind::goodbye)
+        return Error(fmt::format("rank {} waits for {}, but rank {} has left", me.index,
+                                 in_words(mine), other.index),
+                     Exit::rank_lost);
+    return Error(
+        fmt::format("ranks do not do the same: rank {} is in {}, rank {} in {} of {} bytes",
+                    me.index, in_words(mine), other.index, in_words(of_other.kind), of_other.bytes),
+        Exit::rank_lost);
+}
+
+}  // namespace
+
+// One wait of this rank for others, from its beginning.
+class ProcessWorld::Waiting {
+public:
+    Waiting(ProcessWorld& world, FrameKind what)
+        : world_(world), what_(in_words(what)), backoff_(world, barrier_timeout_factor) {}
+    // For ranks that work for up to so many seconds.
+    Waiting(ProcessWorld& world, FrameKind what, double working_seconds) : Waiting(world, what) {
+        asleep_limit_ = working_seconds + world.hang_timeout * barrier_timeout_factor;
+    }
+
+    // Once for each look that found nothing.
+    void pause() {
+        world_.heartbeat();
+        world_.make_progress();
+        const bool is_over =
+            asleep_limit_ ? waited_.look_seconds() > *asleep_limit_ : !backoff_.pause();
+        if (is_over) world_.give_up(what_, times());
+        if (asleep_limit_ || backoff_.wants_sleep()) world_.sleep_a_while(*this);
+    }
+    // Seconds that it lasts at most, in hang timeouts.
+    double times() const {
+        return asleep_limit_ ? *asleep_limit_ / world_.hang_timeout : barrier_timeout_factor;
+    }
+    const std::string& what() const { return what_; }
+
+private:
+    ProcessWorld& world_;
+    std::string what_;
+    Backoff backoff_;
+    std::optional<double> asleep_limit_;
+    AwakeTime waited_;
+};
+
+ProcessWorld::ProcessWorld(Rank rank, int size, std::vector<OpenFile> connections,
+                           double its_hang_timeout)
+    : rank_(rank),
+      size_(size),
+      connections_(std::move(connections)),
+      hosts_(Placement::one_node(size)),
+      incoming_(as_size(size)),
+      unwinding_before_(std::uncaught_exceptions()) {
+    hang_timeout = its_hang_timeout;
+    hosts_ = hosts_by_name(gather_all_texts(*this, name_of_this_host()));
+    neighbours_.emplace(*this);
+    oversubscribed = is_oversubscribed(*this);
+}
+
+// Without a goodbye where an error unwinds this rank: the others shall not wait for it.
+ProcessWorld::~ProcessWorld() {
+    if (!has_failed_ && std::uncaught_exceptions() == unwinding_before_)
+        tell_others(FrameKind::goodbye, {}, rank_);
+}
+
+int ProcessWorld::socket_to(Rank peer) const {
+    return connections_[is_first() ? as_size(peer.index - 1) : 0].number;
+}
+
+void ProcessWorld::barrier() {
+    Waiting waiting(*this, FrameKind::barrier);
+    exchange(FrameKind::barrier, {}, {}, waiting);
+}
+
+void ProcessWorld::sleeping_barrier(double seconds) {
+    Waiting waiting(*this, FrameKind::barrier, seconds);
+    exchange(FrameKind::barrier, {}, {}, waiting);
+}
+
+void ProcessWorld::all_gather(std::span<const std::byte> mine, std::span<std::byte> all) {
+    if (mine.empty()) return;
+    Waiting waiting(*this, FrameKind::all_gather);
+    exchange(FrameKind::all_gather, mine, all, waiting);
+}
+
+void ProcessWorld::broadcast(std::span<std::byte> data) {
+    if (data.empty()) return;
+    Waiting waiting(*this, FrameKind::broadcast);
+    heartbeat();
+    if (!is_first()) return receive_answer(FrameKind::broadcast, data, waiting);
+    for (int rank = 1; rank < size_; ++rank) send({rank}, FrameKind::broadcast, data, waiting);
+}
+
+// Everything goes to rank 0, and from there to all.
+void ProcessWorld::exchange(FrameKind kind, std::span<const std::byte> mine,
+                            std::span<std::byte> all, Waiting& waiting) {
+    heartbeat();
+    if (!is_first()) {
+        send(rank0, kind, mine, waiting);
+        return receive_answer(kind, all, waiting);
+    }
+    if (!mine.empty()) std::memcpy(all.data(), mine.data(), mine.size());
+    std::ranges::fill(incoming_, Incoming{});
+    is_gathering_ = true;
+    for (int missing = size_ - 1; missing > 0;) {
+        bool has_come = false;
+        for (int rank = 1; rank < size_; ++rank) {
+            Incoming& incoming = at(incoming_, rank);
+            if (incoming.is_complete) continue;
+            has_come |= advance(incoming, kind, {rank},
+                                all.subspan(as_size(rank) * mine.size(), mine.size()));
+            if (incoming.is_complete) --missing;
+        }
+        if (!has_come) waiting.pause();
+    }
+    is_gathering_ = false;
+    for (int rank = 1; rank < size_; ++rank) send({rank}, kind, all, waiting);
+}
+
+// Whether anything came of it.
+bool ProcessWorld::advance(Incoming& incoming, FrameKind kind, Rank from,
+                           std::span<std::byte> into) {
+    constexpr std::size_t head = sizeof(Frame);
+    const std::size_t before = incoming.received;
+    if (incoming.received < head) {
+        incoming.received += receive_some(from, &bytes_of(incoming.frame)[incoming.received],
+                                          head - incoming.received);
+        if (incoming.received < head) return incoming.received > before;
+        if (incoming.frame.kind != kind || incoming.frame.bytes != into.size())
+            throw failed(in_another_call(rank_, kind, from, incoming.frame));
+    }
+    if (const std::size_t done = incoming.received - head; done < into.size())
+        incoming.received += receive_some(from, &into[done], into.size() - done);
+    incoming.is_complete = incoming.received == head + into.size();
+    return incoming.is_complete || incoming.received > before;
+}
+
+// What has come, 0 for nothing so far.
+std::size_t ProcessWorld::receive_some(Rank from, std::byte* into, std::size_t bytes) {
+    const auto got = recv(socket_to(from), into, bytes, MSG_DONTWAIT);
+    if (got > 0) return as_size(got);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
+    lose(from);
+}
+
+void ProcessWorld::receive(Rank from, std::span<std::byte> into, Waiting& waiting) {
+    while (!into.empty()) {
+        const std::size_t got = receive_some(from, into.data(), into.size());
+        into = into.subspan(got);
+        if (got == 0) waiting.pause();
+    }
+}
+
+void ProcessWorld::receive_answer(FrameKind kind, std::span<std::byte> into, Waiting& waiting) {
+    Frame frame;
+    receive(rank0, bytes_of(frame), waiting);
+    if (frame.kind == kind && frame.bytes == into.size()) return receive(rank0, into, waiting);
+    if (frame.kind != FrameKind::absent && frame.kind != FrameKind::lost)
+        throw failed(in_another_call(rank_, kind, rank0, frame));
+    std::vector<Rank> ranks(frame.bytes / sizeof(Rank));
+    receive(rank0, std::as_writable_bytes(std::span(ranks)), waiting);
+    if (frame.kind == FrameKind::lost) throw_lost(ranks.at(0));
+    throw failed(Error(waited_for(*this, waiting.what(), waiting.times(), ranks), Exit::time_out));
+}
+
+void ProcessWorld::send(Rank to, FrameKind kind, std::span<const std::byte> data,
+                        Waiting& waiting) {
+    Frame frame{.kind = kind, .bytes = data.size()};
+    send_bytes(to, bytes_of(frame), data.empty() ? 0 : MSG_MORE, waiting);
+    send_bytes(to, data, 0, waiting);
+}
+
+void ProcessWorld::send_bytes(Rank to, std::span<const std::byte> bytes, int flags,
+                              Waiting& waiting) {
+    while (!bytes.empty()) {
+        const auto sent =
+            ::send(socket_to(to), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT | flags);
+        if (sent > 0)
+            bytes = bytes.subspan(as_size(sent));
+        else if (errno == EAGAIN || errno == EINTR)
+            waiting.pause();
+        else
+            lose(to);
+    }
+}
+
+// To all that this rank is connected to, as far as they can take it at once.
+void ProcessWorld::tell_others(FrameKind kind, std::span<const Rank> ranks, Rank but) noexcept {
+    std::byte message[sizeof(Frame) + 4096];
+    const std::size_t bytes = std::min(ranks.size_bytes(), sizeof message - sizeof(Frame));
+    const Frame frame{.kind = kind, .bytes = bytes};
+    std::memcpy(message, &frame, sizeof frame);
+    if (bytes > 0) std::memcpy(message + sizeof frame, ranks.data(), bytes);
+    for (std::size_t i = 0; i < connections_.size(); ++i)
+        if (!is_first() || static_cast<int>(i) + 1 != but.index)
+            ::send(connections_[i].number, message, sizeof frame + bytes,
+                   MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+// Until something comes, but not for long: plans under way go on meanwhile.
+void ProcessWorld::sleep_a_while(const Waiting& waiting) {
+    std::vector<pollfd> looks;
+    for (const OpenFile& connection : connections_)
+        looks.push_back({.fd = connection.number, .events = POLLIN | POLLRDHUP, .revents = 0});
+    if (!is_first() || is_gathering_)
+        ppoll(looks.data(), looks.size(), &a_while, nullptr);
+    else
+        nanosleep(&a_while, nullptr);
+    look_at_neighbours();
+    // A rank whose part has come says no more, unless it gives up, or is lost.
+    for (int rank = 1; is_gathering_ && rank < size_; ++rank) {
+        if (looks[as_size(rank - 1)].revents == 0 || !at(incoming_, rank).is_complete) continue;
+        if (next_kind({rank}) == FrameKind::roll_call) give_up(waiting.what(), waiting.times());
+    }
+}
+
+// Of the frame that comes next from there, if it is there already. Throws if there is an end.
+std::optional<FrameKind> ProcessWorld::next_kind(Rank from) {
+    Frame frame;
+    const auto got = recv(socket_to(from), &frame, sizeof frame, MSG_PEEK | MSG_DONTWAIT);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) lose(from);
+    if (got < static_cast<ssize_t>(sizeof frame)) return std::nullopt;
+    return frame.kind;
+}
+
+// Rank 0 may be busy when another rank is lost, and a process that the lost one has forked may keep
+// its connection. One whose process ends as it should has met this one before, in a barrier whose
+// end is told soon.
+void ProcessWorld::look_at_neighbours() {
+    const auto ended = neighbours_ ? neighbours_->ended() : std::nullopt;
+    if (!ended) return;
+    if (!gone_since_) gone_since_ = now_ns();
+    if (seconds_since(*gone_since_) > seconds_for_good_end) lose(*ended);
+}
+
+void ProcessWorld::throw_if_lost() {
+    if (size_ == 1) return;
+    look_at_neighbours();
+    if (!is_first()) {
+        if (next_kind(rank0) == FrameKind::lost) {
+            Waiting waiting(*this, FrameKind::barrier);
+            receive_answer(FrameKind::barrier, {}, waiting);
+        }
+        return;
+    }
+    std::vector<pollfd> looks;
+    for (const OpenFile& connection : connections_)
+        looks.push_back({.fd = connection.number, .events = POLLRDHUP, .revents = 0});
+    if (poll(looks.data(), looks.size(), 0) <= 0) return;
+    for (int rank = 1; rank < size_; ++rank)
+        if (looks[as_size(rank - 1)].revents != 0) lose({rank});
+}
+
+std::vector<Rank> ProcessWorld::absent_ranks() const {
+    std::vector<Rank> absent;
+    for (int rank = 1; is_gathering_ && rank < size_; ++rank)
+        if (!at(incoming_, rank).is_complete) absent.push_back({rank});
+    return absent;
+}
+
+void ProcessWorld::give_up(const std::string& what, double times) {
+    has_failed_ = true;
+    std::vector<Rank> absent = absent_ranks();
+    if (is_first())
+        tell_others(FrameKind::absent, absent, rank_);
+    else
+        absent = called_roll();
+    throw Error(waited_for(*this, what, times, absent), Exit::time_out);
+}
+
+// Whom rank 0 misses, if it waits as well; else it is absent itself.
+std::vector<Rank> ProcessWorld::called_roll() {
+    tell_others(FrameKind::roll_call, {}, rank_);
+    pollfd answer{.fd = socket_to(rank0), .events = POLLIN, .revents = 0};
+    Frame frame;
+    if (poll(&answer, 1, static_cast<int>(seconds_for_answer * 1000)) > 0 &&
+        recv(answer.fd, &frame, sizeof frame, MSG_WAITALL) == sizeof frame &&
+        frame.kind == FrameKind::absent) {
+        std::vector<Rank> absent(frame.bytes / sizeof(Rank));
+        const auto got = recv(answer.fd, absent.data(), frame.bytes, MSG_DONTWAIT);
+        if (got == static_cast<ssize_t>(frame.bytes)) return absent;
+    }
+    return {rank0};
+}
+
+void ProcessWorld::lose(Rank lost) {
+    if (is_first()) tell_others(FrameKind::lost, std::span(&lost, 1), lost);
+    throw_lost(lost);
+}
+
+void ProcessWorld::throw_lost(Rank lost) {
+    throw failed(
+        Error(fmt::format("rank {} lost rank {}{}: its process or its connection has ended "
+                          "without a goodbye",
+                          rank_.index, lost.index, in_activity()),
+              Exit::rank_lost));
+}
+
+// From here on the others are to take this rank for lost.
+Error ProcessWorld::failed(Error error) {
+    has_failed_ = true;
+    return error;
+}
+
+}  // namespace tutti

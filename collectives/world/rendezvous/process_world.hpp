@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "collectives/world/process_watch.hpp"
+#include "collectives/world/rendezvous/address.hpp"
+#include "collectives/world/rendezvous/frame.hpp"
+#include "collectives/world/world.hpp"
+
+namespace tutti {
+
+/// Ranks that are processes, as a star: each has a TCP connection to rank 0, which gathers what all
+/// have and hands it out. A process that ends without a goodbye is noticed wherever a rank waits.
+class ProcessWorld final : public World {
+public:
+    /// Rank 0 has the connections of ranks 1, 2, ...; the others have one, to rank 0. Collective.
+    ProcessWorld(Rank rank, int size, std::vector<OpenFile> connections, double hang_timeout);
+    ~ProcessWorld() override;
+
+    Rank rank() const override { return rank_; }
+    int size() const override { return size_; }
+    std::string_view kind() const override { return "processes"; }
+    bool one_process() const override { return size_ == 1; }
+    const Placement& hosts() const override { return hosts_; }
+
+    void barrier() override;
+    void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
+    void broadcast(std::span<std::byte> data) override;
+    void sleeping_barrier(double seconds) override;
+    std::unique_ptr<World> split(std::optional<int> group) override;
+    void throw_if_lost() override;
+
+    /// A socket that the other ranks can reach, at any port that is free.
+    OpenFile listen_for_ranks() const;
+    /// Where each rank listens that has named a port (0: none), as this rank can reach it.
+    /// Collective.
+    std::vector<TcpAddress> addresses_of(int port_of_this_rank);
+
+private:
+    class Waiting;
+    // A frame as it comes in from a rank, and its data behind it.
+    struct Incoming {
+        Frame frame = {};
+        std::size_t received = 0;  // of both
+        bool is_complete = false;
+    };
+
+    void exchange(FrameKind kind, std::span<const std::byte> mine, std::span<std::byte> all,
+                  Waiting& waiting);
+    bool advance(Incoming& incoming, FrameKind kind, Rank from, std::span<std::byte> into);
+    std::size_t receive_some(Rank from, std::byte* into, std::size_t bytes);
+    void receive(Rank from, std::span<std::byte> into, Waiting& waiting);
+    void receive_answer(FrameKind kind, std::span<std::byte> into, Waiting& waiting);
+    void send(Rank to, FrameKind kind, std::span<const std::byte> data, Waiting& waiting);
+    void send_bytes(Rank to, std::span<const std::byte> bytes, int flags, Waiting& waiting);
+    void tell_others(FrameKind kind, std::span<const Rank> ranks, Rank but) noexcept;
+    void sleep_a_while(const Waiting& waiting);
+    std::optional<FrameKind> next_kind(Rank from);
+    void look_at_neighbours();
+    std::vector<Rank> absent_ranks() const;
+    std::vector<Rank> called_roll();
+    [[noreturn]] void give_up(const std::string& what, double times);
+    [[noreturn]] void lose(Rank lost);
+    [[noreturn]] void throw_lost(Rank lost);
+    Error failed(Error error);
+    int socket_to(Rank peer) const;
+
+    Rank rank_;
+    int size_;
+    std::vector<OpenFile> connections_;
+    Placement hosts_;
+    std::optional<ProcessWatch> neighbours_;
+    std::optional<std::int64_t> gone_since_;  // one of them
+    std::vector<Incoming> incoming_;          // of the exchange under way, by rank; on rank 0
+    bool is_gathering_ = false;
+    bool has_failed_ = false;
+    int unwinding_before_;
+};
+
+}  // namespace tutti

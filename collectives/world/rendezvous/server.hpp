@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/open_file.hpp"
+#include "collectives/world/rendezvous/handshake.hpp"
+
+namespace tutti {
+
+/// Rank 0's side of a rendezvous: takes the connections of the other ranks, once each has shown
+/// that it belongs here. Whoever does not is told why and closed; the others do not notice.
+class RendezvousServer {
+public:
+    struct Expected {
+        int size = 1;
+        std::uint64_t job = 0;
+        std::string where = {};  ///< for messages: "tcp://node3:29500"
+    };
+
+    /// Takes over a socket that listens.
+    RendezvousServer(OpenFile listening, Expected expected);
+
+    int port() const;
+
+    /// The connection of each rank but 0, in order, once all have come: then they know it. Throws
+    /// Error (time_out) after so many seconds, with the ranks that are missing and who was refused;
+    /// those that have come are told so, too.
+    std::vector<OpenFile> all_connections(double deadline_seconds);
+
+private:
+    // A connection of which nothing is known yet.
+    struct PendingConnection {
+        OpenFile socket;
+        std::string from;
+        std::int64_t since_ns;
+        Hello hello = {};
+        std::size_t received = 0;
+    };
+    struct Member {
+        OpenFile socket;
+        std::string from;
+        int process;
+    };
+
+    void accept_all();
+    void hear_pending();
+    void forget_ended();
+    bool has_heard(PendingConnection& pending);
+    void admit(PendingConnection& pending);
+    std::optional<std::string> refusal_of(const Hello& hello) const;
+    void sleep_until_something_comes() const;
+    [[noreturn]] void give_up(double deadline_seconds);
+
+    OpenFile listening_;
+    Expected expected_;
+    std::list<PendingConnection> pending_;
+    std::vector<std::optional<Member>> members_;  // by rank; none of rank 0
+    int missing_;
+    int refused_ = 0;
+    std::string last_refusal_;
+};
+
+}  // namespace tutti

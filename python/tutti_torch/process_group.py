@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The backend: torch's process group over one communicator of tutti."""
+import weakref
+from datetime import timedelta
+
+import torch.distributed as dist
+
+from . import calls, library, rendezvous
+from .work import Work
+from .worker import Worker
+
+NAME = "tutti"
+SUM = dist.ReduceOp.SUM
+
+
+SECONDS_FOR_MESSAGES = 10
+
+
+def close(comm, peers):
+    """Messages between two ranks end before the communicator does; one that nobody answers keeps it until the process ends."""
+    for worker in peers.values():
+        worker.end()
+    for worker in list(peers.values()):
+        worker.thread.join(SECONDS_FOR_MESSAGES)
+    if not any(worker.thread.is_alive() for worker in peers.values()):
+        library.free(comm)
+
+
+class TuttiProcessGroup(dist.ProcessGroup):
+    """Collectives of a group run on one thread in the order of their calls, and messages between two ranks on one thread for
+    each peer and direction. Waiting for a call raises TuttiError if a rank is lost, or does not come within the timeout."""
+
+    def __init__(self, store, rank, size, timeout=timedelta(minutes=30)):
+        super().__init__(rank, size)
+        self._comm = rendezvous.join(store, rank, size, timeout)
+        self._ranks, self._rank = size, rank
+        self._peers = {}
+        self._worker = Worker(f"tutti rank {rank}", last=lambda comm=self._comm, peers=self._peers: close(comm, peers))
+        weakref.finalize(self, self._worker.end).atexit = False
+
+    def _start(self, call, *arguments):
+        """A work of call(communicator, *arguments) on the worker."""
+        return Work(self._worker.submit(lambda: call(self._comm, *arguments)))
+
+    def _start_with_peer(self, call, tensors, peer, tag):
+        tensor, = tensors
+        calls.expect_host(tensor)
+        worker = self._peers.get((call, peer))
+        if worker is None:
+            worker = self._peers[call, peer] = Worker(f"tutti rank {self._rank} {call.__name__} {peer}")
+        return Work(worker.submit(lambda: call(self._comm, tensor, peer, tag)))
+
+    def getBackendName(self):  # pylint: disable=invalid-name
+        return NAME
+
+    def allreduce(self, tensors, opts=None):
+        tensors = listed(tensors)
+        calls.expect_host(*tensors)
+        return self._start(calls.all_reduce, tensors, operation_of(opts))
+
+    def allreduce_coalesced(self, tensors, opts=None):
+        return self.allreduce(tensors, opts)
+
+    def average(self, tensor):
+        """A future of the tensor, averaged over all ranks."""
+        calls.expect_host(tensor)
+        future = self._worker.submit(lambda: calls.all_reduce(self._comm, [tensor], dist.ReduceOp.AVG))
+        return Work(future).get_future().then(lambda done: done.value()[0])
+
+    def reduce(self, tensors, opts):
+        tensor, = tensors
+        calls.expect_host(tensor)
+        return self._start(calls.reduce, tensor, operation_of(opts), opts.rootRank, opts.rootRank == self._rank)
+
+    def broadcast(self, tensors, opts=None):
+        tensor, = listed(tensors)
+        calls.expect_host(tensor)
+        return self._start(calls.broadcast, tensor, opts.rootRank if opts is not None else 0)
+
+    def allgather(self, outputs, inputs, opts=None):
+        (output,), (tensor,) = outputs, inputs
+        calls.expect_host(*output, tensor)
+        return self._start(calls.all_gather, output, tensor)
+
+    def _allgather_base(self, output, tensor, opts=None):
+        calls.expect_host(output, tensor)
+        return self._start(calls.all_gather_into, output, tensor)
+
+    def allgather_into_tensor_coalesced(self, outputs, inputs, opts=None):
+        calls.expect_host(*outputs, *inputs)
+        return self._start(lambda comm: [calls.all_gather_into(comm, *each)[0] for each in zip(outputs, inputs)])
+
+    def reduce_scatter(self, outputs, inputs, opts=None):
+        (output,), (blocks,) = outputs, inputs
+        calls.expect_host(output, *blocks)
+        return self._start(calls.reduce_scatter, output, blocks, operation_of(opts))
+
+    def _reduce_scatter_base(self, output, tensor, opts=None):
+        calls.expect_host(output, tensor)
+        return self._start(calls.reduce_scatter_from, output, tensor, operation_of(opts))
+
+    def reduce_scatter_tensor_coalesced(self, outputs, inputs, opts=None):
+        calls.expect_host(*outputs, *inputs)
+        operation = operation_of(opts)
+        return self._start(lambda comm: [calls.reduce_scatter_from(comm, *each, operation)[0] for each in zip(outputs, inputs)])
+
+    def gather(self, outputs, inputs, opts):
+        tensor, = inputs
+        output = outputs[0] if opts.rootRank == self._rank else None
+        calls.expect_host(*(output or []), tensor)
+        return self._start(calls.gather, output, tensor, opts.rootRank)
+
+    def scatter(self, outputs, inputs, opts):
+        tensor, = outputs
+        blocks = inputs[0] if opts.rootRank == self._rank else None
+        calls.expect_host(tensor, *(blocks or []))
+        return self._start(calls.scatter, tensor, blocks, opts.rootRank)
+
+    def alltoall(self, outputs, inputs, opts=None):
+        calls.expect_host(*outputs, *inputs)
+        return self._start(calls.all_to_all, outputs, inputs, self._ranks)
+
+    def alltoall_base(self, output, tensor, output_sizes, input_sizes, opts=None):
+        calls.expect_host(output, tensor)
+        if not output_sizes and not input_sizes:
+            return self._start(calls.all_to_all_single, output, tensor, self._ranks)
+        return self._start(calls.all_to_all, split(output, output_sizes, self._ranks), split(tensor, input_sizes, self._ranks),
+                           self._ranks)
+
+    def barrier(self, opts=None):
+        return self._start(calls.barrier)
+
+    def send(self, tensors, peer, tag=0):
+        return self._start_with_peer(calls.send, tensors, peer, tag)
+
+    def recv(self, tensors, peer, tag=0):
+        return self._start_with_peer(calls.receive, tensors, peer, tag)
+
+    def recv_anysource(self, tensors, tag=0):
+        raise ValueError("tutti receives from a rank that is named; give src")
+
+
+def listed(tensors):
+    return [tensors] if hasattr(tensors, "device") else list(tensors)
+
+
+def operation_of(opts):
+    return opts.reduceOp if opts is not None else SUM
+
+
+def split(tensor, sizes, ranks):
+    """Blocks of a tensor along its first dimension; without sizes they are equal."""
+    return list(tensor.split(list(sizes))) if sizes else list(tensor.chunk(ranks))
+
+
+def create(store, rank, size, timeout):
+    return TuttiProcessGroup(store, rank, size, timeout)
+
+
+def register():
+    """Once for this process."""
+    if hasattr(dist.Backend, NAME.upper()):
+        return
+    try:
+        dist.Backend.register_backend(NAME, create, devices=["cpu"])  # torch 2
+    except TypeError:
+        dist.Backend.register_backend(NAME, create)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the ranks of a process group meet, agreed on in torch's own store."""
+import os
+import secrets
+import socket
+from datetime import timedelta
+from pathlib import Path
+
+from . import library
+
+KEY = "tutti_rendezvous"
+LOOPBACK = "127.0.0.1"
+
+
+def name_of_this_host():
+    """What processes of one host have in common."""
+    boot = Path("/proc/sys/kernel/random/boot_id")
+    return socket.gethostname() + " " + (boot.read_text(encoding="ascii").strip() if boot.exists() else "")
+
+
+def own_address_towards(host):
+    """This host's address on the way to that one; the loopback's if it is this one, or none is known."""
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.connect((socket.gethostbyname(host), 9))  # sends nothing
+            return probe.getsockname()[0]
+    except OSError:
+        return LOOPBACK
+
+
+def join(store, rank, size, timeout):
+    """The handle of a communicator of these ranks. The first one listens at a port that the system chooses."""
+    deadline = timeout.total_seconds() if isinstance(timeout, timedelta) else float(timeout)
+    master = os.environ.get("MASTER_ADDR", LOOPBACK)
+    if rank == 0:
+        with socket.socket() as listening:
+            listening.bind(("", 0))
+            listening.listen(1024)
+            listening.setblocking(False)
+            port, job = listening.getsockname()[1], secrets.token_hex(16)
+            words = (name_of_this_host(), own_address_towards(master), str(port), job)
+            store.set(KEY, "\n".join(words))
+            return library.communicator(f"tcp://{LOOPBACK}:{port}", 0, size, deadline=deadline, job=job,
+                                        listening_socket=listening.detach())
+    host, address, port, job = store.get(KEY).decode().split("\n")
+    if host == name_of_this_host():
+        address = LOOPBACK
+    elif address.startswith("127."):
+        address = master  # it is on that host
+    return library.communicator(f"tcp://{address}:{port}", rank, size, deadline=deadline, job=job)

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A call under way, as torch sees it."""
+import collections
+
+from torch._C._distributed_c10d import Work as TorchWork
+
+# torch in C++ keeps its own part of a work alone, which waits for ever once the part in Python has gone. So these stay until
+# somebody has asked for their end; of works that nobody asks the last ones that are done.
+MOST_UNASKED = 16
+UNASKED = collections.OrderedDict()
+
+
+class Work(TorchWork):
+    """wait() raises what the call has raised; torch's own works of a future swallow it."""
+
+    def __init__(self, future):
+        super().__init__()
+        self._future = future
+        UNASKED[id(self)] = self
+        if len(UNASKED) > MOST_UNASKED:
+            for work in [work for work in UNASKED.values() if work.is_completed()][:-MOST_UNASKED]:
+                UNASKED.pop(id(work), None)
+
+    def wait(self, timeout=None):  # pylint: disable=unused-argument  # the library has the group's
+        UNASKED.pop(id(self), None)
+        self._future.wait()
+        return True
+
+    def get_future(self):
+        """One that has failed, with the text of what the call raised, where that has."""
+        UNASKED.pop(id(self), None)
+        # An exception that is set is a value for all of torch that is not Python, as DistributedDataParallel is; one that a
+        # callback raises is a failure everywhere.
+        return self._future.then(lambda done: done.value())
+
+    def is_completed(self):
+        return self._future.done()
+
+    def is_success(self):
+        return self._future.done() and self.exception() is None
+
+    def exception(self):
+        """What the call has raised; None before its end, and if it raised nothing."""
+        try:
+            if self._future.done():
+                self._future.value()
+        except Exception as problem:  # pylint: disable=broad-except
+            return problem
+        return None
+
+    def result(self):
+        return self._future.wait()

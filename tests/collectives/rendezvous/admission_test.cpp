@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who becomes a rank, and what everybody else is told.
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <regex>
+
+#include "collectives/world/rendezvous/handshake.hpp"
+#include "tests/collectives/rendezvous/ranks.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr auto nothing = [](World&) {};
+
+// Ranks 0 and 1 of two meet although `intruder` was there before rank 1; what it throws.
+Thrown with_intruder(const std::function<void(TestRendezvous&)>& intruder) {
+    TestRendezvous two(2);
+    Thrown of_intruder, of_rank0, of_rank1;
+    std::thread rank0([&, where = two.of(0)] {
+        of_rank0 = thrown_by([&] { rendezvous_world(where)->barrier(); });
+    });
+    of_intruder = thrown_by([&] { intruder(two); });
+    of_rank1 = thrown_by([&] { rendezvous_world(two.of(1))->barrier(); });
+    rank0.join();
+    EXPECT_EQ(of_rank0.text, "");
+    EXPECT_EQ(of_rank1.text, "");
+    return of_intruder;
+}
+
+void join_as(Rendezvous where) { rendezvous_world(where); }
+
+TEST(Rendezvous, MakesRanksOfProcessesThatComeInAnyOrder) {
+    for (const int ranks : {1, 2, 3, 8})
+        for (const Thrown& of_rank : run_as_rendezvous(ranks, [&](World& world) {
+                 EXPECT_EQ(world.size(), ranks);
+                 EXPECT_EQ(world.kind(), "processes");
+                 EXPECT_TRUE(world.one_host());
+             }))
+            EXPECT_EQ(of_rank.text, "");
+}
+
+TEST(Rendezvous, RefusesAnotherSizeInWords) {
+    const Thrown thrown = with_intruder([](TestRendezvous& two) {
+        Rendezvous where = two.of(1);
+        where.size = 3;
+        join_as(where);
+    });
+    EXPECT_EQ(thrown.text,
+              "rank 0 refuses this process as rank 1: it is one of 3 ranks, rank 0 one "
+              "of 2; give all the same size");
+    EXPECT_EQ(thrown.code, Exit::usage);
+}
+
+TEST(Rendezvous, RefusesAnotherJobInWords) {
+    const Thrown thrown = with_intruder([](TestRendezvous& two) {
+        Rendezvous where = two.of(1);
+        where.job = "yesterday's";
+        join_as(where);
+    });
+    EXPECT_TRUE(holds(thrown.text, "it belongs to another job"));
+    EXPECT_EQ(thrown.code, Exit::usage);
+}
+
+TEST(Rendezvous, RefusesTheSecondProcessOfARank) {
+    TestRendezvous three(3);
+    std::vector<Thrown> thrown(4);
+    std::thread rank0([&, where = three.of(0)] {
+        thrown[0] = thrown_by([&] { rendezvous_world(where)->barrier(); });
+    });
+    // Whichever of the two comes first is rank 1.
+    std::vector<std::thread> twins;
+    for (const int i : {1, 2})
+        twins.emplace_back([&, i, where = three.of(1)] {
+            thrown[as_size(i)] = thrown_by([&] { rendezvous_world(where)->barrier(); });
+        });
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    thrown[3] = thrown_by([&] { rendezvous_world(three.of(2))->barrier(); });
+    for (auto& twin : twins) twin.join();
+    rank0.join();
+    EXPECT_EQ(thrown[0].text + thrown[3].text, "");
+    const Thrown& refused = thrown[1].text.empty() ? thrown[2] : thrown[1];
+    EXPECT_TRUE(thrown[1].text.empty() != thrown[2].text.empty());
+    EXPECT_TRUE(std::regex_match(
+        refused.text, std::regex("rank 0 refuses this process as rank 1: rank 1 is there "
+                                 "already, process [0-9]+ from 127.0.0.1; give each "
+                                 "process a rank of its own")))
+        << refused.text;
+}
+
+// What a client of other words gets back.
+std::string answer_to(const TestRendezvous& ranks, std::span<const std::byte> words) {
+    const ConnectAttempt scanner = try_connect(parse_tcp_address(ranks.address()), 1000);
+    EXPECT_TRUE(scanner.socket);
+    send(scanner.socket.number, words.data(), words.size(), MSG_NOSIGNAL);
+    std::string got(sizeof(Answer), '\0');
+    timeval limit{.tv_sec = 10, .tv_usec = 0};
+    setsockopt(scanner.socket.number, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    const int flags = fcntl(scanner.socket.number, F_GETFL);
+    fcntl(scanner.socket.number, F_SETFL, flags & ~O_NONBLOCK);
+    const auto length = recv(scanner.socket.number, got.data(), got.size(), MSG_WAITALL);
+    got.resize(length > 0 ? as_size(length) : 0);
+    return got;
+}
+
+TEST(Rendezvous, ClosesOtherProtocolsWithoutAnAnswer) {
+    with_intruder([](TestRendezvous& two) {
+        const std::string http = "GET / HTTP/1.1\r\nHost: node3\r\n\r\n";
+        EXPECT_EQ(answer_to(two, std::as_bytes(std::span(http))), "");
+        const std::string few = "x";  // and then gone
+        const ConnectAttempt gone = try_connect(parse_tcp_address(two.address()), 1000);
+        send(gone.socket.number, few.data(), few.size(), MSG_NOSIGNAL);
+        const std::vector<std::byte> zeros(100'000);
+        EXPECT_EQ(answer_to(two, zeros), "");
+    });
+}
+
+TEST(Rendezvous, IsNotHeldUpByConnectionsThatSayNothing) {
+    TestRendezvous two(2);
+    std::vector<ConnectAttempt> silent;
+    for (int i = 0; i < 20; ++i)
+        silent.push_back(try_connect(parse_tcp_address(two.address()), 1000));
+    Thrown of_rank0;
+    std::thread rank0([&, where = two.of(0)] {
+        of_rank0 = thrown_by([&] { rendezvous_world(where)->barrier(); });
+    });
+    const auto began = std::chrono::steady_clock::now();
+    EXPECT_EQ(thrown_by([&] { rendezvous_world(two.of(1))->barrier(); }).text, "");
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(4));
+    rank0.join();
+    EXPECT_EQ(of_rank0.text, "");
+}
+
+TEST(Rendezvous, TellsAnotherVersionWhichOneIsMeant) {
+    with_intruder([](TestRendezvous& two) {
+        Hello of_tomorrow{.rank = 1, .size = 2};
+        of_tomorrow.head.version = 9;
+        const std::string got =
+            answer_to(two, std::as_bytes(std::span(&of_tomorrow, 1)).first(sizeof(HandshakeHead)));
+        EXPECT_TRUE(holds(got, "it speaks version 9 of the rendezvous, rank 0 version 1"));
+    });
+}
+
+TEST(Rendezvous, NamesTheRanksThatDidNotCome) {
+    TestRendezvous four(4, 1);
+    Thrown of_rank1;
+    std::thread rank1(
+        [&, where = four.of(1)] { of_rank1 = thrown_by([&] { rendezvous_world(where); }); });
+    const Rendezvous first = four.of(0);
+    const Thrown of_rank0 = thrown_by([&] { rendezvous_world(first); });
+    rank1.join();
+    EXPECT_EQ(of_rank0.text, "rank 0 waited 1 s, and 2 of 4 ranks did not come to " +
+                                 first.address + ": ranks 2, 3");
+    EXPECT_EQ(of_rank0.code, Exit::time_out);
+    EXPECT_EQ(of_rank1.text,
+              "rank 1: 2 of 4 ranks did not come to " + first.address + ": ranks 2, 3");
+    EXPECT_EQ(of_rank1.code, Exit::time_out);
+}
+
+TEST(Rendezvous, SaysWhomItRefusedWhenItGivesUp) {
+    TestRendezvous two(2, 2);
+    Rendezvous where = two.of(1);
+    where.size = 5;
+    std::thread intruder([&] { EXPECT_EQ(thrown_by([&] { join_as(where); }).code, Exit::usage); });
+    const Thrown of_rank0 = thrown_by([&] { rendezvous_world(two.of(0)); });
+    intruder.join();
+    EXPECT_TRUE(holds(of_rank0.text, "; refused: 1, the last one was process "));
+    EXPECT_TRUE(holds(of_rank0.text, "it is one of 5 ranks, rank 0 one of 2"));
+}
+
+TEST(Rendezvous, SaysThatRank0IsNotThere) {
+    const int free = port_of(listen_at({"127.0.0.1", 0}).number);
+    const std::string address = to_string(TcpAddress{"127.0.0.1", free});
+    const Thrown thrown = thrown_by(
+        [&] { rendezvous_world({.address = address, .rank = 1, .size = 2, .deadline = 0.5}); });
+    EXPECT_EQ(thrown.text, "rank 1 waited 0.5 s for rank 0 at " + address +
+                               ": Connection refused; is rank 0 started, and the address that of "
+                               "its host?");
+    EXPECT_EQ(thrown.code, Exit::time_out);
+}
+
+TEST(Rendezvous, SaysThatAnotherProgramListensThere) {
+    const OpenFile other = listen_at({"127.0.0.1", 0});
+    std::thread program([&] {
+        OpenFile client{-1};
+        while (!client) {
+            OpenFile one = accept_pending(other.number);
+            if (!one) continue;
+            const std::string banner = "SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n";
+            send(one.number, banner.data(), banner.size(), MSG_NOSIGNAL);
+            std::this_thread::sleep_for(std::chrono::milliseconds(500));
+            return;
+        }
+    });
+    const Thrown thrown = thrown_by([&] {
+        rendezvous_world({.address = to_string(TcpAddress{"127.0.0.1", port_of(other.number)}),
+                          .rank = 1,
+                          .size = 2,
+                          .deadline = 5});
+    });
+    program.join();
+    EXPECT_TRUE(holds(thrown.text, "where another program answers than rank 0; type another"));
+}
+
+TEST(Rendezvous, OfAPortThatIsTakenSaysSo) {
+    const OpenFile other = listen_at({"127.0.0.1", 0});
+    const Thrown thrown = thrown_by([&] {
+        rendezvous_world({.address = to_string(TcpAddress{"127.0.0.1", port_of(other.number)}),
+                          .size = 2,
+                          .deadline = 1});
+    });
+    EXPECT_TRUE(holds(thrown.text, "Address already in use; type another port"));
+}
+
+TEST(Rendezvous, TakesARankThatIsStartedAgainBeforeAllAreThere) {
+    TestRendezvous three(3);
+    Thrown of_rank0;
+    {
+        ChildRank killed(three.of(1), nothing);
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        killed.kill(SIGKILL);
+    }
+    std::thread rank0([&, where = three.of(0)] {
+        of_rank0 = thrown_by([&] { rendezvous_world(where)->barrier(); });
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    std::vector<std::thread> others;
+    for (const int rank : {1, 2})
+        others.emplace_back([where = three.of(rank)] {
+            EXPECT_EQ(thrown_by([&] { rendezvous_world(where)->barrier(); }).text, "");
+        });
+    for (auto& other : others) other.join();
+    rank0.join();
+    EXPECT_EQ(of_rank0.text, "");
+}
+
+TEST(Rendezvous, ResolvesNames) {
+    TestRendezvous two(2);
+    Rendezvous by_name = two.of(1);
+    by_name.address = to_string(TcpAddress{"localhost", parse_tcp_address(by_name.address).port});
+    std::thread rank0([where = two.of(0)] { rendezvous_world(where)->barrier(); });
+    EXPECT_EQ(thrown_by([&] { rendezvous_world(by_name)->barrier(); }).text, "");
+    rank0.join();
+    const Thrown thrown = thrown_by([] {
+        rendezvous_world(
+            {.address = "tcp://no-such-host.invalid:1", .rank = 1, .size = 2, .deadline = 0.1});
+    });
+    EXPECT_TRUE(holds(thrown.text, "its name cannot be resolved"));
+}
+
+TEST(RendezvousAddress, IsReadWithHostAndPort) {
+    EXPECT_EQ(parse_tcp_address("tcp://node3:29500").host, "node3");
+    EXPECT_EQ(parse_tcp_address("tcp://node3:29500").port, 29500);
+    EXPECT_EQ(parse_tcp_address("tcp://[fe80::1]:7").host, "fe80::1");
+    EXPECT_EQ(to_string(parse_tcp_address("tcp://[fe80::1]:7")), "tcp://[fe80::1]:7");
+    for (const char* wrong : {"", "node3", "node3:1", "tcp://node3", "tcp://:1", "tcp://a:b",
+                              "tcp://a:1x", "tcp://a:65536", "tcp://a:-1", "udp://a:1"})
+        EXPECT_TRUE(
+            holds(thrown_by([&] { parse_tcp_address(wrong); }).text, "type tcp://HOST:PORT"))
+            << wrong;
+}
+
+TEST(RendezvousAddress, NeedsARankAmongAllAndAPort) {
+    EXPECT_TRUE(holds(thrown_by([] {
+                          rendezvous_world({.address = "tcp://localhost:1", .rank = 2, .size = 2});
+                      }).text,
+                      "there is no rank 2 of 2"));
+    EXPECT_TRUE(holds(thrown_by([] {
+                          rendezvous_world({.address = "tcp://localhost:0", .rank = 0, .size = 2});
+                      }).text,
+                      "tcp://localhost:0 has no port"));
+}
+
+// Variables for one test.
+class Environment {
+public:
+    using Variables = std::vector<std::pair<std::string, std::string>>;
+    explicit Environment(Variables variables) : variables_(std::move(variables)) {
+        for (const auto& [name, value] : variables_) setenv(name.c_str(), value.c_str(), 1);
+    }
+    ~Environment() {
+        for (const auto& [name, value] : variables_) unsetenv(name.c_str());
+    }
+
+private:
+    Variables variables_;
+};
+
+TEST(RendezvousFromEnvironment, ReadsWhatTorchrunSays) {
+    const Environment torchrun(
+        {{"RANK", "3"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "node1"}, {"MASTER_PORT", "29400"}});
+    const Rendezvous where = rendezvous_from_environment();
+    EXPECT_EQ(where.address, "tcp://node1:29400");
+    EXPECT_EQ(where.rank, 3);
+    EXPECT_EQ(where.size, 4);
+    const Environment agent(Environment::Variables{{"TORCHELASTIC_USE_AGENT_STORE", "True"}});
+    EXPECT_EQ(rendezvous_from_environment().address, "tcp://node1:29401");
+}
+
+TEST(RendezvousFromEnvironment, ReadsWhatSrunSays) {
+    for (const auto& [list, first] :
+         std::vector<std::pair<std::string, std::string>>{{"n[003-007,9],login1", "n003"},
+                                                          {"gpu-1", "gpu-1"},
+                                                          {"a,b[1-2]", "a"},
+                                                          {"rack[2,5]-node,x", "rack2-node"}}) {
+        const Environment srun({{"SLURM_PROCID", "1"},
+                                {"SLURM_NTASKS", "6"},
+                                {"SLURM_JOB_ID", "77"},
+                                {"SLURM_STEP_ID", "2"},
+                                {"SLURM_STEP_NODELIST", list}});
+        const Rendezvous where = rendezvous_from_environment();
+        EXPECT_EQ(where.address, "tcp://" + first + ":" + std::to_string(20000 + 77 * 16 + 2));
+        EXPECT_EQ(where.rank, 1);
+        EXPECT_EQ(where.size, 6);
+        EXPECT_EQ(where.job, "77.2");
+    }
+}
+
+TEST(RendezvousFromEnvironment, NamesTheVariableThatIsMissing) {
+    EXPECT_TRUE(holds(thrown_by([] { rendezvous_from_environment(); }).text,
+                      "neither torchrun nor srun has started this process"));
+    const Environment few({{"MASTER_ADDR", "node1"}, {"MASTER_PORT", "many"}});
+    EXPECT_TRUE(holds(thrown_by([] { rendezvous_from_environment(); }).text,
+                      "MASTER_PORT=many is no number"));
+    const Environment more(Environment::Variables{{"MASTER_PORT", "1"}});
+    EXPECT_TRUE(holds(thrown_by([] { rendezvous_from_environment(); }).text,
+                      "RANK is not set, which torchrun does"));
+}
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// What ranks of a rendezvous do together, and what each of them says when another one is lost.
+#include <chrono>
+#include <numeric>
+#include <regex>
+
+#include "collectives/world/rendezvous/peer_messages.hpp"
+#include "collectives/world/shared_memory.hpp"
+#include "tests/collectives/rendezvous/ranks.hpp"
+
+namespace tutti {
+namespace {
+
+using namespace std::chrono_literals;
+
+void expect_nothing_thrown(const std::vector<Thrown>& by_rank) {
+    for (std::size_t rank = 0; rank < by_rank.size(); ++rank)
+        EXPECT_EQ(by_rank[rank].text, "") << "rank " << rank;
+}
+
+const std::string without_goodbye = ": its process or its connection has ended without a goodbye";
+
+TEST(ProcessWorld, GathersWhatEachRankHas) {
+    expect_nothing_thrown(run_as_rendezvous(5, [](World& world) {
+        for (int round = 0; round < 20; ++round) {
+            const auto all = gather_all(world, world.rank().index * 10 + round);
+            for (int rank = 0; rank < 5; ++rank) EXPECT_EQ(at(all, rank), rank * 10 + round);
+        }
+    }));
+}
+
+TEST(ProcessWorld, MovesMoreThanSocketsBuffer) {
+    expect_nothing_thrown(run_as_rendezvous(3, [](World& world) {
+        std::vector<int> mine(3'000'000), all(3 * mine.size());
+        std::iota(mine.begin(), mine.end(), world.rank().index);
+        world.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
+        for (int rank = 0; rank < 3; ++rank)
+            EXPECT_EQ(at(all, 3'000'000 * (rank + 1) - 1), rank + 2'999'999);
+        world.broadcast(std::as_writable_bytes(std::span(mine)));
+        EXPECT_EQ(mine[7], 7);
+    }));
+}
+
+TEST(ProcessWorld, ExchangesNothingWithoutWaiting) {
+    expect_nothing_thrown(run_as_rendezvous(2, [](World& world) {
+        if (world.is_first()) std::this_thread::sleep_for(50ms);
+        world.all_gather({}, {});
+        world.broadcast({});
+        EXPECT_EQ(from_rank0(world, world.rank().index + 5), 5);
+        EXPECT_EQ(gather_all_texts(world, std::string(as_size(world.rank().index), 'x')),
+                  (std::vector<std::string>{"", "x"}));
+    }));
+}
+
+TEST(ProcessWorld, LeavesABarrierWhenTheLastHasCome) {
+    expect_nothing_thrown(run_as_rendezvous(4, [](World& world) {
+        static std::atomic<int> come = 0;
+        if (world.is_first()) come = 0;
+        world.barrier();
+        std::this_thread::sleep_for(world.rank().index * 30ms);
+        ++come;
+        world.barrier();
+        EXPECT_EQ(come, 4);
+        world.sleeping_barrier(1);
+    }));
+}
+
+TEST(ProcessWorld, SplitsIntoGroupsThatActByThemselves) {
+    expect_nothing_thrown(run_as_rendezvous(5, [](World& world) {
+        const int me = world.rank().index;
+        const auto part = world.split(me == 4 ? std::nullopt : std::optional(me % 2));
+        ASSERT_EQ(part == nullptr, me == 4);
+        if (!part) return;
+        EXPECT_EQ(part->size(), 2);
+        EXPECT_EQ(part->rank().index, me / 2);
+        // The odd ones do more, and later.
+        if (me % 2 == 1) std::this_thread::sleep_for(100ms);
+        for (int round = 0; round <= me % 2; ++round)
+            EXPECT_EQ(gather_all(*part, me), (std::vector<int>{me % 2, me % 2 + 2}));
+        const auto alone = part->split(me);
+        EXPECT_EQ(alone->size(), 1);
+        alone->barrier();
+    }));
+}
+
+TEST(ProcessWorld, SharesMemoryBetweenProcesses) {
+    TestRendezvous two(2);
+    ChildRank child(two.of(1), [](World& world) {
+        SharedMemory memory(world, 8);
+        memory.of({0})[3] = std::byte{42};
+        world.barrier();
+        world.barrier();
+    });
+    const auto world = rendezvous_world(two.of(0));
+    SharedMemory memory(*world, 8);
+    world->barrier();
+    EXPECT_EQ(memory.of({0})[3], std::byte{42});
+    world->barrier();
+    EXPECT_EQ(child.end(), 0);
+}
+
+TEST(ProcessWorld, EveryRankNamesAnAbsentOne) {
+    for (const int absent : {0, 1, 2}) {
+        std::atomic<int> left = 2;
+        const auto thrown = run_as_rendezvous(3, [&](World& world) {
+            world.barrier();
+            world.hang_timeout = 0.3;
+            if (world.rank().index != absent) {
+                const Thrown mine = thrown_by([&] { world.barrier(); });
+                --left;
+                EXPECT_EQ(mine.text, "rank " + std::to_string(world.rank().index) +
+                                         " waited 0.6 s for a barrier: no answer from rank " +
+                                         std::to_string(absent));
+                EXPECT_EQ(mine.code, Exit::time_out);
+            }
+            while (left > 0) std::this_thread::sleep_for(10ms);
+        });
+        expect_nothing_thrown(thrown);
+    }
+}
+
+// However late rank 0 came itself.
+TEST(ProcessWorld, ARankThatGivesUpEarlyLearnsWhomRank0Misses) {
+    std::atomic<int> left = 2;
+    expect_nothing_thrown(run_as_rendezvous(3, [&](World& world) {
+        world.barrier();
+        world.hang_timeout = 0.5;
+        if (world.is_first()) std::this_thread::sleep_for(500ms);
+        if (world.rank().index != 2) {
+            const Thrown mine = thrown_by([&] { world.barrier(); });
+            --left;
+            EXPECT_TRUE(holds(mine.text, "for a barrier: no answer from rank 2"));
+        }
+        while (left > 0) std::this_thread::sleep_for(10ms);
+    }));
+}
+
+TEST(ProcessWorld, RanksThatDoDifferentThingsSaySo) {
+    const auto thrown = run_as_rendezvous(2, [](World& world) {
+        if (world.is_first())
+            world.barrier();
+        else
+            gather_all(world, 1.5);
+    });
+    EXPECT_EQ(thrown[0].text,
+              "ranks do not do the same: rank 0 is in a barrier, rank 1 in an exchange of facts of "
+              "8 bytes");
+    EXPECT_NE(thrown[1].text, "");
+}
+
+class OneOfThree : public testing::TestWithParam<int> {};
+
+// The child is killed while the others wait for it, which takes them a fraction of the deadline.
+TEST_P(OneOfThree, IsNamedByAllOthersWhenItIsLost) {
+    const int lost = GetParam();
+    TestRendezvous three(3);
+    int ready[2];
+    ASSERT_EQ(pipe(ready), 0);
+    ChildRank child(three.of(lost), [&](World& world) {
+        world.barrier();
+        [[maybe_unused]] const auto written = write(ready[1], "!", 1);
+        for (;;) pause();
+    });
+    std::vector<std::thread> others;
+    for (int rank = 0; rank < 3; ++rank)
+        if (rank != lost)
+            others.emplace_back([&, rank, where = three.of(rank)] {
+                const auto world = rendezvous_world(where);
+                world->hang_timeout = 30;
+                world->barrier();
+                const Thrown thrown = thrown_by([&] { world->barrier(); });
+                EXPECT_EQ(thrown.text, "rank " + std::to_string(rank) + " lost rank " +
+                                           std::to_string(lost) + without_goodbye);
+                EXPECT_EQ(thrown.code, Exit::rank_lost);
+            });
+    char byte = 0;
+    ASSERT_EQ(read(ready[0], &byte, 1), 1);
+    std::this_thread::sleep_for(100ms);
+    const auto killed = std::chrono::steady_clock::now();
+    child.kill(SIGKILL);
+    for (auto& other : others) other.join();
+    EXPECT_LT(std::chrono::steady_clock::now() - killed, 5s);
+    close(ready[0]);
+    close(ready[1]);
+}
+INSTANTIATE_TEST_SUITE_P(Ranks, OneOfThree, testing::Values(0, 1, 2));
+
+// Rank 0 does not wait, so nobody there would see it.
+TEST(LostRank, IsNoticedByAnotherWhileRank0IsBusy) {
+    TestRendezvous three(3);
+    ChildRank child(three.of(2), [](World& world) {
+        world.barrier();
+        for (;;) pause();
+    });
+    std::atomic<bool> is_over = false;
+    std::thread rank0([&, where = three.of(0)] {
+        const auto world = rendezvous_world(where);
+        world->barrier();
+        while (!is_over) std::this_thread::sleep_for(10ms);
+    });
+    const auto world = rendezvous_world(three.of(1));
+    world->barrier();
+    child.kill(SIGKILL);
+    const Thrown thrown = thrown_by([&] { world->barrier(); });
+    EXPECT_EQ(thrown.text, "rank 1 lost rank 2" + without_goodbye);
+    is_over = true;
+    rank0.join();
+}
+
+// As a plan asks that waits in shared memory.
+TEST(LostRank, IsSeenByWhoAsksOnly) {
+    TestRendezvous two(2);
+    ChildRank child(two.of(1), [](World& world) {
+        world.barrier();
+        for (;;) pause();
+    });
+    const auto world = rendezvous_world(two.of(0));
+    world->barrier();
+    world->throw_if_lost();
+    child.kill(SIGKILL);
+    child.end();
+    EXPECT_EQ(thrown_by([&] { world->throw_if_lost(); }).text,
+              "rank 0 lost rank 1" + without_goodbye);
+}
+
+TEST(LostRank, ThatIsUnwoundByAnErrorIsLost) {
+    const auto thrown = run_as_rendezvous(2, [](World& world) {
+        if (!world.is_first()) throw Error("no such algorithm");
+        world.barrier();
+    });
+    EXPECT_EQ(thrown[0].text, "rank 0 lost rank 1" + without_goodbye);
+    EXPECT_EQ(thrown[1].text, "no such algorithm");
+}
+
+TEST(LostRank, ThatHasSaidGoodbyeIsToldApart) {
+    const auto thrown = run_as_rendezvous(2, [](World& world) {
+        if (world.is_first()) world.barrier();
+    });
+    EXPECT_EQ(thrown[0].text, "rank 0 waits for a barrier, but rank 1 has left");
+    EXPECT_EQ(thrown[0].code, Exit::rank_lost);
+}
+
+TEST(PeerMessages, ArriveByTagWhateverTheOrder) {
+    expect_nothing_thrown(run_as_rendezvous(3, [](World& world) {
+        PeerMessages messages(dynamic_cast<ProcessWorld&>(world));
+        const int me = world.rank().index;
+        const std::vector<int> mine(1'000'000, me);
+        // All send first, then receive: to both others, two messages each.
+        std::vector<std::thread> senders;
+        for (const int to : {(me + 1) % 3, (me + 2) % 3})
+            senders.emplace_back([&, to] {
+                messages.send(std::as_bytes(std::span(mine)), {to}, 1);
+                messages.send(std::as_bytes(std::span(&to, 1)), {to}, 2);
+                messages.send({}, {to}, 3);
+            });
+        for (const int from : {(me + 2) % 3, (me + 1) % 3}) {
+            int word = -1;
+            messages.receive({}, {from}, 3);
+            messages.receive(std::as_writable_bytes(std::span(&word, 1)), {from}, 2);
+            EXPECT_EQ(word, me);
+            std::vector<int> theirs(mine.size());
+            messages.receive(std::as_writable_bytes(std::span(theirs)), {from}, 1);
+            EXPECT_EQ(theirs, std::vector<int>(mine.size(), from));
+        }
+        for (auto& sender : senders) sender.join();
+        world.barrier();
+    }));
+}
+
+TEST(PeerMessages, OfAnotherLengthAreRefused) {
+    expect_nothing_thrown(run_as_rendezvous(2, [](World& world) {
+        PeerMessages messages(dynamic_cast<ProcessWorld&>(world));
+        double value = 0;
+        if (world.is_first()) {
+            messages.send(std::as_bytes(std::span("abc", 3)), {1}, 0);
+        } else {
+            const Thrown thrown = thrown_by(
+                [&] { messages.receive(std::as_writable_bytes(std::span(&value, 1)), {0}, 0); });
+            EXPECT_EQ(thrown.text, "rank 0 sent 3 bytes (tag 0), but rank 1 receives 8");
+        }
+        EXPECT_TRUE(holds(thrown_by([&] { messages.send({}, world.rank(), 0); }).text,
+                          "cannot exchange messages with rank"));
+        world.barrier();
+    }));
+}
+
+TEST(PeerMessages, ThatDoNotComeEndTheWaitAtTheDeadline) {
+    expect_nothing_thrown(run_as_rendezvous(
+        2,
+        [](World& world) {
+            PeerMessages messages(dynamic_cast<ProcessWorld&>(world));
+            if (world.is_first()) {
+                char byte = 0;
+                const Thrown thrown = thrown_by(
+                    [&] { messages.receive(std::as_writable_bytes(std::span(&byte, 1)), {1}, 4); });
+                EXPECT_EQ(thrown.text, "rank 0 waited 0.5 s to receive from rank 1 (tag 4)");
+                EXPECT_EQ(thrown.code, Exit::time_out);
+            }
+            world.sleeping_barrier(5);
+        },
+        0.5));
+}
+
+}  // namespace
+}  // namespace tutti

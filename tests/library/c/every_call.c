@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every function of tutti.h, from C, on so many ranks that this program makes itself: every_call
+ * RANKS Says what is wrong and ends with 1; with 0 all is right. */
+#include <arpa/inet.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <tutti/tutti.h>
+#include <unistd.h>
+
+static int rank_of_this = 0;
+
+#define EXPECT(condition)                                                                          \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: rank %d: not so: %s (%s)\n", __FILE__, __LINE__, rank_of_this, \
+                    #condition, tutti_last_error());                                               \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+#define EXPECT_OK(call) EXPECT((call) == TUTTI_OK)
+
+enum { COUNT = 1000, MOST_RANKS = 8 };
+
+/* What rank r has at place i. */
+static int32_t at(int r, int i) { return r * 7 + i % 11; }
+
+static void fill(int32_t* data, int r, int blocks) {
+    for (int i = 0; i < blocks * COUNT; ++i) data[i] = at(r, i);
+}
+
+static int32_t sum_at(int ranks, int i) {
+    int32_t sum = 0;
+    for (int r = 0; r < ranks; ++r) sum += at(r, i);
+    return sum;
+}
+
+static void collectives(tutti_comm* comm, int me, int ranks) {
+    static int32_t in[MOST_RANKS * COUNT], out[MOST_RANKS * COUNT];
+    const int last = ranks - 1;
+
+    fill(in, me, 1);
+    EXPECT_OK(tutti_all_reduce(comm, in, out, COUNT, TUTTI_INT32, TUTTI_SUM));
+    for (int i = 0; i < COUNT; ++i) EXPECT(out[i] == sum_at(ranks, i));
+    EXPECT_OK(tutti_all_reduce(comm, TUTTI_IN_PLACE, in, COUNT, TUTTI_INT32, TUTTI_MAX));
+    for (int i = 0; i < COUNT; ++i) EXPECT(in[i] == at(last, i));
+
+    fill(in, me, 1);
+    EXPECT_OK(tutti_reduce(comm, in, me == last ? out : NULL, COUNT, TUTTI_INT32, TUTTI_SUM, last));
+    for (int i = 0; me == last && i < COUNT; ++i) EXPECT(out[i] == sum_at(ranks, i));
+
+    fill(in, me, ranks);
+    EXPECT_OK(tutti_reduce_scatter(comm, in, out, COUNT, TUTTI_INT32, TUTTI_SUM));
+    for (int i = 0; i < COUNT; ++i) EXPECT(out[i] == sum_at(ranks, me * COUNT + i));
+    EXPECT_OK(tutti_reduce_scatter(comm, TUTTI_IN_PLACE, in, COUNT, TUTTI_INT32, TUTTI_SUM));
+    for (int i = 0; i < COUNT; ++i) EXPECT(in[me * COUNT + i] == sum_at(ranks, me * COUNT + i));
+
+    fill(in, me, 1);
+    EXPECT_OK(tutti_broadcast(comm, in, COUNT, TUTTI_INT32, last));
+    for (int i = 0; i < COUNT; ++i) EXPECT(in[i] == at(last, i));
+
+    fill(in, me, 1);
+    EXPECT_OK(tutti_all_gather(comm, in, out, COUNT, TUTTI_INT32));
+    for (int r = 0; r < ranks; ++r)
+        for (int i = 0; i < COUNT; ++i) EXPECT(out[r * COUNT + i] == at(r, i));
+    memset(out, 0, sizeof out);
+    memcpy(out + me * COUNT, in, COUNT * sizeof *in);
+    EXPECT_OK(tutti_all_gather(comm, TUTTI_IN_PLACE, out, COUNT, TUTTI_INT32));
+    for (int r = 0; r < ranks; ++r)
+        for (int i = 0; i < COUNT; ++i) EXPECT(out[r * COUNT + i] == at(r, i));
+
+    memset(out, 0, sizeof out);
+    EXPECT_OK(tutti_gather(comm, in, me == 0 ? out : NULL, COUNT, TUTTI_INT32, 0));
+    for (int r = 0; me == 0 && r < ranks; ++r)
+        for (int i = 0; i < COUNT; ++i) EXPECT(out[r * COUNT + i] == at(r, i));
+
+    fill(in, me, ranks);
+    EXPECT_OK(tutti_scatter(comm, me == last ? in : NULL, out, COUNT, TUTTI_INT32, last));
+    for (int i = 0; i < COUNT; ++i) EXPECT(out[i] == at(last, me * COUNT + i));
+
+    EXPECT_OK(tutti_all_to_all(comm, in, out, COUNT, TUTTI_INT32));
+    for (int r = 0; r < ranks; ++r)
+        for (int i = 0; i < COUNT; ++i) EXPECT(out[r * COUNT + i] == at(r, me * COUNT + i));
+    EXPECT_OK(tutti_barrier(comm));
+}
+
+/* One and two of each type, which all have exactly; by their bytes. */
+static void types(tutti_comm* comm, int ranks) {
+    static const struct {
+        tutti_type type;
+        size_t bytes;
+        unsigned char one[8], two[8];
+    } all[] = {{TUTTI_INT8, 1, {1}, {2}},
+               {TUTTI_INT16, 2, {1}, {2}},
+               {TUTTI_INT32, 4, {1}, {2}},
+               {TUTTI_INT64, 8, {1}, {2}},
+               {TUTTI_UINT8, 1, {1}, {2}},
+               {TUTTI_UINT16, 2, {1}, {2}},
+               {TUTTI_UINT32, 4, {1}, {2}},
+               {TUTTI_UINT64, 8, {1}, {2}},
+               {TUTTI_HALF, 2, {0, 0x3C}, {0, 0x40}},
+               {TUTTI_BFLOAT16, 2, {0x80, 0x3F}, {0, 0x40}},
+               {TUTTI_FLOAT, 4, {0, 0, 0x80, 0x3F}, {0, 0, 0, 0x40}},
+               {TUTTI_DOUBLE, 8, {0, 0, 0, 0, 0, 0, 0xF0, 0x3F}, {0, 0, 0, 0, 0, 0, 0, 0x40}}};
+    for (size_t t = 0; t < sizeof all / sizeof *all; ++t) {
+        for (tutti_op op = TUTTI_SUM; op <= TUTTI_AVG; ++op) {
+            unsigned char data[8];
+            memcpy(data, all[t].one, 8);
+            EXPECT_OK(tutti_all_reduce(comm, TUTTI_IN_PLACE, data, 1, all[t].type, op));
+            if (op != TUTTI_SUM) EXPECT(memcmp(data, all[t].one, all[t].bytes) == 0);
+            if (op == TUTTI_SUM && ranks == 2) EXPECT(memcmp(data, all[t].two, all[t].bytes) == 0);
+        }
+    }
+}
+
+static void started(tutti_comm* comm, int me, int ranks) {
+    static double a[COUNT], b[COUNT], c[MOST_RANKS * COUNT];
+    for (int i = 0; i < COUNT; ++i) {
+        a[i] = me + i;
+        b[i] = me == 0 ? i : -1;
+        c[me * COUNT + i] = me * i;
+    }
+    tutti_request *sum = NULL, *sent = NULL, *gathered = NULL;
+    EXPECT_OK(
+        tutti_start_all_reduce(comm, TUTTI_IN_PLACE, a, COUNT, TUTTI_DOUBLE, TUTTI_SUM, &sum));
+    EXPECT_OK(tutti_start_broadcast(comm, b, COUNT, TUTTI_DOUBLE, 0, &sent));
+    EXPECT_OK(tutti_start_all_gather(comm, TUTTI_IN_PLACE, c, COUNT, TUTTI_DOUBLE, &gathered));
+    EXPECT_OK(tutti_wait(&gathered));
+    EXPECT(gathered == NULL);
+    for (int done = 0; !done;) EXPECT_OK(tutti_test(&sum, &done));
+    EXPECT(sum == NULL);
+    EXPECT_OK(tutti_wait(&sent));
+    EXPECT_OK(tutti_wait(&sent)); /* NULL by now */
+    for (int i = 0; i < COUNT; ++i) {
+        EXPECT(a[i] == ranks * (ranks - 1) / 2.0 + (double)ranks * i);
+        EXPECT(b[i] == i);
+        for (int r = 0; r < ranks; ++r) EXPECT(c[r * COUNT + i] == (double)r * i);
+    }
+    static int8_t in[MOST_RANKS], out[MOST_RANKS];
+    memset(in, me, sizeof in);
+    EXPECT_OK(tutti_start_all_to_all(comm, in, out, 1, TUTTI_INT8, &sum));
+    EXPECT_OK(tutti_wait(&sum));
+    for (int r = 0; r < ranks; ++r) EXPECT(out[r] == r);
+    EXPECT_OK(tutti_start_reduce_scatter(comm, in, out, 1, TUTTI_INT8, TUTTI_MAX, &sum));
+    EXPECT_OK(tutti_wait(&sum));
+    EXPECT(out[0] == ranks - 1);
+    EXPECT_OK(tutti_start_reduce(comm, in, out, 1, TUTTI_INT8, TUTTI_MIN, 0, &sum));
+    EXPECT_OK(tutti_wait(&sum));
+    EXPECT(me != 0 || out[0] == 0);
+    EXPECT_OK(tutti_start_scatter(comm, in, out, 1, TUTTI_INT8, 0, &sum));
+    EXPECT_OK(tutti_wait(&sum));
+    EXPECT(out[0] == 0);
+    in[0] = (int8_t)me;
+    EXPECT_OK(tutti_start_gather(comm, in, out, 1, TUTTI_INT8, 0, &sum));
+    EXPECT_OK(tutti_wait(&sum));
+    for (int r = 0; me == 0 && r < ranks; ++r) EXPECT(out[r] == r);
+}
+
+static void messages(tutti_comm* comm, int me, int ranks) {
+    static char big[3000000];
+    if (ranks == 1) {
+        EXPECT(tutti_send(comm, big, 1, 0, 0) == TUTTI_USAGE);
+        return;
+    }
+    memset(big, me, sizeof big);
+    if (me == 0) {
+        EXPECT_OK(tutti_send(comm, big, sizeof big, 1, 5));
+        EXPECT_OK(tutti_receive(comm, big, sizeof big, 1, 6));
+        EXPECT(big[0] == 1 && big[sizeof big - 1] == 1);
+    } else if (me == 1) {
+        EXPECT_OK(tutti_receive(comm, big, sizeof big, 0, 5));
+        EXPECT(big[0] == 0 && big[sizeof big - 1] == 0);
+        memset(big, me, sizeof big);
+        EXPECT_OK(tutti_send(comm, big, sizeof big, 0, 6));
+    }
+}
+
+static void registered(tutti_comm* comm, int me, int ranks) {
+    void* memory = NULL;
+    EXPECT_OK(tutti_allocate(comm, COUNT * sizeof(float), &memory));
+    float* data = memory;
+    for (int i = 0; i < COUNT; ++i) {
+        EXPECT(data[i] == 0);
+        data[i] = (float)(me + 1);
+    }
+    EXPECT_OK(tutti_all_reduce(comm, TUTTI_IN_PLACE, data, COUNT, TUTTI_FLOAT, TUTTI_SUM));
+    for (int i = 0; i < COUNT; ++i) EXPECT(data[i] == (float)(ranks * (ranks + 1) / 2));
+    EXPECT_OK(tutti_free(comm, memory, COUNT * sizeof(float)));
+}
+
+/* Nothing is sent, so all stays usable. */
+static void wrong_use(tutti_comm* comm, int ranks) {
+    int value = 0;
+    tutti_comm* none = NULL;
+    tutti_options options = TUTTI_OPTIONS_INIT;
+    EXPECT(tutti_all_reduce(NULL, TUTTI_IN_PLACE, &value, 1, TUTTI_INT32, TUTTI_SUM) ==
+           TUTTI_USAGE);
+    EXPECT(strstr(tutti_last_error(), "the communicator is NULL") != NULL);
+    EXPECT(tutti_broadcast(comm, &value, 1, TUTTI_INT32, ranks) == TUTTI_USAGE);
+    EXPECT(strstr(tutti_last_error(), "there is no root") != NULL);
+    EXPECT(tutti_broadcast(comm, &value, 1, (tutti_type)99, 0) == TUTTI_USAGE);
+    EXPECT(strstr(tutti_last_error(), "there is no type 99") != NULL);
+    EXPECT(tutti_all_reduce(comm, TUTTI_IN_PLACE, &value, 1, TUTTI_INT32, (tutti_op)9) ==
+           TUTTI_USAGE);
+    EXPECT(tutti_all_reduce(comm, NULL, &value, 1, TUTTI_INT32, TUTTI_SUM) == TUTTI_USAGE);
+    EXPECT(strstr(tutti_last_error(), "input of all_reduce holds 0 bytes") != NULL);
+    EXPECT(tutti_all_reduce(comm, &value, &value, 1, TUTTI_INT32, TUTTI_SUM) == TUTTI_USAGE);
+    EXPECT(strstr(tutti_last_error(), "overlap") != NULL);
+    EXPECT(tutti_comm_create("node3", 0, 2, NULL, &none) == TUTTI_USAGE);
+    EXPECT(strstr(tutti_last_error(), "type tcp://HOST:PORT") != NULL && none == NULL);
+    EXPECT(tutti_comm_create(NULL, 0, 2, NULL, &none) == TUTTI_USAGE);
+    options.bytes = 3;
+    EXPECT(tutti_comm_create_self(&options, &none) == TUTTI_USAGE);
+    EXPECT(tutti_wait(NULL) == TUTTI_USAGE);
+    EXPECT_OK(tutti_all_reduce(comm, TUTTI_IN_PLACE, &value, 1, TUTTI_INT32, TUTTI_SUM));
+}
+
+static int as_rank(int me, int ranks, int listening, int port) {
+    char address[64];
+    tutti_options options = TUTTI_OPTIONS_INIT;
+    tutti_comm* comm = NULL;
+    rank_of_this = me;
+    snprintf(address, sizeof address, "tcp://127.0.0.1:%d", port);
+    options.job = "every_call";
+    if (me == 0) options.listening_socket = listening;
+    EXPECT_OK(tutti_comm_create(address, me, ranks, &options, &comm));
+    EXPECT(tutti_comm_rank(comm) == me && tutti_comm_size(comm) == ranks);
+    collectives(comm, me, ranks);
+    types(comm, ranks);
+    started(comm, me, ranks);
+    messages(comm, me, ranks);
+    registered(comm, me, ranks);
+    wrong_use(comm, ranks);
+    tutti_comm_free(comm);
+    return 0;
+}
+
+int main(int argc, char** argv) {
+    const int ranks = argc > 1 ? atoi(argv[1]) : 2;
+    EXPECT(tutti_abi_version() == TUTTI_C_ABI_VERSION && tutti_version()[0] != '\0');
+    EXPECT(ranks >= 1 && ranks <= MOST_RANKS);
+    struct sockaddr_in any;
+    socklen_t length = sizeof any;
+    memset(&any, 0, sizeof any);
+    any.sin_family = AF_INET;
+    any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const int listening = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    EXPECT(bind(listening, (struct sockaddr*)&any, length) == 0 && listen(listening, 64) == 0 &&
+           getsockname(listening, (struct sockaddr*)&any, &length) == 0);
+    const int port = ntohs(any.sin_port);
+    for (int rank = 1; rank < ranks; ++rank)
+        if (fork() == 0) {
+            close(listening);
+            return as_rank(rank, ranks, -1, port);
+        }
+    int worst = as_rank(0, ranks, listening, port);
+    for (int status = 0; wait(&status) > 0;)
+        if (status != 0) worst = 1;
+    if (worst == 0) printf("every call is right on %d ranks\n", ranks);
+    return worst;
+}

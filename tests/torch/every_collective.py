@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One rank that does every collective over tutti and over gloo, and compares."""
+import datetime
+
+import torch
+import torch.distributed as dist
+import tutti_torch
+
+TYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.uint8, torch.int8, torch.int32, torch.int64)
+SIZES = ((1,), (7,), (3, 5), (1000,), (100_003,))
+OF_TUTTI_ALONE = torch.bfloat16  # gloo has no such type
+OPERATIONS = (dist.ReduceOp.SUM, dist.ReduceOp.PRODUCT, dist.ReduceOp.MIN, dist.ReduceOp.MAX)
+
+torch.set_num_threads(1)
+dist.init_process_group("tutti", timeout=datetime.timedelta(seconds=60))
+gloo = dist.new_group(backend="gloo")
+RANK, RANKS = dist.get_rank(), dist.get_world_size()
+compared = 0
+
+
+def mine(shape, dtype, of_rank=None):
+    """Small whole numbers, other ones on each rank: sums and products of few ranks are exact in every type."""
+    rank = RANK if of_rank is None else of_rank
+    numbers = torch.arange(torch.Size(shape).numel()) % 3 + rank % 2
+    return numbers.reshape(shape).to(dtype)
+
+
+def expect_equal(got, expected, what):
+    global compared  # pylint: disable=global-statement
+    compared += 1
+    assert got.dtype == expected.dtype and torch.equal(got, expected), f"{what}: rank {RANK} got {got}, expected {expected}"
+
+
+def of_all(shape, dtype):
+    return [mine(shape, dtype, rank) for rank in range(RANKS)]
+
+
+def folded(operation, tensors):
+    """By torch alone."""
+    stacked = torch.stack([each.double() for each in tensors])
+    if operation == dist.ReduceOp.SUM:
+        return stacked.sum(0)
+    if operation == dist.ReduceOp.PRODUCT:
+        return stacked.prod(0)
+    return stacked.amin(0) if operation == dist.ReduceOp.MIN else stacked.amax(0)
+
+
+def reductions(shape, dtype):
+    for operation in OPERATIONS:
+        what = f"{operation} of {dtype} {shape}"
+        expected = folded(operation, of_all(shape, dtype)).to(dtype)
+        got = mine(shape, dtype)
+        dist.all_reduce(got, operation)
+        expect_equal(got, expected, f"all_reduce {what}")
+        if dtype != OF_TUTTI_ALONE:
+            by_gloo = mine(shape, dtype)
+            dist.all_reduce(by_gloo, operation, group=gloo)
+            expect_equal(got, by_gloo, f"all_reduce {what} against gloo")
+        for root in {0, RANKS - 1}:
+            got = mine(shape, dtype)
+            dist.reduce(got, root, operation)
+            expect_equal(got, expected if root == RANK else mine(shape, dtype), f"reduce {what}")
+        blocks = [mine(shape, dtype) + block for block in range(RANKS)]
+        block = torch.empty(shape, dtype=dtype)
+        dist.reduce_scatter(block, blocks, operation)
+        of_ranks = folded(operation, [each + RANK for each in of_all(shape, dtype)]).to(dtype)
+        expect_equal(block, of_ranks, f"reduce_scatter {what}")
+        block = torch.empty(shape, dtype=dtype)
+        dist._reduce_scatter_base(block, torch.stack(blocks), operation)
+        expect_equal(block, of_ranks, f"_reduce_scatter_base {what}")
+    if dtype.is_floating_point:
+        got = mine(shape, dtype)
+        dist.all_reduce(got, dist.ReduceOp.AVG)
+        average = folded(dist.ReduceOp.SUM, of_all(shape, dtype)) / RANKS
+        assert torch.allclose(got.double(), average, rtol=1e-2), f"average of {dtype}: {got}"
+
+
+def moves(shape, dtype):
+    what = f"of {dtype} {shape}"
+    for root in {0, RANKS - 1}:
+        got = mine(shape, dtype)
+        dist.broadcast(got, root)
+        expect_equal(got, mine(shape, dtype, root), f"broadcast {what}")
+        lists = [torch.empty(shape, dtype=dtype) for _ in range(RANKS)] if root == RANK else None
+        dist.gather(mine(shape, dtype), lists, root)
+        for rank, each in enumerate(lists or []):
+            expect_equal(each, mine(shape, dtype, rank), f"gather {what}")
+        got = torch.empty(shape, dtype=dtype)
+        dist.scatter(got, [mine(shape, dtype) + rank for rank in range(RANKS)] if root == RANK else None, root)
+        expect_equal(got, mine(shape, dtype, root) + RANK, f"scatter {what}")
+    gathered, by_gloo = ([torch.empty(shape, dtype=dtype) for _ in range(RANKS)] for _ in range(2))
+    dist.all_gather(gathered, mine(shape, dtype))
+    for one, other in zip(gathered, of_all(shape, dtype)):
+        expect_equal(one, other, f"all_gather {what}")
+    if dtype != OF_TUTTI_ALONE:
+        dist.all_gather(by_gloo, mine(shape, dtype), group=gloo)
+        for one, other in zip(gathered, by_gloo):
+            expect_equal(one, other, f"all_gather {what} against gloo")
+    flat = torch.empty(RANKS, *shape, dtype=dtype)
+    dist._all_gather_base(flat, mine(shape, dtype))
+    expect_equal(flat, torch.stack(gathered), f"_all_gather_base {what}")
+
+
+def all_to_alls(dtype):
+    blocks = torch.stack([mine((5,), dtype) + to for to in range(RANKS)])
+    got = torch.empty_like(blocks)
+    dist.all_to_all_single(got, blocks)
+    expected = torch.stack([mine((5,), dtype, source) + RANK for source in range(RANKS)])
+    expect_equal(got, expected, f"all_to_all_single of {dtype}")
+    # Rank r sends r + to + 1 rows to rank `to`, none of rank 0 to itself but one.
+    sizes_out, sizes_in = [RANK + to for to in range(RANKS)], [RANK + source for source in range(RANKS)]
+    rows = torch.cat([torch.full((RANK + to, 2), RANK * 10 + to, dtype=dtype) for to in range(RANKS)])
+    got = torch.empty(sum(sizes_in), 2, dtype=dtype)
+    dist.all_to_all_single(got, rows, sizes_in, sizes_out)
+    expected = torch.cat([torch.full((RANK + source, 2), source * 10 + RANK, dtype=dtype) for source in range(RANKS)])
+    expect_equal(got, expected, f"all_to_all_single of {dtype} with sizes")
+    lists = [torch.empty(RANK + source, 2, dtype=dtype) for source in range(RANKS)]
+    dist.all_to_all(lists, list(rows.split(sizes_out)))
+    expect_equal(torch.cat(lists), expected, f"all_to_all of {dtype}")
+
+
+def messages():
+    ahead, behind = (RANK + 1) % RANKS, (RANK - 1) % RANKS
+    if ahead == RANK:
+        return
+    # All begin with a large send, which no one receives before it has sent itself.
+    big, got = torch.full((2_000_000,), float(RANK)), torch.empty(2_000_000)
+    works = [dist.isend(big, ahead, tag=1), dist.irecv(got, behind, tag=1)]
+    small, got_small = torch.tensor([RANK]), torch.empty(1, dtype=torch.int64)
+    works += [dist.isend(small, ahead, tag=2), dist.irecv(got_small, behind, tag=2)]
+    for work in works:
+        work.wait()
+    expect_equal(got, torch.full((2_000_000,), float(behind)), "isend, irecv")
+    expect_equal(got_small, torch.tensor([behind]), "isend, irecv of another tag")
+    if RANK == 0:
+        dist.send(small, 1)
+    elif RANK == 1:
+        dist.recv(got_small, 0)
+        expect_equal(got_small, torch.tensor([0]), "send, recv")
+
+
+def asynchronous():
+    works, tensors = [], []
+    for number in range(20):
+        tensors.append(mine((1000 + number,), torch.float32))
+        works.append(dist.all_reduce(tensors[-1], async_op=True))
+    futures = [work.get_future() for work in works]
+    for work in reversed(works):
+        work.wait()
+    for future, tensor in zip(futures, tensors):
+        assert future.done()
+        expect_equal(tensor, folded(dist.ReduceOp.SUM, of_all(tensor.shape, torch.float32)).float(), "async_op")
+        expect_equal(future.value()[0], tensor, "the future's value")
+
+
+def other_layouts():
+    got = mine((6, 4), torch.float32).t()
+    dist.all_reduce(got)
+    expect_equal(got, folded(dist.ReduceOp.SUM, of_all((6, 4), torch.float32)).float().t(), "all_reduce of a transposed tensor")
+    got = mine((6, 4), torch.int32)[:, 1]
+    dist.broadcast(got, RANKS - 1)
+    expect_equal(got, mine((6, 4), torch.int32, RANKS - 1)[:, 1], "broadcast of a column")
+    flags = torch.tensor([RANK == 0, True, False])
+    dist.all_reduce(flags)
+    expect_equal(flags, torch.tensor([True, True, False]), "all_reduce of bools")
+    empty = torch.empty(0)
+    dist.all_reduce(empty)
+    objects = [None] * RANKS
+    dist.all_gather_object(objects, {"rank": RANK, "words": "x" * RANK})
+    assert objects == [{"rank": rank, "words": "x" * rank} for rank in range(RANKS)]
+
+
+def groups():
+    if RANKS < 3:
+        return
+    group = dist.new_group([0, 2], backend="tutti")
+    if RANK not in (0, 2):
+        return
+    got = torch.tensor([RANK + 1])
+    dist.all_reduce(got, group=group)
+    expect_equal(got, torch.tensor([4]), "all_reduce in a group")
+    dist.broadcast(got, 2, group=group)
+    dist.destroy_process_group(group)
+
+
+for each_type in TYPES:
+    for each_shape in SIZES if each_type in (torch.float32, torch.int64) else SIZES[1:3]:
+        reductions(each_shape, each_type)
+        moves(each_shape, each_type)
+    all_to_alls(each_type)
+messages()
+asynchronous()
+other_layouts()
+groups()
+dist.barrier()
+print(f"rank {RANK} of {RANKS}: {compared} comparisons agree")
+assert tutti_torch.TuttiProcessGroup.__name__ in str(type(dist.distributed_c10d._get_default_group()))

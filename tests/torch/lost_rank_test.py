@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A worker that is killed ends the others with an error, long before their deadline."""
+import signal
+import time
+
+import torch_ranks
+
+
+class LostRank(torch_ranks.TorchTest):
+    def check_kill_of(self, victim, ranks, way):
+        job = torch_ranks.Ranks(self.python, ranks, "endless.py", way)
+        try:
+            for process in job.processes:
+                self.assertEqual(process.stdout.readline(), "ready\n", "" if process.poll() is None else process.stderr.read())
+            time.sleep(0.3)
+            began = time.monotonic()
+            job.processes[victim].send_signal(signal.SIGKILL)
+            ended = job.end(seconds=60)
+        finally:
+            job.clean_up()
+        self.assertLess(time.monotonic() - began, 30)
+        for rank, (code, _, err) in enumerate(ended):
+            if rank == victim:
+                self.assertEqual(code, -signal.SIGKILL)
+                continue
+            self.assertGreater(code, 0, err)
+            self.assertRegex(err, r"(TuttiError|RuntimeError).*rank \d (lost|waits for)")
+
+    def test_of_a_collective_is_missed(self):
+        for victim in (0, 1, 2):
+            with self.subTest(victim=victim):
+                self.check_kill_of(victim, 3, "all_reduce")
+
+    def test_of_a_training_is_missed(self):
+        self.check_kill_of(1, 2, "train")
+
+    def test_of_a_message_is_missed(self):
+        self.check_kill_of(0, 2, "message")
+
+    def test_that_ends_by_an_error_is_missed(self):
+        job = torch_ranks.Ranks(self.python, 2, "endless.py", "error")
+        began = time.monotonic()
+        (code0, _, err0), (code1, _, err1) = job.end(seconds=60)
+        self.assertLess(time.monotonic() - began, 40)
+        self.assertEqual((code0, code1), (1, 1), err0 + err1)
+        self.assertIn("ZeroDivisionError", err1)
+        self.assertRegex(err0, "TuttiError|RuntimeError")
+
+
+if __name__ == "__main__":
+    torch_ranks.main()
