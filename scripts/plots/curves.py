@@ -8,7 +8,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation
 
 from . import style
-from .palette import LIMIT_GREY, OTHERS_GREY
+from .palette import DOUBTED_GREY, LIMIT_GREY, OTHERS_GREY
 from .units import size_text
 
 FAR_APART = 20  # times the smallest: from there on the largest ratio would press all others together
@@ -54,6 +54,7 @@ class Plot:
     top: float = None
     level: float = None
     height: float = 4.0
+    is_doubted: bool = False    # its intervals are grey
     size_axis: bool = True
 
     @property
@@ -102,7 +103,7 @@ def _curve(axes, curve, plot, canvas):
     known = [mark for mark in marks if mark.low is not None]
     if known:
         axes.vlines([mark.x for mark in known], [mark.low for mark in known], [mark.high for mark in known],
-                    color=look["color"], linewidth=2.6, alpha=0.4, zorder=2.5)
+                    color=DOUBTED_GREY if plot.is_doubted else look["color"], linewidth=2.6, alpha=0.4, zorder=2.5)
     axes.plot(xs, ys, zorder=3, **look)
     flagged = [mark for mark in marks if mark.flag]
     if flagged:  # crossed out, whatever the marker is

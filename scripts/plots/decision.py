@@ -12,7 +12,9 @@ from .curves import UNKNOWN
 from .drawing import Drawing
 from .heatmap import plain
 from .shapes import SHORT, distinguishing
+from .trust import DISTURBED
 from .units import interval_text, ratio_text, size_text
+from .verdict import DOUBTED, is_doubted, sign_of
 
 COLUMNS = ("row", "bytes", "winner", "library", "gain", "low", "high", "launches", "significant")
 MOST_ROWS = 48
@@ -59,12 +61,14 @@ def drawing(sections, notes):
         return None
     left, found = found[MOST_ROWS:], found[:MOST_ROWS]
     names = distinguishing([section.shape for section in found], SHORT)
+    names = {section.shape: f"{names[section.shape]} {sign_of(section)}".strip() for section in found}
+    doubted = f" {DOUBTED}: not to be trusted." if any(map(is_doubted, found)) else ""
     libraries = sorted({section.library.label for section in found if section.library})
     over = f"the library's ({', '.join(libraries)})" if libraries else "the library's"
     unknown = f" {UNKNOWN}" if any(choice.is_unknown for section in found for choice in choices_of(section)) else ""
     made = Drawing("decisions", "all", "Which algorithm wins (colour and marker), and how many times as fast as the library it is",
                    f"number: {over} time / best time", "Blank: not significantly different from the library (95 % interval of the ratio "
-                   f"includes 1).{unknown} A dark box is a win of the library, its number below 1 the best other one's speed."
+                   f"includes 1).{unknown}{doubted} A dark box is a win of the library, its number below 1 the best other one's speed."
                    + (f" {len(left)} more rows are in the sections below." if left else ""), None, COLUMNS,
                    lambda: [row for section in found for row in _data(section, names[section.shape])],
                    [point for section in found for point in section.points], notes, is_wide=True)
@@ -115,7 +119,7 @@ def _mark(winner, canvas):
 def _box(axes, x, y, section, choice, canvas, name):
     library = section.library
     canvas.point_out(axes, x, y, _tip(section, choice, name))
-    dagger = "†" if choice.disturbed else ""
+    dagger = DISTURBED if choice.disturbed else ""
     if not choice.is_significant:
         axes.add_patch(Rectangle((x - 0.47, y - 0.43), 0.94, 0.86, facecolor="white", edgecolor="#b5bbc3", linewidth=0.6,
                                  linestyle=(0, (2, 2))))

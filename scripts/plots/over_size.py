@@ -10,6 +10,7 @@ from .curves import Curve, Mark, Plot
 from .drawing import Drawing
 from .style import shortened
 from .units import interval_text, ratio_text, time_text
+from .verdict import doubt_text, is_doubted
 
 MOST_LINES = 5
 DISTURBED, BEYOND = "disturbed", "beats the limit: limit too high"
@@ -173,8 +174,9 @@ def _flag(section, candidate, size):
 
 
 def _drawing(section, kind, title, caption, plot):
+    plot.is_doubted = is_doubted(section)
     made = Drawing(kind, section.shape.slug, title, f"{section.shape.title}, {section.shape.details}",
-                   plot.caption(caption), None, curves.COLUMNS, lambda: curves.rows(plot), section.points, section.notes)
+                   plot.caption(caption) + doubt_text(section), None, curves.COLUMNS, lambda: curves.rows(plot), section.points, section.notes)
     made.draw = lambda canvas: curves.draw(plot, made, canvas)
     return made
 

@@ -8,6 +8,7 @@ from tutti.printable import in_page
 
 from . import provenance, steps_figure, steps_table, style, summary, tables
 from .units import counted, size_text
+from .verdict import ANSWERS
 
 HERE = Path(__file__).parent
 # A page of 5 MB: figures first, and of the tables what is left.
@@ -34,7 +35,7 @@ def page(report, title, canvas):
     answer, whole = _answer(report)
     decisions = drawn.figure(report.decisions)
     # A long table answers at few sizes only; then the map, which has all, comes first.
-    parts = [_head(title), f"<h1>{escape(title)}</h1>", _lead(report), _trust(report),
+    parts = [_head(title), f"<h1>{escape(title)}</h1>", _trust(report), _lead(report),
              *((answer, decisions) if whole else (decisions, answer)), _steps_answer(report), _contents(report), _steps(report, drawn),
              _scaling(report, drawn)]
     share = max(MOST_ROWS // max(len(report.sections), 1), 40)
@@ -104,9 +105,8 @@ def _trust(report):
         table = tables.table(["", *(f"setup {letter}" for letter in letters)], rows)
         items.append(f"<li><b>different setups</b> the files come from {len(letters)}, which are never merged: sections name theirs"
                      f"<details><summary>what differs</summary>{table}</details></li>")
-    if not items:
-        return '<aside class="trust good"><h2>Trust</h2><p>Quiet machine, a core for each rank, all launches complete.</p></aside>'
-    return f'<aside class="trust"><h2>Before you trust it</h2><ul>{"".join(items)}</ul></aside>'
+    good = " good" if report.verdict.startswith(ANSWERS[0]) else ""
+    return (f'<aside class="trust{good}"><h2>Trust: {escape(report.verdict)}</h2>' + (f"<ul>{''.join(items)}</ul>" if items else "") + "</aside>")
 
 
 def _answer(report):

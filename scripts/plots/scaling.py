@@ -11,6 +11,7 @@ from .over_size import mark_of
 from .shapes import slug_of
 from .trust import shared_notes
 from .units import counted, nearest_sizes, size_text, time_text
+from .verdict import is_doubted
 
 AT_SIZES = (4 << 10, 1 << 20)
 MOST_LINES = 4
@@ -45,7 +46,8 @@ def _drawing(family, hosts, members, size):
     own = sorted((one for one in whole if not one.is_baseline), key=lambda one: (-len(whole[one]), sum(mark.value for mark in whole[one])))
     shown = own[:MOST_LINES] + [section.library for section in members[:1] if section.library in whole]
     plot = Plot("time of one call (µs)", lambda mark: f"{counted(int(mark.x), 'rank')}: {time_text(mark.value * 1000)}",
-                x_label="ranks", log_y=True, size_axis=False, height=3.6)
+                x_label="ranks", log_y=True, size_axis=False, height=3.6,
+                is_doubted=any(map(is_doubted, members)))
     plot.curves = [Curve(candidate, candidate.name, whole[candidate], in_front=candidate in shown)
                    for candidate in sorted(whole, key=lambda one: (shown + [one]).index(one))]
     where = "on one host" if hosts is True else f"{counted(hosts, 'rank')} on each host"

@@ -28,11 +28,18 @@ class Cell:
     busbw: float
     limit: float      # the least that the machine was seen to allow; 0 where that is not known
     samples: int
+    size: int
     points: dict      # {launch: its point}
 
     @property
     def launches(self):
         return len(self.points)
+
+    @property
+    def limit_change(self):
+        """How many times the least limit that a launch measured the largest is; 1 where none did."""
+        limits = [point["limit_ns"] for point in self.points.values() if point.get("limit_ns")]
+        return max(limits, default=1) / min(limits, default=1)
 
     @cached_property
     def logs(self):
@@ -235,7 +242,7 @@ def _cell(by_launch):
                 p95=middle([point["t_ns"]["p95"] for point in points]),
                 busbw=middle([point["busbw_GBps"] for point in points]),
                 limit=min((point["limit_ns"] for point in points if point.get("limit_ns")), default=0),
-                samples=sum(point["n"] for point in points), points=by_launch)
+                samples=sum(point["n"] for point in points), size=points[0]["key"]["bytes"], points=by_launch)
 
 
 def _at(record, path):

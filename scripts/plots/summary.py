@@ -2,12 +2,13 @@
 """The answer of a report as a table: the best candidate of each collective and size, by how much, and how sure."""
 
 from . import trust
-from .trust import ONE_LAUNCH
 from .candidates import library_name
 from .decision import choice_of
 from .shapes import distinguishing
 from .tables import Cell, table
+from .trust import DISTURBED, ONE_LAUNCH
 from .units import counted, half_text, known_text, nearest_sizes, size_text, time_text
+from .verdict import is_doubted, sign_of
 
 MOST_ROWS = 40
 TYPICAL = (4 << 10, 1 << 20)
@@ -33,8 +34,9 @@ def _row(section, name, size):
     choice = choice_of(section, size)
     cell = section.cell(choice.winner, size)
     return [Cell(name, link=section.shape.slug), Cell(size_text(size), value=size),
-            Cell(choice.winner.name + (" †" if choice.disturbed else ""), strong=True), Cell(time_text(cell.p50), value=cell.p50),
-            Cell(half_text(cell.time.half), value=cell.time.half), _gain(section, choice), limit_cell(cell), _rivals(section, choice)]
+            Cell(choice.winner.name + (f" {DISTURBED}" if choice.disturbed else ""), strong=not is_doubted(section)),
+            Cell(time_text(cell.p50), value=cell.p50), Cell(half_text(cell.time.half), value=cell.time.half, faint=is_doubted(section)),
+            _gain(section, choice), limit_cell(cell), _rivals(section, choice)]
 
 
 def _gain(section, choice):
@@ -44,8 +46,8 @@ def _gain(section, choice):
         if section.library is None:
             return Cell("–")
         return Cell("not in one launch" if section.cell(section.library, choice.size) else "library not measured", faint=True)
-    text = ("library wins; next " if choice.winner == section.library else "") + known_text(gain)
-    return Cell(text, value=gain.value, faint=not gain.is_significant)
+    text = ("library wins; next " if choice.winner == section.library else "") + known_text(gain, sign_of(section))
+    return Cell(text, value=gain.value, faint=is_doubted(section) or not gain.is_significant)
 
 
 def limit_cell(cell):
@@ -70,10 +72,12 @@ def libraries_text(sections):
 
 def trust_notes(results, found, parts):
     """What is true of the whole report, whose parts are sections and steps."""
-    notes = found.notes(results.points + results.steps)
+    cells = [cell for part in parts for cell in getattr(part, "cells", {}).values()]
+    notes = found.notes(results.points + results.steps, cells)
     single = sum(any(note.mark == ONE_LAUNCH for note in one.notes) for one in parts)
     if single and all(note.mark != ONE_LAUNCH for note in notes):
-        notes.append(trust.Note(ONE_LAUNCH, f"{single} of {counted(len(parts), 'ranking')} rest on one launch each: {trust.OF_ONE_LAUNCH}"))
+        notes.append(trust.Note(ONE_LAUNCH, f"{single} of {counted(len(parts), 'ranking')} rest on one launch each: {trust.OF_ONE_LAUNCH}",
+                                trust.RANKING_ONLY, "one launch each"))
     wrong = sum(point["check"]["state"] == "fail" for point in results.points + results.steps if not point.get("skipped"))
     if wrong:
         notes.insert(0, trust.Note("WRONG RESULTS", f"{counted(wrong, 'point')}: left out of figures and rankings, red in the tables"))

@@ -5,7 +5,9 @@ from collections import defaultdict
 from dataclasses import dataclass
 from html import escape
 
+from .trust import DISTURBED
 from .units import counted, half_text, interval_text, ratio_text, size_text
+from .verdict import is_doubted, sign_of
 
 COLUMNS = ("size", "candidate", "median µs", "± %", "p05", "p95", "max", "busbw GB/s", "times as fast as the library", "% of limit",
            "calls", "launches", "stopped by", "check")
@@ -47,9 +49,9 @@ def _row(section, candidate, size):
     ratio = section.compared(section.library, candidate, size) if section.library and candidate != section.library else None
     checks = {point["check"]["state"] for point in points}
     share = cell.percent_of_limit
-    return [Cell(size_text(size), size), candidate.name + (" †" if (candidate, size) in section.disturbed else ""), _us(cell.p50),
-            half_text(cell.time.half), _us(cell.p05), _us(cell.p95), _us(max(point["t_ns"]["max"] for point in points)), f"{cell.busbw:.3g}",
-            Cell(f"{ratio_text(ratio.value)} {interval_text(ratio)}", ratio.value) if ratio else "",
+    return [Cell(size_text(size), size), candidate.name + (f" {DISTURBED}" if (candidate, size) in section.disturbed else ""), _us(cell.p50),
+            Cell(half_text(cell.time.half), cell.time.half, faint=is_doubted(section)), _us(cell.p05), _us(cell.p95), _us(max(point["t_ns"]["max"] for point in points)), f"{cell.busbw:.3g}",
+            Cell(f"{ratio_text(ratio.value)} {interval_text(ratio)}{sign_of(section)}", ratio.value, faint=is_doubted(section)) if ratio else "",
             "" if share is None else Cell(f"{share:.0f}: limit too high", share) if cell.beats_limit else f"{share:.0f}",
             cell.samples, cell.launches, ", ".join(sorted({point.get("stop_reason") or "" for point in points})),
             "ok" if checks == {"ok"} else "not checked"]

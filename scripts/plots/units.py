@@ -31,10 +31,10 @@ def interval_text(known):
     return "[?]" if known.low is None else f"[{ratio_text(known.low)}, {ratio_text(known.high)}]"
 
 
-def known_text(ratio):
-    """How much, how sure, and whether it is more than chance: 1.02 [0.97, 1.07] not significant."""
+def known_text(ratio, sign=""):
+    """How much, how sure (`sign` marks the interval), and whether it is more than chance: 1.02 [0.97, 1.07] not significant."""
     is_chance = ratio.is_known and not ratio.is_significant
-    return f"{ratio_text(ratio.value)} {interval_text(ratio)}" + (" not significant" if is_chance else "")
+    return f"{ratio_text(ratio.value)} {interval_text(ratio)}{sign}" + (" not significant" if is_chance else "")
 
 
 def half_text(half):

@@ -6,21 +6,12 @@ import re
 import statistics
 import unittest
 
-from report_files import ReportFiles, launch_of, library, needs_matplotlib, step, timed, with_key
+from report_files import Values, launch_of, library, needs_matplotlib, step, timed, with_key
 import synthetic  # found through report_files
-from plots import decision, records, scaling, sections, selection, setups, steps, summary, trust
+from plots import decision, scaling, sections, selection, setups, steps, summary
 from tutti import intervals
 
 T_975_OF_2 = 4.302652729911275  # Student's t with two degrees of freedom, 97.5 %
-
-
-class Values(ReportFiles):
-    def results(self, *points, name="r.jsonl"):
-        return records.read([self.lines(*points, name=name)])
-
-    def section(self, *points):
-        only, = sections.sections_of(self.results(*points))
-        return only
 
 
 class Ratios(Values):
@@ -199,57 +190,6 @@ class Setups(Values):
         both = {"ucx": {"vendor": "UCX", "version": "1.13.1"}}
         self.assertEqual(len(self.split(both, both)[0]), 1)
         self.assertEqual(len(self.split({}, both)[0]), 1)  # what is not said is no difference
-
-
-class Trust(Values):
-    def marks(self, *points, **launch):
-        lines = [synthetic.session(), launch_of(**launch), *(point | {"session": "s"} for point in points),
-                 {"v": 1, "kind": "end", "session": "s", "launch": 1, "ok": True, "wall_ns": 1}]
-        results = self.results(*lines)
-        return {note.mark for note in trust.Trust(results).notes(results.points + results.steps)}
-
-    def test_says_what_disturbs_a_launch(self):
-        quiet = timed("ring", 8, 100, mode="deadline", n_invalid=3)
-        self.assertEqual(self.marks(quiet), {"one launch"})
-        self.assertEqual(self.marks(quiet, load=3.9), {"one launch", "busy"})
-        self.assertEqual(self.marks(quiet, nranks=8), {"one launch", "oversubscribed"})
-        self.assertEqual(self.marks(quiet | {"mode": "barrier"}), {"one launch", "disturbed"})
-        self.assertEqual(self.marks(quiet | {"n_invalid": 101}), {"one launch", "disturbed"})
-        self.assertEqual(self.marks(with_key(quiet, nranks=8) | {"mode": "barrier"}, nranks=8), {"one launch", "oversubscribed"})
-        self.assertEqual(self.marks(with_key(quiet, placement="virtual ranks")), {"one launch", "virtual ranks"})
-        self.assertEqual(self.marks(quiet, gpus=[{"model": "simulated GPU"}]), {"one launch", "simulated GPU"})
-        self.assertEqual(self.marks(quiet | {"limit_ns": 178.0}), {"one launch", "limit too high"})
-        self.assertEqual(self.marks(timed("ring", 8, 100, 30, mode="deadline")), {"one launch", "unsteady"})
-
-    def test_says_what_was_wrong_with_hosts(self):
-        def health(host, name, value, **wrong):
-            return {"health": [{"host": host, "readings": [{"name": name, "value": value} | wrong]}]}
-        lines = [synthetic.session()]
-        for number in (1, 2):
-            lines += [launch_of(number, **health("h", "clock_pct", 50, wrong=f"CPU {number} is slow")),
-                      timed("ring", 8, 100, launch=number, session="s"),
-                      {"v": 1, "kind": "end", "session": "s", "launch": number, "ok": True, "wall_ns": 1}]
-        lines[-1] |= health("i", "steal_pct", 5, wrong="the hypervisor took 5 %")
-        lines[3] |= health("i", "steal_pct", 1)  # all is well
-        results = self.results(*lines)
-        texts = {note.mark: note.text for note in trust.Trust(results).notes(results.points)}
-        self.assertEqual(texts["host in trouble"], "h: CPU 2 is slow (2 of 2 launches); i: the hypervisor took 5 % (1 of 2 launches)")
-
-    def test_of_an_interrupted_launch(self):
-        results = self.results(synthetic.session(), launch_of(), timed("ring", 8, 100, session="s"))
-        self.assertIn("interrupted", {note.mark for note in trust.Trust(results).notes(results.points)})
-
-    @needs_matplotlib
-    def test_stands_at_the_top_and_at_each_figure(self):
-        html = self.report(self.lines(synthetic.session(), launch_of(load=4.0, nranks=8), timed("ring", 8, 100, session="s"),
-                                      timed("tree", 8, 300, session="s"), library(8, 200, session="s"),
-                                      {"v": 1, "kind": "end", "session": "s", "launch": 1, "ok": True, "wall_ns": 1}))
-        self.assertIn("<b>busy</b> load up to 4.0 on 4 cores as the launch began", html)
-        figures = re.findall(r"<figure.*?</figure>", html, flags=re.S)
-        self.assertGreaterEqual(len(figures), 5)
-        for figure in figures:
-            self.assertEqual(figure.count('class="mark"'), 3, figure[-600:])
-            self.assertTrue("! oversubscribed · busy · one launch<" in figure)
 
 
 class Steps(Values):
