@@ -55,8 +55,8 @@ def _mean_text(section, library, candidate):
 
 
 def _limit(section):
-    if not section.limit():
-        return None
+    if not any(section.cell(section.best(size), size).limit for size in section.sizes):
+        return None  # nothing to say of anyone who matters
 
     def marks(candidate):
         for size, cell in section.line(candidate):
@@ -112,7 +112,7 @@ def _bytes(section, kind, value, title, caption):
 
     plot = Plot("bytes per byte of message", lambda mark: curves.size_words(mark, f"{mark.value:.3g} per byte"))
     plot.curves = _curves(section, marks)
-    return _drawing(section, kind, f"{title}, per byte of the message", caption, plot) if plot.curves else None
+    return _drawing(section, kind, f"{title}, per byte of the message", caption, plot)
 
 
 def _energy(section):
@@ -134,7 +134,7 @@ def _joules(section, kind, field, meters):
     plot.curves = _curves(section, marks)
     return _drawing(section, kind, f"Energy per call (mJ, lower is better), {meters}",
                     "All that they used during the calls, for whomever; only of calls that took long enough for the meters.",
-                    plot) if plot.curves else None
+                    plot)
 
 
 def _model(section):
@@ -147,7 +147,7 @@ def _model(section):
     plot = Plot("predicted / measured", lambda mark: curves.size_words(mark, f"{ratio_text(mark.value)} of the measured time"), level=1)
     plot.curves = _curves(section, marks)
     return _drawing(section, "model", "Model against measured (predicted / measured time, 1 is right)",
-                    "Above 1 the model thinks it slower than it is.", plot) if plot.curves else None
+                    "Above 1 the model thinks it slower than it is.", plot)
 
 
 def _curves(section, marks, label=lambda candidate: candidate.name, without=None):
@@ -174,6 +174,8 @@ def _flag(section, candidate, size):
 
 
 def _drawing(section, kind, title, caption, plot):
+    if not plot.front:
+        return None
     plot.is_doubted = is_doubted(section)
     made = Drawing(kind, section.shape.slug, title, f"{section.shape.title}, {section.shape.details}",
                    plot.caption(caption) + doubt_text(section), None, curves.COLUMNS, lambda: curves.rows(plot), section.points, section.notes)

@@ -53,7 +53,7 @@ def _gain(section, choice):
 def limit_cell(cell):
     share = cell.percent_of_limit
     if share is None:
-        return Cell("")
+        return Cell("– calls overlap" if cell.overlaps else "– no limit known", faint=True)
     if cell.beats_limit:
         return Cell(">100: limit too high", value=share, faint=True)
     return Cell(f"{share:.0f}", value=share)

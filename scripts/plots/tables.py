@@ -31,8 +31,7 @@ def cells_table(section, most):
     keep = max(BEST_OF_SIZE, most // max(len(section.sizes), 1))
     rows, left = [], 0
     for size in section.sizes:
-        found = sorted((candidate for candidate in section.candidates if section.cell(candidate, size)),
-                       key=lambda candidate: section.cell(candidate, size).p50)
+        found = section.order(size)
         shown = [candidate for place, candidate in enumerate(found) if place < keep or candidate in section.baselines()]
         left += len(found) - len(shown)
         rows += [_row(section, candidate, size) for candidate in shown]
@@ -52,7 +51,7 @@ def _row(section, candidate, size):
     return [Cell(size_text(size), size), candidate.name + (f" {DISTURBED}" if (candidate, size) in section.disturbed else ""), _us(cell.p50),
             Cell(half_text(cell.time.half), cell.time.half, faint=is_doubted(section)), _us(cell.p05), _us(cell.p95), _us(max(point["t_ns"]["max"] for point in points)), f"{cell.busbw:.3g}",
             Cell(f"{ratio_text(ratio.value)} {interval_text(ratio)}{sign_of(section)}", ratio.value, faint=is_doubted(section)) if ratio else "",
-            "" if share is None else Cell(f"{share:.0f}: limit too high", share) if cell.beats_limit else f"{share:.0f}",
+            "–" if share is None else Cell(f"{share:.0f}: limit too high", share) if cell.beats_limit else f"{share:.0f}",
             cell.samples, cell.launches, ", ".join(sorted({point.get("stop_reason") or "" for point in points})),
             "ok" if checks == {"ok"} else "not checked"]
 

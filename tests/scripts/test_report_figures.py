@@ -122,6 +122,16 @@ class Files(ReportFiles):
         self.assertEqual(energies(*(timed("ring", 8, 1000, launch=number, energy_J=joules, gpu_energy_J=0.5)
                                     for number, joules in enumerate((0.001, 0.002, 0.009), 1))), [["2"], ["500"]])
 
+    def test_without_anything_to_draw_are_left_out(self):
+        # Only the slower one has a limit: axes without the best, or without anyone of those with colours, say nothing.
+        folder = self.figures(self.lines(timed("ring", 8, 1000), timed("tree", 8, 2000, limit_ns=100.0),
+                                         timed("ring", 64, 1000), timed("tree", 64, 2000, limit_ns=100.0)))
+        self.assertEqual(list(folder.glob("*-limit.*")), [])
+        self.assertEqual(len(list(folder.glob("*-latency.svg"))), 1)
+        folder = self.figures(self.lines(*(timed(f"algorithm-{i}", 8, 1000 + i, wire={"tx_bytes_per_call": 8.0, "rx_bytes_per_call": 8.0}
+                                                 if i > 8 else None) for i in range(12))))
+        self.assertEqual(list(folder.glob("*-network.*")), [])
+
     def test_cross_out_what_beats_its_limit(self):
         folder = self.figures(self.lines(timed("ring", 8, 1000, limit_ns=1780.0), timed("ring", 64, 1000, limit_ns=500.0)))
         limit, = folder.glob("*-limit.csv")

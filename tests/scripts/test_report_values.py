@@ -109,6 +109,13 @@ class Answer(Values):
         row, = self.rows(*points, lower)
         self.assertEqual(row[6], "90")
 
+    def test_says_why_there_is_no_share_of_a_limit(self):
+        row, = self.rows(timed("ring", 8, 1000, 1))
+        self.assertEqual(row[6], "– no limit known")
+        overlapping = with_key(timed("ring", 8, 1000, 1, calls_of_sample=50), coll="broadcast", root=0)
+        row, = self.rows(overlapping)
+        self.assertEqual(row[6], "– calls overlap")
+
     def test_never_ranks_kinds_of_memory_or_virtual_ranks_against_each_other(self):
         kinds = [{"buf": "registered"}, {"buf": "host"}, {"buf": "cuda"}, {"buf": "cuda", "placement": "virtual ranks"},
                  {"buf": "host", "input": "rewritten"}]
@@ -134,6 +141,45 @@ class Answer(Values):
         self.assertEqual(sorted(candidate.label for candidate in candidates),
                          ["tree · shm", "tree · shm (16K segments)", "tree · shm (2 channels)",
                           "tree · shm (64K segments)", "tree · shm (radix 4)", "tree · shm (radix 4, 2 channels)"])
+
+
+class OneRatio(Values):
+    """Of the same two candidates at the same size, wherever it stands: of launches, which differ threefold and in who is best."""
+
+    TIMES = ((1000, 900, 2000), (3000, 3300, 7000), (1000, 1200, 2500), (500, 900, 1100), (2000, 1900, 4600), (700, 710, 1300))
+    EXPECTED = math.exp(statistics.median(math.log(mpi / ring) for ring, _, mpi in TIMES))
+
+    def points(self):
+        return [point for launch, (ring, tree, mpi) in enumerate(self.TIMES) for point in (
+            timed("ring", 8, ring, 1, launch), timed("tree", 8, tree, 1, launch), library(8, mpi, 1, launch))]
+
+    def test_is_the_median_over_launches_of_those_within_each(self):
+        section, expected = self.section(*self.points()), self.EXPECTED
+        ring, mpi = section.candidates[0], section.library
+        html, _ = summary.section_table([section])
+        self.assertIn(f"{expected:.2f} [{1300 / 700:.2f}, {2.5:.2f}]", html)
+        self.assertAlmostEqual(decision.choice_of(section, 8).gain.value, expected)
+        self.assertAlmostEqual(section.ratio(mpi, 8).value, expected)
+        self.assertEqual((ring.algo, section.ratio(ring, 8).value), ("ring", 1))
+
+    @needs_matplotlib
+    def test_is_what_figures_show(self):
+        from plots import heatmap, over_size
+        section, expected = self.section(*self.points()), self.EXPECTED
+        shown = {drawing.kind: {row[0]: row for row in drawing.rows()} for drawing in
+                 [*over_size.drawings(section), *heatmap.drawings(section), decision.drawing([section], [])]}
+        self.assertAlmostEqual(next(row[2] for name, row in shown["ratio"].items() if name.startswith("ring")), expected)
+        self.assertAlmostEqual(shown["heatmap"]["[mpi]"][3], expected)
+        self.assertAlmostEqual(shown["decisions"]["all_reduce"][4], expected)
+
+    def test_chooses_the_best_whose_median_may_be_the_larger(self):
+        # tree is slower in each launch that has both, but missed the slowest launch.
+        times = ((1000, 1100, 2000), (3000, 3300, 6000), (1150, 1160, 2300))
+        points = [point for launch, (ring, tree, mpi) in enumerate(times) for point in (
+            timed("ring", 8, ring, 1, launch), library(8, mpi, 1, launch), *([timed("tree", 8, tree, 1, launch)] if launch != 1 else []))]
+        section = self.section(*points)
+        self.assertLess(section.cell(section.order(8)[1], 8).p50, section.cell(section.best(8), 8).p50)
+        self.assertEqual(section.best(8).algo, "ring")
 
 
 class DecisionMap(Values):
