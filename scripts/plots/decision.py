@@ -11,6 +11,7 @@ from .candidates import library_name
 from .curves import UNKNOWN
 from .drawing import Drawing
 from .heatmap import plain
+from .palette import FILLS
 from .shapes import SHORT, distinguishing
 from .trust import DISTURBED
 from .units import interval_text, ratio_text, size_text
@@ -105,15 +106,16 @@ def _draw(sections, names, drawing_, canvas):
 
 def _legend(choices, canvas):
     """(handles, labels) of the winners, and of the sign for what is unknown."""
-    looks = {f"[{winner.algorithm}]" if winner.is_baseline else winner.algorithm: _mark(winner, canvas)
-             for winner in (choice.winner for choice in choices if choice.is_significant)}
-    handles = [Line2D([], [], linestyle="none", markersize=1.6 * canvas.style.marker, **look) for look in looks.values()]
+    looks = {_name(winner): canvas.palette.sign(winner) for winner in (choice.winner for choice in choices if choice.is_significant)}
+    handles = [Line2D([], [], markersize=1.6 * canvas.style.marker, **look) for look in looks.values()]
     unknown = any(choice.is_unknown for choice in choices)
-    return (handles + [Line2D([], [], **canvas.question(style.SOFT))] * unknown, [*looks] + ["too few calls"] * unknown)
+    return (handles + [Line2D([], [], **canvas.sign(style.QUESTION, style.SOFT))] * unknown, [*looks] + ["too few calls"] * unknown)
 
 
-def _mark(winner, canvas):
-    return {"color": canvas.palette.colour(winner), "marker": canvas.palette.symbol(winner)}
+def _name(winner):
+    """With the transport where that is not the usual one, as the marker shows by how it is filled."""
+    name = f"{winner.algorithm} · {winner.transport}" if winner.transport in FILLS else winner.algorithm
+    return f"[{name}]" if winner.is_baseline else name
 
 
 def _box(axes, x, y, section, choice, canvas, name):
@@ -130,8 +132,8 @@ def _box(axes, x, y, section, choice, canvas, name):
     colour = canvas.palette.colour(choice.winner)
     is_library = choice.winner == library
     axes.add_patch(Rectangle((x - 0.47, y - 0.43), 0.94, 0.86, facecolor=colour, alpha=0.75 if is_library else 0.2, edgecolor="none"))
-    axes.plot(x - 0.30, y, markersize=canvas.style.marker * 1.15, linestyle="none",
-              **_mark(choice.winner, canvas) | ({"color": "white"} if is_library else {}))
+    white = dict.fromkeys(("color", "markeredgecolor", "markerfacecolor"), "white") if is_library else {}
+    axes.plot(x - 0.30, y, markersize=canvas.style.marker * 1.15, **canvas.palette.sign(choice.winner) | white)
     text = ratio_text(choice.gain.value) if choice.gain else ""
     axes.text(x + 0.12, y, text + dagger, ha="center", va="center", fontsize=canvas.style.small,
               color="white" if is_library else style.INK)

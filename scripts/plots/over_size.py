@@ -8,12 +8,12 @@ from . import curves
 from .candidates import library_name
 from .curves import Curve, Mark, Plot
 from .drawing import Drawing
+from .signs import BEYOND, DISTURBED
 from .style import shortened
 from .units import interval_text, ratio_text, time_text
 from .verdict import doubt_text, is_doubted
 
 MOST_LINES = 5
-DISTURBED, BEYOND = "disturbed", "beats the limit: limit too high"
 
 
 def drawings(section):
@@ -67,8 +67,7 @@ def _limit(section):
     plot = Plot("% of limit", lambda mark: curves.size_words(mark, f"{mark.value:.0f} %"), top=106)
     plot.curves = _curves(section, marks)
     return _drawing(section, "limit", "Share of this machine's limit (%, higher is better)",
-                    "Least time that the machine allows, whatever the algorithm (tutti limits), over the time. × at 100: the point took "
-                    "less, so the limit is too high there.", plot)
+                    "Least time that the machine allows, whatever the algorithm (tutti limits), over the time.", plot)
 
 
 def _latency(section):

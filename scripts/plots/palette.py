@@ -60,11 +60,15 @@ class Palette:
 
     def line(self, candidate):
         """Keyword arguments for Axes.plot."""
-        colour, _, dashes = self._look(candidate)
+        _, _, dashes = self._look(candidate)
+        return {**self.sign(candidate), "linestyle": dashes, "marker": self.marker(candidate), "linewidth": 1.9 if candidate.is_baseline else 1.5}
+
+    def sign(self, candidate):
+        """The same of a marker alone, which has no line and shows no variant."""
+        colour, symbol, _ = self._look(candidate)
         fill = FILLS.get(candidate.transport, "full")
-        return {"color": colour, "markeredgecolor": colour, "linestyle": dashes, "marker": self.marker(candidate), "fillstyle": fill,
-                "markerfacecolor": "white" if fill == "none" else colour, "markerfacecoloralt": "white",
-                "linewidth": 1.9 if candidate.is_baseline else 1.5}
+        return {"color": colour, "markeredgecolor": colour, "linestyle": "none", "marker": symbol, "fillstyle": fill,
+                "markerfacecolor": "white" if fill == "none" else colour, "markerfacecoloralt": "white"}
 
     def _look(self, candidate):
         if candidate.is_baseline:

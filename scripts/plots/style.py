@@ -23,7 +23,7 @@ from .units import size_text
 # Readers' fonts have letters that matplotlib's has not.
 warnings.filterwarnings("ignore", message="Glyph .* missing from")
 
-INK, SOFT, GRID = "#1d2329", "#4b525b", "#e8eaed"
+INK, SOFT, GRID, WARN = "#1d2329", "#4b525b", "#e8eaed", "#9a3412"
 MOST_TICKS = 11
 LEGEND_NAME = 27  # letters
 
@@ -44,7 +44,7 @@ def _sign(letter):
     return Path(drawn.vertices - drawn.get_extents().get_points().mean(axis=0), drawn.codes)
 
 
-QUESTION = _sign("?")
+QUESTION, DAGGER, UP, DOWN = map(_sign, "?†↑↓")  # none of them is the marker of an algorithm
 
 
 @dataclass(frozen=True)
@@ -93,9 +93,10 @@ class Canvas:
     def line(self, candidate):
         return {"markersize": self.style.marker, **self.palette.line(candidate)}
 
-    def question(self, colour):
-        """The sign of a point whose interval is unknown, for Axes.plot."""
-        return {"linestyle": "none", "marker": QUESTION, "color": colour, "markersize": self.style.marker * 1.5, "markeredgewidth": 0}
+    def sign(self, sign, colour):
+        """A letter at a point, or a marker, for Axes.plot."""
+        return {"linestyle": "none", "marker": sign, "color": colour, "markersize": self.style.marker * 1.5,
+                "markeredgewidth": 1.1 if sign == "x" else 0}
 
     def point_out(self, axes, x, y, text):
         """What hovering over this place says."""
@@ -126,7 +127,7 @@ class Canvas:
             figure.text(0.01, 1 - above, "\n".join(under), va="top", color=SOFT, fontsize=small)
             above += (5 + 1.22 * small * len(under)) * point
         if marks:
-            figure.text(0.995, 0.004, "! " + " · ".join(marks), va="bottom", ha="right", color="#9a3412",
+            figure.text(0.995, 0.004, "! " + " · ".join(marks), va="bottom", ha="right", color=WARN,
                         fontsize=self.style.small - 0.5)
             below += 1.4 * self.style.small * point
         if legend and legend[0]:

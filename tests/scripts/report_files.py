@@ -55,6 +55,20 @@ class Values(ReportFiles):
         return only
 
 
+class Drawn(ReportFiles):
+    def drawn(self, points, kind):
+        """The figure of this kind, and its axes."""
+        from plots import figures, style
+        report = figures.report_of(records.read([self.lines(*points)]))
+        drawing, = (drawing for drawing in report.drawings() if drawing.kind == kind)
+        with style.settings():
+            return drawing, drawing.draw(style.Canvas(report.palette())).axes[0]
+
+
+def legend_of(axes):
+    return [text.get_text() for text in axes.figure.legends[0].get_texts()]
+
+
 def timed(algo, size, p50, half=0, launch=1, impl="tutti", **changes):
     """A point whose median is `p50` with an interval of +- `half`."""
     point = {"v": 1, "kind": "point", "launch": launch,

@@ -7,7 +7,7 @@ import re
 import statistics
 import unittest
 
-from report_files import ReportFiles, library, needs_matplotlib, run, step, timed
+from report_files import Drawn, ReportFiles, library, needs_matplotlib, run, step, timed
 from plots import records, sections, setups, steps, summary, trust  # found through report_files
 from tutti import intervals
 
@@ -110,17 +110,8 @@ class Answer(Unknown):
         self.assertIn("too few steps", [note.mark for note in notes])
 
 
-class Drawn(Unknown):
-    def drawn(self, points, kind):
-        from plots import figures, style
-        report = figures.report_of(records.read([self.lines(*points)]))
-        drawing, = (drawing for drawing in report.drawings() if drawing.kind == kind)
-        with style.settings():
-            return drawing, drawing.draw(style.Canvas(report.palette())).axes[0]
-
-
 @needs_matplotlib
-class Figures(Drawn):
+class Figures(Unknown, Drawn):
     def test_data_of_curves_has_no_interval_and_says_why(self):
         rows = self.figures([*pair(8, 1000, 2000, calls=5), *pair(64, 1000, 2000)])
         for kind in ("ratio", "latency", "bandwidth"):
@@ -155,28 +146,6 @@ class Figures(Drawn):
         _, axes = self.drawn([step("ring/shm", 1.0, n=5), step("mpi", 4.0, n=5)], "bars")
         self.assertEqual([text.get_text() for text in axes.texts], ["1 ms", "? 4 ms"])
         self.assertEqual(len(axes.lines), 0)
-
-
-@needs_matplotlib
-class RatioAxis(Drawn):
-    def test_is_linear_and_begins_at_zero_where_all_can_be_read(self):
-        _, axes = self.drawn([*pair(8, 1000, 1500), *pair(64, 1000, 15000)], "ratio")
-        self.assertEqual((axes.get_yscale(), axes.get_ylim()[0]), ("linear", 0))
-
-    def test_is_logarithmic_with_plain_numbers_where_one_would_hide_the_others(self):
-        drawing, axes = self.drawn([*pair(8, 1000, 1500), *pair(64, 1000, 3_000_000)], "ratio")
-        low, high = axes.get_ylim()
-        self.assertEqual(axes.get_yscale(), "log")
-        self.assertTrue(low < 1 < 3000 < high)
-        labels = [label.get_text() for label, place in zip(axes.get_yticklabels(), axes.get_yticks()) if low <= place <= high]
-        self.assertEqual(labels, ["1", "10", "100", "1000"])
-        self.assertIn("logarithmic", drawing.caption)
-
-    def test_has_finer_numbers_where_there_is_room(self):
-        _, axes = self.drawn([*pair(8, 1000, 400), *pair(64, 1000, 60_000)], "ratio")
-        low, high = axes.get_ylim()
-        labels = [label.get_text() for label, place in zip(axes.get_yticklabels(), axes.get_yticks()) if low <= place <= high]
-        self.assertEqual(labels, ["0.5", "1", "2", "5", "10", "20", "50"])
 
 
 if __name__ == "__main__":
