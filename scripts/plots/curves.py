@@ -51,7 +51,7 @@ class Plot:
     log_y: bool = False
     top: float = None
     level: float = None  # of a ratio on a logarithmic axis
-    height: float = 4.0
+    height: float = 3.6
     is_doubted: bool = False    # its intervals are grey
     size_axis: bool = True
 

@@ -55,8 +55,8 @@ def choices_of(section):
     return [choice_of(section, size) for size in section.sizes]
 
 
-def drawing(sections, notes):
-    """One map of all sections; None where nothing competes."""
+def drawing(sections, notes_of):
+    """One map of all sections; None where nothing competes. `notes_of(points, cells)`: see Trust.notes."""
     found = [section for section in sections if len(section.candidates) > 1]
     if not found:
         return None
@@ -67,12 +67,13 @@ def drawing(sections, notes):
     libraries = sorted({section.library.label for section in found if section.library})
     over = f"the library's ({', '.join(libraries)})" if libraries else "the library's"
     unknown = f" {UNKNOWN}" if any(choice.is_unknown for section in found for choice in choices_of(section)) else ""
+    points = [point for section in found for point in section.points]
     made = Drawing("decisions", "all", "Which algorithm wins (colour and marker), and how many times as fast as the library it is",
-                   f"number: {over} time / best time", "Blank: not significantly different from the library (95 % interval of the ratio "
+                   f"number: {over} time / best time", "Blank: not told apart from the library (the 95 % interval of the ratio "
                    f"includes 1).{unknown}{doubted} A dark box is a win of the library, its number below 1 the best other one's speed."
                    + (f" {len(left)} more rows are in the sections below." if left else ""), None, COLUMNS,
                    lambda: [row for section in found for row in _data(section, names[section.shape])],
-                   [point for section in found for point in section.points], notes, is_wide=True)
+                   points, notes_of(points, [cell for section in found for cell in section.cells.values()]), is_wide=True)
     made.draw = lambda canvas: _draw(found, names, made, canvas)
     return made
 
@@ -147,4 +148,4 @@ def _tip(section, choice, name):
         said += f", {ratio_text(gain.value)}× as fast as {library} {interval_text(gain)}"
     elif gain:
         said += f"; the best other is {ratio_text(gain.value)}× as fast {interval_text(gain)}"
-    return said + ("" if choice.is_significant else " (too few calls)" if choice.is_unknown else " (not significant)")
+    return said + ("" if choice.is_significant else " (too few calls)" if choice.is_unknown else " (not told apart)")

@@ -46,8 +46,8 @@ def report_of(results, only=()):
     wanted = _filter(only)
     measured = [section for section in made.sections if section.sizes]
     made.verdict = verdict.verdict_of(made.notes, measured + [one for one in made.steps if one.methods()])
-    made.decisions = next(iter(wanted(filter(None, [decision.drawing(measured, trust.shared_notes(measured))]))), None)
-    made.scaling = wanted(scaling.drawings(measured))
+    made.decisions = next(iter(wanted(filter(None, [decision.drawing(measured, known.notes)]))), None)
+    made.scaling = wanted(scaling.drawings(measured, known.notes))
     made.of_section = {section: wanted([*over_size.drawings(section), *heatmap.drawings(section), *spread.drawings(section)])
                        for section in measured}
     made.of_steps = {one: wanted(steps_figure.drawings(one)) for one in made.steps}

@@ -23,7 +23,7 @@ def drawings(section):
     left = len(section.candidates) - len(rows)
     made = Drawing("heatmap", section.shape.slug, "Time over the best time of the size (1 is best)",
                    f"{section.shape.title}, {section.shape.details}",
-                   "★ best, ≈ not separable from it, ? nor known to be (too few calls), [ ] library, – not measured; from bright (best) to dark (4 times the best)"
+                   "★ best, ≈ not told apart from it, ? too few calls to tell, [ ] library, – not measured; from bright (best) to dark (4 times the best)"
                    + (f"; {left} slower candidates are left out." if left else "."), None, COLUMNS, lambda: list(_data(section)), section.points, section.notes, is_wide=True)
     made.draw = lambda canvas: _draw(section, rows, made, canvas)
     return [made]
@@ -85,7 +85,7 @@ def _sign(section, row, size):
 
 def _write(axes, x, y, section, row, size, canvas):
     ratio = section.ratio(row, size)
-    fontsize = canvas.style.small - (0.6 if len(section.sizes) > 14 else 0)
+    fontsize = canvas.style.small
     if ratio is None:
         wrong = (row, size) in section.wrong
         axes.text(x, y, "wrong" if wrong else "?" if section.cell(row, size) else "–", ha="center", va="center", fontsize=fontsize, color="#b00020" if wrong else "#5b626b")

@@ -38,20 +38,13 @@ def _ratio(section):
         mean, sizes = section.mean_compared(library, candidate)
         if not mean or sizes < 2:
             return candidate.name
-        return f"{shortened(candidate.name, 20)} {ratio_text(mean.value)}×" + ("" if mean.is_known else " ?")
+        return f"{shortened(candidate.name, 26)} {ratio_text(mean.value)}×" + ("" if mean.is_known else " ?")
 
     plot = Plot(f"speed-up over\n{name}", lambda mark: curves.size_words(
         mark, f"{ratio_text(mark.value)}× {interval_text(mark)}"), level=1)
     plot.curves = _curves(section, marks, label, without=library)
-    means = [_mean_text(section, library, curve.candidate) for curve in plot.curves if curve.in_front]
     return _drawing(section, "ratio", f"Speed-up over {name} (×, higher is better)",
-                    f"{name}'s time over the time; in the legend the geometric mean over the sizes: {'; '.join(means)}. "
-                    "Bars are 95 % intervals of the ratio.", plot)
-
-
-def _mean_text(section, library, candidate):
-    mean, _ = section.mean_compared(library, candidate)
-    return f"{candidate.name} {ratio_text(mean.value)} {interval_text(mean)}" if mean else candidate.name
+                    f"{name}'s time over the time, with 95 % intervals; in the legend the geometric mean over the sizes.", plot)
 
 
 def _limit(section):

@@ -16,7 +16,7 @@ HATCH = "////"
 SERIES = ((COMPUTE, "", "computing"), (HIDDEN, HATCH, "computing, communication hidden behind it"), (EXPOSED, "", "communication exposed"))
 METHODS_DRAWN = 12
 COLUMNS = ("method", "step_ns", "low_ns", "high_ns", "compute_ns", "communication_ns", "hidden_ns", "exposed_ns", "launches",
-           "not_told_from_shortest")
+           "not_told_apart")
 
 
 def drawings(steps):
@@ -28,7 +28,7 @@ def drawings(steps):
     tied = steps.tied()
     made = Drawing("bars", steps.shape.slug, f"{steps.shape.title}: time of a training step (ms, lower is better)", steps.shape.details,
                    f"{values.finding(steps)}. Bars at the ends are 95 % intervals of the step; ≈ is not told apart from the shortest, ? "
-                   "nor known to be (too few steps)" + (f"; {left} longer ones are left out." if left else ".") + doubt_text(steps), None, COLUMNS,
+                   "of too few steps to tell" + (f"; {left} longer ones are left out." if left else ".") + doubt_text(steps), None, COLUMNS,
                    lambda: [(method.label, method.step, method.time.low, method.time.high, method.compute, method.communication, method.hidden,
                              method.exposed, len(method.records), method.name in tied) for method in methods],
                    steps.records, steps.notes)
@@ -61,11 +61,11 @@ def _draw(methods, tied, doubted, drawing, canvas):
                          f"{method.label}: step {time_text(method.step)}{known}, "
                          f"computing {time_text(method.compute)}, exposed {time_text(max(method.exposed, 0))}")
     axes.set_xlim(0, max(ends) / 1e6 * 1.2)
-    axes.set_yticks(list(places), [style.shortened(method.label) for method in methods])
+    axes.set_yticks(list(places), [style.shortened(method.label, 40) for method in methods])
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("ms; the number is what is exposed")
     handles = [Patch(facecolor=colour, hatch=hatch, edgecolor="white") for colour, hatch, _ in SERIES]
     return canvas.finish(made, drawing.title, drawing.details, drawing.marks, (handles, [label for *_, label in SERIES]),
-                         columns=1 if not canvas.style.has_title else 2)
+                         columns=1)

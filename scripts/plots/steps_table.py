@@ -10,14 +10,14 @@ from .tables import Cell, Skipped, table
 from .units import half_text, known_text, time_text
 from .verdict import is_doubted, sign_of
 
-ANSWER = ("workload", "shape", "best method", "step", "±\u00a0%", "exposed", "library's step over it", "not told apart")
+ANSWER = ("workload", "shape", "best method", "step", "±\u00a0%", "exposed", "library's step over it", "not told apart from")
 COLUMNS = ("method", "launch", "step ms", "± %", "compute", "communication", "exposed", "overlap", "slowdown", "wait",
            "work", "what else", "check")
 MOST_TIED = 2
 
 
 def answer_table(all_steps):
-    return table(ANSWER, [_answer(one) for one in all_steps if one.methods()], numbers=(3, 4, 5), kind="summary steps")
+    return table(ANSWER, [_answer(one) for one in all_steps if one.methods()], numbers=(3, 4, 5), kind="summary cards steps")
 
 
 def _answer(steps):

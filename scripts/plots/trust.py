@@ -148,11 +148,6 @@ def _of_readings(name, readings):
     return f"{whose} was taken " + (f"{values[0]} to {values[-1]}" if values[0] < values[-1] else str(values[0])) + " times a second"
 
 
-def shared_notes(sections):
-    """Of several sections each mark once, whatever it says of which."""
-    return list({note.mark: note for section in sections for note in section.notes}.values())
-
-
 def _some(loads, launches):
     return "the launch" if len(launches) == 1 else f"{min(len(loads), len(launches))} of {len(launches)} launches"
 

@@ -117,7 +117,7 @@ class Verdict(Reports):
     def test_leaves_no_interval_unmarked_where_it_is_no(self):
         for nranks, is_marked in ((4, False), (8, True)):
             _, parts = self.notes(*self.launches([timed("ring", 8, 100, 1), library(8, 200, 1)], nranks=nranks))
-            html, _ = summary.section_table(parts)
+            html = summary.section_table(parts)
             self.assertEqual("]‡</td>" in html, is_marked)
             self.assertEqual("<b>ring" in html, not is_marked)
 
@@ -130,7 +130,6 @@ class Verdict(Reports):
         figures = re.findall(r"<figure.*?</figure>", html, flags=re.S)
         self.assertGreaterEqual(len(figures), 5)
         for figure in figures:
-            self.assertEqual(figure.count('class="mark"'), 3, figure[-600:])
             self.assertTrue("! oversubscribed · load before start · one launch<" in figure)
             self.assertTrue("#aab1b9" in figure or not re.search("-(ratio|latency|bandwidth|spread)\"", figure))  # grey intervals
 

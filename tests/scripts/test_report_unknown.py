@@ -81,7 +81,7 @@ class Intervals(Unknown):
 
 class Answer(Unknown):
     def cells(self, points):
-        html, _ = summary.section_table(sections.sections_of(records.read([self.lines(*points)])))
+        html = summary.section_table(sections.sections_of(records.read([self.lines(*points)])))
         row, = re.findall("<tr>(<td.*?)</tr>", html)
         return [re.sub("<[^>]*>", "", cell) for cell in re.findall(r"<td.*?>(.*?)</td>", row)]
 
@@ -94,7 +94,7 @@ class Answer(Unknown):
         self.assertNotIn("?", "".join(self.cells(pair(8, 1000, 6090, calls=6))))
 
     def test_of_steps_calls_nothing_longer(self):
-        for n, said in ((5, "not told apart"), (6, "takes 1.14×")):
+        for n, said in ((5, "at best is not told apart"), (6, "at best takes 1.14×")):
             results = records.read([self.lines(step("ring/shm", 1.0, n=n), step("mpi", 4.0, n=n))])
             one, = steps.steps_of(results, setups.Setups(results))
             self.assertEqual(one.tied(), {"mpi": False} if n < 6 else {})
@@ -144,7 +144,7 @@ class Figures(Unknown, Drawn):
 
     def test_bars_of_steps_have_no_ends(self):
         _, axes = self.drawn([step("ring/shm", 1.0, n=5), step("mpi", 4.0, n=5)], "bars")
-        self.assertEqual([text.get_text() for text in axes.texts], ["1 ms", "? 4 ms"])
+        self.assertEqual([text.get_text() for text in axes.texts], ["1.00 ms", "? 4.00 ms"])
         self.assertEqual(len(axes.lines), 0)
 
 
