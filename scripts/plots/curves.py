@@ -5,13 +5,11 @@ from dataclasses import dataclass, field
 
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullLocator
-from matplotlib.transforms import ScaledTranslation
 
-from . import style
-from .palette import LIMIT_GREY, OTHERS_GREY
+from . import signs, style
+from .palette import DOUBTED_GREY, LIMIT_GREY, OTHERS_GREY
 from .units import size_text
 
-FAR_APART = 20  # times the smallest: from there on the largest ratio would press all others together
 UNKNOWN = "?: too few calls for an interval."
 COLUMNS = ("candidate", "x", "value", "low", "high", "launches", "mark")
 
@@ -25,7 +23,7 @@ class Mark:
     low: float = None
     high: float = None
     launches: int = 1
-    flag: str = ""  # why it is crossed out: disturbed, or beyond what is possible
+    flag: str = ""  # why it has a sign: signs.DISTURBED or signs.BEYOND
     is_unknown: bool = False  # there would be an interval, had there been more calls
 
     @property
@@ -52,8 +50,9 @@ class Plot:
     x_label: str = "message size (bytes, K = 1024)"
     log_y: bool = False
     top: float = None
-    level: float = None
-    height: float = 4.0
+    level: float = None  # of a ratio on a logarithmic axis
+    height: float = 3.6
+    is_doubted: bool = False    # its intervals are grey
     size_axis: bool = True
 
     @property
@@ -62,14 +61,12 @@ class Plot:
 
     @property
     def is_log(self):
-        """Times are; ratios, too, where they are so far apart that the small ones could not be read otherwise."""
-        values = [mark.value for mark in self.front] if self.level is not None else []
-        return self.log_y or bool(values) and min(values) > 0 and max(values) > FAR_APART * min(values)
+        """Times and ratios are: of both, twice as much is the same step everywhere."""
+        return self.log_y or self.level is not None and min(mark.value for mark in self.front) > 0
 
     def caption(self, text):
         """With what else must be known of this one."""
-        log = " The axis is logarithmic." if self.is_log and not self.log_y else ""
-        return text + log + (f" {UNKNOWN}" if any(mark.is_unknown for mark in self.front) else "")
+        return text + (f" {UNKNOWN}" if any(mark.is_unknown for mark in self.front) else "")
 
 
 def draw(plot, drawing, canvas):
@@ -89,6 +86,8 @@ def draw(plot, drawing, canvas):
         handles.append(Line2D([], [], color=OTHERS_GREY, linewidth=0.9))
         labels.append(f"{len(behind)} others")
     _axes(axes, plot)
+    more_handles, more_labels = signs.draw(axes, plot, canvas)
+    handles, labels = handles + more_handles, labels + more_labels
     return canvas.finish(made, drawing.title, drawing.details, drawing.marks, (handles, labels))
 
 
@@ -102,16 +101,8 @@ def _curve(axes, curve, plot, canvas):
     known = [mark for mark in marks if mark.low is not None]
     if known:
         axes.vlines([mark.x for mark in known], [mark.low for mark in known], [mark.high for mark in known],
-                    color=look["color"], linewidth=2.6, alpha=0.4, zorder=2.5)
+                    color=DOUBTED_GREY if plot.is_doubted else look["color"], linewidth=2.6, alpha=0.4, zorder=2.5)
     axes.plot(xs, ys, zorder=3, **look)
-    flagged = [mark for mark in marks if mark.flag]
-    if flagged:  # crossed out, whatever the marker is
-        axes.plot([mark.x for mark in flagged], [mark.value for mark in flagged], linestyle="none", marker="x",
-                  color="#9a3412", markersize=canvas.style.marker * 1.7, markeredgewidth=1.1, zorder=4)
-    unknown = [mark for mark in marks if mark.is_unknown]
-    if unknown:
-        above = axes.transData + ScaledTranslation(0, canvas.style.marker * 1.7 / 72, axes.figure.dpi_scale_trans)
-        axes.plot([mark.x for mark in unknown], [mark.value for mark in unknown], transform=above, zorder=5, clip_on=False, **canvas.question(look["color"]))
     for mark in marks:
         canvas.point_out(axes, mark.x, mark.value, f"{curve.label}, {plot.text(mark)}" + (f" ({mark.remark})" if mark.remark else ""))
 

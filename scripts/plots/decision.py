@@ -11,8 +11,11 @@ from .candidates import library_name
 from .curves import UNKNOWN
 from .drawing import Drawing
 from .heatmap import plain
+from .palette import FILLS
 from .shapes import SHORT, distinguishing
+from .trust import DISTURBED
 from .units import interval_text, ratio_text, size_text
+from .verdict import DOUBTED, is_doubted, sign_of
 
 COLUMNS = ("row", "bytes", "winner", "library", "gain", "low", "high", "launches", "significant")
 MOST_ROWS = 48
@@ -52,22 +55,25 @@ def choices_of(section):
     return [choice_of(section, size) for size in section.sizes]
 
 
-def drawing(sections, notes):
-    """One map of all sections; None where nothing competes."""
+def drawing(sections, notes_of):
+    """One map of all sections; None where nothing competes. `notes_of(points, cells)`: see Trust.notes."""
     found = [section for section in sections if len(section.candidates) > 1]
     if not found:
         return None
     left, found = found[MOST_ROWS:], found[:MOST_ROWS]
     names = distinguishing([section.shape for section in found], SHORT)
+    names = {section.shape: f"{names[section.shape]} {sign_of(section)}".strip() for section in found}
+    doubted = f" {DOUBTED}: not to be trusted." if any(map(is_doubted, found)) else ""
     libraries = sorted({section.library.label for section in found if section.library})
     over = f"the library's ({', '.join(libraries)})" if libraries else "the library's"
     unknown = f" {UNKNOWN}" if any(choice.is_unknown for section in found for choice in choices_of(section)) else ""
+    points = [point for section in found for point in section.points]
     made = Drawing("decisions", "all", "Which algorithm wins (colour and marker), and how many times as fast as the library it is",
-                   f"number: {over} time / best time", "Blank: not significantly different from the library (95 % interval of the ratio "
-                   f"includes 1).{unknown} A dark box is a win of the library, its number below 1 the best other one's speed."
+                   f"number: {over} time / best time", "Blank: not told apart from the library (the 95 % interval of the ratio "
+                   f"includes 1).{unknown}{doubted} A dark box is a win of the library, its number below 1 the best other one's speed."
                    + (f" {len(left)} more rows are in the sections below." if left else ""), None, COLUMNS,
                    lambda: [row for section in found for row in _data(section, names[section.shape])],
-                   [point for section in found for point in section.points], notes, is_wide=True)
+                   points, notes_of(points, [cell for section in found for cell in section.cells.values()]), is_wide=True)
     made.draw = lambda canvas: _draw(found, names, made, canvas)
     return made
 
@@ -101,21 +107,22 @@ def _draw(sections, names, drawing_, canvas):
 
 def _legend(choices, canvas):
     """(handles, labels) of the winners, and of the sign for what is unknown."""
-    looks = {f"[{winner.algorithm}]" if winner.is_baseline else winner.algorithm: _mark(winner, canvas)
-             for winner in (choice.winner for choice in choices if choice.is_significant)}
-    handles = [Line2D([], [], linestyle="none", markersize=1.6 * canvas.style.marker, **look) for look in looks.values()]
+    looks = {_name(winner): canvas.palette.sign(winner) for winner in (choice.winner for choice in choices if choice.is_significant)}
+    handles = [Line2D([], [], markersize=1.6 * canvas.style.marker, **look) for look in looks.values()]
     unknown = any(choice.is_unknown for choice in choices)
-    return (handles + [Line2D([], [], **canvas.question(style.SOFT))] * unknown, [*looks] + ["too few calls"] * unknown)
+    return (handles + [Line2D([], [], **canvas.sign(style.QUESTION, style.SOFT))] * unknown, [*looks] + ["too few calls"] * unknown)
 
 
-def _mark(winner, canvas):
-    return {"color": canvas.palette.colour(winner), "marker": canvas.palette.symbol(winner)}
+def _name(winner):
+    """With the transport where that is not the usual one, as the marker shows by how it is filled."""
+    name = f"{winner.algorithm} · {winner.transport}" if winner.transport in FILLS else winner.algorithm
+    return f"[{name}]" if winner.is_baseline else name
 
 
 def _box(axes, x, y, section, choice, canvas, name):
     library = section.library
     canvas.point_out(axes, x, y, _tip(section, choice, name))
-    dagger = "†" if choice.disturbed else ""
+    dagger = DISTURBED if choice.disturbed else ""
     if not choice.is_significant:
         axes.add_patch(Rectangle((x - 0.47, y - 0.43), 0.94, 0.86, facecolor="white", edgecolor="#b5bbc3", linewidth=0.6,
                                  linestyle=(0, (2, 2))))
@@ -126,8 +133,8 @@ def _box(axes, x, y, section, choice, canvas, name):
     colour = canvas.palette.colour(choice.winner)
     is_library = choice.winner == library
     axes.add_patch(Rectangle((x - 0.47, y - 0.43), 0.94, 0.86, facecolor=colour, alpha=0.75 if is_library else 0.2, edgecolor="none"))
-    axes.plot(x - 0.30, y, markersize=canvas.style.marker * 1.15, linestyle="none",
-              **_mark(choice.winner, canvas) | ({"color": "white"} if is_library else {}))
+    white = dict.fromkeys(("color", "markeredgecolor", "markerfacecolor"), "white") if is_library else {}
+    axes.plot(x - 0.30, y, markersize=canvas.style.marker * 1.15, **canvas.palette.sign(choice.winner) | white)
     text = ratio_text(choice.gain.value) if choice.gain else ""
     axes.text(x + 0.12, y, text + dagger, ha="center", va="center", fontsize=canvas.style.small,
               color="white" if is_library else style.INK)
@@ -141,4 +148,4 @@ def _tip(section, choice, name):
         said += f", {ratio_text(gain.value)}× as fast as {library} {interval_text(gain)}"
     elif gain:
         said += f"; the best other is {ratio_text(gain.value)}× as fast {interval_text(gain)}"
-    return said + ("" if choice.is_significant else " (too few calls)" if choice.is_unknown else " (not significant)")
+    return said + ("" if choice.is_significant else " (too few calls)" if choice.is_unknown else " (not told apart)")

@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass, field
 
-from . import decision, heatmap, over_size, palette, scaling, sections, setups, spread, steps, steps_figure, summary, trust
+from . import decision, heatmap, over_size, palette, scaling, sections, setups, spread, steps, steps_figure, summary, trust, verdict
 
 
 @dataclass(eq=False)
@@ -16,6 +16,7 @@ class Report:
     sections: list
     steps: list
     decisions: object = None   # a Drawing, or None
+    verdict: str = ""          # whether to trust it
     scaling: list = field(default_factory=list)
     of_section: dict = field(default_factory=dict)  # {section: its Drawings}
     of_steps: dict = field(default_factory=dict)
@@ -36,7 +37,7 @@ def report_of(results, only=()):
     known, told_apart = trust.Trust(results), setups.Setups(results)
     made = Report(results, [], told_apart, sections.sections_of(results, told_apart), steps.steps_of(results, told_apart))
     for section in made.sections:
-        section.notes = known.notes(section.points)
+        section.notes = known.notes(section.points, section.cells.values())
         section.disturbed = {(point["candidate"], point["key"]["bytes"]) for point in section.points
                              if not point.get("skipped") and known.is_disturbed(point)}
     for one in made.steps:
@@ -44,8 +45,9 @@ def report_of(results, only=()):
     made.notes = summary.trust_notes(results, known, made.sections + made.steps)
     wanted = _filter(only)
     measured = [section for section in made.sections if section.sizes]
-    made.decisions = next(iter(wanted(filter(None, [decision.drawing(measured, trust.shared_notes(measured))]))), None)
-    made.scaling = wanted(scaling.drawings(measured))
+    made.verdict = verdict.verdict_of(made.notes, measured + [one for one in made.steps if one.methods()])
+    made.decisions = next(iter(wanted(filter(None, [decision.drawing(measured, known.notes)]))), None)
+    made.scaling = wanted(scaling.drawings(measured, known.notes))
     made.of_section = {section: wanted([*over_size.drawings(section), *heatmap.drawings(section), *spread.drawings(section)])
                        for section in measured}
     made.of_steps = {one: wanted(steps_figure.drawings(one)) for one in made.steps}

@@ -7,13 +7,13 @@ from matplotlib.colors import LogNorm
 
 from . import style
 from .drawing import Drawing
-from .units import ratio_text, size_text
+from .units import interval_text, ratio_text, size_text
 
 COLOURS = matplotlib.colormaps["cividis_r"]
 SHADE = LogNorm(1, 4, clip=True)  # beyond four times the best it does not matter how bad
 MOST_ROWS = 16
 MOST_NUMBERS = 180  # more boxes than these have room for signs alone
-COLUMNS = ("candidate", "bytes", "time_ns", "over_best", "tied_with_best")
+COLUMNS = ("candidate", "bytes", "time_ns", "over_best", "low", "high", "tied_with_best")
 
 
 def drawings(section):
@@ -23,7 +23,7 @@ def drawings(section):
     left = len(section.candidates) - len(rows)
     made = Drawing("heatmap", section.shape.slug, "Time over the best time of the size (1 is best)",
                    f"{section.shape.title}, {section.shape.details}",
-                   "★ best, ≈ not separable from it, ? nor known to be (too few calls), [ ] library, – not measured; from bright (best) to dark (4 times the best)"
+                   "★ best, ≈ not told apart from it, ? too few calls to tell, [ ] library, – not measured; from bright (best) to dark (4 times the best)"
                    + (f"; {left} slower candidates are left out." if left else "."), None, COLUMNS, lambda: list(_data(section)), section.points, section.notes, is_wide=True)
     made.draw = lambda canvas: _draw(section, rows, made, canvas)
     return [made]
@@ -38,7 +38,9 @@ def _rows_shown(section):
 def _data(section):
     for candidate in section.candidates:
         for size, cell in section.line(candidate):
-            yield candidate.name, size, cell.p50, section.ratio(candidate, size), candidate in section.leaders(size)
+            ratio = section.ratio(candidate, size)
+            yield (candidate.name, size, cell.p50, *((ratio.value, ratio.low, ratio.high) if ratio else (None,) * 3),
+                   candidate in section.leaders(size))
 
 
 def _draw(section, rows, drawing, canvas):
@@ -48,7 +50,7 @@ def _draw(section, rows, drawing, canvas):
     if not canvas.style.has_title:
         made.set_figheight(0.6 + 0.16 * len(rows))
     axes = made.add_subplot()
-    ratios = numpy.array([[section.ratio(row, size) or numpy.nan for size in sizes] for row in rows])
+    ratios = numpy.array([[ratio.value if (ratio := section.ratio(row, size)) else numpy.nan for size in sizes] for row in rows])
     axes.set_facecolor("#f1f2f4")
     # A mesh and not an image: an image would be stored as pixels.
     axes.pcolormesh(numpy.arange(len(sizes) + 1) - 0.5, numpy.arange(len(rows) + 1) - 0.5, ratios,
@@ -78,25 +80,24 @@ def _sign(section, row, size):
         return "★"
     if row not in section.leaders(size):
         return ""
-    ratio = section.compared(row, best, size)
-    return "≈" if ratio and ratio.is_known else "?"
+    return "≈" if section.ratio(row, size).is_known else "?"
 
 
 def _write(axes, x, y, section, row, size, canvas):
     ratio = section.ratio(row, size)
-    fontsize = canvas.style.small - (0.6 if len(section.sizes) > 14 else 0)
+    fontsize = canvas.style.small
     if ratio is None:
         wrong = (row, size) in section.wrong
-        axes.text(x, y, "wrong" if wrong else "–", ha="center", va="center", fontsize=fontsize, color="#b00020" if wrong else "#5b626b")
+        axes.text(x, y, "wrong" if wrong else "?" if section.cell(row, size) else "–", ha="center", va="center", fontsize=fontsize, color="#b00020" if wrong else "#5b626b")
         return
-    canvas.point_out(axes, x, y, f"{row.name}, {size_text(size)}: {ratio_text(ratio)}")
+    canvas.point_out(axes, x, y, f"{row.name}, {size_text(size)}: {ratio_text(ratio.value)} {interval_text(ratio)}")
     best = section.best(size) == row
     mark = _sign(section, row, size)
     many = len(section.sizes) * min(len(section.candidates), MOST_ROWS) > MOST_NUMBERS
-    text = mark if many else f"{ratio_text(ratio)} {mark}".strip()
+    text = mark if many else f"{ratio_text(ratio.value)} {mark}".strip()
     if not text:
         return
-    red, green, blue, _ = COLOURS(SHADE(ratio))
+    red, green, blue, _ = COLOURS(SHADE(ratio.value))
     light = 0.299 * red + 0.587 * green + 0.114 * blue > 0.5
     axes.text(x, y, text, ha="center", va="center", fontsize=fontsize, fontweight="bold" if best else "normal",
               color="#111111" if light else "white")

@@ -16,12 +16,12 @@ def parse(arguments):
                                  example="report.py run.jsonl -o report.html")
     parser.add_argument("files", nargs="+", metavar="FILE", help="results (JSON Lines) of tutti bench or workload --json")
     parser.add_argument("-o", "--output", metavar="HTML", help="the page to write")
-    parser.add_argument("-T", "--title", default="tutti report", help="of the page")
+    parser.add_argument("-T", "--title", default="", help="of the page; else it names collectives, ranks and hosts")
     parser.add_argument("--figures", "--svg-dir", type=Path, metavar="DIR",
                         help="write each figure into this folder, with its data (CSV) and the command that made it")
     parser.add_argument("--format", type=_formats, default=["svg"], metavar="LIST", help="of the figures: svg,pdf,png")
     parser.add_argument("--style", choices=("screen", "paper"), default="screen",
-                        help="of the figures: paper is 3.5 inches wide, 8 pt, without titles")
+                        help="of the figures: paper is 3.5 inches wide (map, heat map and spread 7.16), 8 pt, without titles")
     parser.add_argument("--only", type=_list, default=[], metavar="LIST",
                         help="figures with one of these in their name: ratio,limit,latency,bandwidth,decisions,all-reduce")
     parser.add_argument("--candidates", type=_list, default=[], metavar="LIST", help="algorithms or libraries: ring,tree/shm,mpi")

@@ -8,11 +8,12 @@ from . import curves
 from .candidates import library_name
 from .curves import Curve, Mark, Plot
 from .drawing import Drawing
+from .signs import BEYOND, DISTURBED
 from .style import shortened
 from .units import interval_text, ratio_text, time_text
+from .verdict import doubt_text, is_doubted
 
 MOST_LINES = 5
-DISTURBED, BEYOND = "disturbed", "beats the limit: limit too high"
 
 
 def drawings(section):
@@ -37,25 +38,18 @@ def _ratio(section):
         mean, sizes = section.mean_compared(library, candidate)
         if not mean or sizes < 2:
             return candidate.name
-        return f"{shortened(candidate.name, 20)} {ratio_text(mean.value)}×" + ("" if mean.is_known else " ?")
+        return f"{shortened(candidate.name, 26)} {ratio_text(mean.value)}×" + ("" if mean.is_known else " ?")
 
     plot = Plot(f"speed-up over\n{name}", lambda mark: curves.size_words(
         mark, f"{ratio_text(mark.value)}× {interval_text(mark)}"), level=1)
     plot.curves = _curves(section, marks, label, without=library)
-    means = [_mean_text(section, library, curve.candidate) for curve in plot.curves if curve.in_front]
     return _drawing(section, "ratio", f"Speed-up over {name} (×, higher is better)",
-                    f"{name}'s time over the time; in the legend the geometric mean over the sizes: {'; '.join(means)}. "
-                    "Bars are 95 % intervals of the ratio.", plot)
-
-
-def _mean_text(section, library, candidate):
-    mean, _ = section.mean_compared(library, candidate)
-    return f"{candidate.name} {ratio_text(mean.value)} {interval_text(mean)}" if mean else candidate.name
+                    f"{name}'s time over the time, with 95 % intervals; in the legend the geometric mean over the sizes.", plot)
 
 
 def _limit(section):
-    if not section.limit():
-        return None
+    if not any(section.cell(section.best(size), size).limit for size in section.sizes):
+        return None  # nothing to say of anyone who matters
 
     def marks(candidate):
         for size, cell in section.line(candidate):
@@ -66,8 +60,7 @@ def _limit(section):
     plot = Plot("% of limit", lambda mark: curves.size_words(mark, f"{mark.value:.0f} %"), top=106)
     plot.curves = _curves(section, marks)
     return _drawing(section, "limit", "Share of this machine's limit (%, higher is better)",
-                    "Least time that the machine allows, whatever the algorithm (tutti limits), over the time. × at 100: the point took "
-                    "less, so the limit is too high there.", plot)
+                    "Least time that the machine allows, whatever the algorithm (tutti limits), over the time.", plot)
 
 
 def _latency(section):
@@ -111,7 +104,7 @@ def _bytes(section, kind, value, title, caption):
 
     plot = Plot("bytes per byte of message", lambda mark: curves.size_words(mark, f"{mark.value:.3g} per byte"))
     plot.curves = _curves(section, marks)
-    return _drawing(section, kind, f"{title}, per byte of the message", caption, plot) if plot.curves else None
+    return _drawing(section, kind, f"{title}, per byte of the message", caption, plot)
 
 
 def _energy(section):
@@ -133,7 +126,7 @@ def _joules(section, kind, field, meters):
     plot.curves = _curves(section, marks)
     return _drawing(section, kind, f"Energy per call (mJ, lower is better), {meters}",
                     "All that they used during the calls, for whomever; only of calls that took long enough for the meters.",
-                    plot) if plot.curves else None
+                    plot)
 
 
 def _model(section):
@@ -146,7 +139,7 @@ def _model(section):
     plot = Plot("predicted / measured", lambda mark: curves.size_words(mark, f"{ratio_text(mark.value)} of the measured time"), level=1)
     plot.curves = _curves(section, marks)
     return _drawing(section, "model", "Model against measured (predicted / measured time, 1 is right)",
-                    "Above 1 the model thinks it slower than it is.", plot) if plot.curves else None
+                    "Above 1 the model thinks it slower than it is.", plot)
 
 
 def _curves(section, marks, label=lambda candidate: candidate.name, without=None):
@@ -173,8 +166,11 @@ def _flag(section, candidate, size):
 
 
 def _drawing(section, kind, title, caption, plot):
+    if not plot.front:
+        return None
+    plot.is_doubted = is_doubted(section)
     made = Drawing(kind, section.shape.slug, title, f"{section.shape.title}, {section.shape.details}",
-                   plot.caption(caption), None, curves.COLUMNS, lambda: curves.rows(plot), section.points, section.notes)
+                   plot.caption(caption) + doubt_text(section), None, curves.COLUMNS, lambda: curves.rows(plot), section.points, section.notes)
     made.draw = lambda canvas: curves.draw(plot, made, canvas)
     return made
 

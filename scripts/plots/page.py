@@ -6,23 +6,34 @@ from pathlib import Path
 
 from tutti.printable import in_page
 
-from . import provenance, steps_figure, steps_table, style, summary, tables
+from . import provenance, steps_table, style, summary, tables
+from .trust import DISTURBED
 from .units import counted, size_text
+from .verdict import ANSWERS, DOUBTED, is_doubted
 
 HERE = Path(__file__).parent
 # A page of 5 MB: figures first, and of the tables what is left.
 MOST_FIGURES, MOST_FIGURE_BYTES, MOST_ROWS = 60, 2_700_000, 3600
+PHONE, PIXELS_OF_INCH = 376, 81  # what a phone of 400 pixels has room for, and what words of 8 pt need to be of nine pixels
 NO_FIGURE = '<p class="note">no figure: nothing was measured with a right result, or there is no room</p>'
 TERMS = (
     ("Time", "of one call: the slowest rank's. Medians over the calls of a launch, and medians of those over the launches."),
-    ("[low, high]", "95 % interval. Of a ratio: taken in each launch, whose candidates alternate. One launch: from the intervals of both "
-                    "medians; two to five launches: Student's t of the launches' logarithms; from six on: order statistics."),
+    ("[low, high], ± %", "95 % interval, and half of it over the value. Of a ratio: taken in each launch, whose candidates alternate; over launches the "
+                         "median. One launch: from the intervals of both medians; two to five launches: Student's t of the launches' logarithms, "
+                         "around their mean; from six on: order statistics."),
     ("?", "the interval is unknown: of fewer than six calls of one launch, not even the least and the largest enclose the median in 95 of "
           "100 series. Nothing is called faster or slower by such a point."),
-    ("Not significant, not separable, ≈", "the interval of the ratio includes 1. Each interval stands for itself: of 20 true ties about one "
-                                          "looks like a difference, and the best of many candidates looks a little better than it is."),
+    ("Not told apart, ≈", "the interval of the ratio includes 1, or is unknown. Each interval stands for itself: of 20 true ties about one "
+                          "looks like a difference, and the best of many candidates looks a little better than it is."),
+    ("Disturbed, †", "ranks had a core each, and yet missed most of the common starts of their calls: others used the cores."),
+    ("Not to be trusted, ‡", "an interval that holds for that hour of that machine: see the first line of the page."),
+    ("Host in trouble", "what tutti found wrong with it as a launch began or over it: clocks, heat, memory, stolen cores, lost frames."),
+    ("Unsteady", "not known to 10 %."),
     ("[name]", "a library's own collective, as a program calls it."),
-    ("% of limit", "the least time that the machine was seen to allow, whatever the algorithm (tutti limits), over the median."),
+    ("shm, mpi, ucx, cuda", "transports, behind an algorithm's name: shared memory, messages of MPI or of UCX, memory of GPUs."),
+    ("Registered memory", "buffers of tutti that peers load and store; unregistered: a program's own."),
+    ("% of limit", "the least time that the machine was seen to allow, whatever the algorithm (tutti limits), over the median; – where none is "
+                   "known, as of calls with a root that overlap because they are timed back to back."),
     ("Bus bandwidth", "nccl-tests', in 10⁹ bytes per second."),
     ("Exposed, hidden", "of a training step: its time less that of the same step without communication; what the communication takes alone "
                         "less what is exposed."),
@@ -31,17 +42,14 @@ TERMS = (
 
 def page(report, title, canvas):
     drawn = _Drawn(report, canvas)
-    answer, whole = _answer(report)
-    decisions = drawn.figure(report.decisions)
-    # A long table answers at few sizes only; then the map, which has all, comes first.
-    parts = [_head(title), f"<h1>{escape(title)}</h1>", _lead(report), _trust(report),
-             *((answer, decisions) if whole else (decisions, answer)), _steps_answer(report), _contents(report), _steps(report, drawn),
-             _scaling(report, drawn)]
+    title = title or _title(report.results)
+    parts = [_head(title), f"<h1>{escape(title)}</h1>", _trust(report), _lead(report), _answer(report), _steps_answer(report),
+             drawn.figure(report.decisions), _contents(report), drawn.note(), _steps(report, drawn), _scaling(report, drawn)]
     share = max(MOST_ROWS // max(len(report.sections), 1), 40)
     parts += [_section(section, report.of_section.get(section, []), drawn, share) for section in report.sections]
     if report.results.fails:
         parts.append(f'<section id="failures"><h2>Failures</h2>{tables.fails_table(report.results)}</section>')
-    parts += [drawn.note(), _sources(report), _terms(), f"<script>\n{_text('page.js')}</script>\n</main>\n</body>\n</html>\n"]
+    parts += [_sources(report), _terms(), f"<script>\n{_text('page.js')}</script>\n</main>\n</body>\n</html>\n"]
     return in_page("\n".join(filter(None, parts)))
 
 
@@ -68,10 +76,10 @@ class _Drawn:
 
 
 def _figure(drawing, svg, inches):
-    marks = "".join(f' <span class="mark" title="{escape(note.text)}">{escape(note.mark)}</span>' for note in drawing.notes)
     kind = ' class="wide"' if drawing.is_wide else ""
-    return (f'<figure{kind} id="{drawing.name}" style="--inches:{inches:.3g}"><div class="scroll">{svg}</div>'
-            f"<figcaption>{escape(drawing.caption)}{marks}</figcaption></figure>")
+    cut = " cut" if inches * PIXELS_OF_INCH > PHONE else ""
+    return (f'<figure{kind} id="{drawing.name}" style="--inches:{inches:.3g}"><div class="scroll{cut}">{svg}</div>'
+            f"<figcaption>{escape(drawing.caption)}</figcaption></figure>")
 
 
 def _head(title):
@@ -82,6 +90,19 @@ def _head(title):
 
 def _text(name):
     return (HERE / name).read_text(encoding="utf-8")
+
+
+def _title(results):
+    """What was measured, on how many ranks of which host."""
+    keys = [one["key"] for one in results.points + results.steps]
+    hosts = dict(provenance.rows(results)).get("host", [])
+    return (f"{_first(dict.fromkeys(key.get('coll') or key['workload'] for key in keys))} on "
+            f"{', '.join(map(str, sorted({key['nranks'] for key in keys})))} ranks" + (f" of {_first(hosts)}" if hosts else ""))
+
+
+def _first(words, most=4):
+    words = list(words)
+    return ", ".join(words[:most]) + (f" and {len(words) - most} more" if len(words) > most else "")
 
 
 def _lead(report):
@@ -104,20 +125,18 @@ def _trust(report):
         table = tables.table(["", *(f"setup {letter}" for letter in letters)], rows)
         items.append(f"<li><b>different setups</b> the files come from {len(letters)}, which are never merged: sections name theirs"
                      f"<details><summary>what differs</summary>{table}</details></li>")
-    if not items:
-        return '<aside class="trust good"><h2>Trust</h2><p>Quiet machine, a core for each rank, all launches complete.</p></aside>'
-    return f'<aside class="trust"><h2>Before you trust it</h2><ul>{"".join(items)}</ul></aside>'
+    good = " good" if report.verdict.startswith(ANSWERS[0]) else ""
+    return (f'<aside class="trust{good}"><h2>Trust: {escape(report.verdict)}</h2>' + (f"<ul>{''.join(items)}</ul>" if items else "") + "</aside>")
 
 
 def _answer(report):
-    """The table of winners, and whether it has all sizes."""
-    html, whole = summary.section_table(report.sections)
+    html = summary.section_table(report.sections)
     if not html:
-        return "", True
+        return ""
     over = summary.libraries_text(report.sections)
-    kept = "" if whole else " Typical sizes; the map and the sections have all."
-    return (f'<section id="answer" class="first"><h2>Who wins</h2><p class="caption">{f"Library: {escape(over)}." if over else ""}'
-            f"{kept} † disturbed.</p>{html}</section>"), whole
+    said = [f"Library: {over}." if over else "", summary.missing_text(report.sections), f"{DISTURBED} disturbed.",
+            f"{DOUBTED} not to be trusted." if any(map(is_doubted, report.sections)) else ""]
+    return f'<section id="answer" class="first"><h2>Who wins</h2><p class="caption">{escape(" ".join(filter(None, said)))}</p>{html}</section>'
 
 
 def _steps_answer(report):
@@ -142,11 +161,11 @@ def _heading(shape):
 def _steps(report, drawn):
     if not report.steps:
         return ""
-    legend = " ".join(f'<span><i style="background:{colour}"></i>{label}</span>' for colour, _, label in steps_figure.SERIES)
-    shapes = "".join(f'<article id="{one.shape.slug}"><h3>{_heading(one.shape)}</h3>'
-                     f"{''.join(map(drawn.figure, report.of_steps[one])) or NO_FIGURE}</article>\n" for one in report.steps)
+    shapes = "".join(f'<article id="{one.shape.slug}">'
+                     f"{''.join(map(drawn.figure, report.of_steps[one])) or f'<h3>{_heading(one.shape)}</h3>{NO_FIGURE}'}</article>\n"
+                     for one in report.steps)
     numbers = "".join(f"<h3>{_heading(one.shape)}</h3>{steps_table.records_table(one)}" for one in report.steps)
-    return (f'<section id="steps"><h2>Training steps in parts</h2><p class="legend">{legend}</p><div class="grid">{shapes}</div>'
+    return (f'<section id="steps"><h2>Training steps in parts</h2><div class="grid">{shapes}</div>'
             f"<details><summary>all numbers</summary>{numbers}</details></section>")
 
 
@@ -173,7 +192,7 @@ def _sources(report):
         tag = "code" if word in ("command", "environment", "files") else "span"
         body = "<br>".join(f"<{tag}>{escape(text)}</{tag}>" for text in texts)
         if len(texts) > 6 and word != "files":
-            body = f"<details><summary>{len(texts)}</summary>{body}</details>"
+            body = f"<details><summary>{escape(texts[0][:60])} and {len(texts) - 1} more</summary>{body}</details>"
         entries.append(f"<dt>{escape(word)}</dt><dd>{body}</dd>")
     return '<section id="sources"><h2>Sources</h2><dl class="provenance">' + "\n".join(entries) + "</dl></section>"
 

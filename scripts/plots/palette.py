@@ -7,6 +7,7 @@ all kinds of colour vision, or else differ in marker and in line: tests/scripts/
 BLACK, BLUE, RED = "#000000", "#0072b2", "#b3470a"
 OTHERS_GREY = "#c3c8ce"
 LIMIT_GREY = "#6b7280"
+DOUBTED_GREY = "#aab1b9"  # of intervals that are not to be trusted
 
 SOLID, DASHED, DOTTED, DASH_DOT = "-", (0, (5, 2)), (0, (1.2, 1.4)), (0, (6, 1.6, 1.2, 1.6))
 LONG, DASH_DOT_DOT = (0, (9, 2)), (0, (5, 1.4, 1.2, 1.4, 1.2, 1.4))
@@ -59,11 +60,15 @@ class Palette:
 
     def line(self, candidate):
         """Keyword arguments for Axes.plot."""
-        colour, _, dashes = self._look(candidate)
+        _, _, dashes = self._look(candidate)
+        return {**self.sign(candidate), "linestyle": dashes, "marker": self.marker(candidate), "linewidth": 1.9 if candidate.is_baseline else 1.5}
+
+    def sign(self, candidate):
+        """The same of a marker alone, which has no line and shows no variant."""
+        colour, symbol, _ = self._look(candidate)
         fill = FILLS.get(candidate.transport, "full")
-        return {"color": colour, "markeredgecolor": colour, "linestyle": dashes, "marker": self.marker(candidate), "fillstyle": fill,
-                "markerfacecolor": "white" if fill == "none" else colour, "markerfacecoloralt": "white",
-                "linewidth": 1.9 if candidate.is_baseline else 1.5}
+        return {"color": colour, "markeredgecolor": colour, "linestyle": "none", "marker": symbol, "fillstyle": fill,
+                "markerfacecolor": "white" if fill == "none" else colour, "markerfacecoloralt": "white"}
 
     def _look(self, candidate):
         if candidate.is_baseline:

@@ -9,15 +9,15 @@ from .curves import Curve, Plot
 from .drawing import Drawing
 from .over_size import mark_of
 from .shapes import slug_of
-from .trust import shared_notes
 from .units import counted, nearest_sizes, size_text, time_text
+from .verdict import is_doubted
 
 AT_SIZES = (4 << 10, 1 << 20)
 MOST_LINES = 4
 
 
-def drawings(sections):
-    """Two figures of each family of sections that differ in the number of ranks alone."""
+def drawings(sections, notes_of):
+    """Two figures of each family of sections that differ in the number of ranks alone. `notes_of(points, cells)`: see Trust.notes."""
     families = defaultdict(list)
     for section in sections:
         shape = section.shape
@@ -28,11 +28,11 @@ def drawings(sections):
         if len({section.shape.nranks for section in members}) < 2:
             continue
         common = sorted(set.intersection(*(set(section.sizes) for section in members)))
-        found += [_drawing(family, hosts, members, size) for size in nearest_sizes(common, AT_SIZES)]
+        found += [_drawing(family, hosts, members, size, notes_of) for size in nearest_sizes(common, AT_SIZES)]
     return [drawing for drawing in found if drawing]
 
 
-def _drawing(family, hosts, members, size):
+def _drawing(family, hosts, members, size, notes_of):
     by_candidate = defaultdict(list)
     for section in sorted(members, key=lambda section: section.shape.nranks):
         for candidate in section.candidates:
@@ -45,16 +45,18 @@ def _drawing(family, hosts, members, size):
     own = sorted((one for one in whole if not one.is_baseline), key=lambda one: (-len(whole[one]), sum(mark.value for mark in whole[one])))
     shown = own[:MOST_LINES] + [section.library for section in members[:1] if section.library in whole]
     plot = Plot("time of one call (µs)", lambda mark: f"{counted(int(mark.x), 'rank')}: {time_text(mark.value * 1000)}",
-                x_label="ranks", log_y=True, size_axis=False, height=3.6)
+                x_label="ranks", log_y=True, size_axis=False, height=3.3,
+                is_doubted=any(map(is_doubted, members)))
     plot.curves = [Curve(candidate, candidate.name, whole[candidate], in_front=candidate in shown)
                    for candidate in sorted(whole, key=lambda one: (shown + [one]).index(one))]
     where = "on one host" if hosts is True else f"{counted(hosts, 'rank')} on each host"
-    notes = shared_notes(members)
+    points = [point for section in members for point in section.points if point["key"]["bytes"] == size]
+    notes = notes_of(points, [cell for section in members for cell in section.cells.values() if cell.size == size])
     details = ", ".join(filter(None, (family.details, where)))
     made = Drawing(f"scaling-{size_text(size)}", slug_of(f"{family.coll}-{family.dtype}-{'in' if family.inplace else 'out'}-{family.memory}"
                                                          f"-{family.setup.split(':')[0]}{'' if hosts is True else f'-{hosts}-a-host'}"),
                    f"{family.coll} of {size_text(size)} over ranks: time of one call (µs, lower is better)", details,
                    plot.caption("Medians with 95 % intervals."), None, curves.COLUMNS, lambda: curves.rows(plot),
-                   [point for section in members for point in section.points if point["key"]["bytes"] == size], notes)
+                   points, notes)
     made.draw = lambda canvas: curves.draw(plot, made, canvas)
     return made

@@ -28,11 +28,18 @@ class Cell:
     busbw: float
     limit: float      # the least that the machine was seen to allow; 0 where that is not known
     samples: int
+    size: int
     points: dict      # {launch: its point}
 
     @property
     def launches(self):
         return len(self.points)
+
+    @property
+    def limit_change(self):
+        """How many times the least limit that a launch measured the largest is; 1 where none did."""
+        limits = [point["limit_ns"] for point in self.points.values() if point.get("limit_ns")]
+        return max(limits, default=1) / min(limits, default=1)
 
     @cached_property
     def logs(self):
@@ -51,7 +58,13 @@ class Cell:
 
     @property
     def percent_of_limit(self):
+        """None where there is no limit: calls with a root overlap where they are timed back to back."""
         return 100 * self.limit / self.p50 if self.limit else None
+
+    @property
+    def overlaps(self):
+        """Whether the next call began before this one had ended everywhere: then no limit of one call holds."""
+        return any(point["key"]["root"] >= 0 and (point.get("calls_of_sample") or 1) > 1 for point in self.points.values())
 
     def mean_of(self, path):
         """The median over launches of a number that points may have; None where none has it."""
@@ -79,19 +92,27 @@ class Section:
                 measured[place][launch_of(point)] = point
         self.cells = {place: _cell(by_launch) for place, by_launch in measured.items() if place not in self.wrong}
         self.sizes = sorted({size for _, size in self.cells})
-        self._best = {}
-        for (candidate, size), cell in self.cells.items():
-            best = self._best.get(size)
-            if best is None or (cell.p50, candidate) < (self.cells[best, size].p50, best):
-                self._best[size] = candidate
-        self._ratios, self._leaders = {}, {}
-        self.candidates = self._ranked({candidate for candidate, _ in self.cells})
+        self._at = defaultdict(list)  # {size: who was measured there}
+        for candidate, size in self.cells:
+            self._at[size].append(candidate)
+        self._ratios, self._leaders, self._orders = {}, {}, {}
+        self.candidates = self._ranked(sorted({candidate for candidate, _ in self.cells}))
+
+    def order(self, size):
+        """Who was measured at a size, the best first: by the ratio to the library, which each launch has for itself, as that is what
+        is shown; by the median where there is no library, or no launch has both."""
+        if size not in self._orders:
+            gains = {one: self.compared(self.library, one, size) for one in self._at[size]} if self.library else {}
+            whole = gains and all(gains.values())
+            self._orders[size] = sorted(self._at[size], key=lambda one: (
+                -gains[one].value if whole else 0, self.cells[one, size].p50, one))
+        return self._orders[size]
 
     def _ranked(self, candidates):
         """Fastest first, by the mean distance to the best; whoever misses most sizes comes last."""
         def key(candidate):
-            known = [math.log(ratio) for ratio in (self.ratio(candidate, size) for size in self.sizes) if ratio is not None]
-            return len(known) < len(self.sizes) / 2, sum(known) / len(known), candidate
+            known = [math.log(ratio.value) for ratio in (self.ratio(candidate, size) for size in self.sizes) if ratio]
+            return len(known) < len(self.sizes) / 2, sum(known) / max(len(known), 1), candidate
         return sorted(candidates, key=key)
 
     def cell(self, candidate, size):
@@ -102,16 +123,12 @@ class Section:
         return [(size, self.cells[candidate, size]) for size in self.sizes if (candidate, size) in self.cells]
 
     def best(self, size, among=None):
-        """The candidate with the least median, of all or of some."""
-        if among is None:
-            return self._best[size]
-        found = [candidate for candidate in among if (candidate, size) in self.cells]
-        return min(found, key=lambda candidate: (self.cells[candidate, size].p50, candidate), default=None)
+        """The fastest candidate, of all or of some."""
+        return next((one for one in self.order(size) if among is None or one in among), None)
 
     def ratio(self, candidate, size):
-        """Time over the best's time, or None where it was not measured."""
-        cell = self.cell(candidate, size)
-        return cell and cell.p50 / self.cell(self.best(size), size).p50
+        """The Ratio of its time to the best's; None where no launch measured both."""
+        return self.compared(candidate, self.best(size), size)
 
     def log_ratios(self, above, below, size):
         """{launch: time of one candidate over that of another}, of the launches that measured both."""
@@ -142,13 +159,9 @@ class Section:
         """The best, and everyone whom no interval tells from it."""
         if size not in self._leaders:
             best = self.best(size)
-            self._leaders[size] = {best} | {candidate for candidate in self.candidates if (candidate, size) in self.cells
-                                            and self._is_tied(candidate, best, size)}
+            ratios = {candidate: self.ratio(candidate, size) for candidate in self._at[size]}
+            self._leaders[size] = {best} | {candidate for candidate, ratio in ratios.items() if ratio is None or not ratio.is_significant}
         return self._leaders[size]
-
-    def _is_tied(self, candidate, best, size):
-        ratio = self.compared(candidate, best, size)
-        return ratio is None or not ratio.is_significant
 
     def limit(self):
         """[(size, least time, bus bandwidth at that)]: the same for all candidates; of several launches the least counts."""
@@ -172,11 +185,18 @@ class Section:
 
     def baselines(self):
         """One per library: what a program gets that asks for nothing, else its best variant."""
-        by_library = {}
-        for candidate in sorted(self.candidates, key=lambda candidate: not candidate.is_default):
-            if candidate.is_baseline:
-                by_library.setdefault(candidate.impl, candidate)
-        return list(by_library.values())
+        return list(self._baselines.values())
+
+    @cached_property
+    def _baselines(self):
+        """{library: its candidate}. Variants are ordered by their medians, as those that all are compared with come first of all."""
+        total = defaultdict(float)
+        for (candidate, _), cell in self.cells.items():
+            total[candidate] += math.log(cell.p50)
+        found = {}
+        for candidate in sorted((one for one in total if one.is_baseline), key=lambda one: (not one.is_default, total[one], one)):
+            found.setdefault(candidate.impl, candidate)
+        return found
 
     @cached_property
     def library(self):
@@ -235,7 +255,7 @@ def _cell(by_launch):
                 p95=middle([point["t_ns"]["p95"] for point in points]),
                 busbw=middle([point["busbw_GBps"] for point in points]),
                 limit=min((point["limit_ns"] for point in points if point.get("limit_ns")), default=0),
-                samples=sum(point["n"] for point in points), points=by_launch)
+                samples=sum(point["n"] for point in points), size=points[0]["key"]["bytes"], points=by_launch)
 
 
 def _at(record, path):

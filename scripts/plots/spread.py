@@ -7,7 +7,9 @@ from tutti.intervals import interval_of
 
 from . import style
 from .drawing import Drawing
+from .palette import DOUBTED_GREY
 from .units import counted, ratio_text, size_text
+from .verdict import doubt_text, is_doubted
 
 MOST_SHOWN = 4
 HIGHEST = 2.5  # times the best; what goes beyond is cut and marked
@@ -23,7 +25,7 @@ def drawings(section):
     made = Drawing("spread", section.shape.slug, "Spread: time over the best median of the size (lower is better)",
                    f"{section.shape.title}, {section.shape.details}",
                    f"Per size and candidate: {what}, 95 % interval of the median (thick; none of too few calls), middle 90 % of the calls (thin)"
-                   f"; ▲ goes on beyond {HIGHEST:g}.", None, COLUMNS, lambda: list(_rows(section, shown)), section.points, section.notes,
+                   f"; ↑ goes on beyond {HIGHEST:g}.{doubt_text(section)}", None, COLUMNS, lambda: list(_rows(section, shown)), section.points, section.notes,
                    is_wide=True)
     made.draw = lambda canvas: _draw(section, shown, made, canvas)
     return [made]
@@ -83,10 +85,9 @@ def _candidate(axes, section, canvas, candidate, offset):
                          f"{ratio_text(cell.p05 / best)} to {ratio_text(cell.p95 / best)}")
         reached = max(reached, cell.p95 / best)
     colour = look["color"]
-    for lines, width, alpha in ((thin, 0.9, 1), (thick, 4, 0.45)):
-        axes.vlines(*zip(*[line for line in lines if line[1] <= line[2]] or [(0, 0, 0)]), color=colour, linewidth=width, alpha=alpha)
+    for lines, width, alpha, hue in ((thin, 0.9, 1, colour), (thick, 4, 0.45, DOUBTED_GREY if is_doubted(section) else colour)):
+        axes.vlines(*zip(*[line for line in lines if line[1] <= line[2]] or [(0, 0, 0)]), color=hue, linewidth=width, alpha=alpha)
     if beyond:
-        axes.plot(beyond, [HIGHEST] * len(beyond), linestyle="none", marker="^", markersize=canvas.style.marker * 0.9, color=colour,
-                  clip_on=False)
+        axes.plot(beyond, [HIGHEST] * len(beyond), clip_on=False, **canvas.sign(style.UP, colour))
     axes.plot(xs, ys, **look | {"markersize": canvas.style.marker * 0.9})
     return reached

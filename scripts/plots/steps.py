@@ -150,8 +150,8 @@ def finding(steps):
     library = next((method for method in methods if method.is_library and method is not best), None)
     if library:
         ratio = library.over(best)
-        said += f"; {library.label} at best " + ("not told apart" if library.name in tied else
-                                                 f"takes {ratio_text(ratio.value)}× {interval_text(ratio)}")
+        said += f"; {library.label} " + ("at best is not told apart" if library.name in tied else
+                                                 f"at best takes {ratio_text(ratio.value)}× {interval_text(ratio)}")
     return said
 
 

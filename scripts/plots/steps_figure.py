@@ -6,8 +6,9 @@ from matplotlib.patches import Patch
 from . import steps as values
 from . import style
 from .drawing import Drawing
-from .palette import RED
+from .palette import DOUBTED_GREY, RED
 from .units import time_text
+from .verdict import doubt_text, is_doubted
 
 # Light to dark, so that they differ in grey, too; hatched where communication is hidden.
 COMPUTE, HIDDEN, EXPOSED = "#d4dae0", "#8fbfe0", RED
@@ -15,7 +16,7 @@ HATCH = "////"
 SERIES = ((COMPUTE, "", "computing"), (HIDDEN, HATCH, "computing, communication hidden behind it"), (EXPOSED, "", "communication exposed"))
 METHODS_DRAWN = 12
 COLUMNS = ("method", "step_ns", "low_ns", "high_ns", "compute_ns", "communication_ns", "hidden_ns", "exposed_ns", "launches",
-           "not_told_from_shortest")
+           "not_told_apart")
 
 
 def drawings(steps):
@@ -27,15 +28,15 @@ def drawings(steps):
     tied = steps.tied()
     made = Drawing("bars", steps.shape.slug, f"{steps.shape.title}: time of a training step (ms, lower is better)", steps.shape.details,
                    f"{values.finding(steps)}. Bars at the ends are 95 % intervals of the step; ≈ is not told apart from the shortest, ? "
-                   "nor known to be (too few steps)" + (f"; {left} longer ones are left out." if left else "."), None, COLUMNS,
+                   "of too few steps to tell" + (f"; {left} longer ones are left out." if left else ".") + doubt_text(steps), None, COLUMNS,
                    lambda: [(method.label, method.step, method.time.low, method.time.high, method.compute, method.communication, method.hidden,
                              method.exposed, len(method.records), method.name in tied) for method in methods],
                    steps.records, steps.notes)
-    made.draw = lambda canvas: _draw(shown, tied, made, canvas)
+    made.draw = lambda canvas: _draw(shown, tied, is_doubted(steps), made, canvas)
     return [made]
 
 
-def _draw(methods, tied, drawing, canvas):
+def _draw(methods, tied, doubted, drawing, canvas):
     made = canvas.figure(1.75 + 0.27 * len(methods))
     axes = made.add_subplot()
     places = range(len(methods))
@@ -50,7 +51,7 @@ def _draw(methods, tied, drawing, canvas):
         known = ""
         if method.time.is_known:
             low, high = method.time.low, method.time.high
-            axes.plot([low / 1e6, high / 1e6], [place, place], color="black", linewidth=1.2, marker="|", markersize=5)
+            axes.plot([low / 1e6, high / 1e6], [place, place], color=DOUBTED_GREY if doubted else "black", linewidth=1.2, marker="|", markersize=5)
             known = f" [{time_text(low)}, {time_text(high)}]"
         sign = ("≈ " if tied[method.name] else "? ") if method.name in tied else ""
         exposed = time_text(method.exposed) if method.exposed > 0 else "none"
@@ -60,11 +61,11 @@ def _draw(methods, tied, drawing, canvas):
                          f"{method.label}: step {time_text(method.step)}{known}, "
                          f"computing {time_text(method.compute)}, exposed {time_text(max(method.exposed, 0))}")
     axes.set_xlim(0, max(ends) / 1e6 * 1.2)
-    axes.set_yticks(list(places), [style.shortened(method.label) for method in methods])
+    axes.set_yticks(list(places), [style.shortened(method.label, 40) for method in methods])
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("ms; the number is what is exposed")
     handles = [Patch(facecolor=colour, hatch=hatch, edgecolor="white") for colour, hatch, _ in SERIES]
     return canvas.finish(made, drawing.title, drawing.details, drawing.marks, (handles, [label for *_, label in SERIES]),
-                         columns=1 if not canvas.style.has_title else 2)
+                         columns=1)

@@ -8,29 +8,31 @@ from tutti.intervals import interval_of
 from .steps import time_of
 from .tables import Cell, Skipped, table
 from .units import half_text, known_text, time_text
+from .verdict import is_doubted, sign_of
 
-ANSWER = ("workload", "shape", "best method", "step", "±\u00a0%", "exposed", "library's step over it", "not told apart")
+ANSWER = ("workload", "shape", "best method", "step", "±\u00a0%", "exposed", "library's step over it", "not told apart from")
 COLUMNS = ("method", "launch", "step ms", "± %", "compute", "communication", "exposed", "overlap", "slowdown", "wait",
            "work", "what else", "check")
 MOST_TIED = 2
 
 
 def answer_table(all_steps):
-    return table(ANSWER, [_answer(one) for one in all_steps if one.methods()], numbers=(3, 4, 5), kind="summary steps")
+    return table(ANSWER, [_answer(one) for one in all_steps if one.methods()], numbers=(3, 4, 5), kind="summary cards steps")
 
 
 def _answer(steps):
     best, *others = steps.methods()
+    doubted = is_doubted(steps)
     tied = [method.label for method in others if method.name in steps.tied()]
     library = next((method for method in [best, *others] if method.is_library), None)
     ratio = library.over(best) if library and library is not best else None
     said = "library wins" if library is best else "–"
     if ratio:
-        said = known_text(ratio)
+        said = known_text(ratio, sign_of(steps))
     more = f" and {len(tied) - MOST_TIED} more" if len(tied) > MOST_TIED else ""
-    return [Cell(steps.shape.title, link=steps.shape.slug), steps.shape.details, Cell(best.label, strong=True),
-            Cell(time_text(best.step), best.step), Cell(half_text(best.time.half), best.time.half), time_text(best.exposed) if best.exposed > 0 else "none",
-            Cell(said, ratio.value if ratio else None, faint=bool(ratio and not ratio.is_significant)), ", ".join(tied[:MOST_TIED]) + more]
+    return [Cell(steps.shape.title, link=steps.shape.slug), steps.shape.details, Cell(best.label, strong=not doubted),
+            Cell(time_text(best.step), best.step), Cell(half_text(best.time.half), best.time.half, faint=doubted), time_text(best.exposed) if best.exposed > 0 else "none",
+            Cell(said, ratio.value if ratio else None, faint=doubted or bool(ratio and not ratio.is_significant)), ", ".join(tied[:MOST_TIED]) + more]
 
 
 def records_table(steps):

@@ -23,9 +23,9 @@ from .units import size_text
 # Readers' fonts have letters that matplotlib's has not.
 warnings.filterwarnings("ignore", message="Glyph .* missing from")
 
-INK, SOFT, GRID = "#1d2329", "#4b525b", "#e8eaed"
+INK, SOFT, GRID, WARN = "#1d2329", "#4b525b", "#e8eaed", "#9a3412"
 MOST_TICKS = 11
-LEGEND_NAME = 27  # letters
+LEGEND_NAME = 34  # letters
 
 _COMMON = {
     "font.family": "DejaVu Sans", "axes.titleweight": "bold", "axes.titlelocation": "left", "axes.spines.top": False,
@@ -44,7 +44,7 @@ def _sign(letter):
     return Path(drawn.vertices - drawn.get_extents().get_points().mean(axis=0), drawn.codes)
 
 
-QUESTION = _sign("?")
+QUESTION, DAGGER, UP, DOWN = map(_sign, "?†↑↓")  # none of them is the marker of an algorithm
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,8 @@ class Style:
     has_title: bool = True
 
 
-SCREEN = Style("screen", 5.4, 10.8, _COMMON | {
+# As wide as a phone at 1.13 times its size, where the smallest words are of nine pixels.
+SCREEN = Style("screen", 4.6, 10.8, _COMMON | {
     "font.size": 9.5, "axes.titlesize": 10.5, "legend.fontsize": 8.8, "grid.linewidth": 0.8, "figure.dpi": 150})
 # One column of a two-column page (IEEE, ACM) and the eight points of its captions.
 PAPER = Style("paper", 3.5, 7.16, _COMMON | {
@@ -93,9 +94,10 @@ class Canvas:
     def line(self, candidate):
         return {"markersize": self.style.marker, **self.palette.line(candidate)}
 
-    def question(self, colour):
-        """The sign of a point whose interval is unknown, for Axes.plot."""
-        return {"linestyle": "none", "marker": QUESTION, "color": colour, "markersize": self.style.marker * 1.5, "markeredgewidth": 0}
+    def sign(self, sign, colour):
+        """A letter at a point, or a marker, for Axes.plot."""
+        return {"linestyle": "none", "marker": sign, "color": colour, "markersize": self.style.marker * 1.5,
+                "markeredgewidth": 1.1 if sign == "x" else 0}
 
     def point_out(self, axes, x, y, text):
         """What hovering over this place says."""
@@ -103,17 +105,21 @@ class Canvas:
 
     def room_for(self, boxes, names=("",)):
         """The width in inches of a table with so many boxes in a row, and names before the rows: what it needs; all of a paper's page."""
-        needed = 0.58 * boxes + 0.085 * max(map(len, names)) + 0.3
+        needed = 0.49 * boxes + 0.085 * max(map(len, names)) + 0.3
         return self.style.wide if self.style is PAPER else min(self.style.wide, max(self.style.width, needed))
 
     def columns(self, figure, labels):
         """So many of a legend have room side by side; two where there are names of usual length."""
         size = self.style.settings["legend.fontsize"]
         room = figure.get_figwidth() * 72 / (0.56 * size * max(map(len, labels), default=1) + 3.2 * size)
-        return max(1 if room < 1.6 else 2, min(int(room), len(labels)))
+        return max(1 if room < 1.8 else 2, min(int(room), len(labels)))
 
     def finish(self, figure, title, details, marks, legend=None, columns=None):
         """The words around a figure: title above, legend and marks below. `legend` has handles and labels."""
+        handles, labels = legend or ([], [])
+        columns = columns or self.columns(figure, labels)
+        rows, row = -(-len(handles) // columns), 1.52 * self.style.settings["legend.fontsize"]
+        figure.set_figheight(figure.get_figheight() + max(rows - 2, 0) * row / 72)  # a long legend takes nothing from the axes
         above = below = 0.0
         point = 1 / 72 / figure.get_figheight()
         if self.style.has_title:
@@ -126,15 +132,12 @@ class Canvas:
             figure.text(0.01, 1 - above, "\n".join(under), va="top", color=SOFT, fontsize=small)
             above += (5 + 1.22 * small * len(under)) * point
         if marks:
-            figure.text(0.995, 0.004, "! " + " · ".join(marks), va="bottom", ha="right", color="#9a3412",
-                        fontsize=self.style.small - 0.5)
+            figure.text(0.995, 0.004, "! " + " · ".join(marks), va="bottom", ha="right", color=WARN,
+                        fontsize=self.style.small)
             below += 1.4 * self.style.small * point
-        if legend and legend[0]:
-            handles, labels = legend
-            columns = columns or self.columns(figure, labels)
-            rows = -(-len(handles) // columns)
+        if handles:
             figure.legend(handles, labels, loc="lower center", ncols=columns, bbox_to_anchor=(0.5, below), borderaxespad=0)
-            below += (1.52 * self.style.settings["legend.fontsize"] * rows + 3) * point
+            below += (row * rows + 3) * point
         figure.get_layout_engine().set(rect=(0, below, 1, 1 - above - below))
         # Once is enough; savefig would do it again.
         figure.get_layout_engine().execute(figure)

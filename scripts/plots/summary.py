@@ -2,39 +2,67 @@
 """The answer of a report as a table: the best candidate of each collective and size, by how much, and how sure."""
 
 from . import trust
-from .trust import ONE_LAUNCH
 from .candidates import library_name
 from .decision import choice_of
 from .shapes import distinguishing
 from .tables import Cell, table
+from .trust import DISTURBED, ONE_LAUNCH
 from .units import counted, half_text, known_text, nearest_sizes, size_text, time_text
+from .verdict import is_doubted, sign_of
 
-MOST_ROWS = 40
+MOST_ROWS = 20     # more: one for each collective, and all of them folded
+MOST_FOLDED = 600  # more: only in the sections
 TYPICAL = (4 << 10, 1 << 20)
 MOST_RIVALS = 2
-COLUMNS = ("what", "size", "best", "time", "±\u00a0%", "times as fast as the library", "%\u00a0of\u00a0limit", "not separable from")
+COLUMNS = ("what", "size", "best", "time", "±\u00a0%", "times as fast as the library", "%\u00a0of\u00a0limit", "not told apart from")
+SHORT_COLUMNS = ("what", *(f"{word}{size_text(size)}" for size in TYPICAL for word in ("best at about ", "times as fast at ")))
 
 
 def section_table(sections):
-    """HTML, and whether all sizes are in it."""
+    """HTML: the best at each size of each collective; where that is too long, at typical sizes, and all of it folded."""
     sections = [section for section in sections if section.sizes]
-    if not sections:
-        return "", True
-    whole = sum(len(section.sizes) for section in sections) <= MOST_ROWS
     names = distinguishing([section.shape for section in sections])
-    rows = []
-    for section in sections:
-        sizes = section.sizes if whole else nearest_sizes(section.sizes, TYPICAL) or section.sizes[-1:]
-        rows += [_row(section, names[section.shape], size) for size in sizes]
-    return table(COLUMNS, rows, numbers=(1, 3, 4, 6), kind="summary wins"), whole
+    count = sum(len(section.sizes) for section in sections)
+    if not count:
+        return ""
+    whole = table(COLUMNS, [_row(section, names[section.shape], size) for section in sections for size in section.sizes],
+                  numbers=(1, 3, 4, 6), kind="summary cards") if count <= MOST_FOLDED else ""
+    if count <= MOST_ROWS:
+        return whole
+    short = table(SHORT_COLUMNS, [_short_row(section, names[section.shape]) for section in sections], kind="summary cards")
+    return short + (f"<details><summary>all {count} rows: every size, with times and limits</summary>{whole}</details>" if whole else "")
+
+
+def missing_text(sections):
+    """Which typical size lies between those that were measured, and was not."""
+    sizes = sorted({size for section in sections for size in section.sizes})
+    return " ".join(f"{size_text(want)} was not measured; nearest: {size_text(max(size for size in sizes if size < want))}, "
+                    f"{size_text(min(size for size in sizes if size > want))}."
+                    for want in TYPICAL if sizes and want not in sizes and sizes[0] < want < sizes[-1])
+
+
+def _short_row(section, name):
+    cells = [Cell(name, link=section.shape.slug)]
+    for want in TYPICAL:
+        size = next(iter(nearest_sizes(section.sizes, (want,))), None)
+        if size is None and want == TYPICAL[-1] and len(cells) == cells.count(Cell("")) + 1:
+            size = section.sizes[-1]  # all are far from what is typical
+        cells += [_best(section, choice_of(section, size), f"{size_text(size)}: "), _gain(section, choice_of(section, size))] if size else [Cell("")] * 2
+    return cells
+
+
+def _best(section, choice, size=""):
+    dagger = f"\u00a0{DISTURBED}" if choice.disturbed else ""
+    return Cell(f"{size}{choice.winner.name}{dagger}", strong=not is_doubted(section))
 
 
 def _row(section, name, size):
     choice = choice_of(section, size)
     cell = section.cell(choice.winner, size)
     return [Cell(name, link=section.shape.slug), Cell(size_text(size), value=size),
-            Cell(choice.winner.name + (" †" if choice.disturbed else ""), strong=True), Cell(time_text(cell.p50), value=cell.p50),
-            Cell(half_text(cell.time.half), value=cell.time.half), _gain(section, choice), limit_cell(cell), _rivals(section, choice)]
+            _best(section, choice), Cell(time_text(cell.p50), value=cell.p50),
+            Cell(half_text(cell.time.half), value=cell.time.half, faint=is_doubted(section)),
+            _gain(section, choice), limit_cell(cell), _rivals(section, choice)]
 
 
 def _gain(section, choice):
@@ -44,14 +72,14 @@ def _gain(section, choice):
         if section.library is None:
             return Cell("–")
         return Cell("not in one launch" if section.cell(section.library, choice.size) else "library not measured", faint=True)
-    text = ("library wins; next " if choice.winner == section.library else "") + known_text(gain)
-    return Cell(text, value=gain.value, faint=not gain.is_significant)
+    text = ("library wins; next " if choice.winner == section.library else "") + known_text(gain, sign_of(section))
+    return Cell(text, value=gain.value, faint=is_doubted(section) or not gain.is_significant)
 
 
 def limit_cell(cell):
     share = cell.percent_of_limit
     if share is None:
-        return Cell("")
+        return Cell("– calls overlap" if cell.overlaps else "– no limit known", faint=True)
     if cell.beats_limit:
         return Cell(">100: limit too high", value=share, faint=True)
     return Cell(f"{share:.0f}", value=share)
@@ -70,10 +98,12 @@ def libraries_text(sections):
 
 def trust_notes(results, found, parts):
     """What is true of the whole report, whose parts are sections and steps."""
-    notes = found.notes(results.points + results.steps)
+    cells = [cell for part in parts for cell in getattr(part, "cells", {}).values()]
+    notes = found.notes(results.points + results.steps, cells)
     single = sum(any(note.mark == ONE_LAUNCH for note in one.notes) for one in parts)
     if single and all(note.mark != ONE_LAUNCH for note in notes):
-        notes.append(trust.Note(ONE_LAUNCH, f"{single} of {counted(len(parts), 'ranking')} rest on one launch each: {trust.OF_ONE_LAUNCH}"))
+        notes.append(trust.Note(ONE_LAUNCH, f"{single} of {counted(len(parts), 'ranking')} rest on one launch each: {trust.OF_ONE_LAUNCH}",
+                                trust.RANKING_ONLY, "one launch each"))
     wrong = sum(point["check"]["state"] == "fail" for point in results.points + results.steps if not point.get("skipped"))
     if wrong:
         notes.insert(0, trust.Note("WRONG RESULTS", f"{counted(wrong, 'point')}: left out of figures and rankings, red in the tables"))

@@ -5,7 +5,9 @@ from collections import defaultdict
 from dataclasses import dataclass
 from html import escape
 
+from .trust import DISTURBED
 from .units import counted, half_text, interval_text, ratio_text, size_text
+from .verdict import is_doubted, sign_of
 
 COLUMNS = ("size", "candidate", "median µs", "± %", "p05", "p95", "max", "busbw GB/s", "times as fast as the library", "% of limit",
            "calls", "launches", "stopped by", "check")
@@ -29,8 +31,7 @@ def cells_table(section, most):
     keep = max(BEST_OF_SIZE, most // max(len(section.sizes), 1))
     rows, left = [], 0
     for size in section.sizes:
-        found = sorted((candidate for candidate in section.candidates if section.cell(candidate, size)),
-                       key=lambda candidate: section.cell(candidate, size).p50)
+        found = section.order(size)
         shown = [candidate for place, candidate in enumerate(found) if place < keep or candidate in section.baselines()]
         left += len(found) - len(shown)
         rows += [_row(section, candidate, size) for candidate in shown]
@@ -47,10 +48,10 @@ def _row(section, candidate, size):
     ratio = section.compared(section.library, candidate, size) if section.library and candidate != section.library else None
     checks = {point["check"]["state"] for point in points}
     share = cell.percent_of_limit
-    return [Cell(size_text(size), size), candidate.name + (" †" if (candidate, size) in section.disturbed else ""), _us(cell.p50),
-            half_text(cell.time.half), _us(cell.p05), _us(cell.p95), _us(max(point["t_ns"]["max"] for point in points)), f"{cell.busbw:.3g}",
-            Cell(f"{ratio_text(ratio.value)} {interval_text(ratio)}", ratio.value) if ratio else "",
-            "" if share is None else Cell(f"{share:.0f}: limit too high", share) if cell.beats_limit else f"{share:.0f}",
+    return [Cell(size_text(size), size), candidate.name + (f"\u00a0{DISTURBED}" if (candidate, size) in section.disturbed else ""), _us(cell.p50),
+            Cell(half_text(cell.time.half), cell.time.half, faint=is_doubted(section)), _us(cell.p05), _us(cell.p95), _us(max(point["t_ns"]["max"] for point in points)), f"{cell.busbw:.3g}",
+            Cell(f"{ratio_text(ratio.value)} {interval_text(ratio)}{sign_of(section)}", ratio.value, faint=is_doubted(section)) if ratio else "",
+            "–" if share is None else Cell(f"{share:.0f}: limit too high", share) if cell.beats_limit else f"{share:.0f}",
             cell.samples, cell.launches, ", ".join(sorted({point.get("stop_reason") or "" for point in points})),
             "ok" if checks == {"ok"} else "not checked"]
 
@@ -75,8 +76,10 @@ def fails_table(results):
 
 
 def table(columns, rows, numbers=(), kind=""):
+    """A `kind` with "cards" becomes one card a row on a phone, each value behind the name of its column."""
     heads = "".join(f'<th{_class(i, numbers)}>{escape(column)}</th>' for i, column in enumerate(columns))
-    body = "\n".join(_table_row(row, numbers, len(columns)) for row in rows)
+    names = columns if "cards" in kind else ()
+    body = "\n".join(_table_row(row, numbers, len(columns), names) for row in rows)
     kind = f' class="{kind}"' if kind else ""
     return (f'<div class="scroll"><table{kind}>\n<thead><tr>{heads}</tr></thead>\n'
             f"<tbody>\n{body}\n</tbody>\n</table></div>")
@@ -90,22 +93,23 @@ class Skipped:
         self.reason = reason
 
 
-def _table_row(row, numbers, columns):
+def _table_row(row, numbers, columns, names):
     if isinstance(row, Skipped):
         return (f"<tr class=skipped>{''.join(_cell(value, i, numbers) for i, value in enumerate(row.known))}"
                 f"<td colspan={columns - len(row.known)}>skipped: {escape(row.reason)}</td></tr>")
     wrong = " class=wrong" if str(row[-1]).startswith("FAILED") else ""
-    return f"<tr{wrong}>{''.join(_cell(value, i, numbers) for i, value in enumerate(row))}</tr>"
+    return f"<tr{wrong}>{''.join(_cell(value, i, numbers, names) for i, value in enumerate(row))}</tr>"
 
 
-def _cell(value, place, numbers):
+def _cell(value, place, numbers, names=()):
+    name = f' data-name="{escape(names[place])}"' if names and place else ""
     if not isinstance(value, Cell):
-        return f"<td{_class(place, numbers)}>{escape(str(value))}</td>"
+        return f"<td{_class(place, numbers)}{name}>{escape(str(value))}</td>"
     text = escape(value.text)
     text = f'<a href="#{value.link}">{text}</a>' if value.link else text
     text = f"<b>{text}</b>" if value.strong else text
     order = f' data-v="{value.value:.6g}"' if value.value is not None else ""
-    return f'<td{_class(place, numbers, "faint" if value.faint else "")}{order}>{text}</td>'
+    return f'<td{_class(place, numbers, "faint" if value.faint else "")}{name}{order}>{text}</td>'
 
 
 def _class(place, numbers, more=""):
@@ -114,7 +118,7 @@ def _class(place, numbers, more=""):
 
 
 def _us(nanoseconds):
-    return f"{nanoseconds / 1000:.2f}"
+    return f"{nanoseconds / 1000:.{3 if nanoseconds < 10_000 else 2}f}"
 
 
 def rows_text(shown, left):

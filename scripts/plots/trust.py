@@ -1,29 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a reader must know before believing a number: of a launch, of a point, of all that a figure shows."""
 
-from collections import defaultdict
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
 
 from tutti.intervals import interval_of
 from tutti.lines import launch_of
 
-from .units import counted
+from .units import counted, ratio_text, size_text
 
 # As `tutti bench` says in the head of its table.
-BUSY_LOAD = 0.75
+HIGH_LOAD = 0.75
 VIRTUAL = "virtual ranks"
 SIMULATED = "simulated"
 ONE_LAUNCH = "one launch"
 OF_ONE_LAUNCH = "intervals are of the calls of one launch, and launches differ by more (repeat with --launches 6)"
 WIDE = 0.10  # half of an interval over its median
+MOST = 0.5   # from this share on something is true of most
+SOME = 0.1
+WAITED_LONG = 50  # percent of the time that programs waited for a core
+LIMIT_CHANGED = 1.5  # times, between launches
+MOST_REASONS = 3
+
+# How grave a note is: what it leaves to be trusted.
+INFORMS, RANKING_ONLY, NOTHING = 0, 1, 2
+DISTURBED = "†"
 
 
 @dataclass(frozen=True, order=True)
 class Note:
-    """A short mark, and what it means here."""
+    """A short mark, and what it means here; how grave it is, and the few words for that."""
 
     mark: str
     text: str
+    weight: int = field(default=INFORMS, compare=False)
+    because: str = field(default="", compare=False)
 
 
 class Trust:
@@ -55,17 +66,19 @@ class Trust:
             self._at_deadlines[launch, nranks] = len(hosts) == 1 and asked == "auto" and not 0 < self._cores(launch) < nranks
         return self._at_deadlines[launch, nranks]
 
-    def notes(self, points):
-        """Of the measured among these points or steps, the gravest first."""
+    def notes(self, points, cells=()):
+        """Of the measured among these points or steps, and of what is shown of them (cells over all launches), the gravest first."""
         measured = [point for point in points if not point.get("skipped")]
         launches = list(dict.fromkeys(map(launch_of, measured)))
-        found = [*self._simulated(measured, launches), *self._oversubscribed(launches), *self._busy(launches),
-                 *self._in_bad_health(launches), *self._disturbed(measured), *_beaten(measured), *_few(measured), *_wide(measured)]
+        found = [*self._simulated(measured, launches), *self._oversubscribed(launches), *self._in_bad_health(launches),
+                 *self._disturbed(measured), *_wide(cells), *_few(measured), *_beaten(cells), *_changed_limit(cells),
+                 *self._loaded(launches)]
         if len(launches) == 1:
-            found.append(Note(ONE_LAUNCH, OF_ONE_LAUNCH))
+            found.append(Note(ONE_LAUNCH, OF_ONE_LAUNCH, RANKING_ONLY, "one launch"))
         if broken := [launch for launch in launches if launch in self._open]:
             found.append(Note("interrupted", f"{len(broken)} of {counted(len(launches), 'launch', 'launches')} did not run to the end"))
-        return found
+        found += _skipped(points)
+        return sorted(found, key=lambda note: -note.weight)
 
     def _cores(self, launch):
         """That the ranks of a launch may use; 0 where it is not known."""
@@ -75,80 +88,110 @@ class Trust:
     def _simulated(self, points, launches):
         gpus = {gpu.get("model") or "" for launch in launches for gpu in self._launches.get(launch, {}).get("gpus") or []}
         if any(SIMULATED in model.lower() for model in gpus):
-            yield Note("simulated GPU", "threads of the CPU stand for GPUs: the times mean nothing")
+            yield Note("simulated GPU", "threads of the CPU stand for GPUs: the times mean nothing", NOTHING, "GPUs are simulated")
         virtual = sum((point["key"].get("placement") or "").startswith(VIRTUAL) for point in points)
         if virtual:
-            yield Note(VIRTUAL, "several ranks share one GPU: the times say nothing of links between GPUs")
+            yield Note(VIRTUAL, "several ranks share one GPU: the times say nothing of links between GPUs", NOTHING,
+                       "several ranks share one GPU")
 
     def _oversubscribed(self, launches):
         found = {(self._launches[launch]["nranks"], self._cores(launch)) for launch in launches if self.is_oversubscribed(launch)}
         if found:
             said = ", ".join(f"{nranks} ranks on {counted(int(cores), 'core')}" for nranks, cores in sorted(found))
-            yield Note("oversubscribed", f"{said}: ranks take turns, so the times are the scheduler's as much as the algorithm's")
+            yield Note("oversubscribed", f"{said}: ranks take turns, so the times are the scheduler's as much as the algorithm's", NOTHING,
+                       said)
 
-    def _busy(self, launches):
-        loads = [(host["loadavg1"], host["cores"]) for launch in launches
+    def _loaded(self, launches):
+        loads = {launch: (host["loadavg1"], host["cores"]) for launch in launches
                  for host in self._launches.get(launch, {}).get("hosts") or []
-                 if host.get("loadavg1") and host.get("cores") and host["loadavg1"] > BUSY_LOAD * host["cores"]]
+                 if host.get("loadavg1") and host.get("cores") and host["loadavg1"] > HIGH_LOAD * host["cores"]}
         if loads:
-            worst, cores = max(loads, key=lambda load: load[0] / load[1])
-            yield Note("busy", f"load up to {worst:.1f} on {counted(cores, 'core')} as {_some(loads, launches)} began (own launches "
-                               "just before count)")
+            worst, cores = max(loads.values(), key=lambda load: load[0] / load[1])
+            said = f"up to {worst:.1f} on {counted(cores, 'core')}"
+            # The load before later ones may be that of the launch before.
+            weight = RANKING_ONLY if launches[0] in loads else INFORMS
+            yield Note("load before start", f"{said} as {_some(loads, launches)} began (own launches just before count)", weight,
+                       f"load before the start {said}")
 
     def _in_bad_health(self, launches):
         """What tutti found wrong with a host as a launch began, or over it: one note, as all of it is of the machine."""
-        wrong = defaultdict(dict)  # {(host, name of the reading): {launch: what to say}}
+        wrong = defaultdict(dict)  # {(host, name of the reading): {launch: the reading}}
         for launch in launches:
             for record in (self._launches.get(launch, {}), self._ends.get(launch, {})):
                 for host in record.get("health") or []:
                     for reading in host["readings"]:
                         if reading.get("wrong"):
-                            wrong[host["host"], reading["name"]][launch] = reading["wrong"]
+                            wrong[host["host"], reading["name"]][launch] = reading
         if wrong:
-            said = [f"{host}: {list(by_launch.values())[-1]}" + (f" ({_some(by_launch, launches)})" if len(launches) > 1 else "")
-                    for (host, _), by_launch in sorted(wrong.items())]
-            yield Note("host in trouble", "; ".join(said))
+            said = [f"{host}: {_of_readings(name, list(by_launch.values()))}"
+                    + (f" ({_some(by_launch, launches)})" if len(launches) > 1 else "") for (host, name), by_launch in sorted(wrong.items())]
+            waited = [reading["value"] for (_, name), by_launch in wrong.items() if name == "cpu_stall_pct" for reading in by_launch.values()]
+            grave = max(waited, default=0) >= WAITED_LONG
+            yield Note("host in trouble", "; ".join(said), NOTHING if grave else RANKING_ONLY,
+                       f"programs waited for a core {max(waited):.0f} % of the time" if grave else said[0])
 
     def _disturbed(self, points):
         disturbed = [point for point in points if "t_ns" in point and self.is_disturbed(point)]
         if disturbed:
-            yield Note("disturbed", f"others took the cores in {counted(len(disturbed), 'point')} of {len(points)}, marked †")
+            share = len(disturbed) / len(points)
+            said = f"others took the cores in {counted(len(disturbed), 'point')} of {len(points)}"
+            yield Note("disturbed", f"{said}, marked {DISTURBED}", NOTHING if share > MOST else RANKING_ONLY if share > SOME else INFORMS, said)
 
 
-def shared_notes(sections):
-    """Of several sections each mark once, whatever it says of which."""
-    return list({note.mark: note for section in sections for note in section.notes}.values())
+def _of_readings(name, readings):
+    """What to say of one thing that was wrong, in one launch or in several."""
+    if name != "preemptions_per_s":
+        return readings[-1]["wrong"]
+    values = sorted(round(reading["value"]) for reading in readings)
+    ranks = {reading.get("of") or "a rank" for reading in readings}
+    whose = f"{ranks.pop()}'s core" if len(ranks) == 1 else "a rank's core"
+    return f"{whose} was taken " + (f"{values[0]} to {values[-1]}" if values[0] < values[-1] else str(values[0])) + " times a second"
 
 
 def _some(loads, launches):
     return "the launch" if len(launches) == 1 else f"{min(len(loads), len(launches))} of {len(launches)} launches"
 
 
-def beats_limit(point):
-    """By more than its interval explains."""
-    return "t_ns" in point and (point.get("limit_ns") or 0) > point["ci95_p50_ns"][1]
-
-
-def _beaten(points):
-    beaten = [100 * point["limit_ns"] / max(point["t_ns"]["p50"], 1) for point in points if beats_limit(point)]
+def _beaten(cells):
+    beaten = [cell.percent_of_limit for cell in cells if cell.beats_limit]
     if beaten:
-        yield Note("limit too high", f"{counted(len(beaten), 'point')} of {len(points)} took less than the limit says is "
-                                           f"possible (up to {max(beaten):.0f} % of it): its least time is too high, measure it anew "
-                                           "(tutti limits)")
+        yield Note("limit too high", f"{counted(len(beaten), 'median')} of {len(cells)} took less than the limit says is "
+                   f"possible (up to {max(beaten):.0f} % of it): its least time is too high, measure it anew (tutti limits)",
+                   RANKING_ONLY, f"{counted(len(beaten), 'time')} beyond the limit")
+
+
+def _changed_limit(cells):
+    """The least limit of the launches counts: where they are far apart, who knows which is true."""
+    changed = {}
+    for cell in cells:
+        if cell.limit_change > LIMIT_CHANGED:
+            changed[cell.size] = max(cell.limit_change, changed.get(cell.size, 0))
+    if changed:
+        sizes = size_text(min(changed)) + (f" to {size_text(max(changed))}" if len(changed) > 1 else "")
+        yield Note("limit unsteady", f"between launches the limit changed up to {ratio_text(max(changed.values()))}-fold ({sizes}): % of limit "
+                   "is soft there, and is of the least")
 
 
 def _few(points):
-    for word, field in (("calls", "t_ns"), ("steps", "step_ns")):
-        found = [interval_of(point) for point in points if field in point]
+    for word, field_ in (("calls", "t_ns"), ("steps", "step_ns")):
+        found = [interval_of(point) for point in points if field_ in point]
         if few := found.count(None):
-            yield Note(f"too few {word}", f"{counted(few, 'median')} of {len(found)} come from fewer than six {word}, which have no 95 % "
-                                          "interval (?): measure them for longer, or in more launches")
+            said = f"{counted(few, 'median')} of {len(found)}"
+            yield Note(f"too few {word}", f"{said} come from fewer than six {word}, which have no 95 % interval (?): measure them for "
+                       "longer, or in more launches", RANKING_ONLY if few > MOST * len(found) else INFORMS, f"too few {word} for {said}")
 
 
-def _wide(points):
-    def half(point):
-        low, high = interval_of(point) or (0, 0)
-        return (high - low) / 2 / max(point["t_ns"]["p50"], 1)
-    wide = sum(half(point) > WIDE for point in points if "t_ns" in point)
+def _wide(cells):
+    wide = sum(cell.time.is_known and cell.time.half > WIDE for cell in cells)
     if wide:
-        yield Note("unsteady", f"{counted(wide, 'median')} of {len(points)} not known to {100 * WIDE:.0f} %")
+        said = f"{counted(wide, 'median')} of {len(cells)} not known to {100 * WIDE:.0f} %"
+        yield Note("unsteady", said, RANKING_ONLY if wide > MOST * len(cells) else INFORMS, said)
+
+
+def _skipped(points):
+    """Why some have no time."""
+    skipped = Counter(point["skipped"] for point in points if point.get("skipped"))
+    if skipped:
+        most = [f"{reason} ({count})" for reason, count in skipped.most_common(MOST_REASONS)]
+        more = f" and {len(skipped) - MOST_REASONS} more reasons" if len(skipped) > MOST_REASONS else ""
+        yield Note("skipped", f"{counted(skipped.total(), 'point')} of {len(points)}: {'; '.join(most)}{more}")

@@ -15,10 +15,10 @@ def counted(count, word, words=""):
 
 
 def time_text(nanoseconds):
-    """Three digits and the unit that suits: 850 ns, 12.3 µs, 4.56 ms."""
+    """Three digits and the unit that suits: 850 ns, 12.0 µs, 4.56 ms."""
     for unit, factor in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
-        if nanoseconds >= factor:
-            return f"{nanoseconds / factor:.3g} {unit}"
+        if nanoseconds >= 0.9995 * factor:  # which three digits round to it
+            return f"{nanoseconds / factor:#.3g}".rstrip(".") + f" {unit}"
     return f"{nanoseconds:.0f} ns"
 
 
@@ -31,10 +31,10 @@ def interval_text(known):
     return "[?]" if known.low is None else f"[{ratio_text(known.low)}, {ratio_text(known.high)}]"
 
 
-def known_text(ratio):
-    """How much, how sure, and whether it is more than chance: 1.02 [0.97, 1.07] not significant."""
+def known_text(ratio, sign=""):
+    """How much, how sure (`sign` marks the interval), and whether it is more than chance: 1.02 [0.97, 1.07] not told apart."""
     is_chance = ratio.is_known and not ratio.is_significant
-    return f"{ratio_text(ratio.value)} {interval_text(ratio)}" + (" not significant" if is_chance else "")
+    return f"{ratio_text(ratio.value)} {interval_text(ratio)}{sign}" + (" not told apart" if is_chance else "")
 
 
 def half_text(half):

@@ -18,6 +18,7 @@ except ModuleNotFoundError:
 
 import synthetic  # noqa: E402
 from folder import Folder  # noqa: E402
+from plots import records, sections  # noqa: E402
 
 needs_matplotlib = unittest.skipUnless(matplotlib, "needs python3-matplotlib")
 SMALL = {"collectives": ("all_reduce",), "algorithms": ("ring", "one-shot"), "sizes": (8, 1 << 20)}
@@ -43,6 +44,29 @@ class ReportFiles(Folder):
         done = run(*(source if isinstance(source, list) else [source]), "-o", out, *options)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return out.read_text(encoding="utf-8")
+
+
+class Values(ReportFiles):
+    def results(self, *points, name="r.jsonl"):
+        return records.read([self.lines(*points, name=name)])
+
+    def section(self, *points):
+        only, = sections.sections_of(self.results(*points))
+        return only
+
+
+class Drawn(ReportFiles):
+    def drawn(self, points, kind):
+        """The figure of this kind, and its axes."""
+        from plots import figures, style
+        report = figures.report_of(records.read([self.lines(*points)]))
+        drawing, = (drawing for drawing in report.drawings() if drawing.kind == kind)
+        with style.settings():
+            return drawing, drawing.draw(style.Canvas(report.palette())).axes[0]
+
+
+def legend_of(axes):
+    return [text.get_text() for text in axes.figure.legends[0].get_texts()]
 
 
 def timed(algo, size, p50, half=0, launch=1, impl="tutti", **changes):

@@ -12,16 +12,62 @@ from plots import records
 
 @needs_matplotlib
 class Page(ReportFiles):
-    def test_begins_with_the_winners_and_the_map_before_any_section(self):
-        html = self.report(synthetic.write(self.folder / "r.jsonl", **SMALL))
-        places = [html.index(text) for text in ('<aside class="trust', 'id="answer"', 'id="all-decisions"', '<section id="all-reduce')]
-        self.assertEqual(places, sorted(places))
+    def test_begins_with_trust_the_winners_the_map_and_the_way_on(self):
+        for few in (SMALL, SMALL | {"collectives": synthetic.COLLECTIVES[:5], "sizes": synthetic.SIZES}):
+            html = self.report(synthetic.write(self.folder / "r.jsonl", **few))
+            places = [html.index(text) for text in ('<aside class="trust', 'id="answer"', 'id="all-decisions"', "<nav>", '<section id="all-reduce')]
+            self.assertEqual(places, sorted(places))
 
-    def test_shows_the_map_first_where_the_table_has_no_room_for_all_sizes(self):
-        html = self.report(synthetic.write(self.folder / "r.jsonl", algorithms=("ring",), transports=("shm",),
+    def test_has_one_row_for_each_collective_where_sizes_are_many_and_folds_the_rest(self):
+        html = self.report(synthetic.write(self.folder / "r.jsonl", algorithms=("ring", "one-shot"), transports=("shm",),
                                            collectives=synthetic.COLLECTIVES[:5]), "--only", "decisions")
-        self.assertLess(html.index('id="all-decisions"'), html.index('id="answer"'))
-        self.assertIn("Typical sizes", html)
+        answer = html[html.index('id="answer"'):html.index("</section>")]
+        short, folded = answer.split("<details>")
+        self.assertEqual((short.count("<tr><td>"), folded.count("<tr><td>")), (5, 5 * len(synthetic.SIZES)))
+        self.assertIn("all 50 rows", folded)
+        self.assertRegex(short, r"<b>2K: one-shot · shm</b></td><td[^>]*>\d\.\d\d \[")
+        few = self.report(synthetic.write(self.folder / "r.jsonl", **SMALL))
+        self.assertNotIn("<details>", few[few.index('id="answer"'):few.index("</section>")])
+
+    def test_says_which_usual_size_was_not_measured(self):
+        def caption(*sizes):
+            html = self.report(self.lines(*(timed("ring", size, 1000) for size in sizes)))
+            return re.search('<p class="caption">(.*?)</p>', html)[1]
+        self.assertIn("1M was not measured; nearest: 256K, 2M.", caption(4096, 256 << 10, 2 << 20))
+        self.assertNotIn("not measured", caption(4096, 1 << 20))
+        self.assertNotIn("not measured", caption(8, 64))  # nobody expects it
+
+    def test_has_a_title_of_what_was_measured_on_which_host(self):
+        lines = [synthetic.session(), launch_of(), *(point | {"session": "s"} for point in (timed("ring", 8, 100), library(8, 200)))]
+        self.assertIn("<title>all_reduce on 4 ranks of node0</title>", self.report(self.lines(*lines)))
+        self.assertIn("<title>ddp on 2 ranks</title>", self.report(self.lines(step("ring/shm", 1.0))))
+
+    def test_explains_its_own_words(self):
+        html = self.report(self.lines(timed("ring", 8, 100)))
+        terms = html[html.index('<footer id="terms">'):].lower()
+        for word in ("disturbed, †", "not to be trusted, ‡", "host in trouble", "unsteady", "registered memory", "transports", "± %", "not told apart"):
+            self.assertIn(word, terms)
+
+    def test_becomes_cards_on_a_phone_with_each_value_behind_its_name(self):
+        html = self.report(self.lines(timed("ring", 8, 1000, 10), library(8, 2000, 10), step("ring/shm", 1.0), step("mpi", 4.0)))
+        self.assertIn('data-name="±\u00a0%" data-v="0.01">1.0</td>', html)
+        self.assertIn('data-name="best method"><b>ring/shm</b>', html)
+        self.assertIn(".cards td[data-name]::before { content: attr(data-name)", html)
+
+    def test_says_on_a_phone_which_figures_go_on_to_the_right(self):
+        def is_cut(count):
+            points = [point for i in range(count) for point in (timed("ring", 8 << i, 1000, 10), library(8 << i, 2000, 10))]
+            html = self.report(self.lines(*points), "--only", "decisions")
+            return 'class="scroll cut"' in html
+        self.assertEqual((is_cut(4), is_cut(16)), (False, True))
+
+    def test_has_words_of_nine_pixels_in_figures_on_a_phone(self):
+        html = self.report(synthetic.write(self.folder / "r.jsonl", **SMALL))
+        for figure in re.findall("<figure.*?</figure>", html, flags=re.S):
+            inches = float(re.search(r"--inches:([\d.]+)", figure)[1])
+            width = max(400 - 2 * 12, 81 * inches if 'class="wide"' in figure else 0)  # of the page without its margins
+            least = min(map(float, re.findall(r"font: (?:\d+ )?([\d.]+)px", figure)))
+            self.assertGreaterEqual(least * width / (72 * inches), 9, figure[:80])
 
     def test_holds_a_section_with_figures_and_a_table_for_each_shape(self):
         source = synthetic.write(self.folder / "r.jsonl", **SMALL | {"collectives": ("all_reduce", "broadcast")},
@@ -44,7 +90,7 @@ class Page(ReportFiles):
 
     def test_has_values_to_hover_over(self):
         html = self.report(self.lines(timed("ring", 4096, 1000, 10), library(4096, 2000, 10)))
-        self.assertIn("ring · shm, 4K: 1 µs", html)
+        self.assertIn("ring · shm, 4K: 1.00 µs", html)
         self.assertIn("ring · shm, 4K: 2.00× [1.98, 2.02]", html)
 
     def test_has_a_map_that_fits_a_phone_where_sizes_are_few(self):
@@ -119,7 +165,7 @@ class Steps(ReportFiles):
         def of(workload, model):
             return with_key(step("ring/shm", 1.0), workload=workload, model=model)
         html = self.report(self.lines(of("novel", "gpt2"), of("ddp", "gpt2"), of("zero", "gpt2"), of("ddp", "vgg16")))
-        places = [html.index(text) for text in ("<h3>ddp: gpt2", "<h3>ddp: vgg16", "<h3>zero: gpt2", "<h3>novel: gpt2")]
+        places = [html.index(text) for text in ("ddp: gpt2: time", "ddp: vgg16: time", "zero: gpt2: time", "novel: gpt2: time")]
         self.assertEqual(places, sorted(places))
 
     def test_without_its_fields_is_refused_with_its_line(self):

@@ -95,14 +95,14 @@ class Files(ReportFiles):
             steps.append(with_key(step("ring/shm", 1.0), settings=settings))
         self.assertEqual(len(list(self.figures(self.lines(*steps)).glob("*.svg"))), 4)
 
-    def test_ratio_axes_begin_at_zero(self):
+    def test_shares_and_spreads_begin_at_zero(self):
         from plots import figures, records, style
-        source = synthetic.write(self.folder / "r.jsonl", **SMALL, transports=("shm",))  # over mpi ratios are far apart
+        source = self.small()
         report = figures.report_of(records.read([source]))
         canvas = style.Canvas(report.palette())
         with style.settings():
             for drawing in report.drawings():
-                if drawing.kind in ("ratio", "limit", "spread", "model"):
+                if drawing.kind in ("limit", "spread"):
                     self.assertEqual(drawing.draw(canvas).axes[0].get_ylim()[0], 0, drawing.name)
 
     def test_draw_model_and_network_bytes_where_records_have_them(self):
@@ -121,6 +121,16 @@ class Files(ReportFiles):
         self.assertEqual(energies(timed("ring", 8, 1000)), [])
         self.assertEqual(energies(*(timed("ring", 8, 1000, launch=number, energy_J=joules, gpu_energy_J=0.5)
                                     for number, joules in enumerate((0.001, 0.002, 0.009), 1))), [["2"], ["500"]])
+
+    def test_without_anything_to_draw_are_left_out(self):
+        # Only the slower one has a limit: axes without the best, or without anyone of those with colours, say nothing.
+        folder = self.figures(self.lines(timed("ring", 8, 1000), timed("tree", 8, 2000, limit_ns=100.0),
+                                         timed("ring", 64, 1000), timed("tree", 64, 2000, limit_ns=100.0)))
+        self.assertEqual(list(folder.glob("*-limit.*")), [])
+        self.assertEqual(len(list(folder.glob("*-latency.svg"))), 1)
+        folder = self.figures(self.lines(*(timed(f"algorithm-{i}", 8, 1000 + i, wire={"tx_bytes_per_call": 8.0, "rx_bytes_per_call": 8.0}
+                                                 if i > 8 else None) for i in range(12))))
+        self.assertEqual(list(folder.glob("*-network.*")), [])
 
     def test_cross_out_what_beats_its_limit(self):
         folder = self.figures(self.lines(timed("ring", 8, 1000, limit_ns=1780.0), timed("ring", 64, 1000, limit_ns=500.0)))

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether to trust a report, in one line, by the gravest of its notes."""
+
+from .trust import INFORMS, NOTHING
+
+ANSWERS = ("yes", "the ranking only", "no")
+QUIET = "quiet machine, a core for each rank, several launches"
+DOUBTED = "‡"  # marks an interval of a section that is not to be trusted
+MOST_REASONS = 3
+
+
+def verdict_of(notes, parts):
+    """Of a report with these notes on the whole, whose parts are sections and training steps."""
+    weights = [weight_of(part.notes) for part in parts]
+    said = []
+    for weight in sorted(set(weights), reverse=True):
+        marks = {note.mark for part in parts if weight_of(part.notes) == weight for note in part.notes if note.weight == weight}
+        why = "; ".join([note.because for note in notes if note.mark in marks and note.because][:MOST_REASONS]) or QUIET
+        said.append(f"{ANSWERS[weight]}, because {why}" if len(set(weights)) == 1 else
+                    f"{ANSWERS[weight]} for {weights.count(weight)} of {len(parts)} rankings ({why})")
+    return "; ".join(said)
+
+
+def weight_of(notes):
+    return max((note.weight for note in notes), default=INFORMS)
+
+
+def is_doubted(part):
+    """Whether not even the ranking of a section or of steps is to be trusted: its intervals are grey and marked."""
+    return weight_of(part.notes) == NOTHING
+
+
+def sign_of(part):
+    """What marks its intervals."""
+    return DOUBTED if is_doubted(part) else ""
+
+
+def doubt_text(part):
+    """What a caption says of its intervals."""
+    return f" Intervals are grey ({DOUBTED}): not to be trusted." if is_doubted(part) else ""
+

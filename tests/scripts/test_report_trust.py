@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a report says that it can be trusted, and why not."""
+
+import re
+import unittest
+
+from report_files import Values, launch_of, library, needs_matplotlib, timed, with_key
+import synthetic  # found through report_files
+from plots import records, sections, summary, trust, verdict
+
+
+def end_of(number=1, **changes):
+    return {"v": 1, "kind": "end", "session": "s", "launch": number, "ok": True, "wall_ns": 1} | changes
+
+
+def health(host, name, value, wrong, **more):
+    return {"health": [{"host": host, "readings": [{"name": name, "value": value, "wrong": wrong} | more]}]}
+
+
+class Reports(Values):
+    def notes(self, *lines):
+        """Of all of a report, and of its sections."""
+        results = self.results(synthetic.session(), *lines)
+        found, parts = trust.Trust(results), sections.sections_of(results)
+        for section in parts:
+            section.notes = found.notes(section.points, section.cells.values())
+        return summary.trust_notes(results, found, parts), parts
+
+    def launches(self, *points_of_each, ends=(), **launch):
+        lines = []
+        for number, points in enumerate(points_of_each, start=1):
+            lines += [launch_of(number, **launch), *(point | {"session": "s", "launch": number} for point in points),
+                      end_of(number, **(ends[number - 1] if ends else {}))]
+        return lines
+
+
+class Notes(Reports):
+    def marks(self, *points, **launch):
+        return {note.mark for note in self.notes(*self.launches(points, **launch))[1][0].notes}
+
+    def test_say_what_disturbs_a_launch(self):
+        quiet = timed("ring", 8, 100, mode="deadline", n_invalid=3)
+        self.assertEqual(self.marks(quiet), {"one launch"})
+        self.assertEqual(self.marks(quiet, load=3.9), {"one launch", "load before start"})
+        self.assertEqual(self.marks(quiet, nranks=8), {"one launch", "oversubscribed"})
+        self.assertEqual(self.marks(quiet | {"mode": "barrier"}), {"one launch", "disturbed"})
+        self.assertEqual(self.marks(quiet | {"n_invalid": 101}), {"one launch", "disturbed"})
+        self.assertEqual(self.marks(with_key(quiet, nranks=8) | {"mode": "barrier"}, nranks=8), {"one launch", "oversubscribed"})
+        self.assertEqual(self.marks(with_key(quiet, placement="virtual ranks")), {"one launch", "virtual ranks"})
+        self.assertEqual(self.marks(quiet, gpus=[{"model": "simulated GPU"}]), {"one launch", "simulated GPU"})
+        self.assertEqual(self.marks(quiet | {"limit_ns": 178.0}), {"one launch", "limit too high"})
+        self.assertEqual(self.marks(timed("ring", 8, 100, 30, mode="deadline")), {"one launch", "unsteady"})
+        self.assertEqual(self.marks(quiet, timed("tree", 8, 1, skipped="no call began on time")), {"one launch", "skipped"})
+
+    def test_say_what_was_wrong_with_hosts(self):
+        ends = (health("h", "clock_pct", 50, "CPU 1 is slow"), health("i", "steal_pct", 5, "the hypervisor took 5 %"))
+        notes, _ = self.notes(*self.launches([timed("ring", 8, 100)], [timed("ring", 8, 100)], ends=ends))
+        texts = {note.mark: note.text for note in notes}
+        self.assertEqual(texts["host in trouble"], "h: CPU 1 is slow (1 of 2 launches); i: the hypervisor took 5 % (1 of 2 launches)")
+
+    def test_say_of_cores_that_were_taken_how_often_over_all_launches(self):
+        def ends(*readings):
+            return [health("h", "preemptions_per_s", value, "others ran", of=rank) for value, rank in readings]
+        for readings, said in ((((620.6, "rank 0"), (507.6, "rank 0")), "rank 0's core was taken 508 to 621 times a second"),
+                               (((620.6, "rank 0"), (621.0, "rank 1")), "a rank's core was taken 621 times a second")):
+            notes, _ = self.notes(*self.launches([timed("ring", 8, 100)], [timed("ring", 8, 100)], ends=ends(*readings)))
+            self.assertIn(f"h: {said} (2 of 2 launches)", [note.text for note in notes])
+
+    def test_name_an_interrupted_launch(self):
+        notes, _ = self.notes(launch_of(), timed("ring", 8, 100, session="s"))
+        self.assertIn("interrupted", {note.mark for note in notes})
+
+    def test_count_the_medians_that_are_shown(self):
+        # Each launch knows its median to 1 %, but they differ threefold: one cell of two is not known.
+        launches = [(timed("ring", 8, time, time // 100), timed("tree", 8, 9000, 9)) for time in (1000, 2000, 3000)]
+        notes, parts = self.notes(*self.launches(*launches))
+        for found in (notes, parts[0].notes):
+            self.assertEqual([note.text for note in found if note.mark == "unsteady"], ["1 median of 2 not known to 10 %"])
+
+    def test_call_a_limit_too_high_only_where_it_still_is(self):
+        def with_limits(*limits):
+            notes, _ = self.notes(*self.launches(*([timed("ring", 8, 150, 1, limit_ns=limit)] for limit in limits)))
+            return {note.mark: note.text for note in notes if "limit" in note.mark}
+        self.assertIn("1 median of 1 took less", with_limits(171.0, 171.0)["limit too high"])
+        self.assertEqual(with_limits(171.0, 32.3),
+                         {"limit unsteady": "between launches the limit changed up to 5.29-fold (8): % of limit is soft there, and is of the least"})
+        self.assertEqual(with_limits(33.0, 32.0), {})
+
+
+class Verdict(Reports):
+    def verdict(self, *points_of_each, **changes):
+        return verdict.verdict_of(*self.notes(*self.launches(*points_of_each, **changes)))
+
+    def test_is_yes_where_nothing_speaks_against(self):
+        self.assertEqual(self.verdict([timed("ring", 8, 100)], [timed("ring", 8, 100)]),
+                         "yes, because quiet machine, a core for each rank, several launches")
+
+    def test_is_the_ranking_only_where_times_may_be_off(self):
+        self.assertEqual(self.verdict([timed("ring", 8, 100)]), "the ranking only, because one launch")
+        two = [timed("ring", 8, 100)], [timed("ring", 8, 100)]
+        self.assertEqual(self.verdict(*two, load=3.9), "the ranking only, because load before the start up to 3.9 on 4 cores")
+        wide = [[timed("ring", 8, time)] for time in (1000, 3000)]
+        self.assertEqual(self.verdict(*wide), "the ranking only, because 1 median of 1 not known to 10 %")
+
+    def test_is_no_where_others_had_the_cores(self):
+        waited = [health("h", "cpu_stall_pct", 99.0, "programs waited for a core 99 % of the time")]
+        self.assertEqual(self.verdict([timed("ring", 8, 100)], ends=waited), "no, because programs waited for a core 99 % of the time")
+        self.assertEqual(self.verdict([timed("ring", 8, 100, mode="barrier")]), "no, because others took the cores in 1 point of 1")
+        self.assertEqual(self.verdict([timed("ring", 8, 100)], nranks=8), "no, because 8 ranks on 4 cores")
+
+    def test_tells_rankings_apart(self):
+        two, eight = timed("ring", 8, 100), with_key(timed("ring", 8, 100), nranks=8)
+        lines = self.launches([two]) + [line | {"launch": 2} for line in self.launches([eight], nranks=8)]
+        self.assertEqual(verdict.verdict_of(*self.notes(*lines)),
+                         "no for 1 of 2 rankings (8 ranks on 4 cores); the ranking only for 1 of 2 rankings (one launch each)")
+
+    def test_leaves_no_interval_unmarked_where_it_is_no(self):
+        for nranks, is_marked in ((4, False), (8, True)):
+            _, parts = self.notes(*self.launches([timed("ring", 8, 100, 1), library(8, 200, 1)], nranks=nranks))
+            html = summary.section_table(parts)
+            self.assertEqual("]‡</td>" in html, is_marked)
+            self.assertEqual("<b>ring" in html, not is_marked)
+
+    @needs_matplotlib
+    def test_stands_at_the_top_and_its_notes_at_each_figure(self):
+        html = self.report(self.lines(synthetic.session(), *self.launches(
+            [timed("ring", 8, 100, 1), timed("tree", 8, 300, 1), library(8, 200, 1)], load=4.0, nranks=8)))
+        self.assertLess(html.index("<h2>Trust: no, because 8 ranks on 4 cores"), html.index('<p class="lead">'))
+        self.assertIn("<b>load before start</b> up to 4.0 on 4 cores as the launch began", html)
+        figures = re.findall(r"<figure.*?</figure>", html, flags=re.S)
+        self.assertGreaterEqual(len(figures), 5)
+        for figure in figures:
+            self.assertTrue("! oversubscribed · load before start · one launch<" in figure)
+            self.assertTrue("#aab1b9" in figure or not re.search("-(ratio|latency|bandwidth|spread)\"", figure))  # grey intervals
+
+
+if __name__ == "__main__":
+    unittest.main()
