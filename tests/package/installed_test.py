@@ -88,6 +88,14 @@ class Command(Installed):
         module = next(self.prefix.glob("lib/python3*/*-packages"))
         self.assertIn("records", self.ok("/usr/bin/python3", "-B", "-c", "import tutti; print(dir(tutti))", PYTHONPATH=str(module)))
 
+    def test_brings_the_backend_of_torch_which_finds_its_library(self):
+        if done("/usr/bin/python3", "-c", "import torch.distributed").returncode != 0:
+            self.skipTest("no torch; on Debian type: apt-get install python3-torch")
+        module = next(self.prefix.glob("lib/python3*/*-packages"))
+        found = self.ok("/usr/bin/python3", "-B", "-c", "from tutti_torch import library; print(library.LIBRARY._name)",
+                        PYTHONPATH=str(module))
+        self.assertTrue(Path(found.strip()).is_relative_to(self.prefix), found)
+
 
 class Library(Installed):
     """Programs are built in an empty folder, with nothing of the source tree but their own text."""
@@ -132,6 +140,22 @@ class Library(Installed):
         self.ok("mpicxx" if self.text == EXAMPLE else "c++", "-std=c++20", "program.cpp", "-o", "program", *flags)
         self.run_alone_and_with_others("./program")
 
+    def test_serves_programs_in_c(self):
+        shutil.copy(tutti.ROOT / "docs/examples/sum_in_c.c", self.folder / "program.c")
+        (self.folder / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.25)\nproject(program C)\nfind_package(tutti REQUIRED)\n"
+            "add_executable(program program.c)\ntarget_link_libraries(program tutti::tutti_c)\n", encoding="utf-8")
+        self.ok(CMAKE, "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        self.ok(CMAKE, "--build", "build")
+        programs = ["build/program"]
+        if shutil.which("pkg-config"):
+            flags = self.ok("pkg-config", "--cflags", "--libs", "tutti_c", PKG_CONFIG_PATH=str(self.libraries / "pkgconfig")).split()
+            self.ok("cc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "program.c", "-o", "program", *flags)
+            programs.append("./program")
+        for program in programs:
+            out = self.ok(program, "tcp://localhost:1", 0, 1, LD_LIBRARY_PATH=str(self.libraries))
+            self.assertEqual(out, "rank 0 of 1: right\n")
+
     def test_has_headers_that_compile_alone(self):
         headers = sorted((self.prefix / "include/tutti").glob("*.h*"))
         self.assertIn("communicator.hpp", [header.name for header in headers])
@@ -140,7 +164,7 @@ class Library(Installed):
             self.ok("c++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{self.prefix}/include", "alone.cpp")
 
     def test_has_a_versioned_name(self):
-        for name in ("libtutti", "libtutti_heap"):
+        for name in ("libtutti", "libtutti_c", "libtutti_heap"):
             library = self.libraries / f"{name}.so"
             self.assertRegex(self.ok("readelf", "-d", library), rf"soname: \[{name}\.so\.\d+\]")
 

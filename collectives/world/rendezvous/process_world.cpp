@@ -21,10 +21,6 @@ namespace {
 
 constexpr Rank rank0{0};
 constexpr timespec a_while{.tv_sec = 0, .tv_nsec = 200'000};
-// Of rank 0 to a roll call, where it waits for others, too.
-constexpr double seconds_for_answer = 1.5;
-// In which rank 0 would say that all is well with a rank whose process has ended.
-constexpr double seconds_for_good_end = 1;
 
 const char* in_words(FrameKind kind) {
     switch (kind) {
@@ -227,19 +223,6 @@ void ProcessWorld::send_bytes(Rank to, std::span<const std::byte> bytes, int fla
     }
 }
 
-// To all that this rank is connected to, as far as they can take it at once.
-void ProcessWorld::tell_others(FrameKind kind, std::span<const Rank> ranks, Rank but) noexcept {
-    std::byte message[sizeof(Frame) + 4096];
-    const std::size_t bytes = std::min(ranks.size_bytes(), sizeof message - sizeof(Frame));
-    const Frame frame{.kind = kind, .bytes = bytes};
-    std::memcpy(message, &frame, sizeof frame);
-    if (bytes > 0) std::memcpy(message + sizeof frame, ranks.data(), bytes);
-    for (std::size_t i = 0; i < connections_.size(); ++i)
-        if (!is_first() || static_cast<int>(i) + 1 != but.index)
-            ::send(connections_[i].number, message, sizeof frame + bytes,
-                   MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
 // Until something comes, but not for long: plans under way go on meanwhile.
 void ProcessWorld::sleep_a_while(const Waiting& waiting) {
     std::vector<pollfd> looks;
@@ -255,94 +238,6 @@ void ProcessWorld::sleep_a_while(const Waiting& waiting) {
         if (looks[as_size(rank - 1)].revents == 0 || !at(incoming_, rank).is_complete) continue;
         if (next_kind({rank}) == FrameKind::roll_call) give_up(waiting.what(), waiting.times());
     }
-}
-
-// Of the frame that comes next from there, if it is there already. Throws if there is an end.
-std::optional<FrameKind> ProcessWorld::next_kind(Rank from) {
-    Frame frame;
-    const auto got = recv(socket_to(from), &frame, sizeof frame, MSG_PEEK | MSG_DONTWAIT);
-    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) lose(from);
-    if (got < static_cast<ssize_t>(sizeof frame)) return std::nullopt;
-    return frame.kind;
-}
-
-// Rank 0 may be busy when another rank is lost, and a process that the lost one has forked may keep
-// its connection. One whose process ends as it should has met this one before, in a barrier whose
-// end is told soon.
-void ProcessWorld::look_at_neighbours() {
-    const auto ended = neighbours_ ? neighbours_->ended() : std::nullopt;
-    if (!ended) return;
-    if (!gone_since_) gone_since_ = now_ns();
-    if (seconds_since(*gone_since_) > seconds_for_good_end) lose(*ended);
-}
-
-void ProcessWorld::throw_if_lost() {
-    if (size_ == 1) return;
-    look_at_neighbours();
-    if (!is_first()) {
-        if (next_kind(rank0) == FrameKind::lost) {
-            Waiting waiting(*this, FrameKind::barrier);
-            receive_answer(FrameKind::barrier, {}, waiting);
-        }
-        return;
-    }
-    std::vector<pollfd> looks;
-    for (const OpenFile& connection : connections_)
-        looks.push_back({.fd = connection.number, .events = POLLRDHUP, .revents = 0});
-    if (poll(looks.data(), looks.size(), 0) <= 0) return;
-    for (int rank = 1; rank < size_; ++rank)
-        if (looks[as_size(rank - 1)].revents != 0) lose({rank});
-}
-
-std::vector<Rank> ProcessWorld::absent_ranks() const {
-    std::vector<Rank> absent;
-    for (int rank = 1; is_gathering_ && rank < size_; ++rank)
-        if (!at(incoming_, rank).is_complete) absent.push_back({rank});
-    return absent;
-}
-
-void ProcessWorld::give_up(const std::string& what, double times) {
-    has_failed_ = true;
-    std::vector<Rank> absent = absent_ranks();
-    if (is_first())
-        tell_others(FrameKind::absent, absent, rank_);
-    else
-        absent = called_roll();
-    throw Error(waited_for(*this, what, times, absent), Exit::time_out);
-}
-
-// Whom rank 0 misses, if it waits as well; else it is absent itself.
-std::vector<Rank> ProcessWorld::called_roll() {
-    tell_others(FrameKind::roll_call, {}, rank_);
-    pollfd answer{.fd = socket_to(rank0), .events = POLLIN, .revents = 0};
-    Frame frame;
-    if (poll(&answer, 1, static_cast<int>(seconds_for_answer * 1000)) > 0 &&
-        recv(answer.fd, &frame, sizeof frame, MSG_WAITALL) == sizeof frame &&
-        frame.kind == FrameKind::absent) {
-        std::vector<Rank> absent(frame.bytes / sizeof(Rank));
-        const auto got = recv(answer.fd, absent.data(), frame.bytes, MSG_DONTWAIT);
-        if (got == static_cast<ssize_t>(frame.bytes)) return absent;
-    }
-    return {rank0};
-}
-
-void ProcessWorld::lose(Rank lost) {
-    if (is_first()) tell_others(FrameKind::lost, std::span(&lost, 1), lost);
-    throw_lost(lost);
-}
-
-void ProcessWorld::throw_lost(Rank lost) {
-    throw failed(
-        Error(fmt::format("rank {} lost rank {}{}: its process or its connection has ended "
-                          "without a goodbye",
-                          rank_.index, lost.index, in_activity()),
-              Exit::rank_lost));
-}
-
-// From here on the others are to take this rank for lost.
-Error ProcessWorld::failed(Error error) {
-    has_failed_ = true;
-    return error;
 }
 
 }  // namespace tutti

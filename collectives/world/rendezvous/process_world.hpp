@@ -63,6 +63,7 @@ private:
     void look_at_neighbours();
     std::vector<Rank> absent_ranks() const;
     std::vector<Rank> called_roll();
+    std::vector<Rank> ranks_that_follow();
     [[noreturn]] void give_up(const std::string& what, double times);
     [[noreturn]] void lose(Rank lost);
     [[noreturn]] void throw_lost(Rank lost);
