@@ -11,6 +11,39 @@ namespace {
 
 int as_int(std::size_t count) { return static_cast<int>(count); }  // below most_bytes
 
+// Elements at absolute addresses (MPI_BOTTOM) as seen from somewhere: MPICH packs nothing from
+// nowhere.
+class Located {
+public:
+    explicit Located(const TypedBuffer& buffer)
+        : address_(buffer.address), count_(static_cast<int>(buffer.count)), type_(buffer.type) {
+        if (address_ != nullptr) return;
+        MPI_Aint here = 0;
+        check(PMPI_Get_address(this, &here));
+        here = -here;
+        check(PMPI_Type_create_hindexed(1, &count_, &here, buffer.type, &own_));
+        check(PMPI_Type_commit(&own_));
+        address_ = this;
+        count_ = 1;
+        type_ = own_;
+    }
+    ~Located() {
+        if (own_ != MPI_DATATYPE_NULL) PMPI_Type_free(&own_);
+    }
+    Located(const Located&) = delete;
+    Located& operator=(const Located&) = delete;
+
+    void* address() const { return address_; }
+    int count() const { return count_; }
+    MPI_Datatype type() const { return type_; }
+
+private:
+    void* address_;
+    int count_;
+    MPI_Datatype type_;
+    MPI_Datatype own_ = MPI_DATATYPE_NULL;
+};
+
 }  // namespace
 
 std::optional<TypedBuffer> TypedBuffer::of(const void* address, std::int64_t count,
@@ -73,8 +106,9 @@ void pack(const TypedBuffer& from, std::span<std::byte> to, MPI_Comm comm) {
         std::memcpy(to.data(), from.address, from.bytes);
         return;
     }
+    const Located located(from);
     int position = 0;
-    check(PMPI_Pack(from.address, static_cast<int>(from.count), from.type, to.data(),
+    check(PMPI_Pack(located.address(), located.count(), located.type(), to.data(),
                     as_int(to.size()), &position, comm));
 }
 
@@ -83,9 +117,10 @@ void unpack(std::span<const std::byte> from, const TypedBuffer& to, MPI_Comm com
         std::memcpy(to.address, from.data(), from.size());
         return;
     }
+    const Located located(to);
     int position = 0;
-    check(PMPI_Unpack(from.data(), as_int(from.size()), &position, to.address,
-                      static_cast<int>(to.count), to.type, comm));
+    check(PMPI_Unpack(from.data(), as_int(from.size()), &position, located.address(),
+                      located.count(), located.type(), comm));
 }
 
 }  // namespace tutti

@@ -16,6 +16,7 @@ import tutti  # noqa: E402
 HERE = Path(__file__).resolve().parent
 LONG = os.environ.get("TUTTI_LONG") == "1"
 RANKS = (5, 8) if LONG else (1, 2, 3, 4)
+FORTRAN = os.environ.get("TUTTI_MPIRUN", "mpirun").replace("mpirun", "mpifort")  # mpirun.mpich: mpifort.mpich
 # Where CTest says where the command is, programs would look for who does their calls.
 CLEAN = {name: value for name, value in tutti.CLEAN.items() if name != "TUTTI"}
 EVERYTHING = ("--with", "rules", "--after", "0")  # all that tutti can do, from the first call on
@@ -72,13 +73,13 @@ class Results(unittest.TestCase):
         many = 10_000 if LONG else 200
         self.check(2, built("preload_communicators"), many, says="^0 wrong;", timeout=550)
 
-    @unittest.skipUnless(shutil.which("mpifort"), "no mpifort; type: apt-get install gfortran")
+    @unittest.skipUnless(shutil.which(FORTRAN), f"no {FORTRAN}; type: apt-get install gfortran")
     def test_are_right_in_fortran(self):
         with tempfile.TemporaryDirectory() as folder:
             program = Path(folder) / "fortran"
-            made = subprocess.run(["mpifort", HERE / "preload_fortran.f90", "-o", program], capture_output=True, text=True, check=False)
+            made = subprocess.run([FORTRAN, HERE / "preload_fortran.f90", "-o", program], capture_output=True, text=True, check=False)
             if made.returncode != 0:
-                self.skipTest("mpifort cannot compile: " + made.stderr.splitlines()[-1])
+                self.skipTest(f"{FORTRAN} cannot compile: " + made.stderr.splitlines()[-1])
             for ranks in (2, 3):
                 self.check(ranks, program, says="^0 wrong\n$")
             report = run(2, program, options=(*EVERYTHING, "--report"))[2]
