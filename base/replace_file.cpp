@@ -26,10 +26,24 @@ bool write_all(int file, std::string_view text) {
     return true;
 }
 
+void write_in_place(const std::filesystem::path& path, std::string_view text,
+                    std::string_view what) {
+    const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    const bool is_written = file >= 0 && write_all(file, text);
+    const int reason_not = errno;
+    if (file >= 0) ::close(file);
+    if (is_written) return;
+    throw Error(
+        fmt::format("cannot keep {} in '{}': {}", what, path.string(), std::strerror(reason_not)));
+}
+
 }  // namespace
 
 void replace_file(const std::filesystem::path& path, std::string_view text, std::string_view what) {
     std::error_code failed;
+    const auto kind = std::filesystem::symlink_status(path, failed).type();
+    if (kind == std::filesystem::file_type::character || kind == std::filesystem::file_type::fifo)
+        return write_in_place(path, text, what);  // a rename would take /dev/null from everybody
     if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), failed);
     // By a name that nobody can guess, and never through a link that lies there already: the folder
     // may be everybody's.

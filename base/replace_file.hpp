@@ -6,8 +6,8 @@
 namespace tutti {
 
 /// Puts the text in place of the file, as a whole: whoever reads at the same time gets the old text
-/// or the new. Folders on the way are made. Throws Error, "cannot keep WHAT in 'path': why", if it
-/// cannot be written.
+/// or the new. Folders on the way are made; a device or a pipe is written to. Throws Error, "cannot
+/// keep WHAT in 'path': why", if it cannot be written.
 void replace_file(const std::filesystem::path& path, std::string_view text, std::string_view what);
 
 /// Writes the text to a file that the user has named, which may be a pipe or a terminal. Throws

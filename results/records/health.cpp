@@ -32,7 +32,7 @@ constexpr Row rows[] = {
     {"swap_used_MiB", 0, any, ""},
     // Over the launch.
     {"steal_pct", 0, 2, "the hypervisor took {1:.0f} % of the CPUs' time"},
-    {"preemptions_per_s", 0, 50, "others ran on the core of {0} {1:.0f} times a second"},
+    {"preemptions_per_s", 0, 50, "{0}'s core was taken by others {1:.0f} times a second"},
     {"cpu_stall_pct", 0, 25, "programs waited for a core {1:.0f} % of the time"},
     {"memory_stall_pct", 0, 1, "memory was short: programs waited for it {1:.0f} % of the time"},
     {"swapped_pages", 0, 0, "{1:.0f} pages of memory went to disk or came back"},

@@ -187,6 +187,12 @@ Fastest fastest_of(std::span<const Point* const> points, SamplesOf samples) {
             best = faster_of(best, point);
         }
     if (size.best == nullptr) return size;
+    // Of launches, in which candidates had the same luck, by their ratios.
+    if (samples == SamplesOf::launches && size.library != nullptr)
+        size.best = *std::ranges::max_element(points, {}, [&](const Point* point) {
+            const bool takes_part = counts(*point) && point->key.configuration.is_ours();
+            return takes_part ? times_as_fast(*point, *size.library, samples).ratio : 0;
+        });
     for (const Point* point : points)
         if (point != size.best && counts(*point) && point->key.configuration.is_ours() &&
             !times_as_fast(*size.best, *point, samples).is_apart())

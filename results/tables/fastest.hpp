@@ -38,7 +38,8 @@ struct Fastest {
 };
 
 /// Of points at the same size that differ by their candidates alone; skipped ones and wrong results
-/// do not count.
+/// do not count. The best has the least median; of launches, where there is a library, the largest
+/// ratio to it.
 Fastest fastest_of(std::span<const Point* const> points, SamplesOf samples);
 
 /// For each subject of a sweep (type, op, root, buffers, input, placement; out of place where that

@@ -50,7 +50,7 @@ TEST(Cautions, OfAHostsHealthAreThoseThatAreBeyondTheirBound) {
          "memory is short: programs wait for it 30 % of the time"},
         {"steal_pct", "", 1, 12, "the hypervisor took 12 % of the CPUs' time"},
         {"preemptions_per_s", "rank 3", 20, 200,
-         "others ran on the core of rank 3 200 times a second"},
+         "rank 3's core was taken by others 200 times a second"},
         {"cpu_stall_pct", "", 10, 60, "programs waited for a core 60 % of the time"},
         {"memory_stall_pct", "", 0.5, 7,
          "memory was short: programs waited for it 7 % of the time"},

@@ -93,6 +93,18 @@ TEST(Fastest, SkippedAndWrongOnesDoNotCount) {
     EXPECT_EQ(size.as_good, (std::vector<const Point*>{&points[4], &points[3]}));
 }
 
+// In one launch all took thrice as long while the ring was measured, and the library as well.
+TEST(Fastest, OfLaunchesIsTheOneWithTheLargestRatioToTheLibrary) {
+    std::vector<Point> points{point_of("ring", 8, 120), point_of("tree", 8, 110),
+                              point_of("mpi", 8, 300)};
+    points[0].measured.samples = {100, 120, 300};
+    points[1].measured.samples = {110, 110, 330};
+    points[2].measured.samples = {300, 360, 900};
+    const auto pointers = pointers_to(points);
+    EXPECT_EQ(fastest_of(pointers, SamplesOf::calls).best, &points[1]);
+    EXPECT_EQ(fastest_of(pointers, SamplesOf::launches).best, &points[0]);
+}
+
 TEST(Fastest, TableHasALineForEachSizeAndTheirMean) {
     std::vector<Point> points;
     for (const bool in_place : {false, true})
