@@ -66,6 +66,7 @@ def _draw(methods, tied, doubted, drawing, canvas):
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("ms; the number is what is exposed")
-    handles = [Patch(facecolor=colour, hatch=hatch, edgecolor="white") for colour, hatch, _ in SERIES]
-    return canvas.finish(made, drawing.title, drawing.details, drawing.marks, (handles, [label for *_, label in SERIES]),
+    shown = [series for series, (*_, widths) in zip(SERIES, parts) if any(widths)]
+    handles = [Patch(facecolor=colour, hatch=hatch, edgecolor="white") for colour, hatch, _ in shown]
+    return canvas.finish(made, drawing.title, drawing.details, drawing.marks, (handles, [label for *_, label in shown]),
                          columns=1)

@@ -42,12 +42,13 @@ def missing_text(sections):
 
 
 def _short_row(section, name):
+    sizes = [next(iter(nearest_sizes(section.sizes, (want,))), None) for want in TYPICAL]
+    if sizes == [None] * len(TYPICAL):
+        sizes[-1] = section.sizes[-1]  # all are far from what is typical
     cells = [Cell(name, link=section.shape.slug)]
-    for want in TYPICAL:
-        size = next(iter(nearest_sizes(section.sizes, (want,))), None)
-        if size is None and want == TYPICAL[-1] and len(cells) == cells.count(Cell("")) + 1:
-            size = section.sizes[-1]  # all are far from what is typical
-        cells += [_best(section, choice_of(section, size), f"{size_text(size)}: "), _gain(section, choice_of(section, size))] if size else [Cell("")] * 2
+    for size in sizes:
+        choice = None if size is None else choice_of(section, size)
+        cells += [_best(section, choice, f"{size_text(size)}: "), _gain(section, choice)] if choice else [Cell("")] * 2
     return cells
 
 
@@ -106,7 +107,8 @@ def trust_notes(results, found, parts):
                                 trust.RANKING_ONLY, "one launch each"))
     wrong = sum(point["check"]["state"] == "fail" for point in results.points + results.steps if not point.get("skipped"))
     if wrong:
-        notes.insert(0, trust.Note("WRONG RESULTS", f"{counted(wrong, 'point')}: left out of figures and rankings, red in the tables"))
+        notes.insert(0, trust.Note("WRONG RESULTS", f"{counted(wrong, 'point')}: left out of figures and rankings, red in the tables",
+                                   trust.NOTHING, f"{counted(wrong, 'point')} with wrong results"))
     if results.fails:
         notes.append(trust.Note("failures", f"{len(results.fails)}, listed at the end"))
     return notes + [trust.Note("torn file", text) for text in results.warnings]

@@ -9,7 +9,7 @@ from .trust import DISTURBED
 from .units import counted, half_text, interval_text, ratio_text, size_text
 from .verdict import is_doubted, sign_of
 
-COLUMNS = ("size", "candidate", "median µs", "± %", "p05", "p95", "max", "busbw GB/s", "times as fast as the library", "% of limit",
+COLUMNS = ("size", "candidate", "median µs", "± %", "times as fast as the library", "% of limit", "p05", "p95", "max", "busbw GB/s",
            "calls", "launches", "stopped by", "check")
 BEST_OF_SIZE = 8  # rows that stay where not all have room
 
@@ -39,7 +39,7 @@ def cells_table(section, most):
         number = sum(point["check"].get("n_wrong", 0) for point in section.points if point["candidate"] == candidate
                      and point["key"]["bytes"] == size and not point.get("skipped"))
         rows.append([Cell(size_text(size), size), candidate.name, *[""] * (len(COLUMNS) - 3), f"FAILED ({number} wrong)"])
-    return table(COLUMNS, rows + _skipped(section), numbers=(0, 2, 3, 4, 5, 6, 7, 9, 10, 11)), left
+    return table(COLUMNS, rows + _skipped(section), numbers=(0, 2, 3, *range(5, 12))), left
 
 
 def _row(section, candidate, size):
@@ -49,9 +49,10 @@ def _row(section, candidate, size):
     checks = {point["check"]["state"] for point in points}
     share = cell.percent_of_limit
     return [Cell(size_text(size), size), candidate.name + (f"\u00a0{DISTURBED}" if (candidate, size) in section.disturbed else ""), _us(cell.p50),
-            Cell(half_text(cell.time.half), cell.time.half, faint=is_doubted(section)), _us(cell.p05), _us(cell.p95), _us(max(point["t_ns"]["max"] for point in points)), f"{cell.busbw:.3g}",
+            Cell(half_text(cell.time.half), cell.time.half, faint=is_doubted(section)),
             Cell(f"{ratio_text(ratio.value)} {interval_text(ratio)}{sign_of(section)}", ratio.value, faint=is_doubted(section)) if ratio else "",
             "–" if share is None else Cell(f"{share:.0f}: limit too high", share) if cell.beats_limit else f"{share:.0f}",
+            _us(cell.p05), _us(cell.p95), _us(max(point["t_ns"]["max"] for point in points)), f"{cell.busbw:.3g}",
             cell.samples, cell.launches, ", ".join(sorted({point.get("stop_reason") or "" for point in points})),
             "ok" if checks == {"ok"} else "not checked"]
 

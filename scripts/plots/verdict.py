@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether to trust a report, in one line, by the gravest of its notes."""
 
-from .trust import INFORMS, NOTHING
+from .trust import INFORMS, MOST_REASONS, NOTHING
 
 ANSWERS = ("yes", "the ranking only", "no")
 QUIET = "quiet machine, a core for each rank, several launches"
 DOUBTED = "‡"  # marks an interval of a section that is not to be trusted
-MOST_REASONS = 3
 
 
 def verdict_of(notes, parts):
     """Of a report with these notes on the whole, whose parts are sections and training steps."""
-    weights = [weight_of(part.notes) for part in parts]
-    said = []
+    if not parts:
+        return "no, because nothing was measured with a right result"
+    weights, in_parts = [weight_of(part.notes) for part in parts], {note.mark for part in parts for note in part.notes}
+    said = [f"no for {note.because}" for note in notes if note.weight == NOTHING and note.mark not in in_parts]
     for weight in sorted(set(weights), reverse=True):
         marks = {note.mark for part in parts if weight_of(part.notes) == weight for note in part.notes if note.weight == weight}
         why = "; ".join([note.because for note in notes if note.mark in marks and note.because][:MOST_REASONS]) or QUIET

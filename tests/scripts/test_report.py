@@ -48,6 +48,11 @@ class Page(ReportFiles):
         for word in ("disturbed, †", "not to be trusted, ‡", "host in trouble", "unsteady", "registered memory", "transports", "± %", "not told apart"):
             self.assertIn(word, terms)
 
+    def test_strands_no_heading_on_paper(self):
+        html = self.report(self.lines(timed("ring", 8, 1000)))
+        for word in ("h2", "h3", ".notes", ".caption"):
+            self.assertRegex(html, rf"(?m)^.*(?<![\w.-]){re.escape(word)}[,\w .]*{{ break-after: avoid; }}$")
+
     def test_becomes_cards_on_a_phone_with_each_value_behind_its_name(self):
         html = self.report(self.lines(timed("ring", 8, 1000, 10), library(8, 2000, 10), step("ring/shm", 1.0), step("mpi", 4.0)))
         self.assertIn('data-name="±\u00a0%" data-v="0.01">1.0</td>', html)

@@ -122,6 +122,21 @@ class Files(ReportFiles):
         self.assertEqual(energies(*(timed("ring", 8, 1000, launch=number, energy_J=joules, gpu_energy_J=0.5)
                                     for number, joules in enumerate((0.001, 0.002, 0.009), 1))), [["2"], ["500"]])
 
+    def test_come_with_notes_of_all_that_they_show(self):
+        points = [with_key(timed(algo, 8, 1000 + 500 * i, 300 * (algo == "ring")), inplace=inplace) for inplace in (False, True)
+                  for i, algo in enumerate(("ring", "tree"))]
+        folder = self.figures(self.lines(*points))
+        words = {path.stem.rsplit("-", 1)[1]: path.read_text(encoding="utf-8") for path in folder.glob("*.txt")}
+        self.assertIn("! unsteady: 2 medians of 4 not known to 10 %", words["decisions"])  # the map has both places
+        self.assertIn("! unsteady: 1 median of 2 not known to 10 %", words["latency"])
+
+    def test_of_a_paper_are_as_wide_as_the_help_says(self):
+        said = " ".join(run("--help").stdout.split())
+        self.assertIn("paper is 3.5 inches wide (map, heat map and spread 7.16)", said)
+        for path in self.figures(self.small(), "--style", "paper").glob("*.svg"):
+            width = 7.16 if path.stem.rsplit("-", 1)[1] in ("decisions", "heatmap", "spread") else 3.5
+            self.assertIn(f'width="{width * 72:g}', path.read_text(encoding="utf-8"), path.name)
+
     def test_without_anything_to_draw_are_left_out(self):
         # Only the slower one has a limit: axes without the best, or without anyone of those with colours, say nothing.
         folder = self.figures(self.lines(timed("ring", 8, 1000), timed("tree", 8, 2000, limit_ns=100.0),

@@ -6,7 +6,7 @@ import unittest
 
 from report_files import Values, launch_of, library, needs_matplotlib, timed, with_key
 import synthetic  # found through report_files
-from plots import records, sections, summary, trust, verdict
+from plots import sections, summary, trust, verdict
 
 
 def end_of(number=1, **changes):
@@ -113,6 +113,12 @@ class Verdict(Reports):
         lines = self.launches([two]) + [line | {"launch": 2} for line in self.launches([eight], nranks=8)]
         self.assertEqual(verdict.verdict_of(*self.notes(*lines)),
                          "no for 1 of 2 rankings (8 ranks on 4 cores); the ranking only for 1 of 2 rankings (one launch each)")
+
+    def test_names_wrong_results_whatever_else_can_be_trusted(self):
+        wrong = timed("tree", 8, 90, check={"state": "fail", "n_wrong": 1})
+        self.assertEqual(self.verdict([timed("ring", 8, 100), wrong], [timed("ring", 8, 100)]),
+                         "no for 1 point with wrong results; yes, because quiet machine, a core for each rank, several launches")
+        self.assertEqual(verdict.verdict_of([], []), "no, because nothing was measured with a right result")
 
     def test_leaves_no_interval_unmarked_where_it_is_no(self):
         for nranks, is_marked in ((4, False), (8, True)):

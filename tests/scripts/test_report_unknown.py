@@ -7,7 +7,7 @@ import re
 import statistics
 import unittest
 
-from report_files import Drawn, ReportFiles, library, needs_matplotlib, run, step, timed
+from report_files import Drawn, ReportFiles, legend_of, library, needs_matplotlib, run, step, timed
 from plots import records, sections, setups, steps, summary, trust  # found through report_files
 from tutti import intervals
 
@@ -146,6 +146,10 @@ class Figures(Unknown, Drawn):
         _, axes = self.drawn([step("ring/shm", 1.0, n=5), step("mpi", 4.0, n=5)], "bars")
         self.assertEqual([text.get_text() for text in axes.texts], ["1.00 ms", "? 4.00 ms"])
         self.assertEqual(len(axes.lines), 0)
+
+    def test_bars_of_steps_have_a_legend_of_what_is_there(self):
+        _, axes = self.drawn([step("ring/shm", 5.0), step("mpi", 5.0)], "bars")  # all of it exposed
+        self.assertEqual(legend_of(axes), ["computing", "communication exposed"])
 
 
 if __name__ == "__main__":
