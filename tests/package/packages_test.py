@@ -39,6 +39,9 @@ cmake --build build
 build/program | grep '4 of 4 ranks right'
 g++ -std=c++20 program.cpp -o program $(pkg-config --cflags --libs tutti)
 ./program
+printf '#include <tutti/tutti.h>\nint main(void) { return tutti_abi_version() - TUTTI_C_ABI_VERSION; }\n' >abi.c
+gcc abi.c -o abi $(pkg-config --cflags --libs tutti_c)
+./abi
 LD_PRELOAD=libtutti_heap.so.0 ls >/dev/null
 rm -r /tmp/program /tmp/run.jsonl /tmp/results.sqlite
 """
