@@ -132,8 +132,8 @@ class History(Folder):
         file = self.file([1000, 1010, 990, 1005, 1003, 995, 1500, 1510, 1490, 1505, 1503, 1495], commits=["a" * 7] * 6 + ["b" * 7] * 6)
         said = self.ok(RING, file)
         self.assertIn("1 change point in 12 launches", said)
-        self.assertRegex(said, r"2026-01-07 12:00:00 +bbbbbbb +1\.5 µs  <- change")
-        self.assertIn("1 µs -> 1.5 µs (+49.9 %)", said)
+        self.assertRegex(said, r"2026-01-07 12:00:00 +bbbbbbb +1\.50 µs  <- change")
+        self.assertIn("1.00 µs -> 1.50 µs (+49.9 %)", said)
         self.assertIn("new there: commit aaaaaaa -> bbbbbbb\n", said)
         self.assertIn("information, no verdict", said)
 
@@ -151,10 +151,10 @@ class History(Folder):
         self.assertIn("not shown: 2 other fingerprints", said)
         self.assertIn("this is the newest", said)
         self.assertEqual(said.count(" 500 ns"), 5)
-        self.assertNotIn("1 µs", said)
+        self.assertNotIn("1.00 µs", said)
         self.assertRegex(said, r"--machine 99999999-\w+  launches until 2026-01-03: 3; other machine\n")
         self.assertRegex(said, r"--machine abcdef01-\w+  launches until 2026-01-04: 4; other OMPI_MCA_btl, UCX_TLS\n")
-        self.assertEqual(self.ok(RING, old, other, new, "--machine", "9999").count(" 1 µs"), 3)
+        self.assertEqual(self.ok(RING, old, other, new, "--machine", "9999").count(" 1.00 µs"), 3)
         self.refused(RING, old, "--machine", "x", says="no machine is called 'x'; type one of: 99999999-")
 
     @needs_numpy
@@ -167,8 +167,8 @@ class History(Folder):
         again = point | {"t_ns": {"p50": 3000}}
         file.write_text("\n".join([*lines, *map(json.dumps, (wrong, skipped, again))]) + "\n", encoding="utf-8")
         said = self.ok(RING, file)
-        self.assertEqual(said.count(" 1 µs"), 5)
-        self.assertEqual(said.count(" 2 µs"), 1)
+        self.assertEqual(said.count(" 1.00 µs"), 5)
+        self.assertEqual(said.count(" 2.00 µs"), 1)
 
     @needs_numpy
     def test_a_database_says_the_same_as_the_files(self):
