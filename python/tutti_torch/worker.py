@@ -8,6 +8,7 @@ import threading
 import torch
 
 LIVING = set()
+SECONDS_TO_END = 1  # of a thread whose end nobody else waits for
 
 
 class Worker:
@@ -53,11 +54,13 @@ class Worker:
 
 @atexit.register
 def end_all():
-    """A process that ends as it should says goodbye, so that the others do not take it for lost."""
-    if hasattr(sys, "last_type"):  # it ends by an error: nobody shall wait for it
-        return
-    groups = [worker for worker in LIVING if worker.last is not None]
-    for worker in groups:
+    """A process that ends as it should says goodbye, so that the others do not take it for lost. One that ends by an error does
+    not, but no thread may be within torch when the interpreter goes: that would abort the process."""
+    failed = hasattr(sys, "last_type")
+    workers = list(LIVING)
+    for worker in workers:
+        if failed:
+            worker.last = None
         worker.end()
-    for worker in groups:
-        worker.thread.join()
+    for worker in workers:
+        worker.thread.join(None if worker.last is not None else SECONDS_TO_END)
