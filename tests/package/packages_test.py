@@ -40,6 +40,7 @@ build/program | grep '4 of 4 ranks right'
 g++ -std=c++20 program.cpp -o program $(pkg-config --cflags --libs tutti)
 ./program
 LD_PRELOAD=libtutti_heap.so.0 ls >/dev/null
+tutti run --heap -- true
 rm -r /tmp/program /tmp/run.jsonl /tmp/results.sqlite
 """
 
