@@ -62,12 +62,14 @@ bool is_for_the_library(MPI_Comm comm) {
     return size < 2 || !are_of_this_job(comm, size);
 }
 
-// Within a host, and the library's own choice. Others would have to be ended by all ranks together.
+// The library's own choice, which is tried first, and what goes within a host: the rest would have
+// to be ended by all ranks together.
 std::vector<Configuration> arms_of(Collective collective, const World& world) {
     std::vector<Configuration> arms = all_choices(collective, world);
     std::erase_if(arms, [](const Configuration& arm) {
         return arm.is_ours() ? arm.transport != "shm" : arm.impl != "mpi";
     });
+    std::ranges::stable_partition(arms, [](const Configuration& arm) { return !arm.is_ours(); });
     return arms;
 }
 

@@ -117,6 +117,16 @@ class Command(unittest.TestCase):
         self.assertEqual((code, out), (0, ""))
         self.assertRegex(err, r"# all_reduce +8K-16K +2000 +1000 +[\d.]+ +[\d.]+ +[+-][\d.]+ % +\[[+-][\d.]+ %, [+-][\d.]+ %\]")
 
+    def test_raises_its_errors_by_the_programs_own_handler(self):
+        code, out, err = run(2, built("preload_faults"), "different")
+        self.assertEqual((code, out), (0, "0 wrong\n"), err)
+        self.assertIn("tutti: ranks make different calls: rank 0 all_reduce of 1 int32 sum", err)
+
+    def test_ends_with_a_rank_that_is_lost(self):
+        code, out, err = run(3, built("preload_faults"), "lost", timeout=60)
+        self.assertNotEqual(code, 0)
+        self.assertEqual(out.count("not reached"), 0, err)
+
     def test_does_nothing_when_it_is_off(self):
         self.assertEqual(run(2, built("preload_turns"), options=("--with", "off", "--report")), (0, "", ""))
 

@@ -65,6 +65,12 @@ class Command(Installed):
             self.assertEqual(path, self.prefix / f"share/tutti/scripts/{script}.py")
             self.ok("/usr/bin/python3", "-B", path, "--help")
 
+    @tutti.needs_mpi
+    def test_runs_unmodified_programs_on_the_libraries_beside_it(self):
+        one = done(self.command, "run", "--with", "rules", "--heap", "--report", "--", tutti.MPI_RUN, 2, BUILD / "preload_turns")
+        self.assertEqual((one.returncode, one.stdout), (0, ""), one.stderr)
+        self.assertRegex(one.stderr, r"# all_reduce +8K-16K +2000 +1\d\d\d")
+
     def test_is_called_by_the_names_of_other_suites(self):
         for name in ("all_reduce_perf", "osu_allreduce"):
             self.assertIn(f"usage: {name}", self.ok(self.prefix / "bin" / name, "--help"))

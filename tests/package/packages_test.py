@@ -43,6 +43,7 @@ printf '#include <tutti/tutti.h>\nint main(void) { return tutti_abi_version() - 
 gcc abi.c -o abi $(pkg-config --cflags --libs tutti_c)
 ./abi
 LD_PRELOAD=libtutti_heap.so.0 ls >/dev/null
+tutti run --heap -- true
 rm -r /tmp/program /tmp/run.jsonl /tmp/results.sqlite
 """
 

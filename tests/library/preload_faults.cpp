@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What goes wrong in programs of MPI. preload_test.py runs it.
+//   preload_faults different    ranks make different calls
+//   preload_faults lost         a rank ends in the middle
+#include <unistd.h>
+
+#include <cstring>
+
+#include "preload_program.hpp"
+
+namespace {
+
+// tutti's error comes by the error handler of the communicator; others go on.
+void make_different_calls(const Job& job) {
+    MPI_Comm mine = MPI_COMM_NULL;
+    MPI_Comm_dup(job.comm, &mine);
+    MPI_Comm_set_errhandler(mine, MPI_ERRORS_RETURN);
+    std::vector<int> data(10, 1), sum(10);
+    int error_class = 0;
+    const int count = 1 + job.rank;
+    MPI_Error_class(MPI_Allreduce(data.data(), sum.data(), count, MPI_INT, MPI_SUM, mine),
+                    &error_class);
+    EXPECT(error_class == MPI_ERR_OTHER);
+    MPI_Comm_free(&mine);
+    MPI_Allreduce(data.data(), sum.data(), 10, MPI_INT, MPI_SUM, job.comm);
+    EXPECT(sum[9] == job.size);
+    if (job.rank == 0) std::printf("%ld wrong\n", checks.wrong);
+}
+
+void lose_a_rank(const Job& job) {
+    int one = 1, sum = 0;
+    for (int i = 0; i < 100; ++i) {
+        if (i == 50 && job.rank == 1) _exit(3);
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, job.comm);
+    }
+    std::printf("not reached\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    const Job job(MPI_COMM_WORLD);
+    if (argc > 1 && std::strcmp(argv[1], "lost") == 0)
+        lose_a_rank(job);
+    else
+        make_different_calls(job);
+    MPI_Finalize();
+    return checks.wrong == 0 ? 0 : 1;
+}
