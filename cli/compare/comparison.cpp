@@ -56,6 +56,9 @@ public:
             judge_all();
         }
         settle_mean();
+        // What some launch could not measure but others did is no news beside a verdict.
+        for (const MetricResult& result : result_.metrics)
+            result_.missing.erase(result.metric.name);
         result_.seconds = seconds_since(began_ns_);
         return std::move(result_);
     }

@@ -83,6 +83,25 @@ TEST(Comparison, TheMeanOfWhatIsTheSameIsTheSame) {
     EXPECT_EQ(mean.visible, 0.025);
 }
 
+TEST(Comparison, WhatOneLaunchLacksIsNoNewsWhereOthersHaveIt) {
+    int made = 0;
+    const auto launch = [&](const WantedMetrics&) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        LaunchOfBoth both{.order = {"call", "never"}};
+        both.missing["never"] = "no call began on time";
+        if (++made == 2)
+            both.missing["call"] = "no call began on time";
+        else
+            both.metrics["call"] = {.change = 0.2, .a_ns = 100, .b_ns = 120};
+        return both;
+    };
+    const ComparisonResult result = compare(
+        launch, {.budget_seconds = 100},
+        {.progress = [](const std::string&) {}, .after_launch = [](const StagedLaunch&) {}});
+    EXPECT_EQ(result.missing.count("call"), 0U);
+    EXPECT_EQ(result.missing.count("never"), 1U);
+}
+
 TEST(Comparison, SpendsABudgetForOneStageOnIt) {
     const ComparisonResult result = compared_in(15.5 * seconds_of_launch);
     EXPECT_GT(result.launches, 8);
