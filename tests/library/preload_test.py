@@ -150,6 +150,12 @@ class Command(unittest.TestCase):
         self.assertEqual(len(tutti.said(err)), 1, err)
         self.assertIn("the MPI library goes on without tutti: TUTTI 'magic' is unknown", err)
 
+    def test_stays_out_of_jobs_on_several_hosts(self):
+        code, out, err = run(2, "env", "OMPI_COMM_WORLD_LOCAL_SIZE=1", "MPI_LOCALNRANKS=1", built("preload_turns"),
+                             options=(*EVERYTHING, "--report"))
+        self.assertEqual((code, out), (0, ""))
+        self.assertEqual(tutti.said(err), ["tutti: the MPI library goes on without tutti: the job runs on several hosts"])
+
     def test_uses_a_table(self):
         with tempfile.TemporaryDirectory() as folder:
             table = Path(folder) / "table.json"
