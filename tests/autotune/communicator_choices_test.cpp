@@ -2,6 +2,7 @@
 // What a communicator does its calls by: as a table says, by rules, or as it learns.
 #include <gtest/gtest.h>
 
+#include "autotune/choice/default_choice.hpp"
 #include "autotune/choice/subject.hpp"
 #include "autotune/table/selector.hpp"
 #include "autotune/table/table_json.hpp"
@@ -196,6 +197,25 @@ TEST(CommunicatorChoices, LearnsOfCallsWhoseLengthsChange) {
         ASSERT_EQ(table.sections.size(), 1u);
         EXPECT_EQ(table.sections[0].ranges[0].evidence[0].size, Bytes{1200});
     });
+}
+
+std::string default_of(Collective collective, int ranks, std::int64_t count) {
+    std::string best;
+    run_as_threads(ranks, 20, [&](World& world) {
+        const Call call{.collective = collective, .type = DataType::float32, .count = count};
+        const auto choices = default_choices(call, world);
+        if (world.is_first()) best = choices.front().algorithm;
+    });
+    return best;
+}
+
+// Measured: 9 us against 78 for a broadcast of 256 KiB.
+TEST(DefaultChoice, BetweenTwoRanksNothingIsSpreadFirst) {
+    for (const Collective collective : {Collective::broadcast, Collective::reduce})
+        for (const std::int64_t count : {1, 8192, 65536, 2097152})
+            EXPECT_EQ(default_of(collective, 2, count), "tree");
+    EXPECT_EQ(default_of(Collective::broadcast, 4, 2097152), "butterfly");
+    EXPECT_EQ(default_of(Collective::all_reduce, 2, 2097152), "two-shot");
 }
 
 }  // namespace
