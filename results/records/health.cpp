@@ -55,4 +55,10 @@ void HostHealth::add(std::string_view name, double value, std::string of) {
     readings.push_back(std::move(reading));
 }
 
+bool is_worse(const HealthReading& one, const HealthReading& other) {
+    const auto row = std::ranges::find(rows, one.name, &Row::name);
+    const bool less_is_worse = row != std::end(rows) && row->most == any;
+    return less_is_worse ? one.value < other.value : one.value > other.value;
+}
+
 }  // namespace tutti

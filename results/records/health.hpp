@@ -28,4 +28,7 @@ struct HostHealth {
     bool operator==(const HostHealth&) const = default;
 };
 
+/// Of two readings of one name that are both wrong: whether the first is farther off.
+bool is_worse(const HealthReading& one, const HealthReading& other);
+
 }  // namespace tutti

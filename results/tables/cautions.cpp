@@ -42,12 +42,12 @@ void add_busy(std::span<const Launch> launches, std::vector<std::string>& lines)
             host, how_often(as_size(busy.launches), launches.size()), busy.most_load, busy.cores));
 }
 
-// Of what is wrong with one reading of one host in several launches, the last one's words.
+// Of what is wrong with one reading of one host in several launches, the worst one's words.
 void add_health(std::span<const Launch> launches, std::span<const End> ends,
                 std::vector<std::string>& lines) {
     struct Wrong {
         std::set<std::pair<std::string, int>> launches;
-        std::string words;
+        HealthReading worst;
     };
     std::map<std::pair<std::string, std::string>, Wrong> found;  // by host and name of the reading
     const auto look_at = [&](const auto& record) {
@@ -56,15 +56,16 @@ void add_health(std::span<const Launch> launches, std::span<const End> ends,
                 if (reading.wrong.empty()) continue;
                 Wrong& wrong = found[{host.host, reading.name}];
                 wrong.launches.emplace(record.session, record.launch);
-                wrong.words = reading.wrong;
+                if (wrong.worst.name.empty() || is_worse(reading, wrong.worst))
+                    wrong.worst = reading;
             }
     };
     for (const Launch& launch : launches) look_at(launch);
     for (const End& end : ends) look_at(end);
     for (const auto& [of, wrong] : found)
-        lines.push_back(fmt::format("host {}{}: {}", of.first,
-                                    how_often(wrong.launches.size(), launches.size()),
-                                    wrong.words));
+        lines.push_back(fmt::format(
+            "host {}{}{}: {}", of.first, how_often(wrong.launches.size(), launches.size()),
+            wrong.launches.size() > 1 ? ", at worst" : "", wrong.worst.wrong));
 }
 
 }  // namespace
