@@ -32,7 +32,7 @@ std::string library_called(const std::vector<std::string>& names) {
 }
 
 std::string preloads(bool with_heap) {
-    std::string all = library_called({"libtutti_mpi.so"});
+    std::string all = library_called({"libtutti_mpi.so", versioned_name("libtutti_mpi.so")});
     if (with_heap)
         all += ":" + library_called({"libtutti_heap.so", versioned_name("libtutti_heap.so")});
     const char* const others = std::getenv("LD_PRELOAD");

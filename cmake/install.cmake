@@ -46,7 +46,7 @@ install(DIRECTORY docs DESTINATION share/doc/tutti COMPONENT tutti PATTERN CMake
 install(TARGETS tutti_shared tutti_c tutti_heap EXPORT tutti
     LIBRARY COMPONENT ${runtime} NAMELINK_COMPONENT libtutti-dev INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(TUTTI_WITH_MPI)
-    install(TARGETS tutti_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${runtime})
+    install(TARGETS tutti_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${runtime} NAMELINK_COMPONENT libtutti-dev)
 endif()
 install(CODE "set(tutti_headers \"\${CMAKE_INSTALL_PREFIX}/${headers}\")" COMPONENT libtutti-dev)
 install(SCRIPT cmake/install_headers.cmake COMPONENT libtutti-dev)

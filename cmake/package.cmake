@@ -61,10 +61,11 @@ does the same beneath any program of MPI. libtutti_heap, beneath any program,
 allocates memory that other processes of the host can reach."
     SECTION libs)
 tutti_package(libtutti-dev "collective communication by the best algorithm (development files)
-Headers of libtutti and libtutti_c, and what CMake and pkg-config need to find it."
+Headers of libtutti and libtutti_c, and what CMake and pkg-config need to find
+them."
     SECTION libdevel DEPENDS "${runtime} ${same}")
 tutti_package(python3-tutti "results of tutti in Python, and PyTorch over tutti
-The module tutti reads the results files of the command, with pandas or without,
+The module tutti reads the results files of the command, with pandas or not,
 keeps them in a database, and finds where they changed. The module tutti_torch
 is a backend of torch.distributed, and a communication hook."
     SECTION python DEPENDS "python3, python3-numpy" RECOMMENDS python3-pandas SUGGESTS "${runtime}, python3-torch"
