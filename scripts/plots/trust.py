@@ -18,9 +18,11 @@ OF_ONE_LAUNCH = "intervals are of the calls of one launch, and launches differ b
 WIDE = 0.10  # half of an interval over its median
 MOST = 0.5   # from this share on something is true of most
 SOME = 0.1
+STALL = "cpu_stall_pct"
 WAITED_LONG = 50  # percent of the time that programs waited for a core
 LIMIT_CHANGED = 1.5  # times, between launches
 MOST_REASONS = 3
+MOST_NAMED = 4  # launches by their numbers
 
 # How grave a note is: what it leaves to be trusted.
 INFORMS, RANKING_ONLY, NOTHING = 0, 1, 2
@@ -123,12 +125,14 @@ class Trust:
                         if reading.get("wrong"):
                             wrong[host["host"], reading["name"]][launch] = reading
         if wrong:
-            said = [f"{host}: {_of_readings(name, list(by_launch.values()))}"
-                    + (f" ({_some(by_launch, launches)})" if len(launches) > 1 else "") for (host, name), by_launch in sorted(wrong.items())]
-            waited = [reading["value"] for (_, name), by_launch in wrong.items() if name == "cpu_stall_pct" for reading in by_launch.values()]
-            grave = max(waited, default=0) >= WAITED_LONG
-            yield Note("host in trouble", "; ".join(said), NOTHING if grave else RANKING_ONLY,
-                       f"programs waited for a core {max(waited):.0f} % of the time" if grave else said[0])
+            said = {place: _of_readings(place[1], list(by_launch.values())) + (f" in {_some(by_launch, launches)}" if len(launches) > 1 else "")
+                    for place, by_launch in sorted(wrong.items())}
+            most, worst = max(((reading["value"], place) for place, by_launch in wrong.items() if place[1] == STALL
+                               for reading in by_launch.values()), default=(0, next(iter(said))))
+            quiet = _quiet(launches, wrong) if most >= WAITED_LONG else ""
+            texts = [f"{host}: {text}" for (host, _), text in said.items()]
+            yield Note("host in trouble", "; ".join(texts + [quiet] * bool(quiet)), NOTHING if most >= WAITED_LONG else RANKING_ONLY,
+                       said[worst] if most >= WAITED_LONG else texts[0])
 
     def _disturbed(self, points):
         disturbed = [point for point in points if "t_ns" in point and self.is_disturbed(point)]
@@ -140,12 +144,26 @@ class Trust:
 
 def _of_readings(name, readings):
     """What to say of one thing that was wrong, in one launch or in several."""
+    values = sorted(round(reading.get("value") or 0) for reading in readings)
+    span = f"{values[0]} to {values[-1]}" if values[0] < values[-1] else str(values[0])
+    if name == STALL:
+        return f"programs waited for a core {span} % of the time"
     if name != "preemptions_per_s":
         return readings[-1]["wrong"]
-    values = sorted(round(reading["value"]) for reading in readings)
     ranks = {reading.get("of") or "a rank" for reading in readings}
     whose = f"{ranks.pop()}'s core" if len(ranks) == 1 else "a rank's core"
-    return f"{whose} was taken " + (f"{values[0]} to {values[-1]}" if values[0] < values[-1] else str(values[0])) + " times a second"
+    return f"{whose} was taken {span} times a second"
+
+
+def _quiet(launches, wrong):
+    """Which launches, as numbered in the order of the files, did not wait long for a core: "" of none."""
+    waited = {launch for (_, name), by_launch in wrong.items() if name == STALL for launch in by_launch}
+    numbers = [str(number) for number, launch in enumerate(launches, start=1) if launch not in waited]
+    if not numbers:
+        return ""
+    if len(numbers) > MOST_NAMED:
+        return f"the other {len(numbers)} launches hardly waited for a core"
+    return f"{'launch' if len(numbers) == 1 else 'launches'} {' and '.join(filter(None, (', '.join(numbers[:-1]), numbers[-1])))} hardly waited for a core"
 
 
 def _some(loads, launches):

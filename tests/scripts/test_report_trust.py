@@ -56,7 +56,7 @@ class Notes(Reports):
         ends = (health("h", "clock_pct", 50, "CPU 1 is slow"), health("i", "steal_pct", 5, "the hypervisor took 5 %"))
         notes, _ = self.notes(*self.launches([timed("ring", 8, 100)], [timed("ring", 8, 100)], ends=ends))
         texts = {note.mark: note.text for note in notes}
-        self.assertEqual(texts["host in trouble"], "h: CPU 1 is slow (1 of 2 launches); i: the hypervisor took 5 % (1 of 2 launches)")
+        self.assertEqual(texts["host in trouble"], "h: CPU 1 is slow in 1 of 2 launches; i: the hypervisor took 5 % in 1 of 2 launches")
 
     def test_say_of_cores_that_were_taken_how_often_over_all_launches(self):
         def ends(*readings):
@@ -64,7 +64,20 @@ class Notes(Reports):
         for readings, said in ((((620.6, "rank 0"), (507.6, "rank 0")), "rank 0's core was taken 508 to 621 times a second"),
                                (((620.6, "rank 0"), (621.0, "rank 1")), "a rank's core was taken 621 times a second")):
             notes, _ = self.notes(*self.launches([timed("ring", 8, 100)], [timed("ring", 8, 100)], ends=ends(*readings)))
-            self.assertIn(f"h: {said} (2 of 2 launches)", [note.text for note in notes])
+            self.assertIn(f"h: {said} in 2 of 2 launches", [note.text for note in notes])
+
+    def test_say_of_the_waiting_for_cores_its_range_in_which_launches_and_which_were_quiet(self):
+        def ends(*percents):
+            return [health("h", "cpu_stall_pct", value, f"programs waited for a core {value:.0f} %" if value > 20 else "") for value in percents]
+        for percents, because, quiet in (((95.7, 88.9, 3.8, 3.4), "programs waited for a core 89 to 96 % of the time in 2 of 4 launches",
+                                          "; launches 3 and 4 hardly waited for a core"),
+                                         ((95.7, 3.4), "programs waited for a core 96 % of the time in 1 of 2 launches", "; launch 2 hardly waited for a core"),
+                                         ((95.7, 95.8), "programs waited for a core 96 % of the time in 2 of 2 launches", ""),
+                                         ((95.7, 1, 1, 1, 1, 1), "programs waited for a core 96 % of the time in 1 of 6 launches",
+                                          "; the other 5 launches hardly waited for a core")):
+            notes, _ = self.notes(*self.launches(*[[timed("ring", 8, 100)]] * len(percents), ends=ends(*percents)))
+            note, = (note for note in notes if note.mark == "host in trouble")
+            self.assertEqual((note.text, note.because), (f"h: {because}{quiet}", because))
 
     def test_name_an_interrupted_launch(self):
         notes, _ = self.notes(launch_of(), timed("ring", 8, 100, session="s"))
