@@ -29,13 +29,15 @@ class Choice:
     size: int
     winner: object
     gain: object
-    rivals: frozenset  # who cannot be told from the winner, itself left out
-    disturbed: bool
+    rivals: tuple  # who cannot be told from the winner, itself left out; the nearest first
+    untold: int    # how many more had too few calls to tell, with times that are far from the winner's
+    winner_disturbed: bool
+    library_disturbed: bool
 
     @property
     def is_significant(self):
         """Whether a choice of this winner is more than a guess."""
-        return self.gain.is_significant if self.gain else not self.rivals
+        return self.gain.is_significant if self.gain else not self.rivals and not self.untold
 
     @property
     def is_unknown(self):
@@ -47,8 +49,9 @@ def choice_of(section, size):
     best, library = section.best(size), section.library
     challenger = best if best != library else section.best(size, [one for one in section.candidates if one != library])
     gain = section.compared(library, challenger, size) if library and challenger else None
-    return Choice(size, best, gain, frozenset(section.leaders(size) - {best}), (best, size) in section.disturbed
-                  or (library, size) in section.disturbed)
+    leaders = section.leaders(size)
+    return Choice(size, best, gain, tuple(one for one in section.order(size) if one in leaders and one != best), len(section.untold(size)),
+                  (best, size) in section.disturbed, (library, size) in section.disturbed)
 
 
 def choices_of(section):
@@ -66,11 +69,14 @@ def drawing(sections, notes_of):
     doubted = f" {DOUBTED}: not to be trusted." if any(map(is_doubted, found)) else ""
     libraries = sorted({section.library.label for section in found if section.library})
     over = f"the library's ({', '.join(libraries)})" if libraries else "the library's"
-    unknown = f" {UNKNOWN}" if any(choice.is_unknown for section in found for choice in choices_of(section)) else ""
+    all_choices = [choice for section in found for choice in choices_of(section)]
+    unknown = f" {UNKNOWN}" if any(choice.is_unknown for choice in all_choices) else ""
+    disturbed = f" {DISTURBED} in the corner: the winner was disturbed; behind the number: the library." if any(
+        choice.winner_disturbed or choice.library_disturbed for choice in all_choices) else ""
     points = [point for section in found for point in section.points]
     made = Drawing("decisions", "all", "Which algorithm wins (colour and marker), and how many times as fast as the library it is",
                    f"number: {over} time / best time", "Blank: not told apart from the library (the 95 % interval of the ratio "
-                   f"includes 1).{unknown}{doubted} A dark box is a win of the library, its number below 1 the best other one's speed."
+                   f"includes 1).{unknown}{disturbed}{doubted} A dark box is a win of the library, its number below 1 the best other one's speed."
                    + (f" {len(left)} more rows are in the sections below." if left else ""), None, COLUMNS,
                    lambda: [row for section in found for row in _data(section, names[section.shape])],
                    points, notes_of(points, [cell for section in found for cell in section.cells.values()]), is_wide=True)
@@ -122,7 +128,10 @@ def _name(winner):
 def _box(axes, x, y, section, choice, canvas, name):
     library = section.library
     canvas.point_out(axes, x, y, _tip(section, choice, name))
-    dagger = DISTURBED if choice.disturbed else ""
+    dagger = DISTURBED if choice.library_disturbed and choice.winner != library else ""
+    if choice.winner_disturbed:
+        axes.text(x - 0.46, y - 0.40, DISTURBED, ha="left", va="top", fontsize=canvas.style.small,
+                  color="white" if choice.winner == library and choice.is_significant else style.INK)
     if not choice.is_significant:
         axes.add_patch(Rectangle((x - 0.47, y - 0.43), 0.94, 0.86, facecolor="white", edgecolor="#b5bbc3", linewidth=0.6,
                                  linestyle=(0, (2, 2))))

@@ -78,9 +78,9 @@ def _sign(section, row, size):
     best = section.best(size)
     if row == best:
         return "★"
-    if row not in section.leaders(size):
-        return ""
-    return "≈" if section.ratio(row, size).is_known else "?"
+    if section.is_untold(row, size):
+        return "?"
+    return "≈" if row in section.leaders(size) else ""
 
 
 def _write(axes, x, y, section, row, size, canvas):

@@ -23,7 +23,7 @@ TERMS = (
                          "around their mean; from six on: order statistics."),
     ("?", "the interval is unknown: of fewer than six calls of one launch, not even the least and the largest enclose the median in 95 of "
           "100 series. Nothing is called faster or slower by such a point."),
-    ("Not told apart, ≈", "the interval of the ratio includes 1, or is unknown. Each interval stands for itself: of 20 true ties about one "
+    ("Not told apart, ≈", "the interval of the ratio includes 1; where it is unknown, the time is within the best's interval or 10 % of it. Each interval stands for itself: of 20 true ties about one "
                           "looks like a difference, and the best of many candidates looks a little better than it is."),
     ("Disturbed, †", "ranks had a core each, and yet missed most of the common starts of their calls: others used the cores."),
     ("Not to be trusted, ‡", "an interval that holds for that hour of that machine: see the first line of the page."),

@@ -156,12 +156,24 @@ class Section:
         return intervals.over_launches(whole), len(sizes)
 
     def leaders(self, size):
-        """The best, and everyone whom no interval tells from it."""
+        """The best, and everyone whom no interval tells from it; without an interval, whose time is near."""
         if size not in self._leaders:
             best = self.best(size)
             ratios = {candidate: self.ratio(candidate, size) for candidate in self._at[size]}
-            self._leaders[size] = {best} | {candidate for candidate, ratio in ratios.items() if ratio is None or not ratio.is_significant}
+            self._leaders[size] = {best} | {
+                candidate for candidate, ratio in ratios.items()
+                if (not ratio.is_significant if ratio and ratio.is_known else
+                    intervals.is_near(self.cell(candidate, size).time, self.cell(best, size).time))}
         return self._leaders[size]
+
+    def is_untold(self, candidate, size):
+        """Whether nobody knows how far from the best it is: one of the two had too few calls, or no launch measured both."""
+        ratio = self.ratio(candidate, size)
+        return candidate != self.best(size) and not (ratio and ratio.is_known)
+
+    def untold(self, size):
+        """Who is left out of the leaders although no interval tells them from the best: their times are far from it."""
+        return {candidate for candidate in self._at[size] if self.is_untold(candidate, size)} - self.leaders(size)
 
     def limit(self):
         """[(size, least time, bus bandwidth at that)]: the same for all candidates; of several launches the least counts."""

@@ -53,7 +53,7 @@ def _short_row(section, name):
 
 
 def _best(section, choice, size=""):
-    dagger = f"\u00a0{DISTURBED}" if choice.disturbed else ""
+    dagger = f"\u00a0{DISTURBED}" if choice.winner_disturbed else ""
     return Cell(f"{size}{choice.winner.name}{dagger}", strong=not is_doubted(section))
 
 
@@ -63,7 +63,7 @@ def _row(section, name, size):
     return [Cell(name, link=section.shape.slug), Cell(size_text(size), value=size),
             _best(section, choice), Cell(time_text(cell.p50), value=cell.p50),
             Cell(half_text(cell.time.half), value=cell.time.half, faint=is_doubted(section)),
-            _gain(section, choice), limit_cell(cell), _rivals(section, choice)]
+            _gain(section, choice), limit_cell(cell), _rivals(choice)]
 
 
 def _gain(section, choice):
@@ -73,7 +73,8 @@ def _gain(section, choice):
         if section.library is None:
             return Cell("–")
         return Cell("not in one launch" if section.cell(section.library, choice.size) else "library not measured", faint=True)
-    text = ("library wins; next " if choice.winner == section.library else "") + known_text(gain, sign_of(section))
+    over = f" over\u00a0{section.library.name}{DISTURBED}" if choice.library_disturbed and choice.winner != section.library else ""
+    text = ("library wins; next " if choice.winner == section.library else "") + known_text(gain, sign_of(section)) + over
     return Cell(text, value=gain.value, faint=is_doubted(section) or not gain.is_significant)
 
 
@@ -86,10 +87,14 @@ def limit_cell(cell):
     return Cell(f"{share:.0f}", value=share)
 
 
-def _rivals(section, choice):
-    ranked = [candidate.name for candidate in section.candidates if candidate in choice.rivals]
-    more = f" and {len(ranked) - MOST_RIVALS} more" if len(ranked) > MOST_RIVALS else ""
-    return Cell(", ".join(ranked[:MOST_RIVALS]) + more)
+def _rivals(choice):
+    return Cell(rivals_text([candidate.name for candidate in choice.rivals], choice.untold, "calls"))
+
+
+def rivals_text(names, untold, what):
+    """The nearest of them, how many more, and of how many there are too few calls (or steps) to tell."""
+    more = f" and {len(names) - MOST_RIVALS} more" if len(names) > MOST_RIVALS else ""
+    return "; ".join(filter(None, (", ".join(names[:MOST_RIVALS]) + more, f"too few {what}: {untold}" if untold else "")))
 
 
 def libraries_text(sections):

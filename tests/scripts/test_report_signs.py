@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The signs in figures: each has one meaning, stands in the legend, and buries nothing; axes of ratios are all of one kind."""
 
+import re
 import unittest
 
 from report_files import Drawn, launch_of, legend_of, library, needs_matplotlib, timed, with_key
@@ -27,6 +28,20 @@ class Signs(Drawn):
             self.assertEqual(signs_of(axes, style.DAGGER), [(8, value)])
             self.assertIn("disturbed", legend_of(axes))
             self.assertEqual([line for line in axes.lines if line.get_marker() == "x"], [])
+
+    def test_of_disturbed_points_stand_in_the_answer_on_the_one_that_was(self):
+        for ours, theirs, best, gain, boxes in ((100, 900, "ring · shm", "2.00 [1.97, 2.03] over [mpi]†", ["2.00†"]),
+                                                (900, 100, "ring · shm †", "2.00 [1.97, 2.03]", ["†", "2.00"]),
+                                                (900, 900, "ring · shm †", "2.00 [1.97, 2.03] over [mpi]†", ["†", "2.00†"])):
+            points = in_launch(timed("ring", 8, 1000, 10, n_invalid=ours - 500), library(8, 2000, 20, n_invalid=theirs - 500),
+                               timed("ring", 64, 1000, 10), library(64, 2000, 20))
+            page = self.report(self.lines(*points))
+            row, _ = re.findall("<tr>(<td.*?)</tr>", page[page.index('id="answer"'):page.index('<nav>')])
+            cells = [re.sub("<[^>]*>", "", cell).replace("\u00a0", " ") for cell in re.findall(r"<td.*?>(.*?)</td>", row)]
+            self.assertEqual((cells[2], cells[5]), (best, gain))
+            drawing, axes = self.drawn(points, "decisions")
+            self.assertEqual([text.get_text() for text in axes.texts], [*boxes, "2.00"])
+            self.assertIn("behind the number: the library", drawing.caption)
 
     def test_of_a_size_at_which_most_are_disturbed_are_a_light_band(self):
         from plots import style

@@ -88,7 +88,13 @@ class Answer(Unknown):
     def test_has_question_marks_for_intervals(self):
         cells = self.cells([*pair(8, 1000, 6090, calls=1), few(timed("tree", 8, 5000, 1))])
         self.assertEqual((cells[2], cells[4], cells[5]), ("ring · shm", "?", "6.09 [?]"))
-        self.assertEqual(cells[7], "tree · shm, [mpi]")  # five times the time, and yet nobody knows
+        self.assertEqual(cells[7], "too few calls: 2")  # five times the time, and yet nobody knows
+
+    def test_names_those_near_that_nobody_can_tell_from_the_best_the_nearest_first(self):
+        near, nearer, far = few(timed("tree", 8, 1099, 1)), timed("chain", 8, 1001, 5), few(timed("linear", 8, 1101, 1))
+        self.assertEqual(self.cells([far, near, nearer, *pair(8, 1000, 6090)])[7], "chain · shm, tree · shm; too few calls: 1")
+        within = few(timed("tree", 8, 1500, 1))  # the interval of the best's time
+        self.assertEqual(self.cells([within, timed("ring", 8, 1000, 500), library(8, 9000, 1)])[7], "tree · shm")
 
     def test_of_enough_calls_has_none(self):
         self.assertNotIn("?", "".join(self.cells(pair(8, 1000, 6090, calls=6))))
