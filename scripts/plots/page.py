@@ -25,7 +25,7 @@ TERMS = (
           "100 series. Nothing is called faster or slower by such a point."),
     ("Not told apart, ≈", "the interval of the ratio includes 1; where it is unknown, the time is within the best's interval or 10 % of it. Each interval stands for itself: of 20 true ties about one "
                           "looks like a difference, and the best of many candidates looks a little better than it is."),
-    ("Disturbed, †", "ranks had a core each, and yet missed most of the common starts of their calls: others used the cores."),
+    ("Disturbed, †", "ranks had a core each, and yet missed most of the common starts of their calls, or got too few calls where other candidates got none: others used the cores."),
     ("Not to be trusted, ‡", "an interval that holds for that hour of that machine: see the first line of the page."),
     ("Host in trouble", "what tutti found wrong with it as a launch began or over it: clocks, heat, memory, stolen cores, lost frames."),
     ("Unsteady", "not known to 10 %."),

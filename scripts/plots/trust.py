@@ -24,6 +24,9 @@ LIMIT_CHANGED = 1.5  # times, between launches
 MOST_REASONS = 3
 MOST_NAMED = 4  # launches by their numbers
 
+NONE_ON_TIME = "no call began on time"  # why bench skipped a point
+OF_SIZE = ("coll", "bytes", "inplace", "buf", "nranks", "op", "dtype")
+
 # How grave a note is: what it leaves to be trusted.
 INFORMS, RANKING_ONLY, NOTHING = 0, 1, 2
 DISTURBED = "†"
@@ -46,6 +49,7 @@ class Trust:
         self._plan = {(one["file"], one["id"]): one.get("plan") or {} for one in results.sessions}
         self._launches = {launch_of(one): one for one in results.launches}
         self._at_deadlines = {}  # {(launch, ranks): bool}, as far as it was asked
+        self._late = {_size_of(point) for point in results.points if (point.get("skipped") or "").startswith(NONE_ON_TIME)}
         self._ends = {launch_of(end): end for end in results.ends}
         self._open = {launch for launch in self._launches if launch not in self._ends}
 
@@ -55,8 +59,9 @@ class Trust:
 
     def is_disturbed(self, point):
         """Ranks with a core each start at a deadline. Where they missed most of them, others had the cores: bench took
-        barriers instead, or threw most calls away."""
-        return ((point.get("mode") == "barrier" or (point.get("n_invalid") or 0) > point["n"])
+        barriers instead, threw most calls away, or got too few of them at a size that it had to skip for other candidates."""
+        return ((point.get("mode") == "barrier" or (point.get("n_invalid") or 0) > point["n"]
+                 or _size_of(point) in self._late and interval_of(point) is None)
                 and self._starts_at_deadlines(launch_of(point), point["key"]["nranks"]))
 
     def _starts_at_deadlines(self, launch, nranks):
@@ -140,6 +145,11 @@ class Trust:
             share = len(disturbed) / len(points)
             said = f"others took the cores in {counted(len(disturbed), 'point')} of {len(points)}"
             yield Note("disturbed", f"{said}, marked {DISTURBED}", NOTHING if share > MOST else RANKING_ONLY if share > SOME else INFORMS, said)
+
+
+def _size_of(point):
+    """What it shares with those that differ in nothing but the candidate."""
+    return launch_of(point), *(point["key"].get(name) for name in OF_SIZE)
 
 
 def _of_readings(name, readings):

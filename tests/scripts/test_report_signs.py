@@ -53,6 +53,18 @@ class Signs(Drawn):
         self.assertTrue(ends[0] < 8 < ends[-1] < 64)
         self.assertIn("† most of the size disturbed", legend_of(axes))
 
+    def test_of_a_size_of_too_few_calls_are_a_band_too_and_daggers_where_others_had_no_call_on_time(self):
+        few = [timed(algo, 8, 1000 + i, 10, n=2) for i, algo in enumerate(("ring", "tree", "chain"))]
+        quiet = [timed("ring", 64, 1000, 10), library(64, 2000, 10)]
+        skipped = library(8, 1, skipped="no call began on time on all ranks; type --sync barrier")
+        for points, said, dagger in ((few, "? most of the size of too few calls", ""), ([*few, skipped], "† most of the size disturbed", "†")):
+            _, axes = self.drawn(in_launch(*points, *quiet), "latency")
+            self.assertEqual(len(axes.patches), 1)
+            self.assertIn(said, legend_of(axes))
+            page = self.report(self.lines(*in_launch(*points, *quiet)))
+            answer = page[page.index('id="answer"'):page.index("<nav>")]
+            self.assertEqual(re.findall("ring · shm(?:\u00a0(†))?</", answer), [dagger, ""])
+
     def test_of_a_limit_that_is_too_high_have_another_one_in_the_legend(self):
         _, axes = self.drawn([timed("ring", 8, 1000, limit_ns=1780.0), timed("ring", 64, 1000, limit_ns=500.0)], "limit")
         self.assertEqual([list(line.get_xdata()) for line in axes.lines if line.get_marker() == "x"], [[8]])
