@@ -19,6 +19,7 @@ from .verdict import DOUBTED, is_doubted, sign_of
 
 COLUMNS = ("row", "bytes", "winner", "library", "gain", "low", "high", "launches", "significant")
 MOST_ROWS = 48
+TOLD_EQUAL, UNTOLD, NO_LIBRARY = "=", "?", "no\nlibrary"  # what stands in a box instead of a number
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,8 @@ class Choice:
 
     @property
     def is_unknown(self):
-        """Whether one of the two had too few calls for an interval."""
-        return self.gain is not None and not self.gain.is_known
+        """Whether one of the two had too few calls for an interval; without a library, one of those that compete."""
+        return not self.gain.is_known if self.gain else bool(self.untold)
 
 
 def choice_of(section, size):
@@ -71,12 +72,14 @@ def drawing(sections, notes_of):
     over = f"the library's ({', '.join(libraries)})" if libraries else "the library's"
     all_choices = [choice for section in found for choice in choices_of(section)]
     unknown = f" {UNKNOWN}" if any(choice.is_unknown for choice in all_choices) else ""
+    missing = " no library: it was not measured at this size." if any(
+        _why_no_gain(section, choice) == NO_LIBRARY for section in found for choice in choices_of(section)) else ""
     disturbed = f" {DISTURBED} in the corner: the winner was disturbed; behind the number: the library." if any(
         choice.winner_disturbed or choice.library_disturbed for choice in all_choices) else ""
     points = [point for section in found for point in section.points]
     made = Drawing("decisions", "all", "Which algorithm wins (colour and marker), and how many times as fast as the library it is",
-                   f"number: {over} time / best time", "Blank: not told apart from the library (the 95 % interval of the ratio "
-                   f"includes 1).{unknown}{disturbed}{doubted} A dark box is a win of the library, its number below 1 the best other one's speed."
+                   f"number: {over} time / best time", f"=: not told apart from the library (the 95 % interval of the ratio "
+                   f"includes 1).{missing}{unknown}{disturbed}{doubted} A dark box is a win of the library, its number below 1 the best other one's speed."
                    + (f" {len(left)} more rows are in the sections below." if left else ""), None, COLUMNS,
                    lambda: [row for section in found for row in _data(section, names[section.shape])],
                    points, notes_of(points, [cell for section in found for cell in section.cells.values()]), is_wide=True)
@@ -135,18 +138,29 @@ def _box(axes, x, y, section, choice, canvas, name):
     if not choice.is_significant:
         axes.add_patch(Rectangle((x - 0.47, y - 0.43), 0.94, 0.86, facecolor="white", edgecolor="#b5bbc3", linewidth=0.6,
                                  linestyle=(0, (2, 2))))
-        if choice.is_unknown:
-            axes.text(x, y, f"{ratio_text(choice.gain.value)}{dagger} ?", ha="center", va="center", fontsize=canvas.style.small,
-                      color=style.SOFT)
+        axes.text(x, y, _why_white(section, choice, dagger), ha="center", va="center", fontsize=canvas.style.small, color=style.SOFT, linespacing=0.9)
         return
     colour = canvas.palette.colour(choice.winner)
     is_library = choice.winner == library
     axes.add_patch(Rectangle((x - 0.47, y - 0.43), 0.94, 0.86, facecolor=colour, alpha=0.75 if is_library else 0.2, edgecolor="none"))
     white = dict.fromkeys(("color", "markeredgecolor", "markerfacecolor"), "white") if is_library else {}
     axes.plot(x - 0.30, y, markersize=canvas.style.marker * 1.15, **canvas.palette.sign(choice.winner) | white)
-    text = ratio_text(choice.gain.value) if choice.gain else ""
+    text = ratio_text(choice.gain.value) if choice.gain else _why_no_gain(section, choice)
     axes.text(x + 0.12, y, text + dagger, ha="center", va="center", fontsize=canvas.style.small,
               color="white" if is_library else style.INK)
+
+
+def _why_white(section, choice, dagger):
+    if choice.gain:
+        return f"{ratio_text(choice.gain.value)}{dagger} ?" if choice.is_unknown else f"{TOLD_EQUAL}{dagger}"
+    return _why_no_gain(section, choice) or (UNTOLD if choice.untold else TOLD_EQUAL)
+
+
+def _why_no_gain(section, choice):
+    """Why there is no ratio to the library; "" where nothing competes with it, or there is none."""
+    if choice.winner == section.library or not section.library:
+        return ""
+    return UNTOLD if section.cell(section.library, choice.size) else NO_LIBRARY
 
 
 def _tip(section, choice, name):

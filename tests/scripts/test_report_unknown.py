@@ -143,6 +143,17 @@ class Figures(Unknown, Drawn):
         self.assertEqual(axes.patches[0].get_facecolor(), (1, 1, 1, 1))
         self.assertEqual([text.get_text() for text in axes.figure.legends[0].get_texts()], ["ring", "too few calls"])
 
+    def test_the_map_says_in_each_box_without_a_number_why(self):
+        tied = [timed("ring", 8, 1000, 100), timed("tree", 8, 1500, 1), library(8, 1010, 100)]
+        points = [*tied, *pair(64, 1000, 6000, calls=5), timed("ring", 512, 1000, 1), timed("tree", 512, 1500, 1),
+                  few(timed("ring", 4096, 1000)), few(timed("tree", 4096, 1500))]
+        drawing, axes = self.drawn(points, "decisions")
+        self.assertEqual([text.get_text() for text in axes.texts], ["=", "6.00 ?", "no\nlibrary", "no\nlibrary"])
+        for said in ("=: not told apart", "no library: it was not measured", "?: too few calls"):
+            self.assertIn(said, drawing.caption)
+        drawing, _ = self.drawn(pair(8, 1000, 2000), "decisions")
+        self.assertNotIn("no library", drawing.caption)
+
     def test_the_heat_map_tells_unknown_from_tied(self):
         points = [timed("ring", 8, 1000, 1), timed("tree", 8, 1001, 5), few(timed("chain", 8, 1500, 5))]
         _, axes = self.drawn(points, "heatmap")

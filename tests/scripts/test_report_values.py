@@ -201,13 +201,13 @@ class DecisionMap(Values):
         self.assertEqual((tied.is_significant, won.is_significant), (False, True))
 
     @needs_matplotlib
-    def test_draws_an_empty_box_where_nothing_is_significant(self):
+    def test_draws_a_white_box_where_nothing_is_significant(self):
         points = timed("ring", 8, 1000, 100), library(8, 1050, 100), timed("ring", 64, 1000, 10), library(64, 2000, 10)
         made = decision.drawing([self.section(*points)], lambda *_: [])
         from plots import palette, style
         with style.settings():
             axes = made.draw(style.Canvas(palette.Palette(self.section(*points).candidates))).axes[0]
-        self.assertEqual([text.get_text() for text in axes.texts], ["2.00"])
+        self.assertEqual([text.get_text() for text in axes.texts], ["=", "2.00"])
         self.assertEqual(len(axes.patches), 2)
         self.assertEqual([row[1:3] + row[-1:] for row in made.rows()], [(8, "ring · shm", False), (64, "ring · shm", True)])
 
