@@ -15,7 +15,7 @@ from .palette import FILLS
 from .shapes import SHORT, distinguishing
 from .trust import DISTURBED
 from .units import interval_text, ratio_text, size_text
-from .verdict import DOUBTED, is_doubted, sign_of
+from .verdict import DOUBTED, is_doubted
 
 COLUMNS = ("row", "bytes", "winner", "library", "gain", "low", "high", "launches", "significant")
 MOST_ROWS = 48
@@ -66,7 +66,7 @@ def drawing(sections, notes_of):
         return None
     left, found = found[MOST_ROWS:], found[:MOST_ROWS]
     names = distinguishing([section.shape for section in found], SHORT)
-    names = {section.shape: f"{names[section.shape]} {sign_of(section)}".strip() for section in found}
+    names = {section.shape: f"{names[section.shape]} {DOUBTED if is_doubted(section) else ''}".strip() for section in found}
     doubted = f" {DOUBTED}: not to be trusted." if any(map(is_doubted, found)) else ""
     libraries = sorted({section.library.label for section in found if section.library})
     over = f"the library's ({', '.join(libraries)})" if libraries else "the library's"

@@ -9,7 +9,7 @@ from tutti.printable import in_page
 from . import provenance, steps_table, style, summary, tables
 from .trust import DISTURBED
 from .units import counted, size_text
-from .verdict import ANSWERS, DOUBTED, is_doubted
+from .verdict import ANSWERS, DOUBTED, WITHIN, signs_text
 
 HERE = Path(__file__).parent
 # A page of 5 MB: figures first, and of the tables what is left.
@@ -27,6 +27,8 @@ TERMS = (
                           "looks like a difference, and the best of many candidates looks a little better than it is."),
     ("Disturbed, †", "ranks had a core each, and yet missed most of the common starts of their calls, or got too few calls where other candidates got none: others used the cores."),
     ("Not to be trusted, ‡", "an interval that holds for that hour of that machine: see the first line of the page."),
+    (f"Only within this launch, {WITHIN}", "an interval of the calls of one launch, in grey: the factor of another launch may be outside. The ranking holds, as "
+                                          "candidates alternate."),
     ("Host in trouble", "what tutti found wrong with it as a launch began or over it: clocks, heat, memory, stolen cores, lost frames."),
     ("Unsteady", "not known to 10 %."),
     ("[name]", "a library's own collective, as a program calls it."),
@@ -135,14 +137,16 @@ def _answer(report):
         return ""
     over = summary.libraries_text(report.sections)
     said = [f"Library: {over}." if over else "", summary.missing_text(report.sections), f"{DISTURBED} disturbed.",
-            f"{DOUBTED} not to be trusted." if any(map(is_doubted, report.sections)) else ""]
+            signs_text(report.sections)]
     return f'<section id="answer" class="first"><h2>Who wins</h2><p class="caption">{escape(" ".join(filter(None, said)))}</p>{html}</section>'
 
 
 def _steps_answer(report):
     if not report.steps:
         return ""
-    return f'<section id="answer-steps" class="first"><h2>Training steps</h2>{steps_table.answer_table(report.steps)}</section>'
+    said = signs_text(report.steps)
+    said = f'<p class="caption">{escape(said)}</p>' if said else ""
+    return f'<section id="answer-steps" class="first"><h2>Training steps</h2>{said}{steps_table.answer_table(report.steps)}</section>'
 
 
 def _contents(report):

@@ -108,8 +108,9 @@ def trust_notes(results, found, parts):
     notes = found.notes(results.points + results.steps, cells)
     single = sum(any(note.mark == ONE_LAUNCH for note in one.notes) for one in parts)
     if single and all(note.mark != ONE_LAUNCH for note in notes):
-        notes.append(trust.Note(ONE_LAUNCH, f"{single} of {counted(len(parts), 'ranking')} rest on one launch each: {trust.OF_ONE_LAUNCH}",
-                                trust.RANKING_ONLY, "one launch each"))
+        notes.append(trust.Note(ONE_LAUNCH, f"{single} of {counted(len(parts), 'table')} rest on one launch each: {trust.OF_ONE_LAUNCH}",
+                                trust.RANKING_ONLY, "each was launched once"))
+    notes = notes[:1] + sorted(notes[1:], key=lambda note: note.mark != ONE_LAUNCH)  # which holds for every factor, so comes second
     wrong = sum(point["check"]["state"] == "fail" for point in results.points + results.steps if not point.get("skipped"))
     if wrong:
         notes.insert(0, trust.Note("WRONG RESULTS", f"{counted(wrong, 'point')}: left out of figures and rankings, red in the tables",

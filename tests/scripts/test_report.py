@@ -25,7 +25,7 @@ class Page(ReportFiles):
         short, folded = answer.split("<details>")
         self.assertEqual((short.count("<tr><td>"), folded.count("<tr><td>")), (5, 5 * len(synthetic.SIZES)))
         self.assertIn("all 50 rows", folded)
-        self.assertRegex(short, r"<b>2K: one-shot · shm</b></td><td[^>]*>\d\.\d\d \[")
+        self.assertRegex(short, r"<b>2K: one-shot · shm</b></td><td[^>]*>\d\.\d\d <span class=faint>\[")
         few = self.report(synthetic.write(self.folder / "r.jsonl", **SMALL))
         self.assertNotIn("<details>", few[few.index('id="answer"'):few.index("</section>")])
 

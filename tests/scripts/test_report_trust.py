@@ -125,7 +125,18 @@ class Verdict(Reports):
         two, eight = timed("ring", 8, 100), with_key(timed("ring", 8, 100), nranks=8)
         lines = self.launches([two]) + [line | {"launch": 2} for line in self.launches([eight], nranks=8)]
         self.assertEqual(verdict.verdict_of(*self.notes(*lines)),
-                         "no for 1 of 2 rankings (8 ranks on 4 cores); the ranking only for 1 of 2 rankings (one launch each)")
+                         "in 1 table of 2 (each was launched once) the ranking but not the factors; in 1 table of 2 (8 ranks on 4 cores) neither")
+
+    def test_of_single_launches_comes_second_and_greys_their_intervals(self):
+        two = [[timed("ring", 8, 100, 1), library(8, 200, 1)], [with_key(timed("ring", 8, 100, 1), coll="broadcast")]]
+        ones = [launch_of(1, load=3.9), *(point | {"session": "s", "launch": 1} for point in two[0]), end_of(1),
+                launch_of(2, load=3.9), *(point | {"session": "s", "launch": 2} for point in two[1]), end_of(2)]
+        notes, parts = self.notes(*ones, timed("tree", 8, 1, skipped="too long") | {"session": "s", "launch": 2})
+        self.assertEqual([note.mark for note in notes], ["load before start", "one launch", "skipped"])
+        self.assertIn("[1.98, 2.02]¹</span></td>", summary.section_table(parts))
+        self.assertEqual(verdict.signs_text(parts), "¹ interval only within this launch.")
+        _, parts = self.notes(*self.launches([timed("ring", 8, 100), library(8, 200)], [timed("ring", 8, 100), library(8, 200)]))
+        self.assertNotIn("¹", summary.section_table(parts) + verdict.signs_text(parts))
 
     def test_names_wrong_results_whatever_else_can_be_trusted(self):
         wrong = timed("tree", 8, 90, check={"state": "fail", "n_wrong": 1})
