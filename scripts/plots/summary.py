@@ -15,7 +15,9 @@ MOST_FOLDED = 600  # more: only in the sections
 TYPICAL = (4 << 10, 1 << 20)
 MOST_RIVALS = 2
 COLUMNS = ("what", "size", "best", "time", "±\u00a0%", "times as fast as the library", "%\u00a0of\u00a0limit", "not told apart from")
-SHORT_COLUMNS = ("what", *(f"{word}{size_text(size)}" for size in TYPICAL for word in ("best at about ", "times as fast at ")))
+SHORT_COLUMNS = ("what", *(f"{word}{size_text(size)}" for size in TYPICAL for word in ("best at about ", "times as fast at ", "%\u00a0of\u00a0limit at ")))
+LOOKS = ("Bold: the ranking can be trusted. Grey: a factor or an interval that cannot, or a factor that is not told apart from 1. "
+         "4 as good: so many more are not told apart from the best.")
 
 
 def section_table(sections):
@@ -27,10 +29,11 @@ def section_table(sections):
         return ""
     whole = table(COLUMNS, [_row(section, names[section.shape], size) for section in sections for size in section.sizes],
                   numbers=(1, 3, 4, 6), kind="summary cards") if count <= MOST_FOLDED else ""
+    looks = f'<p class="caption">{LOOKS}</p>'
     if count <= MOST_ROWS:
-        return whole
-    short = table(SHORT_COLUMNS, [_short_row(section, names[section.shape]) for section in sections], kind="summary cards")
-    return short + (f"<details><summary>all {count} rows: every size, with times and limits</summary>{whole}</details>" if whole else "")
+        return whole + looks
+    short = table(SHORT_COLUMNS, [_short_row(section, names[section.shape]) for section in sections], kind="summary cards short")
+    return short + looks + (f"<details class=printed><summary>all {count} rows: every size, with times and limits</summary>{whole}</details>" if whole else "")
 
 
 def missing_text(sections):
@@ -46,15 +49,20 @@ def _short_row(section, name):
     if sizes == [None] * len(TYPICAL):
         sizes[-1] = section.sizes[-1]  # all are far from what is typical
     cells = [Cell(name, link=section.shape.slug)]
-    for size in sizes:
+    for want, size in zip(TYPICAL, sizes):
         choice = None if size is None else choice_of(section, size)
-        cells += [_best(section, choice, f"{size_text(size)}: "), _gain(section, choice)] if choice else [Cell("")] * 2
+        cells += [_best(section, choice, "" if size == want else f"{size_text(size)}: ", _as_good(choice)), _gain(section, choice),
+                  limit_cell(section.cell(choice.winner, size))] if choice else [Cell("")] * 3
     return cells
 
 
-def _best(section, choice, size=""):
+def _as_good(choice):
+    return f", {len(choice.rivals)} as good" if choice.rivals else ""
+
+
+def _best(section, choice, size="", as_good=""):
     dagger = f"\u00a0{DISTURBED}" if choice.winner_disturbed else ""
-    return Cell(f"{size}{choice.winner.name}{dagger}", strong=not is_doubted(section))
+    return Cell(f"{size}{choice.winner.name}{dagger}{as_good}", strong=not is_doubted(section))
 
 
 def _row(section, name, size):
