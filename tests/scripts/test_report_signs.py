@@ -6,6 +6,7 @@ import unittest
 
 from report_files import Drawn, launch_of, legend_of, library, needs_matplotlib, timed, with_key
 import synthetic  # found through report_files
+from plots import trust
 
 
 def signs_of(axes, sign):
@@ -99,6 +100,27 @@ class Signs(Drawn):
         _, axes = self.drawn(points, "decisions")
         self.assertEqual(legend_of(axes), ["ring · ucx", "ring"])
         self.assertEqual([line.get_fillstyle() for line in axes.lines], ["left", "full"])
+
+
+@needs_matplotlib
+class Warnings(Drawn):
+    def test_stay_inside_their_figure_and_below_all_else(self):
+        from plots import figures, records, style
+        points = [timed("ring", 8, 1000, 10), library(8, 2000, 10)]
+        report = figures.report_of(records.read([self.lines(*points)]))
+        notes = [trust.Note(mark, "") for mark in ("oversubscribed", "host in trouble", "load before start", "disturbed", "one launch", "unsteady",
+                                                   "too few calls", "limit unsteady", "skipped")]
+        for drawing in report.drawings():
+            drawing.notes = notes
+            for look in style.STYLES.values():
+                with style.settings(look):
+                    figure = drawing.draw(style.Canvas(report.palette(), look))
+                    warning, = (text for text in figure.texts if text.get_text().startswith("! "))
+                    box = warning.get_window_extent()
+                    self.assertTrue(0 <= box.x0 and box.x1 <= figure.bbox.x1, (drawing.kind, look.name, box))
+                    self.assertEqual(" ".join(warning.get_text().split()), "! " + " · ".join(note.mark for note in notes))
+                    for legend in figure.legends:
+                        self.assertLessEqual(box.y1, legend.get_window_extent().y0 + 1)
 
 
 @needs_matplotlib
