@@ -15,6 +15,7 @@ HERE = Path(__file__).parent
 # A page of 5 MB: figures first, and of the tables what is left.
 MOST_FIGURES, MOST_FIGURE_BYTES, MOST_ROWS = 60, 2_700_000, 3600
 PHONE, PIXELS_OF_INCH = 376, 81  # what a phone of 400 pixels has room for, and what words of 8 pt need to be of nine pixels
+RATIOS = "Times as fast: the median of the launches' ratios (of two to five launches, their geometric mean), not the ratio of medians."
 NO_FIGURE = '<p class="note">no figure: nothing was measured with a right result, or there is no room</p>'
 TERMS = (
     ("Time", "of one call: the slowest rank's. Medians over the calls of a launch, and medians of those over the launches."),
@@ -137,7 +138,7 @@ def _answer(report):
         return ""
     over = summary.libraries_text(report.sections)
     said = [f"Library: {over}." if over else "", summary.missing_text(report.sections), f"{DISTURBED} disturbed.",
-            signs_text(report.sections)]
+            RATIOS if report.results.launch_count() > 1 and over else "", signs_text(report.sections)]
     return f'<section id="answer" class="first"><h2>Who wins</h2><p class="caption">{escape(" ".join(filter(None, said)))}</p>{html}</section>'
 
 

@@ -102,11 +102,26 @@ class Section:
         """Who was measured at a size, the best first: by the ratio to the library, which each launch has for itself, as that is what
         is shown; by the median where there is no library, or no launch has both."""
         if size not in self._orders:
-            gains = {one: self.compared(self.library, one, size) for one in self._at[size]} if self.library else {}
-            whole = gains and all(gains.values())
-            self._orders[size] = sorted(self._at[size], key=lambda one: (
-                -gains[one].value if whole else 0, self.cells[one, size].p50, one))
+            slowness = self._slowness(size)
+            self._orders[size] = sorted(self._at[size], key=lambda one: (slowness[one], self.cells[one, size].p50, one))
         return self._orders[size]
+
+    def _slowness(self, size):
+        """{candidate: what the order is by}."""
+        gains = {one: self.compared(self.library, one, size) for one in self._at[size]} if self.library else {}
+        whole = gains and all(gains.values())
+        return {one: 1 / gains[one].value if whole else self.cells[one, size].p50 for one in self._at[size]}
+
+    def over_best(self, candidate, size):
+        """Its slowness over the best's, so never below 1; the interval is that of their ratio in each launch, with this value in it.
+        None where no launch measured both."""
+        ratio = self.ratio(candidate, size)
+        if ratio is None:
+            return None
+        slowness = self._slowness(size)
+        value = slowness[candidate] / slowness[self.best(size)]
+        ends = (min(ratio.low, value), max(ratio.high, value)) if ratio.is_known else (None, None)
+        return intervals.Ratio(value, *ends, ratio.launches)
 
     def _ranked(self, candidates):
         """Fastest first, by the mean distance to the best; whoever misses most sizes comes last."""
@@ -162,7 +177,7 @@ class Section:
             ratios = {candidate: self.ratio(candidate, size) for candidate in self._at[size]}
             self._leaders[size] = {best} | {
                 candidate for candidate, ratio in ratios.items()
-                if (not ratio.is_significant if ratio and ratio.is_known else
+                if (ratio.low <= 1 if ratio and ratio.is_known else
                     intervals.is_near(self.cell(candidate, size).time, self.cell(best, size).time))}
         return self._leaders[size]
 

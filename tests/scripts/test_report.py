@@ -41,6 +41,11 @@ class Page(ReportFiles):
         self.assertEqual(short.count("ring · shm, 2 as good"), 2)
         self.assertEqual(short.count("|50|"), 2)
 
+    def test_says_over_the_factors_of_several_launches_what_they_are(self):
+        for launches, is_said in ((1, False), (2, True)):
+            points = [point for launch in range(launches) for point in (timed("ring", 8, 1000, 10, launch), library(8, 2000, 10, launch))]
+            self.assertEqual("the median of the launches&#x27; ratios" in self.report(self.lines(*points), "--only", "latency"), is_said)
+
     def test_says_which_usual_size_was_not_measured(self):
         def caption(*sizes):
             html = self.report(self.lines(*(timed("ring", size, 1000) for size in sizes)))
