@@ -3,6 +3,7 @@
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 
 from tutti.intervals import interval_of
 from tutti.lines import launch_of
@@ -11,6 +12,7 @@ from .units import counted, ratio_text, size_text
 
 # As `tutti bench` says in the head of its table.
 HIGH_LOAD = 0.75
+FADES = timedelta(minutes=2)  # so long the load of a launch is seen in that of the last minute
 VIRTUAL = "virtual ranks"
 SIMULATED = "simulated"
 ONE_LAUNCH = "one launch"
@@ -51,6 +53,7 @@ class Trust:
         self._at_deadlines = {}  # {(launch, ranks): bool}, as far as it was asked
         self._late = {_size_of(point) for point in results.points if (point.get("skipped") or "").startswith(NONE_ON_TIME)}
         self._ends = {launch_of(end): end for end in results.ends}
+        self._times = {launch: _times(one, self._ends.get(launch, {})) for launch, one in self._launches.items()}
         self._open = {launch for launch in self._launches if launch not in self._ends}
 
     def is_oversubscribed(self, launch):
@@ -111,14 +114,18 @@ class Trust:
     def _loaded(self, launches):
         loads = {launch: (host["loadavg1"], host["cores"]) for launch in launches
                  for host in self._launches.get(launch, {}).get("hosts") or []
-                 if host.get("loadavg1") and host.get("cores") and host["loadavg1"] > HIGH_LOAD * host["cores"]}
+                 if host.get("loadavg1") and host.get("cores") and host["loadavg1"] - self._own_load(launch) > HIGH_LOAD * host["cores"]}
         if loads:
             worst, cores = max(loads.values(), key=lambda load: load[0] / load[1])
             said = f"up to {worst:.1f} on {counted(cores, 'core')}"
-            # The load before later ones may be that of the launch before.
-            weight = RANKING_ONLY if launches[0] in loads else INFORMS
-            yield Note("load before start", f"{said} as {_some(loads, launches)} began (own launches just before count)", weight,
-                       f"load before the start {said}")
+            yield Note("load before start", f"{said} as {_some(loads, launches)} began, more than own launches just before explain"
+                       if len(launches) > 1 else f"{said} as the launch began", RANKING_ONLY, f"load before the start {said}")
+
+    def _own_load(self, launch):
+        """What the load of the last minute may owe to launches here that ended shortly before this one began: they follow each other."""
+        began, _ = self._times.get(launch, (None, None))
+        return max((self._launches[other].get("nranks") or 0 for other, (_, ended) in self._times.items()
+                    if began and ended and other != launch and timedelta() < began - ended < FADES), default=0)
 
     def _in_bad_health(self, launches):
         """What tutti found wrong with a host as a launch began, or over it: one note, as all of it is of the machine."""
@@ -145,6 +152,15 @@ class Trust:
             share = len(disturbed) / len(points)
             said = f"others took the cores in {counted(len(disturbed), 'point')} of {len(points)}"
             yield Note("disturbed", f"{said}, marked {DISTURBED}", NOTHING if share > MOST else RANKING_ONLY if share > SOME else INFORMS, said)
+
+
+def _times(launch, end):
+    """(when it began, when it ended), each None where it is not known."""
+    try:
+        began = datetime.fromisoformat(launch.get("t", "").replace("Z", "+00:00"))
+    except ValueError:
+        return None, None
+    return began, began + timedelta(microseconds=end["wall_ns"] / 1000) if end.get("wall_ns") else None
 
 
 def _size_of(point):

@@ -79,6 +79,19 @@ class Notes(Reports):
             note, = (note for note in notes if note.mark == "host in trouble")
             self.assertEqual((note.text, note.because), (f"h: {because}{quiet}", because))
 
+    def test_say_nothing_of_the_load_that_own_launches_left(self):
+        def loads(second_load, began, wall_s=10):
+            lines = [launch_of(1, nranks=2, cores=4, load=0.1, t="2026-01-31T12:00:00.000Z"), timed("ring", 8, 100) | {"session": "s"},
+                     end_of(1, wall_ns=wall_s * 10**9), launch_of(2, nranks=2, cores=4, load=second_load, t=f"2026-01-31T{began}Z"),
+                     timed("ring", 8, 100, launch=2) | {"session": "s"}, end_of(2)]
+            return {note.mark: (note.text, note.weight) for note in self.notes(*lines)[0]}.get("load before start")
+        self.assertIsNone(loads(4.9, "12:00:11.000"))    # 2 of it are its own, 2.9 are below 3
+        self.assertIsNone(loads(4.9, "12:02:09.900"))
+        said = "up to 4.9 on 4 cores as 1 of 2 launches began, more than own launches just before explain"
+        self.assertEqual(loads(4.9, "12:02:10.100"), (said, trust.RANKING_ONLY))  # that of long ago is gone
+        self.assertEqual(loads(4.9, "12:00:09.000"), (said, trust.RANKING_ONLY))  # the other one has not ended
+        self.assertEqual(loads(5.1, "12:00:11.000"), (said.replace("4.9", "5.1"), trust.RANKING_ONLY))  # the own ranks are too few for it
+
     def test_name_an_interrupted_launch(self):
         notes, _ = self.notes(launch_of(), timed("ring", 8, 100, session="s"))
         self.assertIn("interrupted", {note.mark for note in notes})
