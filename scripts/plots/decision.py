@@ -133,7 +133,7 @@ def _box(axes, x, y, section, choice, canvas, name):
     canvas.point_out(axes, x, y, _tip(section, choice, name))
     dagger = DISTURBED if choice.library_disturbed and choice.winner != library else ""
     if choice.winner_disturbed:
-        axes.text(x - 0.46, y - 0.40, DISTURBED, ha="left", va="top", fontsize=canvas.style.small,
+        axes.text(x - 0.42, y - 0.42, DISTURBED, ha="left", va="top", fontsize=canvas.style.small,
                   color="white" if choice.winner == library and choice.is_significant else style.INK)
     if not choice.is_significant:
         axes.add_patch(Rectangle((x - 0.47, y - 0.43), 0.94, 0.86, facecolor="white", edgecolor="#b5bbc3", linewidth=0.6,

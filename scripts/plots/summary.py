@@ -16,8 +16,8 @@ TYPICAL = (4 << 10, 1 << 20)
 MOST_RIVALS = 2
 COLUMNS = ("what", "size", "best", "time", "±\u00a0%", "times as fast as the library", "%\u00a0of\u00a0limit", "not told apart from")
 SHORT_COLUMNS = ("what", *(f"{word}{size_text(size)}" for size in TYPICAL for word in ("best at about ", "times as fast at ", "%\u00a0of\u00a0limit at ")))
-LOOKS = ("Bold: the ranking can be trusted. Grey: a factor or an interval that cannot, or a factor that is not told apart from 1. "
-         "4 as good: so many more are not told apart from the best.")
+LOOKS = "Bold: the ranking can be trusted. Grey: a factor or an interval that cannot, or a factor that is not told apart from 1."
+AS_GOOD = " 4 as good: so many more are not told apart from the best."
 
 
 def section_table(sections):
@@ -29,11 +29,10 @@ def section_table(sections):
         return ""
     whole = table(COLUMNS, [_row(section, names[section.shape], size) for section in sections for size in section.sizes],
                   numbers=(1, 3, 4, 6), kind="summary cards") if count <= MOST_FOLDED else ""
-    looks = f'<p class="caption">{LOOKS}</p>'
     if count <= MOST_ROWS:
-        return whole + looks
+        return whole + f'<p class="caption">{LOOKS}</p>'
     short = table(SHORT_COLUMNS, [_short_row(section, names[section.shape]) for section in sections], kind="summary cards short")
-    return short + looks + (f"<details class=printed><summary>all {count} rows: every size, with times and limits</summary>{whole}</details>" if whole else "")
+    return short + f'<p class="caption">{LOOKS}{AS_GOOD}</p>' + (f"<details class=printed><summary>all {count} rows: every size, with times and limits</summary>{whole}</details>" if whole else "")
 
 
 def missing_text(sections):

@@ -30,6 +30,7 @@ class Page(ReportFiles):
         self.assertIn("Bold: the ranking can be trusted. Grey:", short)
         self.assertRegex(short, r"<b>2K: one-shot · shm</b></td><td[^>]*>\d\.\d\d <span class=faint>\[")
         few = self.report(synthetic.write(self.folder / "r.jsonl", **SMALL))
+        self.assertTrue("as good:" in short and "as good:" not in few)
         self.assertNotIn("<details", few[few.index('id="answer"'):few.index("</section>")])
 
     def test_says_in_one_row_for_each_collective_how_many_are_as_good_and_how_near_the_limit_the_best_is(self):
