@@ -138,7 +138,9 @@ def _box(axes, x, y, section, choice, canvas, name):
     if not choice.is_significant:
         axes.add_patch(Rectangle((x - 0.47, y - 0.43), 0.94, 0.86, facecolor="white", edgecolor="#b5bbc3", linewidth=0.6,
                                  linestyle=(0, (2, 2))))
-        axes.text(x, y, _why_white(section, choice, dagger), ha="center", va="center", fontsize=canvas.style.small, color=style.SOFT, linespacing=0.9)
+        text = _why_white(section, choice, dagger)
+        size = canvas.style.small * (0.8 if "\n" in text else 1)
+        axes.text(x, y, text, ha="center", va="center_baseline", fontsize=size, color=style.SOFT, linespacing=0.85)
         return
     colour = canvas.palette.colour(choice.winner)
     is_library = choice.winner == library

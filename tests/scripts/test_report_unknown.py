@@ -8,7 +8,7 @@ import statistics
 import unittest
 
 from report_files import Drawn, ReportFiles, legend_of, library, needs_matplotlib, run, step, timed
-from plots import records, sections, setups, steps, summary, trust  # found through report_files
+from plots import records, sections, setups, steps, steps_table, summary, trust  # found through report_files
 from tutti import intervals
 
 T_975_OF_2 = 4.302652729911275  # Student's t with two degrees of freedom, 97.5 %
@@ -105,6 +105,11 @@ class Answer(Unknown):
             one, = steps.steps_of(results, setups.Setups(results))
             self.assertEqual(one.tied(), {"mpi": False} if n < 6 else {})
             self.assertIn(said, steps.finding(one))
+
+    def test_of_steps_names_those_near_and_counts_those_of_too_few(self):
+        results = records.read([self.lines(step("ring/shm", 1.0), step("tree/shm", 1.5, n=5), step("chain/shm", 4.0, n=5), step("mpi", 9.0, n=5))])
+        row = re.findall("<td.*?>(.*?)</td>", steps_table.answer_table(steps.steps_of(results, setups.Setups(results))))
+        self.assertEqual(row[-1], "tree/shm; too few steps: 2")  # 21, 22.5, 25 and 30 ms
 
     def test_says_of_how_many_points_nothing_is_known(self):
         points = [*pair(8, 1000, 2000, half=500, calls=5), *pair(64, 1000, 2000)]
