@@ -12,6 +12,7 @@ Z95 = 1.96
 # Student's t, 97.5 %, by degrees of freedom; from six samples on order statistics take over.
 T975 = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776}
 ORDER_STATISTICS_FROM = 6
+NEAR = 1.1
 LEAST_NS = 0.5  # no call takes no time: a clock may say so, a logarithm cannot
 
 
@@ -47,6 +48,11 @@ class Ratio:
     def half(self):
         """Half the interval over the value: 0.025 is +-2.5 %; None where that is unknown."""
         return (self.high - self.low) / 2 / self.value if self.is_known else None
+
+
+def is_near(time, best):
+    """Whether two times whose ratio has no interval may be as good: within the interval of the best's, or 10 % above it. Both are Ratios."""
+    return time.value <= max(best.high or 0, NEAR * best.value)
 
 
 def interval_of(record):

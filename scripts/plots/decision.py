@@ -15,10 +15,11 @@ from .palette import FILLS
 from .shapes import SHORT, distinguishing
 from .trust import DISTURBED
 from .units import interval_text, ratio_text, size_text
-from .verdict import DOUBTED, is_doubted, sign_of
+from .verdict import DOUBTED, is_doubted
 
 COLUMNS = ("row", "bytes", "winner", "library", "gain", "low", "high", "launches", "significant")
 MOST_ROWS = 48
+TOLD_EQUAL, UNTOLD, NO_LIBRARY = "=", "?", "no\nlibrary"  # what stands in a box instead of a number
 
 
 @dataclass(frozen=True)
@@ -29,26 +30,29 @@ class Choice:
     size: int
     winner: object
     gain: object
-    rivals: frozenset  # who cannot be told from the winner, itself left out
-    disturbed: bool
+    rivals: tuple  # who cannot be told from the winner, itself left out; the nearest first
+    untold: int    # how many more had too few calls to tell, with times that are far from the winner's
+    winner_disturbed: bool
+    library_disturbed: bool
 
     @property
     def is_significant(self):
         """Whether a choice of this winner is more than a guess."""
-        return self.gain.is_significant if self.gain else not self.rivals
+        return self.gain.is_significant if self.gain else not self.rivals and not self.untold
 
     @property
     def is_unknown(self):
-        """Whether one of the two had too few calls for an interval."""
-        return self.gain is not None and not self.gain.is_known
+        """Whether one of the two had too few calls for an interval; without a library, one of those that compete."""
+        return not self.gain.is_known if self.gain else bool(self.untold)
 
 
 def choice_of(section, size):
     best, library = section.best(size), section.library
     challenger = best if best != library else section.best(size, [one for one in section.candidates if one != library])
     gain = section.compared(library, challenger, size) if library and challenger else None
-    return Choice(size, best, gain, frozenset(section.leaders(size) - {best}), (best, size) in section.disturbed
-                  or (library, size) in section.disturbed)
+    leaders = section.leaders(size)
+    return Choice(size, best, gain, tuple(one for one in section.order(size) if one in leaders and one != best), len(section.untold(size)),
+                  (best, size) in section.disturbed, (library, size) in section.disturbed)
 
 
 def choices_of(section):
@@ -62,15 +66,20 @@ def drawing(sections, notes_of):
         return None
     left, found = found[MOST_ROWS:], found[:MOST_ROWS]
     names = distinguishing([section.shape for section in found], SHORT)
-    names = {section.shape: f"{names[section.shape]} {sign_of(section)}".strip() for section in found}
+    names = {section.shape: f"{names[section.shape]} {DOUBTED if is_doubted(section) else ''}".strip() for section in found}
     doubted = f" {DOUBTED}: not to be trusted." if any(map(is_doubted, found)) else ""
     libraries = sorted({section.library.label for section in found if section.library})
     over = f"the library's ({', '.join(libraries)})" if libraries else "the library's"
-    unknown = f" {UNKNOWN}" if any(choice.is_unknown for section in found for choice in choices_of(section)) else ""
+    all_choices = [choice for section in found for choice in choices_of(section)]
+    unknown = f" {UNKNOWN}" if any(choice.is_unknown for choice in all_choices) else ""
+    missing = " no library: it was not measured at this size." if any(
+        _why_no_gain(section, choice) == NO_LIBRARY for section in found for choice in choices_of(section)) else ""
+    disturbed = f" {DISTURBED} in the corner: the winner was disturbed; behind the number: the library." if any(
+        choice.winner_disturbed or choice.library_disturbed for choice in all_choices) else ""
     points = [point for section in found for point in section.points]
     made = Drawing("decisions", "all", "Which algorithm wins (colour and marker), and how many times as fast as the library it is",
-                   f"number: {over} time / best time", "Blank: not told apart from the library (the 95 % interval of the ratio "
-                   f"includes 1).{unknown}{doubted} A dark box is a win of the library, its number below 1 the best other one's speed."
+                   f"number: {over} time / best time", f"=: not told apart from the library (the 95 % interval of the ratio "
+                   f"includes 1).{missing}{unknown}{disturbed}{doubted} A dark box is a win of the library, its number below 1 the best other one's speed."
                    + (f" {len(left)} more rows are in the sections below." if left else ""), None, COLUMNS,
                    lambda: [row for section in found for row in _data(section, names[section.shape])],
                    points, notes_of(points, [cell for section in found for cell in section.cells.values()]), is_wide=True)
@@ -122,22 +131,38 @@ def _name(winner):
 def _box(axes, x, y, section, choice, canvas, name):
     library = section.library
     canvas.point_out(axes, x, y, _tip(section, choice, name))
-    dagger = DISTURBED if choice.disturbed else ""
+    dagger = DISTURBED if choice.library_disturbed and choice.winner != library else ""
+    if choice.winner_disturbed:
+        axes.text(x - 0.42, y - 0.42, DISTURBED, ha="left", va="top", fontsize=canvas.style.small,
+                  color="white" if choice.winner == library and choice.is_significant else style.INK)
     if not choice.is_significant:
         axes.add_patch(Rectangle((x - 0.47, y - 0.43), 0.94, 0.86, facecolor="white", edgecolor="#b5bbc3", linewidth=0.6,
                                  linestyle=(0, (2, 2))))
-        if choice.is_unknown:
-            axes.text(x, y, f"{ratio_text(choice.gain.value)}{dagger} ?", ha="center", va="center", fontsize=canvas.style.small,
-                      color=style.SOFT)
+        text = _why_white(section, choice, dagger)
+        size = canvas.style.small * (0.8 if "\n" in text else 1)
+        axes.text(x, y, text, ha="center", va="center_baseline", fontsize=size, color=style.SOFT, linespacing=0.85)
         return
     colour = canvas.palette.colour(choice.winner)
     is_library = choice.winner == library
     axes.add_patch(Rectangle((x - 0.47, y - 0.43), 0.94, 0.86, facecolor=colour, alpha=0.75 if is_library else 0.2, edgecolor="none"))
     white = dict.fromkeys(("color", "markeredgecolor", "markerfacecolor"), "white") if is_library else {}
     axes.plot(x - 0.30, y, markersize=canvas.style.marker * 1.15, **canvas.palette.sign(choice.winner) | white)
-    text = ratio_text(choice.gain.value) if choice.gain else ""
+    text = ratio_text(choice.gain.value) if choice.gain else _why_no_gain(section, choice)
     axes.text(x + 0.12, y, text + dagger, ha="center", va="center", fontsize=canvas.style.small,
               color="white" if is_library else style.INK)
+
+
+def _why_white(section, choice, dagger):
+    if choice.gain:
+        return f"{ratio_text(choice.gain.value)}{dagger} ?" if choice.is_unknown else f"{TOLD_EQUAL}{dagger}"
+    return _why_no_gain(section, choice) or (UNTOLD if choice.untold else TOLD_EQUAL)
+
+
+def _why_no_gain(section, choice):
+    """Why there is no ratio to the library; "" where nothing competes with it, or there is none."""
+    if choice.winner == section.library or not section.library:
+        return ""
+    return UNTOLD if section.cell(section.library, choice.size) else NO_LIBRARY
 
 
 def _tip(section, choice, name):

@@ -24,6 +24,7 @@ def drawings(section):
     made = Drawing("heatmap", section.shape.slug, "Time over the best time of the size (1 is best)",
                    f"{section.shape.title}, {section.shape.details}",
                    "★ best, ≈ not told apart from it, ? too few calls to tell, [ ] library, – not measured; from bright (best) to dark (4 times the best)"
+                   "; numbers follow from the factors to the library in the tables, where there is one, and so are never below 1"
                    + (f"; {left} slower candidates are left out." if left else "."), None, COLUMNS, lambda: list(_data(section)), section.points, section.notes, is_wide=True)
     made.draw = lambda canvas: _draw(section, rows, made, canvas)
     return [made]
@@ -38,7 +39,7 @@ def _rows_shown(section):
 def _data(section):
     for candidate in section.candidates:
         for size, cell in section.line(candidate):
-            ratio = section.ratio(candidate, size)
+            ratio = section.over_best(candidate, size)
             yield (candidate.name, size, cell.p50, *((ratio.value, ratio.low, ratio.high) if ratio else (None,) * 3),
                    candidate in section.leaders(size))
 
@@ -50,7 +51,7 @@ def _draw(section, rows, drawing, canvas):
     if not canvas.style.has_title:
         made.set_figheight(0.6 + 0.16 * len(rows))
     axes = made.add_subplot()
-    ratios = numpy.array([[ratio.value if (ratio := section.ratio(row, size)) else numpy.nan for size in sizes] for row in rows])
+    ratios = numpy.array([[ratio.value if (ratio := section.over_best(row, size)) else numpy.nan for size in sizes] for row in rows])
     axes.set_facecolor("#f1f2f4")
     # A mesh and not an image: an image would be stored as pixels.
     axes.pcolormesh(numpy.arange(len(sizes) + 1) - 0.5, numpy.arange(len(rows) + 1) - 0.5, ratios,
@@ -78,13 +79,13 @@ def _sign(section, row, size):
     best = section.best(size)
     if row == best:
         return "★"
-    if row not in section.leaders(size):
-        return ""
-    return "≈" if section.ratio(row, size).is_known else "?"
+    if section.is_untold(row, size):
+        return "?"
+    return "≈" if row in section.leaders(size) else ""
 
 
 def _write(axes, x, y, section, row, size, canvas):
-    ratio = section.ratio(row, size)
+    ratio = section.over_best(row, size)
     fontsize = canvas.style.small
     if ratio is None:
         wrong = (row, size) in section.wrong

@@ -51,3 +51,5 @@ for (const box of document.querySelectorAll('.scroll')) {
   box.addEventListener('scroll', fade, { passive: true });
   new ResizeObserver(fade).observe(box);
 }
+// Paper has no triangle to click: what is worth a page of it is open there.
+addEventListener('beforeprint', () => { for (const folded of document.querySelectorAll('details.printed')) folded.open = true; });

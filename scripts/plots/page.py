@@ -9,12 +9,13 @@ from tutti.printable import in_page
 from . import provenance, steps_table, style, summary, tables
 from .trust import DISTURBED
 from .units import counted, size_text
-from .verdict import ANSWERS, DOUBTED, is_doubted
+from .verdict import ANSWERS, DOUBTED, WITHIN, signs_text
 
 HERE = Path(__file__).parent
 # A page of 5 MB: figures first, and of the tables what is left.
 MOST_FIGURES, MOST_FIGURE_BYTES, MOST_ROWS = 60, 2_700_000, 3600
 PHONE, PIXELS_OF_INCH = 376, 81  # what a phone of 400 pixels has room for, and what words of 8 pt need to be of nine pixels
+RATIOS = "Times as fast: the median of the launches' ratios (of two to five launches, their geometric mean), not the ratio of medians."
 NO_FIGURE = '<p class="note">no figure: nothing was measured with a right result, or there is no room</p>'
 TERMS = (
     ("Time", "of one call: the slowest rank's. Medians over the calls of a launch, and medians of those over the launches."),
@@ -23,10 +24,12 @@ TERMS = (
                          "around their mean; from six on: order statistics."),
     ("?", "the interval is unknown: of fewer than six calls of one launch, not even the least and the largest enclose the median in 95 of "
           "100 series. Nothing is called faster or slower by such a point."),
-    ("Not told apart, ≈", "the interval of the ratio includes 1, or is unknown. Each interval stands for itself: of 20 true ties about one "
+    ("Not told apart, ≈", "the interval of the ratio includes 1; where it is unknown, the time is within the best's interval or 10 % of it. Each interval stands for itself: of 20 true ties about one "
                           "looks like a difference, and the best of many candidates looks a little better than it is."),
-    ("Disturbed, †", "ranks had a core each, and yet missed most of the common starts of their calls: others used the cores."),
+    ("Disturbed, †", "ranks had a core each, and yet missed most of the common starts of their calls, or got too few calls where other candidates got none: others used the cores."),
     ("Not to be trusted, ‡", "an interval that holds for that hour of that machine: see the first line of the page."),
+    (f"Only within this launch, {WITHIN}", "an interval of the calls of one launch, in grey: the factor of another launch may be outside. The ranking holds, as "
+                                          "candidates alternate."),
     ("Host in trouble", "what tutti found wrong with it as a launch began or over it: clocks, heat, memory, stolen cores, lost frames."),
     ("Unsteady", "not known to 10 %."),
     ("[name]", "a library's own collective, as a program calls it."),
@@ -135,14 +138,16 @@ def _answer(report):
         return ""
     over = summary.libraries_text(report.sections)
     said = [f"Library: {over}." if over else "", summary.missing_text(report.sections), f"{DISTURBED} disturbed.",
-            f"{DOUBTED} not to be trusted." if any(map(is_doubted, report.sections)) else ""]
+            RATIOS if report.results.launch_count() > 1 and over else "", signs_text(report.sections)]
     return f'<section id="answer" class="first"><h2>Who wins</h2><p class="caption">{escape(" ".join(filter(None, said)))}</p>{html}</section>'
 
 
 def _steps_answer(report):
     if not report.steps:
         return ""
-    return f'<section id="answer-steps" class="first"><h2>Training steps</h2>{steps_table.answer_table(report.steps)}</section>'
+    said = signs_text(report.steps)
+    said = f'<p class="caption">{escape(said)}</p>' if said else ""
+    return f'<section id="answer-steps" class="first"><h2>Training steps</h2>{said}{steps_table.answer_table(report.steps)}</section>'
 
 
 def _contents(report):

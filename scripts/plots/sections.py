@@ -102,11 +102,26 @@ class Section:
         """Who was measured at a size, the best first: by the ratio to the library, which each launch has for itself, as that is what
         is shown; by the median where there is no library, or no launch has both."""
         if size not in self._orders:
-            gains = {one: self.compared(self.library, one, size) for one in self._at[size]} if self.library else {}
-            whole = gains and all(gains.values())
-            self._orders[size] = sorted(self._at[size], key=lambda one: (
-                -gains[one].value if whole else 0, self.cells[one, size].p50, one))
+            slowness = self._slowness(size)
+            self._orders[size] = sorted(self._at[size], key=lambda one: (slowness[one], self.cells[one, size].p50, one))
         return self._orders[size]
+
+    def _slowness(self, size):
+        """{candidate: what the order is by}."""
+        gains = {one: self.compared(self.library, one, size) for one in self._at[size]} if self.library else {}
+        whole = gains and all(gains.values())
+        return {one: 1 / gains[one].value if whole else self.cells[one, size].p50 for one in self._at[size]}
+
+    def over_best(self, candidate, size):
+        """Its slowness over the best's, so never below 1; the interval is that of their ratio in each launch, with this value in it.
+        None where no launch measured both."""
+        ratio = self.ratio(candidate, size)
+        if ratio is None:
+            return None
+        slowness = self._slowness(size)
+        value = slowness[candidate] / slowness[self.best(size)]
+        ends = (min(ratio.low, value), max(ratio.high, value)) if ratio.is_known else (None, None)
+        return intervals.Ratio(value, *ends, ratio.launches)
 
     def _ranked(self, candidates):
         """Fastest first, by the mean distance to the best; whoever misses most sizes comes last."""
@@ -156,12 +171,24 @@ class Section:
         return intervals.over_launches(whole), len(sizes)
 
     def leaders(self, size):
-        """The best, and everyone whom no interval tells from it."""
+        """The best, and everyone whom no interval tells from it; without an interval, whose time is near."""
         if size not in self._leaders:
             best = self.best(size)
             ratios = {candidate: self.ratio(candidate, size) for candidate in self._at[size]}
-            self._leaders[size] = {best} | {candidate for candidate, ratio in ratios.items() if ratio is None or not ratio.is_significant}
+            self._leaders[size] = {best} | {
+                candidate for candidate, ratio in ratios.items()
+                if (ratio.low <= 1 if ratio and ratio.is_known else
+                    intervals.is_near(self.cell(candidate, size).time, self.cell(best, size).time))}
         return self._leaders[size]
+
+    def is_untold(self, candidate, size):
+        """Whether nobody knows how far from the best it is: one of the two had too few calls, or no launch measured both."""
+        ratio = self.ratio(candidate, size)
+        return candidate != self.best(size) and not (ratio and ratio.is_known)
+
+    def untold(self, size):
+        """Who is left out of the leaders although no interval tells them from the best: their times are far from it."""
+        return {candidate for candidate in self._at[size] if self.is_untold(candidate, size)} - self.leaders(size)
 
     def limit(self):
         """[(size, least time, bus bandwidth at that)]: the same for all candidates; of several launches the least counts."""

@@ -13,6 +13,7 @@ from .palette import DOUBTED_GREY, FILLS
 from .trust import MOST
 
 DISTURBED, BEYOND = "disturbed", "beats the limit: limit too high"
+MOST_DISTURBED, MOST_FEW = "† most of the size disturbed", "? most of the size of too few calls"
 BAND = "#fdeee2"
 FEW = 3  # so many signs at one size bury no line
 
@@ -21,9 +22,9 @@ def draw(axes, plot, canvas):
     """Once the axes have their limits; returns (handles, labels) of the signs that were used."""
     curves = [curve for curve in plot.curves if curve.in_front and curve.candidate]
     marks = [(mark, canvas.palette.colour(curve.candidate)) for curve in curves for mark in curve.marks]
-    bands = _mostly_disturbed([mark for mark, _ in marks])
+    bands = _mostly_in_doubt([mark for mark, _ in marks])
     found = _bands(axes, plot, bands)
-    found += _signs(axes, [mark for mark, _ in marks if mark.flag == DISTURBED and mark.x not in bands], style.DAGGER, "disturbed", canvas, above=1)
+    found += _signs(axes, [mark for mark, _ in marks if mark.flag == DISTURBED and bands.get(mark.x) != MOST_DISTURBED], style.DAGGER, "disturbed", canvas, above=1)
     found += _signs(axes, [mark for mark, _ in marks if mark.flag == BEYOND], "x", "limit too high", canvas)
     for mark, colour in marks:
         if mark.is_unknown:
@@ -34,24 +35,28 @@ def draw(axes, plot, canvas):
     return [handle for handle, _ in found], [label for _, label in found]
 
 
-def _mostly_disturbed(marks):
-    """The sizes at which signs would bury the lines, as most points would have one."""
-    at = {}
+def _mostly_in_doubt(marks):
+    """{size: why} where most points are disturbed or have too few calls: signs at each of them would bury the lines."""
+    at, bands = {}, {}
     for mark in marks:
-        at.setdefault(mark.x, []).append(mark.flag == DISTURBED)
-    return {x for x, flags in at.items() if sum(flags) >= FEW and sum(flags) > MOST * len(flags)}
+        at.setdefault(mark.x, []).append(mark)
+    for x, there in at.items():
+        for why, found in ((MOST_DISTURBED, [mark.flag == DISTURBED for mark in there]), (MOST_FEW, [mark.is_unknown for mark in there])):
+            if x not in bands and sum(found) >= FEW and sum(found) > MOST * len(found):
+                bands[x] = why
+    return bands
 
 
-def _bands(axes, plot, sizes):
-    if not sizes:
+def _bands(axes, plot, bands):
+    if not bands:
         return []
     limits, places = axes.get_xlim(), sorted({mark.x for curve in plot.curves for mark in curve.marks})
     edges = [limits[0], *(math.sqrt(low * high) if low > 0 else high / 2 for low, high in zip(places, places[1:])), limits[1]]
     for place, low, high in zip(places, edges, edges[1:]):
-        if place in sizes:
+        if place in bands:
             axes.axvspan(low, high, color=BAND, linewidth=0, zorder=0.5)
     axes.set_xlim(limits)
-    return [(Patch(facecolor=BAND), "† most of the size disturbed")]
+    return [(Patch(facecolor=BAND), " or ".join(why for why in (MOST_DISTURBED, MOST_FEW) if why in bands.values()))]
 
 
 def _signs(axes, marks, sign, label, canvas, above=0):

@@ -3,9 +3,10 @@
 
 import math
 
-from tutti.intervals import interval_of
+from tutti.intervals import interval_of, is_near
 
 from .steps import time_of
+from .summary import rivals_text
 from .tables import Cell, Skipped, table
 from .units import half_text, known_text, time_text
 from .verdict import is_doubted, sign_of
@@ -13,7 +14,6 @@ from .verdict import is_doubted, sign_of
 ANSWER = ("workload", "shape", "best method", "step", "±\u00a0%", "exposed", "library's step over it", "not told apart from")
 COLUMNS = ("method", "launch", "step ms", "± %", "compute", "communication", "exposed", "overlap", "slowdown", "wait",
            "work", "what else", "check")
-MOST_TIED = 2
 
 
 def answer_table(all_steps):
@@ -23,16 +23,16 @@ def answer_table(all_steps):
 def _answer(steps):
     best, *others = steps.methods()
     doubted = is_doubted(steps)
-    tied = [method.label for method in others if method.name in steps.tied()]
+    tied = steps.tied()
+    near = [method.label for method in others if tied.get(method.name, False) or method.name in tied and is_near(method.time, best.time)]
     library = next((method for method in [best, *others] if method.is_library), None)
     ratio = library.over(best) if library and library is not best else None
     said = "library wins" if library is best else "–"
     if ratio:
         said = known_text(ratio, sign_of(steps))
-    more = f" and {len(tied) - MOST_TIED} more" if len(tied) > MOST_TIED else ""
     return [Cell(steps.shape.title, link=steps.shape.slug), steps.shape.details, Cell(best.label, strong=not doubted),
             Cell(time_text(best.step), best.step), Cell(half_text(best.time.half), best.time.half, faint=doubted), time_text(best.exposed) if best.exposed > 0 else "none",
-            Cell(said, ratio.value if ratio else None, faint=doubted or bool(ratio and not ratio.is_significant)), ", ".join(tied[:MOST_TIED]) + more]
+            Cell(said, ratio.value if ratio else None, faint=doubted or bool(ratio and not ratio.is_significant)), rivals_text(near, len(tied) - len(near), "steps")]
 
 
 def records_table(steps):

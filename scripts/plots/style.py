@@ -132,9 +132,10 @@ class Canvas:
             figure.text(0.01, 1 - above, "\n".join(under), va="top", color=SOFT, fontsize=small)
             above += (5 + 1.22 * small * len(under)) * point
         if marks:
-            figure.text(0.995, 0.004, "! " + " · ".join(marks), va="bottom", ha="right", color=WARN,
-                        fontsize=self.style.small)
-            below += 1.4 * self.style.small * point
+            room = int(figure.get_figwidth() * 72 / (0.57 * self.style.small))
+            lines = textwrap.wrap("! " + " · ".join(mark.replace(" ", "\u00a0") for mark in marks), room, break_on_hyphens=False)
+            figure.text(0.995, 0.004, "\n".join(lines).replace("\u00a0", " "), va="bottom", ha="right", color=WARN, fontsize=self.style.small, linespacing=1.15)
+            below += (0.25 + 1.15 * len(lines)) * self.style.small * point
         if handles:
             figure.legend(handles, labels, loc="lower center", ncols=columns, bbox_to_anchor=(0.5, below), borderaxespad=0)
             below += (row * rows + 3) * point

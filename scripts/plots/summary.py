@@ -15,7 +15,9 @@ MOST_FOLDED = 600  # more: only in the sections
 TYPICAL = (4 << 10, 1 << 20)
 MOST_RIVALS = 2
 COLUMNS = ("what", "size", "best", "time", "±\u00a0%", "times as fast as the library", "%\u00a0of\u00a0limit", "not told apart from")
-SHORT_COLUMNS = ("what", *(f"{word}{size_text(size)}" for size in TYPICAL for word in ("best at about ", "times as fast at ")))
+SHORT_COLUMNS = ("what", *(f"{word}{size_text(size)}" for size in TYPICAL for word in ("best at about ", "times as fast at ", "%\u00a0of\u00a0limit at ")))
+LOOKS = "Bold: the ranking can be trusted. Grey: a factor or an interval that cannot, or a factor that is not told apart from 1."
+AS_GOOD = " 4 as good: so many more are not told apart from the best."
 
 
 def section_table(sections):
@@ -28,9 +30,9 @@ def section_table(sections):
     whole = table(COLUMNS, [_row(section, names[section.shape], size) for section in sections for size in section.sizes],
                   numbers=(1, 3, 4, 6), kind="summary cards") if count <= MOST_FOLDED else ""
     if count <= MOST_ROWS:
-        return whole
-    short = table(SHORT_COLUMNS, [_short_row(section, names[section.shape]) for section in sections], kind="summary cards")
-    return short + (f"<details><summary>all {count} rows: every size, with times and limits</summary>{whole}</details>" if whole else "")
+        return whole + f'<p class="caption">{LOOKS}</p>'
+    short = table(SHORT_COLUMNS, [_short_row(section, names[section.shape]) for section in sections], kind="summary cards short")
+    return short + f'<p class="caption">{LOOKS}{AS_GOOD}</p>' + (f"<details class=printed><summary>all {count} rows: every size, with times and limits</summary>{whole}</details>" if whole else "")
 
 
 def missing_text(sections):
@@ -46,15 +48,20 @@ def _short_row(section, name):
     if sizes == [None] * len(TYPICAL):
         sizes[-1] = section.sizes[-1]  # all are far from what is typical
     cells = [Cell(name, link=section.shape.slug)]
-    for size in sizes:
+    for want, size in zip(TYPICAL, sizes):
         choice = None if size is None else choice_of(section, size)
-        cells += [_best(section, choice, f"{size_text(size)}: "), _gain(section, choice)] if choice else [Cell("")] * 2
+        cells += [_best(section, choice, "" if size == want else f"{size_text(size)}: ", _as_good(choice)), _gain(section, choice),
+                  limit_cell(section.cell(choice.winner, size))] if choice else [Cell("")] * 3
     return cells
 
 
-def _best(section, choice, size=""):
-    dagger = f"\u00a0{DISTURBED}" if choice.disturbed else ""
-    return Cell(f"{size}{choice.winner.name}{dagger}", strong=not is_doubted(section))
+def _as_good(choice):
+    return f", {len(choice.rivals)} as good" if choice.rivals else ""
+
+
+def _best(section, choice, size="", as_good=""):
+    dagger = f"\u00a0{DISTURBED}" if choice.winner_disturbed else ""
+    return Cell(f"{size}{choice.winner.name}{dagger}{as_good}", strong=not is_doubted(section))
 
 
 def _row(section, name, size):
@@ -63,7 +70,7 @@ def _row(section, name, size):
     return [Cell(name, link=section.shape.slug), Cell(size_text(size), value=size),
             _best(section, choice), Cell(time_text(cell.p50), value=cell.p50),
             Cell(half_text(cell.time.half), value=cell.time.half, faint=is_doubted(section)),
-            _gain(section, choice), limit_cell(cell), _rivals(section, choice)]
+            _gain(section, choice), limit_cell(cell), _rivals(choice)]
 
 
 def _gain(section, choice):
@@ -73,7 +80,8 @@ def _gain(section, choice):
         if section.library is None:
             return Cell("–")
         return Cell("not in one launch" if section.cell(section.library, choice.size) else "library not measured", faint=True)
-    text = ("library wins; next " if choice.winner == section.library else "") + known_text(gain, sign_of(section))
+    over = f" over\u00a0{section.library.name}{DISTURBED}" if choice.library_disturbed and choice.winner != section.library else ""
+    text = ("library wins; next " if choice.winner == section.library else "") + known_text(gain, sign_of(section)) + over
     return Cell(text, value=gain.value, faint=is_doubted(section) or not gain.is_significant)
 
 
@@ -86,10 +94,14 @@ def limit_cell(cell):
     return Cell(f"{share:.0f}", value=share)
 
 
-def _rivals(section, choice):
-    ranked = [candidate.name for candidate in section.candidates if candidate in choice.rivals]
-    more = f" and {len(ranked) - MOST_RIVALS} more" if len(ranked) > MOST_RIVALS else ""
-    return Cell(", ".join(ranked[:MOST_RIVALS]) + more)
+def _rivals(choice):
+    return Cell(rivals_text([candidate.name for candidate in choice.rivals], choice.untold, "calls"))
+
+
+def rivals_text(names, untold, what):
+    """The nearest of them, how many more, and of how many there are too few calls (or steps) to tell."""
+    more = f" and {len(names) - MOST_RIVALS} more" if len(names) > MOST_RIVALS else ""
+    return "; ".join(filter(None, (", ".join(names[:MOST_RIVALS]) + more, f"too few {what}: {untold}" if untold else "")))
 
 
 def libraries_text(sections):
@@ -103,8 +115,9 @@ def trust_notes(results, found, parts):
     notes = found.notes(results.points + results.steps, cells)
     single = sum(any(note.mark == ONE_LAUNCH for note in one.notes) for one in parts)
     if single and all(note.mark != ONE_LAUNCH for note in notes):
-        notes.append(trust.Note(ONE_LAUNCH, f"{single} of {counted(len(parts), 'ranking')} rest on one launch each: {trust.OF_ONE_LAUNCH}",
-                                trust.RANKING_ONLY, "one launch each"))
+        notes.append(trust.Note(ONE_LAUNCH, f"{single} of {counted(len(parts), 'table')} rest on one launch each: {trust.OF_ONE_LAUNCH}",
+                                trust.RANKING_ONLY, "each was launched once"))
+    notes = notes[:1] + sorted(notes[1:], key=lambda note: note.mark != ONE_LAUNCH)  # which holds for every factor, so comes second
     wrong = sum(point["check"]["state"] == "fail" for point in results.points + results.steps if not point.get("skipped"))
     if wrong:
         notes.insert(0, trust.Note("WRONG RESULTS", f"{counted(wrong, 'point')}: left out of figures and rankings, red in the tables",

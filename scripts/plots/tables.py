@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The numbers behind the figures, as HTML tables."""
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from html import escape
 
 from .trust import DISTURBED
 from .units import counted, half_text, interval_text, ratio_text, size_text
-from .verdict import is_doubted, sign_of
+from .verdict import WITHIN, is_doubted, sign_of
 
 COLUMNS = ("size", "candidate", "median µs", "± %", "times as fast as the library", "% of limit", "p05", "p95", "max", "busbw GB/s",
            "calls", "launches", "stopped by", "check")
+WITHIN_ONE = re.compile(rf"\[[^\]]*\]{WITHIN}")  # an interval of one launch is grey, its factor is not
 BEST_OF_SIZE = 8  # rows that stay where not all have room
 
 
@@ -106,7 +108,7 @@ def _cell(value, place, numbers, names=()):
     name = f' data-name="{escape(names[place])}"' if names and place else ""
     if not isinstance(value, Cell):
         return f"<td{_class(place, numbers)}{name}>{escape(str(value))}</td>"
-    text = escape(value.text)
+    text = WITHIN_ONE.sub(r"<span class=faint>\g<0></span>", escape(value.text))
     text = f'<a href="#{value.link}">{text}</a>' if value.link else text
     text = f"<b>{text}</b>" if value.strong else text
     order = f' data-v="{value.value:.6g}"' if value.value is not None else ""

@@ -3,6 +3,7 @@
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 
 from tutti.intervals import interval_of
 from tutti.lines import launch_of
@@ -11,6 +12,7 @@ from .units import counted, ratio_text, size_text
 
 # As `tutti bench` says in the head of its table.
 HIGH_LOAD = 0.75
+FADES = timedelta(minutes=2)  # so long the load of a launch is seen in that of the last minute
 VIRTUAL = "virtual ranks"
 SIMULATED = "simulated"
 ONE_LAUNCH = "one launch"
@@ -18,9 +20,14 @@ OF_ONE_LAUNCH = "intervals are of the calls of one launch, and launches differ b
 WIDE = 0.10  # half of an interval over its median
 MOST = 0.5   # from this share on something is true of most
 SOME = 0.1
+STALL = "cpu_stall_pct"
 WAITED_LONG = 50  # percent of the time that programs waited for a core
 LIMIT_CHANGED = 1.5  # times, between launches
 MOST_REASONS = 3
+MOST_NAMED = 4  # launches by their numbers
+
+NONE_ON_TIME = "no call began on time"  # why bench skipped a point
+OF_SIZE = ("coll", "bytes", "inplace", "buf", "nranks", "op", "dtype")
 
 # How grave a note is: what it leaves to be trusted.
 INFORMS, RANKING_ONLY, NOTHING = 0, 1, 2
@@ -44,7 +51,9 @@ class Trust:
         self._plan = {(one["file"], one["id"]): one.get("plan") or {} for one in results.sessions}
         self._launches = {launch_of(one): one for one in results.launches}
         self._at_deadlines = {}  # {(launch, ranks): bool}, as far as it was asked
+        self._late = {_size_of(point) for point in results.points if (point.get("skipped") or "").startswith(NONE_ON_TIME)}
         self._ends = {launch_of(end): end for end in results.ends}
+        self._times = {launch: _times(one, self._ends.get(launch, {})) for launch, one in self._launches.items()}
         self._open = {launch for launch in self._launches if launch not in self._ends}
 
     def is_oversubscribed(self, launch):
@@ -53,8 +62,9 @@ class Trust:
 
     def is_disturbed(self, point):
         """Ranks with a core each start at a deadline. Where they missed most of them, others had the cores: bench took
-        barriers instead, or threw most calls away."""
-        return ((point.get("mode") == "barrier" or (point.get("n_invalid") or 0) > point["n"])
+        barriers instead, threw most calls away, or got too few of them at a size that it had to skip for other candidates."""
+        return ((point.get("mode") == "barrier" or (point.get("n_invalid") or 0) > point["n"]
+                 or _size_of(point) in self._late and interval_of(point) is None)
                 and self._starts_at_deadlines(launch_of(point), point["key"]["nranks"]))
 
     def _starts_at_deadlines(self, launch, nranks):
@@ -104,14 +114,18 @@ class Trust:
     def _loaded(self, launches):
         loads = {launch: (host["loadavg1"], host["cores"]) for launch in launches
                  for host in self._launches.get(launch, {}).get("hosts") or []
-                 if host.get("loadavg1") and host.get("cores") and host["loadavg1"] > HIGH_LOAD * host["cores"]}
+                 if host.get("loadavg1") and host.get("cores") and host["loadavg1"] - self._own_load(launch) > HIGH_LOAD * host["cores"]}
         if loads:
             worst, cores = max(loads.values(), key=lambda load: load[0] / load[1])
             said = f"up to {worst:.1f} on {counted(cores, 'core')}"
-            # The load before later ones may be that of the launch before.
-            weight = RANKING_ONLY if launches[0] in loads else INFORMS
-            yield Note("load before start", f"{said} as {_some(loads, launches)} began (own launches just before count)", weight,
-                       f"load before the start {said}")
+            yield Note("load before start", f"{said} as {_some(loads, launches)} began, more than own launches just before explain"
+                       if len(launches) > 1 else f"{said} as the launch began", RANKING_ONLY, f"load before the start {said}")
+
+    def _own_load(self, launch):
+        """What the load of the last minute may owe to launches here that ended shortly before this one began: they follow each other."""
+        began, _ = self._times.get(launch, (None, None))
+        return max((self._launches[other].get("nranks") or 0 for other, (_, ended) in self._times.items()
+                    if began and ended and other != launch and timedelta() < began - ended < FADES), default=0)
 
     def _in_bad_health(self, launches):
         """What tutti found wrong with a host as a launch began, or over it: one note, as all of it is of the machine."""
@@ -123,12 +137,14 @@ class Trust:
                         if reading.get("wrong"):
                             wrong[host["host"], reading["name"]][launch] = reading
         if wrong:
-            said = [f"{host}: {_of_readings(name, list(by_launch.values()))}"
-                    + (f" ({_some(by_launch, launches)})" if len(launches) > 1 else "") for (host, name), by_launch in sorted(wrong.items())]
-            waited = [reading["value"] for (_, name), by_launch in wrong.items() if name == "cpu_stall_pct" for reading in by_launch.values()]
-            grave = max(waited, default=0) >= WAITED_LONG
-            yield Note("host in trouble", "; ".join(said), NOTHING if grave else RANKING_ONLY,
-                       f"programs waited for a core {max(waited):.0f} % of the time" if grave else said[0])
+            said = {place: _of_readings(place[1], list(by_launch.values())) + (f" in {_some(by_launch, launches)}" if len(launches) > 1 else "")
+                    for place, by_launch in sorted(wrong.items())}
+            most, worst = max(((reading["value"], place) for place, by_launch in wrong.items() if place[1] == STALL
+                               for reading in by_launch.values()), default=(0, next(iter(said))))
+            quiet = _quiet(launches, wrong) if most >= WAITED_LONG else ""
+            texts = [f"{host}: {text}" for (host, _), text in said.items()]
+            yield Note("host in trouble", "; ".join(texts + [quiet] * bool(quiet)), NOTHING if most >= WAITED_LONG else RANKING_ONLY,
+                       said[worst] if most >= WAITED_LONG else texts[0])
 
     def _disturbed(self, points):
         disturbed = [point for point in points if "t_ns" in point and self.is_disturbed(point)]
@@ -138,14 +154,42 @@ class Trust:
             yield Note("disturbed", f"{said}, marked {DISTURBED}", NOTHING if share > MOST else RANKING_ONLY if share > SOME else INFORMS, said)
 
 
+def _times(launch, end):
+    """(when it began, when it ended), each None where it is not known."""
+    try:
+        began = datetime.fromisoformat(launch.get("t", "").replace("Z", "+00:00"))
+    except ValueError:
+        return None, None
+    return began, began + timedelta(microseconds=end["wall_ns"] / 1000) if end.get("wall_ns") else None
+
+
+def _size_of(point):
+    """What it shares with those that differ in nothing but the candidate."""
+    return launch_of(point), *(point["key"].get(name) for name in OF_SIZE)
+
+
 def _of_readings(name, readings):
     """What to say of one thing that was wrong, in one launch or in several."""
+    values = sorted(round(reading.get("value") or 0) for reading in readings)
+    span = f"{values[0]} to {values[-1]}" if values[0] < values[-1] else str(values[0])
+    if name == STALL:
+        return f"programs waited for a core {span} % of the time"
     if name != "preemptions_per_s":
         return readings[-1]["wrong"]
-    values = sorted(round(reading["value"]) for reading in readings)
     ranks = {reading.get("of") or "a rank" for reading in readings}
     whose = f"{ranks.pop()}'s core" if len(ranks) == 1 else "a rank's core"
-    return f"{whose} was taken " + (f"{values[0]} to {values[-1]}" if values[0] < values[-1] else str(values[0])) + " times a second"
+    return f"{whose} was taken {span} times a second"
+
+
+def _quiet(launches, wrong):
+    """Which launches, as numbered in the order of the files, did not wait long for a core: "" of none."""
+    waited = {launch for (_, name), by_launch in wrong.items() if name == STALL for launch in by_launch}
+    numbers = [str(number) for number, launch in enumerate(launches, start=1) if launch not in waited]
+    if not numbers:
+        return ""
+    if len(numbers) > MOST_NAMED:
+        return f"the other {len(numbers)} launches hardly waited for a core"
+    return f"{'launch' if len(numbers) == 1 else 'launches'} {' and '.join(filter(None, (', '.join(numbers[:-1]), numbers[-1])))} hardly waited for a core"
 
 
 def _some(loads, launches):

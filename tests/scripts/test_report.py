@@ -7,7 +7,7 @@ import unittest
 
 from report_files import SMALL, ReportFiles, launch_of, library, needs_matplotlib, run, step, timed, with_key
 import synthetic  # found through report_files
-from plots import records
+from plots import records, sections, summary
 
 
 @needs_matplotlib
@@ -22,12 +22,30 @@ class Page(ReportFiles):
         html = self.report(synthetic.write(self.folder / "r.jsonl", algorithms=("ring", "one-shot"), transports=("shm",),
                                            collectives=synthetic.COLLECTIVES[:5]), "--only", "decisions")
         answer = html[html.index('id="answer"'):html.index("</section>")]
-        short, folded = answer.split("<details>")
+        short, folded = answer.split("<details class=printed>")
         self.assertEqual((short.count("<tr><td>"), folded.count("<tr><td>")), (5, 5 * len(synthetic.SIZES)))
         self.assertIn("all 50 rows", folded)
-        self.assertRegex(short, r"<b>2K: one-shot · shm</b></td><td[^>]*>\d\.\d\d \[")
+        self.assertIn("details.printed::details-content { content-visibility: visible;", html[html.index("@media print"):])
+        self.assertEqual(short.count('data-name="%\u00a0of\u00a0limit at 4K"'), 5)
+        self.assertIn("Bold: the ranking can be trusted. Grey:", short)
+        self.assertRegex(short, r"<b>2K: one-shot · shm</b></td><td[^>]*>\d\.\d\d <span class=faint>\[")
         few = self.report(synthetic.write(self.folder / "r.jsonl", **SMALL))
-        self.assertNotIn("<details>", few[few.index('id="answer"'):few.index("</section>")])
+        self.assertTrue("as good:" in short and "as good:" not in few)
+        self.assertNotIn("<details", few[few.index('id="answer"'):few.index("</section>")])
+
+    def test_says_in_one_row_for_each_collective_how_many_are_as_good_and_how_near_the_limit_the_best_is(self):
+        sizes = [4 << i for i in range(10)] + [4096] + [8192 << i for i in range(10)]
+        points = [point for size in sizes for point in (timed("ring", size, 1000, 100, limit_ns=500.0), timed("tree", size, 1001, 100), timed("chain", size, 1002, 100),
+                                                        library(size, 3000, 1))]
+        answer = summary.section_table(sections.sections_of(records.read([self.lines(*points)])))
+        short = re.sub("<[^>]*>", "|", answer[:answer.index("<details")])
+        self.assertEqual(short.count("ring · shm, 2 as good"), 2)
+        self.assertEqual(short.count("|50|"), 2)
+
+    def test_says_over_the_factors_of_several_launches_what_they_are(self):
+        for launches, is_said in ((1, False), (2, True)):
+            points = [point for launch in range(launches) for point in (timed("ring", 8, 1000, 10, launch), library(8, 2000, 10, launch))]
+            self.assertEqual("the median of the launches&#x27; ratios" in self.report(self.lines(*points), "--only", "latency"), is_said)
 
     def test_says_which_usual_size_was_not_measured(self):
         def caption(*sizes):

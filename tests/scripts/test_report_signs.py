@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The signs in figures: each has one meaning, stands in the legend, and buries nothing; axes of ratios are all of one kind."""
 
+import re
 import unittest
 
 from report_files import Drawn, launch_of, legend_of, library, needs_matplotlib, timed, with_key
 import synthetic  # found through report_files
+from plots import trust
 
 
 def signs_of(axes, sign):
@@ -28,6 +30,20 @@ class Signs(Drawn):
             self.assertIn("disturbed", legend_of(axes))
             self.assertEqual([line for line in axes.lines if line.get_marker() == "x"], [])
 
+    def test_of_disturbed_points_stand_in_the_answer_on_the_one_that_was(self):
+        for ours, theirs, best, gain, boxes in ((100, 900, "ring · shm", "2.00 [1.97, 2.03]¹ over [mpi]†", ["2.00†"]),
+                                                (900, 100, "ring · shm †", "2.00 [1.97, 2.03]¹", ["†", "2.00"]),
+                                                (900, 900, "ring · shm †", "2.00 [1.97, 2.03]¹ over [mpi]†", ["†", "2.00†"])):
+            points = in_launch(timed("ring", 8, 1000, 10, n_invalid=ours - 500), library(8, 2000, 20, n_invalid=theirs - 500),
+                               timed("ring", 64, 1000, 10), library(64, 2000, 20))
+            page = self.report(self.lines(*points))
+            row, _ = re.findall("<tr>(<td.*?)</tr>", page[page.index('id="answer"'):page.index('<nav>')])
+            cells = [re.sub("<[^>]*>", "", cell).replace("\u00a0", " ") for cell in re.findall(r"<td.*?>(.*?)</td>", row)]
+            self.assertEqual((cells[2], cells[5]), (best, gain))
+            drawing, axes = self.drawn(points, "decisions")
+            self.assertEqual([text.get_text() for text in axes.texts], [*boxes, "2.00"])
+            self.assertIn("behind the number: the library", drawing.caption)
+
     def test_of_a_size_at_which_most_are_disturbed_are_a_light_band(self):
         from plots import style
         disturbed = [timed(algo, 8, 1000 + i, 10, mode="barrier") for i, algo in enumerate(("ring", "tree", "chain"))]
@@ -37,6 +53,18 @@ class Signs(Drawn):
         ends = sorted({x for x, _ in band.get_xy()})
         self.assertTrue(ends[0] < 8 < ends[-1] < 64)
         self.assertIn("† most of the size disturbed", legend_of(axes))
+
+    def test_of_a_size_of_too_few_calls_are_a_band_too_and_daggers_where_others_had_no_call_on_time(self):
+        few = [timed(algo, 8, 1000 + i, 10, n=2) for i, algo in enumerate(("ring", "tree", "chain"))]
+        quiet = [timed("ring", 64, 1000, 10), library(64, 2000, 10)]
+        skipped = library(8, 1, skipped="no call began on time on all ranks; type --sync barrier")
+        for points, said, dagger in ((few, "? most of the size of too few calls", ""), ([*few, skipped], "† most of the size disturbed", "†")):
+            _, axes = self.drawn(in_launch(*points, *quiet), "latency")
+            self.assertEqual(len(axes.patches), 1)
+            self.assertIn(said, legend_of(axes))
+            page = self.report(self.lines(*in_launch(*points, *quiet)))
+            answer = page[page.index('id="answer"'):page.index("<nav>")]
+            self.assertEqual(re.findall("ring · shm(?:\u00a0(†))?</", answer), [dagger, ""])
 
     def test_of_a_limit_that_is_too_high_have_another_one_in_the_legend(self):
         _, axes = self.drawn([timed("ring", 8, 1000, limit_ns=1780.0), timed("ring", 64, 1000, limit_ns=500.0)], "limit")
@@ -72,6 +100,27 @@ class Signs(Drawn):
         _, axes = self.drawn(points, "decisions")
         self.assertEqual(legend_of(axes), ["ring · ucx", "ring"])
         self.assertEqual([line.get_fillstyle() for line in axes.lines], ["left", "full"])
+
+
+@needs_matplotlib
+class Warnings(Drawn):
+    def test_stay_inside_their_figure_and_below_all_else(self):
+        from plots import figures, records, style
+        points = [timed("ring", 8, 1000, 10), library(8, 2000, 10)]
+        report = figures.report_of(records.read([self.lines(*points)]))
+        notes = [trust.Note(mark, "") for mark in ("oversubscribed", "host in trouble", "load before start", "disturbed", "one launch", "unsteady",
+                                                   "too few calls", "limit unsteady", "skipped")]
+        for drawing in report.drawings():
+            drawing.notes = notes
+            for look in style.STYLES.values():
+                with style.settings(look):
+                    figure = drawing.draw(style.Canvas(report.palette(), look))
+                    warning, = (text for text in figure.texts if text.get_text().startswith("! "))
+                    box = warning.get_window_extent()
+                    self.assertTrue(0 <= box.x0 and box.x1 <= figure.bbox.x1, (drawing.kind, look.name, box))
+                    self.assertEqual(" ".join(warning.get_text().split()), "! " + " · ".join(note.mark for note in notes))
+                    for legend in figure.legends:
+                        self.assertLessEqual(box.y1, legend.get_window_extent().y0 + 1)
 
 
 @needs_matplotlib

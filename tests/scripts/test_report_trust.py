@@ -56,7 +56,7 @@ class Notes(Reports):
         ends = (health("h", "clock_pct", 50, "CPU 1 is slow"), health("i", "steal_pct", 5, "the hypervisor took 5 %"))
         notes, _ = self.notes(*self.launches([timed("ring", 8, 100)], [timed("ring", 8, 100)], ends=ends))
         texts = {note.mark: note.text for note in notes}
-        self.assertEqual(texts["host in trouble"], "h: CPU 1 is slow (1 of 2 launches); i: the hypervisor took 5 % (1 of 2 launches)")
+        self.assertEqual(texts["host in trouble"], "h: CPU 1 is slow in 1 of 2 launches; i: the hypervisor took 5 % in 1 of 2 launches")
 
     def test_say_of_cores_that_were_taken_how_often_over_all_launches(self):
         def ends(*readings):
@@ -64,7 +64,33 @@ class Notes(Reports):
         for readings, said in ((((620.6, "rank 0"), (507.6, "rank 0")), "rank 0's core was taken 508 to 621 times a second"),
                                (((620.6, "rank 0"), (621.0, "rank 1")), "a rank's core was taken 621 times a second")):
             notes, _ = self.notes(*self.launches([timed("ring", 8, 100)], [timed("ring", 8, 100)], ends=ends(*readings)))
-            self.assertIn(f"h: {said} (2 of 2 launches)", [note.text for note in notes])
+            self.assertIn(f"h: {said} in 2 of 2 launches", [note.text for note in notes])
+
+    def test_say_of_the_waiting_for_cores_its_range_in_which_launches_and_which_were_quiet(self):
+        def ends(*percents):
+            return [health("h", "cpu_stall_pct", value, f"programs waited for a core {value:.0f} %" if value > 20 else "") for value in percents]
+        for percents, because, quiet in (((95.7, 88.9, 3.8, 3.4), "programs waited for a core 89 to 96 % of the time in 2 of 4 launches",
+                                          "; launches 3 and 4 hardly waited for a core"),
+                                         ((95.7, 3.4), "programs waited for a core 96 % of the time in 1 of 2 launches", "; launch 2 hardly waited for a core"),
+                                         ((95.7, 95.8), "programs waited for a core 96 % of the time in 2 of 2 launches", ""),
+                                         ((95.7, 1, 1, 1, 1, 1), "programs waited for a core 96 % of the time in 1 of 6 launches",
+                                          "; the other 5 launches hardly waited for a core")):
+            notes, _ = self.notes(*self.launches(*[[timed("ring", 8, 100)]] * len(percents), ends=ends(*percents)))
+            note, = (note for note in notes if note.mark == "host in trouble")
+            self.assertEqual((note.text, note.because), (f"h: {because}{quiet}", because))
+
+    def test_say_nothing_of_the_load_that_own_launches_left(self):
+        def loads(second_load, began, wall_s=10):
+            lines = [launch_of(1, nranks=2, cores=4, load=0.1, t="2026-01-31T12:00:00.000Z"), timed("ring", 8, 100) | {"session": "s"},
+                     end_of(1, wall_ns=wall_s * 10**9), launch_of(2, nranks=2, cores=4, load=second_load, t=f"2026-01-31T{began}Z"),
+                     timed("ring", 8, 100, launch=2) | {"session": "s"}, end_of(2)]
+            return {note.mark: (note.text, note.weight) for note in self.notes(*lines)[0]}.get("load before start")
+        self.assertIsNone(loads(4.9, "12:00:11.000"))    # 2 of it are its own, 2.9 are below 3
+        self.assertIsNone(loads(4.9, "12:02:09.900"))
+        said = "up to 4.9 on 4 cores as 1 of 2 launches began, more than own launches just before explain"
+        self.assertEqual(loads(4.9, "12:02:10.100"), (said, trust.RANKING_ONLY))  # that of long ago is gone
+        self.assertEqual(loads(4.9, "12:00:09.000"), (said, trust.RANKING_ONLY))  # the other one has not ended
+        self.assertEqual(loads(5.1, "12:00:11.000"), (said.replace("4.9", "5.1"), trust.RANKING_ONLY))  # the own ranks are too few for it
 
     def test_name_an_interrupted_launch(self):
         notes, _ = self.notes(launch_of(), timed("ring", 8, 100, session="s"))
@@ -112,7 +138,18 @@ class Verdict(Reports):
         two, eight = timed("ring", 8, 100), with_key(timed("ring", 8, 100), nranks=8)
         lines = self.launches([two]) + [line | {"launch": 2} for line in self.launches([eight], nranks=8)]
         self.assertEqual(verdict.verdict_of(*self.notes(*lines)),
-                         "no for 1 of 2 rankings (8 ranks on 4 cores); the ranking only for 1 of 2 rankings (one launch each)")
+                         "in 1 table of 2 (each was launched once) the ranking but not the factors; in 1 table of 2 (8 ranks on 4 cores) neither")
+
+    def test_of_single_launches_comes_second_and_greys_their_intervals(self):
+        two = [[timed("ring", 8, 100, 1), library(8, 200, 1)], [with_key(timed("ring", 8, 100, 1), coll="broadcast")]]
+        ones = [launch_of(1, load=3.9), *(point | {"session": "s", "launch": 1} for point in two[0]), end_of(1),
+                launch_of(2, load=3.9), *(point | {"session": "s", "launch": 2} for point in two[1]), end_of(2)]
+        notes, parts = self.notes(*ones, timed("tree", 8, 1, skipped="too long") | {"session": "s", "launch": 2})
+        self.assertEqual([note.mark for note in notes], ["load before start", "one launch", "skipped"])
+        self.assertIn("[1.98, 2.02]¹</span></td>", summary.section_table(parts))
+        self.assertEqual(verdict.signs_text(parts), "¹ interval only within this launch.")
+        _, parts = self.notes(*self.launches([timed("ring", 8, 100), library(8, 200)], [timed("ring", 8, 100), library(8, 200)]))
+        self.assertNotIn("¹", summary.section_table(parts) + verdict.signs_text(parts))
 
     def test_names_wrong_results_whatever_else_can_be_trusted(self):
         wrong = timed("tree", 8, 90, check={"state": "fail", "n_wrong": 1})

@@ -8,7 +8,7 @@ import statistics
 import unittest
 
 from report_files import Drawn, ReportFiles, legend_of, library, needs_matplotlib, run, step, timed
-from plots import records, sections, setups, steps, summary, trust  # found through report_files
+from plots import records, sections, setups, steps, steps_table, summary, trust  # found through report_files
 from tutti import intervals
 
 T_975_OF_2 = 4.302652729911275  # Student's t with two degrees of freedom, 97.5 %
@@ -88,7 +88,13 @@ class Answer(Unknown):
     def test_has_question_marks_for_intervals(self):
         cells = self.cells([*pair(8, 1000, 6090, calls=1), few(timed("tree", 8, 5000, 1))])
         self.assertEqual((cells[2], cells[4], cells[5]), ("ring · shm", "?", "6.09 [?]"))
-        self.assertEqual(cells[7], "tree · shm, [mpi]")  # five times the time, and yet nobody knows
+        self.assertEqual(cells[7], "too few calls: 2")  # five times the time, and yet nobody knows
+
+    def test_names_those_near_that_nobody_can_tell_from_the_best_the_nearest_first(self):
+        near, nearer, far = few(timed("tree", 8, 1099, 1)), timed("chain", 8, 1001, 5), few(timed("linear", 8, 1101, 1))
+        self.assertEqual(self.cells([far, near, nearer, *pair(8, 1000, 6090)])[7], "chain · shm, tree · shm; too few calls: 1")
+        within = few(timed("tree", 8, 1500, 1))  # the interval of the best's time
+        self.assertEqual(self.cells([within, timed("ring", 8, 1000, 500), library(8, 9000, 1)])[7], "tree · shm")
 
     def test_of_enough_calls_has_none(self):
         self.assertNotIn("?", "".join(self.cells(pair(8, 1000, 6090, calls=6))))
@@ -99,6 +105,11 @@ class Answer(Unknown):
             one, = steps.steps_of(results, setups.Setups(results))
             self.assertEqual(one.tied(), {"mpi": False} if n < 6 else {})
             self.assertIn(said, steps.finding(one))
+
+    def test_of_steps_names_those_near_and_counts_those_of_too_few(self):
+        results = records.read([self.lines(step("ring/shm", 1.0), step("tree/shm", 1.5, n=5), step("chain/shm", 4.0, n=5), step("mpi", 9.0, n=5))])
+        row = re.findall("<td.*?>(.*?)</td>", steps_table.answer_table(steps.steps_of(results, setups.Setups(results))))
+        self.assertEqual(row[-1], "tree/shm; too few steps: 2")  # 21, 22.5, 25 and 30 ms
 
     def test_says_of_how_many_points_nothing_is_known(self):
         points = [*pair(8, 1000, 2000, half=500, calls=5), *pair(64, 1000, 2000)]
@@ -136,6 +147,17 @@ class Figures(Unknown, Drawn):
         self.assertEqual([text.get_text() for text in axes.texts], ["2.00 ?", "3.00"])
         self.assertEqual(axes.patches[0].get_facecolor(), (1, 1, 1, 1))
         self.assertEqual([text.get_text() for text in axes.figure.legends[0].get_texts()], ["ring", "too few calls"])
+
+    def test_the_map_says_in_each_box_without_a_number_why(self):
+        tied = [timed("ring", 8, 1000, 100), timed("tree", 8, 1500, 1), library(8, 1010, 100)]
+        points = [*tied, *pair(64, 1000, 6000, calls=5), timed("ring", 512, 1000, 1), timed("tree", 512, 1500, 1),
+                  few(timed("ring", 4096, 1000)), few(timed("tree", 4096, 1500))]
+        drawing, axes = self.drawn(points, "decisions")
+        self.assertEqual([text.get_text() for text in axes.texts], ["=", "6.00 ?", "no\nlibrary", "no\nlibrary"])
+        for said in ("=: not told apart", "no library: it was not measured", "?: too few calls"):
+            self.assertIn(said, drawing.caption)
+        drawing, _ = self.drawn(pair(8, 1000, 2000), "decisions")
+        self.assertNotIn("no library", drawing.caption)
 
     def test_the_heat_map_tells_unknown_from_tied(self):
         points = [timed("ring", 8, 1000, 1), timed("tree", 8, 1001, 5), few(timed("chain", 8, 1500, 5))]

@@ -53,7 +53,23 @@ class Ratios(Values):
     def test_are_of_launches_that_measured_both(self):
         section = self.section(timed("ring", 8, 100, launch=1), library(8, 200, launch=2))
         self.assertIsNone(section.compared(section.library, section.own[0], 8))
-        self.assertEqual(len(section.leaders(8)), 2)  # nobody knows
+        self.assertEqual((len(section.leaders(8)), len(section.untold(8))), (1, 1))  # nobody knows, and it is not near
+
+    def test_over_the_best_are_never_below_one_and_agree_with_those_to_the_library(self):
+        # By the ratios to the library ring is best (medians 2 and 1.86), and yet tree takes 0.995 of its time (median).
+        ours, others, theirs = (1000, 1000, 1000, 1000, 1000, 1000), (995, 995, 995, 1100, 1100, 995), (2000, 2100, 1700, 2000, 2000, 1900)
+        points = [point for launch, times in enumerate(zip(ours, others, theirs)) for point in (
+            timed("ring", 8, times[0], 1, launch), timed("tree", 8, times[1], 1, launch), library(8, times[2], 1, launch))]
+        section = self.section(*points)
+        best = section.best(8)
+        for candidate in section.candidates:
+            over, mine, bests = section.over_best(candidate, 8), *(section.compared(section.library, one, 8) for one in (candidate, best))
+            self.assertGreaterEqual(over.value, 1)
+            self.assertAlmostEqual(over.value, bests.value / mine.value)
+            self.assertTrue(over.low <= over.value <= over.high)
+        self.assertEqual(best.algo, "ring")
+        self.assertAlmostEqual(section.compared(next(one for one in section.own if one != best), best, 8).value, 0.995)
+        self.assertEqual([one.algo for one in section.order(8) if one in section.leaders(8)], ["ring", "tree"])
 
     def test_have_a_geometric_mean_over_sizes(self):
         section = self.section(*(point for size, times in ((8, 2), (64, 8)) for point in (
@@ -201,13 +217,13 @@ class DecisionMap(Values):
         self.assertEqual((tied.is_significant, won.is_significant), (False, True))
 
     @needs_matplotlib
-    def test_draws_an_empty_box_where_nothing_is_significant(self):
+    def test_draws_a_white_box_where_nothing_is_significant(self):
         points = timed("ring", 8, 1000, 100), library(8, 1050, 100), timed("ring", 64, 1000, 10), library(64, 2000, 10)
         made = decision.drawing([self.section(*points)], lambda *_: [])
         from plots import palette, style
         with style.settings():
             axes = made.draw(style.Canvas(palette.Palette(self.section(*points).candidates))).axes[0]
-        self.assertEqual([text.get_text() for text in axes.texts], ["2.00"])
+        self.assertEqual([text.get_text() for text in axes.texts], ["=", "2.00"])
         self.assertEqual(len(axes.patches), 2)
         self.assertEqual([row[1:3] + row[-1:] for row in made.rows()], [(8, "ring · shm", False), (64, "ring · shm", True)])
 
