@@ -86,9 +86,31 @@ std::string line_of(const Fastest& size, const std::optional<TimesAsFast>& over_
                    over_library ? in_words(*over_library) : "-", names_of(size.as_good));
 }
 
+// How far the interval of a median reaches to both sides, in logarithms. Times are whole
+// nanoseconds, so none is known better than to half of one.
+struct Reach {
+    double below, above;
+};
+
+// Nothing of too few samples.
+std::optional<Reach> log_of_median(const Summary& time) {
+    if (!std::isfinite(half_width(time))) return std::nullopt;
+    constexpr double least_ns = 0.5;
+    const auto median = std::max(static_cast<double>(time.p50), least_ns);
+    const double low = std::min(static_cast<double>(time.ci95_lo), median - 0.5),
+                 high = std::max(static_cast<double>(time.ci95_hi), median + 0.5);
+    return Reach{std::log(median / std::max(low, least_ns)), std::log(high / median)};
+}
+
 TimesAsFast of_launches(std::vector<double> logs) {
     const LogInterval all = over_launches(logs);
     return {std::exp(all.middle), std::exp(all.low), std::exp(all.high), std::move(logs)};
+}
+
+// Of what is hardly known, as it has too few samples, only what takes hardly longer.
+bool is_as_good(const Point& point, const Point& best, SamplesOf samples) {
+    const TimesAsFast ratio = times_as_fast(best, point, samples);
+    return ratio.is_known() ? !ratio.is_apart() : ratio.ratio <= 1.1;
 }
 
 TimesAsFast mean_of_independent(const std::vector<TimesAsFast>& sizes) {
@@ -172,10 +194,10 @@ TimesAsFast times_as_fast(const Point& one, const Point& other, SamplesOf sample
     }
     TimesAsFast result{.ratio =
                            static_cast<double>(other.time.p50) / static_cast<double>(one.time.p50)};
-    const double width = std::hypot(half_width(one.time), half_width(other.time));
-    if (!std::isfinite(width)) return result;
-    result.low = result.ratio * std::exp(-width);
-    result.high = result.ratio * std::exp(width);
+    const auto of_one_log = log_of_median(one.time), of_other_log = log_of_median(other.time);
+    if (!of_one_log || !of_other_log) return result;
+    result.low = result.ratio * std::exp(-std::hypot(of_other_log->below, of_one_log->above));
+    result.high = result.ratio * std::exp(std::hypot(of_other_log->above, of_one_log->below));
     return result;
 }
 
@@ -195,7 +217,7 @@ Fastest fastest_of(std::span<const Point* const> points, SamplesOf samples) {
         });
     for (const Point* point : points)
         if (point != size.best && counts(*point) && point->key.configuration.is_ours() &&
-            !times_as_fast(*size.best, *point, samples).is_apart())
+            is_as_good(*point, *size.best, samples))
             size.as_good.push_back(point);
     std::ranges::stable_sort(size.as_good, {}, [](const Point* point) { return point->time.p50; });
     return size;

@@ -25,9 +25,10 @@ struct TimesAsFast {
     bool is_apart() const { return low > 1 || (is_known() && high < 1); }
 };
 
-/// Of calls the errors of both medians are taken as independent: their relative half intervals add
-/// in squares. Of launches, each of which measured both in turns, the ratios in each are what
-/// counts; where not all have both, it is as of calls.
+/// Of calls the errors of both medians are taken as independent: how far their intervals reach, in
+/// logarithms, adds in squares (MOVER: Zou and Donner 2008, Stat. Med. 27). Of launches, each of
+/// which measured both in turns, the ratios in each are what counts; where not all have both, it is
+/// as of calls.
 TimesAsFast times_as_fast(const Point& one, const Point& other, SamplesOf samples);
 
 /// Who is fastest at one size.

@@ -37,8 +37,8 @@ TEST(TimesAsFast, ErrorsAddInSquares) {
     const TimesAsFast ratio =
         times_as_fast(point_of("ring", 8, 1000, 3), point_of("mpi", 8, 2000, 4), SamplesOf::calls);
     EXPECT_DOUBLE_EQ(ratio.ratio, 2);
-    EXPECT_NEAR(ratio.low, 2 * std::exp(-0.05), 1e-9);  // 3, 4 and 5
-    EXPECT_NEAR(ratio.high, 2 * std::exp(0.05), 1e-9);
+    EXPECT_NEAR(ratio.low, 2 * std::exp(-std::hypot(std::log(1.03), std::log(0.96))), 1e-9);
+    EXPECT_NEAR(ratio.high, 2 * std::exp(std::hypot(std::log(0.97), std::log(1.04))), 1e-9);
     EXPECT_TRUE(ratio.is_apart());
     EXPECT_FALSE(
         times_as_fast(point_of("ring", 8, 1000, 3), point_of("mpi", 8, 1049, 4), SamplesOf::calls)
@@ -78,6 +78,14 @@ TEST(TimesAsFast, OfFewLaunchesIsByStudentsT) {
     EXPECT_NEAR(ratio.ratio, std::cbrt(2 * 2.5 * 3), 1e-9);
     EXPECT_NEAR(ratio.low, 1.4891, 1e-3);
     EXPECT_NEAR(ratio.high, 4.0845, 1e-3);
+}
+
+TEST(Fastest, WhatIsHardlyKnownIsOnlyAsGoodIfItTakesHardlyLonger) {
+    std::vector<Point> points{point_of("ring", 8, 100), point_of("tree", 8, 105),
+                              point_of("chain", 8, 300)};
+    points[1].time.n = points[2].time.n = 3;
+    EXPECT_EQ(fastest_of(pointers_to(points), SamplesOf::calls).as_good,
+              std::vector<const Point*>{&points[1]});
 }
 
 TEST(Fastest, SkippedAndWrongOnesDoNotCount) {
