@@ -26,42 +26,33 @@ bool write_all(int file, std::string_view text) {
     return true;
 }
 
-void write_in_place(const std::filesystem::path& path, std::string_view text,
-                    std::string_view what) {
-    const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-    const bool is_written = file >= 0 && write_all(file, text);
-    const int reason_not = errno;
-    if (file >= 0) ::close(file);
-    if (is_written) return;
-    throw Error(
-        fmt::format("cannot keep {} in '{}': {}", what, path.string(), std::strerror(reason_not)));
-}
-
 }  // namespace
 
 void replace_file(const std::filesystem::path& path, std::string_view text, std::string_view what) {
-    std::error_code failed;
-    const auto kind = std::filesystem::symlink_status(path, failed).type();
-    if (kind == std::filesystem::file_type::character || kind == std::filesystem::file_type::fifo)
-        return write_in_place(path, text, what);  // a rename would take /dev/null from everybody
+    std::error_code failed, none;
     if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), failed);
-    // By a name that nobody can guess, and never through a link that lies there already: the folder
-    // may be everybody's.
+    // A rename would take /dev/null from everybody.
+    const auto kind = std::filesystem::symlink_status(path, none).type();
+    const bool in_place =
+        kind == std::filesystem::file_type::character || kind == std::filesystem::file_type::fifo;
+    // Else by a name that nobody can guess, and never through a link that lies there already: the
+    // folder may be everybody's.
     std::random_device random;
-    const std::filesystem::path half =
-        fmt::format("{}.{:08x}{:08x}", path.string(), random(), random());
-    const int file = ::open(half.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const std::string written =
+        in_place ? path.string()
+                 : fmt::format("{}.{:08x}{:08x}", path.string(), random(), random());
+    const int file =
+        ::open(written.c_str(), O_WRONLY | O_CLOEXEC | (in_place ? 0 : O_CREAT | O_EXCL), 0666);
     bool is_written = file >= 0 && write_all(file, text);
     int reason_not = errno;
     if (file >= 0 && ::close(file) != 0 && is_written) {
         is_written = false;
         reason_not = errno;
     }
-    if (is_written) std::filesystem::rename(half, path, failed);
+    if (is_written && !in_place) std::filesystem::rename(written, path, failed);
     if (is_written && !failed) return;
     const std::string reason = failed ? failed.message() : std::strerror(reason_not);
-    std::error_code none;
-    if (file >= 0) std::filesystem::remove(half, none);
+    if (file >= 0 && !in_place) std::filesystem::remove(written, none);
     throw Error(fmt::format("cannot keep {} in '{}': {}", what, path.string(), reason));
 }
 

@@ -2,7 +2,8 @@
 #include "cli/ranks/rendezvous_words.hpp"
 
 #include <algorithm>
-#include <charconv>
+
+#include "base/source.hpp"
 
 namespace tutti {
 namespace {
@@ -28,14 +29,13 @@ std::optional<std::string> taken(std::vector<std::string>& arguments, const std:
 }
 
 int number_of(const std::optional<std::string>& text, const std::string& name) {
-    int number = 0;
     if (!text)
         throw Error("--rendezvous needs " + name +
                     "; type --rank R --size N beside it, or --rendezvous auto under torchrun or "
                     "srun");
-    const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), number);
-    if (problem != std::errc{} || *end != '\0') throw Error(name + " " + *text + " is no number");
-    return number;
+    const auto number = number_in<int>(*text);
+    if (!number) throw Error(name + " " + *text + " is no number");
+    return *number;
 }
 
 }  // namespace

@@ -3,25 +3,23 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <sstream>
 #include <utility>
 #include <vector>
 
 #include "base/name_table.hpp"
+#include "base/source.hpp"
 #include "base/types.hpp"
 
 namespace tutti {
 namespace {
 
 std::int64_t whole_number(const char* variable, const std::string& text, std::int64_t least) {
-    std::int64_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [read_to, problem] = std::from_chars(text.data(), end, value);
-    if (problem != std::errc() || read_to != end || value < least)
+    const auto value = number_in<std::int64_t>(text);
+    if (!value || *value < least)
         throw Error(fmt::format("{} '{}' is no whole number from {} upwards; type for example 100",
                                 variable, text, least));
-    return value;
+    return *value;
 }
 
 CallKind parse_kind(const std::string& text) {

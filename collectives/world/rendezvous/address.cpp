@@ -8,11 +8,11 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <memory>
 
 #include "base/error.hpp"
+#include "base/source.hpp"
 
 namespace tutti {
 namespace {
@@ -117,11 +117,9 @@ TcpAddress parse_tcp_address(std::string_view text) {
     const std::string_view digits = rest.substr(colon + 1);
     if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
     if (host.empty() || host.find_first_of("/[] ") != host.npos) refuse(text);
-    int port = 0;
-    const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-    if (problem != std::errc{} || end != digits.data() + digits.size() || port < 0 || port > 65535)
-        refuse(text);
-    return {.host = std::string(host), .port = port};
+    const auto port = number_in<int>(digits);
+    if (!port || *port < 0 || *port > 65535) refuse(text);
+    return {.host = std::string(host), .port = *port};
 }
 
 std::string to_string(const TcpAddress& address) {

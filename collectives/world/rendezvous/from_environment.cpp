@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 
+#include "base/source.hpp"
 #include "collectives/world/rendezvous/address.hpp"
 #include "collectives/world/rendezvous/rendezvous.hpp"
 
@@ -21,11 +21,9 @@ std::string text_of(const char* variable, const char* whose) {
 
 int number_of(const char* variable, const char* whose) {
     const std::string text = text_of(variable, whose);
-    int number = 0;
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (problem != std::errc{} || *end != '\0')
-        throw Error(std::string(variable) + "=" + text + " is no number");
-    return number;
+    const auto number = number_in<int>(text);
+    if (!number) throw Error(std::string(variable) + "=" + text + " is no number");
+    return *number;
 }
 
 // "node[003-007,9],login1" begins with node003.
