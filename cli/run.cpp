@@ -9,7 +9,7 @@
 #include <cstring>
 #include <map>
 
-#include "cli/build_info.hpp"
+#include "base/library_file.hpp"
 #include "cli/options/options.hpp"
 #include "library/mpi/settings.hpp"
 
@@ -20,21 +20,19 @@ namespace {
 using Variables = std::map<std::string, std::string>;
 
 // Where a library lies, or its name alone where the system finds it by that.
-std::string library_called(const std::vector<std::string>& names) {
-    for (const std::string& name : names) {
-        if (const auto file = library_file(name)) return file->string();
-        if (dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL) != nullptr) return name;
-    }
-    throw Error(fmt::format("there is no {} beside this command or in ../lib; {}", names.front(),
-                            names.front() == "libtutti_mpi.so"
+std::string library_called(const std::string& name) {
+    if (const auto file = library_file(name)) return file->string();
+    for (const std::string& each : library_names(name))
+        if (dlopen(each.c_str(), RTLD_LAZY | RTLD_LOCAL) != nullptr) return each;
+    throw Error(fmt::format("there is no {} beside this command or in ../lib; {}", name,
+                            name == "libtutti_mpi.so"
                                 ? "it is built where an MPI library is found: scripts/build"
                                 : "type: scripts/build --target tutti_heap"));
 }
 
 std::string preloads(bool with_heap) {
-    std::string all = library_called({"libtutti_mpi.so", versioned_name("libtutti_mpi.so")});
-    if (with_heap)
-        all += ":" + library_called({"libtutti_heap.so", versioned_name("libtutti_heap.so")});
+    std::string all = library_called("libtutti_mpi.so");
+    if (with_heap) all += ":" + library_called("libtutti_heap.so");
     const char* const others = std::getenv("LD_PRELOAD");
     return others == nullptr || *others == '\0' ? all : all + ":" + others;
 }

@@ -3,10 +3,9 @@
 
 #include <dlfcn.h>
 
-#include <filesystem>
-
 #include "base/error.hpp"
 #include "base/index.hpp"
+#include "base/library_file.hpp"
 
 namespace tutti {
 namespace {
@@ -15,15 +14,6 @@ template <class Function>
 bool find_function(const char* name, Function*& function) {
     function = reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
     return function != nullptr;
-}
-
-// In vain if it is in neither place.
-void load_from_beside_the_program() {
-    std::error_code unknown;
-    const auto folder = std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path();
-    for (const char* place : {"libtutti_heap.so", "../lib/libtutti_heap.so"})
-        if (dlopen((folder / place).c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE) != nullptr)
-            return;
 }
 
 }  // namespace
@@ -39,7 +29,8 @@ std::optional<Heap> Heap::find() {
 
 std::optional<Heap> Heap::load() {
     if (const auto heap = find()) return heap;
-    load_from_beside_the_program();
+    if (const auto file = library_file("libtutti_heap.so"))
+        dlopen(file->c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
     return find();
 }
 

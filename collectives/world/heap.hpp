@@ -16,7 +16,7 @@ class Heap {
 public:
     /// The one that is preloaded, linked, or was loaded before; nothing if there is none.
     static std::optional<Heap> find();
-    /// The same, or else libtutti_heap.so from beside the executable (or ../lib from there). Then
+    /// The same, or else libtutti_heap.so from where library_file() finds it. Then
     /// it serves those who ask for it by allocate(), and malloc stays what it is.
     static std::optional<Heap> load();
 

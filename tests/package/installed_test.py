@@ -71,6 +71,17 @@ class Command(Installed):
         self.assertEqual((one.returncode, one.stdout), (0, ""), one.stderr)
         self.assertRegex(one.stderr, r"# all_reduce +8K-16K +2000 +1\d\d\d")
 
+    @tutti.needs_mpi
+    def test_finds_the_heap_where_no_development_files_are(self):
+        link = self.libraries / "libtutti_heap.so"
+        aside = link.rename(link.with_name("aside"))
+        try:
+            one = done(tutti.MPI_RUN, 2, self.command, "bench", "all_reduce", "--buffers", "mapped", "--baseline", "none", "--algo",
+                       "ring", "-b", "64K", "-e", "64K", *tutti.QUICK)
+        finally:
+            aside.rename(link)
+        self.assertIn("Out of bounds values : 0 OK", one.stdout, one.stderr)
+
     def test_is_called_by_the_names_of_other_suites(self):
         for name in ("all_reduce_perf", "osu_allreduce"):
             self.assertIn(f"usage: {name}", self.ok(self.prefix / "bin" / name, "--help"))
