@@ -32,4 +32,7 @@ const char* __lsan_default_options() { return "print_suppressions=0"; }
 
 // Libraries that were not built for it would be accused of what it cannot see.
 const char* __tsan_default_options() { return "ignore_noninstrumented_modules=1:halt_on_error=1"; }
+
+// Open MPI's TCP takes the locks of a peer and of its list of peers in both orders.
+const char* __tsan_default_suppressions() { return "deadlock:mca_btl_tcp.so\n"; }
 }

@@ -41,7 +41,10 @@ Communicator::State::State(std::unique_ptr<World> own_world, World& its_world,
       planner(world),
       registered(world),
       plan_progress_(*this) {
-    if (own) own->hang_timeout = options.deadline;
+    if (own) {
+        own->hang_timeout = options.deadline;
+        own->background = options.background;
+    }
     check_same_options(world, options);
     planner.tune(tuning_of(world));
     if (!options.table && !options.table_file.empty())

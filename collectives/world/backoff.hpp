@@ -20,6 +20,14 @@ public:
         : spins_(world.oversubscribed ? 8 : 1024),
           limit_ns_(static_cast<std::int64_t>(world.hang_timeout * times * 1e9)) {}
 
+    /// Of a caller that sleeps when wants_sleep() says so: beside a computation, instead of
+    /// yielding.
+    static Backoff of_sleeper(const World& world, double times = 1) {
+        Backoff backoff(world, times);
+        backoff.sleeps_early_ = world.background;
+        return backoff;
+    }
+
     /// Something has come: the next wait spins first, and has the whole time before it.
     void renew() {
         looks_ = 0;
@@ -27,13 +35,13 @@ public:
         waited_ = {};
     }
 
-    /// False once the deadline has passed. The clock starts with the first call that yields.
+    /// False once the deadline has passed. The clock starts with the first call that does not spin.
     bool pause() {
         if (looks_++ < spins_) {
             relax();
             return true;
         }
-        sched_yield();
+        if (!sleeps_early_) sched_yield();
         if (looks_ % 64 != 0 && !wants_sleep()) return true;
         waited_ns_ = waited_.look();
         return waited_ns_ < limit_ns_;
@@ -45,12 +53,13 @@ public:
 
     /// Whether the wait has been so long that sleeping, where the caller can be woken, costs little
     /// in comparison.
-    bool wants_sleep() const { return waited_ns_ > yielding_ns; }
+    bool wants_sleep() const { return sleeps_early_ ? yields() : waited_ns_ > yielding_ns; }
 
 private:
     static constexpr std::int64_t yielding_ns = 1'000'000;
 
     long spins_;
+    bool sleeps_early_ = false;
     std::int64_t limit_ns_;
     long looks_ = 0;
     AwakeTime waited_;

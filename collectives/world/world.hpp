@@ -123,6 +123,9 @@ public:
     /// More ranks on some machine than cores to run them: waiting then yields the core at once.
     /// Hosts that are containers of one machine share its cores.
     bool oversubscribed = false;
+    /// Other threads of the processes compute during calls: a rank that waits sleeps early, and is
+    /// woken, as yielding would keep it off its core for a whole time slice.
+    bool background = false;
 
     /// The world of all ranks, whatever part this is.
     World& whole() { return parent == nullptr ? *this : parent->whole(); }

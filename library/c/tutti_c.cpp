@@ -137,6 +137,7 @@ tutti_options options_of(const tutti_options* given) {
 tutti::CommunicatorOptions settings_of(const tutti_options& options) {
     tutti::CommunicatorOptions settings;
     settings.deadline = options.deadline;
+    settings.background = options.background != 0;
     if (options.table != nullptr) settings.table_file = options.table;
     return settings;
 }

@@ -25,7 +25,7 @@ class Options(ctypes.Structure):
     """tutti_options"""
 
     _fields_ = [("bytes", c_size_t), ("deadline", c_double), ("job", c_char_p), ("table", c_char_p),
-                ("listening_socket", c_int)]
+                ("listening_socket", c_int), ("background", c_int)]
 
 
 def candidates():
@@ -83,8 +83,8 @@ def call(name, *arguments):
 
 
 def communicator(address, rank, size, *, deadline, job, listening_socket=-1):
-    """The handle of a communicator; seconds, a text, and a socket of rank 0 that is taken over."""
-    options = Options(ctypes.sizeof(Options), deadline, job.encode(), None, listening_socket)
+    """The handle of a communicator beside which Python computes; seconds, a text, and a socket of rank 0 that is taken over."""
+    options = Options(ctypes.sizeof(Options), deadline, job.encode(), None, listening_socket, background=1)
     made = c_void_p()
     call("comm_create", address.encode(), rank, size, byref(options), byref(made))
     return made

@@ -27,8 +27,8 @@ def close(comm, peers):
 
 
 class TuttiProcessGroup(dist.ProcessGroup):
-    """Collectives of a group run on one thread in the order of their calls, and messages between two ranks on one thread for
-    each peer and direction. Waiting for a call raises TuttiError if a rank is lost, or does not come within the timeout."""
+    """Collectives of a group run in the order of their calls, and so do the messages to one peer, and those from it. Waiting for
+    a call raises TuttiError if a rank is lost, or does not come within the timeout."""
 
     def __init__(self, store, rank, size, timeout=timedelta(minutes=30)):
         super().__init__(rank, size)
@@ -40,7 +40,7 @@ class TuttiProcessGroup(dist.ProcessGroup):
 
     def _start(self, call, *arguments):
         """A work of call(communicator, *arguments) on the worker."""
-        return Work(self._worker.submit(lambda: call(self._comm, *arguments)))
+        return Work(self._worker, self._worker.submit(lambda: call(self._comm, *arguments)))
 
     def _start_with_peer(self, call, tensors, peer, tag):
         tensor, = tensors
@@ -48,7 +48,7 @@ class TuttiProcessGroup(dist.ProcessGroup):
         worker = self._peers.get((call, peer))
         if worker is None:
             worker = self._peers[call, peer] = Worker(f"tutti rank {self._rank} {call.__name__} {peer}")
-        return Work(worker.submit(lambda: call(self._comm, tensor, peer, tag)))
+        return Work(worker, worker.submit(lambda: call(self._comm, tensor, peer, tag)))
 
     def getBackendName(self):  # pylint: disable=invalid-name
         return NAME
@@ -64,8 +64,7 @@ class TuttiProcessGroup(dist.ProcessGroup):
     def average(self, tensor):
         """A future of the tensor, averaged over all ranks."""
         calls.expect_host(tensor)
-        future = self._worker.submit(lambda: calls.all_reduce(self._comm, [tensor], dist.ReduceOp.AVG))
-        return Work(future).get_future().then(lambda done: done.value()[0])
+        return self._start(calls.all_reduce, [tensor], dist.ReduceOp.AVG).get_future().then(lambda done: done.value()[0])
 
     def reduce(self, tensors, opts):
         tensor, = tensors

@@ -13,9 +13,9 @@ UNASKED = collections.OrderedDict()
 class Work(TorchWork):
     """wait() raises what the call has raised; torch's own works of a future swallow it."""
 
-    def __init__(self, future):
+    def __init__(self, worker, future):
         super().__init__()
-        self._future = future
+        self._worker, self._future = worker, future
         UNASKED[id(self)] = self
         if len(UNASKED) > MOST_UNASKED:
             for work in [work for work in UNASKED.values() if work.is_completed()][:-MOST_UNASKED]:
@@ -23,7 +23,7 @@ class Work(TorchWork):
 
     def wait(self, timeout=None):  # pylint: disable=unused-argument  # the library has the group's
         UNASKED.pop(id(self), None)
-        self._future.wait()
+        self._worker.wait(self._future)
         return True
 
     def get_future(self):
@@ -49,4 +49,4 @@ class Work(TorchWork):
         return None
 
     def result(self):
-        return self._future.wait()
+        return self._worker.wait(self._future)

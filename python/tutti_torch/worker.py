@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A thread that does one call after the other, so that all ranks' calls have one order."""
+"""Calls one after the other, so that all ranks' calls have one order."""
 import atexit
+import collections
+import functools
 import queue
 import sys
 import threading
@@ -12,11 +14,16 @@ SECONDS_TO_END = 1  # of a thread whose end nobody else waits for
 
 
 class Worker:
-    """Its calls are done in the order of submit(). A call that fails leaves the others to fail by themselves."""
+    """Does its calls in the order of submit(), one at a time: on a thread of its own, or on one that waits for a call which has
+    not begun, as another thread takes longer to wake than a small call does. A call that fails leaves the others to fail by
+    themselves."""
 
     def __init__(self, name, last=None):
         """last(): what the thread does when it ends, which a process waits for."""
-        self.calls = queue.SimpleQueue()
+        self.calls = collections.deque()
+        self.turn = threading.Lock()  # held by whoever does a call
+        self.woken = queue.SimpleQueue()
+        self.ending = False
         self.last = last
         self.thread = threading.Thread(target=self.work, name=name, daemon=True)
         LIVING.add(self)
@@ -25,31 +32,61 @@ class Worker:
     def submit(self, call):
         """A torch future of what call() returns: tensors."""
         future = torch.futures.Future()
-        self.calls.put((call, future))
+        self.calls.append((call, future))
+        self.wake()
         return future
+
+    def wait(self, future):
+        """Returns the value of a future of submit(), or raises what its call has raised."""
+        while not future.done() and self.do_next():
+            pass
+        if self.calls or self.ending:  # the thread has looked while this one was at work
+            self.wake()
+        return future.wait()
 
     def end(self):
         """After the calls so far the thread ends; does not wait for that."""
-        self.calls.put((None, None))
+        self.ending = True
+        self.wake()
+
+    def wake(self):
+        self.woken.put(None)
+
+    def do_next(self):
+        """False if there is no call, or another thread does one, which will see to the next."""
+        if not self.turn.acquire(blocking=False):
+            return False
+        try:
+            if not self.calls:
+                return False
+            call, future = self.calls.popleft()
+            tell = told_by(call, future)
+        finally:
+            self.turn.release()
+        tell()  # may run what others have asked for then, and that may wait for the next call
+        return True
 
     def work(self):
-        while True:
-            call, future = self.calls.get()
-            if call is None:
-                break
-            try:
-                with torch.no_grad():
-                    result = call()
-            except Exception as problem:  # pylint: disable=broad-except  # whatever it is, who waits is told
-                future.set_exception(problem)
-            else:
-                future.set_result(result)
-            del call, future  # what they hold is not kept until the next one comes
+        while not self.ending or self.calls:
+            self.woken.get()
+            while self.do_next():
+                pass
         try:
-            if self.last is not None:
-                self.last()
+            with self.turn:
+                if self.last is not None:
+                    self.last()
         finally:
             LIVING.discard(self)
+
+
+def told_by(call, future):
+    """Does the call. Returns what tells the future its outcome."""
+    try:
+        with torch.no_grad():
+            result = call()
+    except Exception as problem:  # pylint: disable=broad-except  # whatever it is, who waits is told
+        return functools.partial(future.set_exception, problem)
+    return functools.partial(future.set_result, result)
 
 
 @atexit.register

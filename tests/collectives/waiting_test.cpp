@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "collectives/world/activity.hpp"
+#include "collectives/world/backoff.hpp"
 #include "collectives/world/world.hpp"
 
 namespace tutti {
@@ -24,6 +25,24 @@ TEST(Waiting, AtABarrierNamesTheRanksThatDidNotCome) {
                           "ranks 1, 3"),
               std::string::npos)
         << report;
+}
+
+// A time slice of a thread that computes is longer than most collectives.
+TEST(Waiting, BesideAComputationSleepsWhereOthersBeginToYield) {
+    for (const bool background : {false, true}) {
+        run_as_threads(1, 10, [&](World& world) {
+            world.background = background;
+            auto backoff = Backoff::of_sleeper(world);
+            while (!backoff.yields()) {
+                EXPECT_FALSE(backoff.wants_sleep());
+                EXPECT_TRUE(backoff.pause());
+            }
+            EXPECT_EQ(backoff.wants_sleep(), background);
+            Backoff of_caller_that_polls(world);
+            while (!of_caller_that_polls.yields()) of_caller_that_polls.pause();
+            EXPECT_FALSE(of_caller_that_polls.wants_sleep());
+        });
+    }
 }
 
 }  // namespace tutti

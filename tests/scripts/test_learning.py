@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The comparison with PyTorch's training, and the page of what is learnt, on records that the tests make themselves."""
+"""The comparisons with PyTorch, and the page of what is learnt, on records that the tests make themselves."""
 
 import json
 import subprocess
@@ -60,6 +60,40 @@ class CompareDdp(Records):
         self.refuses("compare_ddp", "apt-get install --no-install-recommends python3-torch", "--out", self.folder,
                      python=(sys.executable, "-B", "-S", "-E"))
         self.assertEqual(list(self.folder.iterdir()), [])
+
+
+class CompareTorch(Records):
+    def training(self, launch, alone, gloo, tutti, hook):
+        """Times of a step in us; the first one does not count."""
+        times = {"alone": alone, "gloo": gloo, "tutti": tutti, "hook": hook}
+        self.write(f"mlp-2-{launch}", {
+            "kind": "training", "network": "mlp", "ranks": 2, "steps": 3, "uncounted": 1, "parameters": 1000, "framework": "torch 9",
+            "step_ns": {way: [10**9, 1000 * time, 1000 * time] for way, time in times.items()}, "largest_weight": 2,
+            "largest_difference": {"tutti": 0, "hook": launch * 1e-6}})
+
+    def page(self):
+        done = run("compare_torch", "--summarise", self.folder)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return (self.folder / "torch.md").read_text(encoding="utf-8").splitlines()
+
+    def test_tells_what_a_step_takes_beyond_one_without_communication(self):
+        self.training(1, 1000, 3000, 1500, 2000)
+        self.training(2, 1000, 5000, 2000, 2000)
+        self.training(3, 2000, 3000, 2500, 2400)
+        row, = (line for line in self.page() if line.startswith("| mlp"))
+        self.assertEqual(row, "| mlp | 1000 | 2 | 1.000 | 2.000 | 0.500 | 1.000 | 0.25 | 0.25-0.50 | 0.40 | 0.25-0.50 | 2e-06 |")
+
+    def test_tells_how_many_times_as_fast_a_call_is(self):
+        for launch, gloo in enumerate((100_000, 200_000, 160_000), 1):
+            self.write(f"calls-4-{launch}", {"kind": "calls", "collective": "all_reduce", "ranks": 4, "framework": "torch 9", "sizes": [
+                {"bytes": 8, "call_ns": {"gloo": [gloo] * 3, "tutti": [40_000, 50_000, 90_000]}}]})
+        self.assertIn("| 8 | 4 | 160.0 | 50.0 | 3.20 | 2.00-4.00 |", self.page())
+
+    def test_refuses_in_one_line(self):
+        self.refuses("compare_torch", "add --out FOLDER")
+        self.refuses("compare_torch", "there is no network 'gpt', but mlp, transformer, resnet18", "--networks", "gpt")
+        self.refuses("compare_torch", "--ranks is a list of numbers from 2 on", "--ranks", "2,1")
+        self.refuses("compare_torch", "holds no NETWORK-RANKS-LAUNCH.jsonl", "--summarise", self.folder)
 
 
 class CheckLearning(Records):

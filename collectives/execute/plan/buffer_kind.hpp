@@ -6,10 +6,10 @@
 namespace tutti {
 
 /// Where the buffers of a call lie. `registered`: memory that the peers can load and store;
-/// `unregistered`: each rank's own heap; `mapped`: a heap that the peers can map (libtutti_heap.so);
-/// `device`: memory of a device, which the peers' devices can load and store where they can do that
-/// at all; `pinned`: a rank's own memory on the host, which its device copies from and to without
-/// staging.
+/// `unregistered`: each rank's own heap; `mapped`: a heap that the peers can map
+/// (libtutti_heap.so); `device`: memory of a device, which the peers' devices can load and store
+/// where they can do that at all; `pinned`: a rank's own memory on the host, which its device
+/// copies from and to without staging.
 enum class BufferKind { registered, unregistered, mapped, device, pinned };
 template <>
 struct NamesOf<BufferKind> {

@@ -2,6 +2,7 @@
 #include "collectives/execute/plan/plan.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <cassert>
@@ -128,7 +129,7 @@ bool Plan::test() {
 }
 
 void Plan::wait() {
-    Backoff backoff(progress_.world());
+    auto backoff = Backoff::of_sleeper(progress_.world());
     long sleeps = 0;
     while (!done_) {
         if (progress_.poll())
@@ -145,6 +146,8 @@ void Plan::wait() {
         }
     }
 }
+
+void Plan::sleep() { sched_yield(); }
 
 std::vector<std::string> Plan::steps_in_words() const {
     const CollectiveSpec spec{call_.collective, schedule_.ranks(), call_.root};

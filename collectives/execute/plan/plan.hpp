@@ -154,9 +154,9 @@ private:
     /// The plan will not end: stops what a device or library still does for it.
     virtual void give_up() {}
     /// Sleeps until there may be something to do, for at most longest_sleep_ns, as other plans may
-    /// be under way. Does nothing by default: most transports make progress only while they are
+    /// be under way. By default it yields: most transports make progress only while they are
     /// polled.
-    virtual void sleep() {}
+    virtual void sleep();
 
     Progress& progress_;
     // What each call looks at comes first, near at_.

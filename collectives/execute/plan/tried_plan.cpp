@@ -97,9 +97,7 @@ private:
         return std::nullopt;
     }
 
-    void sleep() override {
-        if (!is_agreeing_) current().sleep();
-    }
+    void sleep() override { is_agreeing_ ? Plan::sleep() : current().sleep(); }
 
     ProgressState progress_state() const override {
         if (!is_agreeing_) return current().progress_state();

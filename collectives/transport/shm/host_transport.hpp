@@ -19,8 +19,8 @@ class HostTransport final : public Transport {
 public:
     struct Methods {
         std::unique_ptr<MessageTransport> ll = {};  ///< for small messages; none: never
-        /// Of several, plans find out which is the fastest, and whether `ll` is; `mapped` where most
-        /// buffers lie in the ranks' heaps.
+        /// Of several, plans find out which is the fastest, and whether `ll` is; `mapped` where
+        /// most buffers lie in the ranks' heaps.
         std::vector<UnregisteredMethod> unregistered = {UnregisteredMethod::copy_in_copy_out};
         bool takes_registered = true;  ///< or registered memory is treated as unregistered
 

@@ -40,6 +40,9 @@ struct CommunicatorOptions {
     /// Seconds after which waiting for another rank throws; twice as many where plans are made. A
     /// Communicator(World&) uses its world's own.
     double deadline = 30;
+    /// Other threads of the process compute during the calls, as when gradients are summed while a
+    /// backward pass goes on: a rank that waits soon sleeps, rather than keep a core busy.
+    bool background = false;
 };
 
 /// A call under way, as a start_...() of Communicator returns it. Until it is done its buffers must

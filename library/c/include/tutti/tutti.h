@@ -54,7 +54,7 @@ typedef struct tutti_comm tutti_comm;
 typedef struct tutti_request tutti_request;
 
 /* How a communicator is made. Begin with TUTTI_OPTIONS_INIT; all ranks give the same but for the
- * socket. */
+ * socket and the background. */
 typedef struct tutti_options {
     size_t bytes;    /* sizeof(tutti_options) */
     double deadline; /* seconds after which a wait for another rank gives up */
@@ -63,9 +63,11 @@ typedef struct tutti_options {
         table; /* the first rank's file of `tutti tune`; NULL: algorithms by built-in rules */
     int listening_socket; /* of rank 0: listens already, in place of the address's port; taken over.
                              -1: none */
+    int background;       /* not 0: other threads of the process compute during the calls, so a rank
+                             that waits soon sleeps, rather than keep a core busy */
 } tutti_options;
 #define TUTTI_OPTIONS_INIT \
-    { sizeof(tutti_options), 30.0, NULL, NULL, -1 }
+    { sizeof(tutti_options), 30.0, NULL, NULL, -1, 0 }
 
 /* As `input`: the data are in `output`, input and result. Where ranks have blocks, the input of a
  * rank is block `rank` of it (all_gather), or the result (reduce_scatter). */
