@@ -86,6 +86,9 @@ def told_by(call, future):
             result = call()
     except Exception as problem:  # pylint: disable=broad-except  # whatever it is, who waits is told
         return functools.partial(future.set_exception, problem)
+    except BaseException as interrupt:  # Ctrl-C, on a thread that waits: for the others that do
+        future.set_exception(RuntimeError(f"interrupted by {interrupt!r}"))
+        raise
     return functools.partial(future.set_result, result)
 
 

@@ -10,6 +10,9 @@ class EveryCollective(torch_ranks.TorchTest):
                 for rank, out in enumerate(self.run_ranks(ranks, "every_collective.py")):
                     self.assertRegex(out, rf"(?m)^rank {rank} of {ranks}: [1-9]\d* comparisons agree$")
 
+    def test_keeps_its_order_whoever_does_it(self):
+        self.run_ranks(1, "workers.py")
+
     def test_refuses_in_words(self):
         self.run_ranks(2, "refusals.py")
 
