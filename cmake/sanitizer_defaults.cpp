@@ -14,6 +14,8 @@
     execv(std::filesystem::read_symlink("/proc/self/exe").c_str(), words);
 }
 
+// The sanitizers' libraries look for these; the rest of the project hides what it does not export.
+#pragma GCC visibility push(default)
 extern "C" {
 
 // MPI closes its components before leaks are looked for, so their frames would have no names and
@@ -36,3 +38,4 @@ const char* __tsan_default_options() { return "ignore_noninstrumented_modules=1:
 // Open MPI's TCP takes the locks of a peer and of its list of peers in both orders.
 const char* __tsan_default_suppressions() { return "deadlock:mca_btl_tcp.so\n"; }
 }
+#pragma GCC visibility pop

@@ -30,7 +30,9 @@ inline std::optional<Call> combining(Collective collective, MPI_Datatype type, M
     const auto our_op = op_of(op);
     const NamedType* const named = our_op && count > 0 ? named_type(type) : nullptr;
     if (named == nullptr || !named->element) return std::nullopt;
-    return Call{collective, *named->element, *our_op, Rank{root}, count};
+    if (!named->is_complex) return Call{collective, *named->element, *our_op, Rank{root}, count};
+    if (our_op != Op::sum) return std::nullopt;
+    return Call{collective, *named->element, *our_op, Rank{root}, 2 * count};
 }
 
 /// Whether all blocks together are few enough bytes.

@@ -13,7 +13,8 @@ namespace tutti {
 struct NamedType {
     std::int64_t size = 0;
     bool is_dense = false;            ///< elements in a row have no gaps between or within them
-    std::optional<DataType> element;  ///< what tutti can sum it up as
+    std::optional<DataType> element;  ///< what tutti can combine it as
+    bool is_complex = false;          ///< two of them, which are summed by themselves
 };
 
 /// Asks the library about its types, once it runs. To be called before the functions below.

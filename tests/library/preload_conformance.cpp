@@ -4,6 +4,7 @@
 // threads, messages that need progress. preload_test.py runs it with and without libtutti_mpi.so.
 #include <unistd.h>
 
+#include <complex>
 #include <cstring>
 #include <numeric>
 #include <thread>
@@ -37,6 +38,26 @@ void all_reduce(const Job& job, MPI_Datatype type) {
                 EXPECT(is_right);
                 EXPECT(in_place || mine == given_by<T>(job.rank, count));
             }
+}
+
+// A sum is that of the parts, a product is not.
+template <class T>
+void all_reduce_of_complex(const Job& job, MPI_Datatype type) {
+    using Number = std::complex<T>;
+    for (const MPI_Op op : {MPI_SUM, MPI_PROD}) {
+        Number expected(op == MPI_SUM ? 0 : 1);
+        for (int rank = 0; rank < job.size; ++rank) {
+            const Number one(static_cast<T>(rank + 1), 2);
+            expected = op == MPI_SUM ? expected + one : expected * one;
+        }
+        for (const int count : counts) {
+            const std::vector<Number> mine(static_cast<std::size_t>(count),
+                                           Number(static_cast<T>(job.rank + 1), 2));
+            std::vector<Number> all(mine.size());
+            MPI_Allreduce(mine.data(), all.data(), count, type, op, job.comm);
+            EXPECT(all == std::vector<Number>(mine.size(), expected));
+        }
+    }
 }
 
 void reduce(const Job& job) {
@@ -454,6 +475,8 @@ void everything(MPI_Comm comm) {
     all_reduce<unsigned long>(job, MPI_UNSIGNED_LONG);
     all_reduce<float>(job, MPI_FLOAT);
     all_reduce<double>(job, MPI_DOUBLE);
+    all_reduce_of_complex<float>(job, MPI_C_FLOAT_COMPLEX);
+    all_reduce_of_complex<double>(job, MPI_C_DOUBLE_COMPLEX);
     reduce(job);
     broadcast(job);
     broadcast_from_bottom(job);
