@@ -10,9 +10,9 @@ MISSING = ("this Python has no torch; type for example: apt-get install --no-ins
            "libopenblas0-pthread; /usr/bin/python3 scripts/{program} ...\n")
 
 
-def start(command, ranks):
-    """The first exit code that is not 0; the others are ended then, as they would wait for the lost one."""
-    common = {**os.environ, "WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()),
+def start(command, ranks, **more):
+    """The first exit code that is not 0; the others are ended then, as they would wait for the lost one. `more`: variables."""
+    common = {**os.environ, **more, "WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()),
               "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}  # ranks share the cores
     running = [subprocess.Popen(command, env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)}) for rank in range(ranks)]
     code = 0

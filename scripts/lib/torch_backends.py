@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One rank of the comparison of gloo with tutti beneath torch.distributed: for scripts/compare_torch.
 
-All of it is in one launch, step by step in turn: the network without communication, DistributedDataParallel over gloo, over tutti,
-and over gloo with tutti's communication hook. torch_backends.py calls|NETWORK STEPS FILE
+All of it is in one launch, step by step in turn: DistributedDataParallel with a hook that sends nothing, over gloo, over tutti, and
+over gloo with tutti's communication hook. torch_backends.py calls|NETWORK FILE
 """
 
 import contextlib
@@ -23,8 +23,19 @@ from torch_train import blas, of_slowest
 
 UNCOUNTED = 10  # DistributedDataParallel sorts its buckets anew after its first step, and tutti tries its ways
 CALL_BYTES = (4, 256, 4096, 65536, 1 << 20, 16 << 20)
-MAX_CALLS = 200
-BYTES_OF_CALLS = 1 << 30  # of one size, at most
+ROUNDS = 100
+MOST_IN_A_ROW = 20  # calls; in place, so that they sum up what the one before has written
+BYTES_IN_A_ROW = 16 << 20
+BYTES_OF_A_SIZE = 1 << 30
+SECONDS_TO_GET_READY = 0.003
+
+
+def start_together(group):
+    """A barrier lets one rank go milliseconds before another; so all sleep until a time that the first one names."""
+    start = torch.tensor([time.monotonic() + SECONDS_TO_GET_READY], dtype=torch.float64)
+    dist.broadcast(start, 0, group=group)
+    dist.barrier(group=group)
+    time.sleep(max(0, start.item() - time.monotonic()))
 
 
 class Block(nn.Module):
@@ -72,11 +83,11 @@ class Transformer(nn.Module):
         return self.last(self.layers(self.words(words))).flatten(0, 1)
 
 
-# How each is made, and a rank's rows and labels.
+# How each is made, a rank's rows and labels, and for how many steps of each way it is trained.
 NETWORKS = {
-    "mlp": (mlp, lambda: (torch.randn(64, 784), torch.randint(10, (64,)))),
-    "transformer": (Transformer, lambda: (torch.randint(1000, (8, 32)), torch.randint(1000, (8 * 32,)))),
-    "resnet18": (resnet18, lambda: (torch.randn(2, 3, 32, 32), torch.randint(10, (2,)))),
+    "mlp": (mlp, lambda: (torch.randn(64, 784), torch.randint(10, (64,))), 300),
+    "transformer": (Transformer, lambda: (torch.randint(1000, (8, 32)), torch.randint(1000, (8 * 32,))), 150),
+    "resnet18": (resnet18, lambda: (torch.randn(2, 3, 32, 32), torch.randint(10, (2,))), 60),
 }
 
 
@@ -99,26 +110,33 @@ class Way:
         return torch.cat([each.detach().reshape(-1) for each in self.model.parameters()])
 
 
+def sends_nothing(_, bucket):
+    future = torch.futures.Future()
+    future.set_result(bucket.buffer())
+    return future
+
+
 def ways_of(network, gloo, tutti):
     torch.manual_seed(1)
     model = NETWORKS[network][0]()
     # Neither buffers are sent nor gradients copied, so that there is nothing beside a step but the all-reduces.
     parallel = {name: DistributedDataParallel(copy.deepcopy(model), process_group=group, broadcast_buffers=False,
                                               gradient_as_bucket_view=True)
-                for name, group in (("gloo", gloo), ("tutti", tutti), ("hook", gloo))}
+                for name, group in (("alone", gloo), ("gloo", gloo), ("tutti", tutti), ("hook", gloo))}
+    parallel["alone"].register_comm_hook(None, sends_nothing)
     parallel["hook"].register_comm_hook(tutti, tutti_torch.all_reduce_hook)
-    return {"alone": Way(model)} | {name: Way(each) for name, each in parallel.items()}
+    return {name: Way(each) for name, each in parallel.items()}
 
 
-def train(network, steps, gloo, tutti):
+def train(network, gloo, tutti):
     """The record of a launch: times of each step's slowest rank in ns, and how far the weights are from gloo's."""
-    ways = ways_of(network, gloo, tutti)
+    ways, steps = ways_of(network, gloo, tutti), NETWORKS[network][2]
     torch.manual_seed(2 + dist.get_rank())
     rows, labels = NETWORKS[network][1]()
     for step in range(steps):
         names = list(ways)
         for name in names[step % len(names):] + names[:step % len(names)]:
-            dist.barrier(group=gloo)
+            start_together(gloo)
             ways[name].step(rows, labels)
     theirs = ways["gloo"].weights()
     return {"kind": "training", "network": network, "ranks": dist.get_world_size(), "steps": steps, "uncounted": UNCOUNTED,
@@ -127,29 +145,33 @@ def train(network, steps, gloo, tutti):
             "largest_difference": {name: (ways[name].weights() - theirs).abs().max().item() for name in ("tutti", "hook")}}
 
 
-def calls(most, gloo, tutti):
-    """Times of all_reduce in ns, of the slowest rank, the backends in turn."""
+def calls(gloo, tutti):
+    """Times of all_reduce in ns, of the slowest rank: calls in a row, the backends in turn."""
     sizes = []
     for size in CALL_BYTES:
         times = {"gloo": [], "tutti": []}
-        data = torch.ones(size // 4)
-        for number in range(min(most, MAX_CALLS, BYTES_OF_CALLS // size) + UNCOUNTED):
+        data = torch.empty(size // 4)
+        in_a_row = max(1, min(MOST_IN_A_ROW, BYTES_IN_A_ROW // size))
+        for _ in range(min(ROUNDS, BYTES_OF_A_SIZE // size) + UNCOUNTED):
             for name, group in (("gloo", gloo), ("tutti", tutti)):
                 data.fill_(1)
-                dist.barrier(group=gloo)
+                start_together(gloo)
                 began = time.perf_counter_ns()
-                dist.all_reduce(data, group=group)
-                times[name].append(time.perf_counter_ns() - began)
-                assert data[0] == data[-1] == dist.get_world_size(), f"{name}: a wrong sum at call {number} of {size} bytes"
+                for _ in range(in_a_row):
+                    dist.all_reduce(data, group=group)
+                times[name].append((time.perf_counter_ns() - began) / in_a_row)
+                expected = float(dist.get_world_size()) ** in_a_row
+                assert data[0] == data[-1] == expected, f"{name}: a wrong sum of {size} bytes: {data[0]}, not {expected}"
         sizes.append({"bytes": size, "call_ns": {name: of_slowest(each[UNCOUNTED:]) for name, each in times.items()}})
     return {"kind": "calls", "collective": "all_reduce", "ranks": dist.get_world_size(), "sizes": sizes}
 
 
-def main(what, steps, file):
+def main(what, file):
     torch.set_num_threads(1)
     dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=60))
     gloo, tutti = dist.group.WORLD, dist.new_group(backend="tutti")
-    record = calls(steps, gloo, tutti) if what == "calls" else train(what, steps, gloo, tutti)
+    record = calls(gloo, tutti) if what == "calls" else train(what, gloo, tutti)
+    record["heap"] = "libtutti_heap" in Path("/proc/self/maps").read_text(encoding="utf-8")
     record["framework"] = f"torch {torch.__version__}, {blas()}"
     if dist.get_rank() == 0:
         Path(file).write_text(json.dumps(record) + "\n", encoding="utf-8")
@@ -161,6 +183,6 @@ def main(what, steps, file):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 4 or "RANK" not in os.environ:
+    if len(sys.argv) != 3 or "RANK" not in os.environ:
         sys.exit("torch_backends.py is started by scripts/compare_torch")
-    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])
+    main(sys.argv[1], sys.argv[2])

@@ -23,8 +23,8 @@ def step(method, p50=0, **metrics):
 
 
 class Records(Folder):
-    def write(self, name, *records):
-        (self.folder / f"{name}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    def write(self, name, *records, suffix="jsonl"):
+        (self.folder / f"{name}.{suffix}").write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
 
     def refuses(self, program, says, *words, **named):
         done = run(program, *words, **named)
@@ -66,10 +66,10 @@ class CompareTorch(Records):
     def training(self, launch, alone, gloo, tutti, hook):
         """Times of a step in us; the first one does not count."""
         times = {"alone": alone, "gloo": gloo, "tutti": tutti, "hook": hook}
-        self.write(f"mlp-2-{launch}", {
-            "kind": "training", "network": "mlp", "ranks": 2, "steps": 3, "uncounted": 1, "parameters": 1000, "framework": "torch 9",
+        self.write(f"mlp-2-yes-{launch}", {
+            "kind": "training", "network": "mlp", "ranks": 2, "heap": True, "steps": 3, "uncounted": 1, "parameters": 1000, "framework": "torch 9",
             "step_ns": {way: [10**9, 1000 * time, 1000 * time] for way, time in times.items()}, "largest_weight": 2,
-            "largest_difference": {"tutti": 0, "hook": launch * 1e-6}})
+            "largest_difference": {"tutti": 0, "hook": launch * 1e-6}}, suffix="json")
 
     def page(self):
         done = run("compare_torch", "--summarise", self.folder)
@@ -81,19 +81,21 @@ class CompareTorch(Records):
         self.training(2, 1000, 5000, 2000, 2000)
         self.training(3, 2000, 3000, 2500, 2400)
         row, = (line for line in self.page() if line.startswith("| mlp"))
-        self.assertEqual(row, "| mlp | 1000 | 2 | 1.000 | 2.000 | 0.500 | 1.000 | 0.25 | 0.25-0.50 | 0.40 | 0.25-0.50 | 2e-06 |")
+        self.assertEqual(row, "| mlp | 1000 | 2 | yes | 1.000 | 2.000 | 0.500 | 1.000 | 0.25 | 0.25-0.50 | 0.40 | 0.25-0.50 | 2e-06 |")
 
     def test_tells_how_many_times_as_fast_a_call_is(self):
         for launch, gloo in enumerate((100_000, 200_000, 160_000), 1):
-            self.write(f"calls-4-{launch}", {"kind": "calls", "collective": "all_reduce", "ranks": 4, "framework": "torch 9", "sizes": [
-                {"bytes": 8, "call_ns": {"gloo": [gloo] * 3, "tutti": [40_000, 50_000, 90_000]}}]})
-        self.assertIn("| 8 | 4 | 160.0 | 50.0 | 3.20 | 2.00-4.00 |", self.page())
+            times = {"gloo": [gloo] * 3, "tutti": [40_000, 50_000, 90_000]}
+            self.write(f"calls-4-no-{launch}", {"kind": "calls", "ranks": 4, "heap": False, "framework": "torch 9",
+                                                "sizes": [{"bytes": 8, "call_ns": times}]}, suffix="json")
+        self.assertIn("| 8 | 4 | no | 160.0 | 50.0 | 3.20 | 2.00-4.00 |", self.page())
 
     def test_refuses_in_one_line(self):
         self.refuses("compare_torch", "add --out FOLDER")
         self.refuses("compare_torch", "there is no network 'gpt', but mlp, transformer, resnet18", "--networks", "gpt")
+        self.refuses("compare_torch", "--heap is a list of no and yes", "--heap", "maybe")
         self.refuses("compare_torch", "--ranks is a list of numbers from 2 on", "--ranks", "2,1")
-        self.refuses("compare_torch", "holds no NETWORK-RANKS-LAUNCH.jsonl", "--summarise", self.folder)
+        self.refuses("compare_torch", "holds no WHAT-RANKS-HEAP-LAUNCH.json", "--summarise", self.folder)
 
 
 class CheckLearning(Records):
