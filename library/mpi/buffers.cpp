@@ -49,7 +49,7 @@ private:
 std::optional<TypedBuffer> TypedBuffer::of(const void* address, std::int64_t count,
                                            MPI_Datatype type) {
     TypedBuffer buffer{const_cast<void*>(address), count, type};
-    if (count <= 0 || type == MPI_DATATYPE_NULL) return std::nullopt;
+    if (count <= 0 || type == MPI_DATATYPE_NULL || address == MPI_IN_PLACE) return std::nullopt;
     std::int64_t size = 0;
     if (const NamedType* const named = named_type(type)) {
         size = named->size;

@@ -74,7 +74,7 @@ int reduce(const Next& next, const void* send, void* receive, Count count, MPI_D
     const auto call = combining(Collective::reduce, type, op, count, root);
     if (!call) return by_library();
     const auto given = TypedBuffer::of(is_in_place ? receive : send, count, type);
-    if (!given || (is_root && receive == nullptr)) return by_library();
+    if (!given || (is_root && !TypedBuffer::of(receive, count, type))) return by_library();
     return ranks->take_turn(CallKind::reduce, size_of(*given), by_library, [&] {
         const std::span<std::byte> output{static_cast<std::byte*>(receive),
                                           is_root ? given->bytes : 0};
@@ -272,9 +272,10 @@ int reduce_scatter(Ranks& ranks, const Library& by_library, const void* send, vo
     const auto call = combining(Collective::reduce_scatter, type, op, count);
     if (!call) return by_library();
     const auto given = TypedBuffer::of(is_in_place ? receive : send, count, type);
-    if (!given || !fits(*given, ranks.size()) || receive == nullptr) return by_library();
+    const auto result = TypedBuffer::of(receive, count, type);
+    if (!given || !result || !fits(*given, ranks.size())) return by_library();
     return ranks.take_turn(CallKind::reduce_scatter, size_of(*given), by_library, [&] {
-        const std::span<std::byte> output{static_cast<std::byte*>(receive), given->bytes};
+        const std::span<std::byte> output = result->memory();
         const TypedBuffer all = given->part(0, count * ranks.size());
         ranks.run({*call,
                    {is_in_place ? copied(ranks, all) : packed_apart_from(output, ranks, all),

@@ -430,6 +430,7 @@ void errors(const Job& job) {
     EXPECT(error_class == MPI_ERR_COUNT);
     MPI_Error_class(MPI_Bcast(&value, 1, MPI_DATATYPE_NULL, 0, mine), &error_class);
     EXPECT(error_class == MPI_ERR_TYPE);
+    EXPECT(MPI_Allgather(&value, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, mine) != MPI_SUCCESS);
     EXPECT(sum_over(mine) == job.size);
     MPI_Comm_free(&mine);
 }
