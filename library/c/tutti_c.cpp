@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <cstdint>
 #include <exception>
 #include <string>
 #include <utility>
@@ -88,8 +89,12 @@ CallArguments arguments_of(tutti::Communicator& ranks, const Given& given) {
     const DataType type = type_of(given.type);
     const tutti::Call call{given.collective, type, op_of(given.op), Rank{given.root},
                            static_cast<std::int64_t>(given.count)};
+    const auto blocks = static_cast<std::size_t>(ranks.size());
+    // One that was negative, say: what it takes would overflow.
+    if (given.count > PTRDIFF_MAX / size_of(type) / blocks)
+        throw Error("a count of " + std::to_string(given.count) + " is more than memory holds");
     const std::size_t block = given.count * size_of(type);
-    const std::size_t all = block * static_cast<std::size_t>(ranks.size());
+    const std::size_t all = block * blocks;
     const Collective collective = given.collective;
     const bool has_blocks_in = collective == Collective::reduce_scatter ||
                                collective == Collective::scatter ||

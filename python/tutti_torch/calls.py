@@ -53,6 +53,12 @@ def expect_same_sizes(tensors, like, count):
         raise ValueError(f"expected {count} tensors of {like.numel()} elements of {like.dtype}, one for each rank")
 
 
+def expect_blocks(blocks, block, ranks):
+    if blocks.numel() != ranks * block.numel() or blocks.dtype != block.dtype:
+        raise ValueError(f"expected {ranks} blocks of {block.numel()} elements of {block.dtype}, one for each rank, not "
+                         f"{blocks.numel()} elements of {blocks.dtype}")
+
+
 def spread(flat, tensors):
     """Copies the rows of `flat` to the tensors."""
     for tensor, row in zip(tensors, flat):
@@ -82,51 +88,53 @@ def broadcast(comm, tensor, root):
     return [tensor]
 
 
-def all_gather_into(comm, output, tensor):
+def all_gather_into(comm, output, tensor, ranks):
+    expect_blocks(output, tensor, ranks)
     data = tensor.contiguous()
     with in_a_row(output) as all_data:
         call("all_gather", comm, data.data_ptr(), all_data.data_ptr(), bytes_of(data), library.UINT8)
     return [output]
 
 
-def all_gather(comm, outputs, tensor):
-    expect_same_sizes(outputs, tensor, len(outputs))
-    flat = torch.empty(len(outputs), tensor.numel(), dtype=tensor.dtype)
-    all_gather_into(comm, flat, tensor)
+def all_gather(comm, outputs, tensor, ranks):
+    expect_same_sizes(outputs, tensor, ranks)
+    flat = torch.empty(ranks, tensor.numel(), dtype=tensor.dtype)
+    all_gather_into(comm, flat, tensor, ranks)
     spread(flat, outputs)
     return outputs
 
 
-def reduce_scatter_from(comm, output, tensor, operation):
+def reduce_scatter_from(comm, output, tensor, operation, ranks):
+    expect_blocks(tensor, output, ranks)
     data = tensor.contiguous()
     with in_a_row(output) as block:
         call("reduce_scatter", comm, data.data_ptr(), block.data_ptr(), block.numel(), *reduction(data.dtype, operation))
     return [output]
 
 
-def reduce_scatter(comm, output, inputs, operation):
-    expect_same_sizes(inputs, output, len(inputs))
-    return reduce_scatter_from(comm, output, torch.stack([each.reshape(-1) for each in inputs]), operation)
+def reduce_scatter(comm, output, inputs, operation, ranks):
+    expect_same_sizes(inputs, output, ranks)
+    return reduce_scatter_from(comm, output, torch.stack([each.reshape(-1) for each in inputs]), operation, ranks)
 
 
-def gather(comm, outputs, tensor, root):
+def gather(comm, outputs, tensor, root, ranks):
     """outputs: None on other ranks than the root."""
     data = tensor.contiguous()
     flat = None
     if outputs is not None:
-        expect_same_sizes(outputs, tensor, len(outputs))
-        flat = torch.empty(len(outputs), tensor.numel(), dtype=tensor.dtype)
+        expect_same_sizes(outputs, tensor, ranks)
+        flat = torch.empty(ranks, tensor.numel(), dtype=tensor.dtype)
     call("gather", comm, data.data_ptr(), None if flat is None else flat.data_ptr(), bytes_of(data), library.UINT8, root)
     if flat is not None:
         spread(flat, outputs)
     return outputs if outputs is not None else [tensor]
 
 
-def scatter(comm, output, inputs, root):
+def scatter(comm, output, inputs, root, ranks):
     """inputs: None on other ranks than the root."""
     flat = None
     if inputs is not None:
-        expect_same_sizes(inputs, output, len(inputs))
+        expect_same_sizes(inputs, output, ranks)
         flat = torch.stack([each.reshape(-1) for each in inputs])
     with in_a_row(output) as block:
         call("scatter", comm, None if flat is None else flat.data_ptr(), block.data_ptr(), bytes_of(block), library.UINT8, root)

@@ -79,41 +79,42 @@ class TuttiProcessGroup(dist.ProcessGroup):
     def allgather(self, outputs, inputs, opts=None):
         (output,), (tensor,) = outputs, inputs
         calls.expect_host(*output, tensor)
-        return self._start(calls.all_gather, output, tensor)
+        return self._start(calls.all_gather, output, tensor, self._ranks)
 
     def _allgather_base(self, output, tensor, opts=None):
         calls.expect_host(output, tensor)
-        return self._start(calls.all_gather_into, output, tensor)
+        return self._start(calls.all_gather_into, output, tensor, self._ranks)
 
     def allgather_into_tensor_coalesced(self, outputs, inputs, opts=None):
         calls.expect_host(*outputs, *inputs)
-        return self._start(lambda comm: [calls.all_gather_into(comm, *each)[0] for each in zip(outputs, inputs)])
+        return self._start(lambda comm: [calls.all_gather_into(comm, *each, self._ranks)[0] for each in zip(outputs, inputs)])
 
     def reduce_scatter(self, outputs, inputs, opts=None):
         (output,), (blocks,) = outputs, inputs
         calls.expect_host(output, *blocks)
-        return self._start(calls.reduce_scatter, output, blocks, operation_of(opts))
+        return self._start(calls.reduce_scatter, output, blocks, operation_of(opts), self._ranks)
 
     def _reduce_scatter_base(self, output, tensor, opts=None):
         calls.expect_host(output, tensor)
-        return self._start(calls.reduce_scatter_from, output, tensor, operation_of(opts))
+        return self._start(calls.reduce_scatter_from, output, tensor, operation_of(opts), self._ranks)
 
     def reduce_scatter_tensor_coalesced(self, outputs, inputs, opts=None):
         calls.expect_host(*outputs, *inputs)
         operation = operation_of(opts)
-        return self._start(lambda comm: [calls.reduce_scatter_from(comm, *each, operation)[0] for each in zip(outputs, inputs)])
+        return self._start(lambda comm: [calls.reduce_scatter_from(comm, *each, operation, self._ranks)[0]
+                                         for each in zip(outputs, inputs)])
 
     def gather(self, outputs, inputs, opts):
         tensor, = inputs
         output = outputs[0] if opts.rootRank == self._rank else None
         calls.expect_host(*(output or []), tensor)
-        return self._start(calls.gather, output, tensor, opts.rootRank)
+        return self._start(calls.gather, output, tensor, opts.rootRank, self._ranks)
 
     def scatter(self, outputs, inputs, opts):
         tensor, = outputs
         blocks = inputs[0] if opts.rootRank == self._rank else None
         calls.expect_host(tensor, *(blocks or []))
-        return self._start(calls.scatter, tensor, blocks, opts.rootRank)
+        return self._start(calls.scatter, tensor, blocks, opts.rootRank, self._ranks)
 
     def alltoall(self, outputs, inputs, opts=None):
         calls.expect_host(*outputs, *inputs)

@@ -45,6 +45,18 @@ TEST(CommunicatorState, DoesACallInTheBuffersThatAreGivenThisTime) {
     });
 }
 
+// Of a world that the program brings along the options are not.
+TEST(CommunicatorState, GivesItsOwnWorldItsDeadlineAndHowItWaits) {
+    for (const bool background : {false, true}) {
+        auto own = world_of_one();
+        World& world = *own;
+        const Communicator::State state(std::move(own), world,
+                                        {.deadline = 7, .background = background});
+        EXPECT_EQ(world.hang_timeout, 7);
+        EXPECT_EQ(world.background, background);
+    }
+}
+
 // Peers reach an arena to its last byte, and not one further.
 TEST(RegisteredMemory, EndsWithItsArena) {
     const auto world = world_of_one();

@@ -105,6 +105,19 @@ void broadcast(const Job& job) {
     EXPECT(std::memcmp(text, "a word of rank 0", 16) == 0);
 }
 
+// Of MPI's own, with a gap behind the integer.
+void broadcast_of_pairs(const Job& job) {
+    struct Pair {
+        double value;
+        int place;
+    };
+    std::vector<Pair> pairs(100, {-1, -1});
+    for (int i = 0; job.rank == 0 && i < 100; ++i)
+        pairs[static_cast<std::size_t>(i)] = {0.5 * i, i};
+    MPI_Bcast(pairs.data(), 100, MPI_DOUBLE_INT, 0, job.comm);
+    EXPECT(pairs.back().value == 49.5 && pairs.back().place == 99);
+}
+
 // At absolute addresses.
 void broadcast_from_bottom(const Job& job) {
     int one = job.rank == 0 ? 17 : 0;
@@ -480,6 +493,7 @@ void everything(MPI_Comm comm) {
     all_reduce_of_complex<double>(job, MPI_C_DOUBLE_COMPLEX);
     reduce(job);
     broadcast(job);
+    broadcast_of_pairs(job);
     broadcast_from_bottom(job);
     all_gather(job);
     all_gather_v(job);

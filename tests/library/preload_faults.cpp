@@ -2,9 +2,10 @@
 // What goes wrong in programs of MPI. preload_test.py runs it.
 //   preload_faults different    ranks make different calls
 //   preload_faults lost         a rank ends in the middle
+//   preload_faults spawn        ranks of another job, without tutti, join those of this one
 #include <unistd.h>
 
-#include <cstring>
+#include <string_view>
 
 #include "preload_program.hpp"
 
@@ -27,6 +28,29 @@ void make_different_calls(const Job& job) {
     if (job.rank == 0) std::printf("%ld wrong\n", checks.wrong);
 }
 
+// On the ranks of both jobs.
+void do_calls_together(MPI_Comm other_job) {
+    MPI_Comm both = MPI_COMM_NULL;
+    MPI_Intercomm_merge(other_job, 0, &both);
+    const Job job(both);
+    for (int i = 0; i < 10; ++i) {
+        int sum = 0;
+        MPI_Allreduce(&i, &sum, 1, MPI_INT, MPI_SUM, both);
+        EXPECT(sum == job.size * i);
+    }
+    MPI_Comm_free(&both);
+    MPI_Comm_disconnect(&other_job);
+}
+
+void spawn_another_job(const Job& job, char* this_program) {
+    char unset[] = "-u", preload[] = "LD_PRELOAD", word[] = "spawned";
+    char* words[] = {unset, preload, this_program, word, nullptr};
+    MPI_Comm other_job = MPI_COMM_NULL;
+    MPI_Comm_spawn("env", words, 1, MPI_INFO_NULL, 0, job.comm, &other_job, MPI_ERRCODES_IGNORE);
+    do_calls_together(other_job);
+    if (job.rank == 0) std::printf("%ld wrong\n", checks.wrong);
+}
+
 void lose_a_rank(const Job& job) {
     int one = 1, sum = 0;
     for (int i = 0; i < 100; ++i) {
@@ -41,8 +65,15 @@ void lose_a_rank(const Job& job) {
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     const Job job(MPI_COMM_WORLD);
-    if (argc > 1 && std::strcmp(argv[1], "lost") == 0)
+    MPI_Comm parents = MPI_COMM_NULL;
+    MPI_Comm_get_parent(&parents);
+    const std::string_view what = argc > 1 ? argv[1] : "";
+    if (what == "lost")
         lose_a_rank(job);
+    else if (what == "spawn")
+        spawn_another_job(job, argv[0]);
+    else if (what == "spawned")
+        do_calls_together(parents);
     else
         make_different_calls(job);
     MPI_Finalize();

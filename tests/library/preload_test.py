@@ -102,6 +102,7 @@ class Command(unittest.TestCase):
         for name, (calls, by_tutti) in kinds.items():
             self.assertGreater(by_tutti, 0, name)
             self.assertLessEqual(by_tutti, calls, name)
+        self.assertIn("# tutti: collectives of 2 ranks.", err)
         self.assertIn("That is an estimate", err)
 
     def test_takes_over_what_was_asked_for(self):
@@ -121,6 +122,10 @@ class Command(unittest.TestCase):
         code, out, err = run(2, built("preload_faults"), "different")
         self.assertEqual((code, out), (0, "0 wrong\n"), err)
         self.assertIn("tutti: ranks make different calls: rank 0 all_reduce of 1 int32 sum", err)
+
+    def test_leaves_ranks_of_other_jobs_to_the_library(self):
+        code, out, err = run(1, built("preload_faults"), "spawn", timeout=60)
+        self.assertEqual((code, out), (0, "0 wrong\n"), err)
 
     def test_ends_with_a_rank_that_is_lost(self):
         code, out, err = run(3, built("preload_faults"), "lost", timeout=60)

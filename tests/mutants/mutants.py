@@ -15,7 +15,7 @@ class Mutant:
     new: str
     tests: str  # of ctest, by a regular expression; what must notice it
     targets: tuple  # of the build, that these tests need
-    filter: str = "*"  # of GoogleTest, for speed: among its tests are those that must notice it
+    filter: str = "*"  # as GoogleTest has it, or patterns of unittest, for speed: among its tests are those that must notice it
     timeout: int = 120  # seconds; a program that hangs has noticed, too
 
     def misfit(self, tree: Path):

@@ -8,7 +8,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from mutants import Mutant, read_table  # noqa: E402
-from workshop import Workshop, copy_of_tree, run_within  # noqa: E402
+from workshop import SKIPPED, Workshop, copy_of_tree, filtered, run_within  # noqa: E402
 
 
 class Fake(Workshop):
@@ -19,7 +19,8 @@ class Fake(Workshop):
         self.compiles = compiles
 
     def _tests(self, pattern):
-        return [{"name": pattern, "command": ["sh", str(self.tree / "test.sh")]}]
+        return [{"name": pattern, "command": ["sh", str(self.tree / "test.sh")],
+                 "properties": [{"name": "SKIP_RETURN_CODE", "value": 77}]}]
 
     def _build(self, targets):
         return (0, "") if self.compiles else (1, "test.sh:1: error: no such thing\n")
@@ -54,9 +55,25 @@ class Outcomes(Tree):
     def test_a_bug_that_fails_nothing_has_survived(self):
         self.assertEqual(self.outcome(self.mutant("true")), "survived")
 
+    def test_a_test_that_cannot_run_here_shows_nothing(self):
+        self.script.write_text("exit 77\n")
+        workshop, mutant = Fake(self.tree), self.mutant("exit 0", old="exit 77")
+        (self.tree / "build.ninja").touch()
+        workshop._must = lambda command: None
+        workshop.prepare([mutant])
+        self.assertEqual(workshop.outcome_of(mutant), f"{SKIPPED} by t")
+
     def test_a_bug_that_does_not_compile_is_none(self):
         self.assertEqual(self.outcome(self.mutant("exit 3"), compiles=False),
                          "does not compile: test.sh:1: error: no such thing")
+
+
+class Filters(unittest.TestCase):
+    def test_are_words_for_python_alone(self):
+        self.assertEqual(filtered(["/b/test_x"], "Ring.*"), ["/b/test_x"])
+        self.assertEqual(filtered(["/usr/bin/python3.11", "x_test.py"], "*"), ["/usr/bin/python3.11", "x_test.py"])
+        self.assertEqual(filtered(["python3", "x_test.py"], "A.test_b:C"),
+                         ["python3", "x_test.py", "--failfast", "-k", "A.test_b", "-k", "C"])
 
 
 class Misfits(Tree):

@@ -15,6 +15,7 @@ from pathlib import Path
 SETTINGS = ("-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG", "-DTUTTI_CUDA=OFF",
             "-DTUTTI_BENCHMARKS=OFF", "-DTUTTI_PRECOMPILED_HEADERS=OFF")
 BUILD_SECONDS = 900
+SKIPPED = "skipped"
 
 
 def copy_of_tree(root, tree):
@@ -51,9 +52,17 @@ def run_within(command, seconds, **options):
         return code, said.read()
 
 
+def filtered(command, wanted):
+    """The command for the tests of a filter alone: GoogleTest has it from the environment, Python's unittest as words."""
+    if wanted == "*" or "python" not in Path(command[0]).name:
+        return command
+    return [*command, "--failfast", *(word for one in wanted.split(":") for word in ("-k", one))]
+
+
 class Workshop:
     def __init__(self, tree, build, jobs):
         self.tree, self.build, self.jobs = tree, build.resolve(), jobs
+        self.skipping = set()  # tests that cannot run here, as one without torch
 
     def prepare(self, mutants):
         """Builds what all tests need, and makes sure that they pass as long as there is no bug."""
@@ -68,11 +77,15 @@ class Workshop:
             alone = mutant.filter if "-" in mutant.filter else ""
             groups.setdefault((mutant.tests, alone, mutant.timeout), set()).add(mutant.filter)
         for (tests, _, timeout), filters in groups.items():
-            failed = self._failed_test(tests, ":".join(sorted(filters)), 5 * timeout)
-            if failed:
+            failed = self._failed_test(tests, "*" if "*" in filters else ":".join(sorted(filters)), 5 * timeout)
+            if failed == SKIPPED:
+                self.skipping.add(tests)
+            elif failed:
                 sys.exit(f"run_mutants: without any bug {failed} fails, so that it shows nothing")
 
     def outcome_of(self, mutant):
+        if mutant.tests in self.skipping:
+            return f"{SKIPPED} by {mutant.tests}"
         with self._planted(mutant):
             code, text = self._build(mutant.targets)
             if code != 0:
@@ -93,19 +106,21 @@ class Workshop:
         finally:
             path.write_text(sound, encoding="utf-8")
 
-    def _failed_test(self, tests, gtest_filter, seconds):
-        """The first test that fails; None if all pass."""
+    def _failed_test(self, tests, wanted_tests, seconds):
+        """The first test that fails, or SKIPPED if one cannot run here; None if all pass."""
         found = self._tests(tests)
         if not found:
             sys.exit(f"run_mutants: no test is called {tests}")
         for test in found:
             properties = {p["name"]: p["value"] for p in test.get("properties", [])}
             of_test = dict(pair.split("=", 1) for pair in properties.get("ENVIRONMENT", []))
-            environment = os.environ | of_test | {"GTEST_FILTER": gtest_filter, "GTEST_BRIEF": "1"}
-            code, text = run_within(test["command"], seconds, env=environment,
+            environment = os.environ | of_test | {"GTEST_FILTER": wanted_tests, "GTEST_BRIEF": "1"}
+            code, text = run_within(filtered(test["command"], wanted_tests), seconds, env=environment,
                                     cwd=properties.get("WORKING_DIRECTORY", self.build))
             if code is None:
                 return f"{test['name']}, which hangs"
+            if code == properties.get("SKIP_RETURN_CODE", -1):
+                return SKIPPED
             wanted = properties.get("PASS_REGULAR_EXPRESSION")
             if (code != 0) if wanted is None else not any(re.search(one, text) for one in wanted):
                 named = re.search(r"^\[  FAILED  \] ([^\s,]+)|^(?:FAIL|ERROR): (\S+)", text, re.MULTILINE)

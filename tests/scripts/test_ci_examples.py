@@ -169,6 +169,16 @@ class Shell(Example):
         self.assert_ends(done, OK)
         self.assertTrue(done.stdout.endswith("not slower\n"), done.stdout)
 
+    def test_what_is_not_compared_keeps_no_summary_of_an_earlier_run(self):
+        script = self.place.script("performance.sh")
+        self.assert_ends(self.place.bash(script, self.place.sample), SLOWER)
+        (self.place.sample / "Makefile").write_text("no rule\n", encoding="utf-8")
+        self.place.change_takes(100)
+        done = self.place.bash(script, self.place.sample)
+        self.assert_ends(done, USAGE)
+        self.assertTrue(done.stdout.endswith("nothing was compared\n"), done.stdout)
+        self.assertFalse((self.place.sample / "summary.md").exists())
+
     def test_what_others_did_to_the_target_since_is_no_part_of_the_change(self):
         self.place.change_takes(100)
         self.place.main_takes(80)

@@ -31,9 +31,9 @@ class CiGuard(unittest.TestCase):
         self.git("add", "took", "make")
         self.git("commit", "--quiet", "--message", f"takes {took}")
 
-    def guard(self, *words):
+    def guard(self, *words, **environment):
         return subprocess.run([GUARD, *words], cwd=self.project, capture_output=True, text=True, check=False,
-                              timeout=120, env=os.environ | {"TUTTI": os.environ.get("TUTTI", str(ROOT / "build/tutti"))})
+                              timeout=120, env=os.environ | {"TUTTI": os.environ.get("TUTTI", str(ROOT / "build/tutti"))} | environment)
 
     def test_a_slower_commit_fails(self):
         self.commit(120)
@@ -77,11 +77,16 @@ class CiGuard(unittest.TestCase):
 
     def test_what_cannot_be_done_says_what_to_type(self):
         for words, says in (((), "scripts/ci_guard BASE_REF"), (("no-such-branch",), "git fetch origin no-such-branch"),
+                            (("base", "--build"), "--build needs a command"), (("base", "--program", ""), "--program needs a command"),
                             (("base", "--build", "false"), "type --build with a command")):
             with self.subTest(words):
                 done = self.guard(*words)
                 self.assertEqual(done.returncode, 64, done.stdout)
                 self.assertIn(says, done.stderr)
+
+    def test_what_fails_before_the_comparison_does_not_pass_for_slower(self):
+        done = self.guard("base", "--build", "sh make", *METRIC, TMPDIR="/no/such/folder")
+        self.assertEqual(done.returncode, 64, done.stdout + done.stderr)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What cannot be done is said in words, and the group stays usable."""
 import datetime
+import time
 
 import torch
 import torch.distributed as dist
@@ -24,6 +25,15 @@ expect(ValueError, "give src", lambda: dist.recv(torch.zeros(3)))
 expect(ValueError, "all_to_all_single needs as much output as input", lambda: dist.all_to_all_single(torch.zeros(3), torch.zeros(4)))
 expect(ValueError, "all_reduce_hook needs a group of the backend tutti",
        lambda: tutti_torch.all_reduce_hook(dist.new_group(backend="gloo"), None))
+alone = [dist.new_group([rank], backend="tutti") for rank in range(dist.get_world_size())][dist.get_rank()]
+three, two_rows = torch.zeros(3), [torch.zeros(3), torch.zeros(3)]
+for group, wrong, count in ((None, [three], 2), (alone, two_rows, 1)):
+    expect(ValueError, f"expected {count} tensors of 3", lambda: dist.all_gather(wrong, three, group=group))
+    expect(ValueError, f"expected {count} tensors of 3", lambda: dist.reduce_scatter(three, wrong, group=group))
+    expect(ValueError, f"expected {count} blocks of 3", lambda: dist._all_gather_base(torch.cat(wrong), three, group=group))
+    expect(ValueError, f"expected {count} blocks of 3", lambda: dist._reduce_scatter_base(three, torch.cat(wrong), group=group))
+expect(ValueError, "expected 1 tensors of 3", lambda: dist.gather(three, two_rows, dist.get_rank(), group=alone))
+expect(ValueError, "expected 1 tensors of 3", lambda: dist.scatter(three, two_rows, dist.get_rank(), group=alone))
 late = dist.all_reduce(torch.zeros(3, dtype=torch.int64), dist.ReduceOp.BOR, async_op=True)
 expect(ValueError, "tutti cannot reduce torch.int64 by", late.wait)
 assert late.is_completed() and not late.is_success() and isinstance(late.exception(), ValueError)
@@ -31,3 +41,10 @@ expect(RuntimeError, "tutti cannot reduce torch.int64 by", late.get_future().wai
 one = torch.ones(1)
 dist.all_reduce(one)
 assert one.item() == dist.get_world_size()
+
+hasty = dist.new_group(backend="tutti", timeout=datetime.timedelta(seconds=2))
+if dist.get_rank() == 0:
+    began = time.monotonic()
+    expect(tutti_torch.TuttiError, "rank 1", lambda: dist.all_reduce(one, group=hasty))
+    assert time.monotonic() - began < 20, "each group has the timeout that it was made with"
+dist.barrier()

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <regex>
 
+#include "base/fnv.hpp"
 #include "collectives/world/rendezvous/handshake.hpp"
 #include "tests/collectives/rendezvous/ranks.hpp"
 
@@ -143,6 +144,15 @@ TEST(Rendezvous, TellsAnotherVersionWhichOneIsMeant) {
     });
 }
 
+// It would take the place of one that has not come.
+TEST(Rendezvous, RefusesAnotherRank0) {
+    with_intruder([](TestRendezvous& two) {
+        const Hello of_rank0{.size = 2, .job = fnv1a({})};
+        const std::string got = answer_to(two, std::as_bytes(std::span(&of_rank0, 1)));
+        EXPECT_TRUE(holds(got, "there is no rank 0 to join rank 0; ranks are 0 to 1, each once"));
+    });
+}
+
 TEST(Rendezvous, NamesTheRanksThatDidNotCome) {
     TestRendezvous four(4, 1);
     Thrown of_rank1;
@@ -173,12 +183,14 @@ TEST(Rendezvous, SaysWhomItRefusedWhenItGivesUp) {
 TEST(Rendezvous, SaysThatRank0IsNotThere) {
     const int free = port_of(listen_at({"127.0.0.1", 0}).number);
     const std::string address = to_string(TcpAddress{"127.0.0.1", free});
+    const auto began = std::chrono::steady_clock::now();
     const Thrown thrown = thrown_by(
-        [&] { rendezvous_world({.address = address, .rank = 1, .size = 2, .deadline = 0.5}); });
-    EXPECT_EQ(thrown.text, "rank 1 waited 0.5 s for rank 0 at " + address +
+        [&] { rendezvous_world({.address = address, .rank = 1, .size = 2, .deadline = 1}); });
+    EXPECT_EQ(thrown.text, "rank 1 waited 1 s for rank 0 at " + address +
                                ": Connection refused; is rank 0 started, and the address that of "
                                "its host?");
     EXPECT_EQ(thrown.code, Exit::time_out);
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(2500));
 }
 
 TEST(Rendezvous, SaysThatAnotherProgramListensThere) {

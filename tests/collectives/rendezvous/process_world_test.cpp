@@ -232,6 +232,20 @@ TEST(LostRank, ThatIsUnwoundByAnErrorIsLost) {
     EXPECT_EQ(thrown[1].text, "no such algorithm");
 }
 
+// Threads of one process, so that none learns it by itself from a process that has ended.
+TEST(LostRank, IsNamedToAllOthersByRank0) {
+    for (const int lost : {1, 2, 3}) {
+        const auto thrown = run_as_rendezvous(4, [&](World& world) {
+            if (world.rank().index == lost) throw Error("no such algorithm");
+            world.barrier();
+        });
+        for (int rank = 0; rank < 4; ++rank)
+            if (rank != lost)
+                EXPECT_EQ(at(thrown, rank).text, "rank " + std::to_string(rank) + " lost rank " +
+                                                     std::to_string(lost) + without_goodbye);
+    }
+}
+
 TEST(LostRank, ThatHasSaidGoodbyeIsToldApart) {
     const auto thrown = run_as_rendezvous(2, [](World& world) {
         if (world.is_first()) world.barrier();
@@ -265,6 +279,69 @@ TEST(PeerMessages, ArriveByTagWhateverTheOrder) {
         for (auto& sender : senders) sender.join();
         world.barrier();
     }));
+}
+
+TEST(PeerMessages, OfOneTagArriveInTheOrderInWhichTheyWereSent) {
+    expect_nothing_thrown(run_as_rendezvous(2, [](World& world) {
+        PeerMessages messages(dynamic_cast<ProcessWorld&>(world));
+        if (world.is_first()) {
+            for (const int word : {10, 11, 12})
+                messages.send(std::as_bytes(std::span(&word, 1)), {1}, 1);
+            messages.send({}, {1}, 2);
+        } else {
+            messages.receive({}, {0}, 2);  // so the others came early
+            for (const int expected : {10, 11, 12}) {
+                int word = -1;
+                messages.receive(std::as_writable_bytes(std::span(&word, 1)), {0}, 1);
+                EXPECT_EQ(word, expected);
+            }
+        }
+        world.barrier();
+    }));
+}
+
+TEST(PeerMessages, OfSeveralThreadsToOneRankStayWhole) {
+    expect_nothing_thrown(run_as_rendezvous(2, [](World& world) {
+        PeerMessages messages(dynamic_cast<ProcessWorld&>(world));
+        if (world.is_first()) {
+            messages.send({}, {1}, 9);  // so they are connected
+            std::vector<std::thread> senders;
+            for (const int tag : {1, 2, 3})
+                senders.emplace_back([&, tag] {
+                    const std::vector<int> mine(1'000'000, tag);
+                    messages.send(std::as_bytes(std::span(mine)), {1}, tag);
+                });
+            for (auto& sender : senders) sender.join();
+        } else {
+            messages.receive({}, {0}, 9);
+            for (const int tag : {3, 1, 2}) {
+                std::vector<int> theirs(1'000'000);
+                messages.receive(std::as_writable_bytes(std::span(theirs)), {0}, tag);
+                EXPECT_EQ(theirs, std::vector<int>(theirs.size(), tag));
+            }
+        }
+        world.barrier();
+    }));
+}
+
+// The deadline is for a peer from which nothing comes.
+TEST(PeerMessages, ThatMoveMayTakeLongerThanTheDeadline) {
+    expect_nothing_thrown(run_as_rendezvous(
+        2,
+        [](World& world) {
+            PeerMessages messages(dynamic_cast<ProcessWorld&>(world));
+            if (world.is_first()) {
+                for (int early = 0; early < 6; ++early) {
+                    std::this_thread::sleep_for(250ms);
+                    messages.send({}, {1}, 1);
+                }
+                messages.send({}, {1}, 2);
+            } else {
+                EXPECT_EQ(thrown_by([&] { messages.receive({}, {0}, 2); }).text, "");
+            }
+            world.sleeping_barrier(5);
+        },
+        1));
 }
 
 TEST(PeerMessages, OfAnotherLengthAreRefused) {

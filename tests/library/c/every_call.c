@@ -209,11 +209,25 @@ static void wrong_use(tutti_comm* comm, int ranks) {
     EXPECT(strstr(tutti_last_error(), "input of all_reduce holds 0 bytes") != NULL);
     EXPECT(tutti_all_reduce(comm, &value, &value, 1, TUTTI_INT32, TUTTI_SUM) == TUTTI_USAGE);
     EXPECT(strstr(tutti_last_error(), "overlap") != NULL);
+    for (int shift = 0; shift < 8; ++shift) {
+        EXPECT(tutti_all_reduce(comm, TUTTI_IN_PLACE, &value, SIZE_MAX >> shift, TUTTI_INT32,
+                                TUTTI_SUM) == TUTTI_USAGE);
+        EXPECT(tutti_broadcast(comm, &value, (SIZE_MAX >> shift) + 1, TUTTI_INT32, 0) ==
+               (shift == 0 ? TUTTI_OK : TUTTI_USAGE));
+    }
     EXPECT(tutti_comm_create("node3", 0, 2, NULL, &none) == TUTTI_USAGE);
     EXPECT(strstr(tutti_last_error(), "type tcp://HOST:PORT") != NULL && none == NULL);
     EXPECT(tutti_comm_create(NULL, 0, 2, NULL, &none) == TUTTI_USAGE);
     options.bytes = 3;
     EXPECT(tutti_comm_create_self(&options, &none) == TUTTI_USAGE);
+    /* Of a header that knows more. */
+    struct {
+        tutti_options known;
+        long more[4];
+    } newer = {.known = TUTTI_OPTIONS_INIT};
+    newer.known.bytes = sizeof newer;
+    EXPECT_OK(tutti_comm_create_self(&newer.known, &none));
+    tutti_comm_free(none);
     EXPECT(tutti_wait(NULL) == TUTTI_USAGE);
     EXPECT_OK(tutti_all_reduce(comm, TUTTI_IN_PLACE, &value, 1, TUTTI_INT32, TUTTI_SUM));
 }
@@ -225,7 +239,7 @@ static int as_rank(int me, int ranks, int listening, int port) {
     rank_of_this = me;
     snprintf(address, sizeof address, "tcp://127.0.0.1:%d", port);
     options.job = "every_call";
-    options.background = me % 2;  /* each rank as it likes */
+    options.background = me % 2; /* each rank as it likes */
     if (me == 0) options.listening_socket = listening;
     EXPECT_OK(tutti_comm_create(address, me, ranks, &options, &comm));
     EXPECT(tutti_comm_rank(comm) == me && tutti_comm_size(comm) == ranks);
