@@ -239,10 +239,11 @@ TEST(LostRank, IsNamedToAllOthersByRank0) {
             if (world.rank().index == lost) throw Error("no such algorithm");
             world.barrier();
         });
-        for (int rank = 0; rank < 4; ++rank)
-            if (rank != lost)
-                EXPECT_EQ(at(thrown, rank).text, "rank " + std::to_string(rank) + " lost rank " +
-                                                     std::to_string(lost) + without_goodbye);
+        for (int rank = 0; rank < 4; ++rank) {
+            if (rank == lost) continue;
+            EXPECT_EQ(at(thrown, rank).text, "rank " + std::to_string(rank) + " lost rank " +
+                                                 std::to_string(lost) + without_goodbye);
+        }
     }
 }
 
