@@ -153,7 +153,7 @@ class LostRank(tutti.Folder):
     def start(self, ranks, *words):
         """A sweep that has begun."""
         file = self.folder / f"run{len(os.listdir(self.folder))}.jsonl"
-        job = Ranks(of(ranks), "bench", "all_reduce", "--counts", "1,8000000", "--inplace", "no", "-c", 0, "-n", 100_000, "-w", 0,
+        job = Ranks(of(ranks), "bench", "all_reduce", "--counts", "1,8000000", "--inplace", "no", "-c", 0, "-n", 2000, "-w", 0,
                     "--max-time", "60s", "--algo", "ring", "--baseline", "none", "--json", file, *words)
         until = time.monotonic() + 60
         while not tutti.points(file) and time.monotonic() < until:
