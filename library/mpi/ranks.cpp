@@ -127,7 +127,8 @@ void Ranks::ProgressOfMpi::make_progress() {
     PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &is_there, MPI_STATUS_IGNORE);
 }
 
-int Ranks::report(const std::exception& error) const {
+int Ranks::report(const std::exception& error) {
+    if (state_->is_broken) stage_ = Stage::the_librarys;
     fmt::print(stderr, "tutti: {}\n", error.what());
     PMPI_Comm_call_errhandler(comm_, MPI_ERR_OTHER);
     return MPI_ERR_OTHER;

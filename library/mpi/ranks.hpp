@@ -104,7 +104,9 @@ private:
             return report(error);
         }
     }
-    int report(const std::exception& error) const;
+    // Where tutti cannot go on with these ranks, the library does: all of them learn of different
+    // calls, and what only one of them learns has the others wait in either case.
+    int report(const std::exception& error);
 
     MPI_Comm comm_;
     int rank_ = 0, size_ = 1;
