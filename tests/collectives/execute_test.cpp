@@ -11,6 +11,10 @@ using test::Attempt;
 using test::Buffers;
 using test::wrong_elements;
 
+Call call_of(const Algorithm& algorithm, std::int64_t count, int root = 0) {
+    return {algorithm.collective, DataType::float32, Op::sum, Rank{root}, count};
+}
+
 class EveryPlan : public testing::TestWithParam<std::string_view> {
 protected:
     void SetUp() override {
@@ -51,7 +55,7 @@ protected:
             for (const int channels : {1, 2, 3})
                 for (const bool in_place : {false, true}) {
                     Attempt& trial = trials.emplace_back();
-                    trial.call = call(algorithm, 3000, 1);
+                    trial.call = call_of(algorithm, 3000, 1);
                     trial.algorithm = &algorithm;
                     trial.transport = GetParam();
                     trial.in_place = in_place;
@@ -63,10 +67,6 @@ protected:
                 }
         expect_right(ranks, trials);
     }
-
-    static Call call(const Algorithm& algorithm, std::int64_t count, int root = 0) {
-        return {algorithm.collective, DataType::float32, Op::sum, Rank{root}, count};
-    }
 };
 
 TEST_P(EveryPlan, IsRightForEveryCount) {
@@ -74,7 +74,7 @@ TEST_P(EveryPlan, IsRightForEveryCount) {
         std::vector<Attempt> trials;
         for (const Algorithm& algorithm : catalog())
             for (int count : {0, 1, ranks - 1, ranks, 101, 1030})
-                trials.push_back({call(algorithm, count, ranks / 2), &algorithm, GetParam()});
+                trials.push_back({call_of(algorithm, count, ranks / 2), &algorithm, GetParam()});
         expect_right(ranks, trials);
     }
 }
@@ -85,7 +85,7 @@ TEST_P(EveryPlan, IsRightInPlaceAndInRegisteredMemory) {
         for (const Algorithm& algorithm : catalog())
             for (Buffers buffers : {Buffers::registered, Buffers::unregistered})
                 for (bool in_place : {false, true})
-                    trials.push_back({call(algorithm, 333, ranks - 1), &algorithm, GetParam(),
+                    trials.push_back({call_of(algorithm, 333, ranks - 1), &algorithm, GetParam(),
                                       in_place, buffers, /*runs=*/3});
         expect_right(ranks, trials);
     }
@@ -104,7 +104,7 @@ TEST_P(EveryPlan, IsRightForEveryRootAndNodeSize) {
             if (!has_root(algorithm.collective) && !algorithm.hierarchical) continue;
             for (int root = 0; root < ranks; ++root)
                 for (int per_node : {2, 3})
-                    trials.push_back({call(algorithm, 50, root),
+                    trials.push_back({call_of(algorithm, 50, root),
                                       &algorithm,
                                       GetParam(),
                                       false,
@@ -138,7 +138,7 @@ TEST_P(EveryPlan, IsRightInSegmentsAndInChannels) {
                     for (const Op op : {Op::sum, Op::avg}) {
                         if (op == Op::avg && !reduces(algorithm.collective)) continue;
                         Attempt& trial = trials.emplace_back();
-                        trial.call = call(algorithm, 1000, 1);
+                        trial.call = call_of(algorithm, 1000, 1);
                         trial.call.op = op;
                         trial.algorithm = &algorithm;
                         trial.transport = GetParam();
@@ -160,10 +160,30 @@ TEST_P(EveryPlanOnADevice, IsRightForLargeCalls) {
         std::vector<Attempt> trials;
         for (const Algorithm& algorithm : catalog())
             for (const Buffers buffers : {Buffers::registered, Buffers::unregistered})
-                trials.push_back({call(algorithm, 50'001, 1), &algorithm, GetParam(),
+                trials.push_back({call_of(algorithm, 50'001, 1), &algorithm, GetParam(),
                                   /*in_place=*/false, buffers});
         expect_right(ranks, trials);
     }
+}
+
+// What ranks combine is read from several others, over the size of a piece, and into a result that
+// is none of the inputs or one of them.
+TEST(SingleCopy, IsRightInPiecesFromSeveralRanks) {
+    for (const int ranks : {2, 4})
+        run_as_threads(ranks, 20, [&](World& world) {
+            Planner planner(world);
+            if (planner.refuses("shm-cma")) return;
+            for (const Algorithm& algorithm : catalog()) {
+                const bool adds_several =
+                    algorithm.name == "linear" || algorithm.name == "one-shot";
+                if (!reduces(algorithm.collective) || !adds_several) continue;
+                for (const bool in_place : {false, true}) {
+                    const Attempt trial{call_of(algorithm, 600'011), &algorithm, "shm-cma",
+                                        in_place};
+                    EXPECT_EQ(wrong_elements(planner, trial), 0) << test::to_text(trial, ranks);
+                }
+            }
+        });
 }
 
 // Rank 1 passes on what it never got: the check must say so, and nothing may crash.
@@ -178,7 +198,7 @@ TEST_P(EveryPlan, OfAWrongScheduleRunsAndIsFoundWrong) {
                               [](const Job&) { return std::optional<std::string>(); }};
     run_as_threads(3, 20, [&](World& world) {
         Planner planner(world);
-        const Attempt trial{call(forgetful, 100), &forgetful, GetParam()};
+        const Attempt trial{call_of(forgetful, 100), &forgetful, GetParam()};
         const std::int64_t wrong = wrong_elements(planner, trial);
         EXPECT_EQ(wrong > 0, !world.is_first());
     });

@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace tutti {
 namespace {
 
-// A piece of another process's memory is still in the second-level cache when it is added; the
-// system call costs a few percent of copying it.
-constexpr std::size_t piece = 128 * 1024;
+// So much of another process's memory is read by one system call, each of which costs 2 to 3 us. It
+// is then added out of the third-level cache, as fast as out of a smaller one.
+constexpr std::size_t piece = 1024 * 1024;
 
 bool in_same_buffer(const CallerMemory& caller, const std::byte* one, const std::byte* other) {
     const auto place = caller.place_of(one), other_place = caller.place_of(other);
@@ -31,6 +32,7 @@ void Moves::add(std::span<const Operand> outs, std::span<const Operand> sources,
     if (bytes == 0 || is_in_place) return;
     if (moves_.size() > joinable_from_ && joins(moves_.back(), outs, sources, is_final)) {
         moves_.back().bytes += bytes;
+        make_room_beside(moves_.back());
         return;
     }
     const bool single_copy = std::ranges::any_of(sources, is_far);
@@ -44,7 +46,21 @@ void Moves::add(std::span<const Operand> outs, std::span<const Operand> sources,
     all_sources_.insert(all_sources_.end(), sources.begin(), sources.end());
     part_sources_.resize(std::max(part_sources_.size(), sources.size()));
     part_outs_.resize(std::max(part_outs_.size(), outs.size()));
-    if (single_copy) copied_in_.resize(std::max(copied_in_.size(), sources.size() * piece));
+    make_room_beside(moves_.back());
+}
+
+bool Moves::replaces_source(const Move& move) const {
+    const std::span sources(&sources_[move.first_source], move.sources);
+    return std::ranges::find(sources, outs_[move.first_out]) != sources.end();
+}
+
+// For sources that single_copy() cannot read into the result.
+void Moves::make_room_beside(const Move& move) {
+    if (!move.single_copy) return;
+    const std::span sources(&all_sources_[move.first_source], move.sources);
+    const auto far = static_cast<std::size_t>(std::ranges::count_if(sources, is_far));
+    const std::size_t beside = replaces_source(move) ? far : far - 1;
+    copied_in_.resize(std::max(copied_in_.size(), beside * std::min(piece, move.bytes)));
 }
 
 // The caller's two buffers may be neighbours now, and lie elsewhere after rebind(); a peer's, too.
@@ -131,7 +147,8 @@ void Moves::stream_in_part(const Move& move, double share) {
                       all - cached);
 }
 
-// A copy goes straight to its place; what is to be combined, piece by piece into the cache.
+// A copy goes straight to its place. So does the first of what is to be combined, unless the result
+// replaces a source; the others are read beside it.
 void Moves::single_copy(const Move& move) {
     std::byte* const* outs = &outs_[move.first_out];
     const std::byte* const* here = &sources_[move.first_source];
@@ -146,15 +163,19 @@ void Moves::single_copy(const Move& move) {
     }
     for (std::size_t done = 0; done < move.bytes; done += piece) {
         const std::size_t bytes = std::min(piece, move.bytes - done);
+        std::byte* const out = outs[0] + done;
+        std::byte* beside = copied_in_.data();
+        bool is_out_free = !replaces_source(move);
         for (std::uint32_t i = 0; i < move.sources; ++i) {
-            if (sources[i].peer == nullptr) {
+            if (!is_far(sources[i])) {
                 part_sources_[i] = here[i] + done;
                 continue;
             }
-            there(sources[i], done).read(&copied_in_[i * piece], bytes);
-            part_sources_[i] = &copied_in_[i * piece];
+            std::byte* const place = is_out_free ? out : beside;
+            if (!std::exchange(is_out_free, false)) beside += bytes;
+            there(sources[i], done).read(place, bytes);
+            part_sources_[i] = place;
         }
-        std::byte* const out = outs[0] + done;
         reduce_(&out, 1, part_sources_.data(), move.sources, bytes / element_size_);
         for (std::uint32_t i = 1; i < move.outs; ++i) std::memcpy(outs[i] + done, out, bytes);
     }

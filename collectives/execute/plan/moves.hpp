@@ -84,6 +84,8 @@ private:
     bool joins(const Move& last, std::span<const Operand> outs, std::span<const Operand> sources,
                bool is_final) const;
     bool follows(const Operand& last, std::size_t bytes, const Operand& next) const;
+    bool replaces_source(const Move& move) const;
+    void make_room_beside(const Move& move);
     void single_copy(const Move& move);
     void stream_in_part(const Move& move, double share);
 
@@ -99,8 +101,8 @@ private:
     std::vector<const std::byte*> sources_;
     std::vector<Operand> all_outs_, all_sources_;  // the same as they were added
     CallerMemory caller_;
-    // For the move that runs, so that nothing is allocated then: pieces copied from other
-    // processes, and where the current part of it begins.
+    // For the move that runs, so that nothing is allocated then: pieces read from other processes,
+    // and where the current part of it begins.
     std::vector<std::byte> copied_in_;
     std::vector<const std::byte*> part_sources_;
     std::vector<std::byte*> part_outs_;
