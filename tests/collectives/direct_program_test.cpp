@@ -212,6 +212,25 @@ int last_step_waited_for(const DirectProgram& program, Rank peer) {
     return steps - 1;
 }
 
+// Then its peers need not wait until the last sum is there.
+TEST(DirectProgram, KeepsResultsThatNobodyReads) {
+    const auto kept = [](const Case& tried, int rank) {
+        const Programs programs = programs_of(tried, schedule_of(tried).value());
+        std::vector<bool> of_steps;
+        for (const DirectStep& step : at(programs, Rank{rank}).steps)
+            of_steps.push_back(step.keeps_results);
+        return of_steps;
+    };
+    using Steps = std::vector<bool>;
+    const Case reduce{&find_algorithm(Collective::reduce, "linear"), 2, Memory::fetched};
+    EXPECT_EQ(kept(reduce, 0), Steps{true});
+    const Case butterfly{&find_algorithm(Collective::all_reduce, "butterfly"), 4, Memory::fetched};
+    EXPECT_EQ(kept(butterfly, 0), (Steps{false, true}));
+    // There a peer's write waits for the same counter.
+    const Case pushed{&find_algorithm(Collective::all_reduce, "butterfly"), 4, Memory::registered};
+    EXPECT_EQ(kept(pushed, 0), (Steps{false, false}));
+}
+
 TEST(DirectProgram, WaitsForAPeerBeforeItComesToItsBuffers) {
     for (const Algorithm& algorithm : catalog())
         for (int ranks : {2, 3, 4, 5, 7, 8})
@@ -305,6 +324,16 @@ TEST(FindRace, NamesAReadThatIsTooEarly) {
         find_race(programs),
         "rank 1 at step 1 reads bytes 256..511 of the registered memory of rank 3 and may be too "
         "early: rank 3 at step 0 may still write there");
+}
+
+TEST(FindRace, NamesAReadOfWhatARankKeeps) {
+    const Case tried = all_reduce_by("butterfly", 4, Memory::fetched);
+    Programs programs = programs_of(tried, schedule_of(tried).value());
+    ASSERT_EQ(find_race(programs), std::nullopt);
+    programs[3].steps[0].keeps_results = true;
+    EXPECT_EQ(find_race(programs),
+              "rank 1 at step 1 reads bytes 0..255 of the output's memory of rank 3 and may be too "
+              "early: rank 3 at step 0 may still write there");
 }
 
 TEST(FindRace, NamesAWriteThatAPeerMayStillRead) {

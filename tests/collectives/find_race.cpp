@@ -211,10 +211,11 @@ private:
             const bool is_before = other.step <= push.step;
             const Access& first = is_before ? other : push;
             const Access& then = is_before ? push : other;
-            const bool in_order =
-                first.rank == then.rank
-                    ? first.index < then.index
-                    : known_[then.rank][then.index + 1][first.rank] >= after(first.index + 1);
+            const bool is_shown = !programs_[first.rank].steps[first.index].keeps_results;
+            const bool in_order = first.rank == then.rank
+                                      ? first.index < then.index
+                                      : is_shown && known_[then.rank][then.index + 1][first.rank] >=
+                                                        after(first.index + 1);
             if (!in_order)
                 report(fmt::format("{} pushes to {} of rank {}, which {} uses at the same time",
                                    name_of(push.rank, push.index + 1), to_text(push.stretch), owner,
@@ -264,9 +265,11 @@ private:
         });
     }
 
+    // Where results are kept, the counter comes before the write.
     void must_follow(std::size_t reader, std::size_t index, std::size_t owner, std::size_t write,
                      const Stretch& stretch) {
-        if (known_[reader][index + 1][owner] >= after(write)) return;
+        const bool is_shown = write == 0 || !programs_[owner].steps[write - 1].keeps_results;
+        if (is_shown && known_[reader][index + 1][owner] >= after(write)) return;
         report(fmt::format("{} reads {} of rank {} and may be too early: {} may still write there",
                            name_of(reader, index + 1), to_text(stretch), owner,
                            name_of(owner, write)));

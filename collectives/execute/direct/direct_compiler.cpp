@@ -35,6 +35,7 @@ public:
     DirectProgram compile() {
         for (const RankStep& step : task_.steps) add(step);
         settle();
+        mark_kept_results();
         leave_out_implied_dependencies(program_);
         program_.plan_bytes = memory_.bytes();
         return std::move(program_);
@@ -302,6 +303,14 @@ private:
         });
         for (const auto& [peer, steps] : last_read_by_)
             program_.last_readers.push_back({Rank{peer}, steps});
+    }
+
+    // Where peers do not write, they come here only to read.
+    void mark_kept_results() {
+        if (buffers_.peers_write) return;
+        int last_read = 0;  // one more than the step
+        for (const auto& [peer, steps] : last_read_by_) last_read = std::max(last_read, steps);
+        for (DirectStep& step : program_.steps) step.keeps_results = step.number + 1 >= last_read;
     }
 
     const DirectTask& task_;

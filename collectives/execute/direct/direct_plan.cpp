@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <functional>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -68,6 +69,7 @@ private:
         int number;
         std::uint32_t waits_end;
         std::uint32_t moves_end;
+        bool keeps_results;
     };
 
     // What the plan works in.
@@ -126,8 +128,8 @@ private:
         for (const DirectStep& step : program.steps) {
             add_waits(step.dependencies);
             add_moves(step.moves);
-            steps_.push_back(
-                {step.number, static_cast<std::uint32_t>(waits_.size()), moves_.size()});
+            steps_.push_back({step.number, static_cast<std::uint32_t>(waits_.size()), moves_.size(),
+                              step.keeps_results});
         }
         add_moves(program.settling_early);
         early_end_ = moves_.size();
@@ -178,7 +180,7 @@ private:
         moving_ns_ = 0;
         if (mapped_) mapped_->copy_in();
         do_moves(prologue_end_);
-        publish_progress();
+        publish_finished(0);
     }
 
     // Between two runs no peer looks at them, see PublishedBuffers. The next run's counter shows
@@ -195,11 +197,12 @@ private:
         }
     }
 
-    // Publishes that all steps before the current one are finished. Whoever sees the counter also
-    // sees what they wrote (release), and may overwrite what they read.
-    void publish_progress() {
-        const auto finished = at_ < steps_.size() ? static_cast<std::uint64_t>(steps_[at_].number)
-                                                  : steps_of_run_ - 1;
+    // Publishes that so many steps are finished. Whoever sees the counter also sees what they wrote
+    // (release), and may overwrite what they read.
+    void publish_finished(std::size_t steps) {
+        const auto finished = steps < steps_.size()
+                                  ? static_cast<std::uint64_t>(steps_[steps].number)
+                                  : steps_of_run_ - 1;
         publish(*counter_, base_ + finished);
         // A peer that begins to sleep at this moment may be missed here: its sleep has a time
         // limit.
@@ -228,9 +231,8 @@ private:
             const Step& step = steps_[at_];
             if (!are_met(step.waits_end)) return false;
             step_is_ready();
-            do_moves(step.moves_end);
-            ++at_;
-            publish_progress();
+            do_moves(step.moves_end, step.keeps_results ? &publish_early_ : nullptr);
+            publish_finished(++at_);
             step_has_ended(step.number);
         }
         do_moves(early_end_);
@@ -240,10 +242,10 @@ private:
         return true;
     }
 
-    void do_moves(std::uint32_t end) {
+    void do_moves(std::uint32_t end, const std::function<void()>* after_reading = nullptr) {
         if (move_ >= end) return;
         const std::int64_t began = stores_.adapts() ? now_ns() : 0;
-        moves_.run(move_, end, stores_.streaming_share());
+        moves_.run(move_, end, stores_.streaming_share(), after_reading);
         if (stores_.adapts()) moving_ns_ += now_ns() - began;
         move_ = end;
     }
@@ -293,6 +295,7 @@ private:
     std::uint64_t* counter_ = nullptr;
     std::uint64_t* sleepers_ = nullptr;
     std::uint64_t base_ = 0;
+    const std::function<void()> publish_early_ = [this] { publish_finished(at_ + 1); };
     std::uint32_t wait_ = 0;  // next wait and next move
     std::uint32_t move_ = 0;
     std::int64_t moving_ns_ = 0;  // in this run

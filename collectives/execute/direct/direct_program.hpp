@@ -38,6 +38,9 @@ struct DirectStep {
     int number;
     std::vector<Dependency> dependencies;
     std::vector<DirectMove> moves;
+    /// No peer comes to what the rank writes in this step or later: peers wait only until it has
+    /// read what they hold.
+    bool keeps_results = false;
 };
 
 /// One rank's part for direct execution, with places instead of addresses. It can be made and

@@ -104,7 +104,8 @@ bool Moves::joins(const Move& last, std::span<const Operand> outs, std::span<con
            all_follow(all_sources_.data() + last.first_source, sources);
 }
 
-void Moves::run(std::uint32_t first, std::uint32_t end, double streaming_share) {
+void Moves::run(std::uint32_t first, std::uint32_t end, double streaming_share,
+                const std::function<void()>* after_reading) {
     for (std::uint32_t i = first; i < end; ++i) {
         const Move& move = moves_[i];
         std::byte* const* outs = &outs_[move.first_out];
@@ -112,7 +113,7 @@ void Moves::run(std::uint32_t first, std::uint32_t end, double streaming_share) 
         if (queue_ != nullptr)
             queue(move);
         else if (move.single_copy)
-            single_copy(move);
+            single_copy(move, i + 1 == end ? after_reading : nullptr);
         else if (move.is_final && streaming_share > 0)
             stream_in_part(move, streaming_share);
         else if (move.outs == 1 && move.sources == 1)
@@ -149,7 +150,7 @@ void Moves::stream_in_part(const Move& move, double share) {
 
 // A copy goes straight to its place. So does the first of what is to be combined, unless the result
 // replaces a source; the others are read beside it.
-void Moves::single_copy(const Move& move) {
+void Moves::single_copy(const Move& move, const std::function<void()>* after_reading) {
     std::byte* const* outs = &outs_[move.first_out];
     const std::byte* const* here = &sources_[move.first_source];
     const Operand* sources = &all_sources_[move.first_source];
@@ -176,6 +177,7 @@ void Moves::single_copy(const Move& move) {
             there(sources[i], done).read(place, bytes);
             part_sources_[i] = place;
         }
+        if (after_reading != nullptr && done + bytes == move.bytes) (*after_reading)();
         reduce_(&out, 1, part_sources_.data(), move.sources, bytes / element_size_);
         for (std::uint32_t i = 1; i < move.outs; ++i) std::memcpy(outs[i] + done, out, bytes);
     }

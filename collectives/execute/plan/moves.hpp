@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -71,7 +72,10 @@ public:
     /// Does the moves from `first` up to `end`, that share (0 to 1) of final ones with streaming
     /// stores; on a device, adds them to its queue. Throws Error only if another process or the
     /// device is gone.
-    void run(std::uint32_t first, std::uint32_t end, double streaming_share = 0);
+    /// Once the last one has read all that it takes from other processes, calls `after_reading`,
+    /// before it adds that up.
+    void run(std::uint32_t first, std::uint32_t end, double streaming_share = 0,
+             const std::function<void()>* after_reading = nullptr);
 
 private:
     struct Move {
@@ -86,7 +90,7 @@ private:
     bool follows(const Operand& last, std::size_t bytes, const Operand& next) const;
     bool replaces_source(const Move& move) const;
     void make_room_beside(const Move& move);
-    void single_copy(const Move& move);
+    void single_copy(const Move& move, const std::function<void()>* after_reading);
     void stream_in_part(const Move& move, double share);
 
     void queue(const Move& move);
