@@ -241,7 +241,7 @@ std::optional<Section> between_ranks(const Neighbours& unmarked, const JobShape&
     if (table.sections.empty()) throw Error("the table has no choices; type: tutti tune");
     throw Error(
         fmt::format("the table was made on another topology ({}) than this one ({}); type: tutti "
-                    "tune, or take it all the same: --table-anyway",
+                    "tune, or take it all the same: --table-anyway (in a program: .table_anyway)",
                     short_fingerprint(table.sections.front().job_shape.topology),
                     short_fingerprint(job_shape.topology)));
 }

@@ -7,6 +7,7 @@
 
 #include "autotune/table/table_for_ranks.hpp"
 #include "autotune/table/table_json.hpp"
+#include "autotune/table/verdict.hpp"
 #include "cli/build_info.hpp"
 
 namespace tutti {

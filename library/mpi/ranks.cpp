@@ -76,6 +76,7 @@ std::vector<Configuration> arms_of(Collective collective, const World& world) {
 CommunicatorOptions options_for(const World& world) {
     CommunicatorOptions options;
     if (preloaded.chooser == PreloadChoice::table) options.table_file = preloaded.table_file;
+    options.table_anyway = preloaded.table_anyway;
     if (preloaded.chooser == PreloadChoice::learn)
         options.learn = Learning{
             .arms = [&world](Collective collective) { return arms_of(collective, world); }};

@@ -62,10 +62,18 @@ void read_after(const std::string& text, PreloadSettings& settings) {
     settings.after = whole_number("TUTTI_AFTER", text, 0);
 }
 
-void read_reports(const std::string& text, PreloadSettings& settings) {
+bool yes_or_no(const char* variable, const std::string& text) {
     if (text != "0" && text != "1")
-        throw Error(fmt::format("TUTTI_REPORT '{}' is unknown; type 1, or 0", text));
-    settings.reports = text == "1";
+        throw Error(fmt::format("{} '{}' is unknown; type 1, or 0", variable, text));
+    return text == "1";
+}
+
+void read_anyway(const std::string& text, PreloadSettings& settings) {
+    settings.table_anyway = yes_or_no("TUTTI_TABLE_ANYWAY", text);
+}
+
+void read_reports(const std::string& text, PreloadSettings& settings) {
+    settings.reports = yes_or_no("TUTTI_REPORT", text);
 }
 
 void read_turns(const std::string& text, PreloadSettings& settings) {
@@ -73,7 +81,8 @@ void read_turns(const std::string& text, PreloadSettings& settings) {
 }
 
 constexpr std::pair<const char*, void (*)(const std::string&, PreloadSettings&)> variables[] = {
-    {"TUTTI", read_chooser},        {"TUTTI_COLLECTIVES", read_kinds}, {"TUTTI_AFTER", read_after},
+    {"TUTTI", read_chooser},        {"TUTTI_COLLECTIVES", read_kinds},
+    {"TUTTI_AFTER", read_after},    {"TUTTI_TABLE_ANYWAY", read_anyway},
     {"TUTTI_REPORT", read_reports}, {"TUTTI_AB", read_turns},
 };
 

@@ -37,6 +37,7 @@ enum class PreloadChoice : std::uint8_t {
 struct PreloadSettings {
     PreloadChoice chooser = PreloadChoice::learn;
     std::string table_file = {};
+    bool table_anyway = false;                     ///< take a table of another topology, too
     std::uint32_t kinds = (1U << call_kinds) - 1;  ///< a bit for each that may be taken over
     std::int64_t after = 64;      ///< calls of a kind that come first, on each communicator
     bool reports = false;         ///< at the end, who did what
@@ -46,8 +47,9 @@ struct PreloadSettings {
 };
 
 /// As the variables TUTTI (learn, rules, off, or the file of a table), TUTTI_COLLECTIVES (a list of
-/// kinds), TUTTI_AFTER, TUTTI_REPORT (1, 0) and TUTTI_AB (calls of a turn) say, which `value_of`
-/// looks up (null: not set). Throws Error with one line that says what to type instead.
+/// kinds), TUTTI_AFTER, TUTTI_TABLE_ANYWAY and TUTTI_REPORT (1, 0) and TUTTI_AB (calls of a turn)
+/// say, which `value_of` looks up (null: not set). Throws Error with one line that says what to
+/// type instead.
 PreloadSettings preload_settings(const std::function<const char*(const char* name)>& value_of);
 
 }  // namespace tutti

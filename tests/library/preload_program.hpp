@@ -10,17 +10,17 @@
 struct Checks {
     long done = 0, wrong = 0;
 
-    void expect(bool is_right, const char* what, int line) {
+    void expect(bool is_right, const char* what, const char* file, int line) {
         ++done;
         if (is_right) return;
         if (++wrong > 5) return;
         int rank = 0;
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-        std::printf("rank %d, line %d: %s\n", rank, line, what);
+        std::printf("rank %d, %s:%d: %s\n", rank, file, line, what);
     }
 };
 inline Checks checks;
-#define EXPECT(condition) checks.expect(condition, #condition, __LINE__)
+#define EXPECT(condition) checks.expect(condition, #condition, __FILE_NAME__, __LINE__)
 
 struct Job {
     int rank = 0, size = 1;

@@ -20,6 +20,7 @@ TEST(PreloadSettings, LearnsEverythingUnlessToldOtherwise) {
     EXPECT_EQ(settings.chooser, PreloadChoice::learn);
     for (int kind = 0; kind < call_kinds; ++kind)
         EXPECT_TRUE(settings.takes(static_cast<CallKind>(kind)));
+    EXPECT_FALSE(settings.table_anyway);
     EXPECT_FALSE(settings.reports);
     EXPECT_EQ(settings.turn_calls, 0);
 }
@@ -28,10 +29,12 @@ TEST(PreloadSettings, ReadWhatIsGiven) {
     const PreloadSettings settings = settings_of({{"TUTTI", "my/table.json"},
                                                   {"TUTTI_COLLECTIVES", "broadcast,barrier"},
                                                   {"TUTTI_AFTER", "0"},
+                                                  {"TUTTI_TABLE_ANYWAY", "1"},
                                                   {"TUTTI_REPORT", "1"},
                                                   {"TUTTI_AB", "20"}});
     EXPECT_EQ(settings.chooser, PreloadChoice::table);
     EXPECT_EQ(settings.table_file, "my/table.json");
+    EXPECT_TRUE(settings.table_anyway);
     for (int kind = 0; kind < call_kinds; ++kind)
         EXPECT_EQ(settings.takes(static_cast<CallKind>(kind)),
                   static_cast<CallKind>(kind) == CallKind::broadcast ||
@@ -48,6 +51,7 @@ TEST(PreloadSettings, RefuseWhatTheyDoNotKnow) {
          std::map<std::string, std::string>{{"TUTTI", "fast"},
                                             {"TUTTI_COLLECTIVES", "all_reduce,scan"},
                                             {"TUTTI_AFTER", "-1"},
+                                            {"TUTTI_TABLE_ANYWAY", "true"},
                                             {"TUTTI_REPORT", "yes"},
                                             {"TUTTI_AB", "20x"}})
         EXPECT_THROW(settings_of({{name, value}}), Error) << name;

@@ -173,6 +173,14 @@ class Command(unittest.TestCase):
             self.assertEqual(tutti.said(err), [])
             self.assertGreater(rows(err)["all_reduce"][1], 1900)
 
+            of_another = re.sub('"topology": "[0-9a-f]+"', '"topology": "0123"', table.read_text())
+            table.write_text(of_another)
+            said = tutti.said(run(2, built("preload_turns"), options=("--with", table))[2])
+            self.assertRegex(said[0], "was made on another topology .*--table-anyway")
+            code, _, err = run(2, built("preload_turns"), options=("--with", table, "--table-anyway", "--after", "0", "--report"))
+            self.assertEqual((code, tutti.said(err)), (0, []))
+            self.assertGreater(rows(err)["all_reduce"][1], 1900)
+
 
 if __name__ == "__main__":
     unittest.main()
