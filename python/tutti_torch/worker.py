@@ -30,7 +30,9 @@ class Worker:
         self.thread.start()
 
     def submit(self, call):
-        """A torch future of what call() returns: tensors."""
+        """A torch future of what call() returns: tensors. Raises RuntimeError after end()."""
+        if self.ending:
+            raise RuntimeError("the process group has ended")
         future = torch.futures.Future()
         self.calls.append((call, future))
         self.wake()
@@ -38,10 +40,12 @@ class Worker:
 
     def wait(self, future):
         """Returns the value of a future of submit(), or raises what its call has raised."""
-        while not future.done() and self.do_next():
-            pass
-        if self.calls or self.ending:  # the thread has looked while this one was at work
-            self.wake()
+        try:
+            while self.do_next(future):
+                pass
+        finally:
+            if self.calls or self.ending:  # the thread has looked while this one was at work
+                self.wake()
         return future.wait()
 
     def end(self):
@@ -52,12 +56,13 @@ class Worker:
     def wake(self):
         self.woken.put(None)
 
-    def do_next(self):
-        """False if there is no call, or another thread does one, which will see to the next."""
+    def do_next(self, wanted=None):
+        """False if there is no call, or another thread does one, which will see to the next; or if the call of the future `wanted`
+        has begun: whoever waits for that does no later call, in which it could wait for ever."""
         if not self.turn.acquire(blocking=False):
             return False
         try:
-            if not self.calls:
+            if not self.calls or (wanted is not None and all(each is not wanted for _, each in tuple(self.calls))):
                 return False
             call, future = self.calls.popleft()
             tell = told_by(call, future)
@@ -72,9 +77,9 @@ class Worker:
             while self.do_next():
                 pass
         try:
-            with self.turn:
-                if self.last is not None:
-                    self.last()
+            self.turn.acquire()  # for good: nobody does a call after the end  # pylint: disable=consider-using-with
+            if self.last is not None:
+                self.last()
         finally:
             LIVING.discard(self)
 
@@ -86,10 +91,15 @@ def told_by(call, future):
             result = call()
     except Exception as problem:  # pylint: disable=broad-except  # whatever it is, who waits is told
         return functools.partial(future.set_exception, problem)
-    except BaseException as interrupt:  # Ctrl-C, on a thread that waits: for the others that do
-        future.set_exception(RuntimeError(f"interrupted by {interrupt!r}"))
-        raise
+    except BaseException as interrupt:  # pylint: disable=broad-except  # Ctrl-C, on a thread that waits
+        return functools.partial(interrupted, future, interrupt)
     return functools.partial(future.set_result, result)
+
+
+def interrupted(future, interrupt):
+    """Ends this thread's wait as Ctrl-C does, and the others' by an error."""
+    future.set_exception(RuntimeError(f"interrupted by {interrupt!r}"))
+    raise interrupt
 
 
 @atexit.register

@@ -107,8 +107,8 @@ class Workshop:
             path.write_text(sound, encoding="utf-8")
 
     def _failed_test(self, tests, wanted_tests, seconds):
-        """The first test that fails, or SKIPPED if one cannot run here; None if all pass."""
-        found = self._tests(tests)
+        """The first test that fails; SKIPPED if none can run here; None if all that can pass."""
+        found, skipped = self._tests(tests), 0
         if not found:
             sys.exit(f"run_mutants: no test is called {tests}")
         for test in found:
@@ -120,12 +120,13 @@ class Workshop:
             if code is None:
                 return f"{test['name']}, which hangs"
             if code == properties.get("SKIP_RETURN_CODE", -1):
-                return SKIPPED
+                skipped += 1
+                continue
             wanted = properties.get("PASS_REGULAR_EXPRESSION")
             if (code != 0) if wanted is None else not any(re.search(one, text) for one in wanted):
                 named = re.search(r"^\[  FAILED  \] ([^\s,]+)|^(?:FAIL|ERROR): (\S+)", text, re.MULTILINE)
                 return f"{test['name']} ({named[1] or named[2]})" if named else test["name"]
-        return None
+        return SKIPPED if skipped == len(found) else None
 
     def _tests(self, pattern):
         shown = subprocess.run(["ctest", "--show-only=json-v1", "-R", pattern], cwd=self.build, capture_output=True,

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """One rank that does every collective over tutti and over gloo, and compares."""
 import datetime
-import time
 
 import torch
 import torch.distributed as dist
 import tutti_torch
-from tutti_torch.worker import Worker
 
 TYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.uint8, torch.int8, torch.int32, torch.int64)
 SIZES = ((1,), (7,), (3, 5), (1000,), (100_003,))
@@ -155,31 +153,6 @@ def asynchronous():
         expect_equal(future.value()[0], tensor, "the future's value")
 
 
-def calls_that_nobody_waits_for():
-    """A call that is asked for while another one is done by who waits for that is the thread's, which has looked too early."""
-    worker, later = Worker("left alone"), []
-
-    def let_look():
-        while not worker.woken.empty():
-            time.sleep(0.01)
-        time.sleep(0.1)
-
-    def call():
-        later.append(worker.submit(lambda: [torch.ones(1)]))
-        let_look()
-        return [torch.zeros(1)]
-
-    with worker.turn:
-        first = worker.submit(call)
-        let_look()
-    worker.wait(first)
-    deadline = time.monotonic() + 30
-    while not later[0].done():
-        assert time.monotonic() < deadline, "nobody does the call"
-        time.sleep(0.01)
-    worker.end()
-
-
 def other_layouts():
     got = mine((6, 4), torch.float32).t()
     dist.all_reduce(got)
@@ -217,7 +190,6 @@ for each_type in TYPES:
     all_to_alls(each_type)
 messages()
 asynchronous()
-calls_that_nobody_waits_for()
 other_layouts()
 groups()
 dist.barrier()

@@ -27,17 +27,31 @@ def expect(what, expected):
     assert what == expected, f"{what}, not {expected}"
 
 
-may_go_on, has_begun, ended = threading.Event(), threading.Event(), threading.Event()
+def until_somebody_waits():
+    """For the second call: who submits it wakes the thread, and again who waits for it in vain."""
+    has_begun.set()
+    while worker.woken.qsize() < 2:
+        time.sleep(0.001)
+
+
+def let_look():
+    """The thread has seen to all that it was woken for."""
+    while not worker.woken.empty():
+        time.sleep(0.01)
+    time.sleep(0.1)
+
+
+has_begun, ended = threading.Event(), threading.Event()
 worker = Worker("its thread", last=ended.set)
-first = worker.submit(call("first", lambda: (has_begun.set(), may_go_on.wait())))
+first = worker.submit(call("first", until_somebody_waits))
 has_begun.wait()
 # Its thread is at work: who waits for the second one must not overtake it.
 second = worker.submit(call("second"))
-threading.Timer(0.05, may_go_on.set).start()
 worker.wait(second)
-expect(first.done(), True)
+expect(first.wait() is not None, True)
 expect(done, [("first", "its thread"), ("second", "its thread")])
 
+let_look()
 wake, worker.wake = worker.wake, lambda: None  # nobody is at work now: who waits does all that comes before
 done.clear()
 third, failing, fourth = worker.submit(call("third")), worker.submit(fails), worker.submit(call("fourth"))
@@ -51,6 +65,34 @@ except ValueError as problem:
 else:
     raise AssertionError("no error")
 
+# Ctrl-C ends the wait of who does the call; others are told.
+def interrupts():
+    raise KeyboardInterrupt
+
+
+cut = worker.submit(interrupts)
+try:
+    worker.wait(cut)
+except KeyboardInterrupt:
+    pass
+else:
+    raise AssertionError("no interrupt")
+try:
+    cut.wait()
+except RuntimeError as problem:
+    expect("interrupted by" in str(problem), True)
+else:
+    raise AssertionError("no error for the others")
+
+# A call that has begun, and that nobody has told of its end yet, does not bring who waits for it to do a later one.
+done.clear()
+begun = worker.submit(call("begun"))
+worker.calls.popleft()
+later = worker.submit(call("later"))
+expect(worker.do_next(begun), False)
+expect(done, [])
+worker.wait(later)
+
 # What a callback of the third one's end waits for can be done then.
 done.clear()
 outer = worker.submit(call("outer"))
@@ -63,7 +105,7 @@ expect(done, [("outer", "MainThread"), ("inner", "MainThread")])
 def submits_another():
     worker.wake = wake
     late.append(worker.submit(call("late")))
-    time.sleep(0.1)
+    let_look()
 
 
 late = []
@@ -80,3 +122,9 @@ worker.submit(call("left"))
 worker.end()
 expect(ended.wait(10), True)
 expect([name for name, _ in done], ["left"])
+try:
+    worker.submit(call("too late"))
+except RuntimeError as problem:
+    expect(str(problem), "the process group has ended")
+else:
+    raise AssertionError("a call after the end")
