@@ -239,11 +239,12 @@ std::optional<Section> between_ranks(const Neighbours& unmarked, const JobShape&
 
 [[noreturn]] void refuse(const Table& table, const JobShape& job_shape) {
     if (table.sections.empty()) throw Error("the table has no choices; type: tutti tune");
-    throw Error(
-        fmt::format("the table was made on another topology ({}) than this one ({}); type: tutti "
-                    "tune, or take it all the same: --table-anyway (in a program: .table_anyway)",
-                    short_fingerprint(table.sections.front().job_shape.topology),
-                    short_fingerprint(job_shape.topology)));
+    throw Error(fmt::format(
+        "the table was made on another topology ({}) than this one ({}); type: tutti "
+        "tune, or take it all the same: --table-anyway (in C++: .table_anyway; preloaded: "
+        "TUTTI_TABLE_ANYWAY=1)",
+        short_fingerprint(table.sections.front().job_shape.topology),
+        short_fingerprint(job_shape.topology)));
 }
 
 }  // namespace

@@ -22,8 +22,8 @@ public:
 
     /// Of a caller that sleeps when wants_sleep() says so: beside a computation, instead of
     /// yielding.
-    static Backoff of_sleeper(const World& world, double times = 1) {
-        Backoff backoff(world, times);
+    static Backoff of_sleeper(const World& world) {
+        Backoff backoff(world);
         backoff.sleeps_early_ = world.background;
         return backoff;
     }

@@ -38,6 +38,7 @@ struct Case {
     int root = 0;
     std::int64_t count = 64;
     int pieces = 1;  // of each chunk, one after the other: then places are used again
+    int radix = 0;
 };
 
 std::string to_text(const Case& tried) {
@@ -55,6 +56,7 @@ std::optional<Schedule> schedule_of(const Case& tried) {
                   .ranks = tried.ranks,
                   .root = Rank{tried.root},
                   .segments = 3,
+                  .radix = tried.radix,
                   .placement = Placement::in_nodes_of(tried.ranks, 2)};
     if (tried.algorithm->refuses(job)) return std::nullopt;
     return pipelined(tried.algorithm->build(job), tried.pieces);
@@ -166,6 +168,19 @@ TEST(DirectProgram, HasNoRaceWhateverTheAlgorithmAndTheMemory) {
                         if (root != 0 && !has_root(algorithm.collective)) continue;
                         expect_no_race({&algorithm, ranks, memory, root, count});
                     }
+}
+
+// Then a sum has parts of several peers in one step, some of them in memory of the peers' plans.
+TEST(DirectProgram, HasNoRaceWithARadix) {
+    for (const Algorithm& algorithm : catalog())
+        for (int ranks : {5, 10})
+            for (int radix : {3, 4})
+                for (Memory memory : all_memory) {
+                    if (!algorithm.takes_radix) continue;
+                    Case tried{&algorithm, ranks, memory};
+                    tried.radix = radix;
+                    expect_no_race(tried);
+                }
 }
 
 // Moves that come to a peer's buffers before the rank has waited for the peer in the same run:

@@ -147,8 +147,17 @@ private:
                     if (!source.peer || race_) continue;
                     const auto owner = as_size(*source.peer);
                     const Place place = programs_[owner].published[reader][source.place.offset];
-                    check_read(reader, index, owner, {place, move.bytes});
+                    check_read(reader, index, owner, {place, move.bytes},
+                               index + (is_read_late(steps[index], move, place) ? 2 : 1));
                 }
+    }
+
+    // That such a place has been read only the next step's counter shows: first comes what is read
+    // through the kernel, then this step's counter may go up, and then all is added.
+    static bool is_read_late(const DirectStep& step, const DirectMove& move, Place place) {
+        const auto of_peers = std::ranges::count_if(
+            move.sources, [](const MovePlace& source) { return source.peer.has_value(); });
+        return step.keeps_results && of_peers > 1 && place.in == Place::In::plan;
     }
 
     // What a step of some rank does to a stretch of the owner's memory.
@@ -211,11 +220,10 @@ private:
             const bool is_before = other.step <= push.step;
             const Access& first = is_before ? other : push;
             const Access& then = is_before ? push : other;
-            const bool is_shown = !programs_[first.rank].steps[first.index].keeps_results;
-            const bool in_order = first.rank == then.rank
-                                      ? first.index < then.index
-                                      : is_shown && known_[then.rank][then.index + 1][first.rank] >=
-                                                        after(first.index + 1);
+            const bool in_order =
+                first.rank == then.rank
+                    ? first.index < then.index
+                    : known_[then.rank][then.index + 1][first.rank] >= after(first.index + 1);
             if (!in_order)
                 report(fmt::format("{} pushes to {} of rank {}, which {} uses at the same time",
                                    name_of(push.rank, push.index + 1), to_text(push.stretch), owner,
@@ -238,9 +246,10 @@ private:
                });
     }
 
-    // The owner's writes before the reader's step must be over, those of it and later must wait.
+    // The owner's writes before the reader's step must be over, those of it and later must wait
+    // until the reader has finished so many steps.
     void check_read(std::size_t reader, std::size_t index, std::size_t owner,
-                    const Stretch& stretch) {
+                    const Stretch& stretch, std::size_t finished) {
         const DirectProgram& program = programs_[owner];
         const int step = programs_[reader].steps[index].number;
         for (std::size_t i = 0; i < program.steps.size(); ++i) {
@@ -248,12 +257,12 @@ private:
             if (program.steps[i].number < step)
                 must_follow(reader, index, owner, i + 1, stretch);
             else
-                must_precede(reader, index, owner, i + 1, stretch);
+                must_precede(reader, index, owner, i + 1, stretch, finished);
         }
         must_follow(reader, index, owner, 0, stretch);
         if (writes(program.settling_early, stretch))
-            must_precede(reader, index, owner, settling_of(owner), stretch);
-        must_precede(reader, index, owner, end_of(owner), stretch);
+            must_precede(reader, index, owner, settling_of(owner), stretch, finished);
+        must_precede(reader, index, owner, end_of(owner), stretch, finished);
     }
 
     static bool writes(const std::vector<DirectMove>& moves, const Stretch& stretch) {
@@ -276,8 +285,8 @@ private:
     }
 
     void must_precede(std::size_t reader, std::size_t index, std::size_t owner, std::size_t write,
-                      const Stretch& stretch) {
-        if (known_[owner][write][reader] >= after(index + 1)) return;
+                      const Stretch& stretch, std::size_t finished) {
+        if (known_[owner][write][reader] >= after(finished)) return;
         report(fmt::format("{} may overwrite {}, which {} may still read", name_of(owner, write),
                            to_text(stretch), name_of(reader, index + 1)));
     }

@@ -305,12 +305,18 @@ private:
             program_.last_readers.push_back({Rank{peer}, steps});
     }
 
-    // Where peers do not write, they come here only to read.
+    // Where peers' memory is read through the kernel. Of several peers some may hold their parts in
+    // their plans' memory, which is read while all is added.
     void mark_kept_results() {
-        if (buffers_.peers_write) return;
+        if (!buffers_.peers_read || buffers_.peers_write) return;
         int last_read = 0;  // one more than the step
         for (const auto& [peer, steps] : last_read_by_) last_read = std::max(last_read, steps);
-        for (DirectStep& step : program_.steps) step.keeps_results = step.number + 1 >= last_read;
+        const auto is_of_peer = [](const MovePlace& source) { return source.peer.has_value(); };
+        for (DirectStep& step : program_.steps)
+            step.keeps_results = step.number + 1 >= last_read &&
+                                 std::ranges::all_of(step.moves, [&](const DirectMove& move) {
+                                     return std::ranges::count_if(move.sources, is_of_peer) <= 1;
+                                 });
     }
 
     const DirectTask& task_;

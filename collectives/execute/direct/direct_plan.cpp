@@ -197,13 +197,14 @@ private:
         }
     }
 
-    // Publishes that so many steps are finished. Whoever sees the counter also sees what they wrote
-    // (release), and may overwrite what they read.
+    // Publishes that so many steps are finished. Whoever sees the counter may overwrite what they
+    // read, and also sees what they wrote (release) where they do not keep it.
     void publish_finished(std::size_t steps) {
         const auto finished = steps < steps_.size()
                                   ? static_cast<std::uint64_t>(steps_[steps].number)
                                   : steps_of_run_ - 1;
-        publish(*counter_, base_ + finished);
+        if (base_ + finished == published_) return;
+        publish(*counter_, published_ = base_ + finished);
         // A peer that begins to sleep at this moment may be missed here: its sleep has a time
         // limit.
         if (std::atomic_ref(*sleepers_).load(std::memory_order_relaxed) != 0)
@@ -294,7 +295,7 @@ private:
 
     std::uint64_t* counter_ = nullptr;
     std::uint64_t* sleepers_ = nullptr;
-    std::uint64_t base_ = 0;
+    std::uint64_t base_ = 0, published_ = 0;
     const std::function<void()> publish_early_ = [this] { publish_finished(at_ + 1); };
     std::uint32_t wait_ = 0;  // next wait and next move
     std::uint32_t move_ = 0;

@@ -38,8 +38,8 @@ struct DirectStep {
     int number;
     std::vector<Dependency> dependencies;
     std::vector<DirectMove> moves;
-    /// No peer comes to what the rank writes in this step or later: peers wait only until it has
-    /// read what they hold.
+    /// No peer comes to what the rank writes in this step or later, and what it adds is its own and
+    /// one peer's: peers wait only until it has read what they hold, not until it has added it.
     bool keeps_results = false;
 };
 

@@ -13,7 +13,8 @@ namespace tutti {
 
 /// At the start of a rank's piece of the plan's shared memory. The counter has a line of its own.
 struct Head {
-    alignas(cache_line) std::uint64_t counter;   // steps finished by the rank, over all runs
+    alignas(cache_line)
+        std::uint64_t counter;  // steps finished by the rank, over all runs; see keeps_results
     alignas(cache_line) std::uint64_t sleepers;  // peers that sleep until the counter changes
     std::uint64_t published;                     // where the lists of places begin
     PublishedBuffers buffers;                    // for peers that come to them

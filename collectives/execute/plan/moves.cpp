@@ -5,12 +5,15 @@
 #include <cstring>
 #include <utility>
 
+#include "collectives/world/signal.hpp"
+
 namespace tutti {
 namespace {
 
-// So much of another process's memory is read by one system call, each of which costs 2 to 3 us. It
-// is then added out of the third-level cache, as fast as out of a smaller one.
-constexpr std::size_t piece = 1024 * 1024;
+// So much of other processes' memory is read before it is added: each system call costs 2 to 3 us,
+// and out of the third-level cache it is added as fast as out of a smaller one. What lies beside
+// the result shares that, down to so much of each process.
+constexpr std::size_t most_read = 1024 * 1024, least_piece = 128 * 1024;
 
 bool in_same_buffer(const CallerMemory& caller, const std::byte* one, const std::byte* other) {
     const auto place = caller.place_of(one), other_place = caller.place_of(other);
@@ -54,13 +57,21 @@ bool Moves::replaces_source(const Move& move) const {
     return std::ranges::find(sources, outs_[move.first_out]) != sources.end();
 }
 
-// For sources that single_copy() cannot read into the result.
-void Moves::make_room_beside(const Move& move) {
-    if (!move.single_copy) return;
+// Of sources that single_copy() cannot read into the result.
+std::size_t Moves::beside_result(const Move& move) const {
     const std::span sources(&all_sources_[move.first_source], move.sources);
     const auto far = static_cast<std::size_t>(std::ranges::count_if(sources, is_far));
-    const std::size_t beside = replaces_source(move) ? far : far - 1;
-    copied_in_.resize(std::max(copied_in_.size(), beside * std::min(piece, move.bytes)));
+    return replaces_source(move) ? far : far - 1;
+}
+
+std::size_t Moves::piece_of(const Move& move) const {
+    const std::size_t share = most_read / std::max<std::size_t>(1, beside_result(move));
+    return std::min(move.bytes, std::max(least_piece, share / cache_line * cache_line));
+}
+
+void Moves::make_room_beside(const Move& move) {
+    if (!move.single_copy) return;
+    copied_in_.resize(std::max(copied_in_.size(), beside_result(move) * piece_of(move)));
 }
 
 // The caller's two buffers may be neighbours now, and lie elsewhere after rebind(); a peer's, too.
@@ -162,6 +173,7 @@ void Moves::single_copy(const Move& move, const std::function<void()>* after_rea
         for (std::uint32_t i = 1; i < move.outs; ++i) std::memcpy(outs[i], outs[0], move.bytes);
         return;
     }
+    const std::size_t piece = piece_of(move);
     for (std::size_t done = 0; done < move.bytes; done += piece) {
         const std::size_t bytes = std::min(piece, move.bytes - done);
         std::byte* const out = outs[0] + done;

@@ -72,8 +72,8 @@ public:
     /// Does the moves from `first` up to `end`, that share (0 to 1) of final ones with streaming
     /// stores; on a device, adds them to its queue. Throws Error only if another process or the
     /// device is gone.
-    /// Once the last one has read all that it takes from other processes, calls `after_reading`,
-    /// before it adds that up.
+    /// Once the last one has read all that it takes from other processes through the kernel, calls
+    /// `after_reading`, before it adds that up.
     void run(std::uint32_t first, std::uint32_t end, double streaming_share = 0,
              const std::function<void()>* after_reading = nullptr);
 
@@ -89,6 +89,8 @@ private:
                bool is_final) const;
     bool follows(const Operand& last, std::size_t bytes, const Operand& next) const;
     bool replaces_source(const Move& move) const;
+    std::size_t beside_result(const Move& move) const;
+    std::size_t piece_of(const Move& move) const;
     void make_room_beside(const Move& move);
     void single_copy(const Move& move, const std::function<void()>* after_reading);
     void stream_in_part(const Move& move, double share);

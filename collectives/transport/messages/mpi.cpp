@@ -129,6 +129,7 @@ public:
         auto part = std::make_unique<MpiWorld>(comm, hosts_.renamed(members));
         part->hang_timeout = hang_timeout;
         part->oversubscribed = oversubscribed;
+        part->background = background;
         part->parent = this;
         return part;
     }
