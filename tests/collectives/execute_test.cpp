@@ -186,6 +186,31 @@ TEST(SingleCopy, IsRightInPiecesFromSeveralRanks) {
         });
 }
 
+// Who has given its part may change it as soon as its call ends, before the root has added all.
+TEST(SingleCopy, LetsAPeerGoOnWhenAllOfItsPartIsRead) {
+    run_as_threads(2, 20, [](World& world) {
+        Planner planner(world);
+        if (planner.refuses("shm-cma")) return;
+        const Algorithm& linear = find_algorithm(Collective::reduce, "linear");
+        std::vector<float> input(1'000'000), output(input.size());
+        const CallBuffers buffers{std::as_bytes(std::span(input)),
+                                  std::as_writable_bytes(std::span(output)), false};
+        const CallBuffers without_result{buffers.input, {}, false};
+        const auto plan =
+            planner.plan({&linear, {.transport = "shm-cma"}}, call_of(linear, 1'000'000),
+                         world.is_first() ? buffers : without_result);
+        for (int run = 0; run < 50; ++run) {
+            std::ranges::fill(input, 1.0F);
+            world.barrier();
+            plan->run();
+            EXPECT_TRUE(!world.is_first() || output.back() == 2.0F)
+                << output.back() << " in run " << run;
+            input.back() = 100;
+            world.barrier();
+        }
+    });
+}
+
 // Rank 1 passes on what it never got: the check must say so, and nothing may crash.
 TEST_P(EveryPlan, OfAWrongScheduleRunsAndIsFoundWrong) {
     const Algorithm forgetful{Collective::broadcast, "forgetful",
