@@ -35,7 +35,7 @@ public:
     DirectProgram compile() {
         for (const RankStep& step : task_.steps) add(step);
         settle();
-        mark_kept_results();
+        if (buffers_.peers_read && !buffers_.peers_write) mark_kept_results(program_);
         leave_out_implied_dependencies(program_);
         program_.plan_bytes = memory_.bytes();
         return std::move(program_);
@@ -303,20 +303,6 @@ private:
         });
         for (const auto& [peer, steps] : last_read_by_)
             program_.last_readers.push_back({Rank{peer}, steps});
-    }
-
-    // Where peers' memory is read through the kernel. Of several peers some may hold their parts in
-    // their plans' memory, which is read while all is added.
-    void mark_kept_results() {
-        if (!buffers_.peers_read || buffers_.peers_write) return;
-        int last_read = 0;  // one more than the step
-        for (const auto& [peer, steps] : last_read_by_) last_read = std::max(last_read, steps);
-        const auto is_of_peer = [](const MovePlace& source) { return source.peer.has_value(); };
-        for (DirectStep& step : program_.steps)
-            step.keeps_results = step.number + 1 >= last_read &&
-                                 std::ranges::all_of(step.moves, [&](const DirectMove& move) {
-                                     return std::ranges::count_if(move.sources, is_of_peer) <= 1;
-                                 });
     }
 
     const DirectTask& task_;

@@ -25,6 +25,20 @@ void leave_out_implied_dependencies(DirectProgram& program) {
     leave_out(program.last_readers);
 }
 
+void mark_kept_results(DirectProgram& program) {
+    int last_read = 0;  // one more than the step
+    for (const Dependency& reader : program.last_readers)
+        last_read = std::max(last_read, reader.steps);
+    const auto is_of_peer = [](const MovePlace& source) { return source.peer.has_value(); };
+    // Of several peers some may hold their parts in their plans' memory, which is read while all is
+    // added.
+    for (DirectStep& step : program.steps)
+        step.keeps_results = step.number + 1 >= last_read &&
+                             std::ranges::all_of(step.moves, [&](const DirectMove& move) {
+                                 return std::ranges::count_if(move.sources, is_of_peer) <= 1;
+                             });
+}
+
 DirectProgram compile_direct(World& world, const PlanRequest& request,
                              const BufferAccess& buffers) {
     const DirectTask task(request, world.rank(), buffers);

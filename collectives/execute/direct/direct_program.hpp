@@ -56,6 +56,10 @@ struct DirectProgram {
     std::size_t plan_bytes = 0;                 ///< shared memory that the plan itself needs
 };
 
+/// Says of each step whether it keeps its results, in a program whose peers read through the
+/// kernel. `last_readers` are still complete.
+void mark_kept_results(DirectProgram& program);
+
 /// Removes each dependency that an earlier step has already waited for: counters never go back.
 void leave_out_implied_dependencies(DirectProgram& program);
 
