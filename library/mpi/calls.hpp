@@ -28,8 +28,8 @@ inline CallBuffers in_place(std::span<std::byte> memory) { return {memory, memor
 inline std::optional<Call> combining(Collective collective, MPI_Datatype type, MPI_Op op,
                                      std::int64_t count, int root = 0) {
     const auto our_op = op_of(op);
-    const bool fits = count > 0 && count <= std::int64_t{most_bytes};
-    const NamedType* const named = our_op && fits ? named_type(type) : nullptr;
+    const bool is_in_range = count > 0 && count <= std::int64_t{most_bytes};
+    const NamedType* const named = our_op && is_in_range ? named_type(type) : nullptr;
     if (named == nullptr || !named->element) return std::nullopt;
     if (!named->is_complex) return Call{collective, *named->element, *our_op, Rank{root}, count};
     if (our_op != Op::sum) return std::nullopt;

@@ -104,8 +104,8 @@ private:
             return report(error);
         }
     }
-    // Where tutti cannot go on with these ranks, the library does: all of them learn of different
-    // calls, and what only one of them learns has the others wait in either case.
+    // If tutti cannot go on with these ranks, the library does. That their calls differ all of them
+    // see; an error that only one sees leaves the others waiting, whoever goes on.
     int report(const std::exception& error);
 
     MPI_Comm comm_;
