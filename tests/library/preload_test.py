@@ -73,6 +73,12 @@ class Results(unittest.TestCase):
         many = 10_000 if LONG else 200
         self.check(2, built("preload_communicators"), many, says="^0 wrong;", timeout=550)
 
+    @unittest.skipUnless(LONG, "2 ranks with 1 GiB each")
+    def test_are_the_librarys_where_the_blocks_of_all_are_too_large(self):
+        code, out, err = run(2, built("preload_large"), options=(*EVERYTHING, "--report"))
+        self.assertEqual((code, out), (0, ""), err)
+        self.assertEqual(rows(err)["all_gather"], (1, 1))  # the small one alone
+
     @unittest.skipUnless(shutil.which(FORTRAN), f"no {FORTRAN}; type: apt-get install gfortran")
     def test_are_right_in_fortran(self):
         with tempfile.TemporaryDirectory() as folder:
