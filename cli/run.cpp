@@ -59,13 +59,16 @@ Exit run_program(const Arguments& arguments) {
         "tutti run [OPTIONS] -- mpirun -np 4 ./program",
         "tutti run"};
     std::string with = "learn", collectives, after, block = "50";
-    bool table_anyway = false, has_heap = false, reports = false, alternates = false;
+    bool table_anyway = false, always = false, has_heap = false, reports = false,
+         alternates = false;
     const OptionGroup options(app, "Options");
     const CLI::Option* chooser = options.text(
         "--with", with,
         "who does the calls: learn (whoever turns out to be faster while the program runs, the MPI "
         "library among them), rules, the file of a table of 'tutti tune', or off");
     options.flag("--table-anyway", table_anyway, "take a table of another topology");
+    options.flag("--always", always,
+                 "tutti does all calls that it can, also those that the library does faster");
     options.text("--collectives", collectives,
                  "which calls, a list such as all_reduce,broadcast,barrier; else all");
     options.text("--after", after,
@@ -86,6 +89,7 @@ Exit run_program(const Arguments& arguments) {
     if (!collectives.empty()) environment["TUTTI_COLLECTIVES"] = collectives;
     if (!after.empty()) environment["TUTTI_AFTER"] = after;
     if (table_anyway) environment["TUTTI_TABLE_ANYWAY"] = "1";
+    if (always) environment["TUTTI_ALWAYS"] = "1";
     if (reports || alternates) environment["TUTTI_REPORT"] = "1";
     if (alternates) environment["TUTTI_AB"] = block;
     const PreloadSettings settings = preload_settings([&](const char* name) -> const char* {

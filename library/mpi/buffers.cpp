@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "library/mpi/buffers.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstring>
 
 #include "collectives/transport/messages/mpi_check.hpp"
+#include "library/mpi/block_list.hpp"
 #include "library/mpi/types.hpp"
 
 namespace tutti {
@@ -101,7 +105,29 @@ void finish(Ranks& ranks, std::span<const std::byte> place, const TypedBuffer& b
     if (!buffer.is_dense) unpack(place, buffer, ranks.comm());
 }
 
+TypedBuffer known_block(const void* address, std::int64_t count, MPI_Datatype type) {
+    const auto block = block_of(address, count, type);
+    if (!block) throw Error("MPI does not take such a count, datatype or buffer");
+    return *block;
+}
+
+void must_fit(const TypedBuffer& block, std::size_t slot) {
+    if (block.bytes > slot)
+        throw Error(fmt::format("this rank has a block of {} bytes where the root has {}",
+                                block.bytes, slot));
+}
+
+std::span<const std::byte> in_slot(Ranks& ranks, const TypedBuffer& block, std::size_t slot,
+                                   std::span<const std::byte> output) {
+    if (block.is_dense && block.bytes == slot) return packed_apart_from(output, ranks, block);
+    const std::size_t bytes = std::max(block.bytes, slot);
+    const std::span<std::byte> copy = ranks.scratch(Ranks::Scratch::input, bytes);
+    pack(block, copy.first(block.bytes), ranks.comm());
+    return copy.first(slot);
+}
+
 void pack(const TypedBuffer& from, std::span<std::byte> to, MPI_Comm comm) {
+    if (from.bytes == 0) return;
     if (from.is_dense) {
         std::memcpy(to.data(), from.address, from.bytes);
         return;
@@ -113,6 +139,7 @@ void pack(const TypedBuffer& from, std::span<std::byte> to, MPI_Comm comm) {
 }
 
 void unpack(std::span<const std::byte> from, const TypedBuffer& to, MPI_Comm comm) {
+    if (to.bytes == 0) return;
     if (to.is_dense) {
         std::memcpy(to.address, from.data(), from.size());
         return;

@@ -28,9 +28,6 @@ struct TypedBuffer {
     TypedBuffer part(std::int64_t first, std::int64_t of_count) const;
 };
 
-/// Larger calls are the library's: what is packed is counted in int.
-inline constexpr std::size_t most_bytes = std::size_t{1} << 30;
-
 /// The elements in a row: where they are, or packed into scratch memory.
 std::span<const std::byte> packed(Ranks& ranks, const TypedBuffer& buffer);
 

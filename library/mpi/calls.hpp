@@ -131,47 +131,6 @@ int all_gather(const Next& next, const void* send, Count send_count, MPI_Datatyp
     });
 }
 
-/// Only where all blocks are of one size, which all ranks know.
-template <class Next, class Count, class Displacement>
-int all_gather_v(const Next& next, const void* send, Count send_count, MPI_Datatype send_type,
-                 void* receive, const Count* counts, const Displacement* displacements,
-                 MPI_Datatype type, MPI_Comm comm) {
-    const auto by_library = [&] {
-        return next(send, send_count, send_type, receive, counts, displacements, type, comm);
-    };
-    Ranks* const ranks = ranks_for(CallKind::all_gather, comm);
-    if (ranks == nullptr || counts == nullptr || displacements == nullptr) return by_library();
-    const int size = ranks->size();
-    for (int rank = 1; rank < size; ++rank)
-        if (counts[rank] != counts[0]) return by_library();
-    const std::int64_t count = counts[0];
-    const bool is_in_place = send == MPI_IN_PLACE;
-    const auto block = TypedBuffer::of(receive, count, type);
-    if (!block || !fits(*block, size)) return by_library();
-    const auto given = is_in_place ? block : TypedBuffer::of(send, send_count, send_type);
-    if (!given) return by_library();
-    return ranks->take_turn(CallKind::all_gather, size_of(*block), by_library, [&] {
-        const std::size_t total = block->bytes * as_size(size);
-        const auto part_of = [&](int rank) { return block->part(displacements[rank], count); };
-        bool in_a_row = block->is_dense;
-        for (int rank = 0; rank < size; ++rank)
-            in_a_row = in_a_row && displacements[rank] == count * rank;
-        const std::span<std::byte> place = in_a_row
-                                               ? std::span(static_cast<std::byte*>(receive), total)
-                                               : ranks->scratch(Ranks::Scratch::output, total);
-        const auto place_of = [&](int rank) {
-            return place.subspan(block->bytes * as_size(rank), block->bytes);
-        };
-        if (is_in_place && !in_a_row) pack(part_of(ranks->rank()), place_of(ranks->rank()), comm);
-        ranks->run(moving(
-            Collective::all_gather, block->bytes,
-            is_in_place ? in_place(place)
-                        : CallBuffers{packed_apart_from(place, *ranks, *given), place, false}));
-        for (int rank = 0; !in_a_row && rank < size; ++rank)
-            unpack(place_of(rank), part_of(rank), comm);
-    });
-}
-
 template <class Next, class Count>
 int gather(const Next& next, const void* send, Count send_count, MPI_Datatype send_type,
            void* receive, Count count, MPI_Datatype type, int root, MPI_Comm comm) {
@@ -291,17 +250,6 @@ int reduce_scatter_block(const Next& next, const void* send, void* receive, Coun
     Ranks* const ranks = ranks_for(CallKind::reduce_scatter, comm);
     if (ranks == nullptr) return by_library();
     return reduce_scatter(*ranks, by_library, send, receive, count, type, op);
-}
-
-template <class Next, class Count>
-int reduce_scatter_counts(const Next& next, const void* send, void* receive, const Count* counts,
-                          MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-    const auto by_library = [&] { return next(send, receive, counts, type, op, comm); };
-    Ranks* const ranks = ranks_for(CallKind::reduce_scatter, comm);
-    if (ranks == nullptr || counts == nullptr) return by_library();
-    for (int rank = 1; rank < ranks->size(); ++rank)
-        if (counts[rank] != counts[0]) return by_library();
-    return reduce_scatter(*ranks, by_library, send, receive, counts[0], type, op);
 }
 
 template <class Next>

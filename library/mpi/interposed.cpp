@@ -9,8 +9,10 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "library/mpi/block_calls.hpp"
 #include "library/mpi/calls.hpp"
 #include "library/mpi/preload.hpp"
+#include "library/mpi/scan_calls.hpp"
 
 namespace {
 
@@ -68,16 +70,35 @@ Function* next_of(const char* name, Function*) {
                       Count count, MPI_Datatype type, int root, MPI_Comm comm),                   \
                      tutti::calls::gather, send, send_count, send_type, receive, count, type,     \
                      root, comm)                                                                  \
+    TUTTI_INTERPOSES(Gatherv##suffix,                                                             \
+                     (const void* send, Count send_count, MPI_Datatype send_type, void* receive,  \
+                      const Count* counts, const Displacement* displacements, MPI_Datatype type,  \
+                      int root, MPI_Comm comm),                                                   \
+                     tutti::calls::gather_v, send, send_count, send_type, receive, counts,        \
+                     displacements, type, root, comm)                                             \
     TUTTI_INTERPOSES(Scatter##suffix,                                                             \
                      (const void* send, Count send_count, MPI_Datatype send_type, void* receive,  \
                       Count count, MPI_Datatype type, int root, MPI_Comm comm),                   \
                      tutti::calls::scatter, send, send_count, send_type, receive, count, type,    \
                      root, comm)                                                                  \
+    TUTTI_INTERPOSES(Scatterv##suffix,                                                            \
+                     (const void* send, const Count* counts, const Displacement* displacements,   \
+                      MPI_Datatype send_type, void* receive, Count count, MPI_Datatype type,      \
+                      int root, MPI_Comm comm),                                                   \
+                     tutti::calls::scatter_v, send, counts, displacements, send_type, receive,    \
+                     count, type, root, comm)                                                     \
     TUTTI_INTERPOSES(Alltoall##suffix,                                                            \
                      (const void* send, Count send_count, MPI_Datatype send_type, void* receive,  \
                       Count count, MPI_Datatype type, MPI_Comm comm),                             \
                      tutti::calls::all_to_all, send, send_count, send_type, receive, count, type, \
                      comm)                                                                        \
+    TUTTI_INTERPOSES(                                                                             \
+        Alltoallv##suffix,                                                                        \
+        (const void* send, const Count* send_counts, const Displacement* send_displacements,      \
+         MPI_Datatype send_type, void* receive, const Count* counts,                              \
+         const Displacement* displacements, MPI_Datatype type, MPI_Comm comm),                    \
+        tutti::calls::all_to_all_v, send, send_counts, send_displacements, send_type, receive,    \
+        counts, displacements, type, comm)                                                        \
     TUTTI_INTERPOSES(Reduce_scatter_block##suffix,                                                \
                      (const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op, \
                       MPI_Comm comm),                                                             \
@@ -85,7 +106,15 @@ Function* next_of(const char* name, Function*) {
     TUTTI_INTERPOSES(Reduce_scatter##suffix,                                                      \
                      (const void* send, void* receive, const Count* counts, MPI_Datatype type,    \
                       MPI_Op op, MPI_Comm comm),                                                  \
-                     tutti::calls::reduce_scatter_counts, send, receive, counts, type, op, comm)
+                     tutti::calls::reduce_scatter_counts, send, receive, counts, type, op, comm)  \
+    TUTTI_INTERPOSES(Scan##suffix,                                                                \
+                     (const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op, \
+                      MPI_Comm comm),                                                             \
+                     tutti::calls::scan, send, receive, count, type, op, comm)                    \
+    TUTTI_INTERPOSES(Exscan##suffix,                                                              \
+                     (const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op, \
+                      MPI_Comm comm),                                                             \
+                     tutti::calls::exscan, send, receive, count, type, op, comm)
 
 TUTTI_INTERPOSES_ALL(, int, int)
 #if MPI_VERSION >= 4

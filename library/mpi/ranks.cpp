@@ -141,6 +141,30 @@ std::span<std::byte> Ranks::scratch(Scratch which, std::size_t bytes) {
     return std::span(memory).first(bytes);
 }
 
+BlockSizes Ranks::agree(const BlockSizes& known, std::optional<int> root) {
+    std::array<std::int64_t, 2> mine{known.most, -known.least}, all = mine;
+    const auto input = std::as_bytes(std::span(mine));
+    const auto output = std::as_writable_bytes(std::span(all));
+    if (root)
+        run({{Collective::broadcast, DataType::int64, Op::sum, Rank{*root}, 2},
+             {output, output, true}});
+    else
+        run({{Collective::all_reduce, DataType::int64, Op::max, Rank{0}, 2},
+             {input, output, false}});
+    return {.least = -all[1], .most = all[0]};
+}
+
+void Ranks::combine(const Call& call, std::span<const std::byte> vectors, int how_many,
+                    std::byte* out) {
+    if (how_many == 0) return;
+    if (combiner_.kernel == nullptr || combiner_.type != call.type || combiner_.op != call.op)
+        combiner_ = {call.type, call.op, find_reduce(call.type, call.op)};
+    combiner_.vectors.clear();
+    for (int i = 0; i < how_many; ++i)
+        combiner_.vectors.push_back(vectors.data() + vectors.size() / as_size(size_) * as_size(i));
+    combiner_.kernel(&out, 1, combiner_.vectors.data(), as_size(how_many), as_size(call.count));
+}
+
 Ranks* look_up_ranks(MPI_Comm comm) {
     if (comm == MPI_COMM_NULL) return nullptr;
     const std::uint64_t epoch = communicators_freed.load(std::memory_order_acquire);

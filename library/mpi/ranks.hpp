@@ -2,6 +2,7 @@
 #pragma once
 #include <mpi.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -11,7 +12,9 @@
 
 #include "base/clock.hpp"
 #include "base/index.hpp"
+#include "kernels/sets.hpp"
 #include "library/communicator_state.hpp"
+#include "library/mpi/block_sizes.hpp"
 #include "library/mpi/turns.hpp"
 
 namespace tutti {
@@ -50,23 +53,61 @@ public:
     bool may_take() const { return stage_ != Stage::the_librarys; }
 
     /// Does the call by whoever's turn it is: `by_library` returns MPI's code, `by_tutti` throws.
-    /// All ranks give the same kind and bytes, and that decides.
+    /// All ranks give the same kind and bytes, and that decides. `asking_ns` is what tutti has
+    /// spent on the call already.
     template <class Library, class Tutti>
     int take_turn(CallKind kind, std::int64_t bytes, const Library& by_library,
-                  const Tutti& by_tutti) {
-        std::int64_t& calls = at(calls_, kind);
-        if (calls < preloaded.after || !has_begun()) {
-            ++calls;
-            if (turns_) turns_->of(size_class(kind, bytes)).count_passed();
-            return by_library();
-        }
+                  const Tutti& by_tutti, double asking_ns = 0) {
+        if (is_too_early(kind)) return passed(kind, bytes, by_library);
         if (!turns_) return guarded(by_tutti);
         ClassTurns& turns = turns_->of(size_class(kind, bytes));
         const ClassTurns::Turn turn = turns.next(preloaded);
         const std::int64_t began = turn.is_timed ? now_ns() : 0;
         const int code = turn.by == By::library ? by_library() : guarded(by_tutti);
-        if (turn.is_timed) turns.took(static_cast<double>(now_ns() - began), turn);
+        if (turn.is_timed)
+            turns.took(
+                static_cast<double>(now_ns() - began) + (turn.by == By::tutti ? asking_ns : 0),
+                turn);
         return code;
+    }
+
+    /// The same of a call whose blocks no rank knows all of. `known` is what this rank knows, which
+    /// counts from `root` alone if there is one; `by_tutti` is given the bytes of a slot that holds
+    /// any of them.
+    template <class Library, class Tutti>
+    int take_agreed_turn(CallKind kind, const BlockSizes& known, std::optional<int> root,
+                         const Library& by_library, const Tutti& by_tutti) {
+        Refusals& refusals = at(refusals_, kind);
+        if (!may_meet(kind) || refusals.is_skipped())
+            return passed(kind, known.is_for_tutti() ? known.most : 0, by_library);
+        const std::int64_t began = turns_ ? now_ns() : 0;
+        std::optional<std::size_t> slot;
+        const int code = guarded([&] {
+            const BlockSizes all = agree(known, root);
+            if (preloaded.always || pays_once_agreed(all)) slot = slot_for(all, size_);
+        });
+        if (code != MPI_SUCCESS) return code;
+        if (!slot) {
+            refusals.add();
+            return passed(kind, 0, by_library);
+        }
+        refusals = {};
+        return take_turn(
+            kind, static_cast<std::int64_t>(*slot), by_library, [&] { by_tutti(*slot); },
+            turns_ ? static_cast<double>(now_ns() - began) : 0);
+    }
+
+    /// Of a call in which tutti makes ranks wait for each other though the library would not:
+    /// whether that pays, as it does where each has a core of its own. If not, the call is to be
+    /// passed().
+    bool may_meet(CallKind kind) {
+        return !is_too_early(kind) && (preloaded.always || !world_->oversubscribed);
+    }
+    /// A call that is the library's, whoever's turn it is.
+    template <class Library>
+    int passed(CallKind kind, std::int64_t bytes, const Library& by_library) {
+        if (turns_) turns_->of(size_class(kind, bytes)).count_passed();
+        return by_library();
     }
 
     /// Of blocking collectives alone, so that the ranks need not meet at the end.
@@ -75,6 +116,11 @@ public:
     /// Memory of so many bytes for the length of one call.
     enum class Scratch : std::uint8_t { input, output };
     std::span<std::byte> scratch(Scratch which, std::size_t bytes);
+
+    /// Combines the first so many of the call's vectors, which lie in a row, into `out`, one after
+    /// the other.
+    void combine(const Call& call, std::span<const std::byte> vectors, int how_many,
+                 std::byte* out);
 
     /// Ends what tutti has here; from now on the library does all calls.
     void leave();
@@ -87,6 +133,23 @@ private:
         MPI_Comm comm;
     };
     enum class Stage : std::uint8_t { new_ones, ours, the_librarys };
+    // Of calls that are the library's in the end, ever fewer are asked about.
+    class Refusals {
+    public:
+        bool is_skipped() { return left_ > 0 && left_-- > 0; }
+        void add() { left_ = last_ = std::min(2 * last_ + 1, 63); }
+
+    private:
+        int last_ = 0, left_ = 0;
+    };
+
+    bool is_too_early(CallKind kind) {
+        std::int64_t& calls = at(calls_, kind);
+        if (calls >= preloaded.after && has_begun()) return false;
+        ++calls;
+        return true;
+    }
+    BlockSizes agree(const BlockSizes& known, std::optional<int> root);
 
     bool has_begun() {
         if (stage_ == Stage::new_ones) begin();
@@ -112,11 +175,18 @@ private:
     int rank_ = 0, size_ = 1;
     Stage stage_ = Stage::new_ones;
     std::array<std::int64_t, call_kinds> calls_ = {};
+    std::array<Refusals, call_kinds> refusals_ = {};
     std::unique_ptr<World> world_;
     std::optional<ProgressOfMpi> progress_;
     std::unique_ptr<Communicator::State> state_;
     std::unique_ptr<Turns> turns_;
     std::array<std::vector<std::byte>, 2> scratch_;
+    struct Combiner {
+        DataType type = DataType::int32;
+        Op op = Op::sum;
+        ReduceKernel kernel = nullptr;
+        std::vector<const std::byte*> vectors = {};
+    } combiner_;  // of the last scan
 };
 
 /// Which kinds of calls are looked at, a bit for each. None before MPI has started and after its

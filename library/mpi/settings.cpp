@@ -72,6 +72,10 @@ void read_anyway(const std::string& text, PreloadSettings& settings) {
     settings.table_anyway = yes_or_no("TUTTI_TABLE_ANYWAY", text);
 }
 
+void read_always(const std::string& text, PreloadSettings& settings) {
+    settings.always = yes_or_no("TUTTI_ALWAYS", text);
+}
+
 void read_reports(const std::string& text, PreloadSettings& settings) {
     settings.reports = yes_or_no("TUTTI_REPORT", text);
 }
@@ -81,15 +85,25 @@ void read_turns(const std::string& text, PreloadSettings& settings) {
 }
 
 constexpr std::pair<const char*, void (*)(const std::string&, PreloadSettings&)> variables[] = {
-    {"TUTTI", read_chooser},        {"TUTTI_COLLECTIVES", read_kinds},
-    {"TUTTI_AFTER", read_after},    {"TUTTI_TABLE_ANYWAY", read_anyway},
-    {"TUTTI_REPORT", read_reports}, {"TUTTI_AB", read_turns},
+    {"TUTTI", read_chooser},       {"TUTTI_COLLECTIVES", read_kinds},
+    {"TUTTI_AFTER", read_after},   {"TUTTI_TABLE_ANYWAY", read_anyway},
+    {"TUTTI_ALWAYS", read_always}, {"TUTTI_REPORT", read_reports},
+    {"TUTTI_AB", read_turns},
 };
 
 }  // namespace
 
 std::string_view name_of(CallKind kind) {
-    return kind == CallKind::barrier ? "barrier" : name_of(static_cast<Collective>(kind));
+    switch (kind) {
+        case CallKind::barrier:
+            return "barrier";
+        case CallKind::scan:
+            return "scan";
+        case CallKind::exscan:
+            return "exscan";
+        default:
+            return name_of(static_cast<Collective>(kind));
+    }
 }
 
 PreloadSettings preload_settings(const std::function<const char*(const char*)>& value_of) {

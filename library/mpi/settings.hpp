@@ -10,7 +10,8 @@
 namespace tutti {
 
 /// The kinds of calls that the preloaded library may take over: the collectives of tutti (the
-/// first, in the order of Collective), and the barrier, which is an all-reduce of a byte.
+/// first, in the order of Collective), the barrier, which is an all-reduce of a byte, and the
+/// scans, which are an all-gather and a sum.
 enum class CallKind : std::uint8_t {
     all_reduce,
     reduce_scatter,
@@ -21,8 +22,10 @@ enum class CallKind : std::uint8_t {
     gather,
     all_to_all,
     barrier,
+    scan,
+    exscan,
 };
-inline constexpr int call_kinds = 9;
+inline constexpr int call_kinds = 11;
 std::string_view name_of(CallKind kind);
 
 /// Who does the calls that are taken over.
@@ -38,6 +41,7 @@ struct PreloadSettings {
     PreloadChoice chooser = PreloadChoice::learn;
     std::string table_file = {};
     bool table_anyway = false;                     ///< take a table of another topology, too
+    bool always = false;                           ///< also what the library does faster
     std::uint32_t kinds = (1U << call_kinds) - 1;  ///< a bit for each that may be taken over
     std::int64_t after = 64;      ///< calls of a kind that come first, on each communicator
     bool reports = false;         ///< at the end, who did what
@@ -47,9 +51,9 @@ struct PreloadSettings {
 };
 
 /// As the variables TUTTI (learn, rules, off, or the file of a table), TUTTI_COLLECTIVES (a list of
-/// kinds), TUTTI_AFTER, TUTTI_TABLE_ANYWAY and TUTTI_REPORT (1, 0) and TUTTI_AB (calls of a turn)
-/// say, which `value_of` looks up (null: not set). Throws Error with one line that says what to
-/// type instead.
+/// kinds), TUTTI_AFTER, TUTTI_TABLE_ANYWAY, TUTTI_ALWAYS and TUTTI_REPORT (1, 0) and TUTTI_AB
+/// (calls of a turn) say, which `value_of` looks up (null: not set). Throws Error with one line
+/// that says what to type instead.
 PreloadSettings preload_settings(const std::function<const char*(const char* name)>& value_of);
 
 }  // namespace tutti

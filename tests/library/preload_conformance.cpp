@@ -9,6 +9,7 @@ int main(int argc, char** argv) {
     for (MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
         const Job job(comm);
         check_calls(job);
+        check_blocks(job);
         check_surroundings(job);
         MPI_Barrier(comm);
     }

@@ -5,6 +5,9 @@
 /// The rules of MPI for each kind of call. Collective over the job's communicator, as all are here.
 void check_calls(const Job& job);
 
+/// Blocks that differ from rank to rank, and scans.
+void check_blocks(const Job& job);
+
 /// Communicators of other groups, attributes, messages that need progress, errors.
 void check_surroundings(const Job& job);
 

@@ -21,6 +21,7 @@ TEST(PreloadSettings, LearnsEverythingUnlessToldOtherwise) {
     for (int kind = 0; kind < call_kinds; ++kind)
         EXPECT_TRUE(settings.takes(static_cast<CallKind>(kind)));
     EXPECT_FALSE(settings.table_anyway);
+    EXPECT_FALSE(settings.always);
     EXPECT_FALSE(settings.reports);
     EXPECT_EQ(settings.turn_calls, 0);
 }
@@ -30,6 +31,7 @@ TEST(PreloadSettings, ReadWhatIsGiven) {
                                                   {"TUTTI_COLLECTIVES", "broadcast,barrier"},
                                                   {"TUTTI_AFTER", "0"},
                                                   {"TUTTI_TABLE_ANYWAY", "1"},
+                                                  {"TUTTI_ALWAYS", "1"},
                                                   {"TUTTI_REPORT", "1"},
                                                   {"TUTTI_AB", "20"}});
     EXPECT_EQ(settings.chooser, PreloadChoice::table);
@@ -40,6 +42,7 @@ TEST(PreloadSettings, ReadWhatIsGiven) {
                   static_cast<CallKind>(kind) == CallKind::broadcast ||
                       static_cast<CallKind>(kind) == CallKind::barrier);
     EXPECT_EQ(settings.after, 0);
+    EXPECT_TRUE(settings.always);
     EXPECT_TRUE(settings.reports);
     EXPECT_EQ(settings.turn_calls, 20);
     EXPECT_EQ(settings_of({{"TUTTI", "rules"}}).chooser, PreloadChoice::rules);
@@ -49,9 +52,10 @@ TEST(PreloadSettings, ReadWhatIsGiven) {
 TEST(PreloadSettings, RefuseWhatTheyDoNotKnow) {
     for (const auto& [name, value] :
          std::map<std::string, std::string>{{"TUTTI", "fast"},
-                                            {"TUTTI_COLLECTIVES", "all_reduce,scan"},
+                                            {"TUTTI_COLLECTIVES", "all_reduce,scans"},
                                             {"TUTTI_AFTER", "-1"},
                                             {"TUTTI_TABLE_ANYWAY", "true"},
+                                            {"TUTTI_ALWAYS", "yes"},
                                             {"TUTTI_REPORT", "yes"},
                                             {"TUTTI_AB", "20x"}})
         EXPECT_THROW(settings_of({{name, value}}), Error) << name;

@@ -19,7 +19,7 @@ RANKS = (5, 8) if LONG else (1, 2, 3, 4)
 FORTRAN = os.environ.get("TUTTI_MPIRUN", "mpirun").replace("mpirun", "mpifort")  # mpirun.mpich: mpifort.mpich
 # Where CTest says where the command is, programs would look for who does their calls.
 CLEAN = {name: value for name, value in tutti.CLEAN.items() if name != "TUTTI"}
-EVERYTHING = ("--with", "rules", "--after", "0")  # all that tutti can do, from the first call on
+EVERYTHING = ("--with", "rules", "--always", "--after", "0")  # all that tutti can do, from the first call on
 
 
 def built(name):
@@ -104,7 +104,7 @@ class Command(unittest.TestCase):
         self.assertEqual(code, 0, out + err)
         kinds = rows(err)
         self.assertEqual(set(kinds), {"all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce", "scatter", "gather",
-                                      "all_to_all", "barrier"})
+                                      "all_to_all", "barrier", "scan", "exscan"})
         for name, (calls, by_tutti) in kinds.items():
             self.assertGreater(by_tutti, 0, name)
             self.assertLessEqual(by_tutti, calls, name)
@@ -114,6 +114,15 @@ class Command(unittest.TestCase):
     def test_takes_over_what_was_asked_for(self):
         err = run(2, built("preload_conformance"), options=(*EVERYTHING, "--report", "--collectives", "broadcast,gather"))[2]
         self.assertEqual(set(rows(err)), {"broadcast", "gather"})
+
+    def test_leaves_to_the_library_what_costs_more_on_shared_cores(self):
+        words = ("--with", "rules", "--after", "0", "--report", "--collectives", "scan,gather")
+        program = ("taskset", "--cpu-list", "0", built("preload_conformance"))
+        for always in ((), ("--always",)):
+            with self.subTest(always):
+                code, out, err = run(2, *program, options=(*words, *always))
+                self.assertEqual(code, 0, out + err)
+                self.assertEqual(rows(err)["scan"][1] > 0, bool(always), err)
 
     def test_leaves_the_first_calls_to_the_library(self):
         err = run(2, built("preload_conformance"), options=("--with", "rules", "--after", "1000000", "--report"))[2]
