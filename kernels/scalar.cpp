@@ -29,11 +29,37 @@ struct Sum {
 struct Product {
     static auto of(auto so_far, auto next) { return so_far * next; }
 };
+
+/// Of two of which neither is less: a NaN if one is; of two zeros -0, or, for a maximum, +0, if one
+/// is. So the bits of both, with the sign turned round for a maximum, and back.
+template <class Number>
+Number neither_less(Number a, Number b, bool is_max) {
+    if constexpr (!std::is_integral_v<Number>) {
+        using Bits = std::conditional_t<
+            sizeof(Number) == 1, std::uint8_t,
+            std::conditional_t<sizeof(Number) == 4, std::uint32_t, std::uint64_t>>;
+        const auto sign = static_cast<Bits>(Bits{is_max} << (8 * sizeof(Number) - 1));
+        Bits of_a, of_b;
+        std::memcpy(&of_a, &a, sizeof a);
+        std::memcpy(&of_b, &b, sizeof b);
+        const auto both = static_cast<Bits>(((of_a ^ sign) | (of_b ^ sign)) ^ sign);
+        std::memcpy(static_cast<void*>(&a), &both, sizeof a);
+    }
+    return a;
+}
 struct Min {
-    static auto of(auto so_far, auto next) { return next < so_far ? next : so_far; }
+    template <class Number>
+    static Number of(Number a, Number b) {
+        if (a < b) return a;
+        return b < a ? b : neither_less(a, b, false);
+    }
 };
 struct Max {
-    static auto of(auto so_far, auto next) { return so_far < next ? next : so_far; }
+    template <class Number>
+    static Number of(Number a, Number b) {
+        if (a < b) return b;
+        return b < a ? a : neither_less(a, b, true);
+    }
 };
 
 /// Computes in Wide, which converts to and from what is stored.

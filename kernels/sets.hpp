@@ -20,9 +20,9 @@ enum class Stores { cached, streaming };
 /// (not bytes) of `how_many` >= 1 sources, in one pass over memory; one source is copied bit for
 /// bit. Any alignment. An out may be one or more of the sources exactly, and must not overlap any
 /// of them partly, nor another out. half, bfloat16 and fp8 are added up in float and rounded once,
-/// to nearest even. Integers wrap round. min is `next < so_far ? next : so_far`, max is `so_far <
-/// next ? next : so_far`: a NaN that comes later is passed over, one that comes first stays, and of
-/// -0 and +0 the first stays.
+/// to nearest even. Integers wrap round. min and max are those of IEEE 754-2019 (minimum, maximum),
+/// so that ranks that begin with different sources get the same: a NaN makes a NaN, and -0 is less
+/// than +0.
 using ReduceKernel = void (*)(std::byte* const* outs, std::size_t how_many_outs,
                               const std::byte* const* sources, std::size_t how_many,
                               std::size_t count) noexcept;
@@ -32,7 +32,7 @@ using ReduceKernel = void (*)(std::byte* const* outs, std::size_t how_many_outs,
 using DivideKernel = void (*)(std::byte* data, std::size_t count, std::int64_t divisor) noexcept;
 
 /// The kernels of one instruction set. All sets give the same bits, save in the payload of a NaN
-/// that a sum or product makes out of two. A finder returns nullptr for what its set does not speed
+/// that is made out of two numbers. A finder returns nullptr for what its set does not speed
 /// up.
 struct KernelSet {
     std::string_view name;

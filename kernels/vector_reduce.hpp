@@ -19,16 +19,34 @@ struct Product {
         return so_far * next;
     }
 };
+
+template <class Lane>
+constexpr bool is_of_floats = [] {
+    using Number = __typeof__(Lane{}[0] + Lane{}[0]);
+    return __is_same(Number, float) || __is_same(Number, double);
+}();
+
+/// Where neither is less, either the numbers are equal, or there is a NaN, and the bits of both
+/// make one; and -0 out of both zeros.
+template <class Lane>
+Lane bits_of_both(Lane a, Lane b) {
+    using Words = Vector<std::uint32_t, sizeof(Lane)>;
+    return reinterpret_cast<Lane>(reinterpret_cast<Words>(a) | reinterpret_cast<Words>(b));
+}
 struct Min {
     template <class Lane>
-    static Lane of(Lane so_far, Lane next) {
-        return next < so_far ? next : so_far;
+    static Lane of(Lane a, Lane b) {
+        const Lane less = a < b ? a : b, other = b < a ? b : a;
+        if constexpr (is_of_floats<Lane>) return bits_of_both(less, other);
+        return less;
     }
 };
 struct Max {
     template <class Lane>
-    static Lane of(Lane so_far, Lane next) {
-        return so_far < next ? next : so_far;
+    static Lane of(Lane a, Lane b) {
+        const Lane more = a < b ? b : a, other = b < a ? a : b;
+        if constexpr (is_of_floats<Lane>) return -bits_of_both(-more, -other);
+        return more;
     }
 };
 

@@ -84,6 +84,8 @@ private:
         file.emplace(memfd_create("tutti", MFD_CLOEXEC | kind));
         const auto length = static_cast<off_t>(whole(unit, size));
         if (!*file || ftruncate(file->number, length) != 0) return;
+        // Set aside is not had: a container may be denied huge pages, which would end it by SIGBUS.
+        if (kind != 0 && fallocate(file->number, 0, 0, length) != 0) return;
         mapping = std::make_unique<Mapping>(size, file->number, unit);
     }
 };

@@ -81,11 +81,27 @@ private:
     using Lane = Lanes<Element>;
     using Number = typename Lane::Number;
 
+    // As kernels/scalar.cpp has it.
+    __device__ static Number neither_less(Number a, Number b) {
+        if constexpr (std::is_integral_v<Number>) {
+            return a;
+        } else {
+            const auto sign = op == Op::max ? bits_of(Number{-0.0}) : bits_of(Number{0});
+            const auto both = ((bits_of(a) ^ sign) | (bits_of(b) ^ sign)) ^ sign;
+            if constexpr (sizeof(Number) == sizeof(float))
+                return float_of_bits(both);
+            else
+                return double_of_bits(both);
+        }
+    }
+
     __device__ static Number combined(Number so_far, Number next) {
         if constexpr (op == Op::min) {
-            return next < so_far ? next : so_far;
+            if (so_far < next) return so_far;
+            return next < so_far ? next : neither_less(so_far, next);
         } else if constexpr (op == Op::max) {
-            return so_far < next ? next : so_far;
+            if (so_far < next) return next;
+            return next < so_far ? so_far : neither_less(so_far, next);
         } else if constexpr (std::is_integral_v<Number>) {
             using Wrapping = std::make_unsigned_t<Number>;
             const auto a = static_cast<Wrapping>(so_far), b = static_cast<Wrapping>(next);

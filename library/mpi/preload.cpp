@@ -21,9 +21,19 @@ constexpr std::string_view built_for = "Open MPI";
 constexpr std::string_view built_for = "MPICH";
 #endif
 
-// Handles of another library would mean something else here.
+// Handles of another library would mean something else here, and so would those of its standard
+// ABI.
 std::optional<std::string> other_library() {
     const std::string running = mpi_library();
+    int major = -1, minor = -1;
+    if (const auto abi_version =
+            reinterpret_cast<int (*)(int*, int*)>(dlsym(RTLD_DEFAULT, "MPI_Abi_get_version")))
+        abi_version(&major, &minor);
+    if (major >= 0)
+        return fmt::format(
+            "libtutti_mpi.so is built for {} itself, and this program for the "
+            "standard ABI of MPI",
+            built_for);
     if (running.starts_with(built_for)) return std::nullopt;
     return fmt::format("libtutti_mpi.so is built for {}, and this program runs {}", built_for,
                        running);
@@ -52,9 +62,20 @@ std::optional<std::string> several_hosts() {
     return std::nullopt;
 }
 
-// A library that takes memory of GPUs, in a program that has them: the buffers of some calls may be
-// there, which one rank alone would know.
-std::optional<std::string> takes_memory_of_gpus() {
+std::optional<std::string> reason_to_stay_out() {
+    if (auto reason = other_library()) return reason;
+    try {
+        preloaded = preload_settings([](const char* name) { return std::getenv(name); });
+    } catch (const Error& error) {
+        return error.what();
+    }
+    if (preloaded.chooser == PreloadChoice::off) return std::nullopt;
+    return several_hosts();
+}
+
+}  // namespace
+
+bool takes_memory_of_gpus() {
     struct Kind {
         const char* query;
         const char* driver;
@@ -64,24 +85,10 @@ std::optional<std::string> takes_memory_of_gpus() {
         const auto is_supported = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, query));
         if (is_supported != nullptr && is_supported() == 1 &&
             dlopen(driver, RTLD_LAZY | RTLD_NOLOAD) != nullptr)
-            return "the MPI library takes buffers on GPUs, which tutti does not";
+            return true;
     }
-    return std::nullopt;
+    return false;
 }
-
-std::optional<std::string> reason_to_stay_out() {
-    if (auto reason = other_library()) return reason;
-    try {
-        preloaded = preload_settings([](const char* name) { return std::getenv(name); });
-    } catch (const Error& error) {
-        return error.what();
-    }
-    if (preloaded.chooser == PreloadChoice::off) return std::nullopt;
-    if (auto reason = several_hosts()) return reason;
-    return takes_memory_of_gpus();
-}
-
-}  // namespace
 
 void mpi_has_started() {
     const auto reason = reason_to_stay_out();

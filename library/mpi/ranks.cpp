@@ -25,9 +25,10 @@ constexpr double years = 1e8;
 
 int keyval = MPI_KEYVAL_INVALID;
 
-// Those that live, in the order of their first calls.
-std::mutex living_mutex;
-std::list<Ranks*> living;
+// Those that live, in the order of their first calls. Never destroyed, as MPI may end in the
+// destructor of another library, after this one's.
+auto& living_mutex = *new std::mutex;
+auto& living = *new std::list<Ranks*>;
 
 int end_with_communicator(MPI_Comm, int, void* attribute, void*) {
     communicators_freed.fetch_add(1, std::memory_order_release);
@@ -73,8 +74,13 @@ std::vector<Configuration> arms_of(Collective collective, const World& world) {
     return arms;
 }
 
+// Plans of many ranks take some mappings of each, of which a process has 65,530.
+std::size_t most_plans_of(int size) {
+    return std::clamp<std::size_t>(4096 / as_size(size), 16, CommunicatorOptions{}.most_plans);
+}
+
 CommunicatorOptions options_for(const World& world) {
-    CommunicatorOptions options;
+    CommunicatorOptions options{.most_plans = most_plans_of(world.size())};
     if (preloaded.chooser == PreloadChoice::table) options.table_file = preloaded.table_file;
     options.table_anyway = preloaded.table_anyway;
     if (preloaded.chooser == PreloadChoice::learn)
@@ -82,6 +88,25 @@ CommunicatorOptions options_for(const World& world) {
             .arms = [&world](Collective collective) { return arms_of(collective, world); }};
     return options;
 }
+
+// What tutti asks of MPI does not end a program whose error handler ends it.
+class ErrorsReturn {
+public:
+    explicit ErrorsReturn(MPI_Comm comm) : comm_(comm) {
+        PMPI_Comm_get_errhandler(comm, &before_);
+        PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    }
+    ~ErrorsReturn() {
+        PMPI_Comm_set_errhandler(comm_, before_);
+        PMPI_Errhandler_free(&before_);
+    }
+    ErrorsReturn(const ErrorsReturn&) = delete;
+    ErrorsReturn& operator=(const ErrorsReturn&) = delete;
+
+private:
+    MPI_Comm comm_;
+    MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
+};
 
 }  // namespace
 
@@ -100,9 +125,11 @@ void Ranks::begin() {
     const Inside inside;
     stage_ = Stage::the_librarys;
     try {
-        world_ = mpi_world(MPI_Comm_c2f(comm_));
+        const ErrorsReturn as_long_as_it_is_copied(comm_);
+        world_ = mpi_world(MPI_Comm_c2f(comm_), years);
         if (!world_->one_host()) return world_.reset();
-        world_->hang_timeout = years;
+        if (!true_on_all_ranks(*world_, !takes_memory_of_gpus()))
+            throw Error("the MPI library takes buffers on GPUs, which tutti does not");
         progress_.emplace(MPI_Comm_f2c(mpi_handle(*world_)));
         world_->register_progress(*progress_);
         state_ = std::make_unique<Communicator::State>(nullptr, *world_, options_for(*world_));
@@ -111,6 +138,7 @@ void Ranks::begin() {
     } catch (const std::exception& error) {  // on all ranks alike, unless the job has lost one
         if (rank_ == 0)
             fmt::print(stderr, "tutti: the MPI library goes on without tutti: {}\n", error.what());
+        state_.reset();
         world_.reset();
     }
 }
@@ -136,9 +164,15 @@ int Ranks::report(const std::exception& error) {
 }
 
 std::span<std::byte> Ranks::scratch(Scratch which, std::size_t bytes) {
-    std::vector<std::byte>& memory = at(scratch_, which);
-    if (memory.size() < bytes) memory.resize(bytes);
-    return std::span(memory).first(bytes);
+    Memory& memory = at(scratch_, which);
+    if (memory.size < bytes) memory = {std::make_unique_for_overwrite<std::byte[]>(bytes), bytes};
+    return {memory.bytes.get(), bytes};
+}
+
+void Ranks::give_back_scratch() {
+    constexpr std::size_t most_kept = std::size_t{16} << 20;
+    for (Memory& memory : scratch_)
+        if (memory.size > most_kept) memory = {};
 }
 
 BlockSizes Ranks::agree(const BlockSizes& known, std::optional<int> root) {
@@ -195,6 +229,7 @@ void begin_taking_calls() {
 
 void end_taking_calls() {
     kinds_taken = 0;
+    if (int mine = keyval; mine != MPI_KEYVAL_INVALID) PMPI_Comm_free_keyval(&mine);
     const std::lock_guard lock(living_mutex);
     for (Ranks* ranks : living) ranks->leave();
 }

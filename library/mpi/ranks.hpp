@@ -63,7 +63,7 @@ public:
         ClassTurns& turns = turns_->of(size_class(kind, bytes));
         const ClassTurns::Turn turn = turns.next(preloaded);
         const std::int64_t began = turn.is_timed ? now_ns() : 0;
-        const int code = turn.by == By::library ? by_library() : guarded(by_tutti);
+        const int code = turn.by == By::library ? within(by_library) : guarded(by_tutti);
         if (turn.is_timed)
             turns.took(
                 static_cast<double>(now_ns() - began) + (turn.by == By::tutti ? asking_ns : 0),
@@ -107,11 +107,16 @@ public:
     template <class Library>
     int passed(CallKind kind, std::int64_t bytes, const Library& by_library) {
         if (turns_) turns_->of(size_class(kind, bytes)).count_passed();
-        return by_library();
+        return within(by_library);
     }
 
     /// Of blocking collectives alone, so that the ranks need not meet at the end.
-    void run(const CallArguments& arguments) { state_->run(arguments); }
+    void run(const CallArguments& arguments) {
+        // Ranks that never wait for each other for long would never move the library's messages.
+        constexpr int calls_without = 32;
+        if (++runs_ % calls_without == 0) progress_->make_progress();
+        state_->run(arguments);
+    }
 
     /// Memory of so many bytes for the length of one call.
     enum class Scratch : std::uint8_t { input, output };
@@ -157,11 +162,18 @@ private:
     }
     void begin();
 
+    // A tool behind this library may call it by the other name: that is the same call.
+    template <class Library>
+    static int within(const Library& by_library) {
+        const Inside inside;
+        return by_library();
+    }
     template <class What>
     int guarded(const What& what) {
         try {
             const Inside inside;
             what();
+            give_back_scratch();
             return MPI_SUCCESS;
         } catch (const std::exception& error) {
             return report(error);
@@ -170,6 +182,7 @@ private:
     // If tutti cannot go on with these ranks, the library does. That their calls differ all of them
     // see; an error that only one sees leaves the others waiting, whoever goes on.
     int report(const std::exception& error);
+    void give_back_scratch();
 
     MPI_Comm comm_;
     int rank_ = 0, size_ = 1;
@@ -180,7 +193,12 @@ private:
     std::optional<ProgressOfMpi> progress_;
     std::unique_ptr<Communicator::State> state_;
     std::unique_ptr<Turns> turns_;
-    std::array<std::vector<std::byte>, 2> scratch_;
+    unsigned runs_ = 0;
+    struct Memory {
+        std::unique_ptr<std::byte[]> bytes;
+        std::size_t size = 0;
+    };
+    std::array<Memory, 2> scratch_;
     struct Combiner {
         DataType type = DataType::int32;
         Op op = Op::sum;
@@ -224,6 +242,10 @@ inline Ranks* ranks_for(CallKind kind, MPI_Comm comm) {
         if (known.comm == comm && known.epoch == epoch) return known.ranks;
     return look_up_ranks(comm);
 }
+
+/// Whether the MPI library takes buffers on GPUs, in a program that has them. Then those of some
+/// calls may be there, which one rank alone would know.
+bool takes_memory_of_gpus();
 
 /// Prepares for calls: to be called once MPI has started.
 void begin_taking_calls();

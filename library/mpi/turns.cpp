@@ -15,8 +15,9 @@ constexpr std::int64_t sparse_block = 4, sparse_period = 256;
 // More pairs of blocks tell nothing new.
 constexpr std::size_t most_pairs = 1000;
 
-std::mutex ended_mutex;
-std::map<std::pair<CallKind, int>, ClassTotals> ended;
+// Never destroyed, as MPI may end in the destructor of another library, after this one's.
+auto& ended_mutex = *new std::mutex;
+auto& ended = *new std::map<std::pair<CallKind, int>, ClassTotals>;
 
 }  // namespace
 

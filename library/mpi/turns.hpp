@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <string>
 #include <vector>
@@ -73,7 +74,7 @@ public:
     ClassTurns& of(SizeClass size_class);
 
 private:
-    std::vector<std::pair<SizeClass, ClassTurns>> classes_;
+    std::deque<std::pair<SizeClass, ClassTurns>> classes_;  // which stay where they are
     std::array<std::array<std::uint16_t, octaves>, call_kinds> place_of_ =
         {};  // behind it; 0: none
 };

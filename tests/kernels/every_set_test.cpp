@@ -206,7 +206,7 @@ TEST_P(EverySet, StoresTheSameBitsToEveryOut) {
     for (Op op : all_ops()) expect_same_as_scalar(op, sources, calls_to_many_outs(random));
 }
 
-TEST_P(EverySet, AgreesOnWhichNanAMinimumPassesOver) {
+TEST_P(EverySet, AgreesOnMinimaWithNans) {
     std::mt19937_64 random(2);
     const auto sources = sources_of([&](auto zero) {
         return element_of_bits<decltype(zero)>(random() % 3 == 0 ? ~std::uint64_t{0} : random());

@@ -141,15 +141,17 @@ TEST(Scalar, AMaximumOfFp8KeepsAnInfinity) {
     EXPECT_EQ(largest[0].bits, infinity.bits);
 }
 
-TEST(Scalar, AMinimumPassesOverALaterNanAndKeepsTheFirstZero) {
+TEST(Scalar, AMinimumIsTheSameWhicheverSourceComesFirst) {
     const float nan = std::nanf("");
     for (Op op : {Op::min, Op::max}) {
-        const auto result = reduced<float>(DataType::float32, op,
-                                           {{1.0f, nan, 0.0f, -0.0f}, {nan, 1.0f, -0.0f, 0.0f}});
-        EXPECT_EQ(result[0], 1.0f);
+        const auto result =
+            reduced<float>(DataType::float32, op,
+                           {{1.0f, nan, 0.0f, -0.0f, -0.0f}, {nan, 1.0f, -0.0f, 0.0f, -0.0f}});
+        EXPECT_TRUE(std::isnan(result[0]));
         EXPECT_TRUE(std::isnan(result[1]));
-        EXPECT_FALSE(std::signbit(result[2]));
-        EXPECT_TRUE(std::signbit(result[3]));
+        EXPECT_EQ(std::signbit(result[2]), op == Op::min);
+        EXPECT_EQ(std::signbit(result[3]), op == Op::min);
+        EXPECT_TRUE(std::signbit(result[4]));
     }
 }
 

@@ -144,8 +144,7 @@ void scans(const Job& job, MPI_Datatype type) {
                     const auto before = result;
                     const void* const send = in_place ? MPI_IN_PLACE : mine.data();
                     if (is_exclusive)
-                        MPI_Exscan(send, job.rank > 0 || in_place ? result.data() : nullptr, count,
-                                   type, op, job.comm);
+                        MPI_Exscan(send, result.data(), count, type, op, job.comm);
                     else
                         MPI_Scan(send, result.data(), count, type, op, job.comm);
                     const int ranks = job.rank + (is_exclusive ? 0 : 1);

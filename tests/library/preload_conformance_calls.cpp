@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each collective from each root and in place, datatypes that differ from rank to rank, arguments
 // without a meaning.
+#include <cmath>
 #include <complex>
 #include <cstring>
 #include <numeric>
@@ -34,6 +35,23 @@ void all_reduce(const Job& job, MPI_Datatype type) {
                 EXPECT(is_right);
                 EXPECT(in_place || mine == given_by<T>(job.rank, count));
             }
+}
+
+// Whatever MPI leaves open of a NaN and of zeros with signs, all ranks get the same.
+void all_reduce_of_odd_numbers(const Job& job) {
+    const double of_rank[] = {std::nan(""), 1.0, -0.0, 0.0};
+    for (const MPI_Op op : {MPI_MAX, MPI_MIN})
+        for (int turn = 0; turn < 4; ++turn) {
+            const double mine = of_rank[(job.rank + turn) % 4];
+            double result[2] = {7, 7};  // is a NaN, has a sign
+            double all = 7;
+            MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, op, job.comm);
+            result[0] = std::isnan(all) ? 1 : 0;
+            result[1] = std::isnan(all) || std::signbit(all) ? 1 : 0;
+            std::vector<double> of_all(static_cast<std::size_t>(2 * job.size));
+            MPI_Allgather(result, 2, MPI_DOUBLE, of_all.data(), 2, MPI_DOUBLE, job.comm);
+            for (std::size_t i = 2; i < of_all.size(); ++i) EXPECT(of_all[i] == of_all[i % 2]);
+        }
 }
 
 // A sum is that of the parts, a product is not.
@@ -355,6 +373,7 @@ void check_calls(const Job& job) {
     all_reduce<unsigned long>(job, MPI_UNSIGNED_LONG);
     all_reduce<float>(job, MPI_FLOAT);
     all_reduce<double>(job, MPI_DOUBLE);
+    all_reduce_of_odd_numbers(job);
     all_reduce_of_complex<float>(job, MPI_C_FLOAT_COMPLEX);
     all_reduce_of_complex<double>(job, MPI_C_DOUBLE_COMPLEX);
     reduce(job);

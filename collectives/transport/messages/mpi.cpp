@@ -63,7 +63,9 @@ int count_of(std::span<const std::byte> bytes) {
 class MpiWorld final : public World {
 public:
     // Takes the communicator over.
-    MpiWorld(MPI_Comm comm, Placement hosts) : hosts_(std::move(hosts)), comm_(comm) {
+    MpiWorld(MPI_Comm comm, Placement hosts, std::optional<double> timeout = {})
+        : hosts_(std::move(hosts)), comm_(comm) {
+        if (timeout) hang_timeout = *timeout;
         check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
         check(MPI_Comm_rank(comm_, &rank_));
         check(MPI_Comm_size(comm_, &size_));
@@ -274,7 +276,7 @@ MpiSession::~MpiSession() {
     MPI_Finalize();
 }
 
-std::unique_ptr<World> mpi_world(int fortran_handle) {
+std::unique_ptr<World> mpi_world(int fortran_handle, std::optional<double> hang_timeout) {
     int has_begun = 0;
     MPI_Initialized(&has_begun);
     if (has_begun == 0 || mpi_is_over())
@@ -282,7 +284,7 @@ std::unique_ptr<World> mpi_world(int fortran_handle) {
     const MPI_Comm comm = MPI_Comm_f2c(fortran_handle);
     if (comm == MPI_COMM_NULL) throw Error("there are no ranks in MPI_COMM_NULL");
     const MPI_Comm copy = duplicate(comm);
-    return std::make_unique<MpiWorld>(copy, hosts_of(copy));
+    return std::make_unique<MpiWorld>(copy, hosts_of(copy), hang_timeout);
 }
 
 int mpi_handle(const World& world) {

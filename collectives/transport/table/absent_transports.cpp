@@ -16,7 +16,7 @@ std::optional<std::string> mpi_missing() {
 MpiSession::MpiSession() { throw Error(*mpi_missing()); }
 MpiSession::~MpiSession() = default;
 
-std::unique_ptr<World> mpi_world(int) { throw Error(*mpi_missing()); }
+std::unique_ptr<World> mpi_world(int, std::optional<double>) { throw Error(*mpi_missing()); }
 
 int mpi_handle(const World&) { throw Error(*mpi_missing()); }
 
