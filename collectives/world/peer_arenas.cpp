@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 
 #include "base/error.hpp"
 #include "base/index.hpp"
@@ -20,7 +21,7 @@ namespace {
 
 }  // namespace
 
-PeerArenas::Arena::Arena(OpenFile opened, std::size_t largest)
+PeerArenas::Mapping::Mapping(OpenFile opened, std::size_t largest)
     : file(std::move(opened)), most(largest) {
     void* const mapped =
         mmap(nullptr, most, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.number, 0);
@@ -28,11 +29,22 @@ PeerArenas::Arena::Arena(OpenFile opened, std::size_t largest)
     if (begin != nullptr) madvise(begin, most, MADV_HUGEPAGE);  // where the owner has huge pages
 }
 
-PeerArenas::Arena::~Arena() {
+PeerArenas::Mapping::~Mapping() {
     if (begin != nullptr) munmap(begin, most);
 }
 
 PeerArenas::Arena& PeerArenas::open(const HeapPlace& place) {
+    static std::mutex mutex;
+    static std::unordered_map<File, std::weak_ptr<const Mapping>, Hash> of_process;
+    const File file{place.device, place.inode};
+    const std::lock_guard lock(mutex);
+    std::weak_ptr<const Mapping>& known = of_process[file];
+    auto mapping = known.lock();
+    if (!mapping) known = mapping = map(place);
+    return arenas_.try_emplace(file, std::move(mapping)).first->second;
+}
+
+std::shared_ptr<const PeerArenas::Mapping> PeerArenas::map(const HeapPlace& place) {
     OpenFile file = file_of_process(place.process, place.descriptor);
     struct stat seen {};
     if (!file || fstat(file.number, &seen) != 0 || seen.st_dev != place.device ||
@@ -41,17 +53,16 @@ PeerArenas::Arena& PeerArenas::open(const HeapPlace& place) {
     // What may shrink could end this process while it reads.
     if (const int seals = fcntl(file.number, F_GET_SEALS); seals < 0 || !(seals & F_SEAL_SHRINK))
         refuse(place, "may shrink, which no heap of tutti does");
-    const auto [entry, is_new] = arenas_.try_emplace({place.device, place.inode}, std::move(file),
-                                                     as_size(place.arena_most));
-    if (entry->second.begin != nullptr) return entry->second;
-    const int error = errno;
-    arenas_.erase(entry);
-    refuse(place, std::string("cannot be mapped: ") + std::strerror(error));
+    auto mapping = std::make_shared<const Mapping>(std::move(file), as_size(place.arena_most));
+    if (mapping->begin == nullptr)
+        refuse(place, std::string("cannot be mapped: ") + std::strerror(errno));
+    return mapping;
 }
 
 void PeerArenas::Arena::grow(const HeapPlace& place) {
     struct stat seen {};
-    if (fstat(file.number, &seen) == 0) bytes = std::min(most, as_size(seen.st_size));
+    if (fstat(mapping->file.number, &seen) == 0)
+        bytes = std::min(mapping->most, as_size(seen.st_size));
     if (!has(place)) refuse(place, "does not reach as far as was told");
 }
 

@@ -83,6 +83,16 @@ TEST(PeerArenas, AreMappedOnceAndShowWhatTheOwnerWrites) {
     EXPECT_EQ(arenas.address_of(owner.place(2, 2 * page)), first + 2 * page);
 }
 
+TEST(PeerArenas, AreMappedOnceForAllCommunicatorsOfAProcess) {
+    Owner owner;
+    auto arenas = std::make_unique<PeerArenas>();
+    std::byte* const first = arenas->address_of(owner.place(0));
+    PeerArenas others;
+    EXPECT_EQ(others.address_of(owner.place(1)), first + page);
+    arenas.reset();
+    EXPECT_EQ(number_in(others.address_of(owner.place(1))), 1);
+}
+
 TEST(PeerArenas, GrowWhereTheyAre) {
     Owner owner;
     PeerArenas arenas;
