@@ -48,6 +48,14 @@ def in_a_row(tensor):
         tensor.copy_(copy)
 
 
+def apart(tensor, output):
+    """The tensor's elements in a row, in a copy where they lie in the memory of `output`, which is in a row, too. Nothing is done
+    in place for that: the other ranks do not see where this one's tensors lie."""
+    data = tensor.contiguous()
+    overlap = (data.data_ptr() < output.data_ptr() + bytes_of(output) and output.data_ptr() < data.data_ptr() + bytes_of(data))
+    return data.clone() if overlap else data
+
+
 def expect_same_sizes(tensors, like, count):
     if len(tensors) != count or any(each.numel() != like.numel() or each.dtype != like.dtype for each in tensors):
         raise ValueError(f"expected {count} tensors of {like.numel()} elements of {like.dtype}, one for each rank")
@@ -90,8 +98,8 @@ def broadcast(comm, tensor, root):
 
 def all_gather_into(comm, output, tensor, ranks):
     expect_blocks(output, tensor, ranks)
-    data = tensor.contiguous()
     with in_a_row(output) as all_data:
+        data = apart(tensor, all_data)
         call("all_gather", comm, data.data_ptr(), all_data.data_ptr(), bytes_of(data), library.UINT8)
     return [output]
 
@@ -106,8 +114,8 @@ def all_gather(comm, outputs, tensor, ranks):
 
 def reduce_scatter_from(comm, output, tensor, operation, ranks):
     expect_blocks(tensor, output, ranks)
-    data = tensor.contiguous()
     with in_a_row(output) as block:
+        data = apart(tensor, block)
         call("reduce_scatter", comm, data.data_ptr(), block.data_ptr(), block.numel(), *reduction(data.dtype, operation))
     return [output]
 

@@ -119,6 +119,24 @@ def all_to_alls(dtype):
     expect_equal(torch.cat(lists), expected, f"all_to_all of {dtype}")
 
 
+def overlapping(dtype):
+    """Input and output share memory, on all ranks but the last."""
+    def part_or_copy(part):
+        return part.clone() if RANK == RANKS - 1 else part
+
+    count = 1000
+    whole = torch.zeros(RANKS * count, dtype=dtype)
+    shard = part_or_copy(whole.narrow(0, RANK * count, count))
+    shard.copy_(mine((count,), dtype))
+    dist._all_gather_base(whole, shard)
+    expect_equal(whole, torch.cat(of_all((count,), dtype)), f"_all_gather_base of {dtype} from a part of its output")
+    whole = mine((RANKS * count,), dtype)
+    shard = part_or_copy(whole.narrow(0, RANK * count, count))
+    dist._reduce_scatter_base(shard, whole)
+    expected = folded(dist.ReduceOp.SUM, of_all((RANKS * count,), dtype)).to(dtype).narrow(0, RANK * count, count)
+    expect_equal(shard, expected, f"_reduce_scatter_base of {dtype} into a part of its input")
+
+
 def messages():
     ahead, behind = (RANK + 1) % RANKS, (RANK - 1) % RANKS
     if ahead == RANK:
@@ -188,6 +206,7 @@ for each_type in TYPES:
         reductions(each_shape, each_type)
         moves(each_shape, each_type)
     all_to_alls(each_type)
+    overlapping(each_type)
 messages()
 asynchronous()
 other_layouts()
