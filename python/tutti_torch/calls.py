@@ -149,24 +149,36 @@ def scatter(comm, output, inputs, root, ranks):
     return [output]
 
 
-def all_to_all_single(comm, output, tensor, ranks):
-    """Of blocks that all have one size."""
-    data = tensor.contiguous()
+def all_to_all_single(comm, output, tensor, outputs, inputs):
+    """outputs, inputs: blocks of `output` and of `tensor`. A rank whose blocks all have one size does not know that of the others',
+    so all agree on the largest, and make one call."""
+    block = largest_of_all(comm, [*inputs, *outputs])
+    if any(bytes_of(each) != block for each in [*inputs, *outputs]):
+        exchange(comm, outputs, inputs, block)
+        return [output]
     with in_a_row(output) as result:
-        if bytes_of(result) != bytes_of(data) or data.shape[0] % ranks != 0:
-            raise ValueError(f"all_to_all_single needs as much output as input, in {ranks} equal blocks; give split sizes otherwise")
-        call("all_to_all", comm, data.data_ptr(), result.data_ptr(), bytes_of(data) // ranks, library.UINT8)
+        data = apart(tensor, result)
+        call("all_to_all", comm, data.data_ptr(), result.data_ptr(), block, library.UINT8)
     return [output]
 
 
 def all_to_all(comm, outputs, inputs, ranks):
-    """Of blocks of any size: they travel as the largest of all."""
     if len(outputs) != ranks or len(inputs) != ranks:
         raise ValueError(f"all_to_all needs {ranks} tensors to send and {ranks} to receive, one for each rank")
-    most = torch.tensor([max(map(bytes_of, [*inputs, *outputs]))])
+    exchange(comm, outputs, inputs, largest_of_all(comm, [*inputs, *outputs]))
+    return outputs
+
+
+def largest_of_all(comm, blocks):
+    """Bytes of the largest block of any rank."""
+    most = torch.tensor([max(map(bytes_of, blocks))])
     call("all_reduce", comm, IN_PLACE, most.data_ptr(), 1, library.INT64, library.MAX)
-    block = int(most)
-    sent, received = torch.empty(ranks, block, dtype=torch.uint8), torch.empty(ranks, block, dtype=torch.uint8)
+    return int(most)
+
+
+def exchange(comm, outputs, inputs, block):
+    """Blocks of up to so many bytes: each travels as so many."""
+    sent, received = torch.empty(len(inputs), block, dtype=torch.uint8), torch.empty(len(outputs), block, dtype=torch.uint8)
     for row, tensor in zip(sent, inputs):
         if tensor.numel() > 0:
             row[:bytes_of(tensor)] = tensor.contiguous().reshape(-1).view(torch.uint8)
@@ -174,7 +186,6 @@ def all_to_all(comm, outputs, inputs, ranks):
     for row, tensor in zip(received, outputs):
         if tensor.numel() > 0:
             tensor.copy_(row[:bytes_of(tensor)].clone().view(tensor.dtype).view(tensor.shape))
-    return outputs
 
 
 def barrier(comm):

@@ -122,10 +122,10 @@ class TuttiProcessGroup(dist.ProcessGroup):
 
     def alltoall_base(self, output, tensor, output_sizes, input_sizes, opts=None):
         calls.expect_host(output, tensor)
-        if not output_sizes and not input_sizes:
-            return self._start(calls.all_to_all_single, output, tensor, self._ranks)
-        return self._start(calls.all_to_all, split(output, output_sizes, self._ranks), split(tensor, input_sizes, self._ranks),
-                           self._ranks)
+        if not output_sizes and not input_sizes and calls.bytes_of(output) != calls.bytes_of(tensor):
+            raise ValueError("all_to_all_single needs as much output as input; give split sizes otherwise")
+        return self._start(calls.all_to_all_single, output, tensor, split(output, output_sizes, self._ranks),
+                           split(tensor, input_sizes, self._ranks))
 
     def barrier(self, opts=None):
         return self._start(calls.barrier)
@@ -149,8 +149,12 @@ def operation_of(opts):
 
 
 def split(tensor, sizes, ranks):
-    """Blocks of a tensor along its first dimension; without sizes they are equal."""
-    return list(tensor.split(list(sizes))) if sizes else list(tensor.chunk(ranks))
+    """Blocks of a tensor along its first dimension, one for each rank; without sizes they are equal."""
+    if sizes and len(sizes) != ranks:
+        raise ValueError(f"all_to_all_single needs {ranks} split sizes, one for each rank, not {len(sizes)}")
+    if not sizes and tensor.shape[0] % ranks != 0:
+        raise ValueError(f"all_to_all_single cannot cut {tensor.shape[0]} rows into {ranks} equal blocks; give split sizes")
+    return list(tensor.split(list(sizes) or [tensor.shape[0] // ranks] * ranks))
 
 
 def create(store, rank, size, timeout):

@@ -107,6 +107,10 @@ def all_to_alls(dtype):
     dist.all_to_all_single(got, blocks)
     expected = torch.stack([mine((5,), dtype, source) + RANK for source in range(RANKS)])
     expect_equal(got, expected, f"all_to_all_single of {dtype}")
+    # Some ranks name the sizes, though all are equal.
+    got, equal = torch.empty_like(blocks), [1] * RANKS
+    dist.all_to_all_single(got, blocks, equal if RANK % 2 == 1 else None, equal if RANK == 2 else None)
+    expect_equal(got, expected, f"all_to_all_single of {dtype}, where some ranks name equal sizes")
     # Rank r sends r + to + 1 rows to rank `to`, none of rank 0 to itself but one.
     sizes_out, sizes_in = [RANK + to for to in range(RANKS)], [RANK + source for source in range(RANKS)]
     rows = torch.cat([torch.full((RANK + to, 2), RANK * 10 + to, dtype=dtype) for to in range(RANKS)])
@@ -135,6 +139,11 @@ def overlapping(dtype):
     dist._reduce_scatter_base(shard, whole)
     expected = folded(dist.ReduceOp.SUM, of_all((RANKS * count,), dtype)).to(dtype).narrow(0, RANK * count, count)
     expect_equal(shard, expected, f"_reduce_scatter_base of {dtype} into a part of its input")
+    blocks = torch.stack([mine((5,), dtype) + to for to in range(RANKS)])
+    result = part_or_copy(blocks)
+    dist.all_to_all_single(result, blocks)
+    expect_equal(result, torch.stack([mine((5,), dtype, source) + RANK for source in range(RANKS)]),
+                 f"all_to_all_single of {dtype} into its input")
 
 
 def messages():
