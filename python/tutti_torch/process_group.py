@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The backend: torch's process group over one communicator of tutti."""
+import threading
 import weakref
 from datetime import timedelta
 
@@ -34,7 +35,7 @@ class TuttiProcessGroup(dist.ProcessGroup):
         super().__init__(rank, size)
         self._comm = rendezvous.join(store, rank, size, timeout)
         self._ranks, self._rank = size, rank
-        self._peers = {}
+        self._peers, self._peers_lock = {}, threading.Lock()
         self._worker = Worker(f"tutti rank {rank}", last=lambda comm=self._comm, peers=self._peers: close(comm, peers))
         weakref.finalize(self, self._worker.end).atexit = False
 
@@ -45,9 +46,10 @@ class TuttiProcessGroup(dist.ProcessGroup):
     def _start_with_peer(self, call, tensors, peer, tag):
         tensor, = tensors
         calls.expect_host(tensor)
-        worker = self._peers.get((call, peer))
-        if worker is None:
-            worker = self._peers[call, peer] = Worker(f"tutti rank {self._rank} {call.__name__} {peer}")
+        with self._peers_lock:  # one worker, whichever threads ask: it has the order of the messages
+            worker = self._peers.get((call, peer))
+            if worker is None:
+                worker = self._peers[call, peer] = Worker(f"tutti rank {self._rank} {call.__name__} {peer}")
         return Work(worker, worker.submit(lambda: call(self._comm, tensor, peer, tag)))
 
     def getBackendName(self):  # pylint: disable=invalid-name

@@ -18,7 +18,8 @@ class Work(TorchWork):
         self._worker, self._future = worker, future
         UNASKED[id(self)] = self
         if len(UNASKED) > MOST_UNASKED:
-            for work in [work for work in UNASKED.values() if work.is_completed()][:-MOST_UNASKED]:
+            # Of a copy: meanwhile other threads begin works, and end them.
+            for work in [work for work in list(UNASKED.values()) if work.is_completed()][:-MOST_UNASKED]:
                 UNASKED.pop(id(work), None)
 
     def wait(self, timeout=None):  # pylint: disable=unused-argument  # the library has the group's

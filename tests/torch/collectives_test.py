@@ -13,6 +13,9 @@ class EveryCollective(torch_ranks.TorchTest):
     def test_keeps_its_order_whoever_does_it(self):
         self.run_ranks(1, "workers.py")
 
+    def test_is_begun_by_several_threads(self):
+        self.run_ranks(1, "threads.py")
+
     def test_refuses_in_words(self):
         self.run_ranks(2, "refusals.py")
 
