@@ -8,7 +8,7 @@ import torch.distributed as dist
 
 from . import calls, library, rendezvous
 from .work import Work
-from .worker import Worker
+from .worker import Worker, end_within
 
 NAME = "tutti"
 SUM = dist.ReduceOp.SUM
@@ -19,11 +19,7 @@ SECONDS_FOR_MESSAGES = 10
 
 def close(comm, peers):
     """Messages between two ranks end before the communicator does; one that nobody answers keeps it until the process ends."""
-    for worker in peers.values():
-        worker.end()
-    for worker in list(peers.values()):
-        worker.thread.join(SECONDS_FOR_MESSAGES)
-    if not any(worker.thread.is_alive() for worker in peers.values()):
+    if end_within(SECONDS_FOR_MESSAGES, list(peers.values())):
         library.free(comm)
 
 

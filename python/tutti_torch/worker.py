@@ -6,6 +6,7 @@ import functools
 import queue
 import sys
 import threading
+import time
 
 import torch
 
@@ -103,6 +104,16 @@ def interrupted(future, interrupt):
 
 
 @atexit.register
+def end_within(seconds, workers):
+    """Ends them; whether all threads have ended by then."""
+    for worker in workers:
+        worker.end()
+    end = time.monotonic() + seconds
+    for worker in workers:
+        worker.thread.join(max(0, end - time.monotonic()))
+    return not any(worker.thread.is_alive() for worker in workers)
+
+
 def end_all():
     """A process that ends as it should says goodbye, so that the others do not take it for lost. One that ends by an error does
     not, but no thread may be within torch when the interpreter goes: that would abort the process."""

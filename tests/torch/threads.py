@@ -51,6 +51,20 @@ def many_works_that_nobody_asks_are_begun_at_once():
     work.UNASKED.clear()
 
 
+def blocked_messages_end_a_group_all_together_late():
+    answer = threading.Event()
+    blocked = {peer: Worker(f"to {peer}") for peer in range(6)}
+    for worker in blocked.values():
+        worker.submit(lambda: [one] if answer.wait(60) else None)
+    process_group.SECONDS_FOR_MESSAGES = 0.5
+    began = time.monotonic()
+    process_group.close(None, blocked)
+    took = time.monotonic() - began
+    answer.set()
+    assert 0.5 <= took < 2, f"{took} s"
+
+
 one_worker_has_the_messages_to_a_peer()
 many_works_that_nobody_asks_are_begun_at_once()
+blocked_messages_end_a_group_all_together_late()
 dist.all_reduce(one)
