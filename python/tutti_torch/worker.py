@@ -11,7 +11,8 @@ import time
 import torch
 
 LIVING = set()
-SECONDS_TO_END = 1  # of a thread whose end nobody else waits for
+SECONDS_TO_LEAVE = 10  # at exit: for calls under way, and until the other ranks leave, too
+SECONDS_AFTER_AN_ERROR = 1
 
 
 class Worker:
@@ -103,7 +104,6 @@ def interrupted(future, interrupt):
     raise interrupt
 
 
-@atexit.register
 def end_within(seconds, workers):
     """Ends them; whether all threads have ended by then."""
     for worker in workers:
@@ -114,14 +114,15 @@ def end_within(seconds, workers):
     return not any(worker.thread.is_alive() for worker in workers)
 
 
+@atexit.register
 def end_all():
     """A process that ends as it should says goodbye, so that the others do not take it for lost. One that ends by an error does
-    not, but no thread may be within torch when the interpreter goes: that would abort the process."""
-    failed = hasattr(sys, "last_type")
+    not, but no thread may be within torch when the interpreter goes: that would abort the process. What sys.exit() was given is
+    not known here, so the goodbye is not waited for as long as calls are: others may wait in a call for this rank, and miss it
+    once the process has gone."""
     workers = list(LIVING)
-    for worker in workers:
-        if failed:
+    failed = hasattr(sys, "last_type")
+    if failed:
+        for worker in workers:
             worker.last = None
-        worker.end()
-    for worker in workers:
-        worker.thread.join(None if worker.last is not None else SECONDS_TO_END)
+    end_within(SECONDS_AFTER_AN_ERROR if failed else SECONDS_TO_LEAVE, workers)

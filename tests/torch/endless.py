@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One rank that communicates for ever. endless.py all_reduce|train|message|error"""
+"""One rank that communicates for ever. endless.py all_reduce|train|message|error|exit"""
 import sys
 
 import torch
@@ -16,6 +16,9 @@ dist.barrier()
 print("ready", flush=True)
 if way == "error" and dist.get_rank() == 1:
     1 / 0  # pylint: disable=pointless-statement
+if way == "exit" and dist.get_rank() == 1:
+    dist.all_reduce(data)  # the next one is planned by now: rank 0 meets nobody for it
+    sys.exit(3)
 while True:
     if way == "train":
         model(torch.ones(1, 100)).sum().backward()

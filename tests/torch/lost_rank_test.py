@@ -37,14 +37,20 @@ class LostRank(torch_ranks.TorchTest):
     def test_of_a_message_is_missed(self):
         self.check_kill_of(0, 2, "message")
 
-    def test_that_ends_by_an_error_is_missed(self):
-        job = torch_ranks.Ranks(self.python, 2, "endless.py", "error")
+    def check_end_of_rank1(self, way, code, words=""):
+        job = torch_ranks.Ranks(self.python, 2, "endless.py", way)
         began = time.monotonic()
         (code0, _, err0), (code1, _, err1) = job.end(seconds=60)
         self.assertLess(time.monotonic() - began, 40)
-        self.assertEqual((code0, code1), (1, 1), err0 + err1)
-        self.assertIn("ZeroDivisionError", err1)
-        self.assertRegex(err0, "TuttiError|RuntimeError")
+        self.assertEqual((code0, code1), (1, code), err0 + err1)
+        self.assertIn(words, err1)
+        self.assertRegex(err0, "TuttiError: rank 0 lost rank 1")
+
+    def test_that_ends_by_an_error_is_missed(self):
+        self.check_end_of_rank1("error", 1, "ZeroDivisionError")
+
+    def test_that_exits_amid_the_others_calls_is_missed(self):
+        self.check_end_of_rank1("exit", 3)
 
 
 if __name__ == "__main__":
