@@ -1,31 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
-#include <cstdint>
 #include <exception>
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "base/types.hpp"
+#include "library/c/call.hpp"
 #include "tutti/communicator.hpp"
 #include "tutti/error.hpp"
 #include "tutti/rendezvous.hpp"
 #include "tutti/tutti.h"
 
-struct tutti_comm {
-    tutti::Communicator ranks;
-};
-
 struct tutti_request {
+    std::vector<std::byte> root_block;  // the call's until it has ended
     tutti::Request call;
 };
 
 namespace {
 
-using tutti::CallArguments;
 using tutti::Collective;
-using tutti::DataType;
 using tutti::Error;
-using tutti::Op;
+using tutti::expect_place;
+using tutti::Given;
+using tutti::Prepared;
 using tutti::Rank;
 
 thread_local std::string last_error;
@@ -45,86 +43,27 @@ tutti_result guarded(Do&& what) {
     }
 }
 
-DataType type_of(tutti_type type) {
-    constexpr std::array types{DataType::int8,     DataType::int16,   DataType::int32,
-                               DataType::int64,    DataType::uint8,   DataType::uint16,
-                               DataType::uint32,   DataType::uint64,  DataType::half,
-                               DataType::bfloat16, DataType::float32, DataType::float64};
-    const auto number = static_cast<std::size_t>(type);
-    if (number >= types.size())
-        throw Error("there is no type " + std::to_string(number) + "; see tutti_type in tutti.h");
-    return types[number];
-}
-
-Op op_of(tutti_op op) {
-    constexpr std::array ops{Op::sum, Op::prod, Op::min, Op::max, Op::avg};
-    const auto number = static_cast<std::size_t>(op);
-    if (number >= ops.size())
-        throw Error("there is no operation " + std::to_string(number) +
-                    "; see tutti_op in tutti.h");
-    return ops[number];
-}
-
-tutti::Communicator& ranks_of(tutti_comm* comm) {
+tutti_comm& given_comm(tutti_comm* comm) {
     if (comm == nullptr) throw Error("the communicator is NULL; make one by tutti_comm_create");
-    return comm->ranks;
+    return *comm;
 }
 
-void expect_place(const void* place, const char* what) {
-    if (place == nullptr) throw Error(std::string(what) + " is NULL");
-}
-
-// A call as C gives it: the elements of a block, and what the buffers hold in blocks.
-struct Given {
-    Collective collective;
-    const void* input;
-    void* output;
-    std::size_t count;
-    tutti_type type;
-    tutti_op op = TUTTI_SUM;
-    int root = 0;
-};
-
-CallArguments arguments_of(tutti::Communicator& ranks, const Given& given) {
-    const DataType type = type_of(given.type);
-    const tutti::Call call{given.collective, type, op_of(given.op), Rank{given.root},
-                           static_cast<std::int64_t>(given.count)};
-    const auto blocks = static_cast<std::size_t>(ranks.size());
-    // One that was negative, say: what it takes would overflow.
-    if (given.count > PTRDIFF_MAX / size_of(type) / blocks)
-        throw Error("a count of " + std::to_string(given.count) + " is more than memory holds");
-    const std::size_t block = given.count * size_of(type);
-    const std::size_t all = block * blocks;
-    const Collective collective = given.collective;
-    const bool has_blocks_in = collective == Collective::reduce_scatter ||
-                               collective == Collective::scatter ||
-                               collective == Collective::all_to_all;
-    const bool has_blocks_out = collective == Collective::all_gather ||
-                                collective == Collective::gather ||
-                                collective == Collective::all_to_all;
-    const bool in_place = given.input == TUTTI_IN_PLACE || collective == Collective::broadcast;
-    auto* const output = static_cast<std::byte*>(given.output);
-    if (in_place) {
-        if (block > 0) expect_place(output, "the buffer");
-        const std::span<std::byte> data(output, has_blocks_in || has_blocks_out ? all : block);
-        return {call, {data, data, true}};
-    }
-    const auto* const input = static_cast<const std::byte*>(given.input);
-    // The communicator says which ones must be there.
-    const std::size_t input_bytes = input == nullptr ? 0 : has_blocks_in ? all : block;
-    const std::size_t output_bytes = output == nullptr ? 0 : has_blocks_out ? all : block;
-    return {call, {{input, input_bytes}, {output, output_bytes}, false}};
-}
+tutti::Communicator& ranks_of(tutti_comm* comm) { return given_comm(comm).ranks; }
 
 tutti_result run(tutti_comm* comm, const Given& given) {
-    return guarded([&] { ranks_of(comm).run(arguments_of(ranks_of(comm), given)); });
+    return guarded([&] {
+        const Prepared call = prepared(given_comm(comm), given);
+        ranks_of(comm).run(call.arguments);
+    });
 }
 
 tutti_result start(tutti_comm* comm, const Given& given, tutti_request** request) {
     return guarded([&] {
         expect_place(request, "where the request is to go");
         *request = nullptr;
-        *request = new tutti_request{ranks_of(comm).start(arguments_of(ranks_of(comm), given))};
+        Prepared call = prepared(given_comm(comm), given);
+        *request =
+            new tutti_request{std::move(call.root_block), ranks_of(comm).start(call.arguments)};
     });
 }
 
@@ -316,9 +255,14 @@ tutti_result tutti_receive(tutti_comm* comm, void* data, size_t bytes, int from,
 tutti_result tutti_allocate(tutti_comm* comm, size_t bytes, void** memory) {
     return guarded([&] {
         expect_place(memory, "where the address is to go");
-        *memory = ranks_of(comm).allocate_bytes(bytes).data();
+        const std::span<std::byte> allocated = ranks_of(comm).allocate_bytes(bytes);
+        comm->allocated.push_back(allocated);
+        *memory = allocated.data();
     });
 }
 tutti_result tutti_free(tutti_comm* comm, void* memory, size_t bytes) {
-    return guarded([&] { ranks_of(comm).release_bytes({static_cast<std::byte*>(memory), bytes}); });
+    return guarded([&] {
+        ranks_of(comm).release_bytes({static_cast<std::byte*>(memory), bytes});
+        std::erase_if(comm->allocated, [&](const auto& one) { return one.data() == memory; });
+    });
 }

@@ -39,6 +39,38 @@ static int32_t sum_at(int ranks, int i) {
 }
 
 static void collectives(tutti_comm* comm, int me, int ranks) {
+/* To the last rank and, with 5 more, back from it. */
+static void rooted_in_place(tutti_comm* comm, int me, int ranks, int in_place, int started) {
+    static int32_t mine[COUNT], all[MOST_RANKS * COUNT];
+    tutti_request* request = NULL;
+    const int root = ranks - 1;
+    const void* input = in_place ? TUTTI_IN_PLACE : mine;
+    void* output = me == root ? all : mine;
+    memset(all, 0, sizeof all);
+    fill(mine, me, 1);
+    if (me == root) memcpy(all + me * COUNT, mine, sizeof mine);
+    if (me != root && !in_place) output = NULL;
+    if (started)
+        EXPECT_OK(tutti_start_gather(comm, input, output, COUNT, TUTTI_INT32, root, &request));
+    else
+        EXPECT_OK(tutti_gather(comm, input, output, COUNT, TUTTI_INT32, root));
+    EXPECT_OK(tutti_wait(&request));
+    for (int r = 0; me == root && r < ranks; ++r)
+        for (int i = 0; i < COUNT; ++i) EXPECT(all[r * COUNT + i] == at(r, i));
+
+    for (int i = 0; i < ranks * COUNT; ++i) all[i] += 5;
+    memset(mine, 0, sizeof mine);
+    input = in_place ? TUTTI_IN_PLACE : me == root ? all : NULL;
+    output = me == root && in_place ? all : mine;
+    if (started)
+        EXPECT_OK(tutti_start_scatter(comm, input, output, COUNT, TUTTI_INT32, root, &request));
+    else
+        EXPECT_OK(tutti_scatter(comm, input, output, COUNT, TUTTI_INT32, root));
+    EXPECT_OK(tutti_wait(&request));
+    const int32_t* result = me == root && in_place ? all + me * COUNT : mine;
+    for (int i = 0; i < COUNT; ++i) EXPECT(result[i] == at(me, i) + 5);
+}
+
     static int32_t in[MOST_RANKS * COUNT], out[MOST_RANKS * COUNT];
     const int last = ranks - 1;
 
@@ -82,6 +114,9 @@ static void collectives(tutti_comm* comm, int me, int ranks) {
     for (int i = 0; i < COUNT; ++i) EXPECT(out[i] == at(last, me * COUNT + i));
 
     EXPECT_OK(tutti_all_to_all(comm, in, out, COUNT, TUTTI_INT32));
+    rooted_in_place(comm, me, ranks, me == last, 1); /* as in MPI: the root alone */
+    rooted_in_place(comm, me, ranks, me != last, 0); /* the others alone */
+    rooted_in_place(comm, me, ranks, 1, 1);
     for (int r = 0; r < ranks; ++r)
         for (int i = 0; i < COUNT; ++i) EXPECT(out[r * COUNT + i] == at(r, me * COUNT + i));
     EXPECT_OK(tutti_barrier(comm));
@@ -190,6 +225,18 @@ static void registered(tutti_comm* comm, int me, int ranks) {
     for (int i = 0; i < COUNT; ++i) EXPECT(data[i] == (float)(ranks * (ranks + 1) / 2));
     EXPECT_OK(tutti_free(comm, memory, COUNT * sizeof(float)));
 }
+
+    const size_t bytes = (size_t)ranks * COUNT * sizeof(int32_t);
+    EXPECT_OK(tutti_allocate(comm, bytes, &memory));
+    int32_t* all = memory;
+    fill(all, me, 1);
+    EXPECT_OK(tutti_gather(comm, TUTTI_IN_PLACE, all, COUNT, TUTTI_INT32, 0));
+    for (int r = 0; me == 0 && r < ranks; ++r)
+        for (int i = 0; i < COUNT; ++i) EXPECT(all[r * COUNT + i] == at(r, i));
+    if (me != 0) memset(all, 0, bytes);
+    EXPECT_OK(tutti_scatter(comm, TUTTI_IN_PLACE, all, COUNT, TUTTI_INT32, 0));
+    for (int i = 0; i < COUNT; ++i) EXPECT(all[i] == at(me, i));
+    EXPECT_OK(tutti_free(comm, memory, bytes));
 
 /* Nothing is sent, so all stays usable. */
 static void wrong_use(tutti_comm* comm, int ranks) {

@@ -70,7 +70,9 @@ typedef struct tutti_options {
     { sizeof(tutti_options), 30.0, NULL, NULL, -1, 0 }
 
 /* As `input`: the data are in `output`, input and result. Where ranks have blocks, the input of a
- * rank is block `rank` of it (all_gather), or the result (reduce_scatter). */
+ * rank is block `rank` of it (all_gather), or the result (reduce_scatter). All ranks are in place
+ * or none; but of gather and scatter, each as it likes: the root's `output` holds all blocks, its
+ * own too, that of another rank its own block alone. (In memory of tutti_allocate: all or none.) */
 #define TUTTI_IN_PLACE ((const void*)-1)
 
 int tutti_abi_version(void);
