@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 namespace tutti {
 
@@ -10,6 +11,14 @@ std::int64_t now_ns();
 
 inline double seconds_since(std::int64_t began_ns) {
     return static_cast<double>(now_ns() - began_ns) * 1e-9;
+}
+
+/// A limit in nanoseconds: of one that is further off than they can count, or infinite, the last
+/// one that they can, in 292 years.
+inline std::int64_t limit_in_ns(double seconds) {
+    constexpr auto last = std::numeric_limits<std::int64_t>::max();
+    const double ns = seconds * 1e9;
+    return ns < static_cast<double>(last) ? static_cast<std::int64_t>(ns) : last;
 }
 
 /// A deadline's clock: the time for which this process could run. Of a longer pause between two

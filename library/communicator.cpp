@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tutti/communicator.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "collectives/transport/messages/mpi.hpp"
@@ -59,6 +61,12 @@ Communicator::Communicator(std::unique_ptr<State> state) : state_(std::move(stat
 
 namespace {
 
+// A wait for another rank would give up at once, or never.
+void expect_deadline(double seconds) {
+    if (!(seconds > 0))
+        throw Error(fmt::format("a deadline of {} seconds; give more than 0", seconds));
+}
+
 std::unique_ptr<Communicator::State> on(std::unique_ptr<World> world, CommunicatorOptions options) {
     World& ranks = *world;
     return std::make_unique<Communicator::State>(std::move(world), ranks, std::move(options));
@@ -67,16 +75,20 @@ std::unique_ptr<Communicator::State> on(std::unique_ptr<World> world, Communicat
 }  // namespace
 
 Communicator Communicator::over_mpi(int fortran_handle, CommunicatorOptions options) {
+    expect_deadline(options.deadline);
     return Communicator(on(mpi_world(fortran_handle), std::move(options)));
 }
 
 Communicator Communicator::over_rendezvous(const Rendezvous& where, CommunicatorOptions options) {
+    expect_deadline(where.deadline);
+    expect_deadline(options.deadline);
     auto state = on(rendezvous_world(where), std::move(options));
     state->messages.emplace(static_cast<ProcessWorld&>(state->world));
     return Communicator(std::move(state));
 }
 
 Communicator Communicator::self(CommunicatorOptions options) {
+    expect_deadline(options.deadline);
     return Communicator(on(world_of_one(), std::move(options)));
 }
 

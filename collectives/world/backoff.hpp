@@ -18,7 +18,7 @@ class Backoff {
 public:
     explicit Backoff(const World& world, double times = 1)
         : spins_(world.oversubscribed ? 8 : 1024),
-          limit_ns_(static_cast<std::int64_t>(world.hang_timeout * times * 1e9)) {}
+          limit_ns_(limit_in_ns(world.hang_timeout * times)) {}
 
     /// Of a caller that sleeps when wants_sleep() says so: beside a computation, instead of
     /// yielding.

@@ -74,7 +74,6 @@ tutti_options options_of(const tutti_options* given) {
     if (given->bytes < sizeof(tutti_options))
         throw Error("tutti_options of " + std::to_string(given->bytes) +
                     " bytes; begin with TUTTI_OPTIONS_INIT");
-    if (!(given->deadline > 0)) throw Error("the deadline is to be more than 0 seconds");
     return *given;
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <limits>
 
 #include "base/clock.hpp"
 #include "checked_plan.hpp"
@@ -44,6 +45,17 @@ TEST(Deadline, OfAWaitIsTheHangTimeoutAndOfAMeetingTwice) {
             });
         });
     EXPECT_EQ(barrier_timeout_factor, 2);
+}
+
+TEST(Deadline, OfAGreatNumberOrNoneIsFarOff) {
+    const auto world = world_of_one();
+    for (const double seconds : {1e9, 8.64e13, 1e300, std::numeric_limits<double>::infinity()}) {
+        world->hang_timeout = seconds;
+        Backoff backoff(*world, barrier_timeout_factor);
+        int looks = 0;
+        while (looks < 5000 && backoff.pause()) ++looks;
+        EXPECT_EQ(looks, 5000) << seconds;
+    }
 }
 
 TEST(Deadline, BeginsAnewWhereSomethingHasCome) {

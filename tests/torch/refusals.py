@@ -44,6 +44,11 @@ one = torch.ones(1)
 dist.all_reduce(one)
 assert one.item() == dist.get_world_size()
 
+expect(tutti_torch.TuttiError, "a deadline of 0 seconds", lambda: dist.new_group(backend="tutti", timeout=datetime.timedelta(0)))
+patient = dist.new_group(backend="tutti", timeout=datetime.timedelta.max)
+dist.all_reduce(one, group=patient)
+assert one.item() == dist.get_world_size() ** 2
+
 hasty = dist.new_group(backend="tutti", timeout=datetime.timedelta(seconds=2))
 if dist.get_rank() == 0:
     began = time.monotonic()

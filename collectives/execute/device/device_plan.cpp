@@ -4,6 +4,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "base/clock.hpp"
 #include "base/index.hpp"
 #include "base/rounding.hpp"
 #include "collectives/device/accelerator.hpp"
@@ -218,8 +219,8 @@ private:
     void begin() override {
         ++run_;
         if (!is_registered_) device().copy_in(input_, caller_.given().input);
-        launch_->start(world().rank(),
-                       static_cast<std::uint64_t>(world().hang_timeout * part_of_timeout * 1e9));
+        launch_->start(world().rank(), static_cast<std::uint64_t>(
+                                           limit_in_ns(world().hang_timeout * part_of_timeout)));
     }
 
     bool advance() override {

@@ -38,7 +38,7 @@ struct CommunicatorOptions {
     /// How many kinds of calls keep their plans; the one used longest ago is made again.
     std::size_t most_plans = 512;
     /// Seconds after which waiting for another rank throws; twice as many where plans are made. A
-    /// Communicator(World&) uses its world's own.
+    /// Communicator(World&) uses its world's own. More than 0, or an error; infinity: never.
     double deadline = 30;
     /// Other threads of the process compute during the calls, as when gradients are summed while a
     /// backward pass goes on: a rank that waits soon sleeps, rather than keep a core busy.

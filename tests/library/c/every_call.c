@@ -2,6 +2,7 @@
 /* Every function of tutti.h, from C, on so many ranks that this program makes itself: every_call
  * RANKS Says what is wrong and ends with 1; with 0 all is right. */
 #include <arpa/inet.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +39,6 @@ static int32_t sum_at(int ranks, int i) {
     return sum;
 }
 
-static void collectives(tutti_comm* comm, int me, int ranks) {
 /* To the last rank and, with 5 more, back from it. */
 static void rooted_in_place(tutti_comm* comm, int me, int ranks, int in_place, int started) {
     static int32_t mine[COUNT], all[MOST_RANKS * COUNT];
@@ -71,6 +71,7 @@ static void rooted_in_place(tutti_comm* comm, int me, int ranks, int in_place, i
     for (int i = 0; i < COUNT; ++i) EXPECT(result[i] == at(me, i) + 5);
 }
 
+static void collectives(tutti_comm* comm, int me, int ranks) {
     static int32_t in[MOST_RANKS * COUNT], out[MOST_RANKS * COUNT];
     const int last = ranks - 1;
 
@@ -113,10 +114,10 @@ static void rooted_in_place(tutti_comm* comm, int me, int ranks, int in_place, i
     EXPECT_OK(tutti_scatter(comm, me == last ? in : NULL, out, COUNT, TUTTI_INT32, last));
     for (int i = 0; i < COUNT; ++i) EXPECT(out[i] == at(last, me * COUNT + i));
 
-    EXPECT_OK(tutti_all_to_all(comm, in, out, COUNT, TUTTI_INT32));
     rooted_in_place(comm, me, ranks, me == last, 1); /* as in MPI: the root alone */
     rooted_in_place(comm, me, ranks, me != last, 0); /* the others alone */
     rooted_in_place(comm, me, ranks, 1, 1);
+    EXPECT_OK(tutti_all_to_all(comm, in, out, COUNT, TUTTI_INT32));
     for (int r = 0; r < ranks; ++r)
         for (int i = 0; i < COUNT; ++i) EXPECT(out[r * COUNT + i] == at(r, me * COUNT + i));
     EXPECT_OK(tutti_barrier(comm));
@@ -224,7 +225,6 @@ static void registered(tutti_comm* comm, int me, int ranks) {
     EXPECT_OK(tutti_all_reduce(comm, TUTTI_IN_PLACE, data, COUNT, TUTTI_FLOAT, TUTTI_SUM));
     for (int i = 0; i < COUNT; ++i) EXPECT(data[i] == (float)(ranks * (ranks + 1) / 2));
     EXPECT_OK(tutti_free(comm, memory, COUNT * sizeof(float)));
-}
 
     const size_t bytes = (size_t)ranks * COUNT * sizeof(int32_t);
     EXPECT_OK(tutti_allocate(comm, bytes, &memory));
@@ -237,6 +237,7 @@ static void registered(tutti_comm* comm, int me, int ranks) {
     EXPECT_OK(tutti_scatter(comm, TUTTI_IN_PLACE, all, COUNT, TUTTI_INT32, 0));
     for (int i = 0; i < COUNT; ++i) EXPECT(all[i] == at(me, i));
     EXPECT_OK(tutti_free(comm, memory, bytes));
+}
 
 /* Nothing is sent, so all stays usable. */
 static void wrong_use(tutti_comm* comm, int ranks) {
@@ -261,6 +262,13 @@ static void wrong_use(tutti_comm* comm, int ranks) {
                                 TUTTI_SUM) == TUTTI_USAGE);
         EXPECT(tutti_broadcast(comm, &value, (SIZE_MAX >> shift) + 1, TUTTI_INT32, 0) ==
                (shift == 0 ? TUTTI_OK : TUTTI_USAGE));
+    }
+    const double no_deadlines[] = {0, -1, NAN};
+    for (int i = 0; i < 3; ++i) {
+        options.deadline = no_deadlines[i];
+        EXPECT(tutti_comm_create_self(&options, &none) == TUTTI_USAGE && none == NULL);
+        EXPECT(strstr(tutti_last_error(), "a deadline of") != NULL);
+        EXPECT(tutti_comm_create("tcp://127.0.0.1:1", 1, 2, &options, &none) == TUTTI_USAGE);
     }
     EXPECT(tutti_comm_create("node3", 0, 2, NULL, &none) == TUTTI_USAGE);
     EXPECT(strstr(tutti_last_error(), "type tcp://HOST:PORT") != NULL && none == NULL);
@@ -287,6 +295,7 @@ static int as_rank(int me, int ranks, int listening, int port) {
     snprintf(address, sizeof address, "tcp://127.0.0.1:%d", port);
     options.job = "every_call";
     options.background = me % 2; /* each rank as it likes */
+    if (ranks > 2) options.deadline = INFINITY;
     if (me == 0) options.listening_socket = listening;
     EXPECT_OK(tutti_comm_create(address, me, ranks, &options, &comm));
     EXPECT(tutti_comm_rank(comm) == me && tutti_comm_size(comm) == ranks);

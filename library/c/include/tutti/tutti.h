@@ -57,7 +57,7 @@ typedef struct tutti_request tutti_request;
  * socket and the background. */
 typedef struct tutti_options {
     size_t bytes;    /* sizeof(tutti_options) */
-    double deadline; /* seconds after which a wait for another rank gives up */
+    double deadline; /* seconds after which a wait for another rank gives up; INFINITY: never */
     const char* job; /* an id that processes of other jobs do not have; NULL: none */
     const char*
         table; /* the first rank's file of `tutti tune`; NULL: algorithms by built-in rules */
