@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/world/rendezvous/rendezvous.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "base/fnv.hpp"
@@ -9,13 +10,25 @@
 #include "collectives/world/rendezvous/server.hpp"
 
 namespace tutti {
+namespace {
+
+// A program's own socket may block, and go on in what the program starts.
+OpenFile taken_over(int socket) {
+    if (socket >= 0) {
+        fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK);
+        fcntl(socket, F_SETFD, FD_CLOEXEC);
+    }
+    return OpenFile{socket};
+}
+
+}  // namespace
 
 std::unique_ptr<World> rendezvous_world(const Rendezvous& rendezvous) {
     const auto& [text, rank, size, job, deadline, listening] = rendezvous;
     if (size < 1 || rank < 0 || rank >= size)
         throw Error("there is no rank " + std::to_string(rank) + " of " + std::to_string(size) +
                     "; ranks are 0 to size - 1");
-    OpenFile socket(listening);  // from here on ours, whatever happens
+    OpenFile socket = taken_over(listening);  // from here on ours, whatever happens
     const TcpAddress address = parse_tcp_address(text);
     std::vector<OpenFile> connections;
     const std::uint64_t job_id = fnv1a(std::as_bytes(std::span(job)));

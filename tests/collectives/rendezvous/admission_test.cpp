@@ -180,6 +180,14 @@ TEST(Rendezvous, SaysWhomItRefusedWhenItGivesUp) {
     EXPECT_TRUE(holds(of_rank0.text, "it is one of 5 ranks, rank 0 one of 2"));
 }
 
+TEST(Rendezvous, TakesOverASocketThatBlocks) {
+    TestRendezvous two(2, 0.5);
+    const Rendezvous first = two.of(0);
+    fcntl(first.listening_socket, F_SETFL, 0);
+    ChildRank rank0(first, nothing);
+    EXPECT_EQ(rank0.end(), static_cast<int>(Exit::time_out));
+}
+
 TEST(Rendezvous, SaysThatRank0IsNotThere) {
     const int free = port_of(listen_at({"127.0.0.1", 0}).number);
     const std::string address = to_string(TcpAddress{"127.0.0.1", free});

@@ -318,7 +318,7 @@ int main(int argc, char** argv) {
     memset(&any, 0, sizeof any);
     any.sin_family = AF_INET;
     any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const int listening = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    const int listening = socket(AF_INET, SOCK_STREAM, 0);
     EXPECT(bind(listening, (struct sockaddr*)&any, length) == 0 && listen(listening, 64) == 0 &&
            getsockname(listening, (struct sockaddr*)&any, &length) == 0);
     const int port = ntohs(any.sin_port);
