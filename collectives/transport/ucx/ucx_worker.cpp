@@ -109,7 +109,7 @@ std::string UcxWorker::open() {
 
     ucp_worker_params_t worker{};
     worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-    worker.thread_mode = UCS_THREAD_MODE_SINGLE;
+    worker.thread_mode = UCS_THREAD_MODE_SERIALIZED;  // a program may hand its calls over
     status = ucp_worker_create(context_, &worker, &worker_);
     return status == UCS_OK ? "" : failed("make a worker", status);
 }
