@@ -7,10 +7,12 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/source.hpp"
 
@@ -58,7 +60,11 @@ bool connects(int socket, const addrinfo& to, int milliseconds) {
     if (connect(socket, to.ai_addr, to.ai_addrlen) == 0) return true;
     if (errno != EINPROGRESS) return false;
     pollfd ready{.fd = socket, .events = POLLOUT, .revents = 0};
-    if (poll(&ready, 1, milliseconds) <= 0) {
+    const std::int64_t began = now_ns();
+    int left = milliseconds;
+    while (poll(&ready, 1, left) <= 0) {
+        left = milliseconds - static_cast<int>((now_ns() - began) / 1'000'000);
+        if (errno == EINTR && left > 0) continue;
         errno = ETIMEDOUT;
         return false;
     }
@@ -153,6 +159,7 @@ OpenFile listen_at(const TcpAddress& address) {
 
 ConnectAttempt try_connect(const TcpAddress& address, int milliseconds) {
     std::string problem;
+    bool is_refused = false;
     const FoundAddresses found = resolve(address, problem);
     for (const addrinfo* one = found.get(); one != nullptr; one = one->ai_next) {
         OpenFile socket = new_socket(one->ai_family);
@@ -160,9 +167,10 @@ ConnectAttempt try_connect(const TcpAddress& address, int milliseconds) {
             set_up(socket.number);
             return {std::move(socket), ""};
         }
+        is_refused = errno == ECONNREFUSED;
         problem = std::strerror(errno);
     }
-    return {OpenFile{-1}, problem};
+    return {OpenFile{-1}, problem, is_refused};
 }
 
 OpenFile accept_pending(int listening) {

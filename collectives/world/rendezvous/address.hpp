@@ -26,6 +26,7 @@ OpenFile listen_at(const TcpAddress& address);
 struct ConnectAttempt {
     OpenFile socket;
     std::string problem;
+    bool is_refused = false;  ///< the host is there, but nobody listens
 };
 ConnectAttempt try_connect(const TcpAddress& address, int milliseconds = 2000);
 

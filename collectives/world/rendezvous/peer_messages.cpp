@@ -19,6 +19,9 @@ namespace {
 
 constexpr int look_ms = 20;
 constexpr int hello_ms = 5000;
+constexpr int connect_ms = 900;  // within what AwakeTime counts
+constexpr double seconds_before_watching = 1;
+constexpr int no_socket = -1;
 
 struct MessageHead {
     std::int64_t tag = 0;
@@ -42,14 +45,26 @@ public:
     void until(int socket, short events) {
         pollfd look{.fd = socket, .events = events, .revents = 0};
         poll(&look, 1, look_ms);
-        if (waited_.look_seconds() > world_.hang_timeout)
+        if (seconds() > world_.hang_timeout)
             throw Error(
                 fmt::format("rank {} waited {:g} s to {} rank {} (tag {})", world_.rank().index,
                             world_.hang_timeout, what_, peer_.index, tag_),
                 Exit::time_out);
     }
+    double seconds() { return waited_.look_seconds(); }
     // Something has moved.
-    void renew() { waited_ = {}; }
+    void renew() {
+        waited_ = {};
+        has_moved_ = true;
+    }
+    void begin_message() { has_moved_ = false; }
+    bool has_moved() const { return has_moved_; }
+    void expect_whole(const Line& line) const {
+        if (line.is_cut)
+            throw Error(fmt::format("rank {} can no longer {} rank {}: a message broke off",
+                                    world_.rank().index, what_, peer_.index),
+                        Exit::rank_lost);
+    }
     [[noreturn]] void lose() const {
         throw Error(fmt::format("rank {} lost rank {}, while it waited to {} it (tag {})",
                                 world_.rank().index, peer_.index, what_, tag_),
@@ -62,6 +77,7 @@ private:
     Rank peer_;
     int tag_;
     AwakeTime waited_;
+    bool has_moved_ = false;  // of the message
 };
 
 PeerMessages::PeerMessages(ProcessWorld& world)
@@ -81,22 +97,48 @@ void PeerMessages::expect_other_rank(Rank rank) const {
 
 void PeerMessages::send(std::span<const std::byte> data, Rank to, int tag) {
     expect_other_rank(to);
-    Outgoing& outgoing = at(outgoing_, to);
+    Line& outgoing = at(outgoing_, to);
     const std::lock_guard lock(outgoing.mutex);
     Wait wait(world_, "send to", to, tag);
-    if (!outgoing.socket) {
-        ConnectAttempt attempt = try_connect(at(addresses_, to));
-        if (!attempt.socket) wait.lose();
-        Hello hello{.rank = world_.rank().index,
-                    .size = world_.size(),
-                    .process = getpid(),
-                    .job = at(tokens_, to)};
-        send_all(attempt.socket.number, bytes_of(hello), wait);
-        outgoing.socket.emplace(std::move(attempt.socket));
+    wait.expect_whole(outgoing);
+    while (!outgoing.socket) {
+        if (!connect(outgoing, to)) wait.lose();
+        if (!outgoing.socket) wait.until(no_socket, 0);
     }
-    MessageHead head{.tag = tag, .bytes = data.size()};
-    send_all(outgoing.socket->number, bytes_of(head), wait);
-    send_all(outgoing.socket->number, data, wait);
+    as_a_whole(outgoing, wait, [&] {
+        MessageHead head{.tag = tag, .bytes = data.size()};
+        send_all(outgoing.socket->number, bytes_of(head), wait);
+        send_all(outgoing.socket->number, data, wait);
+    });
+}
+
+// Tries once; false if nobody listens there any more.
+bool PeerMessages::connect(Line& outgoing, Rank to) {
+    ConnectAttempt attempt = try_connect(at(addresses_, to), connect_ms);
+    if (!attempt.socket) return !attempt.is_refused;
+    const Hello hello{.rank = world_.rank().index,
+                      .size = world_.size(),
+                      .process = getpid(),
+                      .job = at(tokens_, to)};
+    // All of it fits the empty buffer of a new connection.
+    if (::send(attempt.socket.number, &hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello)
+        outgoing.socket.emplace(std::move(attempt.socket));
+    return true;
+}
+
+// One message. If it breaks off, its rest must not be taken for the next one's.
+template <class Move>
+void PeerMessages::as_a_whole(Line& line, Wait& wait, Move&& move) {
+    wait.begin_message();
+    try {
+        move();
+    } catch (...) {
+        if (wait.has_moved()) {
+            line.is_cut = true;
+            line.socket.reset();
+        }
+        throw;
+    }
 }
 
 void PeerMessages::receive(std::span<std::byte> data, Rank from, int tag) {
@@ -109,48 +151,74 @@ void PeerMessages::receive(std::span<std::byte> data, Rank from, int tag) {
             throw Error(fmt::format("rank {} sent {} bytes (tag {}), but rank {} receives {}",
                                     from.index, sent, tag, world_.rank().index, data.size()));
     };
-    if (auto& early = incoming.early[tag]; !early.empty()) {
-        const Message message = std::move(early.front());
-        early.pop_front();
+    if (const auto early = incoming.early.find(tag); early != incoming.early.end()) {
+        const Message message = std::move(early->second.front());
+        early->second.pop_front();
+        if (early->second.empty()) incoming.early.erase(early);
         expect_length(message.size());
         std::ranges::copy(message, data.begin());
         return;
     }
+    wait.expect_whole(incoming);
     if (!incoming.socket) accept_from(incoming, from, wait);
     const int socket = incoming.socket->number;
     for (;;) {
         MessageHead head;
-        receive_all(socket, bytes_of(head), wait);
-        if (head.tag == tag && head.bytes == data.size()) return receive_all(socket, data, wait);
-        Message message(head.bytes);
-        receive_all(socket, message, wait);
-        if (head.tag == tag) expect_length(message.size());
-        incoming.early[static_cast<int>(head.tag)].push_back(std::move(message));
+        Message other;
+        const auto is_it = [&] { return head.tag == tag && head.bytes == data.size(); };
+        as_a_whole(incoming, wait, [&] {
+            receive_all(socket, bytes_of(head), wait);
+            if (!is_it()) other.resize(head.bytes);
+            receive_all(socket, is_it() ? data : std::span(other), wait);
+        });
+        if (is_it()) return;
+        if (head.tag == tag) expect_length(other.size());
+        incoming.early[static_cast<int>(head.tag)].push_back(std::move(other));
     }
 }
 
+// Who has left may have sent before.
 void PeerMessages::accept_from(Incoming& incoming, Rank rank, Wait& wait) {
-    for (;; wait.until(listening_.number, POLLIN)) {
-        const std::lock_guard lock(accepting_);
-        accept_one();
-        const auto found = accepted_.find(rank.index);
-        if (found == accepted_.end()) continue;
-        incoming.socket.emplace(std::move(found->second));
-        accepted_.erase(found);
-        return;
+    bool has_left = false;
+    while (!has_accepted(incoming, rank)) {
+        if (has_left) wait.lose();
+        wait.until(listening_.number, POLLIN);
+        has_left = wait.seconds() > seconds_before_watching && has_ended(rank);
     }
 }
 
-// A rank says who it is at once; who does not is none.
-void PeerMessages::accept_one() {
+bool PeerMessages::has_accepted(Incoming& incoming, Rank rank) {
+    const std::lock_guard lock(accepting_);
+    while (accept_one()) {
+    }
+    const auto found = accepted_.find(rank.index);
+    if (found == accepted_.end()) return false;
+    incoming.socket.emplace(std::move(found->second));
+    accepted_.erase(found);
+    return true;
+}
+
+// As the connection for messages to it shows, which is made if there is none.
+bool PeerMessages::has_ended(Rank rank) {
+    Line& outgoing = at(outgoing_, rank);
+    const std::unique_lock lock(outgoing.mutex, std::try_to_lock);
+    if (!lock || outgoing.is_cut) return false;
+    if (!outgoing.socket && !connect(outgoing, rank)) return true;
+    if (!outgoing.socket) return false;
+    pollfd look{.fd = outgoing.socket->number, .events = POLLRDHUP, .revents = 0};
+    return poll(&look, 1, 0) > 0;
+}
+
+// Whether one was there. A rank says who it is at once; who does not is none.
+bool PeerMessages::accept_one() {
     OpenFile socket = accept_pending(listening_.number);
-    if (!socket) return;
+    if (!socket) return false;
     Hello hello;
     AwakeTime waited;
     for (std::size_t received = 0; received < sizeof hello;) {
         const auto got =
             recv(socket.number, &bytes_of(hello)[received], sizeof hello - received, MSG_DONTWAIT);
-        if (got == 0 || waited.look() > hello_ms * std::int64_t{1'000'000}) return;
+        if (got == 0 || waited.look() > hello_ms * std::int64_t{1'000'000}) return true;
         if (got > 0) {
             received += as_size(got);
             continue;
@@ -161,6 +229,7 @@ void PeerMessages::accept_one() {
     if (hello.head.is_of_tutti() && hello.job == at(tokens_, world_.rank()) && hello.rank >= 0 &&
         hello.rank < world_.size())
         accepted_.emplace(hello.rank, std::move(socket));
+    return true;
 }
 
 void PeerMessages::send_all(int socket, std::span<const std::byte> bytes, Wait& wait) {

@@ -23,27 +23,33 @@ public:
     PeerMessages& operator=(const PeerMessages&) = delete;
 
     /// Returns once `data` may be changed. Throws Error: time_out after the world's hang timeout,
-    /// rank_lost if the other has ended, usage for a rank that is not another one of these.
+    /// rank_lost if the other has ended, usage for a rank that is not another one of these. After a
+    /// time_out the call may be made again, unless a part of the message had moved: then all
+    /// further messages in this direction are refused (rank_lost).
     void send(std::span<const std::byte> data, Rank to, int tag);
     /// The next message of this tag. Throws as send(), and usage if its length is another.
     void receive(std::span<std::byte> data, Rank from, int tag);
 
 private:
     using Message = std::vector<std::byte>;
-    struct Outgoing {
+    struct Line {
         std::mutex mutex;
         std::optional<OpenFile> socket;
+        bool is_cut = false;  // within a message
     };
-    struct Incoming {
-        std::mutex mutex;
-        std::optional<OpenFile> socket;
+    struct Incoming : Line {
         std::map<int, std::deque<Message>> early;  // of other tags than were asked for, by tag
     };
     class Wait;
 
     void expect_other_rank(Rank rank) const;
+    bool connect(Line& outgoing, Rank to);
     void accept_from(Incoming& incoming, Rank rank, Wait& wait);
-    void accept_one();
+    bool has_accepted(Incoming& incoming, Rank rank);
+    bool accept_one();
+    bool has_ended(Rank rank);
+    template <class Move>
+    static void as_a_whole(Line& line, Wait& wait, Move&& move);
     void send_all(int socket, std::span<const std::byte> bytes, Wait& wait);
     void receive_all(int socket, std::span<std::byte> bytes, Wait& wait);
 
@@ -51,7 +57,7 @@ private:
     OpenFile listening_;
     std::vector<TcpAddress> addresses_;  // by rank
     std::vector<std::uint64_t> tokens_;  // by rank: who knows it belongs to these ranks
-    std::vector<Outgoing> outgoing_;
+    std::vector<Line> outgoing_;
     std::vector<Incoming> incoming_;
     std::mutex accepting_;
     std::map<int, OpenFile> accepted_;  // that nobody has waited for yet, by rank

@@ -81,6 +81,11 @@ inline std::vector<Thrown> run_as_rendezvous(int ranks, const std::function<void
     return thrown;
 }
 
+inline void expect_nothing_thrown(const std::vector<Thrown>& by_rank) {
+    for (std::size_t rank = 0; rank < by_rank.size(); ++rank)
+        EXPECT_EQ(by_rank[rank].text, "") << "rank " << rank;
+}
+
 /// A rank that is a process of its own; it ends with the test at the latest.
 class ChildRank {
 public:

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages between two ranks of a rendezvous.
+#include "collectives/world/rendezvous/peer_messages.hpp"
+
+#include <chrono>
+
+#include "tests/collectives/rendezvous/ranks.hpp"
+
+namespace tutti {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(PeerMessages, ArriveByTagWhateverTheOrder) {
+    expect_nothing_thrown(run_as_rendezvous(3, [](World& world) {
+        PeerMessages messages(dynamic_cast<ProcessWorld&>(world));
+        const int me = world.rank().index;
+        const std::vector<int> mine(1'000'000, me);
+        // All send first, then receive: to both others, two messages each.
+        std::vector<std::thread> senders;
+        for (const int to : {(me + 1) % 3, (me + 2) % 3})
+            senders.emplace_back([&, to] {
+                messages.send(std::as_bytes(std::span(mine)), {to}, 1);
+                messages.send(std::as_bytes(std::span(&to, 1)), {to}, 2);
+                messages.send({}, {to}, 3);
+            });
+        for (const int from : {(me + 2) % 3, (me + 1) % 3}) {
+            int word = -1;
+            messages.receive({}, {from}, 3);
+            messages.receive(std::as_writable_bytes(std::span(&word, 1)), {from}, 2);
+            EXPECT_EQ(word, me);
+            std::vector<int> theirs(mine.size());
+            messages.receive(std::as_writable_bytes(std::span(theirs)), {from}, 1);
+            EXPECT_EQ(theirs, std::vector<int>(mine.size(), from));
+        }
+        for (auto& sender : senders) sender.join();
+        world.barrier();
+    }));
+}
+
+TEST(PeerMessages, OfOneTagArriveInTheOrderInWhichTheyWereSent) {
+    expect_nothing_thrown(run_as_rendezvous(2, [](World& world) {
+        PeerMessages messages(dynamic_cast<ProcessWorld&>(world));
+        if (world.is_first()) {
+            for (const int word : {10, 11, 12})
+                messages.send(std::as_bytes(std::span(&word, 1)), {1}, 1);
+            messages.send({}, {1}, 2);
+        } else {
+            messages.receive({}, {0}, 2);  // so the others came early
+            for (const int expected : {10, 11, 12}) {
+                int word = -1;
+                messages.receive(std::as_writable_bytes(std::span(&word, 1)), {0}, 1);
+                EXPECT_EQ(word, expected);
+            }
+        }
+        world.barrier();
+    }));
+}
+
+TEST(PeerMessages, OfSeveralThreadsToOneRankStayWhole) {
+    expect_nothing_thrown(run_as_rendezvous(2, [](World& world) {
+        PeerMessages messages(dynamic_cast<ProcessWorld&>(world));
+        if (world.is_first()) {
+            messages.send({}, {1}, 9);  // so they are connected
+            std::vector<std::thread> senders;
+            for (const int tag : {1, 2, 3})
+                senders.emplace_back([&, tag] {
+                    const std::vector<int> mine(1'000'000, tag);
+                    messages.send(std::as_bytes(std::span(mine)), {1}, tag);
+                });
+            for (auto& sender : senders) sender.join();
+        } else {
+            messages.receive({}, {0}, 9);
+            for (const int tag : {3, 1, 2}) {
+                std::vector<int> theirs(1'000'000);
+                messages.receive(std::as_writable_bytes(std::span(theirs)), {0}, tag);
+                EXPECT_EQ(theirs, std::vector<int>(theirs.size(), tag));
+            }
+        }
+        world.barrier();
+    }));
+}
+
+// The deadline is for a peer from which nothing comes.
+TEST(PeerMessages, ThatMoveMayTakeLongerThanTheDeadline) {
+    expect_nothing_thrown(run_as_rendezvous(
+        2,
+        [](World& world) {
+            PeerMessages messages(dynamic_cast<ProcessWorld&>(world));
+            if (world.is_first()) {
+                for (int early = 0; early < 6; ++early) {
+                    std::this_thread::sleep_for(250ms);
+                    messages.send({}, {1}, 1);
+                }
+                messages.send({}, {1}, 2);
+            } else {
+                EXPECT_EQ(thrown_by([&] { messages.receive({}, {0}, 2); }).text, "");
+            }
+            world.sleeping_barrier(5);
+        },
+        1));
+}
+
+TEST(PeerMessages, OfAnotherLengthAreRefused) {
+    expect_nothing_thrown(run_as_rendezvous(2, [](World& world) {
+        PeerMessages messages(dynamic_cast<ProcessWorld&>(world));
+        double value = 0;
+        if (world.is_first()) {
+            messages.send(std::as_bytes(std::span("abc", 3)), {1}, 0);
+        } else {
+            const Thrown thrown = thrown_by(
+                [&] { messages.receive(std::as_writable_bytes(std::span(&value, 1)), {0}, 0); });
+            EXPECT_EQ(thrown.text, "rank 0 sent 3 bytes (tag 0), but rank 1 receives 8");
+        }
+        EXPECT_TRUE(holds(thrown_by([&] { messages.send({}, world.rank(), 0); }).text,
+                          "cannot exchange messages with rank"));
+        world.barrier();
+    }));
+}
+
+TEST(PeerMessages, ThatDoNotComeEndTheWaitAtTheDeadline) {
+    expect_nothing_thrown(run_as_rendezvous(
+        2,
+        [](World& world) {
+            PeerMessages messages(dynamic_cast<ProcessWorld&>(world));
+            if (world.is_first()) {
+                char byte = 0;
+                const Thrown thrown = thrown_by(
+                    [&] { messages.receive(std::as_writable_bytes(std::span(&byte, 1)), {1}, 4); });
+                EXPECT_EQ(thrown.text, "rank 0 waited 0.5 s to receive from rank 1 (tag 4)");
+                EXPECT_EQ(thrown.code, Exit::time_out);
+            }
+            world.sleeping_barrier(5);
+            char byte = 'x';
+            if (world.is_first())
+                messages.receive(std::as_writable_bytes(std::span(&byte, 1)), {1}, 4);
+            else
+                messages.send(std::as_bytes(std::span("y", 1)), {0}, 4);
+            EXPECT_EQ(byte, world.is_first() ? 'y' : 'x');
+            world.sleeping_barrier(5);
+        },
+        0.5));
+}
+
+// More than sockets buffer.
+constexpr std::size_t much = std::size_t{64} << 20;
+
+TEST(PeerMessages, AreRefusedBehindOneThatBrokeOffWhileItWasSent) {
+    expect_nothing_thrown(run_as_rendezvous(
+        2,
+        [](World& world) {
+            PeerMessages messages(dynamic_cast<ProcessWorld&>(world));
+            std::vector<std::byte> data(much);
+            if (world.is_first()) {
+                EXPECT_EQ(thrown_by([&] { messages.send(data, {1}, 1); }).code, Exit::time_out);
+                const Thrown next = thrown_by([&] { messages.send({}, {1}, 2); });
+                EXPECT_EQ(next.text, "rank 0 can no longer send to rank 1: a message broke off");
+                EXPECT_EQ(next.code, Exit::rank_lost);
+            }
+            world.sleeping_barrier(5);
+            if (!world.is_first()) {
+                EXPECT_EQ(thrown_by([&] { messages.receive(data, {0}, 1); }).code, Exit::rank_lost);
+                EXPECT_EQ(thrown_by([&] { messages.receive({}, {0}, 2); }).text,
+                          "rank 1 can no longer receive from rank 0: a message broke off");
+            }
+            world.sleeping_barrier(5);
+        },
+        0.5));
+}
+
+TEST(PeerMessages, AreRefusedBehindOneThatBrokeOffWhileItWasReceived) {
+    TestRendezvous two(2);
+    ChildRank child(two.of(1), [](World& world) {
+        PeerMessages messages(dynamic_cast<ProcessWorld&>(world));
+        messages.send(std::vector<std::byte>(much), {0}, 1);
+    });
+    const auto world = rendezvous_world(two.of(0));
+    PeerMessages messages(dynamic_cast<ProcessWorld&>(*world));
+    std::this_thread::sleep_for(300ms);
+    child.kill(SIGSTOP);
+    world->hang_timeout = 0.5;
+    std::vector<std::byte> data(much);
+    EXPECT_EQ(thrown_by([&] { messages.receive(data, {1}, 1); }).code, Exit::time_out);
+    child.kill(SIGCONT);
+    const Thrown next = thrown_by([&] { messages.receive({}, {1}, 0); });
+    EXPECT_EQ(next.text, "rank 0 can no longer receive from rank 1: a message broke off");
+    EXPECT_EQ(next.code, Exit::rank_lost);
+    EXPECT_EQ(child.end(), static_cast<int>(Exit::rank_lost));
+}
+
+// Before the wait for it began, and within.
+TEST(PeerMessages, OfARankThatHasEndedAreNotWaitedFor) {
+    for (const auto lives : {0ms, 1300ms}) {
+        TestRendezvous two(2);
+        ChildRank child(two.of(1), [](World& world) {
+            PeerMessages messages(dynamic_cast<ProcessWorld&>(world));
+            for (;;) pause();
+        });
+        const auto world = rendezvous_world(two.of(0));
+        PeerMessages messages(dynamic_cast<ProcessWorld&>(*world));
+        const auto began = std::chrono::steady_clock::now();
+        std::thread killer([&] {
+            std::this_thread::sleep_for(lives);
+            child.kill(SIGKILL);
+        });
+        const Thrown thrown = thrown_by([&] { messages.receive({}, {1}, 7); });
+        EXPECT_LT(std::chrono::steady_clock::now() - began, 5s);
+        EXPECT_EQ(thrown.text, "rank 0 lost rank 1, while it waited to receive from it (tag 7)");
+        EXPECT_EQ(thrown.code, Exit::rank_lost);
+        killer.join();
+    }
+}
+
+TEST(PeerMessages, OfARankThatLeavesBehindThemArrive) {
+    expect_nothing_thrown(run_as_rendezvous(2, [](World& world) {
+        std::optional<PeerMessages> messages(std::in_place, dynamic_cast<ProcessWorld&>(world));
+        if (world.is_first()) {
+            messages->receive({}, {1}, 1);
+        } else {
+            std::this_thread::sleep_for(1300ms);  // so that rank 0 watches
+            messages->send({}, {0}, 1);
+            messages.reset();
+        }
+        world.barrier();
+    }));
+}
+
+}  // namespace
+}  // namespace tutti
