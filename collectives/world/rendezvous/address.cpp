@@ -75,6 +75,15 @@ bool connects(int socket, const addrinfo& to, int milliseconds) {
     return problem == 0;
 }
 
+// As TCP does where the port that it chose for this end is the one that is asked for.
+bool is_connected_to_itself(int socket) {
+    sockaddr_storage own{}, far{};
+    socklen_t own_length = sizeof own, far_length = sizeof far;
+    getsockname(socket, reinterpret_cast<sockaddr*>(&own), &own_length);
+    getpeername(socket, reinterpret_cast<sockaddr*>(&far), &far_length);
+    return std::memcmp(&own, &far, sizeof own) == 0;
+}
+
 TcpAddress numeric(const sockaddr_storage& end, socklen_t length) {
     char host[NI_MAXHOST] = {};
     getnameinfo(reinterpret_cast<const sockaddr*>(&end), length, host, sizeof host, nullptr, 0,
@@ -165,7 +174,8 @@ ConnectAttempt try_connect(const TcpAddress& address, int milliseconds) {
         OpenFile socket = new_socket(one->ai_family);
         if (socket && connects(socket.number, *one, milliseconds)) {
             set_up(socket.number);
-            return {std::move(socket), ""};
+            if (!is_connected_to_itself(socket.number)) return {std::move(socket), ""};
+            errno = ECONNREFUSED;  // nobody listens there
         }
         is_refused = errno == ECONNREFUSED;
         problem = std::strerror(errno);

@@ -282,6 +282,17 @@ TEST(RendezvousAddress, IsReadWithHostAndPort) {
             << wrong;
 }
 
+// The system gives ends of connections even ports, one after the other.
+TEST(RendezvousAddress, IsNotThatOfTheConnectingSocketItself) {
+    const int even = port_of(listen_at({"127.0.0.1", 0}).number) & ~1;
+    port_of(listen_at({"127.0.0.1", even}).number);  // so it is free
+    for (int attempt = 0; attempt < 60'000; ++attempt) {
+        const ConnectAttempt nobody = try_connect({"127.0.0.1", even});
+        ASSERT_FALSE(nobody.socket) << "attempt " << attempt;
+        ASSERT_TRUE(nobody.is_refused);
+    }
+}
+
 TEST(RendezvousAddress, NeedsARankAmongAllAndAPort) {
     EXPECT_TRUE(holds(thrown_by([] {
                           rendezvous_world({.address = "tcp://localhost:1", .rank = 2, .size = 2});
