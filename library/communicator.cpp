@@ -26,7 +26,7 @@ Request& Request::operator=(Request&& other) noexcept {
 Request::~Request() {
     try {
         wait();
-    } catch (const Error&) {  // the communicator remembers, and refuses the next call
+    } catch (const std::exception&) {  // the communicator remembers, and refuses the next call
     }
 }
 

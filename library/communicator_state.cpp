@@ -63,8 +63,10 @@ Communicator::State::~State() {
             planner.progress().finish_all();
             world.barrier();
         }
-    } catch (const Error&) {  // another rank is gone; nothing is left to be done for it
+    } catch (const std::exception&) {  // another rank is gone; nothing is left to be done for it
+        is_broken = true;
     }
+    if (is_broken) world.has_given_up = true;
     world.unregister_progress(plan_progress_);
 }
 

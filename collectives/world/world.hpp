@@ -130,6 +130,10 @@ public:
     /// The world of all ranks, whatever part this is.
     World& whole() { return parent == nullptr ? *this : parent->whole(); }
 
+    /// A call has failed here that others may still be in: what ends on this rank waits for nobody,
+    /// and the others are to take it for lost.
+    bool has_given_up = false;
+
 private:
     std::vector<Progressable*> progressables_;  // of the whole world only
     std::map<std::type_index, std::shared_ptr<void>> attributes_;

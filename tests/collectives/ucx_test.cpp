@@ -5,8 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <fstream>
 #include <numeric>
+#include <thread>
 
 #include "collectives/world/backoff.hpp"
 #include "tests/base/small_limit.hpp"
@@ -167,6 +170,19 @@ TEST_F(UcxEndpoints, AreRefusedWhereDescriptorsOrAddressSpaceAreTooFew) {
     EXPECT_EQ(
         refusal(),
         "on rank 0 UCX needs 256 MiB of free address space; allow more with 'ulimit -v unlimited'");
+}
+
+TEST_F(UcxEndpoints, AreClosedAloneOnARankThatHasGivenUp) {
+    std::atomic<bool> has_left = false;
+    run_as_threads(2, 20, [&](World& world) {
+        auto transport = ucx_transport(world);
+        world.has_given_up = true;
+        for (int look = 0; !world.is_first() && !has_left && look < 500; ++look)
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        EXPECT_EQ(has_left, !world.is_first());
+        transport.reset();
+        has_left = true;
+    });
 }
 
 TEST_F(UcxEndpoints, ReportTheUcxTransportsInUse) {

@@ -75,11 +75,12 @@ UcxWorker::UcxWorker(World& world)
 
 UcxWorker::~UcxWorker() {
     is_leaving_ = true;
-    is_in_trouble_ = lost_ || std::uncaught_exceptions() != unwinding_before_;
+    is_in_trouble_ =
+        lost_ || world_.has_given_up || std::uncaught_exceptions() != unwinding_before_;
     // A barrier: no endpoint is closed while others still send.
     if (!is_in_trouble_) try {
             world_.barrier();
-        } catch (const Error&) {  // whoever is late, this rank is done
+        } catch (const std::exception&) {  // whoever is late, this rank is done
             is_in_trouble_ = true;
         }
     world_.unregister_progress(*this);

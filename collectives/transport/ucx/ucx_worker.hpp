@@ -41,7 +41,8 @@ public:
     /// Collective. Throws the same Error on all ranks if one of them has no UCX that works, or
     /// cannot reach its neighbours.
     explicit UcxWorker(World& world);
-    /// Collective, unless this rank is being unwound by an error: then it leaves at once.
+    /// Collective, unless this rank has given up or is being unwound by an error: then it leaves at
+    /// once.
     ~UcxWorker();
     UcxWorker(const UcxWorker&) = delete;
     UcxWorker& operator=(const UcxWorker&) = delete;
@@ -112,7 +113,7 @@ private:
     std::optional<std::int64_t> gone_since_;
     long idle_looks_ = 0;
     bool is_leaving_ = false;
-    bool is_in_trouble_ = false;  // an error unwinds this rank
+    bool is_in_trouble_ = false;  // this rank leaves alone
     long looks_before_yield_ = std::numeric_limits<long>::max();
     std::optional<Loss> lost_;
     std::vector<std::shared_ptr<void>> kept_;

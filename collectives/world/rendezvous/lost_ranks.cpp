@@ -18,7 +18,8 @@ namespace {
 
 // Of rank 0 to a roll call, where it waits for others, too.
 constexpr double seconds_for_answer = 1.5;
-// In which rank 0 would say that all is well with a rank whose process has ended.
+// In which rank 0 would say that all is well with a rank whose process has ended, or another rank
+// would bring what a plan needs that rank 0 has done with.
 constexpr double seconds_for_good_end = 1;
 
 }  // namespace
@@ -50,24 +51,35 @@ std::optional<FrameKind> ProcessWorld::next_kind(Rank from) {
 // end is told soon.
 void ProcessWorld::look_at_neighbours() {
     const auto ended = neighbours_ ? neighbours_->ended() : std::nullopt;
-    if (!ended) return;
+    if (ended && is_gone_for_long()) lose(*ended);
+}
+
+// From the first such call on.
+bool ProcessWorld::is_gone_for_long() {
     if (!gone_since_) gone_since_ = now_ns();
-    if (seconds_since(*gone_since_) > seconds_for_good_end) lose(*ended);
+    return seconds_since(*gone_since_) > seconds_for_good_end;
 }
 
 void ProcessWorld::throw_if_lost() {
     if (size_ == 1) return;
     look_at_neighbours();
-    if (!is_first()) {
-        if (next_kind(Rank{0}) == FrameKind::lost) throw_lost(ranks_that_follow().at(0));
-        return;
-    }
+    if (!is_first()) return throw_if_rank0_ends();
     std::vector<pollfd> looks;
     for (const OpenFile& connection : connections_)
         looks.push_back({.fd = connection.number, .events = POLLRDHUP, .revents = 0});
     if (poll(looks.data(), looks.size(), 0) <= 0) return;
     for (int rank = 1; rank < size_; ++rank)
         if (looks[as_size(rank - 1)].revents != 0) lose({rank});
+}
+
+void ProcessWorld::throw_if_rank0_ends() {
+    const auto kind = next_kind({0});
+    if (kind == FrameKind::lost) throw_lost(ranks_that_follow().at(0));
+    const bool has_left = kind == FrameKind::goodbye && is_gone_for_long();
+    if (has_left || kind == FrameKind::absent)
+        throw failed(Error(fmt::format("rank {} waits{}, but rank 0 has {}", rank_.index,
+                                       in_activity(), has_left ? "left" : "given up"),
+                           Exit::rank_lost));
 }
 
 std::vector<Rank> ProcessWorld::absent_ranks() const {

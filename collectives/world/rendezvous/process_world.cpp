@@ -98,7 +98,7 @@ ProcessWorld::ProcessWorld(Rank rank, int size, std::vector<OpenFile> connection
 
 // Without a goodbye where an error unwinds this rank: the others shall not wait for it.
 ProcessWorld::~ProcessWorld() {
-    if (!has_failed_ && std::uncaught_exceptions() == unwinding_before_)
+    if (!has_failed_ && !has_given_up && std::uncaught_exceptions() == unwinding_before_)
         tell_others(FrameKind::goodbye, {}, rank_);
 }
 

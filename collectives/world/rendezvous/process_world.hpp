@@ -61,6 +61,8 @@ private:
     void sleep_a_while(const Waiting& waiting);
     std::optional<FrameKind> next_kind(Rank from);
     void look_at_neighbours();
+    bool is_gone_for_long();
+    void throw_if_rank0_ends();
     std::vector<Rank> absent_ranks() const;
     std::vector<Rank> called_roll();
     std::vector<Rank> ranks_that_follow();
@@ -75,7 +77,7 @@ private:
     std::vector<OpenFile> connections_;
     Placement hosts_;
     std::optional<ProcessWatch> neighbours_;
-    std::optional<std::int64_t> gone_since_;  // one of them
+    std::optional<std::int64_t> gone_since_;  // one of them, or rank 0
     std::vector<Incoming> incoming_;          // of the exchange under way, by rank; on rank 0
     bool is_gathering_ = false;
     bool has_failed_ = false;

@@ -249,5 +249,42 @@ TEST(LostRank, ThatHasSaidGoodbyeIsToldApart) {
     EXPECT_EQ(thrown[0].code, Exit::rank_lost);
 }
 
+// What a plan says that waits in shared memory, where it asks again and again.
+Thrown thrown_in_a_plan(World& world) {
+    return thrown_by([&] {
+        for (int look = 0; look < 500; ++look) {
+            world.throw_if_lost();
+            std::this_thread::sleep_for(10ms);
+        }
+    });
+}
+
+TEST(LostRank, IsRank0ThatLeavesWhileAnotherWaitsInAPlan) {
+    const auto thrown = run_as_rendezvous(2, [](World& world) {
+        if (world.is_first()) return;
+        const Thrown mine = thrown_in_a_plan(world);
+        EXPECT_EQ(mine.text, "rank 1 waits, but rank 0 has left");
+        EXPECT_EQ(mine.code, Exit::rank_lost);
+    });
+    expect_nothing_thrown(thrown);
+}
+
+TEST(LostRank, IsRank0ThatGivesUpWhileAnotherWaitsInAPlan) {
+    std::atomic<bool> is_over = false;
+    expect_nothing_thrown(run_as_rendezvous(2, [&](World& world) {
+        world.barrier();
+        if (world.is_first()) {
+            world.hang_timeout = 0.1;
+            EXPECT_EQ(thrown_by([&] { world.barrier(); }).code, Exit::time_out);
+            while (!is_over) std::this_thread::sleep_for(10ms);
+        } else {
+            const Thrown mine = thrown_in_a_plan(world);
+            is_over = true;
+            EXPECT_EQ(mine.text, "rank 1 waits, but rank 0 has given up");
+            EXPECT_EQ(mine.code, Exit::rank_lost);
+        }
+    }));
+}
+
 }  // namespace
 }  // namespace tutti

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of a communicator, and of its ranks, once a call has failed.
+#include <chrono>
+
+#include "tests/collectives/rendezvous/ranks.hpp"
+#include "tutti/communicator.hpp"
+
+namespace tutti {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Rank 0's deadline passes, and it lets go of its communicator; rank 1 comes late, to a plan that
+// is there already, so it waits in shared memory.
+TEST(FailedCommunicator, IsNoticedByARankThatWaitsInAPlan) {
+    TestRendezvous two(2);
+    std::vector<std::thread> ranks;
+    for (const int rank : {0, 1})
+        ranks.emplace_back([rank, where = two.of(rank)] {
+            auto communicator =
+                Communicator::over_rendezvous(where, {.deadline = rank == 0 ? 1.0 : 20.0});
+            std::vector<float> data(4);
+            communicator.all_reduce(data);
+            if (rank == 0) {
+                EXPECT_EQ(thrown_by([&] { communicator.all_reduce(data); }).code, Exit::time_out);
+                return;
+            }
+            std::this_thread::sleep_for(2s);
+            const auto began = std::chrono::steady_clock::now();
+            const Thrown thrown = thrown_by([&] {
+                for (int call = 0; call < 3; ++call) communicator.all_reduce(data);
+            });
+            EXPECT_LT(std::chrono::steady_clock::now() - began, 5s);
+            EXPECT_TRUE(holds(thrown.text, "rank 1 lost rank 0"));
+            EXPECT_EQ(thrown.code, Exit::rank_lost);
+        });
+    for (auto& rank : ranks) rank.join();
+}
+
+}  // namespace
+}  // namespace tutti
