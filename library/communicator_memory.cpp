@@ -118,18 +118,28 @@ const ReachableMemory* RegisteredMemory::arena(std::int32_t number) const {
 
 // What is registered decides how a call is done.
 std::span<std::byte> Communicator::State::allocate(std::size_t bytes) {
-    recent_.forget();
-    return registered.allocate(bytes);
+    std::span<std::byte> memory;
+    guarded([&] {
+        recent_.forget();
+        memory = registered.allocate(bytes);
+    });
+    return memory;
 }
 
+// What is left after a failure goes with the communicator.
 void Communicator::State::release(std::span<std::byte> memory) {
-    recent_.forget();
-    registered.release(memory);
+    if (is_broken) return;
+    guarded([&] {
+        recent_.forget();
+        registered.release(memory);
+    });
 }
 
 void Communicator::State::adopt(const ReachableMemory& memory) {
-    recent_.forget();
-    registered.adopt(memory);
+    guarded([&] {
+        recent_.forget();
+        registered.adopt(memory);
+    });
 }
 
 // A plan that is under way on this rank ends first. Behind the barrier it has ended on all.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -152,8 +153,9 @@ struct Communicator::State {
     void disown(const ReachableMemory& memory);
     Request start(const CallArguments& given);
     Configuration choice_for(const CallArguments& given);
-    /// Throws Error where these ranks have none.
+    /// Throws Error where these ranks have none. By any thread.
     PeerMessages& peer_messages() {
+        if (is_broken) refuse();
         if (messages) return *messages;
         throw Error(
             "only ranks of a rendezvous send each other messages here; those of MPI have MPI_Send");
@@ -187,7 +189,7 @@ struct Communicator::State {
     std::optional<Learner> learner;
     std::optional<PeerMessages> messages;  ///< of ranks of a rendezvous
     std::unordered_map<CallKey, CachedPlan, HashOfCallKey> calls;
-    bool is_broken = false;
+    std::atomic<bool> is_broken = false;
     /// Its end waits for nobody, where all calls were blocking and stayed on one host: what peers
     /// still read is mapped by them, too.
     bool leaves_alone = false;

@@ -37,5 +37,28 @@ TEST(FailedCommunicator, IsNoticedByARankThatWaitsInAPlan) {
     for (auto& rank : ranks) rank.join();
 }
 
+TEST(FailedCommunicator, RefusesAllCallsButThoseThatLetGo) {
+    TestRendezvous two(2);
+    std::vector<std::thread> ranks;
+    for (const int rank : {0, 1})
+        ranks.emplace_back([rank, where = two.of(rank)] {
+            auto communicator = Communicator::over_rendezvous(where, {.deadline = 20});
+            const auto memory = communicator.allocate<float>(10);
+            std::vector<float> data(10 + as_size(rank));
+            EXPECT_EQ(thrown_by([&] { communicator.all_reduce(data); }).code, Exit::rank_lost);
+            const std::vector<std::function<void()>> calls{
+                [&] { communicator.barrier(); },
+                [&] { communicator.all_reduce(memory); },
+                [&] { communicator.allocate<float>(10); },
+                [&] { communicator.send(data, Rank{1 - rank}); },
+                [&] { communicator.receive(data, Rank{1 - rank}); },
+            };
+            for (const auto& call : calls)
+                EXPECT_TRUE(holds(thrown_by(call).text, "cannot be used any more"));
+            communicator.release(memory);
+        });
+    for (auto& rank : ranks) rank.join();
+}
+
 }  // namespace
 }  // namespace tutti

@@ -23,8 +23,10 @@ enum class FrameKind : std::uint32_t {
 /// Stands before the data of every message.
 struct Frame {
     FrameKind kind = FrameKind::barrier;
-    std::uint32_t reserved = 0;
+    std::uint32_t call = 0;  ///< its number; of what is said besides 0
     std::uint64_t bytes = 0;
+
+    bool operator==(const Frame&) const = default;
 };
 
 /// A head as it travels. T is trivially copyable.

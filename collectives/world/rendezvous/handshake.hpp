@@ -9,7 +9,7 @@ namespace tutti {
 /// them can tell each other.
 struct HandshakeHead {
     static constexpr std::uint64_t tutti = 0x69747475'74767a72U;
-    static constexpr std::uint32_t this_version = 1;
+    static constexpr std::uint32_t this_version = 2;
 
     std::uint64_t magic = tutti;
     std::uint32_t version = this_version;

@@ -36,24 +36,40 @@ const char* in_words(FrameKind kind) {
 }
 
 // What a rank that has come to something else is told.
-Error in_another_call(Rank me, FrameKind mine, Rank other, const Frame& of_other) {
+Error in_another_call(Rank me, const Frame& mine, Rank other, const Frame& of_other) {
     if (of_other.kind == FrameKind::goodbye)
         return Error(fmt::format("rank {} waits for {}, but rank {} has left", me.index,
-                                 in_words(mine), other.index),
+                                 in_words(mine.kind), other.index),
                      Exit::rank_lost);
+    std::string numbers;
+    if (of_other.call != mine.call)
+        numbers = fmt::format(" (its call {}, here {})", of_other.call, mine.call);
     return Error(
-        fmt::format("ranks do not do the same: rank {} is in {}, rank {} in {} of {} bytes",
-                    me.index, in_words(mine), other.index, in_words(of_other.kind), of_other.bytes),
+        fmt::format("ranks do not do the same: rank {} is in {}, rank {} in {} of {} bytes{}",
+                    me.index, in_words(mine.kind), other.index, in_words(of_other.kind),
+                    of_other.bytes, numbers),
         Exit::rank_lost);
 }
 
 }  // namespace
 
-// One wait of this rank for others, from its beginning.
+// One call of this rank with others, from its beginning. If it breaks off, for whatever reason, it
+// is the last: its frames are under way.
 class ProcessWorld::Waiting {
 public:
     Waiting(ProcessWorld& world, FrameKind what)
-        : world_(world), what_(in_words(what)), backoff_(world, barrier_timeout_factor) {}
+        : world_(world), what_(in_words(what)), backoff_(world, barrier_timeout_factor) {
+        if (world.has_failed_)
+            throw Error(fmt::format("rank {} can take no part in {}, as a call before has failed",
+                                    world.rank().index, what_),
+                        Exit::rank_lost);
+        ++world.call_;
+    }
+    ~Waiting() {
+        if (std::uncaught_exceptions() != unwinding_before_) world_.has_failed_ = true;
+    }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
     // For ranks that work for up to so many seconds.
     Waiting(ProcessWorld& world, FrameKind what, double working_seconds) : Waiting(world, what) {
         asleep_limit_ = working_seconds + world.hang_timeout * barrier_timeout_factor;
@@ -80,6 +96,7 @@ private:
     Backoff backoff_;
     std::optional<double> asleep_limit_;
     AwakeTime waited_;
+    int unwinding_before_ = std::uncaught_exceptions();
 };
 
 ProcessWorld::ProcessWorld(Rank rank, int size, std::vector<OpenFile> connections,
@@ -156,6 +173,10 @@ void ProcessWorld::exchange(FrameKind kind, std::span<const std::byte> mine,
     for (int rank = 1; rank < size_; ++rank) send({rank}, kind, all, waiting);
 }
 
+Frame ProcessWorld::frame_of(FrameKind kind, std::size_t bytes) const {
+    return {.kind = kind, .call = call_, .bytes = bytes};
+}
+
 // Whether anything came of it.
 bool ProcessWorld::advance(Incoming& incoming, FrameKind kind, Rank from,
                            std::span<std::byte> into) {
@@ -165,8 +186,9 @@ bool ProcessWorld::advance(Incoming& incoming, FrameKind kind, Rank from,
         incoming.received += receive_some(from, &bytes_of(incoming.frame)[incoming.received],
                                           head - incoming.received);
         if (incoming.received < head) return incoming.received > before;
-        if (incoming.frame.kind != kind || incoming.frame.bytes != into.size())
-            throw failed(in_another_call(rank_, kind, from, incoming.frame));
+        const Frame expected = frame_of(kind, into.size());
+        if (incoming.frame != expected)
+            throw failed(in_another_call(rank_, expected, from, incoming.frame));
     }
     if (const std::size_t done = incoming.received - head; done < into.size())
         incoming.received += receive_some(from, &into[done], into.size() - done);
@@ -193,9 +215,10 @@ void ProcessWorld::receive(Rank from, std::span<std::byte> into, Waiting& waitin
 void ProcessWorld::receive_answer(FrameKind kind, std::span<std::byte> into, Waiting& waiting) {
     Frame frame;
     receive(rank0, bytes_of(frame), waiting);
-    if (frame.kind == kind && frame.bytes == into.size()) return receive(rank0, into, waiting);
+    const Frame expected = frame_of(kind, into.size());
+    if (frame == expected) return receive(rank0, into, waiting);
     if (frame.kind != FrameKind::absent && frame.kind != FrameKind::lost)
-        throw failed(in_another_call(rank_, kind, rank0, frame));
+        throw failed(in_another_call(rank_, expected, rank0, frame));
     std::vector<Rank> ranks(frame.bytes / sizeof(Rank));
     receive(rank0, std::as_writable_bytes(std::span(ranks)), waiting);
     if (frame.kind == FrameKind::lost) throw_lost(ranks.at(0));
@@ -204,7 +227,7 @@ void ProcessWorld::receive_answer(FrameKind kind, std::span<std::byte> into, Wai
 
 void ProcessWorld::send(Rank to, FrameKind kind, std::span<const std::byte> data,
                         Waiting& waiting) {
-    Frame frame{.kind = kind, .bytes = data.size()};
+    Frame frame = frame_of(kind, data.size());
     send_bytes(to, bytes_of(frame), data.empty() ? 0 : MSG_MORE, waiting);
     send_bytes(to, data, 0, waiting);
 }

@@ -51,6 +51,7 @@ private:
 
     void exchange(FrameKind kind, std::span<const std::byte> mine, std::span<std::byte> all,
                   Waiting& waiting);
+    Frame frame_of(FrameKind kind, std::size_t bytes) const;
     bool advance(Incoming& incoming, FrameKind kind, Rank from, std::span<std::byte> into);
     std::size_t receive_some(Rank from, std::byte* into, std::size_t bytes);
     void receive(Rank from, std::span<std::byte> into, Waiting& waiting);
@@ -80,6 +81,7 @@ private:
     std::optional<std::int64_t> gone_since_;  // one of them, or rank 0
     std::vector<Incoming> incoming_;          // of the exchange under way, by rank; on rank 0
     bool is_gathering_ = false;
+    std::uint32_t call_ = 0;  // the present one's number
     bool has_failed_ = false;
     int unwinding_before_;
 };

@@ -140,7 +140,7 @@ TEST(Rendezvous, TellsAnotherVersionWhichOneIsMeant) {
         of_tomorrow.head.version = 9;
         const std::string got =
             answer_to(two, std::as_bytes(std::span(&of_tomorrow, 1)).first(sizeof(HandshakeHead)));
-        EXPECT_TRUE(holds(got, "it speaks version 9 of the rendezvous, rank 0 version 1"));
+        EXPECT_TRUE(holds(got, "it speaks version 9 of the rendezvous, rank 0 version 2"));
     });
 }
 

@@ -142,6 +142,43 @@ TEST(ProcessWorld, RanksThatDoDifferentThingsSaySo) {
     EXPECT_NE(thrown[1].text, "");
 }
 
+// Same kind and length, so that what rank 1 has come to looks like rank 0's call.
+TEST(ProcessWorld, RanksThatHaveMadeMoreCallsThanOthersSaySo) {
+    const auto thrown = run_as_rendezvous(2, [](World& world) {
+        if (world.is_first()) from_rank0(world, 5);
+        world.barrier();
+    });
+    EXPECT_TRUE(std::regex_match(
+        thrown[0].text,
+        std::regex("ranks do not do the same: rank 0 is in a barrier, rank 1 in a barrier of 0 "
+                   "bytes \\(its call [0-9]+, here [0-9]+\\)")))
+        << thrown[0].text;
+    EXPECT_EQ(thrown[0].code, Exit::rank_lost);
+}
+
+// Something of the rank's own, as a plan that is late, ends its part in a barrier: what others have
+// said to it is not taken for their part in the next call.
+TEST(ProcessWorld, TakesNoPartInCallsAfterOneThatBrokeOff) {
+    struct Late final : Progressable {
+        void make_progress() override { throw Error("late", Exit::time_out); }
+    };
+    expect_nothing_thrown(run_as_rendezvous(2, [](World& world) {
+        if (world.is_first()) {
+            Late late;
+            world.register_progress(late);
+            EXPECT_EQ(thrown_by([&] { world.barrier(); }).text, "late");
+            world.unregister_progress(late);
+            const Thrown next = thrown_by([&] { world.barrier(); });
+            EXPECT_EQ(next.text,
+                      "rank 0 can take no part in a barrier, as a call before has failed");
+            EXPECT_EQ(next.code, Exit::rank_lost);
+        } else {
+            std::this_thread::sleep_for(100ms);
+            EXPECT_EQ(thrown_by([&] { world.barrier(); }).code, Exit::rank_lost);
+        }
+    }));
+}
+
 class OneOfThree : public testing::TestWithParam<int> {};
 
 // The child is killed while the others wait for it, which takes them a fraction of the deadline.
