@@ -32,7 +32,9 @@ RegisteredMemory::Arena& RegisteredMemory::new_arena(std::size_t at_least) {
         arena.memory = arena.own->mine();
     } catch (const Error& error) {
         if (error.code() != Exit::usage) throw;  // a rank is lost or late
-        arena.unregistered = std::make_unique_for_overwrite<std::byte[]>(at_least);
+        arena.unregistered = make_on_all_ranks(world_, "memory of a communicator", [&] {
+            return std::make_unique_for_overwrite<std::byte[]>(at_least);
+        });
         arena.memory = {arena.unregistered.get(), at_least};
     }
     arena.free.emplace(0, arena.memory.size());

@@ -2,6 +2,7 @@
 #include "collectives/planner/operation_maker.hpp"
 
 #include <algorithm>
+#include <new>
 
 namespace tutti {
 namespace {
@@ -73,6 +74,7 @@ std::unique_ptr<Operation> make_operation_on_all(Planner& planner,
                               {.ranks = world.size(), .default_segment = default_segment(world)});
     } catch (const Error& error) {
         if (error.code() != Exit::usage) throw;
+    } catch (const std::bad_alloc&) {  // here, maybe, and not elsewhere
     }
     if (!true_on_all_ranks(world, made != nullptr)) made.reset();
     return made;

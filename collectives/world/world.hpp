@@ -171,8 +171,8 @@ void fail_together(World& world, const std::string& what, const char* problem);
 /// same words on all; if only some lack it, with the first of them and its host. Collective.
 std::optional<std::string> missing_on_any(World& world, const std::optional<std::string>& here);
 
-/// What `make` gives on this rank. If it throws Error on any, all ranks throw the first one's.
-/// Collective; `make` need not be.
+/// What `make` gives on this rank. If it throws on any, as out of memory, all ranks throw Error in
+/// the first one's words. Collective; `make` need not be.
 template <class Make>
 auto make_on_all_ranks(World& world, const std::string& what, Make&& make) {
     decltype(make()) made{};
@@ -181,6 +181,8 @@ auto make_on_all_ranks(World& world, const std::string& what, Make&& make) {
         made = make();
     } catch (const Error& error) {
         if (error.code() != Exit::usage) throw;  // a rank is lost: the others miss it
+        problem = error.what();
+    } catch (const std::exception& error) {
         problem = error.what();
     }
     fail_together(world, what, problem.empty() ? nullptr : problem.c_str());

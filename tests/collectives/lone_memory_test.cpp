@@ -107,5 +107,19 @@ TEST(MadeByAll, IsGivenWhereAllHaveMadeItAndRefusedOnAllWhereOneHasNot) {
     });
 }
 
+TEST(MadeByAll, IsRefusedOnAllWhereOneHasNoMemory) {
+    run_as_threads(3, 20, [](World& world) {
+        try {
+            make_on_all_ranks(world, "a number", [&] {
+                if (world.rank().index == 1) throw std::bad_alloc();
+                return 10;
+            });
+            ADD_FAILURE();
+        } catch (const Error& error) {
+            EXPECT_STREQ(error.what(), "a number: std::bad_alloc");
+        }
+    });
+}
+
 }  // namespace
 }  // namespace tutti

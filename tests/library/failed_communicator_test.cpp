@@ -60,5 +60,15 @@ TEST(FailedCommunicator, RefusesAllCallsButThoseThatLetGo) {
     for (auto& rank : ranks) rank.join();
 }
 
+TEST(FailedCommunicator, IsNoneThatHasNoRoomForMemory) {
+    run_as_threads(2, 20, [](World& world) {
+        Communicator communicator(world);
+        const Thrown thrown = thrown_by([&] { communicator.allocate_bytes(std::size_t{1} << 60); });
+        EXPECT_EQ(thrown.text, "memory of a communicator: std::bad_alloc");
+        EXPECT_EQ(thrown.code, Exit::usage);
+        EXPECT_EQ(communicator.allocate_bytes(10).size(), 10U);
+    });
+}
+
 }  // namespace
 }  // namespace tutti
