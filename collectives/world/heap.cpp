@@ -51,14 +51,17 @@ std::optional<std::string> heaps_refuse(World& world) {
     if (!world.one_host()) return "the ranks are on several hosts";
     const auto heap = Heap::find();
     const auto trial = heap ? heap->allocate(1) : nullptr;
+    const auto place = trial ? heap->place_of({trial.get(), 1}) : std::nullopt;
     std::optional<std::string> problem;
     if (!heap)
         problem = "libtutti_heap.so is not loaded; type LD_PRELOAD=build/libtutti_heap.so";
     else if (trial == nullptr)
         problem = "the heap gives no memory (TUTTI_HEAP_THRESHOLD=off?)";
+    else if (!place)
+        problem = "the heap is that of the process which has forked this one";
     problem = missing_on_any(world, problem);
     if (problem) return problem;
-    auto places = gather_all(world, heap->place_of({trial.get(), 1}).value());
+    auto places = gather_all(world, *place);
     places.erase(places.begin() + world.rank().index);
     try {
         for (const HeapPlace& of_peer : places) peer_arenas(world).address_of(of_peer);

@@ -5,12 +5,15 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <functional>
 #include <string>
 
+#include "collectives/world/heap.hpp"
+#include "tests/collectives/rendezvous/ranks.hpp"
 #include "tests/library/in_arena.hpp"
 
 namespace tutti {
@@ -107,6 +110,19 @@ TEST(HeapFork, PeersCannotReachTheChild) {
         0);
     EXPECT_TRUE(in_arena(memory, 1));
     free(memory);
+}
+
+TEST(HeapFork, RanksThatWereForkedAreToldThatPeersCannotReachThem) {
+    EXPECT_EQ(in_child([] {
+                  std::atomic<int> told = 0;
+                  run_as_rendezvous(2, [&](World& world) {
+                      if (heaps_refuse(world) ==
+                          "the heap is that of the process which has forked this one")
+                          ++told;
+                  });
+                  return told.load();
+              }),
+              2);
 }
 
 TEST(HeapFork, AChildOfTheChildHasACopyAsWell) {
