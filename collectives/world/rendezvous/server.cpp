@@ -42,6 +42,7 @@ std::vector<OpenFile> RendezvousServer::all_connections(double deadline_seconds)
     AwakeTime waited;
     while (missing_ > 0) {
         accept_all();
+        forget_ended();  // whose places those that were started again are to find free
         hear_pending();
         forget_ended();
         if (missing_ == 0) break;

@@ -256,6 +256,29 @@ TEST(Rendezvous, TakesARankThatIsStartedAgainBeforeAllAreThere) {
     EXPECT_EQ(of_rank0.text, "");
 }
 
+// Rank 0 hears of both at once.
+TEST(Rendezvous, TakesARankThatIsStartedAgainAtOnce) {
+    TestRendezvous three(3);
+    Thrown of_rank0;
+    std::thread rank0([&, where = three.of(0)] {
+        of_rank0 = thrown_by([&] { rendezvous_world(where)->barrier(); });
+    });
+    {
+        const ConnectAttempt killed = try_connect(parse_tcp_address(three.address()), 1000);
+        const Hello hello{.rank = 1, .size = 3, .job = fnv1a({})};
+        send(killed.socket.number, &hello, sizeof hello, MSG_NOSIGNAL);
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    }
+    std::vector<std::thread> others;
+    for (const int rank : {1, 2})
+        others.emplace_back([where = three.of(rank)] {
+            EXPECT_EQ(thrown_by([&] { rendezvous_world(where)->barrier(); }).text, "");
+        });
+    for (auto& other : others) other.join();
+    rank0.join();
+    EXPECT_EQ(of_rank0.text, "");
+}
+
 TEST(Rendezvous, ResolvesNames) {
     TestRendezvous two(2);
     Rendezvous by_name = two.of(1);
