@@ -5,6 +5,8 @@
 #include <sched.h>
 #include <time.h>
 
+#include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -93,17 +95,23 @@ public:
         refuse_if_over();
         if (mine.empty()) return;  // a call that Open MPI 5 with UCC never completes
         MPI_Request request;
-        check(MPI_Iallgather(mine.data(), count_of(mine), MPI_BYTE, all.data(), count_of(mine),
+        auto memory = std::make_unique<Memory>(mine.begin(), mine.end());
+        memory->resize(mine.size() + all.size());
+        std::byte* const gathered = memory->data() + mine.size();
+        check(MPI_Iallgather(memory->data(), count_of(mine), MPI_BYTE, gathered, count_of(mine),
                              MPI_BYTE, comm_, &request));
-        finish(request, "an exchange of facts");
+        finish(request, "an exchange of facts", memory);
+        std::copy_n(gathered, all.size(), all.begin());
     }
 
     void broadcast(std::span<std::byte> data) override {
         refuse_if_over();
         if (data.empty()) return;
         MPI_Request request;
-        check(MPI_Ibcast(data.data(), count_of(data), MPI_BYTE, 0, comm_, &request));
-        finish(request, "a word from rank 0");
+        auto memory = std::make_unique<Memory>(data.begin(), data.end());
+        check(MPI_Ibcast(memory->data(), count_of(data), MPI_BYTE, 0, comm_, &request));
+        finish(request, "a word from rank 0", memory);
+        std::ranges::copy(*memory, data.begin());
     }
 
     void sleeping_barrier(double seconds) override {
@@ -141,6 +149,15 @@ private:
         if (mpi_is_over())
             throw Error("MPI has ended; end what uses its ranks before MPI_Finalize",
                         Exit::rank_lost);
+    }
+
+    // Of an exchange. A rank that is late may still write there: so it is not freed if this one
+    // does not wait for it.
+    using Memory = std::vector<std::byte>;
+    void finish(MPI_Request& request, const char* what, std::unique_ptr<Memory>& memory) {
+        Memory* const kept = memory.release();
+        finish(request, what);
+        memory.reset(kept);
     }
 
     void finish(MPI_Request& request, const char* what) {

@@ -90,7 +90,9 @@ private:
 /// - Exit::usage before anything is sent: lengths that do not fit each other, a root that is not
 ///   among the ranks, overlapping buffers. The communicator stays usable.
 /// - Exit::time_out where another rank does not join within the deadline, Exit::rank_lost where one
-///   has ended or asks for another call. Then the communicator refuses all further calls.
+///   has ended or asks for another call. Then the communicator refuses all further calls, and the
+///   call's buffers must stay allocated and untouched until the process ends: a rank that is late
+///   may still write there.
 ///
 /// The first call of a kind makes a plan, together with all ranks; later ones reuse it, with any
 /// buffers in unregistered memory. In registered memory (allocate()) each place has its own plan.
@@ -249,7 +251,9 @@ public:
     /// of a rendezvous; those of MPI have MPI_Send. Other threads may be in other calls, and in
     /// send() or receive() with other ranks. send() returns once `data` may be changed, maybe
     /// before it is received. Throws Error: time_out after the deadline, rank_lost if the rank has
-    /// ended, usage for another length than was sent.
+    /// ended, usage for another length than was sent. None of them breaks the communicator, and the
+    /// buffer is the caller's again. After a time_out the call may be made once more, unless a part
+    /// of the message had moved: then messages in this direction are refused (rank_lost).
     template <Elements Data>
     void send(const Data& data, Rank to, int tag = 0) {
         send_bytes(arguments::read(data), to, tag);
@@ -276,7 +280,8 @@ public:
         const std::span<std::byte> memory = allocate_bytes(count * sizeof(T));
         return {reinterpret_cast<T*>(memory.data()), count};
     }
-    /// Frees what allocate() gave. All ranks release alike. Throws Error for other memory.
+    /// Frees what allocate() gave. All ranks release alike. Throws Error for other memory. Does
+    /// nothing after a call that has failed: all goes with the communicator.
     template <Element T>
     void release(std::span<T> memory) {
         release_bytes(std::as_writable_bytes(memory));
