@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Collectives on tensors: what the worker of a group does. Each returns the tensors that hold its results."""
 import contextlib
+import ctypes
 
 import torch
 import torch.distributed as dist
@@ -149,12 +150,13 @@ def scatter(comm, output, inputs, root, ranks):
     return [output]
 
 
-def all_to_all_single(comm, output, tensor, outputs, inputs):
-    """outputs, inputs: blocks of `output` and of `tensor`. A rank whose blocks all have one size does not know that of the others',
-    so all agree on the largest, and make one call."""
-    block = largest_of_all(comm, [*inputs, *outputs])
-    if any(bytes_of(each) != block for each in [*inputs, *outputs]):
-        exchange(comm, outputs, inputs, block)
+def all_to_all_single(comm, output, tensor, output_rows, input_rows):
+    """output_rows, input_rows: of each block of `output` and of `tensor`. A rank whose blocks all have one size does not know that
+    of the others', so all agree on the largest, and make one call."""
+    sizes = [*sizes_of(output, output_rows), *sizes_of(tensor, input_rows)]
+    block = largest_of_all(comm, max(sizes))
+    if min(sizes) < block:
+        exchange(comm, output.split(output_rows), tensor.split(input_rows), block)
         return [output]
     with in_a_row(output) as result:
         data = apart(tensor, result)
@@ -162,18 +164,24 @@ def all_to_all_single(comm, output, tensor, outputs, inputs):
     return [output]
 
 
+def sizes_of(tensor, rows):
+    """Bytes of blocks of so many rows."""
+    bytes_of_row = bytes_of(tensor) // max(1, tensor.shape[0])
+    return [each * bytes_of_row for each in rows]
+
+
 def all_to_all(comm, outputs, inputs, ranks):
     if len(outputs) != ranks or len(inputs) != ranks:
         raise ValueError(f"all_to_all needs {ranks} tensors to send and {ranks} to receive, one for each rank")
-    exchange(comm, outputs, inputs, largest_of_all(comm, [*inputs, *outputs]))
+    exchange(comm, outputs, inputs, largest_of_all(comm, max(map(bytes_of, [*inputs, *outputs]))))
     return outputs
 
 
-def largest_of_all(comm, blocks):
-    """Bytes of the largest block of any rank."""
-    most = torch.tensor([max(map(bytes_of, blocks))])
-    call("all_reduce", comm, IN_PLACE, most.data_ptr(), 1, library.INT64, library.MAX)
-    return int(most)
+def largest_of_all(comm, size):
+    """The largest `size` that a rank gives."""
+    most = ctypes.c_int64(size)
+    call("all_reduce", comm, IN_PLACE, ctypes.addressof(most), 1, library.INT64, library.MAX)
+    return most.value
 
 
 def exchange(comm, outputs, inputs, block):

@@ -122,8 +122,8 @@ class TuttiProcessGroup(dist.ProcessGroup):
         calls.expect_host(output, tensor)
         if not output_sizes and not input_sizes and calls.bytes_of(output) != calls.bytes_of(tensor):
             raise ValueError("all_to_all_single needs as much output as input; give split sizes otherwise")
-        return self._start(calls.all_to_all_single, output, tensor, split(output, output_sizes, self._ranks),
-                           split(tensor, input_sizes, self._ranks))
+        return self._start(calls.all_to_all_single, output, tensor, rows_of_blocks(output, output_sizes, self._ranks),
+                           rows_of_blocks(tensor, input_sizes, self._ranks))
 
     def barrier(self, opts=None):
         return self._start(calls.barrier)
@@ -146,13 +146,14 @@ def operation_of(opts):
     return opts.reduceOp if opts is not None else SUM
 
 
-def split(tensor, sizes, ranks):
-    """Blocks of a tensor along its first dimension, one for each rank; without sizes they are equal."""
-    if sizes and len(sizes) != ranks:
-        raise ValueError(f"all_to_all_single needs {ranks} split sizes, one for each rank, not {len(sizes)}")
-    if not sizes and tensor.shape[0] % ranks != 0:
-        raise ValueError(f"all_to_all_single cannot cut {tensor.shape[0]} rows into {ranks} equal blocks; give split sizes")
-    return list(tensor.split(list(sizes) or [tensor.shape[0] // ranks] * ranks))
+def rows_of_blocks(tensor, sizes, ranks):
+    """Of the blocks that a tensor is cut into along its first dimension, one for each rank; without sizes they are equal."""
+    rows = tensor.shape[0]
+    if not sizes and rows % ranks != 0:
+        raise ValueError(f"all_to_all_single cannot cut {rows} rows into {ranks} equal blocks; give split sizes")
+    if sizes and (len(sizes) != ranks or sum(sizes) != rows or min(sizes) < 0):
+        raise ValueError(f"all_to_all_single needs {ranks} split sizes, together {rows} rows, not {list(sizes)}")
+    return list(sizes) or [rows // ranks] * ranks
 
 
 def create(store, rank, size, timeout):

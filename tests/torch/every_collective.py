@@ -111,6 +111,14 @@ def all_to_alls(dtype):
     got, equal = torch.empty_like(blocks), [1] * RANKS
     dist.all_to_all_single(got, blocks, equal if RANK % 2 == 1 else None, equal if RANK == 2 else None)
     expect_equal(got, expected, f"all_to_all_single of {dtype}, where some ranks name equal sizes")
+    # Between rank 0, which names no sizes, and the others go 2 rows, among those 3.
+    sizes = [2 if 0 in (RANK, other) else 3 for other in range(RANKS)]
+    rows = torch.cat([torch.full((size, 2), RANK * 10 + to, dtype=dtype) for to, size in enumerate(sizes)])
+    got = torch.empty_like(rows)
+    named = sizes if RANK > 0 else None
+    dist.all_to_all_single(got, rows, named, named)
+    expected = torch.cat([torch.full((size, 2), source * 10 + RANK, dtype=dtype) for source, size in enumerate(sizes)])
+    expect_equal(got, expected, f"all_to_all_single of {dtype}, where rank 0 alone has equal blocks")
     # Rank r sends r + to + 1 rows to rank `to`, none of rank 0 to itself but one.
     sizes_out, sizes_in = [RANK + to for to in range(RANKS)], [RANK + source for source in range(RANKS)]
     rows = torch.cat([torch.full((RANK + to, 2), RANK * 10 + to, dtype=dtype) for to in range(RANKS)])

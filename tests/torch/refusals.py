@@ -25,6 +25,7 @@ expect(ValueError, "give src", lambda: dist.recv(torch.zeros(3)))
 expect(ValueError, "all_to_all_single needs as much output as input", lambda: dist.all_to_all_single(torch.zeros(3), torch.zeros(4)))
 expect(ValueError, "cannot cut 3 rows into 2 equal blocks", lambda: dist.all_to_all_single(torch.zeros(3), torch.zeros(3)))
 expect(ValueError, "needs 2 split sizes", lambda: dist.all_to_all_single(torch.zeros(4), torch.zeros(4), [4], [2, 2]))
+expect(ValueError, "together 4 rows", lambda: dist.all_to_all_single(torch.zeros(4), torch.zeros(4), [2, 2], [2, 1]))
 expect(ValueError, "all_reduce_hook needs a group of the backend tutti",
        lambda: tutti_torch.all_reduce_hook(dist.new_group(backend="gloo"), None))
 alone = [dist.new_group([rank], backend="tutti") for rank in range(dist.get_world_size())][dist.get_rank()]
