@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 
 #include <chrono>
-#include <cstdlib>
+#include <optional>
 #include <regex>
 
 #include "base/fnv.hpp"
@@ -91,19 +91,26 @@ TEST(Rendezvous, RefusesTheSecondProcessOfARank) {
         << refused.text;
 }
 
-// What a client of other words gets back.
-std::string answer_to(const TestRendezvous& ranks, std::span<const std::byte> words) {
-    const ConnectAttempt scanner = try_connect(parse_tcp_address(ranks.address()), 1000);
-    EXPECT_TRUE(scanner.socket);
-    send(scanner.socket.number, words.data(), words.size(), MSG_NOSIGNAL);
+// What comes back for such words.
+std::string answer_on(const OpenFile& socket, std::span<const std::byte> words) {
+    EXPECT_TRUE(socket);
+    send(socket.number, words.data(), words.size(), MSG_NOSIGNAL);
     std::string got(sizeof(Answer), '\0');
     timeval limit{.tv_sec = 10, .tv_usec = 0};
-    setsockopt(scanner.socket.number, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    const int flags = fcntl(scanner.socket.number, F_GETFL);
-    fcntl(scanner.socket.number, F_SETFL, flags & ~O_NONBLOCK);
-    const auto length = recv(scanner.socket.number, got.data(), got.size(), MSG_WAITALL);
+    setsockopt(socket.number, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    const int flags = fcntl(socket.number, F_GETFL);
+    fcntl(socket.number, F_SETFL, flags & ~O_NONBLOCK);
+    const auto length = recv(socket.number, got.data(), got.size(), MSG_WAITALL);
     got.resize(length > 0 ? as_size(length) : 0);
     return got;
+}
+
+OpenFile connected_to(const TestRendezvous& ranks) {
+    return try_connect(parse_tcp_address(ranks.address()), 1000).socket;
+}
+
+std::string answer_to(const TestRendezvous& ranks, std::span<const std::byte> words) {
+    return answer_on(connected_to(ranks), words);
 }
 
 TEST(Rendezvous, ClosesOtherProtocolsWithoutAnAnswer) {
@@ -256,27 +263,28 @@ TEST(Rendezvous, TakesARankThatIsStartedAgainBeforeAllAreThere) {
     EXPECT_EQ(of_rank0.text, "");
 }
 
-// Rank 0 hears of both at once.
+// Rank 0 hears of the end and of the beginning at once.
 TEST(Rendezvous, TakesARankThatIsStartedAgainAtOnce) {
-    TestRendezvous three(3);
-    Thrown of_rank0;
-    std::thread rank0([&, where = three.of(0)] {
-        of_rank0 = thrown_by([&] { rendezvous_world(where)->barrier(); });
-    });
-    {
-        const ConnectAttempt killed = try_connect(parse_tcp_address(three.address()), 1000);
-        const Hello hello{.rank = 1, .size = 3, .job = fnv1a({})};
-        send(killed.socket.number, &hello, sizeof hello, MSG_NOSIGNAL);
-        std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    }
+    TestRendezvous three(3, 3);
     std::vector<std::thread> others;
-    for (const int rank : {1, 2})
-        others.emplace_back([where = three.of(rank)] {
-            EXPECT_EQ(thrown_by([&] { rendezvous_world(where)->barrier(); }).text, "");
-        });
+    const auto start = [&](int rank) {
+        others.emplace_back(
+            [where = three.of(rank)] { thrown_by([&] { rendezvous_world(where); }); });
+    };
+    start(0);
+    const Hello rank1{.rank = 1, .size = 3, .job = fnv1a({})};
+    std::optional<OpenFile> first(connected_to(three));
+    send(first->number, &rank1, sizeof rank1, MSG_NOSIGNAL);
+    const OpenFile second = connected_to(three);
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    first.reset();
+    send(second.number, &rank1, sizeof rank1, MSG_NOSIGNAL);
+    start(2);
+    Answer answer{.admission = Admission::refused};
+    answer_on(second, {}).copy(reinterpret_cast<char*>(&answer), sizeof answer);
+    EXPECT_EQ(answer.admission, Admission::admitted) << answer.why;
+    shutdown(second.number, SHUT_RDWR);
     for (auto& other : others) other.join();
-    rank0.join();
-    EXPECT_EQ(of_rank0.text, "");
 }
 
 TEST(Rendezvous, ResolvesNames) {
@@ -291,96 +299,6 @@ TEST(Rendezvous, ResolvesNames) {
             {.address = "tcp://no-such-host.invalid:1", .rank = 1, .size = 2, .deadline = 0.1});
     });
     EXPECT_TRUE(holds(thrown.text, "its name cannot be resolved"));
-}
-
-TEST(RendezvousAddress, IsReadWithHostAndPort) {
-    EXPECT_EQ(parse_tcp_address("tcp://node3:29500").host, "node3");
-    EXPECT_EQ(parse_tcp_address("tcp://node3:29500").port, 29500);
-    EXPECT_EQ(parse_tcp_address("tcp://[fe80::1]:7").host, "fe80::1");
-    EXPECT_EQ(to_string(parse_tcp_address("tcp://[fe80::1]:7")), "tcp://[fe80::1]:7");
-    for (const char* wrong : {"", "node3", "node3:1", "tcp://node3", "tcp://:1", "tcp://a:b",
-                              "tcp://a:1x", "tcp://a:65536", "tcp://a:-1", "udp://a:1"})
-        EXPECT_TRUE(
-            holds(thrown_by([&] { parse_tcp_address(wrong); }).text, "type tcp://HOST:PORT"))
-            << wrong;
-}
-
-// The system gives ends of connections even ports, one after the other.
-TEST(RendezvousAddress, IsNotThatOfTheConnectingSocketItself) {
-    const int even = port_of(listen_at({"127.0.0.1", 0}).number) & ~1;
-    port_of(listen_at({"127.0.0.1", even}).number);  // so it is free
-    for (int attempt = 0; attempt < 60'000; ++attempt) {
-        const ConnectAttempt nobody = try_connect({"127.0.0.1", even});
-        ASSERT_FALSE(nobody.socket) << "attempt " << attempt;
-        ASSERT_TRUE(nobody.is_refused);
-    }
-}
-
-TEST(RendezvousAddress, NeedsARankAmongAllAndAPort) {
-    EXPECT_TRUE(holds(thrown_by([] {
-                          rendezvous_world({.address = "tcp://localhost:1", .rank = 2, .size = 2});
-                      }).text,
-                      "there is no rank 2 of 2"));
-    EXPECT_TRUE(holds(thrown_by([] {
-                          rendezvous_world({.address = "tcp://localhost:0", .rank = 0, .size = 2});
-                      }).text,
-                      "tcp://localhost:0 has no port"));
-}
-
-// Variables for one test.
-class Environment {
-public:
-    using Variables = std::vector<std::pair<std::string, std::string>>;
-    explicit Environment(Variables variables) : variables_(std::move(variables)) {
-        for (const auto& [name, value] : variables_) setenv(name.c_str(), value.c_str(), 1);
-    }
-    ~Environment() {
-        for (const auto& [name, value] : variables_) unsetenv(name.c_str());
-    }
-
-private:
-    Variables variables_;
-};
-
-TEST(RendezvousFromEnvironment, ReadsWhatTorchrunSays) {
-    const Environment torchrun(
-        {{"RANK", "3"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "node1"}, {"MASTER_PORT", "29400"}});
-    const Rendezvous where = rendezvous_from_environment();
-    EXPECT_EQ(where.address, "tcp://node1:29400");
-    EXPECT_EQ(where.rank, 3);
-    EXPECT_EQ(where.size, 4);
-    const Environment agent(Environment::Variables{{"TORCHELASTIC_USE_AGENT_STORE", "True"}});
-    EXPECT_EQ(rendezvous_from_environment().address, "tcp://node1:29401");
-}
-
-TEST(RendezvousFromEnvironment, ReadsWhatSrunSays) {
-    for (const auto& [list, first] :
-         std::vector<std::pair<std::string, std::string>>{{"n[003-007,9],login1", "n003"},
-                                                          {"gpu-1", "gpu-1"},
-                                                          {"a,b[1-2]", "a"},
-                                                          {"rack[2,5]-node,x", "rack2-node"}}) {
-        const Environment srun({{"SLURM_PROCID", "1"},
-                                {"SLURM_NTASKS", "6"},
-                                {"SLURM_JOB_ID", "77"},
-                                {"SLURM_STEP_ID", "2"},
-                                {"SLURM_STEP_NODELIST", list}});
-        const Rendezvous where = rendezvous_from_environment();
-        EXPECT_EQ(where.address, "tcp://" + first + ":" + std::to_string(20000 + 77 * 16 + 2));
-        EXPECT_EQ(where.rank, 1);
-        EXPECT_EQ(where.size, 6);
-        EXPECT_EQ(where.job, "77.2");
-    }
-}
-
-TEST(RendezvousFromEnvironment, NamesTheVariableThatIsMissing) {
-    EXPECT_TRUE(holds(thrown_by([] { rendezvous_from_environment(); }).text,
-                      "neither torchrun nor srun has started this process"));
-    const Environment few({{"MASTER_ADDR", "node1"}, {"MASTER_PORT", "many"}});
-    EXPECT_TRUE(holds(thrown_by([] { rendezvous_from_environment(); }).text,
-                      "MASTER_PORT=many is no number"));
-    const Environment more(Environment::Variables{{"MASTER_PORT", "1"}});
-    EXPECT_TRUE(holds(thrown_by([] { rendezvous_from_environment(); }).text,
-                      "RANK is not set, which torchrun does"));
 }
 
 }  // namespace
