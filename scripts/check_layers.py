@@ -40,7 +40,7 @@ MAY_INCLUDE = {
     "autotune": ["base", "topology", "collectives", "results", "workloads", "autotune"],
     "library": ["base", "topology", "collectives", "results", *CHOOSING],
     "library/heap": [],  # is preloaded into any program
-    "library/mpi": ["base", "topology", "collectives", "results", *CHOOSING, "library"],
+    "library/mpi": [*BELOW_COLLECTIVES, "collectives", "results", *CHOOSING, "library"],
     "cli": [*BELOW_CLI],
     "tests": [*BELOW_CLI, "cli"],
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two all-gathers: one small, and one whose blocks are over 1 GiB together though each is below. preload_test.py runs it.
+// Two all-gathers: one small, and one whose blocks are over 1 GiB together though each is below.
+// preload_test.py runs it.
 #include <algorithm>
 
 #include "preload_program.hpp"
@@ -11,12 +12,15 @@ constexpr int a_mib = 1 << 20;
 void gather_in_place(const Job& job, int mib) {
     const std::size_t block = std::size_t{a_mib} * static_cast<std::size_t>(mib);
     std::vector<signed char> all(block * static_cast<std::size_t>(job.size));
-    const auto of_rank = [&](int rank) { return all.begin() + static_cast<std::ptrdiff_t>(block) * rank; };
+    const auto of_rank = [&](int rank) {
+        return all.begin() + static_cast<std::ptrdiff_t>(block) * rank;
+    };
     std::fill_n(of_rank(job.rank), block, static_cast<signed char>(job.rank + 1));
-    MPI_Allgather(MPI_IN_PLACE, 0, MPI_SIGNED_CHAR, all.data(), mib * a_mib, MPI_SIGNED_CHAR, job.comm);
+    MPI_Allgather(MPI_IN_PLACE, 0, MPI_SIGNED_CHAR, all.data(), mib * a_mib, MPI_SIGNED_CHAR,
+                  job.comm);
     for (int rank = 0; rank < job.size; ++rank)
-        EXPECT(std::count(of_rank(rank), of_rank(rank) + static_cast<std::ptrdiff_t>(block), rank + 1) ==
-               static_cast<std::ptrdiff_t>(block));
+        EXPECT(std::count(of_rank(rank), of_rank(rank) + static_cast<std::ptrdiff_t>(block),
+                          rank + 1) == static_cast<std::ptrdiff_t>(block));
 }
 
 }  // namespace
