@@ -31,7 +31,7 @@ using ReduceKernel = void (*)(std::byte* const* outs, std::size_t how_many_outs,
 /// half, bfloat16 and fp8 are divided in float and rounded; integers truncate towards zero.
 using DivideKernel = void (*)(std::byte* data, std::size_t count, std::int64_t divisor) noexcept;
 
-/// The kernels of one instruction set. All sets give the same bits, save in the payload of a NaN
+/// The kernels of one instruction set. All sets give the same bits, save sign and payload of a NaN
 /// that is made out of two numbers. A finder returns nullptr for what its set does not speed
 /// up.
 struct KernelSet {

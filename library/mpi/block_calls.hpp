@@ -24,20 +24,20 @@ int all_gather_v(const Next& next, const void* send, Count send_count, MPI_Datat
     const auto slot = slot_for(sizes, ranks->size());
     if (!slot) return by_library();
     const bool is_in_place = send == MPI_IN_PLACE;
-    const auto given =
-        is_in_place ? all.block(ranks->rank()) : block_of(send, send_count, send_type);
-    if (!given) return by_library();
     const auto bytes = static_cast<std::int64_t>(*slot);
     if (!sizes.are_equal() && !ranks->may_meet(CallKind::all_gather))
         return ranks->passed(CallKind::all_gather, bytes, by_library);
     return ranks->take_turn(CallKind::all_gather, bytes, by_library, [&] {
+        const TypedBuffer given = is_in_place ? all.block(ranks->rank()).value()
+                                              : known_block(send, send_count, send_type);
         const std::span<std::byte> place = all.place_for(*ranks, *slot);
-        if (is_in_place && place.data() != receive)
-            pack(*given, place.subspan(*slot * as_size(ranks->rank()), given->bytes), comm);
-        ranks->run(moving(Collective::all_gather, *slot,
-                          is_in_place
-                              ? in_place(place)
-                              : CallBuffers{in_slot(*ranks, *given, *slot, place), place, false}));
+        CallBuffers buffers = in_place(place);
+        if (!is_in_place)
+            buffers = {in_slot(*ranks, given, *slot, place), place, false};
+        else if (place.data() != receive)
+            pack(given, place.subspan(*slot * as_size(ranks->rank()), given.bytes), comm);
+        ranks->run(moving(Collective::all_gather, *slot, buffers));
+        must_fit(given, *slot);
         all.finish(place, *slot, comm);
     });
 }
@@ -141,6 +141,7 @@ int reduce_scatter_counts(const Next& next, const void* send, void* receive, con
     if (std::ranges::all_of(of_ranks, [&](Count count) { return count == counts[0]; }))
         return reduce_scatter(*ranks, by_library, send, receive, counts[0], type, op);
 
+    // So that they can be added.
     if (std::ranges::any_of(of_ranks, [](Count count) { return count < 0 || count > most_summed; }))
         return by_library();
     const auto before = of_ranks.first(as_size(ranks->rank()));
@@ -149,9 +150,10 @@ int reduce_scatter_counts(const Next& next, const void* send, void* receive, con
     const auto call = combining(Collective::all_reduce, type, op, total);
     const auto given = TypedBuffer::of(send == MPI_IN_PLACE ? receive : send, total, type);
     if (!call || !given || size_of(*given) > most_summed) return by_library();
+    const std::int64_t of_each = size_of(*given) / ranks->size();
     if (!ranks->may_meet(CallKind::reduce_scatter))
-        return ranks->passed(CallKind::reduce_scatter, size_of(*given), by_library);
-    return ranks->take_turn(CallKind::reduce_scatter, size_of(*given), by_library, [&] {
+        return ranks->passed(CallKind::reduce_scatter, of_each, by_library);
+    return ranks->take_turn(CallKind::reduce_scatter, of_each, by_library, [&] {
         const std::span<std::byte> sums = ranks->scratch(Ranks::Scratch::output, given->bytes);
         ranks->run({*call, {given->memory(), sums, false}});
         const std::size_t of_one = given->bytes / as_size(total);

@@ -8,12 +8,9 @@
 
 namespace tutti {
 
-/// Elements of a datatype, which may be none; nothing where the library is to look at the call.
-inline std::optional<TypedBuffer> block_of(const void* address, std::int64_t count,
-                                           MPI_Datatype type) {
-    if (count == 0) return TypedBuffer{.type = type, .is_dense = true};
-    return TypedBuffer::of(address, count, type);
-}
+/// Elements of a datatype, which may be none, or have no bytes; nothing where the library is to
+/// look at the call.
+std::optional<TypedBuffer> block_of(const void* address, std::int64_t count, MPI_Datatype type);
 
 /// The blocks of all ranks as MPI's v-forms describe them: so many elements each, at places that
 /// are counted in elements. A slot is the place of one block among equal ones in a row.

@@ -31,7 +31,7 @@ inline constexpr std::size_t most_bytes = std::size_t{1} << 30;
 
 /// Where blocks differ, all travel in slots of one size, which pays as long as what a call costs is
 /// more than what its bytes do: so many of all ranks.
-inline constexpr std::int64_t most_padded = std::int64_t{64} << 10;
+inline constexpr std::uint64_t most_padded = std::uint64_t{64} << 10;
 
 /// The bytes of a slot for any of the blocks; nothing where the library moves them. Slots of few
 /// sizes, as each size has a plan of its own.
@@ -42,8 +42,9 @@ inline std::optional<std::size_t> slot_for(const BlockSizes& blocks, int ranks) 
         if (most > most_bytes / static_cast<std::size_t>(ranks)) return std::nullopt;
         return most;
     }
-    if (blocks.most > most_padded / ranks) return std::nullopt;
-    return std::bit_ceil(most);
+    const std::uint64_t slot = most > most_padded ? most : std::bit_ceil(most);
+    if (slot * static_cast<std::uint64_t>(ranks) > most_padded) return std::nullopt;
+    return slot;
 }
 
 /// Whether it pays to agree on the sizes of such blocks: not if the library sends them, or most of

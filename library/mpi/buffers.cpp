@@ -105,6 +105,15 @@ void finish(Ranks& ranks, std::span<const std::byte> place, const TypedBuffer& b
     if (!buffer.is_dense) unpack(place, buffer, ranks.comm());
 }
 
+std::optional<TypedBuffer> block_of(const void* address, std::int64_t count, MPI_Datatype type) {
+    const auto block = TypedBuffer::of(address, count, type);
+    if (block || count < 0 || type == MPI_DATATYPE_NULL) return block;
+    int of_type = 0;
+    const bool is_empty =
+        count == 0 || (PMPI_Type_size(type, &of_type) == MPI_SUCCESS && of_type == 0);
+    return is_empty ? std::optional(TypedBuffer{.type = type, .is_dense = true}) : std::nullopt;
+}
+
 TypedBuffer known_block(const void* address, std::int64_t count, MPI_Datatype type) {
     const auto block = block_of(address, count, type);
     if (!block) throw Error("MPI does not take such a count, datatype or buffer");

@@ -71,15 +71,16 @@ public:
         return code;
     }
 
-    /// The same of a call whose blocks no rank knows all of. `known` is what this rank knows, which
-    /// counts from `root` alone if there is one; `by_tutti` is given the bytes of a slot that holds
-    /// any of them.
+    /// The same of a call whose blocks no rank knows all of. `known` is what this rank knows; if
+    /// there is a root, only what that knows counts. `by_tutti` is given the bytes of a slot that
+    /// holds any of the blocks. What is passed on counts as of no bytes, as ranks know different
+    /// sizes.
     template <class Library, class Tutti>
     int take_agreed_turn(CallKind kind, const BlockSizes& known, std::optional<int> root,
                          const Library& by_library, const Tutti& by_tutti) {
         Refusals& refusals = at(refusals_, kind);
-        if (!may_meet(kind) || refusals.is_skipped())
-            return passed(kind, known.is_for_tutti() ? known.most : 0, by_library);
+        if (!may_meet(kind) || (!preloaded.always && refusals.skip_one()))
+            return passed(kind, 0, by_library);
         const std::int64_t began = turns_ ? now_ns() : 0;
         std::optional<std::size_t> slot;
         const int code = guarded([&] {
@@ -141,7 +142,11 @@ private:
     // Of calls that are the library's in the end, ever fewer are asked about.
     class Refusals {
     public:
-        bool is_skipped() { return left_ > 0 && left_-- > 0; }
+        bool skip_one() {
+            if (left_ == 0) return false;
+            --left_;
+            return true;
+        }
         void add() { left_ = last_ = std::min(2 * last_ + 1, 63); }
 
     private:

@@ -6,9 +6,10 @@
 
 namespace tutti::calls {
 
-/// Shorter vectors the library passes on without waiting for anyone; and so many bytes of all
-/// ranks.
-inline constexpr std::size_t least_scanned = 512, most_scanned = std::size_t{64} << 10;
+/// Bytes of a vector: shorter ones the library passes on without waiting for anyone.
+inline constexpr std::size_t least_scanned = 512;
+/// Bytes of all vectors together, up to which an exchange of all pays.
+inline constexpr std::size_t most_scanned = std::size_t{64} << 10;
 
 template <class Next, class Count>
 int scan_as(CallKind kind, const Next& next, const void* send, void* receive, Count count,

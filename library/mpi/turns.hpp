@@ -54,7 +54,7 @@ public:
     Turn next(const PreloadSettings& settings);
     /// The time of the call that next() was asked for.
     void took(double ns, const Turn& turn);
-    /// A call that the library has done, as all come first.
+    /// A call that was passed on to the library without a turn.
     void count_passed() { ++totals.calls; }
 
     ClassTotals totals;

@@ -17,6 +17,8 @@ TEST(BlockSizes, GiveDifferentOnesSlotsOfTheNextPowerOfTwo) {
     EXPECT_EQ(slot_for({4, 5}, 3), 8U);
     EXPECT_EQ(slot_for({8191, 8192}, 8), 8192U);
     EXPECT_EQ(slot_for({8192, 8193}, 8), std::nullopt);
+    EXPECT_EQ(slot_for({1, 16'384}, 3), 16'384U);
+    EXPECT_EQ(slot_for({1, 16'385}, 3), std::nullopt);  // 3 slots of 32 KiB
 }
 
 TEST(BlockSizes, LeaveTheRestToTheLibrary) {

@@ -42,7 +42,7 @@ Error in_another_call(Rank me, const Frame& mine, Rank other, const Frame& of_ot
                                  in_words(mine.kind), other.index),
                      Exit::rank_lost);
     std::string numbers;
-    if (of_other.call != mine.call)
+    if (of_other.call != mine.call && of_other.call != 0)
         numbers = fmt::format(" (its call {}, here {})", of_other.call, mine.call);
     return Error(
         fmt::format("ranks do not do the same: rank {} is in {}, rank {} in {} of {} bytes{}",
