@@ -281,7 +281,7 @@ public:
         return {reinterpret_cast<T*>(memory.data()), count};
     }
     /// Frees what allocate() gave. All ranks release alike. Throws Error for other memory. Does
-    /// nothing after a call that has failed: all goes with the communicator.
+    /// nothing once the communicator refuses calls: all goes with it.
     template <Element T>
     void release(std::span<T> memory) {
         release_bytes(std::as_writable_bytes(memory));

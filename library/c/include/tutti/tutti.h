@@ -147,15 +147,15 @@ tutti_result tutti_test(tutti_request** request, int* done);
 tutti_result tutti_wait(tutti_request** request);
 
 /* Bytes to one other rank of a rendezvous, which receives as many under the same tag. Other threads
- * may be in other calls meanwhile. tutti_send returns once the data may be changed. A failure leaves
- * the communicator as it is, and the buffer is the caller's again. After TUTTI_TIME_OUT the call may
- * be made once more; if a part of the message had moved, that one gives TUTTI_RANK_LOST. */
+ * may be in other calls meanwhile. tutti_send returns once the data may be changed. A failure
+ * leaves the communicator as it is, and the buffer is the caller's again. After TUTTI_TIME_OUT the
+ * call may be made once more; if a part of the message had moved, that gives TUTTI_RANK_LOST. */
 tutti_result tutti_send(tutti_comm* comm, const void* data, size_t bytes, int to, int tag);
 tutti_result tutti_receive(tutti_comm* comm, void* data, size_t bytes, int from, int tag);
 
 /* Zeroed memory that the ranks of a host read and write in place: the fastest buffers there. All
- * ranks allocate and free alike, and give the same places of it in a call. After a call that has
- * failed nothing needs to be freed: it goes with the communicator. */
+ * ranks allocate and free alike, and give the same places of it in a call. Once the communicator is
+ * of no use any more nothing needs to be freed: all goes with it. */
 tutti_result tutti_allocate(tutti_comm* comm, size_t bytes, void** memory);
 tutti_result tutti_free(tutti_comm* comm, void* memory, size_t bytes);
 
