@@ -7,11 +7,6 @@
 
 namespace {
 
-#ifdef OPEN_MPI  // 4.1.4 itself hangs in all of them
-constexpr bool knows_types_without_bytes = false;
-#else
-constexpr bool knows_types_without_bytes = true;
-#endif
 const auto nowhere = reinterpret_cast<void*>(-8);  // what has no meaning may be anything
 
 enum class Layout { in_a_row, backwards, different, some_empty, shuffled_equal };
@@ -138,39 +133,6 @@ void all_to_all_v(const Job& job, int count, Layout layout, bool has_gaps) {
     }
 }
 
-// A rank that has nothing may say so by one element of a type without bytes.
-void nothing_by_its_type(const Job& job) {
-    MPI_Datatype none = MPI_DATATYPE_NULL;
-    MPI_Type_contiguous(0, MPI_INT, &none);
-    MPI_Type_commit(&none);
-    const int count = 6000;
-    const bool has_some = job.rank % 2 == 0;
-    std::vector<int> lengths, places, all(static_cast<std::size_t>(count * job.size), -1);
-    for (int r = 0; r < job.size; ++r) {
-        lengths.push_back(r % 2 == 0 ? count : 0);
-        places.push_back(r * count);
-    }
-    auto mine = given_by<int>(job.rank, count);
-    const auto check = [&](bool is_there) {
-        for (int r = 0; is_there && r < job.size; r += 2)
-            EXPECT(std::equal(all.begin() + places[static_cast<std::size_t>(r)],
-                              all.begin() + places[static_cast<std::size_t>(r)] + count,
-                              given_by<int>(r, count).begin()));
-    };
-    MPI_Allgatherv(mine.data(), has_some ? count : 1, has_some ? MPI_INT : none, all.data(),
-                   lengths.data(), places.data(), MPI_INT, job.comm);
-    check(true);
-    all.assign(all.size(), -1);
-    MPI_Gatherv(mine.data(), has_some ? count : 1, has_some ? MPI_INT : none, all.data(),
-                lengths.data(), places.data(), MPI_INT, 0, job.comm);
-    check(job.rank == 0);
-    std::ranges::fill(mine, -1);
-    MPI_Scatterv(all.data(), lengths.data(), places.data(), MPI_INT, mine.data(),
-                 has_some ? count : 1, has_some ? MPI_INT : none, 0, job.comm);
-    EXPECT(has_some ? mine == given_by<int>(job.rank, count) : mine.front() == -1);
-    MPI_Type_free(&none);
-}
-
 template <class T>
 void scans(const Job& job, MPI_Datatype type) {
     for (const MPI_Op op : {MPI_SUM, MPI_PROD, MPI_MAX, MPI_MIN})
@@ -211,7 +173,6 @@ void check_blocks(const Job& job) {
     in_all_forms(job, gather_v);
     in_all_forms(job, scatter_v);
     in_all_forms(job, all_to_all_v);
-    if (knows_types_without_bytes) nothing_by_its_type(job);
     scans<int>(job, MPI_INT);
     scans<double>(job, MPI_DOUBLE);
     scan_of_complex(job);
