@@ -138,12 +138,16 @@ class Run:
 
     def has_all_results(self):
         """A fault that comes now, while the run is leaving, may not be felt any more."""
-        return bool(self.file) and self.file.exists() and '"kind":"end"' in self.file.read_text(errors="replace")
+        return bool(self.file) and self.file.exists() and is_whole(self.file.read_text(errors="replace"))
 
     def said(self):
         text = self.err.read_text(encoding="utf-8", errors="replace")
         return [line for line in text.splitlines()
                 if line.startswith("tutti: ") and not re.match(r"tutti: \d+ of \d+ done", line)]
+
+
+def is_whole(results):
+    return '"kind":"end"' in results
 
 
 def mapped(files):
@@ -249,8 +253,9 @@ def _pause_all(run):
 def _lose_file(run):
     if not run.file or not run.file.exists():
         return False
-    run.file.unlink()
-    return True
+    with open(run.file, encoding="utf-8", errors="replace") as file:
+        run.file.unlink()
+        return not is_whole(file.read())
 
 
 def _ranks(run):
