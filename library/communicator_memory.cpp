@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Registered memory of a communicator, and plans that it lets go of.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <limits>
 
 #include "base/index.hpp"
 #include "base/rounding.hpp"
@@ -53,6 +56,9 @@ std::span<std::byte> RegisteredMemory::take(Arena& arena, std::size_t bytes) {
 }
 
 std::span<std::byte> RegisteredMemory::allocate(std::size_t bytes) {
+    constexpr auto most = std::numeric_limits<std::ptrdiff_t>::max() / 2;
+    if (bytes > static_cast<std::size_t>(most))
+        throw Error(fmt::format("no machine has {} bytes of memory: allocate less", bytes));
     const std::size_t whole = whole_lines(bytes);
     std::span<std::byte> found;
     for (Arena& arena : arenas_)

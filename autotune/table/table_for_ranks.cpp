@@ -13,28 +13,23 @@
 
 namespace tutti {
 
-namespace {
-
-// Other hosts may not have the file.
-Table table_of_first(World& world, const std::string& file) {
+// All ranks take what the first one makes of its file: other hosts may not have the file, may lack
+// a library, or round the model's times differently, and all must decide alike.
+Table table_for_ranks(World& world, const std::string& file, AdaptOptions options) {
+    const JobShape job_shape = job_shape_of(world);
     std::string text, refusal;
     if (world.is_first()) try {
-            text = to_json(read_table(file));
+            const Table table = read_table(file);
+            Predictor predict;
+            if (!table.model.empty())
+                predict = predictor_of_job_shapes(model_from_json(table.model, file));
+            text = to_json(usable(adapted(table, job_shape, predict, options)));
         } catch (const Error& error) {
             refusal = error.what();
         }
     refusal = gather_all_texts(world, refusal)[0];
     if (!refusal.empty()) throw Error(refusal);
     return parse_table(gather_all_texts(world, text)[0], file);
-}
-
-}  // namespace
-
-Table table_for_ranks(World& world, const std::string& file, AdaptOptions options) {
-    const Table table = table_of_first(world, file);
-    Predictor predict;
-    if (!table.model.empty()) predict = predictor_of_job_shapes(model_from_json(table.model, file));
-    return usable(adapted(table, job_shape_of(world), predict, options));
 }
 
 std::string source_in_words(const Table& table, const std::string& file,

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
+#include <optional>
 
 #include "autotune/choice/scale.hpp"
 
@@ -18,19 +20,66 @@ std::vector<Bytes> measured_sizes(const Section& section) {
     return sizes;
 }
 
-int octave(const Verdict& verdict) {
-    return static_cast<int>(
-        std::bit_width(static_cast<std::uint64_t>(verdict.evidence.size.count)));
+constexpr Bytes most_bytes{std::numeric_limits<std::int64_t>::max()};
+
+// The sizes that are learnt together with this one.
+struct Octave {
+    explicit Octave(Bytes size)
+        : from{static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(size.count)))},
+          end{from.count > most_bytes.count / 2 ? most_bytes.count : 2 * from.count} {}
+    Bytes from, end;
+};
+
+void add(std::vector<Range>& ranges, const Range& next) {
+    if (ranges.empty() || ranges.back().choice != next.choice ||
+        ranges.back().origin != next.origin) {
+        ranges.push_back(next);
+        return;
+    }
+    auto& evidence = ranges.back().evidence;
+    evidence.insert(evidence.end(), next.evidence.begin(), next.evidence.end());
+}
+
+// Ranges are cut at the octave's ends. Where all evidence of a range lies in the octave, what is
+// left of it has nothing to stand on any more, and goes to what was learnt.
+std::vector<Range> with_learnt(std::span<const Range> ranges, const Verdict& learnt) {
+    const Octave octave(learnt.evidence.size);
+    std::vector<Range> all;
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+        const Range& range = ranges[i];
+        const Bytes end = i + 1 < ranges.size() ? ranges[i + 1].from : most_bytes;
+        if (end <= octave.from || range.from >= octave.end) {
+            add(all, range);
+            continue;
+        }
+        const auto evidence = [&](Bytes from, Bytes until) {
+            auto between = range.evidence;
+            std::erase_if(between, [&](const RangeEvidence& one) {
+                return one.size < from || one.size >= until;
+            });
+            return between;
+        };
+        const bool is_superseded = !evidence(octave.from, octave.end).empty();
+        const auto piece = [&](Bytes from, Bytes until) -> std::optional<Range> {
+            Range rest{from, range.choice, range.origin, evidence(from, until)};
+            if (from >= until || (is_superseded && rest.evidence.empty())) return std::nullopt;
+            return rest;
+        };
+        const auto below = piece(range.from, octave.from);
+        if (below) add(all, *below);
+        if (range.from <= octave.from)
+            add(all, {below ? octave.from : range.from,
+                      learnt.choice,
+                      learnt.origin,
+                      {learnt.evidence}});
+        if (const auto above = piece(octave.end, end)) add(all, *above);
+    }
+    return all;
 }
 
 void overlay(Section& below, const Section& learnt) {
-    auto verdicts = verdicts_of(below, measured_sizes(below));
-    for (const Verdict& found : verdicts_of(learnt, measured_sizes(learnt))) {
-        std::erase_if(verdicts, [&](const Verdict& one) { return octave(one) == octave(found); });
-        verdicts.push_back(found);
-    }
-    std::ranges::sort(verdicts, {}, [](const Verdict& one) { return one.evidence.size; });
-    if (!verdicts.empty()) below.ranges = ranges_of(verdicts);
+    for (const Verdict& found : verdicts_of(learnt, measured_sizes(learnt)))
+        below.ranges = with_learnt(below.ranges, found);
 }
 
 }  // namespace
@@ -74,6 +123,19 @@ void let_default_stay(Verdict& verdict) {
     verdict.evidence.time = seen.default_;
     verdict.choice = {.impl = seen.library};
     verdict.origin = Origin::kept;
+}
+
+void replace_wrong(std::vector<Verdict>& verdicts, const Configuration& wrong,
+                   const Configuration& library) {
+    for (Verdict& verdict : verdicts) {
+        RangeEvidence& seen = verdict.evidence;
+        if (verdict.choice == wrong)
+            verdict = {.choice = library, .origin = Origin::kept, .evidence = {.size = seen.size}};
+        if (seen.runner_up == wrong) {
+            seen.runner_up.reset();
+            seen.runner_up_time.reset();
+        }
+    }
 }
 
 void overlay(Table& table, const Table& learnt) {

@@ -27,6 +27,10 @@ std::vector<Verdict> verdicts_of(const Section& section, std::span<const Bytes> 
 /// The library's own collective takes the place of a choice that was not beyond doubt faster.
 void let_default_stay(Verdict& verdict);
 
+/// The library's own collective takes the place of a choice that gave a wrong result, at all sizes.
+void replace_wrong(std::vector<Verdict>& verdicts, const Configuration& wrong,
+                   const Configuration& library);
+
 /// What was learnt takes the place of what the table said of its octaves of sizes; the rest stays.
 void overlay(Table& table, const Table& learnt);
 

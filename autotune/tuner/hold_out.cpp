@@ -120,10 +120,8 @@ std::int64_t LibraryComparison::improve(Section& section, const std::vector<Cand
         auto [seen, choice_is_wrong] =
             compare(planner, pool, race, {*choice, *library}, verdict.evidence.size, options);
         if (choice_is_wrong) {
-            wrong(verdict.choice);
-            verdict = {.choice = library->configuration,
-                       .origin = Origin::kept,
-                       .evidence = {.size = verdict.evidence.size}};
+            wrong(choice->configuration);
+            replace_wrong(verdicts, choice->configuration, library->configuration);
         }
         if (!seen) continue;
         seen->launch = session;

@@ -225,6 +225,13 @@ TEST(Communicator, TakesRegisteredMemoryAtManyPlaces) {
     });
 }
 
+TEST(Communicator, RefusesMoreMemoryThanThereCanBe) {
+    auto communicator = Communicator::self();
+    for (const std::size_t count : {std::size_t{1} << 61, SIZE_MAX, SIZE_MAX / sizeof(double)})
+        EXPECT_THROW((void)communicator.allocate<double>(count), Error) << count;
+    EXPECT_EQ(communicator.allocate<double>(3).size(), 3u);
+}
+
 TEST(Communicator, DealsReleasedMemoryOutAgain) {
     run_as_threads(2, 20, [&](World& world) {
         Communicator communicator(world);

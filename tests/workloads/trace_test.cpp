@@ -315,6 +315,16 @@ TEST_F(Traces, OfParamHaveAFileForEachRank) {
     EXPECT_NE(refusal(folder()).find("rank 1 is missing"), std::string::npos);
 }
 
+TEST_F(Traces, OfCallsAloneSayTheWholeInput) {
+    const Trace trace = read_trace(file("net.json", R"({"schema": "gradtrace/1", "kind": "comms",
+ "model": "net", "world": 4, "comms": [{"op": "all_reduce", "numel": 12}, {"op": "reduce_scatter", "numel": 12},
+ {"op": "scatter", "numel": 12}, {"op": "all_to_all", "numel": 12}, {"op": "all_gather", "numel": 12}]})"));
+    const Program program = program_of(std::get<OpsTrace>(trace.what), trace.model).program;
+    std::vector<std::int64_t> counts;
+    for (const auto& call : program.calls) counts.push_back(call.call.count);
+    EXPECT_EQ(counts, (std::vector<std::int64_t>{12, 3, 3, 3, 12}));
+}
+
 TEST_F(Traces, OfChakraAreTheirCallsOnly) {
     for (const char* name : {"net.rank0.json", "net.rank1.json"})
         file(name, R"json({"schema": "1.1.1-chakra.0.0.4", "nodes": [
@@ -328,7 +338,10 @@ TEST_F(Traces, OfChakraAreTheirCallsOnly) {
    "outputs": {"values": [], "types": []}},
  {"id": 5, "name": "record_param_comms", "inputs": {"values":
    [[20, 21, 0, 6, 4, "cuda:0"], 13, ["0", "default_pg"], 0, "all_to_allv", [2, 4], [2, 4], 0, 1, 2], "types": ["Tensor(float)", "Int"]},
-   "outputs": {"values": [[22, 23, 0, 6, 4, "cuda:0"]], "types": ["Tensor(float)"]}}]})json");
+   "outputs": {"values": [[22, 23, 0, 6, 4, "cuda:0"]], "types": ["Tensor(float)"]}},
+ {"id": 6, "name": "record_param_comms", "inputs": {"values":
+   [[[24, 25, 0, 7, 4, "cuda:0"]], 14, ["0", "default_pg"], 1, "broadcast", [], [], 0, 1, 2], "types": ["GenericList[Tensor(float)]", "Int"]},
+   "outputs": {"values": [[[24, 25, 0, 7, 4, "cuda:0"]]], "types": ["GenericList[Tensor(float)]"]}}]})json");
     // Rank 0 sends 2 to itself and 4 to rank 1, which sends 4 back and keeps 2.
     file("net.rank1.json",
          replaced(content_of(folder_ / "net.rank1.json"), "[2, 4], [2, 4]", "[4, 2], [4, 2]"));
@@ -336,13 +349,15 @@ TEST_F(Traces, OfChakraAreTheirCallsOnly) {
     EXPECT_NE(trace.note.find("no times"), std::string::npos);
     const auto [program, padding] = program_of(std::get<OpsTrace>(trace.what), trace.model);
     check(program);
-    ASSERT_EQ(program.calls.size(), 2u);
+    ASSERT_EQ(program.calls.size(), 3u);
     EXPECT_EQ(program.calls[0].call.count, 1000);
     EXPECT_EQ(program.calls[0].call.type, DataType::bfloat16);
     EXPECT_EQ(program.calls[1].call.count, 4);
+    EXPECT_EQ(program.calls[2].call.collective, Collective::broadcast);
+    EXPECT_EQ(program.calls[2].call.root, Rank{1});
     EXPECT_EQ(padding, 4 * (4 * 4 - 12));
     EXPECT_EQ(program.tasks[0][1].kind, Kind::wait);
-    EXPECT_EQ(program.tasks[0].size(), 4u);
+    EXPECT_EQ(program.tasks[0].size(), 6u);
 }
 
 TEST_F(Traces, BringTheirGradientsIntoWhateverBuckets) {

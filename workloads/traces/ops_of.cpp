@@ -161,7 +161,10 @@ TraceOp op_of(const Fields& fields, int ranks) {
     op.sends = fields.counts("in_split");
     op.receives = fields.counts("out_split");
     op.count = fields.count("numel");
-    if (op.collective == Collective::all_to_all && op.sends.empty()) {
+    const bool is_of_blocks = op.collective == Collective::reduce_scatter ||
+                              op.collective == Collective::scatter ||
+                              (op.collective == Collective::all_to_all && op.sends.empty());
+    if (is_of_blocks) {
         if (op.count % ranks != 0)
             fields.refuse(
                 fmt::format("{} elements are not equal parts for {} ranks", op.count, ranks));

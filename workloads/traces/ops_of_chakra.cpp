@@ -13,7 +13,7 @@ using List = JsonValue::List;
 
 // One rank's execution trace. A node record_param_comms has as its inputs: the tensors (not for
 // wait and barrier), the number of the call, its process group as [name, description], a rank (the
-// peer's place in the group), the name of the call, and the splits in and out.
+// peer's or the root's place in the group), the name of the call, and the splits in and out.
 class Importer {
 public:
     Importer(OpsBuilder& builder, Rank rank, const RankFile& file)
@@ -123,11 +123,12 @@ private:
         call.sends = splits_in(values[at_name + 1]);
         call.receives = splits_in(values[at_name + 2]);
         const bool is_to_one = what.kind == TraceOp::Kind::send || what.kind == TraceOp::Kind::recv;
-        if (is_to_one && values[3 - shift].whole_number()) {
-            const std::int64_t place = *values[3 - shift].whole_number();
+        const bool is_rooted = what.kind == TraceOp::Kind::collective && has_root(what.collective);
+        const std::int64_t* const place = values[3 - shift].whole_number();
+        if (place != nullptr && (is_to_one || is_rooted)) {
             const bool has_place =
-                place >= 0 && place < static_cast<std::int64_t>(call.group.size());
-            call.peer = has_place ? at(call.group, place) : place;
+                *place >= 0 && *place < static_cast<std::int64_t>(call.group.size());
+            (is_to_one ? call.peer : call.root) = has_place ? at(call.group, *place) : *place;
         }
         TraceOp op = op_of(call, builder_, node);
         op.id = next_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -277,7 +278,9 @@ public:
     /// communicator. Throws Error (Exit::usage) where there is not so much memory.
     template <Element T>
     std::span<T> allocate(std::size_t count) {
-        const std::span<std::byte> memory = allocate_bytes(count * sizeof(T));
+        constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+        const std::span<std::byte> memory =
+            allocate_bytes(count > most / sizeof(T) ? most : count * sizeof(T));
         return {reinterpret_cast<T*>(memory.data()), count};
     }
     /// Frees what allocate() gave. All ranks release alike. Throws Error for other memory. Does
