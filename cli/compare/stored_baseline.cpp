@@ -10,6 +10,7 @@
 #include "base/clock.hpp"
 #include "cli/compare/child.hpp"
 #include "cli/compare/temporary_folder.hpp"
+#include "results/records/store.hpp"
 
 namespace tutti {
 namespace {
@@ -21,6 +22,13 @@ StoredRuns runs_in(const std::string& file, std::uintmax_t from = 0) {
     if (from == 0 || !stream) return stored_runs(read_results(std::filesystem::path(file)));
     stream.seekg(static_cast<std::streamoff>(from));
     return stored_runs(read_results(stream, file));
+}
+
+// In bytes. A torn line at its end would go when the first launch opens the file: it goes now.
+std::uintmax_t whole_records_of(const std::string& file) {
+    if (!std::filesystem::is_regular_file(file)) return 0;
+    const Store mended(file);
+    return std::filesystem::file_size(file);
 }
 
 StoredRuns measured(const StoredRuns& runs, const std::string& file) {
@@ -39,9 +47,7 @@ public:
     StoredRuns run(BaselineResult& result) {
         const TemporaryFolder folder;
         const std::string file = baseline_.kept_in.empty() ? folder.file() : baseline_.kept_in;
-        std::error_code none;
-        const auto before =
-            std::filesystem::exists(file, none) ? std::filesystem::file_size(file, none) : 0;
+        const std::uintmax_t before = whole_records_of(file);
         const std::int64_t began_ns = now_ns();
         for (int i = 0; i < baseline_.launches; ++i) {
             const double spent = seconds_since(began_ns);
