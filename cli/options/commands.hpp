@@ -11,7 +11,7 @@ namespace tutti {
 
 using Arguments = std::vector<std::string>;
 
-/// Whether the word is one of these options, "--json" or "--json=FILE".
+/// Whether the word is one of these options, "--json" or "--json=FILE", "-J" or "-JFILE".
 bool names_option(std::string_view word, std::span<const std::string_view> options);
 
 /// The words but for these options, each with its value.

@@ -36,7 +36,9 @@ constexpr std::size_t page_width = 120;
 
 bool names_option(std::string_view word, std::span<const std::string_view> options) {
     return std::ranges::any_of(options, [&](std::string_view name) {
-        return word.starts_with(name) && (word.size() == name.size() || word[name.size()] == '=');
+        const bool may_hold_value = !name.starts_with("--");  // as in -JFILE
+        return word.starts_with(name) &&
+               (word.size() == name.size() || word[name.size()] == '=' || may_hold_value);
     });
 }
 
@@ -45,8 +47,8 @@ Arguments without_options(const Arguments& words, std::span<const std::string_vi
     for (std::size_t i = 0; i < words.size(); ++i) {
         if (!names_option(words[i], options))
             left.push_back(words[i]);
-        else if (words[i].find('=') == std::string::npos)
-            ++i;  // its value, too
+        else if (std::ranges::find(options, words[i]) != options.end())
+            ++i;  // its value, too, which is the next word
     }
     return left;
 }

@@ -86,6 +86,12 @@ class Launches(unittest.TestCase):
             self.assertEqual((done.returncode, done.stderr), (OK, ""), done.stdout)
         self.assertEqual({one["n_launch"] for one in of_kind(self.file, "point_over_launches")}, {2})
 
+    def test_their_file_may_stand_behind_its_letter(self):
+        for words in (["-J", self.file], [f"-J{self.file}"]):
+            done = tutti.run(*BENCH, "--ranks", 2, "--launches", 2, *words)
+            self.assertEqual((done.returncode, done.stderr), (OK, ""), done.stdout)
+        self.assertEqual(len(of_kind(self.file, "launch")), 4)
+
     def test_it_says_how_ranks_can_start(self):
         done = tutti.run(*BENCH, "--launches", 2)
         self.assertEqual(done.returncode, USAGE)
