@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "cli/options/options.hpp"
 #include "cli/options/values.hpp"
@@ -199,7 +200,32 @@ void check_numerics(const BenchOptions& options) {
                 throw Error(*reason);
 }
 
+// A device such as /dev/null may be named as often as one likes.
+bool is_one_file(const std::string& a, const std::string& b) {
+    namespace fs = std::filesystem;
+    std::error_code none;
+    if (fs::exists(a, none)) return fs::is_regular_file(a, none) && fs::equivalent(a, b, none);
+    const fs::path whole = fs::weakly_canonical(fs::absolute(a), none);
+    return !whole.empty() && whole == fs::weakly_canonical(fs::absolute(b), none);
+}
+
+// One output would wipe out the other.
+void expect_a_file_each(const BenchOptions& options) {
+    std::vector<std::pair<const char*, std::string>> outputs = {
+        {"--json", options.run.results_file()},
+        {"--csv", options.csv_file},
+        {"--timeline", options.timeline_file},
+        {"-J", options.output_file}};
+    std::erase_if(outputs, [](const auto& output) { return output.second.empty(); });
+    for (auto one = outputs.begin(); one != outputs.end(); ++one)
+        for (auto other = outputs.begin(); other != one; ++other)
+            if (is_one_file(one->second, other->second))
+                throw Error(fmt::format("{} and {} both name '{}'; type another file behind {}",
+                                        other->first, one->first, one->second, one->first));
+}
+
 void check(const BenchOptions& options) {
+    expect_a_file_each(options);
     if (!options.timeline_file.empty()) expect_one_launch(options, "--timeline");
     check_numerics(options);
     // Throws for unknown names too, before any rank starts.
