@@ -79,17 +79,15 @@ std::string take_resume(const std::string& command, Arguments& arguments) {
     const auto dashes = std::ranges::find(arguments, "--");
     const Arguments others(dashes, arguments.end());
     Arguments own(arguments.begin(), dashes);
-    std::string file;
+    std::optional<std::string> named;
     for (std::size_t i = 0; i < own.size(); ++i) {
-        if (own[i].starts_with("--resume=")) file = own[i].substr(9);
-        if (own[i] != "--resume") continue;
-        if (i + 1 == own.size())
-            throw Error(
-                "--resume needs the results file of the interrupted run; type --resume "
-                "FILE");
-        file = own[i + 1];
+        if (own[i].starts_with("--resume=")) named = own[i].substr(9);
+        if (own[i] == "--resume") named = i + 1 < own.size() ? own[i + 1] : "";
     }
-    if (file.empty()) return file;
+    if (!named) return "";
+    const std::string file = *named;
+    if (file.empty())
+        throw Error("--resume needs the results file of the interrupted run; type --resume FILE");
     own = without_options(own, names_of_results);
     if (command == "compare") {
         if (own.empty() && others.empty())

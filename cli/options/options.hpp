@@ -35,16 +35,19 @@ public:
         return value.empty() ? option : option->capture_default_str();
     }
 
-    /// `value` becomes parse(text), of the default first. Without a default, an empty text leaves
-    /// it as it is. `parse` throws Error, one line that says what to type instead.
+    /// `value` becomes parse(text), of the default first; without a default, an empty text is
+    /// refused. `parse` throws Error, one line that says what to type instead.
     template <class Value, class Parse>
     CLI::Option* parsed(const std::string& names, Value& value, const std::string& default_text,
                         const Parse& parse, const std::string& what) const {
         const bool has_default = !default_text.empty();
-        const auto set = [&value, parse, has_default](const std::string& typed) {
-            if (has_default || !typed.empty()) value = parse(typed);
+        const auto set = [&value, parse, has_default, names](const std::string& typed) {
+            // Mostly a variable of a script that is not set.
+            if (!has_default && typed.empty())
+                throw Error("nothing stands behind " + names + "; type a value, or leave it out");
+            value = parse(typed);
         };
-        set(default_text);
+        if (has_default) set(default_text);
         auto* option = app_.add_option_function<std::string>(names, set, what)->group(heading_);
         if constexpr (requires { parse.names(","); })
             option->type_name("{" + parse.names(",") + "}");

@@ -124,7 +124,9 @@ class Numbers(Refusal):
                             (["--ranks", "0"], "not in range 1 to 1024"),
                             (["--ranks", "2", "--max-time", "soon"], "30s"),
                             (["--max-time", "0.2"], "the time '0.2' has no unit; type 0.2s or 0.2ms"),
-                            (["--budget", "20"], "type 20s or 20ms")]:
+                            (["--budget", "20"], "type 20s or 20ms"),
+                            (["--budget", ""], "nothing stands behind --budget"),
+                            (["--counts", ""], "nothing stands behind --counts; type a value, or leave it out")]:
             with self.subTest(words):
                 self.refused("bench", "all_reduce", *words, says=[says])
         self.refused("bench", "all_reduce", "-n", "0", says=["--iters", "in range 1 to"])
@@ -195,6 +197,20 @@ class Files(Refusal):
     def test_that_name_one_output_twice_are_refused(self):
         self.bench_refused("all_reduce", "-J", "a.csv", "--csv", "b.csv", says=["leave one out"])
         self.bench_refused("all_reduce", "-J", "a.xyz", says=["-J a.xyz: in which form? type -J FILE.jsonl or -J FILE.csv"])
+
+    def test_that_two_outputs_name_keep_their_records(self):
+        known = self.file("r.jsonl", self.END)
+        beside = self.folder / "." / "r.jsonl"
+        for option, words in (("--csv", ("--csv", beside)), ("--timeline", ("--timeline", known))):
+            self.bench_refused("all_reduce", "--json", known, *words,
+                               says=[f"--json and {option} both name", f"type another file behind {option}"])
+        self.bench_refused("all_reduce", "--csv", self.folder / "new", "--timeline", self.folder / "new", says=["both name"])
+        self.assertEqual(known.read_text(encoding="utf-8"), self.END)
+
+    def test_to_resume_that_have_no_name_start_no_new_run(self):
+        for words in (["--resume", ""], ["--resume="], ["--resume"]):
+            with self.subTest(words):
+                self.refused("bench", "all_reduce", "--ranks", 2, *words, says=["--resume needs the results file"])
 
 
 if __name__ == "__main__":
