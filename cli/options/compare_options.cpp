@@ -3,189 +3,17 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
 
 #include "cli/options/options.hpp"
+#include "cli/options/typed_comparison.hpp"
 #include "cli/options/values.hpp"
 
 namespace tutti {
 namespace {
 
-// As typed.
-struct TypedComparison {
-    std::string a, b;  // executables
-    std::vector<std::string> environment_a, environment_b;
-    std::string words_a, words_b;
-    std::string program_a, program_b;
-    std::vector<std::string> metrics;
-    bool more_is_better = false;
-    int ranks = 2;
-    std::string launcher;
-    bool threads = false;
-    std::string listen = "127.0.0.1";
-    int quads = 0;
-    bool attributes = false;
-    std::vector<std::string> written;
-    std::string baseline;
-    int launches = 12;
-    std::vector<std::string> ignored, at_least, at_most;
-};
-
-std::string this_program() { return std::filesystem::read_symlink("/proc/self/exe"); }
-
-// "NAME=VALUE"
-std::map<std::string, std::string> variables_of(const std::vector<std::string>& typed) {
-    std::map<std::string, std::string> variables;
-    for (const std::string& one : typed) {
-        const std::size_t equals = one.find('=');
-        if (equals == 0 || equals == std::string::npos)
-            throw Error("'" + one + "' sets no variable; type NAME=VALUE");
-        variables[one.substr(0, equals)] = one.substr(equals + 1);
-    }
-    return variables;
-}
-
-std::vector<std::string> words_of(const std::string& text) {
-    std::string copy = text;
-    return CLI::detail::split_up(copy);
-}
-
-// What lets Open MPI start two jobs on the same cores, also as root; other launchers pass over it.
-std::map<std::string, std::string> environment_of_jobs() {
-    return {{"OMPI_ALLOW_RUN_AS_ROOT", "1"},
-            {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
-            {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
-            {"OMPI_MCA_hwloc_base_binding_policy", "none"},
-            {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
-            {"PRTE_MCA_hwloc_default_binding_policy", "none"}};
-}
-
-Command command_of_job(const TypedComparison& typed, const std::string& executable,
-                       const std::string& own_words, const std::vector<std::string>& environment,
-                       const std::vector<std::string>& common_words) {
-    Command command{.is_of_this_host = typed.launcher.empty()};
-    if (!typed.threads)
-        command.words = typed.launcher.empty()
-                            ? std::vector<std::string>{"mpirun", "-n", std::to_string(typed.ranks)}
-                            : words_of(typed.launcher);
-    command.words.push_back(executable.empty() ? this_program()
-                                               : std::filesystem::absolute(executable).string());
-    command.words.insert(command.words.end(), common_words.begin(), common_words.end());
-    const auto own = words_of(own_words);
-    command.words.insert(command.words.end(), own.begin(), own.end());
-    if (typed.threads)
-        command.words.insert(command.words.end(), {"--ranks", std::to_string(typed.ranks)});
-    command.environment = environment_of_jobs();
-    for (const auto& [name, value] : variables_of(environment)) command.environment[name] = value;
-    return command;
-}
-
-std::string in_words(const std::string& program, const std::vector<std::string>& environment,
-                     const std::string& own_words) {
-    std::string words = fmt::format("{}", fmt::join(environment, " "));
-    for (const std::string& part : {program, own_words})
-        if (!part.empty()) words += (words.empty() ? "" : " ") + part;
-    return words;
-}
-
-void set_twins(const TypedComparison& typed, const std::vector<std::string>& common_words,
-               CompareOptions& options) {
-    if (common_words.empty() || common_words.front() != "bench")
-        throw Error(
-            "nothing is measured; type tutti compare A B -- bench all_reduce -b 8 -e 1M, or "
-            "--program-a, --program-b and --metric (with --aa no B)");
-    for (const std::string& executable : {typed.a, typed.b})
-        if (!executable.empty() && ::access(executable.c_str(), X_OK) != 0)
-            throw Error("'" + executable +
-                        "' cannot be run; type the path of a tutti, as build/tutti");
-    TwinJobs jobs{
-        .a = command_of_job(typed, typed.a, typed.words_a, typed.environment_a, common_words),
-        .b = command_of_job(typed, typed.b, typed.words_b, typed.environment_b, common_words),
-        .listen = typed.listen};
-    if (options.launches_of_same > 0) jobs.b = jobs.a;
-    if (typed.quads > 0) jobs.quads = typed.quads;
-    options.launch = jobs;
-    if (typed.attributes) options.attributed = jobs;
-    const std::string self = "this tutti";
-    options.a = in_words(typed.a.empty() ? self : typed.a, typed.environment_a, typed.words_a);
-    options.b = in_words(typed.b.empty() ? self : typed.b, typed.environment_b, typed.words_b);
-    options.ranks = typed.launcher.empty() ? typed.ranks : 0;
-    options.what =
-        fmt::format("{}, {}", fmt::join(common_words, " "),
-                    typed.launcher.empty()
-                        ? fmt::format("{} {}", typed.ranks, typed.threads ? "threads" : "ranks")
-                        : "ranks by '" + typed.launcher + "'");
-}
-
-// A file that --json wrote, not an executable.
-bool is_results_file(const std::string& path) {
-    return path.ends_with(".jsonl") || std::ifstream(path).peek() == '{';
-}
-
-// OLD.jsonl NEW.jsonl, one of them for its floors alone, or --baseline OLD.jsonl -- bench ...
-void set_stored(const TypedComparison& typed, const std::vector<std::string>& common_words,
-                CompareOptions& options) {
-    StoredBaseline& baseline = options.baseline.emplace();
-    baseline.ignored.insert(typed.ignored.begin(), typed.ignored.end());
-    baseline.launches = typed.launches;
-    baseline.budget_seconds = options.plan.budget_seconds;
-    baseline.kept_in = options.run.results_file();
-    if (typed.baseline.empty()) {
-        baseline.a = typed.b.empty() ? "" : typed.a;
-        baseline.b = typed.b.empty() ? typed.a : typed.b;
-        if (typed.b.empty() && options.floors.empty())
-            throw Error("'" + typed.a +
-                        "' against what? type another results file behind it, or --at-least");
-        return;
-    }
-    if (!typed.words_a.empty() || !typed.environment_a.empty())
-        throw Error("A is the baseline, already measured; leave --words-a and --env-a out");
-    const bool has_job = !common_words.empty() &&
-                         (common_words.front() == "bench" || common_words.front() == "workload");
-    if (!has_job || !typed.b.empty())
-        throw Error("--baseline " + typed.baseline +
-                    " is A; type what B measures behind two dashes: tutti compare --baseline " +
-                    typed.baseline + " -- bench all_reduce -b 8 -e 1M");
-    baseline.a = typed.baseline;
-    baseline.job = command_of_job(typed, typed.a, typed.words_b, typed.environment_b, common_words);
-    // Alone on its cores, it is placed as any other job.
-    for (const auto& [name, value] : environment_of_jobs())
-        if (name.find("_MCA_") != std::string::npos) baseline.job.environment.erase(name);
-    for (const auto& [name, value] : variables_of(typed.environment_b))
-        baseline.job.environment[name] = value;
-}
-
-void set_programs(const TypedComparison& typed, CompareOptions& options) {
-    if (typed.program_a.empty() || (typed.program_b.empty() && options.launches_of_same == 0))
-        throw Error("--metric is for two programs; type --program-a and --program-b, too");
-    if (typed.attributes)
-        throw Error("--attribute sees the steps of tutti's own algorithms; leave it out here");
-    if (typed.metrics.empty())
-        throw Error(
-            "which number counts? type --metric with a regular expression whose last group "
-            "is the number, or a JSON pointer such as /time");
-    if (!options.floors.empty())
-        throw Error("--at-least and --at-most are for the calls of bench, not for programs");
-    const auto command = [](const std::string& program, const auto& environment) {
-        return Command{{"/bin/sh", "-c", program}, variables_of(environment)};
-    };
-    Programs programs{.a = command(typed.program_a, typed.environment_a),
-                      .b = command(typed.program_b, typed.environment_b),
-                      .metrics = typed.metrics,
-                      .more_is_better = typed.more_is_better};
-    if (options.launches_of_same > 0) programs.b = programs.a;
-    if (typed.quads > 0) programs.quads = typed.quads;
-    options.launch = programs;
-    options.a = in_words(typed.program_a, typed.environment_a, "");
-    options.b = in_words(typed.program_b, typed.environment_b, "");
-    options.what = fmt::format("{}", fmt::join(typed.metrics, ", "));
-}
-
 std::set<Change> parse_fail_on(const std::string& text) {
+    if (text.empty())
+        throw Error("--fail-on names no verdict; type slower, undecided, faster, a list, or none");
     std::set<Change> changes;
     for (const std::string& name : split_list(text)) {
         if (name == "none") continue;
@@ -211,6 +39,53 @@ std::string names_of_views() {
     std::string names;
     for (const View& view : views()) names += (names.empty() ? "" : ", ") + std::string(view.name);
     return names;
+}
+
+// An empty text, mostly a variable of a script that is not set, would be no such option at all.
+void refuse_empty(const CLI::App& app) {
+    for (const char* name : {"--baseline", "--from", "--program-a", "--program-b"})
+        for (const std::string& typed : app.get_option(name)->results())
+            if (typed.empty())
+                throw Error(fmt::format(
+                    "nothing stands behind {}; type a {}, or leave it out", name,
+                    std::string_view(name).starts_with("--program") ? "command" : "results file"));
+}
+
+// Nobody would read what the jobs write, or both would write it.
+void refuse_files_of_jobs(const TypedComparison& typed, const Arguments& common) {
+    constexpr std::string_view outputs[] = {"--json", "-J", "--output_file", "--csv"};
+    Arguments words = common;
+    for (const std::string* own : {&typed.words_a, &typed.words_b}) {
+        const Arguments more = words_of(*own);
+        words.insert(words.end(), more.begin(), more.end());
+    }
+    for (const std::string& word : words)
+        if (names_option(word, outputs))
+            throw Error(fmt::format(
+                "the jobs of a comparison write no files: leave {} out, and put --json before the "
+                "two dashes",
+                word));
+}
+
+// What would be passed over in silence.
+void refuse_idle(const CLI::App& app, const TypedComparison& typed, const CompareOptions& options) {
+    const auto refuse = [&app](const char* kind, std::initializer_list<const char*> names) {
+        for (const char* name : names)
+            if (app.count(name) > 0)
+                throw Error(fmt::format("{} has no part in {}; leave it out", name, kind));
+    };
+    if (!typed.program_a.empty()) {
+        if (!typed.a.empty())
+            throw Error("'" + typed.a + "' has no part in a comparison of programs; leave it out");
+        refuse("a comparison of programs",
+               {"--baseline", "--words-a", "--words-b", "--threads", "--launcher"});
+    } else if (options.baseline && typed.baseline.empty()) {
+        refuse("a comparison of results files",
+               {"--env-a", "--env-b", "--words-a", "--words-b", "--threads", "--launcher",
+                "--quads", "--launches"});
+    } else if (options.baseline) {
+        refuse("a comparison with a stored baseline", {"--quads"});
+    }
 }
 
 }  // namespace
@@ -305,6 +180,10 @@ std::optional<CompareOptions> parse_compare(const Arguments& typed_words) {
     output.text("--from", options.stored,
                 "no launches: what the last comparison in this results file said");
     if (parse_or_help(app, own)) return std::nullopt;
+    refuse_empty(app);
+    refuse_files_of_jobs(typed, common);
+    if (typed.threads && !typed.launcher.empty())
+        throw Error("--threads starts no processes, --launcher does; leave one of them out");
     options.explains = app.count("--explain") > 0;
     if (options.launches_of_same > 0 &&
         (!typed.b.empty() || !typed.words_b.empty() || !typed.environment_b.empty() ||
@@ -324,12 +203,13 @@ std::optional<CompareOptions> parse_compare(const Arguments& typed_words) {
         return options;
     }
     options.times_are_ns = typed.program_a.empty() && typed.metrics.empty();
-    if (!typed.metrics.empty() || !typed.program_a.empty())
+    if (!typed.metrics.empty() || !typed.program_a.empty() || !typed.program_b.empty())
         set_programs(typed, options);
     else if (!typed.baseline.empty() || (common.empty() && is_results_file(typed.a)))
         set_stored(typed, common, options);
     else
         set_twins(typed, common, options);
+    refuse_idle(app, typed, options);
     if (!options.baseline && app.count("--launches") + app.count("--ignore-fingerprint") > 0)
         throw Error(
             "--launches and --ignore-fingerprint are for a stored baseline; add --baseline FILE");

@@ -128,6 +128,20 @@ class Baselines(Stored):
                             ((old, old, "--at-most", "all_reduce 64 p50"), "says too little"),
                             (("--baseline", old, "--env-a", "X=1", "--", *BENCH), "leave --words-a and --env-a out"),
                             (("--launches", 3, "--", *BENCH), "are for a stored baseline"),
+                            ((old, old, "--fail-on", ""), "--fail-on names no verdict; type slower"),
+                            ((old, old, "--baseline", ""), "nothing stands behind --baseline"),
+                            (("--from", ""), "nothing stands behind --from"),
+                            ((old, old, "--threads"), "--threads has no part in a comparison of results files"),
+                            ((old, old, "--quads", 8), "--quads has no part in a comparison of results files"),
+                            ((old, old, "--program-b", "true"), "type --program-a and --program-b, too"),
+                            (("--program-a", "true", "--program-b", "true", "--metric", "(x)", "--baseline", old),
+                             "--baseline has no part in a comparison of programs"),
+                            (("--program-a", "true", "--program-b", "true", "--metric", "(x)", "--words-b", "x"),
+                             "--words-b has no part in a comparison of programs"),
+                            (("--threads", "--launcher", "mpirun -n 2", "--", *BENCH), "leave one of them out"),
+                            (("--threads", "--", *BENCH, "--csv=x.csv"), "leave --csv=x.csv out, and put --json before"),
+                            (("--threads", "--words-a", "-Jx.jsonl", "--", *BENCH), "leave -Jx.jsonl out"),
+                            (("--baseline", old, "--", *BENCH, "--json", "x"), "put --json before the two dashes"),
                             (("--aa", 3, "--at-most", "all_reduce 8 p50 1us", "--", *BENCH), "leave B, floors,"),
                             (("--program-a", "true", "--program-b", "true", "--metric", "(x)", "--at-most",
                               "all_reduce 8 p50 1us"), "not for programs")):
@@ -181,7 +195,9 @@ class Measured(Stored):
         self.assertIn("# 2 metrics: ", done.stdout)
         kinds = [record["kind"] for record in tutti.records(new)]
         self.assertEqual((kinds.count("point"), kinds.count("verdict")), (12, 3))  # two and their mean
-        # What the file held before is not B's.
+        # What the file held before is not B's, nor is a line of it that was torn.
+        with open(new, "a", encoding="utf-8") as file:
+            file.write('{"v":1,"kind":"po')
         done = self.compare(*words, 1, "--json", new, "--", *BENCH)
         self.assertIn("# B: 1 launch of tutti", done.stdout, done.stderr)
         done = self.compare(*words, 1, "--", *BENCH[:-1], "row")

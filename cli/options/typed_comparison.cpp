@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/options/typed_comparison.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+
+namespace tutti {
+
+std::vector<std::string> words_of(const std::string& text) {
+    std::string copy = text;
+    return CLI::detail::split_up(copy);
+}
+
+namespace {
+
+std::string this_program() { return std::filesystem::read_symlink("/proc/self/exe"); }
+
+// "NAME=VALUE"
+std::map<std::string, std::string> variables_of(const std::vector<std::string>& typed) {
+    std::map<std::string, std::string> variables;
+    for (const std::string& one : typed) {
+        const std::size_t equals = one.find('=');
+        if (equals == 0 || equals == std::string::npos)
+            throw Error("'" + one + "' sets no variable; type NAME=VALUE");
+        variables[one.substr(0, equals)] = one.substr(equals + 1);
+    }
+    return variables;
+}
+
+// What lets Open MPI start two jobs on the same cores, also as root; other launchers pass over it.
+std::map<std::string, std::string> environment_of_jobs() {
+    return {{"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+            {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+            {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+            {"OMPI_MCA_hwloc_base_binding_policy", "none"},
+            {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
+            {"PRTE_MCA_hwloc_default_binding_policy", "none"}};
+}
+
+Command command_of_job(const TypedComparison& typed, const std::string& executable,
+                       const std::string& own_words, const std::vector<std::string>& environment,
+                       const std::vector<std::string>& common_words) {
+    Command command{.is_of_this_host = typed.launcher.empty()};
+    if (!typed.threads)
+        command.words = typed.launcher.empty()
+                            ? std::vector<std::string>{"mpirun", "-n", std::to_string(typed.ranks)}
+                            : words_of(typed.launcher);
+    command.words.push_back(executable.empty() ? this_program()
+                                               : std::filesystem::absolute(executable).string());
+    command.words.insert(command.words.end(), common_words.begin(), common_words.end());
+    const auto own = words_of(own_words);
+    command.words.insert(command.words.end(), own.begin(), own.end());
+    if (typed.threads)
+        command.words.insert(command.words.end(), {"--ranks", std::to_string(typed.ranks)});
+    command.environment = environment_of_jobs();
+    for (const auto& [name, value] : variables_of(environment)) command.environment[name] = value;
+    return command;
+}
+
+std::string in_words(const std::string& program, const std::vector<std::string>& environment,
+                     const std::string& own_words) {
+    std::string words = fmt::format("{}", fmt::join(environment, " "));
+    for (const std::string& part : {program, own_words})
+        if (!part.empty()) words += (words.empty() ? "" : " ") + part;
+    return words;
+}
+
+}  // namespace
+
+void set_twins(const TypedComparison& typed, const std::vector<std::string>& common_words,
+               CompareOptions& options) {
+    if (common_words.empty() || common_words.front() != "bench")
+        throw Error(
+            "nothing is measured; type tutti compare A B -- bench all_reduce -b 8 -e 1M, or "
+            "--program-a, --program-b and --metric (with --aa no B)");
+    for (const std::string& executable : {typed.a, typed.b})
+        if (!executable.empty() && ::access(executable.c_str(), X_OK) != 0)
+            throw Error("'" + executable +
+                        "' cannot be run; type the path of a tutti, as build/tutti");
+    TwinJobs jobs{
+        .a = command_of_job(typed, typed.a, typed.words_a, typed.environment_a, common_words),
+        .b = command_of_job(typed, typed.b, typed.words_b, typed.environment_b, common_words),
+        .listen = typed.listen};
+    if (options.launches_of_same > 0) jobs.b = jobs.a;
+    if (typed.quads > 0) jobs.quads = typed.quads;
+    options.launch = jobs;
+    if (typed.attributes) options.attributed = jobs;
+    const std::string self = "this tutti";
+    options.a = in_words(typed.a.empty() ? self : typed.a, typed.environment_a, typed.words_a);
+    options.b = in_words(typed.b.empty() ? self : typed.b, typed.environment_b, typed.words_b);
+    options.ranks = typed.launcher.empty() ? typed.ranks : 0;
+    options.what =
+        fmt::format("{}, {}", fmt::join(common_words, " "),
+                    typed.launcher.empty()
+                        ? fmt::format("{} {}", typed.ranks, typed.threads ? "threads" : "ranks")
+                        : "ranks by '" + typed.launcher + "'");
+}
+
+bool is_results_file(const std::string& path) {
+    return path.ends_with(".jsonl") || std::ifstream(path).peek() == '{';
+}
+
+void set_stored(const TypedComparison& typed, const std::vector<std::string>& common_words,
+                CompareOptions& options) {
+    StoredBaseline& baseline = options.baseline.emplace();
+    baseline.ignored.insert(typed.ignored.begin(), typed.ignored.end());
+    baseline.launches = typed.launches;
+    baseline.budget_seconds = options.plan.budget_seconds;
+    baseline.kept_in = options.run.results_file();
+    if (typed.baseline.empty()) {
+        baseline.a = typed.b.empty() ? "" : typed.a;
+        baseline.b = typed.b.empty() ? typed.a : typed.b;
+        if (typed.b.empty() && options.floors.empty())
+            throw Error("'" + typed.a +
+                        "' against what? type another results file behind it, or --at-least");
+        return;
+    }
+    if (!typed.words_a.empty() || !typed.environment_a.empty())
+        throw Error("A is the baseline, already measured; leave --words-a and --env-a out");
+    const bool has_job = !common_words.empty() &&
+                         (common_words.front() == "bench" || common_words.front() == "workload");
+    if (!has_job || !typed.b.empty())
+        throw Error("--baseline " + typed.baseline +
+                    " is A; type what B measures behind two dashes: tutti compare --baseline " +
+                    typed.baseline + " -- bench all_reduce -b 8 -e 1M");
+    baseline.a = typed.baseline;
+    baseline.job = command_of_job(typed, typed.a, typed.words_b, typed.environment_b, common_words);
+    // Alone on its cores, it is placed as any other job.
+    for (const auto& [name, value] : environment_of_jobs())
+        if (name.find("_MCA_") != std::string::npos) baseline.job.environment.erase(name);
+    for (const auto& [name, value] : variables_of(typed.environment_b))
+        baseline.job.environment[name] = value;
+}
+
+void set_programs(const TypedComparison& typed, CompareOptions& options) {
+    if (typed.program_a.empty() || (typed.program_b.empty() && options.launches_of_same == 0))
+        throw Error(
+            "programs are compared by what both print; type --program-a and --program-b, too");
+    if (typed.attributes)
+        throw Error("--attribute sees the steps of tutti's own algorithms; leave it out here");
+    if (typed.metrics.empty())
+        throw Error(
+            "which number counts? type --metric with a regular expression whose last group "
+            "is the number, or a JSON pointer such as /time");
+    if (!options.floors.empty())
+        throw Error("--at-least and --at-most are for the calls of bench, not for programs");
+    const auto command = [](const std::string& program, const auto& environment) {
+        return Command{{"/bin/sh", "-c", program}, variables_of(environment)};
+    };
+    Programs programs{.a = command(typed.program_a, typed.environment_a),
+                      .b = command(typed.program_b, typed.environment_b),
+                      .metrics = typed.metrics,
+                      .more_is_better = typed.more_is_better};
+    if (options.launches_of_same > 0) programs.b = programs.a;
+    if (typed.quads > 0) programs.quads = typed.quads;
+    options.launch = programs;
+    options.a = in_words(typed.program_a, typed.environment_a, "");
+    options.b = in_words(typed.program_b, typed.environment_b, "");
+    options.what = fmt::format("{}", fmt::join(typed.metrics, ", "));
+}
+
+}  // namespace tutti

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cli/options/compare_options.hpp"
+
+namespace tutti {
+
+/// What stands behind 'tutti compare', as typed.
+struct TypedComparison {
+    std::string a, b;  ///< executables
+    std::vector<std::string> environment_a, environment_b;
+    std::string words_a, words_b;
+    std::string program_a, program_b;
+    std::vector<std::string> metrics;
+    bool more_is_better = false;
+    int ranks = 2;
+    std::string launcher;
+    bool threads = false;
+    std::string listen = "127.0.0.1";
+    int quads = 0;
+    bool attributes = false;
+    std::vector<std::string> written;
+    std::string baseline;
+    int launches = 12;
+    std::vector<std::string> ignored, at_least, at_most;
+};
+
+/// As a shell parts them: of --words-a, --words-b and --launcher.
+std::vector<std::string> words_of(const std::string& text);
+
+/// A file that --json wrote, not an executable.
+bool is_results_file(const std::string& path);
+
+// What is measured and compared, by the kind of comparison. All throw Error with what to type
+// instead.
+
+/// Two builds or settings of tutti, both doing `common_words`.
+void set_twins(const TypedComparison& typed, const std::vector<std::string>& common_words,
+               CompareOptions& options);
+/// OLD.jsonl NEW.jsonl, one of them for its floors alone, or --baseline OLD.jsonl -- bench ...
+void set_stored(const TypedComparison& typed, const std::vector<std::string>& common_words,
+                CompareOptions& options);
+/// Two commands that print times.
+void set_programs(const TypedComparison& typed, CompareOptions& options);
+
+}  // namespace tutti
