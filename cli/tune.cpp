@@ -96,6 +96,8 @@ public:
         };
         events.section = [this](const Section& section) {
             section_ = section;
+            any_tuned_ = any_tuned_ || !section.ranges.empty();
+            any_searched_ = true;
             if (writer_) writer_->put(section);
         };
         events.under_way = [this](const Section& section) {
@@ -128,12 +130,15 @@ public:
     }
 
     Exit end(const NamedWords& named) {
+        std::optional<std::string> complaint = named.complaint();
+        if (!complaint && any_searched_ && !any_tuned_)
+            complaint =
+                "nothing was tuned: there was no time for any choice; type a larger --budget";
         const End& end = reporter_.look_back();
         reporter_.print(fmt::format("# table: {0} (tutti tune --explain {0})\n", table_file_) +
                         cautions_below({}, std::span(&end, 1)));
         return reporter_.end(
-            any_wrong_ ? Reporter::Outcome::wrong_result : Reporter::Outcome::measured,
-            named.complaint());
+            any_wrong_ ? Reporter::Outcome::wrong_result : Reporter::Outcome::measured, complaint);
     }
 
 private:
@@ -164,7 +169,7 @@ private:
     std::size_t subjects_, subjects_done_ = 0;
     std::optional<TableWriter> writer_;  // on rank 0
     Section section_;                    // the last one
-    bool any_wrong_ = false;
+    bool any_wrong_ = false, any_searched_ = false, any_tuned_ = false;
 };
 
 // The launcher may have bound each rank to a core of its own: then those of all count. Collective.

@@ -123,6 +123,10 @@ class Search(Tune):
             self.tune("scatter", "--search", name, "--repetitions", 2, "--model", "none", "--buffers", "registered")
             self.assertLessEqual({"race", "judge"}, {record["kind"] for record in self.races()}, name)
 
+    def test_without_time_for_any_choice_has_failed(self):
+        # The model alone takes longer.
+        self.refused("tune", "scatter", *SMALL, *TWO_THREADS, "--budget", "1ms", says=["nothing was tuned", "type a larger --budget"])
+
     def test_adds_to_what_the_table_has(self):
         self.tune("scatter", "--model", "none")
         self.tune("all_reduce", "--model", "none")
