@@ -33,9 +33,10 @@ public:
             const std::string file = fmt::format("{}/{}.json", folder_.string(), number);
             run(number, {"--table", file, "--hold-out", "no"});
             if (!std::filesystem::exists(file))
-                throw Error("the first launch left no table in '" + file +
-                            "', perhaps on another host: type behind --table a file in a folder "
-                            "that all see");
+                throw Error(fmt::format(
+                    "launch {} left no table in '{}', perhaps on another host: type behind --table "
+                    "a file in a folder that all see",
+                    number, file));
             launches.push_back({read_table(file), races_in(file + ".races")});
             Table found = agreed(launches, options_.request.search.hysteresis);
             if (!found.model.empty())
@@ -48,7 +49,7 @@ public:
     void hold_out() {
         if (options_.job == TuneOptions::Job::hold_out)
             expect_sections(table_, options_.table_file);
-        if (table_.sections.empty()) return;  // there was no time for any
+        if (table_.sections.empty()) return;  // report() says so
         make_folder();
         const Table found = table_;
         std::vector<Table> launches;
@@ -75,6 +76,8 @@ public:
         }
         fmt::print("# table: {0} (tutti tune --explain {0}); each launch: {1}/\n",
                    options_.table_file, folder_.string());
+        if (table_.sections.empty())
+            throw Error("nothing was tuned: there was no time for any; type a larger --budget");
         return any_wrong_ ? Exit::wrong_result : Exit::ok;
     }
 
@@ -93,7 +96,7 @@ private:
                                       .first_seed = options_.request.protocol.seed,
                                       .own = std::move(own),
                                       .kept = "in '" + options_.table_file + "'"});
-        fmt::print(stderr, "{}", about_wrong);
+        if (!about_wrong.empty()) fmt::print(stderr, "{}\n", about_wrong);
         any_wrong_ = any_wrong_ || !about_wrong.empty();
     }
 

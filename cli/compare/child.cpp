@@ -64,7 +64,9 @@ std::vector<std::string> with_environment(const std::map<std::string, std::strin
     return all;
 }
 
-std::string tail_of(const std::string& text) {
+// Its last lines, without the end of the last one.
+std::string tail_of(std::string text) {
+    text.erase(text.find_last_not_of('\n') + 1);
     std::size_t begin = text.size();
     for (int lines = 0; lines < 4 && begin > 0; ++lines) {
         const std::size_t newline = text.rfind('\n', begin - 1);
