@@ -130,6 +130,7 @@ Exit run_verify(const Arguments& arguments) {
         fmt::print("{:<15} {:<17} {:>6} proofs  {}\n", name_of(algorithm.collective),
                    algorithm.name, summary.proofs,
                    summary.fault                    ? "WRONG: " + *summary.fault
+                   : summary.proofs == 0            ? "not proved: it refuses these rank counts"
                    : !reduces(algorithm.collective) ? std::string("proved")
                    : summary.same_bits ? std::string("proved; all ranks get the same bits")
                                        : std::string("proved; ranks may differ in the last bits"));
@@ -138,6 +139,7 @@ Exit run_verify(const Arguments& arguments) {
         throw Error("no algorithm is called '" + algorithm_name + "'; 'tutti list' shows all");
     fmt::print("{} proofs of {} algorithms in {:.1f} s, {} wrong\n", proofs, algorithms,
                seconds_since(begin), faults);
+    if (proofs == 0) throw Error("nothing was proved; type --ranks 1..64");
     return faults == 0 ? Exit::ok : Exit::wrong_result;
 }
 
