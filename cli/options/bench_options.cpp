@@ -119,8 +119,7 @@ void add_timing(const OptionGroup& group, BenchOptions& options) {
                  "how a call starts; row: many of them behind one barrier");
     group.parsed("--order", protocol.shuffle, "random",
                  one_of<bool>("--order", {{"random", true}, {"given", false}}), "of candidates");
-    group.number("--seed", protocol.seed, "of that order and of the check data")
-        ->capture_default_str();
+    group.seed(protocol.seed, "of that order and of the check data");
     add_limits(group, options.run, "compare with what the machine allows");
     group
         .text("--model", options.model,

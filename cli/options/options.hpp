@@ -8,6 +8,7 @@
 
 #include "cli/options/commands.hpp"
 #include "cli/options/completion.hpp"
+#include "cli/options/values.hpp"
 #include "results/records/launch.hpp"
 
 namespace tutti {
@@ -65,6 +66,11 @@ public:
     template <class Number>
     CLI::Option* number(const std::string& names, Number& value, const std::string& what) const {
         return app_.add_option(names, value, what)->group(heading_);
+    }
+
+    /// --seed, shown with its default.
+    CLI::Option* seed(std::uint64_t& value, const std::string& what) const {
+        return parsed("--seed", value, std::to_string(value), parse_seed, what)->type_name("UINT");
     }
 
     /// Several words behind the name.

@@ -81,9 +81,7 @@ void add_search(const OptionGroup& group, TuneOptions& options, Typed& typed) {
                "keep the model for other commands although others use the cores");
     group.parsed("--sync", request.protocol.sync, "auto", parse_sync,
                  "how a call starts; row: many of them behind one barrier");
-    group
-        .number("--seed", request.protocol.seed, "of the order of candidates and of the check data")
-        ->capture_default_str();
+    group.seed(request.protocol.seed, "of the order of candidates and of the check data");
     add_rank_options(group, options.run);
     add_launches({group.app(), "Ranks"}, options.run);
 }

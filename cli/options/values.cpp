@@ -96,6 +96,14 @@ std::vector<std::int64_t> parse_counts(const std::string& text) {
     return counts;
 }
 
+std::uint64_t parse_seed(const std::string& text) {
+    const auto seed = number_in<std::uint64_t>(text);
+    if (!seed)
+        throw Error(fmt::format("'{}' is no seed; type a number from 0 to {}, for example --seed 1",
+                                text, std::numeric_limits<std::uint64_t>::max()));
+    return *seed;
+}
+
 std::vector<int> parse_rank_counts(const std::string& text) {
     std::vector<int> counts;
     for (const auto& item : split_list(text)) {

@@ -51,6 +51,9 @@ std::vector<std::string> split_list(const std::string& text);
 /// --counts: "0,1,1000"
 std::vector<std::int64_t> parse_counts(const std::string& text);
 
+/// --seed: from 0 upwards.
+std::uint64_t parse_seed(const std::string& text);
+
 /// --for-ranks: "8,16,64"
 std::vector<int> parse_rank_counts(const std::string& text);
 

@@ -82,8 +82,7 @@ void add_timing(const OptionGroup& group, WorkloadOptions& options, bool has_own
     group.parsed("--max-time", protocol.max_seconds, "20s", parse_seconds,
                  "stop after so much time of all methods, but not before --min-steps");
     add_limits(group, options.run, "what plans are fitted to the machine by");
-    group.number("--seed", protocol.seed, "of the order of methods, of data and of skew")
-        ->capture_default_str();
+    group.seed(protocol.seed, "of the order of methods, of data and of skew");
     add_rank_options(group, options.run);
     add_launches({group.app(), "Ranks"}, options.run);
 }

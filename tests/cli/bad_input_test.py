@@ -125,6 +125,8 @@ class Numbers(Refusal):
                             (["--ranks", "2", "--max-time", "soon"], "30s"),
                             (["--max-time", "0.2"], "the time '0.2' has no unit; type 0.2s or 0.2ms"),
                             (["--budget", "20"], "type 20s or 20ms"),
+                            (["--seed", "-1"], "'-1' is no seed; type a number from 0 to"),
+                            (["--seed", "99999999999999999999"], "is no seed"),
                             (["--budget", ""], "nothing stands behind --budget"),
                             (["--counts", ""], "nothing stands behind --counts; type a value, or leave it out")]:
             with self.subTest(words):
@@ -132,7 +134,9 @@ class Numbers(Refusal):
         self.refused("bench", "all_reduce", "-n", "0", says=["--iters", "in range 1 to"])
 
     def test_are_checked_in_all_commands_alike(self):
-        for words, says in [(["tune", "-f", "nan"], "-f must be above 1, not 'nan'"),
+        for words, says in [(["tune", "--seed", "-1"], "'-1' is no seed"),
+                            (["workload", "ddp", "--seed", "1x"], "'1x' is no seed"),
+                            (["tune", "-f", "nan"], "-f must be above 1, not 'nan'"),
                             (["tune", "-b", "1", "-e", "4G", "-f", "1.0000001"], "over 100000 sizes"),
                             (["tune", "--hysteresis", "-3%"], "'-3%' is no fraction"),
                             (["tune", "--budget", "0"], "--budget 60s"),
@@ -161,6 +165,8 @@ class Numbers(Refusal):
     def test_of_rank_counts_to_prove_are_a_range(self):
         self.refused("verify", "--ranks", "8..1", says=["type the smaller number first"])
         self.refused("verify", "--ranks", "many", says=["8 or 1..64"])
+        done = self.refused("verify", "all_to_all", "--algo", "butterfly", "--ranks", 3, says=["nothing was proved"])
+        self.assertIn(" 0 proofs  not proved: it refuses these rank counts\n", done.stdout)
 
 
 class Files(Refusal):
