@@ -15,6 +15,16 @@
 namespace tutti {
 
 Exit bench_launches(const BenchOptions& options) {
+    std::ofstream csv;
+    const auto expect_csv = [&](bool is_good) {
+        if (!is_good)
+            throw Error("cannot write '" + options.csv_file + "'; type another file behind --csv");
+    };
+    if (!options.csv_file.empty()) {  // now, as launches take their time
+        expect_launches(options.run);
+        csv.open(options.csv_file, std::ios::trunc);
+        expect_csv(csv.good());
+    }
     const std::uint64_t seed = options.sweep.protocol.seed;
     const Results launches = run_launches(options.run, seed);
     const auto records = over_launches(launches.points);
@@ -28,11 +38,9 @@ Exit bench_launches(const BenchOptions& options) {
     fmt::print("{}", output->end(all, launches.launches, launches.ends));
     const bool any_wrong = std::ranges::any_of(all, is_wrong);
     keep_over_launches(options.run, seed, records, any_wrong);
-    if (!options.csv_file.empty()) {
-        std::ofstream csv(options.csv_file, std::ios::trunc);
+    if (csv.is_open()) {
         write_csv(csv, all);
-        if (!csv.flush())
-            throw Error("cannot write '" + options.csv_file + "'; type another file behind --csv");
+        expect_csv(csv.flush().good());
     }
     return any_wrong ? Exit::wrong_result : output->code();
 }

@@ -70,6 +70,17 @@ class Launches(unittest.TestCase):
         self.assertEqual(together["check"]["n_wrong"],
                          sum(point["check"]["n_wrong"] for point in of_kind(self.file, "point")))
 
+    def test_a_table_that_cannot_be_written_is_refused_before_any(self):
+        done = tutti.run(*BENCH, "--ranks", 2, "--launches", 2, "--json", self.file, "--csv", "/proc/no/r.csv")
+        self.assertEqual((done.returncode, self.file.exists()), (USAGE, False), done.stderr)
+        self.assertIn("cannot write '/proc/no/r.csv'; type another file behind --csv", tutti.said(done.stderr)[0])
+
+    def test_what_a_launch_said_is_one_line(self):
+        done = tutti.run(*BENCH, "--ranks", 2, "--launches", 2, "--no-such-option")
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (USAGE, 1), done.stderr)
+        done = tutti.run(*BENCH, "--ranks", 2, "--launches", 2, "--json", "/dev/full")
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (USAGE, 1), done.stderr)
+
     def test_a_launcher_that_fails_is_no_verdict(self):
         done = tutti.run(*BENCH, "--launcher", "false", "--launches", 2)
         self.assertEqual(done.returncode, USAGE, done.stdout)
