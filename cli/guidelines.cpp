@@ -31,7 +31,7 @@ Exit run_check_guidelines(const Arguments& arguments) {
         ->capture_default_str()
         ->check(CLI::IsMember({"text", "json", "markdown"}));
     if (parse_or_help(app, arguments)) return Exit::ok;
-    return run_script("guidelines.py", arguments);
+    return run_script("guidelines.py", arguments, CodeOne::verdict);
 }
 
 }  // namespace tutti

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/script.hpp"
 
+#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -24,7 +26,7 @@ const char* python() {
 
 }  // namespace
 
-Exit run_script(std::string_view name, const Arguments& words) {
+Exit run_script(std::string_view name, const Arguments& words, CodeOne one) {
     const auto script = scripts_folder() / name;
     if (!std::filesystem::exists(script))
         throw Error("the script is not at " + script.string() +
@@ -44,7 +46,12 @@ Exit run_script(std::string_view name, const Arguments& words) {
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
-    return static_cast<Exit>(WIFEXITED(status) ? WEXITSTATUS(status) : 64);
+    if (WIFSIGNALED(status) && WTERMSIG(status) != SIGPIPE)  // `| head` is no error
+        throw Error(fmt::format(
+            "{} was killed by signal {} ({}); run it again, on fewer files if memory was short",
+            name, WTERMSIG(status), strsignal(WTERMSIG(status))));
+    const Exit code = WIFEXITED(status) ? static_cast<Exit>(WEXITSTATUS(status)) : Exit::usage;
+    return code == Exit::regression && one == CodeOne::failure ? Exit::usage : code;
 }
 
 }  // namespace tutti

@@ -6,8 +6,11 @@
 
 namespace tutti {
 
-/// Runs a Python script of scripts/ with these words, and returns its exit code. Throws Error where
-/// there is no such script.
-Exit run_script(std::string_view name, const Arguments& words);
+/// What exit code 1 of a script says: Python ends with it, too, where nobody catches an exception.
+enum class CodeOne { failure, verdict };
+
+/// Runs a Python script of scripts/ with these words, and returns its exit code, usage for a
+/// failure. Throws Error where there is no such script, or a signal ends it.
+Exit run_script(std::string_view name, const Arguments& words, CodeOne one = CodeOne::failure);
 
 }  // namespace tutti

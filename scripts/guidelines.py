@@ -24,7 +24,7 @@ NAMES = re.compile(r"(?:[^,\[]|\[[^\]]*\])+")  # knobs in brackets have commas, 
 
 
 def main(arguments):
-    parser = command_line.Parser(prog="check-guidelines", description=__doc__, example="guidelines.py sweep.jsonl --tolerance 5%")
+    parser = command_line.Parser(prog="check-guidelines", description=__doc__, example="tutti check-guidelines sweep.jsonl --tolerance 5%")
     parser.add_argument("files", nargs="+", metavar="FILE", help="results (JSON Lines) of tutti bench --json")
     parser.add_argument("--library", metavar="NAME", help="only this library, by its own choice of algorithms")
     parser.add_argument("--candidates", metavar="NAMES", help="only these of tutti: auto, best, ring, 'tree (shm)'")

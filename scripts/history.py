@@ -17,7 +17,7 @@ INFORMATION = "information, no verdict: for that type tutti compare"
 
 
 def main(arguments):
-    parser = command_line.Parser(prog="history", description=__doc__, example="history.py 'all_reduce 1M' *.jsonl -o history.svg")
+    parser = command_line.Parser(prog="history", description=__doc__, example="tutti history 'all_reduce 1M' *.jsonl -o history.svg")
     parser.add_argument("metric", metavar="METRIC", help="as 'tutti compare' names it, or a part of its name")
     parser.add_argument("files", nargs="*", metavar="FILE", help="results (JSON Lines)")
     parser.add_argument("--db", metavar="FILE", help="of 'tutti results import', in place of files")

@@ -22,7 +22,7 @@ EXAMPLE = """tutti results query "coll = 'all_reduce' and bytes >= 1M\""""
 
 
 def main(arguments):
-    parser = command_line.Parser(prog="results", description=__doc__, example="results.py import run.jsonl --db results.sqlite",
+    parser = command_line.Parser(prog="results", description=__doc__, example="tutti results import run.jsonl --db results.sqlite",
                                  epilog="; ".join(f"{verb}: {action.__doc__}" for verb, (action, *_) in VERBS.items()))
     parser.add_argument("verb", choices=VERBS)
     parser.add_argument("words", nargs="*", metavar="WORD", help="of import files, of show an ID, of query and export a query")

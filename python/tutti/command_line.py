@@ -5,6 +5,7 @@ import argparse
 import signal
 import sqlite3
 import sys
+import traceback
 from pathlib import Path
 
 from .lines import ResultsError
@@ -37,6 +38,9 @@ def run(name, action, output):
     except OSError as error:
         # What fails when a file is closed, as on a full disk, does not say which file it was.
         return _refuse(name, f"cannot write '{error.filename or output}': {error.strerror}; type another file")
+    except Exception:  # a fault of ours: Python's own exit code for it, 1, is a verdict
+        traceback.print_exc()
+        return USAGE_ERROR
     return code
 
 

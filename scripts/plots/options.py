@@ -13,7 +13,7 @@ UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 def parse(arguments):
     parser = command_line.Parser(prog="report", description="Results files as a page, as figures, or as a paper's artifact.",
-                                 example="report.py run.jsonl -o report.html")
+                                 example="tutti report run.jsonl -o report.html")
     parser.add_argument("files", nargs="+", metavar="FILE", help="results (JSON Lines) of tutti bench or workload --json")
     parser.add_argument("-o", "--output", metavar="HTML", help="the page to write")
     parser.add_argument("-T", "--title", default="", help="of the page; else it names collectives, ranks and hosts")

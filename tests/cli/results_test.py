@@ -58,6 +58,14 @@ class Results(Database):
         self.assertIn("history [OPTIONS]", self.ok("history", "--help"))
         self.assertIn("--tolerance TEXT=5%", self.ok("check-guidelines", "--help"))
 
+    def test_that_break_down_give_no_verdict(self):
+        self.file("history.py", "raise KeyError('planted')\n")
+        done = tutti.run("history", "ring", "x.jsonl", TUTTI_SCRIPTS=str(self.folder))
+        self.assertEqual(done.returncode, USAGE, done.stderr)
+        self.assertIn("KeyError: 'planted'", done.stderr)
+        self.file("history.py", "import os\nos.kill(os.getpid(), 9)\n")
+        self.refused("history", "ring", "x.jsonl", TUTTI_SCRIPTS=str(self.folder), says="history.py was killed by signal 9 (Killed)")
+
     def test_print_the_schema_of_the_records(self):
         schema = json.loads(self.ok("results", "schema"))
         self.assertEqual(schema["$schema"], "https://json-schema.org/draft/2020-12/schema")
@@ -70,7 +78,7 @@ class Results(Database):
         self.refused("results", "list", "--db", self.folder / "none.sqlite", says="type: tutti results import")
         self.refused("results", "list", TUTTI_SCRIPTS=str(self.folder), says="set TUTTI_SCRIPTS")
         self.refused("history", says="see 'tutti history --help'")
-        self.refused("history", "ring", says="results files or --db")
+        self.refused("history", "ring", says="results files or --db, one of the two; type for example: tutti history ")
         self.refused("history", "ring", "x.jsonl", "--level", "2", says="see 'tutti history --help'")
         self.refused("check-guidelines", says="see 'tutti check-guidelines --help'")
         self.refused("check-guidelines", "x.jsonl", "--tolerance", "5x", says="2.5% or 0.025")
