@@ -110,10 +110,13 @@ StoredRuns stored_runs(const Results& results) {
         times.ns.push_back(static_cast<double>(time.p50));
         times.nranks = record.key.nranks;
     };
-    for (const Point& point : results.points)
-        add(metric_of(point.key), point, point.time, point.measured.check);
-    for (const TrainingStep& step : results.steps)
-        add(in_words(step.key), step, step.step, step.check);
+    // Launch by launch, as of a run that was resumed the last part's record of a key counts.
+    for (const Results& launch : by_launch(results)) {
+        for (const Point& point : launch.points)
+            add(metric_of(point.key), point, point.time, point.measured.check);
+        for (const TrainingStep& step : launch.steps)
+            add(in_words(step.key), step, step.step, step.check);
+    }
     runs.launches = static_cast<int>(launches.size());
     return runs;
 }

@@ -114,6 +114,20 @@ TEST(StoredRuns, HaveStepsAndAMeanOfAll) {
     EXPECT_EQ(compare_stored(stored_runs(a), stored_runs(b), {}, {}).verdicts.size(), 2U);
 }
 
+// A training run goes on from what its first part had written last.
+TEST(StoredRuns, AStepThatWasResumedIsOneSample) {
+    Results results = results_of({1000, 1300, 1100});
+    results.sessions[1].resume_of = "s0";
+    for (const auto& [session, median] : {std::pair{"s0", 500}, {"s1", 510}, {"s2", 700}})
+        results.steps.push_back(step_in(session, median));
+    results.steps[0].is_partial = true;
+    const StoredRuns runs = stored_runs(results);
+    EXPECT_EQ(runs.launches, 2);
+    EXPECT_EQ(runs.metrics.at("step of ddp mlp ring/shm, scale=0.1").ns,
+              (std::vector<double>{510, 700}));
+    EXPECT_EQ(runs.metrics.at(metric).ns, (std::vector<double>{1300, 1100}));
+}
+
 TEST(Fingerprints, OfLaunchesAlikeAreEqual) {
     const Fingerprint one = fingerprint_of(results_of({1000, 1300}));
     EXPECT_TRUE(differences(one, fingerprint_of(results_of({7}))).empty());
