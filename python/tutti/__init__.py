@@ -13,27 +13,28 @@ import os
 import warnings
 
 from .columns import COLUMNS, value_at
-from .lines import ResultsError, good_lines, with_lower_limits, without_replaced
+from .lines import ResultsError, good_lines, settled
 from .names import metric_of
 
 __all__ = ["ResultsError", "read", "records"]
 
 
-def records(files):
+def records(files, fault=None):
     """The records of one file or several as dicts, in the order of the files, each with its "file".
 
-    Steps that a later record replaces are left out, and points have the limits that a later record gives them. A torn last line becomes a warning; a line that is no record raises
-    ResultsError, which names the file and the line."""
+    Points and steps that a later record replaces are left out, and points have the limits that a later record gives them. Of a
+    run that was resumed the later parts have the session of the first in "begun_as". A torn last line becomes a warning; a line
+    that is no record raises ResultsError, which names the file and the line, as does one of which `fault(record)` says something."""
     found = []
     for file in _list_of(files):
         said = []
-        found += [line.record | {"file": str(file)} for line in good_lines(file, said)]
+        for line in good_lines(file, said):
+            if wrong := fault and fault(line.record):
+                raise ResultsError(f"{line.file}:{line.number}: {wrong}")
+            found.append(line.record | {"file": str(file)})
         for text in said:
             warnings.warn(text, stacklevel=2)
-    steps = without_replaced([one for one in found if one["kind"] in ("step", "partial_step")])
-    kept = {id(one) for one in steps}
-    found = [one for one in found if one["kind"] not in ("step", "partial_step") or id(one) in kept]
-    return with_lower_limits(found, [one for one in found if one["kind"] == "lower_limits"])
+    return settled(found)
 
 
 def read(files):

@@ -12,7 +12,7 @@ import sqlite3
 from pathlib import Path
 
 from .columns import COLUMNS
-from .lines import ResultsError
+from .lines import ResultsError, settled
 from .names import key_id, metric_of, short_hash
 
 SCHEMA = 1  # PRAGMA user_version
@@ -31,10 +31,21 @@ CREATE TABLE records(
 CREATE INDEX records_by_place ON records(session, launch, kind);
 CREATE INDEX records_by_metric ON records(metric, kind);
 """
-# A training run writes its steps again and again until it ends; the last record of each counts.
-NOT_REPLACED = """(kind = 'step' OR NOT EXISTS (
-    SELECT 1 FROM records later WHERE later.session = records.session AND later.launch = records.launch
-        AND later.kind IN ('step', 'partial_step') AND later.key = records.key AND later.id > records.id))"""
+# A training run writes its steps again and again until it ends, also after it was resumed; the last record of each counts.
+KEPT_STEPS = """WITH RECURSIVE parts(session, run, before) AS (
+    SELECT session, session, json_extract(json, '$.resume_of') FROM records
+        WHERE metric IS NULL AND kind = 'session' AND json_extract(json, '$.resume_of') IS NOT NULL
+    UNION SELECT parts.session, first.session, json_extract(first.json, '$.resume_of') FROM parts
+        JOIN records first ON first.session = parts.before AND first.launch IS NULL AND first.kind = 'session'),
+runs AS (SELECT session, run FROM parts WHERE NOT EXISTS (
+    SELECT 1 FROM records first WHERE first.session = parts.before AND first.launch IS NULL AND first.kind = 'session')),
+kept AS (SELECT id FROM (
+    SELECT records.id, records.kind, records.session, last_value(records.id) OVER same AS last,
+        last_value(records.session) OVER same AS last_session FROM records LEFT JOIN runs ON runs.session = records.session
+        WHERE records.kind IN ('step', 'partial_step')
+        WINDOW same AS (PARTITION BY coalesce(runs.run, records.session), records.launch, coalesce(records.key, records.id)
+                        ORDER BY records.id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING))
+    WHERE id = last OR kind = 'step' AND session = last_session) """
 KINDS = {"sessions": "session", "launches": "launch", "points": "point", "steps": "step", "pairs": "pair",
          "verdicts": "verdict", "fails": "fail", "ends": "end", "limits": "limits"}
 # Of every view; where a record does not say them itself, those of its launch and session.
@@ -47,10 +58,12 @@ def open_to_write(path):
     with _refusing(path), database:
         database.execute("BEGIN IMMEDIATE")  # of several that make the same one, one does
         if _pragma(database, "user_version") == 0 and not database.execute("SELECT 1 FROM sqlite_master").fetchone():
-            for statement in [*TABLES.split(";"), *map(_view, COLUMNS), f"PRAGMA application_id = {APPLICATION}",
-                              f"PRAGMA user_version = {SCHEMA}"]:
+            for statement in [*TABLES.split(";"), f"PRAGMA application_id = {APPLICATION}", f"PRAGMA user_version = {SCHEMA}"]:
                 database.execute(statement)
         _refuse_another(database, path)
+        for name, view in _stale_views(database):
+            database.execute(f"DROP VIEW IF EXISTS {name}")
+            database.execute(f"CREATE VIEW {view}")
     return database
 
 
@@ -60,6 +73,8 @@ def open_to_read(path):
     database = _connected(path, "ro")
     with _refusing(path):
         _refuse_another(database, path)
+        for _, view in _stale_views(database):
+            database.execute(f"CREATE TEMP VIEW {view}")
     return database
 
 
@@ -88,9 +103,10 @@ def import_lines(database, path, lines):
 def records(database, metric):
     """The records of metrics that have this in their names, with all sessions and launches, as dicts."""
     found = database.execute(
-        "SELECT id, json FROM records WHERE kind IN ('session', 'launch') OR instr(lower(metric), lower(?1)) > 0 AND"
-        " (kind IN ('point', 'pair') OR id IN (SELECT id FROM steps))", (metric,))
-    return [json.loads(text) for _, text in found]
+        "SELECT session, json FROM records WHERE kind IN ('session', 'launch') OR instr(lower(metric), lower(?1)) > 0 AND"
+        " kind IN ('point', 'step', 'partial_step', 'pair') ORDER BY id", (metric,))
+    # A session is the same in whatever file it lies; records without one have that of the column.
+    return settled([{"session": session} | json.loads(text) | {"file": ""} for session, text in found])
 
 
 def _row(line, file, anonymous):
@@ -111,17 +127,22 @@ def _text(value):
     return None if value is None else str(value).encode("utf-8", "replace").decode()
 
 
+def _stale_views(database):
+    """(name, what to create) of the views that are not there as this tutti has them."""
+    stored = dict(database.execute("SELECT name, sql FROM sqlite_master WHERE type = 'view'"))
+    return [(name, _view(name)) for name in COLUMNS if stored.get(name) != f"CREATE VIEW {_view(name)}"]
+
+
 def _view(name):
-    """CREATE VIEW points AS ..., with the columns of COLUMNS."""
-    kinds = "records.kind = '" + KINDS[name] + "'"
-    if name == "steps":
-        kinds = "records.kind IN ('step', 'partial_step') AND " + NOT_REPLACED.replace("(kind", "(records.kind")
+    """points AS ..., with the columns of COLUMNS."""
+    before = KEPT_STEPS if name == "steps" else ""
+    kinds = "records.id IN (SELECT id FROM kept)" if name == "steps" else f"records.kind = '{KINDS[name]}'"
     heads = {"t": "coalesce(records.t, launch.t, session.t)", "git": "coalesce(records.git, session.git)",
              "machine": "coalesce(records.machine, launch.machine)"}
     columns = [f"{heads.get(head, 'records.' + head)} AS {head}" for head in HEADS]
     columns += [f"json_extract(records.json, '$.{path}') AS \"{column}\"" for column, path in COLUMNS[name].items()
                 if column not in HEADS]
-    return (f"CREATE VIEW {name} AS SELECT {', '.join(columns)}, records.json AS json FROM records"
+    return (f"{name} AS {before}SELECT {', '.join(columns)}, records.json AS json FROM records"
             " LEFT JOIN records launch ON launch.session = records.session AND launch.launch = records.launch"
             " AND launch.kind = 'launch'"
             " LEFT JOIN records session ON session.session = records.session AND session.launch IS NULL"

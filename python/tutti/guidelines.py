@@ -179,7 +179,7 @@ def times_of(candidate, points, launches):
             continue
         key = point["key"]
         call = Call(_setting(point, records.get(launch_of(point), {})), key["coll"], key["op"], key["root"])
-        launch = point.get("session") or point["file"], point["launch"]  # the last one counts where it holds a point twice
+        launch = point.get("begun_as") or point.get("session") or point["file"], point["launch"]  # the last one counts where it holds a point twice
         measured[call, key["bytes"]][candidate_in_words(key)][launch] = _estimate(point)
     times = defaultdict(dict)
     for (call, size), variants in measured.items():

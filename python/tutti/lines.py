@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from .printable import in_line
 
 SCHEMA_VERSION = 1
+MEASURED = ("point", "step", "partial_step")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -83,17 +84,45 @@ def good_lines(path, warnings):
         yield line
 
 
+def settled(records):
+    """The records with their last limits, and without those that a later one replaces."""
+    found = with_lower_limits(records, [one for one in records if one["kind"] == "lower_limits"])
+    name_runs([one for one in found if one["kind"] == "session"], found)
+    kept = set(map(id, without_replaced([one for one in found if one["kind"] in MEASURED])))
+    return [one for one in found if one["kind"] not in MEASURED or id(one) in kept]
+
+
+def name_runs(sessions, records):
+    """Says in the records of a session that goes on with another's run which one began it, as both are of one launch."""
+    first = {}
+    for one in sessions:
+        file, session, resumed = one["file"], one.get("id"), one.get("resume_of")
+        if isinstance(session, str):
+            first[file, session] = first.get((file, resumed), session) if isinstance(resumed, str) else session
+    begun_as = {part: begun for part, begun in first.items() if begun != part[1]}
+    for record in records if begun_as else ():
+        if begun := begun_as.get((record["file"], record.get("session"))):
+            record["begun_as"] = begun
+
+
 def launch_of(record):
-    return record["file"], record.get("session") or "", record.get("launch")
+    return record["file"], record.get("begun_as") or record.get("session") or "", record.get("launch")
 
 
-def without_replaced(steps):
-    """A training run writes its steps again and again until it ends; the last record of each counts."""
-    def place(step):
-        return launch_of(step), json.dumps(step["key"], sort_keys=True)
+def without_replaced(measured):
+    """A training run writes its steps again and again until it ends, and a run that was resumed measures some points and steps
+    again; the last record of each counts."""
+    resumed = {launch_of(one) for one in measured if "begun_as" in one}
 
-    last = {place(step): number for number, step in enumerate(steps)}
-    return [step for number, step in enumerate(steps) if not step.get("partial") or last[place(step)] == number]
+    def place(one):
+        """None of what nothing replaces."""
+        launch = launch_of(one)
+        return (launch, json.dumps(one.get("key"), sort_keys=True)) if one["kind"] != "point" or launch in resumed else None
+
+    places = list(map(place, measured))
+    last = dict(zip(places, measured))
+    return [one for one, here in zip(measured, places) if here is None or one is last[here]
+            or not one.get("partial") and one.get("session") == last[here].get("session")]
 
 
 def with_lower_limits(points, lower_limits):

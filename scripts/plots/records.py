@@ -4,7 +4,7 @@
 import re
 from dataclasses import dataclass, field
 
-from tutti.lines import ResultsError, good_lines, launch_of, with_lower_limits, without_replaced
+from tutti.lines import ResultsError, good_lines, launch_of, name_runs, with_lower_limits, without_replaced
 
 from . import schema
 
@@ -40,8 +40,10 @@ def read(paths):
     for path in paths:
         for line in good_lines(path, results.warnings):
             _shelve(line, results)
-    results.steps = without_replaced(results.steps)
     results.points = with_lower_limits(results.points, results.lower_limits)
+    for shelf in set(SHELVES.values()):
+        name_runs(results.sessions, getattr(results, shelf))
+    results.points, results.steps = without_replaced(results.points), without_replaced(results.steps)
     if not results.points and not results.steps:
         raise ResultsError(f"{' '.join(map(str, paths))}: no point in it, so there is nothing to report")
     return results

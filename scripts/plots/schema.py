@@ -21,7 +21,8 @@ STEP_KEY = {"workload": str, "model": str, "compute?": str, "settings?": str, "b
             "way": str, "nranks": int, "ppn?": int, "placement?": str}
 
 KINDS = {
-    "session": {"id": str, "t": str, "tool": TOOL, "argv": [str], "seed": int, "cwd?": str, "plan?": dict},
+    "session": {"id": str, "t": str, "tool": TOOL, "argv": [str], "seed": int, "cwd?": str, "plan?": dict,
+                "resume_of?": str},
     "launch": {"session?": str, "launch": int, "t": str, "nranks": int, "hosts?": [HOST], "mpi?": LIBRARY,
                "ucx?": LIBRARY, "nccl?": LIBRARY, "cuda?": {"driver?": str}, "gpus?": [{"model?": str}], "env?": dict,
                "argv?": [str], "topo_sha256?": str, "health?": [HEALTH]},

@@ -108,6 +108,11 @@ class History(Folder):
         path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
         return path
 
+    def database(self, file):
+        db = self.folder / "r.sqlite"
+        subprocess.run([sys.executable, "-B", ROOT / "scripts/results.py", "import", file, "--db", db], check=True, stdout=subprocess.DEVNULL)
+        return db
+
     def test_a_level_that_no_permutation_can_reach_is_refused(self):
         done = self.run_history("all_reduce", "some.jsonl", "--level", "0.001")
         self.assertEqual((done.returncode, done.stdout), (64, ""))
@@ -171,11 +176,20 @@ class History(Folder):
         self.assertEqual(said.count(" 2.00 µs"), 1)
 
     @needs_numpy
+    def test_a_run_that_was_resumed_is_one_launch_of_files_and_of_a_database(self):
+        file = self.file([1000] * 3)
+        lines = file.read_text(encoding="utf-8").splitlines()
+        lines[3] = json.dumps(json.loads(lines[3]) | {"resume_of": "r.jsonl0"})
+        lines[5] = lines[5].replace("1000", "3000")
+        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        said = self.ok(RING, file)
+        self.assertEqual((said.count("12:00:00"), said.count(" 3.00 µs"), said.count(" 1.00 µs")), (2, 1, 1))
+        self.assertEqual(self.ok(RING, "--db", self.database(file)), said)
+
+    @needs_numpy
     def test_a_database_says_the_same_as_the_files(self):
         file = self.file([1000, 1010, 990, 1005, 1003, 995, 1500, 1510, 1490, 1505, 1503, 1495])
-        db = self.folder / "r.sqlite"
-        subprocess.run([sys.executable, "-B", ROOT / "scripts/results.py", "import", file, "--db", db], check=True, stdout=subprocess.DEVNULL)
-        self.assertEqual(self.ok(RING, "--db", db), self.ok(RING, file))
+        self.assertEqual(self.ok(RING, "--db", self.database(file)), self.ok(RING, file))
 
     @unittest.skipUnless(matplotlib, "needs python3-matplotlib")
     def test_is_drawn_as_svg_or_png(self):

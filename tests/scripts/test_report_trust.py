@@ -4,7 +4,7 @@
 import re
 import unittest
 
-from report_files import Values, launch_of, library, needs_matplotlib, timed, with_key
+from report_files import Values, launch_of, library, needs_matplotlib, step, timed, with_key
 import synthetic  # found through report_files
 from plots import sections, summary, trust, verdict
 
@@ -95,6 +95,19 @@ class Notes(Reports):
     def test_name_an_interrupted_launch(self):
         notes, _ = self.notes(launch_of(), timed("ring", 8, 100, session="s"))
         self.assertIn("interrupted", {note.mark for note in notes})
+
+    def test_take_a_run_that_was_resumed_for_one_launch_in_which_the_last_record_counts(self):
+        parts = [synthetic.session() | {"id": name, "resume_of": resumed} for name, resumed in (("t", "s"), ("u", "t"))]
+        lines = [launch_of(), timed("ring", 8, 100, session="s"), timed("tree", 8, 100, session="s", check={"state": "fail", "n_wrong": 1}),
+                 step("mpi", 2, session="s") | {"kind": "partial_step", "partial": True},
+                 parts[0], launch_of() | {"session": "t"}, timed("tree", 8, 130, session="t"), step("mpi", 1, session="t"),
+                 parts[1], launch_of() | {"session": "u"}, timed("ring", 64, 200, session="u"), end_of() | {"session": "u"}]
+        results = self.results(synthetic.session(), *lines)
+        self.assertEqual(results.launch_count(), 1)
+        self.assertEqual([one["step_ns"]["p50"] for one in results.steps], [21e6])
+        notes, (section,) = self.notes(*lines)
+        self.assertEqual({cell.p50: cell.launches for cell in section.cells.values()}, {100: 1, 130: 1, 200: 1})
+        self.assertEqual([note.mark for note in notes], ["one launch"])
 
     def test_count_the_medians_that_are_shown(self):
         # Each launch knows its median to 1 %, but they differ threefold: one cell of two is not known.

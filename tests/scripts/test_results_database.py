@@ -33,6 +33,19 @@ def results(*words):
                           text=True, check=False)
 
 
+def resumed_run():
+    """In three parts, s, t and u: the step that two of them wrote before its end, and a point that was measured again."""
+    step = {"v": 1, "kind": "partial_step", "partial": True, "launch": 1,
+            "key": {"workload": "ddp", "model": "net", "way": "mpi", "nranks": 2, "ppn": 2, "bytes": 8, "calls": 1}}
+    last = {name: value for name, value in step.items() if name != "partial"} | {"kind": "step"}
+    points = [{"v": 1, "kind": "point", "launch": 1, "point": algo * 16, "key": synthetic.key("all_reduce", "tutti", algo, "shm", 8)}
+              for algo in "ab"]
+    for n, (session, resumed, measured) in enumerate((("s", None, [*points, step]), ("t", "s", [step]), ("u", "t", [points[1], last])), 1):
+        yield synthetic.session() | {"id": session} | ({"resume_of": resumed} if resumed else {})
+        yield synthetic.launch_record(1) | {"session": session}
+        yield from (one | {"session": session, "n": n} for one in measured)
+
+
 class WithDatabase(Folder):
     def setUp(self):
         super().setUp()
@@ -160,6 +173,23 @@ class Views(WithDatabase):
         self.assertEqual(self.select("SELECT n FROM steps ORDER BY n"), [(3,), (9,)])
         self.assertEqual(self.select("SELECT count(*) FROM records"), [(4,)])
 
+    def test_leave_out_steps_that_a_run_replaced_after_it_was_resumed(self):
+        loop = [synthetic.session() | {"id": one, "resume_of": other} for one, other in (("x", "y"), ("y", "x"), ("z", "z"))]
+        of_loop = {"v": 1, "kind": "partial_step", "session": "x", "launch": 1, "key": {"workload": "w", "model": "m", "way": "mpi"}, "n": 9}
+        self.ok("import", self.lines("r.jsonl", *resumed_run(), *loop, of_loop), "--db", self.db)
+        self.assertEqual(self.select("SELECT session, n FROM steps ORDER BY n"), [("u", 3), ("x", 9)])
+
+    def test_are_those_of_this_tutti_in_an_older_database(self):
+        self.ok("import", self.lines("r.jsonl", *resumed_run()), "--db", self.db)
+        views = "SELECT sql FROM sqlite_master WHERE type = 'view' ORDER BY sql"
+        new = self.select(views)
+        with sqlite3.connect(self.db) as of:
+            of.execute("DROP VIEW steps")
+            of.execute("CREATE VIEW steps AS SELECT 1 AS n")
+        self.assertEqual(self.ok("query", "select n from steps", "--db", self.db).split(), ["n", "3"])
+        self.ok("import", self.sweep(), "--db", self.db)
+        self.assertEqual(self.select(views), new)
+
     def test_stand_on_the_page_with_every_column(self):
         page = PAGE.read_text(encoding="utf-8")
         for view, of_view in columns.COLUMNS.items():
@@ -244,6 +274,11 @@ class Reading(WithDatabase):
         expected = [json.loads(line) | {"file": str(file)} for line in file.read_text().splitlines()]
         self.assertEqual(tutti.records(file), expected)
         self.assertEqual(tutti.records([str(file)] * 2), expected * 2)
+
+    def test_of_a_run_that_was_resumed_name_who_began_it_and_leave_out_what_was_measured_again(self):
+        found = tutti.records(self.lines("r.jsonl", *resumed_run()))
+        self.assertEqual([(one["n"], one.get("begun_as")) for one in found if one["kind"] == "step"], [(3, "s")])
+        self.assertEqual([(one["n"], one.get("begun_as")) for one in found if one["kind"] == "point"], [(1, None), (3, "s")])
 
     def test_points_have_the_limits_that_were_measured_again_in_their_launch(self):
         points = [json.dumps({"v": 1, "kind": "point", "point": "id", "session": "s", "launch": launch, "limit_ns": 1780.0,
