@@ -46,6 +46,14 @@ kept AS (SELECT id FROM (
         WINDOW same AS (PARTITION BY coalesce(runs.run, records.session), records.launch, coalesce(records.key, records.id)
                         ORDER BY records.id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING))
     WHERE id = last OR kind = 'step' AND session = last_session) """
+# Limits that were measured again at the end of a launch, by the id of the point; with max() the other columns are those of its row.
+LOWERED = """ LEFT JOIN (
+    SELECT session, launch, one.key AS point, one.value AS limit_ns, max(records.id) FROM records, json_each(records.json, '$.limit_ns') one
+        WHERE metric IS NULL AND kind = 'lower_limits' AND one.type IN ('integer', 'real') GROUP BY session, launch, one.key) lowered
+    ON lowered.session = records.session AND lowered.launch = records.launch AND json_extract(records.json, '$.limit_ns') <> 0
+        AND lowered.point = json_extract(records.json, '$.point')"""
+LOWERED_COLUMNS = {"limit_ns": "lowered.limit_ns",
+                   "pct_of_limit": "round(100.0 * lowered.limit_ns / max(json_extract(records.json, '$.t_ns.p50'), 1), 1)"}
 KINDS = {"sessions": "session", "launches": "launch", "points": "point", "steps": "step", "pairs": "pair",
          "verdicts": "verdict", "fails": "fail", "ends": "end", "limits": "limits"}
 # Of every view; where a record does not say them itself, those of its launch and session.
@@ -100,13 +108,18 @@ def import_lines(database, path, lines):
         return database.total_changes - before
 
 
-def records(database, metric):
-    """The records of metrics that have this in their names, with all sessions and launches, as dicts."""
-    found = database.execute(
-        "SELECT session, json FROM records WHERE kind IN ('session', 'launch') OR instr(lower(metric), lower(?1)) > 0 AND"
-        " kind IN ('point', 'step', 'partial_step', 'pair') ORDER BY id", (metric,))
-    # A session is the same in whatever file it lies; records without one have that of the column.
-    return settled([{"session": session} | json.loads(text) | {"file": ""} for session, text in found])
+def records(database, metric, fault=None):
+    """The records of metrics that have this in their names, with all sessions, launches and verdicts, as tutti.records() gives those of files."""
+    found = []
+    for session, text, file, number in database.execute(
+            "SELECT session, json, path, line FROM records JOIN files ON files.id = file WHERE kind IN ('session', 'launch', 'verdict')"
+            " OR instr(lower(metric), lower(?1)) > 0 AND kind IN ('point', 'step', 'partial_step', 'pair') ORDER BY records.id", (metric,)):
+        record = json.loads(text)
+        if wrong := fault and fault(record):
+            raise ResultsError(f"{file}:{number}: {wrong}")
+        # A session is the same in whatever file it lies; records without one have that of the column.
+        found.append({"session": session} | record | {"file": ""})
+    return settled(found)
 
 
 def _row(line, file, anonymous):
@@ -140,13 +153,15 @@ def _view(name):
     heads = {"t": "coalesce(records.t, launch.t, session.t)", "git": "coalesce(records.git, session.git)",
              "machine": "coalesce(records.machine, launch.machine)"}
     columns = [f"{heads.get(head, 'records.' + head)} AS {head}" for head in HEADS]
-    columns += [f"json_extract(records.json, '$.{path}') AS \"{column}\"" for column, path in COLUMNS[name].items()
-                if column not in HEADS]
+    own = {column: f"json_extract(records.json, '$.{path}')" for column, path in COLUMNS[name].items() if column not in HEADS}
+    if name == "points":
+        own |= {column: f"coalesce({again}, {own[column]})" for column, again in LOWERED_COLUMNS.items()}
+    columns += [f'{text} AS "{column}"' for column, text in own.items()]
     return (f"{name} AS {before}SELECT {', '.join(columns)}, records.json AS json FROM records"
             " LEFT JOIN records launch ON launch.session = records.session AND launch.launch = records.launch"
             " AND launch.kind = 'launch'"
             " LEFT JOIN records session ON session.session = records.session AND session.launch IS NULL"
-            f" AND session.kind = 'session' WHERE {kinds}")
+            f" AND session.kind = 'session'{LOWERED if name == 'points' else ''} WHERE {kinds}")
 
 
 def _connected(path, mode):

@@ -179,6 +179,18 @@ class Views(WithDatabase):
         self.ok("import", self.lines("r.jsonl", *resumed_run(), *loop, of_loop), "--db", self.db)
         self.assertEqual(self.select("SELECT session, n FROM steps ORDER BY n"), [("u", 3), ("x", 9)])
 
+    def test_points_have_the_limits_that_were_measured_again_in_their_launch(self):
+        points = [{"v": 1, "kind": "point", "point": point, "session": "s", "launch": launch, "t_ns": {"p50": 1000}}
+                  | ({"limit_ns": limit, "pct_of_limit": limit / 10} if limit else {})
+                  for point, launch, limit in (("a", 1, 1780.0), ("a", 2, 1780.0), ("b", 2, 500.0), ("c", 2, None))]
+        lower = [{"v": 1, "kind": "lower_limits", "session": "s", "launch": 2, "limit_ns": {"a": limit, "c": 1.0, 'd"': 1.0}}
+                 for limit in (950.0, 900.0)]
+        file = self.lines("l.jsonl", *points, *lower, lower[0] | {"limit_ns": "odd"}, lower[0] | {"limit_ns": {"b": "odd"}})
+        self.ok("import", file, "--db", self.db)
+        found = self.select("SELECT limit_ns, pct_of_limit FROM points ORDER BY id")
+        self.assertEqual(found, [(1780.0, 178.0), (900.0, 90.0), (500.0, 50.0), (None, None)])
+        self.assertEqual(found, [(one.get("limit_ns"), one.get("pct_of_limit")) for one in tutti.records(file) if one["kind"] == "point"])
+
     def test_are_those_of_this_tutti_in_an_older_database(self):
         self.ok("import", self.lines("r.jsonl", *resumed_run()), "--db", self.db)
         views = "SELECT sql FROM sqlite_master WHERE type = 'view' ORDER BY sql"
