@@ -9,10 +9,12 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1] / "python")]
 import tutti  # noqa: E402  (found through the line above, from any working directory)
+from plots import schema  # noqa: E402
 from plots.units import counted, time_text  # noqa: E402
 from tutti import command_line, database, series  # noqa: E402
 from tutti.lines import ResultsError  # noqa: E402
 
+LEAST_LEVEL = 1e-9  # nobody waits for as many permutations as a lower one takes
 INFORMATION = "information, no verdict: for that type tutti compare"
 
 
@@ -31,6 +33,8 @@ def main(arguments):
         parser.error("results files or --db, one of the two")
     if options.output and Path(options.output).suffix not in (".svg", ".png"):
         parser.error(f"'{options.output}' is neither .svg nor .png")
+    if not LEAST_LEVEL <= options.level < 1:  # nor is NaN
+        parser.error(f"{options.level:g} is no level of a test: it lies between 0 and 1, such as 0.01")
     if options.level * (options.permutations + 1) < 1:
         parser.error(f"{options.permutations} permutations never show a level of {options.level:g}: "
                      f"--permutations {math.ceil(1 / options.level) - 1} do")
@@ -55,8 +59,8 @@ def show(options):
 
 def records_of(options):
     if not options.db:
-        return tutti.records(options.files)
-    return database.records(database.open_to_read(options.db), options.metric)
+        return tutti.records(options.files, schema.fault)
+    return database.records(database.open_to_read(options.db), options.metric, schema.fault)
 
 
 def chosen(found, machine):

@@ -29,6 +29,8 @@ KINDS = {
     "point": {"session?": str, "launch": int, "key": KEY, "skipped?": str},
     "step": {"session?": str, "launch": int, "key": STEP_KEY, "skipped?": str},
     "lower_limits": {"session?": str, "launch": int, "limit_ns": dict},
+    "pair": {"session?": str, "launch": int, "metric": str},
+    "verdict": {"session?": str, "method?": str},
     "fail": {"session?": str, "launch": int, "phase": str, "what": str},
     "end": {"session?": str, "launch": int, "ok": bool, "wall_ns": int, "health?": [HEALTH]},
 }

@@ -102,7 +102,8 @@ class History(Folder):
             here = {"session": session["id"], "launch": 1, "t": session["t"]}
             launch = synthetic.launch_record(1) | {"topo_sha256": "abcdef0123456789"} | here | changes
             key = synthetic.key("all_reduce", "tutti", "ring", "shm", 1 << 20)
-            point = {"v": 1, "kind": "point", "key": key, "mode": "deadline", "t_ns": {"p50": time}, "check": {"state": "ok"}}
+            point = {"v": 1, "kind": "point", "key": key, "mode": "deadline", "n": 9, "t_ns": dict.fromkeys(("p05", "p50", "p95", "max"), time),
+                     "ci95_p50_ns": [time, time], "busbw_GBps": 1.0, "check": {"state": "ok"}}
             lines += [session, launch, point | {name: here[name] for name in ("session", "launch")}]
         path = self.folder / name
         path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
@@ -117,6 +118,29 @@ class History(Folder):
         done = self.run_history("all_reduce", "some.jsonl", "--level", "0.001")
         self.assertEqual((done.returncode, done.stdout), (64, ""))
         self.assertIn("499 permutations never show a level of 0.001: --permutations 999 do", done.stderr)
+
+    def test_a_level_that_is_none_is_refused(self):
+        for level in ("0", "1", "-0.1", "1e-320", "nan", "inf"):
+            self.refused("all_reduce", "some.jsonl", f"--level={level}", says="is no level of a test")
+
+    def test_a_record_that_is_none_is_refused_by_its_line(self):
+        file = self.file([1000])
+        point = json.loads(file.read_text().splitlines()[-1])
+        del point["key"]["coll"]
+        file.write_text(file.read_text() + json.dumps(point) + "\n")
+        self.refused("all_reduce", file, says="r.jsonl:4: no field \"key.coll\"")
+        file.write_text(json.dumps({name: value for name, value in synthetic.session().items() if name != "id"}) + "\n")
+        self.refused("all_reduce", file, says="r.jsonl:1: no field \"id\"")
+        self.refused("all_reduce", "--db", self.database(file), says="r.jsonl:1: no field \"id\"")
+
+    def test_what_was_stored_is_not_measured_again_by_comparing_it(self):
+        session = synthetic.session() | {"id": "c"}
+        pair = {"v": 1, "kind": "pair", "session": "c", "launch": 1, "metric": RING, "b_ns": 700}
+        verdict = {"v": 1, "kind": "verdict", "session": "c", "metric": RING, "method": "stored"}
+        file = self.folder / "c.jsonl"
+        file.write_text("".join(json.dumps(one) + "\n" for one in (session, pair, verdict)))
+        for source in ([file], ["--db", self.database(file)]):
+            self.refused(RING, *source, says="no metric is called")
 
     def run_history(self, *words):
         return subprocess.run([sys.executable, "-B", ROOT / "scripts/history.py", *map(str, words)], capture_output=True,
@@ -167,9 +191,9 @@ class History(Folder):
         file = self.file([1000] * 6)
         lines = file.read_text(encoding="utf-8").splitlines()
         point = json.loads(lines[-1])
-        wrong = point | {"t_ns": {"p50": 1}, "check": {"state": "fail"}}
+        wrong = point | {"t_ns": point["t_ns"] | {"p50": 1}, "check": {"state": "fail"}}
         skipped = {name: point[name] for name in ("v", "kind", "session", "launch", "key")} | {"skipped": "why"}
-        again = point | {"t_ns": {"p50": 3000}}
+        again = point | {"t_ns": point["t_ns"] | {"p50": 3000}}
         file.write_text("\n".join([*lines, *map(json.dumps, (wrong, skipped, again))]) + "\n", encoding="utf-8")
         said = self.ok(RING, file)
         self.assertEqual(said.count(" 1.00 µs"), 5)
