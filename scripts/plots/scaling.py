@@ -14,6 +14,7 @@ from .verdict import is_doubted
 
 AT_SIZES = (4 << 10, 1 << 20)
 MOST_LINES = 4
+ONE_HOST = "one host"  # in place of the ranks on each, of which 0 are those that no record says
 
 
 def drawings(sections, notes_of):
@@ -22,17 +23,17 @@ def drawings(sections, notes_of):
     for section in sections:
         shape = section.shape
         # On one host, or on ever more hosts with as many ranks each: not both in one line.
-        families[shape.family("nranks", "ppn"), shape.nranks == shape.ppn or shape.ppn].append(section)
+        families[shape.family("nranks", "ppn"), ONE_HOST if shape.nranks == shape.ppn else shape.ppn].append(section)
     found = []
-    for (family, hosts), members in families.items():
+    for (family, on_each), members in families.items():
         if len({section.shape.nranks for section in members}) < 2:
             continue
         common = sorted(set.intersection(*(set(section.sizes) for section in members)))
-        found += [_drawing(family, hosts, members, size, notes_of) for size in nearest_sizes(common, AT_SIZES)]
+        found += [_drawing(family, on_each, members, size, notes_of) for size in nearest_sizes(common, AT_SIZES)]
     return [drawing for drawing in found if drawing]
 
 
-def _drawing(family, hosts, members, size, notes_of):
+def _drawing(family, on_each, members, size, notes_of):
     by_candidate = defaultdict(list)
     for section in sorted(members, key=lambda section: section.shape.nranks):
         for candidate in section.candidates:
@@ -49,12 +50,12 @@ def _drawing(family, hosts, members, size, notes_of):
                 is_doubted=any(map(is_doubted, members)))
     plot.curves = [Curve(candidate, candidate.name, whole[candidate], in_front=candidate in shown)
                    for candidate in sorted(whole, key=lambda one: (shown + [one]).index(one))]
-    where = "on one host" if hosts is True else f"{counted(hosts, 'rank')} on each host"
+    where = "on one host" if on_each == ONE_HOST else f"{counted(on_each, 'rank')} on each host" if on_each else ""
     points = [point for section in members for point in section.points if point["key"]["bytes"] == size]
     notes = notes_of(points, [cell for section in members for cell in section.cells.values() if cell.size == size])
     details = ", ".join(filter(None, (family.details, where)))
     made = Drawing(f"scaling-{size_text(size)}", slug_of(f"{family.coll}-{family.dtype}-{'in' if family.inplace else 'out'}-{family.memory}"
-                                                         f"-{family.setup.split(':')[0]}{'' if hosts is True else f'-{hosts}-a-host'}"),
+                                                         f"-{family.setup.split(':')[0]}{'' if on_each == ONE_HOST else f'-{on_each}-a-host' if on_each else '-any-hosts'}"),
                    f"{family.coll} of {size_text(size)} over ranks: time of one call (µs, lower is better)", details,
                    plot.caption("Medians with 95 % intervals."), None, curves.COLUMNS, lambda: curves.rows(plot),
                    points, notes)

@@ -306,6 +306,14 @@ class Selection(Values):
         self.assertEqual([figure.kind for figure in figures], ["scaling-4K"])
         self.assertEqual([row[1:3] for row in figures[0].rows() if row[0] == "ring · shm"], [(2, 0.2), (4, 0.4), (8, 0.8)])
 
+    def test_families_are_told_apart_by_where_their_ranks_are(self):
+        points = [with_key(timed("ring", 4096, time * ranks), nranks=ranks, ppn=ranks if ppn == "all" else ppn)
+                  for time, ppn in ((100, "all"), (1000, 1), (10000, 2), (100000, None)) for ranks in (4, 8)]
+        figures = scaling.drawings(sections.sections_of(self.results(*points)), lambda *_: [])
+        self.assertEqual({(figure.details.partition("memory")[2].strip(", "), figure.rows()[0][2]) for figure in figures},
+                         {("on one host", 0.4), ("1 rank on each host", 4), ("2 ranks on each host", 40), ("", 400)})
+        self.assertEqual(len({figure.slug for figure in figures}), 4)
+
 
 if __name__ == "__main__":
     unittest.main()
