@@ -3,7 +3,7 @@
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 
 from tutti.intervals import interval_of
 from tutti.lines import launch_of
@@ -156,11 +156,13 @@ class Trust:
 
 def _times(launch, end):
     """(when it began, when it ended), each None where it is not known."""
+    began = None
     try:
         began = datetime.fromisoformat(launch.get("t", "").replace("Z", "+00:00"))
-    except ValueError:
-        return None, None
-    return began, began + timedelta(microseconds=end["wall_ns"] / 1000) if end.get("wall_ns") else None
+        began = began if began.tzinfo else began.replace(tzinfo=timezone.utc)  # as tutti writes it
+        return began, began + timedelta(microseconds=end["wall_ns"] / 1000) if end.get("wall_ns") else None
+    except (ValueError, OverflowError):  # no time, or one beyond the year 9999
+        return began, None
 
 
 def _size_of(point):

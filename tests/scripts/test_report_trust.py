@@ -92,6 +92,14 @@ class Notes(Reports):
         self.assertEqual(loads(4.9, "12:00:09.000"), (said, trust.RANKING_ONLY))  # the other one has not ended
         self.assertEqual(loads(5.1, "12:00:11.000"), (said.replace("4.9", "5.1"), trust.RANKING_ONLY))  # the own ranks are too few for it
 
+    def test_take_times_without_a_zone_for_those_of_utc_and_stand_times_that_are_none(self):
+        for first, wall_s, is_said in (("2026-01-31T12:00:00", 10, False), ("2026-01-31T11:00:00", 10, True), ("9999-12-31T23:59:59", 10, True),
+                                       ("0001-01-01T00:00:00+14:00", 10, True), ("2026-01-31T12:00:00", 9 * 10**9, True), ("", 10, True)):
+            lines = [launch_of(1, t=first), timed("ring", 8, 100, session="s"), end_of(1, wall_ns=wall_s * 10**9),
+                     launch_of(2, nranks=2, load=4.9, t="2026-01-31T12:00:11.000Z"), timed("ring", 8, 100, launch=2, session="s"), end_of(2)]
+            marks = {note.mark for note in self.notes(*lines)[0]}
+            self.assertEqual("load before start" in marks, is_said, (first, wall_s))
+
     def test_name_an_interrupted_launch(self):
         notes, _ = self.notes(launch_of(), timed("ring", 8, 100, session="s"))
         self.assertIn("interrupted", {note.mark for note in notes})
