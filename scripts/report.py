@@ -33,7 +33,7 @@ def write(chosen, arguments):
     if chosen.figures:
         figure_files.write(report, chosen.figures, chosen.format, style.Canvas(report.palette(), look), arguments)
     if chosen.artifact:
-        artifact.write(report, chosen.artifact, arguments)
+        artifact.write(report, chosen.artifact, options.selecting(chosen))
     if chosen.output:
         with style.settings():
             html = page.page(report, chosen.title, style.Canvas(report.palette()))

@@ -21,17 +21,19 @@ cd "$(dirname "${{BASH_SOURCE[0]}}")"
 tutti=${{TUTTI:-tutti}}
 mpirun=${{MPIRUN:-mpirun}}
 files=({files})
+only={name}
 if [[ ${{1:-}} == --measure ]]; then
     mkdir -p measured
     files=()
+    only={measured}
 {measure}
 fi
-"$tutti" report "${{files[@]}}" --figures figures --format pdf,svg --style paper --only {name}
+"$tutti" report "${{files[@]}}" --figures figures --format pdf,svg --style paper {selecting}--only "$only"
 """
 README = """\
 # Artifact description
 
-Figures: {figures}. Data: {points} in {files}, {launches}.
+Figures: {figures}. Data: {points} in {files}, {launches}{selection}.
 
 ## Checklist
 
@@ -73,8 +75,8 @@ Ranks were started by mpirun or the scheduler; its own words are not stored. Env
 """
 
 
-def write(report, folder, arguments):
-    """README.md, data/ and reproduce-NAME.sh of each figure."""
+def write(report, folder, selecting):
+    """`selecting`: the words by which some of the records were taken. README.md, data/ and reproduce-NAME.sh of each figure."""
     data = folder / "data"
     data.mkdir(exist_ok=True)
     copies = {}
@@ -84,10 +86,10 @@ def write(report, folder, arguments):
     scripts = []
     for drawing in report.drawings():
         script = folder / f"reproduce-{drawing.name}.sh"
-        script.write_text(_script(report, drawing, copies), encoding="utf-8")
+        script.write_text(_script(report, drawing, copies, selecting), encoding="utf-8")
         script.chmod(0o755)
         scripts.append((drawing, script.name))
-    (folder / "README.md").write_text(_readme(report, scripts, copies, arguments), encoding="utf-8")
+    (folder / "README.md").write_text(_readme(report, scripts, copies), encoding="utf-8")
 
 
 def _unused(name, taken):
@@ -98,8 +100,9 @@ def _unused(name, taken):
     return name
 
 
-def _script(report, drawing, copies):
-    files = [f"data/{copies[file].name}" for file in dict.fromkeys(point["file"] for point in drawing.points)]
+def _script(report, drawing, copies, selecting):
+    # Of all files, as a name has the setup in it where there are others; what this machine measures anew is of one setup.
+    files = [f"data/{copy.name}" for copy in copies.values()]
     lines = []
     for number, run in enumerate(measured_by.runs(report.results, drawing.points), start=1):
         target = f"measured/{drawing.name}-{number}.jsonl"
@@ -108,11 +111,12 @@ def _script(report, drawing, copies):
         lines += [f"        export {exports}"] if exports else []
         lines += [f"        {run.again(target)}", "    )" if run.repetitions == 1 else "    ) done", f"    files+=({shlex.quote(target)})"]
     return SCRIPT.format(title=_line(drawing.title), details=_line(drawing.details), name=drawing.name,
-                         files=" ".join(map(shlex.quote, files)),
+                         measured=re.sub(r"-setup-([A-Z]|\d+)(?=-)", "", drawing.name),
+                         selecting="".join(f"{shlex.quote(_line(word))} " for word in selecting), files=" ".join(map(shlex.quote, files)),
                          measure="\n".join(lines or ["    echo 'the data does not say how' >&2", "    exit 1"]))
 
 
-def _readme(report, scripts, copies, arguments):
+def _readme(report, scripts, copies):
     results = report.results
     facts = dict(provenance.rows(results))
     rows = [("algorithm", sorted({candidate.label for section in report.sections for candidate in section.candidates})),
@@ -128,7 +132,7 @@ def _readme(report, scripts, copies, arguments):
         build.append("\n**The sources had changes that no commit has**: measure again with a committed tutti before publishing.")
     return README.format(
         figures=len(scripts), points=counted(len(results.points) + len(results.steps), "record"), files=counted(len(copies), "file"),
-        launches=counted(results.launch_count(), "launch", "launches"),
+        launches=counted(results.launch_count(), "launch", "launches"), selection=results.selection and f"; only {_text(results.selection)}",
         rows="\n".join(f"| {word} | {_cell(', '.join(texts))} |" for word, texts in rows if texts),
         notes="\n".join(f"- **{_text(note.mark)}**: {_text(note.text)}" for note in report.notes) or "- nothing",
         commands="\n".join(f"    {run.command}" for run in runs) or "    (not stored)",

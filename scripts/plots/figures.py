@@ -3,6 +3,8 @@
 
 from dataclasses import dataclass, field
 
+from tutti.lines import ResultsError
+
 from . import decision, heatmap, over_size, palette, scaling, sections, setups, spread, steps, steps_figure, summary, trust, verdict
 
 
@@ -43,15 +45,15 @@ def report_of(results, only=()):
     for one in made.steps:
         one.notes = known.notes(one.records)
     made.notes = summary.trust_notes(results, known, made.sections + made.steps)
-    wanted = _filter(only)
     measured = [section for section in made.sections if section.sizes]
     made.verdict = verdict.verdict_of(made.notes, measured + [one for one in made.steps if one.methods()])
-    made.decisions = next(iter(wanted(filter(None, [decision.drawing(measured, known.notes)]))), None)
-    made.scaling = wanted(scaling.drawings(measured, known.notes))
-    made.of_section = {section: wanted([*over_size.drawings(section), *heatmap.drawings(section), *spread.drawings(section)])
-                       for section in measured}
-    made.of_steps = {one: wanted(steps_figure.drawings(one)) for one in made.steps}
+    made.decisions = decision.drawing(measured, known.notes)
+    made.scaling = scaling.drawings(measured, known.notes)
+    made.of_section = {section: [*over_size.drawings(section), *heatmap.drawings(section), *spread.drawings(section)] for section in measured}
+    made.of_steps = {one: steps_figure.drawings(one) for one in made.steps}
     _name_apart(made.drawings())
+    if only:
+        _leave(made, only)
     return made
 
 
@@ -65,7 +67,15 @@ def _name_apart(drawings):
         names.add(drawing.name)
 
 
-def _filter(only):
+def _leave(made, only):
+    """The figures with one of these words in their names, which no longer change."""
+    names = [drawing.name for drawing in made.drawings()]
+
     def wanted(drawings):
-        return [drawing for drawing in drawings if not only or any(word in drawing.name for word in only)]
-    return wanted
+        return [drawing for drawing in drawings if any(word in drawing.name for word in only)]
+    made.decisions = next(iter(wanted(filter(None, [made.decisions]))), None)
+    made.scaling = wanted(made.scaling)
+    made.of_section = {section: wanted(drawings) for section, drawings in made.of_section.items()}
+    made.of_steps = {one: wanted(drawings) for one, drawings in made.of_steps.items()}
+    if not made.drawings():
+        raise ResultsError(f"no figure has {' or '.join(map(repr, only))} in its name; there {'are ' + ' '.join(names) if names else 'is none'}")

@@ -8,6 +8,7 @@ from pathlib import Path
 from tutti import command_line
 
 FORMATS = ("svg", "pdf", "png")
+OPEN = 1 << 62  # the end of a range without one
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -34,6 +35,12 @@ def parse(arguments):
     return chosen
 
 
+def selecting(chosen):
+    """The words that take the same records again."""
+    sizes = [f"{low}..{'' if high == OPEN else high}" for low, high in chosen.sizes]
+    return [f"--{name}={','.join(words)}" for name, words in (("candidates", chosen.candidates), ("sizes", sizes)) if words]
+
+
 def _list(text):
     words = [word for word in text.split(",") if word]
     if not words:
@@ -56,7 +63,7 @@ def _sizes(text):
 
 def _range(word):
     low, dots, high = word.partition("..")
-    return (_size(low or "0"), _size(high) if high else 1 << 62) if dots else (_size(low), _size(low))
+    return (_size(low or "0"), _size(high) if high else OPEN) if dots else (_size(low), _size(low))
 
 
 def _size(text):

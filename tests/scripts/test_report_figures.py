@@ -5,10 +5,11 @@ import csv
 import json
 import re
 import subprocess
+import sys
 import unittest
 import xml.dom.minidom
 
-from report_files import SMALL, ReportFiles, launch_of, library, needs_matplotlib, run, step, timed, with_key
+from report_files import SCRIPTS, SMALL, ReportFiles, launch_of, library, needs_matplotlib, run, step, timed, with_key
 import synthetic  # found through report_files
 
 EVIL = "a'; touch $(id) `id`\nb"
@@ -88,6 +89,17 @@ class Files(ReportFiles):
         self.assertGreaterEqual(min(float(size) for size in re.findall(r"font: (?:700 )?([\d.]+)px", text)), 6)
         wide, = folder.glob("*-decisions.svg")
         self.assertIn(f'width="{7.16 * 72:g}', wide.read_text(encoding="utf-8"))
+
+    def test_that_no_figure_has_in_its_name_is_refused(self):
+        done = run(self.lines(timed("ring", 8, 100), library(8, 200)), "--figures", self.folder / "figures", "--only", "latencyy,x")
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (64, 1))
+        self.assertIn("no figure has 'latencyy' or 'x' in its name; there are all-decisions all-reduce-4-4-float-sum-out-", done.stderr)
+
+    def test_keep_their_names_where_only_some_are_drawn(self):
+        source = self.lines(*(with_key(step("ring/shm", 1.0), settings=settings) for settings in ("\u00e9", "\u00e8")))
+        second = max((path.stem for path in self.figures(source).glob("*.svg")), key=len)
+        run(source, "--figures", self.folder / "second", "--only", second)
+        self.assertEqual([path.stem for path in (self.folder / "second").glob("*.svg")], [second])
 
     def test_never_overwrite_each_other(self):
         steps = []
@@ -183,6 +195,29 @@ class Artifact(ReportFiles):
         self.assertEqual(subprocess.run(["bash", script], env={"PATH": "/usr/bin:/bin", "TUTTI": str(tutti)}, check=False).returncode, 0)
         words = (folder / "words").read_text(encoding="utf-8").split()
         self.assertEqual((words[0], words[-1]), ("data/r.jsonl", script.stem.removeprefix("reproduce-")))
+
+    def test_draws_of_several_setups_and_of_some_records_the_same_figures_by_its_scripts(self):
+        files = []
+        for name, cores in (("a", 4), ("b", 8)):
+            points = [timed(algo, size, 100 + size, session="s") for algo in ("ring", "tree") for size in (8, 64, 4096)]
+            files.append(self.lines(synthetic.session(), launch_of(cores=cores), *points, library(8, 200, session="s"), name=f"{name}.jsonl"))
+        folder = self.folder / "artifact"
+        done = run(*files, "--artifact", folder, "--only", "latency", "--candidates", "ring,mpi", "--sizes", "0..8,4K..")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("; only the candidates ring, mpi and the sizes 0 to 8, from 4K.", (folder / "README.md").read_text(encoding="utf-8"))
+        tutti = self.folder / "tutti"
+        tutti.write_text(f'#!/bin/sh\nshift\nexec {sys.executable} -B {SCRIPTS / "report.py"} "$@"\n', encoding="utf-8")
+        tutti.chmod(0o755)
+        scripts = sorted(folder.glob("reproduce-*.sh"))
+        self.assertEqual(len(scripts), 2)
+        for script in scripts:
+            name = script.stem.removeprefix("reproduce-")
+            self.assertIn("setup", name)
+            done = subprocess.run(["bash", script], env={"PATH": "/usr/bin:/bin", "TUTTI": str(tutti)}, check=False, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            rows = rows_of(folder / f"figures/{name}.csv")
+            self.assertEqual({tuple(row.values())[:2] for row in rows}, {("ring · shm", "8"), ("ring · shm", "4096"), ("[mpi]", "8")})
+            self.assertIn(f"only={re.sub('-setup-[AB]', '', name)}\n", script.read_text(encoding="utf-8"))
 
     def test_runs_nothing_that_is_written_in_the_records(self):
         session = synthetic.session() | {"argv": ["tutti", "bench", EVIL]}
