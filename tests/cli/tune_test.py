@@ -124,8 +124,13 @@ class Search(Tune):
             self.assertLessEqual({"race", "judge"}, {record["kind"] for record in self.races()}, name)
 
     def test_without_time_for_any_choice_has_failed(self):
-        # The model alone takes longer.
-        self.refused("tune", "scatter", *SMALL, *TWO_THREADS, "--budget", "1ms", says=["nothing was tuned", "type a larger --budget"])
+        # Whether there is time for one depends on the machine; where there is none, that is no success.
+        done = tutti.run("tune", "scatter", *SMALL, *TWO_THREADS, "--budget", "1ms", "--table", self.table, **self.home)
+        if self.table.exists() and self.sections():
+            self.assertEqual(done.returncode, 0, done.stderr)
+        else:
+            self.assertEqual(done.returncode, 64)
+            self.assertIn("nothing was tuned: there was no time for any choice; type a larger --budget", done.stderr)
 
     def test_adds_to_what_the_table_has(self):
         self.tune("scatter", "--model", "none")
