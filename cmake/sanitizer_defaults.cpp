@@ -22,7 +22,8 @@ extern "C" {
 // could not be distinguished from ours. Nothing is unloaded instead.
 int dlclose(void*) { return 0; }
 
-const char* __asan_default_options() { return "fast_unwind_on_malloc=0"; }
+// Tests preload libraries of ours, which need the sanitizer before the program does.
+const char* __asan_default_options() { return "fast_unwind_on_malloc=0:verify_asan_link_order=0"; }
 
 // What the libraries keep to the end is theirs.
 const char* __lsan_default_suppressions() {
