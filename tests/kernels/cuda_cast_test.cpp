@@ -22,7 +22,7 @@ protected:
         const std::size_t count = narrow.size();
         const auto elements = static_cast<std::int64_t>(count);
         DeviceArena arena(3, count * 4 + 2 * DeviceArena::guard + 16);
-        std::memcpy(arena.on_host(0, skew), narrow.data(), count * sizeof(Narrow));
+        std::ranges::copy(std::as_bytes(std::span(narrow)), arena.on_host(0, skew));
         arena.upload();
         auto* const floats = arena.on_device(1, float_skew);
         cast_to_float(GetParam(), reinterpret_cast<float*>(floats), arena.on_device(0, skew),
