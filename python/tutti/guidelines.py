@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from .columns import value_at
 from .intervals import interval_of
-from .lines import ResultsError, launch_of
+from .lines import ResultsError, launch_of, run_of
 from .names import candidate_in_words, short_hash, size_text
 from .ratios import Estimate, adjusted_by_holm, of_median, over_launches, ratio, total
 from .series import machine_of, variables_of
@@ -179,7 +179,7 @@ def times_of(candidate, points, launches):
             continue
         key = point["key"]
         call = Call(_setting(point, records.get(launch_of(point), {})), key["coll"], key["op"], key["root"])
-        launch = point.get("begun_as") or point.get("session") or point["file"], point["launch"]  # the last one counts where it holds a point twice
+        launch = run_of(point) or point["file"], point["launch"]  # the last one counts where it holds a point twice
         measured[call, key["bytes"]][candidate_in_words(key)][launch] = _estimate(point)
     times = defaultdict(dict)
     for (call, size), variants in measured.items():

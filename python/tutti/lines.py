@@ -105,8 +105,13 @@ def name_runs(sessions, records):
             record["begun_as"] = begun
 
 
+def run_of(record):
+    """The session that began it, None where the record says none."""
+    return record.get("begun_as") or record.get("session")
+
+
 def launch_of(record):
-    return record["file"], record.get("begun_as") or record.get("session") or "", record.get("launch")
+    return record["file"], run_of(record) or "", record.get("launch")
 
 
 def without_replaced(measured):

@@ -6,7 +6,7 @@ import statistics
 from dataclasses import dataclass, field
 
 from .columns import value_at
-from .lines import ResultsError
+from .lines import ResultsError, run_of
 from .names import key_id, metric_of, short_hash
 
 VALUES = {"point": "t_ns.p50", "step": "step_ns.p50", "partial_step": "step_ns.p50", "pair": "b_ns"}
@@ -67,13 +67,13 @@ def series_of(records, asked):
                 if _value(one) is not None and not (one["kind"] == "pair" and one.get("session") in stored)]
     metric = the_metric({metric_of(one) for one in measured}, asked)
     sessions = {one["id"]: one for one in records if one["kind"] == "session"}
-    launches = {(_run_of(one), one["launch"]): one for one in records if one["kind"] == "launch"}
+    launches = {(run_of(one), one["launch"]): one for one in records if one["kind"] == "launch"}
     found = {}
     for one in measured:
         if metric_of(one) != metric:
             continue
         # A comparison has one launch record, and pairs that count its launches.
-        place = _run_of(one), one["launch"] if one["kind"] != "pair" else 1
+        place = run_of(one), one["launch"] if one["kind"] != "pair" else 1
         launch, session = launches.get(place, {}), sessions.get(one.get("session"), {})
         settings = _settings(one, launch)
         fingerprint = f"{machine_of(launch)}-{short_hash(json.dumps(settings))[:6]}"
@@ -101,11 +101,6 @@ def machine_of(launch):
 def variables_of(launch):
     """The environment variables that steer libraries, but for those of this one run."""
     return {name: value for name, value in (launch.get("env") or {}).items() if not name.startswith(OF_ONE_RUN)}
-
-
-def _run_of(record):
-    """The session that began it."""
-    return record.get("begun_as") or record.get("session")
 
 
 def _value(record):
