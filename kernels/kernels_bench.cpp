@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/copy.hpp"
 #include "kernels/sets.hpp"
 
 namespace tutti {
@@ -63,11 +64,12 @@ void count_bytes(benchmark::State& state, std::size_t bytes_each) {
     state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes_each));
 }
 
-void time_memcpy(benchmark::State& state, const Place& place) {
+template <class Copy>
+void time_copy(benchmark::State& state, const Place& place, Copy copy) {
     const std::size_t bytes = share(place, 2);
     const Buffers buffers(2, bytes);
     for (auto _ : state) {
-        std::memcpy(*buffers.first(0), *buffers.first(1), bytes);
+        copy(*buffers.first(0), *buffers.first(1), bytes);
         benchmark::ClobberMemory();
     }
     count_bytes(state, 2 * bytes);
@@ -86,15 +88,17 @@ void time_kernel(benchmark::State& state, ReduceKernel kernel, const Place& plac
 }
 
 void register_copies(const Place& place) {
-    benchmark::RegisterBenchmark((std::string("copy/") + place.name + "/memcpy").c_str(),
-                                 time_memcpy, place);
+    const std::string name = std::string("copy/") + place.name;
+    benchmark::RegisterBenchmark((name + "/memcpy").c_str(), time_copy<decltype(&std::memcpy)>,
+                                 place, &std::memcpy);
+    benchmark::RegisterBenchmark((name + "/in blocks").c_str(),
+                                 time_copy<decltype(&copy_in_blocks)>, place, &copy_in_blocks);
     for (const KernelSet& set : kernel_sets())
         if (const ReduceKernel copy = set.find(DataType::uint8, Op::sum, Stores::streaming);
             copy != nullptr && set.runs_here())
             benchmark::RegisterBenchmark(
-                (std::string("copy/") + place.name + "/" + std::string(set.name) + "/streaming")
-                    .c_str(),
-                time_kernel, copy, place, Shape{1, 1}, 1);
+                (name + "/" + std::string(set.name) + "/streaming").c_str(), time_kernel, copy,
+                place, Shape{1, 1}, 1);
 }
 
 void register_sums(const Place& place, const KernelSet& set, DataType type, Stores stores) {

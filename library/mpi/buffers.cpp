@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "collectives/transport/messages/mpi_check.hpp"
+#include "kernels/copy.hpp"
 #include "library/mpi/block_list.hpp"
 #include "library/mpi/types.hpp"
 
@@ -138,7 +138,7 @@ std::span<const std::byte> in_slot(Ranks& ranks, const TypedBuffer& block, std::
 void pack(const TypedBuffer& from, std::span<std::byte> to, MPI_Comm comm) {
     if (from.bytes == 0) return;
     if (from.is_dense) {
-        std::memcpy(to.data(), from.address, from.bytes);
+        copy_in_blocks(to.data(), static_cast<const std::byte*>(from.address), from.bytes);
         return;
     }
     const Located located(from);
@@ -150,7 +150,7 @@ void pack(const TypedBuffer& from, std::span<std::byte> to, MPI_Comm comm) {
 void unpack(std::span<const std::byte> from, const TypedBuffer& to, MPI_Comm comm) {
     if (to.bytes == 0) return;
     if (to.is_dense) {
-        std::memcpy(to.address, from.data(), from.size());
+        copy_in_blocks(static_cast<std::byte*>(to.address), from.data(), from.size());
         return;
     }
     const Located located(to);

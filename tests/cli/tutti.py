@@ -16,6 +16,8 @@ sys.dont_write_bytecode = True  # nothing of a test stays in the source tree
 ROOT = Path(__file__).resolve().parents[2]
 EXECUTABLE = os.environ.get("TUTTI", str(ROOT / "build/tutti"))
 MPI_RUN = str(ROOT / "scripts/lib/mpi.sh")  # under whichever launcher there is
+SANITIZED = Path(EXECUTABLE).exists() and b"san_init" in Path(EXECUTABLE).read_bytes()
+PATIENCE = 10 if SANITIZED else 1  # so many times as long may a command take
 FULL_MATRIX = os.environ.get("TUTTI_FULL_MATRIX") == "1"
 
 COLLECTIVES = ("all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce", "scatter",
@@ -34,21 +36,22 @@ CLEAN |= {"TUTTI_LIMITS": "none",  # measuring them takes seconds, and leaves a 
 def run(*words, program=EXECUTABLE, timeout=60, **environment):
     """The command's CompletedProcess with text; a hang ends the test."""
     return subprocess.run([program, *map(str, words)], capture_output=True, text=True,
-                          timeout=timeout, check=False, stdin=subprocess.DEVNULL,
+                          timeout=timeout * PATIENCE, check=False, stdin=subprocess.DEVNULL,
                           env=CLEAN | environment)
 
 
 def run_ranks(ranks, *words, timeout=120, **environment):
     """The same on so many MPI ranks."""
     return subprocess.run([MPI_RUN, str(ranks), EXECUTABLE, *map(str, words)], capture_output=True,
-                          text=True, timeout=timeout, check=False, stdin=subprocess.DEVNULL,
+                          text=True, timeout=timeout * PATIENCE, check=False,
+                          stdin=subprocess.DEVNULL,
                           env=CLEAN | environment)
 
 
 def run_program(name, ranks, timeout=110):
     """A program that is built beside the command, on so many MPI ranks: its exit code, stdout and stderr."""
     done = subprocess.run([MPI_RUN, str(ranks), Path(EXECUTABLE).with_name(name)], capture_output=True, text=True,
-                          timeout=timeout, check=False, stdin=subprocess.DEVNULL, env=CLEAN)
+                          timeout=timeout * PATIENCE, check=False, stdin=subprocess.DEVNULL, env=CLEAN)
     return done.returncode, done.stdout, done.stderr
 
 

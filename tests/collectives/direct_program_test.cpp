@@ -246,6 +246,23 @@ TEST(DirectProgram, KeepsResultsThatNobodyReads) {
     EXPECT_EQ(kept(pushed, 0), (Steps{false, false}));
 }
 
+// While others are on their way, and before it reads their part. Where peers wait for what a rank
+// writes to them, that comes first.
+TEST(DirectProgram, CopiesItsOwnPartFirstWherePeersOnlyRead) {
+    Case tried{&find_algorithm(Collective::all_gather, "ring"), 4, Memory::fetched};
+    for (const DirectProgram& program : programs_of(tried, schedule_of(tried).value())) {
+        const DirectStep& first = program.steps.front();
+        EXPECT_TRUE(first.dependencies.empty());
+        ASSERT_EQ(first.moves.size(), 1u);
+        EXPECT_EQ(first.moves[0].sources.front().peer, std::nullopt);
+        EXPECT_EQ(first.moves[0].targets.front().peer, std::nullopt);
+        EXPECT_TRUE(program.settling_early.empty());
+    }
+    tried.memory = Memory::registered;
+    for (const DirectProgram& program : programs_of(tried, schedule_of(tried).value()))
+        EXPECT_EQ(program.settling_early.size(), 1u);
+}
+
 TEST(DirectProgram, WaitsForAPeerBeforeItComesToItsBuffers) {
     for (const Algorithm& algorithm : catalog())
         for (int ranks : {2, 3, 4, 5, 7, 8})

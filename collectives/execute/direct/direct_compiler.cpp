@@ -35,7 +35,7 @@ public:
     DirectProgram compile() {
         for (const RankStep& step : task_.steps) add(step);
         settle();
-        if (buffers_.peers_read && !buffers_.peers_write) mark_kept_results(program_);
+        if (peers_only_read()) mark_kept_results(program_);
         leave_out_implied_dependencies(program_);
         program_.plan_bytes = memory_.bytes();
         return std::move(program_);
@@ -66,6 +66,8 @@ private:
     std::vector<Dependency>& dependencies() { return program_.steps.back().dependencies; }
     std::vector<DirectMove>& moves() { return program_.steps.back().moves; }
 
+    // Then no peer waits for what the rank does before it reads.
+    bool peers_only_read() const { return buffers_.peers_read && !buffers_.peers_write; }
     bool peers_read(Place place) const {
         return place.in == Place::In::plan || buffers_.peers_read;
     }
@@ -284,8 +286,10 @@ private:
     }
 
     // Results that are not at their destination are copied there: at once if nobody reads that
-    // place, else after the last reader.
+    // place, else after the last reader. What the rank gives itself comes first, where that keeps
+    // no peer waiting: it may still lie in the rank's own cache.
     void settle() {
+        std::vector<DirectMove> own;
         for_each_output_chunk(spec_, task_.me, chunks_, [&](int number) {
             const std::size_t bytes = layout_.bytes_of(number);
             if (bytes == 0) return;
@@ -295,7 +299,9 @@ private:
             const bool is_read_there = std::ranges::any_of(
                 result.readers,
                 [&](const Reader& reader) { return reader.place == result.destination; });
-            auto& moves = is_read_there ? program_.settling_late : program_.settling_early;
+            auto& moves = result.is_input && peers_only_read() ? own
+                          : is_read_there                      ? program_.settling_late
+                                                               : program_.settling_early;
             moves.push_back({{{std::nullopt, result.destination}},
                              {{std::nullopt, result.current}},
                              bytes,
@@ -303,6 +309,9 @@ private:
         });
         for (const auto& [peer, steps] : last_read_by_)
             program_.last_readers.push_back({Rank{peer}, steps});
+        if (own.empty()) return;
+        const int first = program_.steps.empty() ? 0 : program_.steps.front().number;
+        program_.steps.insert(program_.steps.begin(), DirectStep{first, {}, std::move(own)});
     }
 
     const DirectTask& task_;

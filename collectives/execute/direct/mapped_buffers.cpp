@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/execute/direct/mapped_buffers.hpp"
 
-#include <cstring>
-
 #include "base/error.hpp"
+#include "kernels/copy.hpp"
 
 namespace tutti {
 
@@ -52,7 +51,7 @@ std::byte* MappedBuffers::address_of(const PublishedBuffers::Buffer& buffer) con
 }
 
 void MappedBuffers::copy(std::span<const std::byte> from, std::byte* to) {
-    std::memcpy(to, from.data(), from.size());
+    copy_in_blocks(to, from.data(), from.size());
 }
 
 }  // namespace tutti

@@ -2,10 +2,10 @@
 #include "collectives/execute/plan/moves.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "collectives/world/signal.hpp"
+#include "kernels/copy.hpp"
 
 namespace tutti {
 namespace {
@@ -128,7 +128,7 @@ void Moves::run(std::uint32_t first, std::uint32_t end, double streaming_share,
         else if (move.is_final && streaming_share > 0)
             stream_in_part(move, streaming_share);
         else if (move.outs == 1 && move.sources == 1)
-            std::memcpy(outs[0], sources[0], move.bytes);
+            copy_in_blocks(outs[0], sources[0], move.bytes);
         else
             reduce_(outs, move.outs, sources, move.sources, move.bytes / element_size_);
     }
@@ -170,7 +170,7 @@ void Moves::single_copy(const Move& move, const std::function<void()>* after_rea
     };
     if (move.sources == 1) {
         there(sources[0], 0).read(outs[0], move.bytes);
-        for (std::uint32_t i = 1; i < move.outs; ++i) std::memcpy(outs[i], outs[0], move.bytes);
+        for (std::uint32_t i = 1; i < move.outs; ++i) copy_in_blocks(outs[i], outs[0], move.bytes);
         return;
     }
     const std::size_t piece = piece_of(move);
@@ -191,7 +191,7 @@ void Moves::single_copy(const Move& move, const std::function<void()>* after_rea
         }
         if (after_reading != nullptr && done + bytes == move.bytes) (*after_reading)();
         reduce_(&out, 1, part_sources_.data(), move.sources, bytes / element_size_);
-        for (std::uint32_t i = 1; i < move.outs; ++i) std::memcpy(outs[i] + done, out, bytes);
+        for (std::uint32_t i = 1; i < move.outs; ++i) copy_in_blocks(outs[i] + done, out, bytes);
     }
 }
 
