@@ -66,7 +66,7 @@ private:
     std::vector<Dependency>& dependencies() { return program_.steps.back().dependencies; }
     std::vector<DirectMove>& moves() { return program_.steps.back().moves; }
 
-    // Then no peer waits for what the rank does before it reads.
+    // Each rank fetches what it needs; none writes to another.
     bool peers_only_read() const { return buffers_.peers_read && !buffers_.peers_write; }
     bool peers_read(Place place) const {
         return place.in == Place::In::plan || buffers_.peers_read;
@@ -286,8 +286,8 @@ private:
     }
 
     // Results that are not at their destination are copied there: at once if nobody reads that
-    // place, else after the last reader. What the rank gives itself comes first, where that keeps
-    // no peer waiting: it may still lie in the rank's own cache.
+    // place, else after the last reader. What the rank gives itself comes first, as it may still
+    // lie in the rank's own cache; but not where peers wait for what the rank writes to them.
     void settle() {
         std::vector<DirectMove> own;
         for_each_output_chunk(spec_, task_.me, chunks_, [&](int number) {
