@@ -2,7 +2,6 @@
 """A rank that dies, stops or is sent away ends the job soon, with a code and a line that say so;
 what was measured before is kept, and nothing of the job is left behind."""
 import fcntl
-import json
 import os
 import shutil
 import signal
@@ -15,41 +14,12 @@ from pathlib import Path
 import tutti
 from job import Job, wait_until
 from processes import Process, descendants, name_of  # on the path since job
+from watched_job import DEAF, SWEEP, WatchedJob
 
 TIME_OUT, RANK_LOST = 4, 5
 
-# Points come many times a second, over a thousand of them.
-SWEEP = ("-b", 8, "-e", "64M", "-f", 1.01, "--algo", "ring,tree", "-n", 5)
-# Methods that do not notice the loss themselves.
-DEAF = ("--transport", "shm,mpi")
 # A small point shows that the ranks are up; then one that lasts long, in long calls.
 ONE_LONG_POINT = ("--counts", "1,16000000", "--inplace", "no", "-c", 0, "-n", 200, "-w", 0)
-
-
-class WatchedJob(tutti.Folder):
-    def start(self, *words):
-        job = Job(self.folder / f"job{len(list(self.folder.iterdir()))}.jsonl", *words)
-        self.addCleanup(job.clean_up)
-        return job
-
-    def assert_nothing_left(self, job):
-        wait_until(lambda: not job.left_behind(), "all processes and shared files are gone", seconds=10)
-
-    def assert_readable(self, job):
-        """Every line that the sweep finished is there; the report accepts them."""
-        kinds = [record["kind"] for record in tutti.records(job.file)]
-        self.assertEqual(kinds[:2], ["session", "launch"])
-        self.assertIn("point", kinds)
-        self.assertNotIn("end", kinds)
-        done = tutti.run("report", job.file, "-o", job.file.with_suffix(".html"), TUTTI_PYTHON="true")
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-
-    def said_of_causes(self, job):
-        """What was said but for the line that tells what is kept."""
-        return [line for line in job.said() if not line.startswith("tutti: the job was ended by a signal, or by a rank")]
-
-    def fails(self, job):
-        return [record for record in tutti.records(job.file) if record["kind"] == "fail"]
 
 
 @tutti.needs_mpi
@@ -293,123 +263,6 @@ class RankThatLeaves(WatchedJob):
         if job.file.exists() and tutti.points(job.file):
             fail, = self.fails(job)
             self.assertEqual((fail["rank"], fail["what"]), (1, "exit"))
-
-
-@tutti.needs_mpi
-class Interruption(WatchedJob):
-    """Whoever ends a run learns what was kept and how to go on, by the script's exit code as well."""
-
-    def check(self, what):
-        job = self.start(*SWEEP)
-        job.wait_for_points(3)
-        job.launcher.send_signal(what)
-        self.assertEqual(job.end(), 128 + what, job.stderr())
-        self.assertRegex(job.said()[-1], rf"the job was ended by a signal, .*; \d+ records are in '{job.file}'; "
-                                         rf"go on with --resume {job.file}$")
-        self.assert_nothing_left(job)
-        self.assert_readable(job)
-        fail, = self.fails(job)
-        self.assertEqual(fail["what"], "signal")
-        return job
-
-    def test_by_each_signal(self):
-        for what in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            with self.subTest(what=what.name):
-                self.check(what)
-
-    def test_is_followed_by_resume_which_loses_and_repeats_nothing(self):
-        held, typed = self.folder / "held.csv", self.folder / "typed.csv"
-        job = self.start("-b", 8, "-e", "4M", "-f", 1.3, "--algo", "ring,tree", "-n", 5, "--csv", held, *DEAF)
-        job.wait_for_points(8)
-        job.launcher.send_signal(signal.SIGINT)
-        job.end()
-        held.unlink()
-        before = tutti.points(job.file)
-        done = tutti.run_ranks(2, "bench", "--resume", job.file, "--csv", typed)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual((held.exists(), typed.exists()), (False, True), "another's results must not name files to write")
-        whole = tutti.points(job.file)
-        self.assertEqual(whole[:len(before)], before)
-        first, second = (record for record in tutti.records(job.file) if record["kind"] == "session")
-        self.assertEqual(second["resume_of"], first["id"])
-        self.assertEqual(second["plan"], first["plan"] | {"csv": str(typed)})
-        places = [json.dumps(point["key"], sort_keys=True) for point in whole]
-        self.assertEqual(len(places), len(set(places)), "a point was measured twice")
-        again = tutti.run_ranks(2, "bench", "all_reduce", "--json", self.folder / "once.jsonl", "-b", 8, "-e", "4M", "-f", 1.3,
-                                "--algo", "ring,tree", "-n", 1, *DEAF)
-        self.assertEqual(again.returncode, 0, again.stderr)
-        self.assertEqual(len(whole), len(tutti.points(self.folder / "once.jsonl")))
-        rows = [line for line in done.stdout.splitlines() if line and not line.startswith("#")]
-        self.assertEqual(rows, [row for row in rows if row.strip()])
-        last = tutti.run_ranks(2, "bench", "--resume", job.file)
-        self.assertEqual(last.returncode, 64)
-        self.assertIn("came to its end: there is nothing to resume", last.stderr)
-
-
-@tutti.needs_mpi
-class InterruptedWorkload(tutti.Folder):
-    WORDS = ("workload", "ddp", "--scale", "small", "--algo", "ring", "--transport", "shm", "--baseline", "none",
-             "--step-time", "20ms", "-n", 120, "--min-steps", 120)
-
-    def steps(self, file):
-        return [record for record in tutti.records(file) if record["kind"] in ("step", "partial_step")]
-
-    def test_keeps_its_steps_and_goes_on(self):
-        file = self.folder / "steps.jsonl"
-        run = subprocess.Popen([tutti.MPI_RUN, "2", tutti.EXECUTABLE, *map(str, self.WORDS), "--json", str(file)],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=tutti.CLEAN)
-        self.addCleanup(run.kill)
-        wait_until(lambda: len(self.steps(file)) > 2, "some steps are kept")
-        run.send_signal(signal.SIGTERM)
-        self.assertEqual(run.wait(timeout=20), 128 + signal.SIGTERM)
-        kept = self.steps(file)[-1]
-        self.assertTrue(kept["partial"])
-        report = tutti.run("report", file, "-o", self.folder / "report.html", TUTTI_PYTHON="true")
-        self.assertEqual((report.returncode, report.stderr), (0, ""))
-        done = tutti.run_ranks(2, "workload", "--resume", file)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        whole = self.steps(file)[-1]
-        self.assertEqual((whole["n"], whole.get("partial")), (120, None))
-        first = next(step for step in self.steps(file) if step["session"] != kept["session"])
-        self.assertGreater(first["n"], kept["n"])
-        self.assertEqual(first["samples_ns"]["step"][:kept["n"]], kept["samples_ns"]["step"])
-
-
-@tutti.needs_mpi
-class ResultsInSharedMemory(unittest.TestCase):
-    # Segments that lost ranks leave there are removed; a file of the user's is none.
-    def test_outlive_a_lost_rank(self):
-        file = Path(f"/dev/shm/tutti-test-{os.getpid()}.jsonl")
-        self.addCleanup(file.unlink, missing_ok=True)
-        run = subprocess.Popen([tutti.MPI_RUN, "2", tutti.EXECUTABLE, "bench", "all_reduce", "--algo", "ring", "--transport",
-                                "shm", "--baseline", "none", "-b", "8", "-e", "64M", "-f", "1.01", "--json", file],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=tutti.CLEAN)
-        self.addCleanup(run.kill)
-        wait_until(lambda: len(tutti.points(file)) > 3, "some points are measured")
-        run.send_signal(signal.SIGTERM)
-        self.assertEqual(run.wait(timeout=20), 128 + signal.SIGTERM)
-        wait_until(lambda: any(record["kind"] == "fail" for record in tutti.records(file)), "the end is recorded")
-        self.assertGreater(len(tutti.points(file)), 3)
-
-
-class InterruptedThreads(tutti.Folder):
-    def test_end_with_a_line_a_record_and_128_plus_the_signal(self):
-        file = self.folder / "out.jsonl"
-        for what in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            with self.subTest(what=what.name):
-                run = subprocess.Popen(
-                    [tutti.EXECUTABLE, "bench", "all_reduce", "--ranks", "2", "-b", "8", "-e", "64M", "-f", "1.01", "--json",
-                     str(file)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=tutti.CLEAN)
-                self.addCleanup(run.stderr.close)
-                self.addCleanup(run.kill)
-                points = len(tutti.points(file))
-                wait_until(lambda: len(tutti.points(file)) > points + 3, "some points are measured")
-                run.send_signal(what)
-                self.assertEqual(run.wait(timeout=10), 128 + what)
-                self.assertRegex(tutti.said(run.stderr.read())[-1],
-                                 rf"ended by .*{what.name}\)?; \d+ records are in '{file}'; go on with --resume {file}$")
-                fail = tutti.records(file)[-1]
-                self.assertEqual((fail["kind"], fail["what"], fail["signal"]), ("fail", "signal", what))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ TEST(CheckData, IsExactInAnyOrderOfCombining) {
             << testing::PrintToString(check);
         EXPECT_EQ(count_wrong(check, last, combine_inputs(check, descending)), 0)
             << testing::PrintToString(check);
-        EXPECT_EQ(count_wrong(check, last, combine_inputs(check, ascending, Order::tree)), 0)
+        EXPECT_EQ(count_wrong(check, last, combine_inputs(check, ascending, Bracketing::tree)), 0)
             << testing::PrintToString(check);
     });
 }

@@ -99,17 +99,17 @@ T finish(const CheckCase& check, T total) {
 }
 
 using Terms = std::vector<int>;  // ranks whose inputs are combined, in this order
-enum class Order { chain, tree };
+enum class Bracketing { chain, tree };
 
 template <class T>
-std::vector<T> combined(const CheckCase& check, const Terms& terms, Order order) {
+std::vector<T> combined(const CheckCase& check, const Terms& terms, Bracketing bracketing) {
     std::vector<std::vector<T>> parts;
     for (int rank : terms) parts.push_back(elements_of<T>(input_of(check, Rank{rank})));
     const auto add = [&](std::size_t into, std::size_t from) {
         for (std::size_t i = 0; i < parts[into].size(); ++i)
             parts[into][i] = combine(check.op, parts[into][i], parts[from][i]);
     };
-    if (order == Order::chain)
+    if (bracketing == Bracketing::chain)
         for (std::size_t part = 1; part < parts.size(); ++part) add(0, part);
     else
         for (std::size_t apart = 1; apart < parts.size(); apart *= 2)
@@ -120,9 +120,9 @@ std::vector<T> combined(const CheckCase& check, const Terms& terms, Order order)
 }
 
 inline Memory combine_inputs(const CheckCase& check, const Terms& terms,
-                             Order order = Order::chain) {
+                             Bracketing bracketing = Bracketing::chain) {
     return with_type(check.type, [&]<class T>() {
-        const std::vector<T> total = combined<T>(check, terms, order);
+        const std::vector<T> total = combined<T>(check, terms, bracketing);
         Memory memory(total.size() * sizeof(T));
         std::memcpy(memory.data(), total.data(), memory.size());
         return memory;

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "workloads/bench/sweep.hpp"
+
+namespace tutti {
+namespace {
+
+TEST(CountFor, RoundsUpSoThatSmallSizesAreNotNothing) {
+    const auto count = [](DataType type, std::int64_t bytes) {
+        return count_for(Collective::all_reduce, type, 3, Bytes{bytes});
+    };
+    EXPECT_EQ(count(DataType::float64, 0), 0);
+    EXPECT_EQ(count(DataType::float64, 1), 1);
+    EXPECT_EQ(count(DataType::float64, 8), 1);
+    EXPECT_EQ(count(DataType::float64, 9), 2);
+    EXPECT_EQ(count(DataType::int8, 9), 9);
+}
+
+// nccl-tests counts all ranks' blocks as the size of a collective that has blocks.
+TEST(CountFor, IsTheLeastThatReachesTheSize) {
+    for (const Collective collective : all_collectives())
+        for (const int ranks : {1, 2, 3, 7})
+            for (const std::int64_t bytes : {0, 1, 4, 8, 100, 4096, 1 << 20}) {
+                const auto bytes_of = [&](std::int64_t count) {
+                    return total_bytes(
+                        {.collective = collective, .type = DataType::float32, .count = count},
+                        ranks);
+                };
+                const auto count = count_for(collective, DataType::float32, ranks, Bytes{bytes});
+                EXPECT_GE(bytes_of(count), bytes)
+                    << name_of(collective) << " " << ranks << " " << bytes;
+                if (count > 0) {
+                    EXPECT_LT(bytes_of(count - 1), bytes);
+                }
+            }
+}
+
+std::vector<std::string> names_of(const std::vector<Candidate>& candidates) {
+    std::vector<std::string> names;
+    for (const Candidate& candidate : candidates) names.push_back(candidate.name());
+    return names;
+}
+
+// Chain is cut, a tree has a radix, two-level-butterfly both, a ring neither.
+TEST(Candidates, AreEveryCombinationOfParametersThatAnAlgorithmMakesUseOf) {
+    const SearchSpace search_space{
+        .algorithms = {"ring", "tree", "chain", "two-level-butterfly"},
+        .transports = {"shm"},
+        .baselines = {"mpi"},
+        .knobs = {{"segment", {0, 16384}}, {"radix", {0, 4}}, {"channels", {1, 2}}}};
+    EXPECT_EQ(names_of(candidates(Collective::all_reduce, search_space)),
+              (std::vector<std::string>{
+                  "ring/shm", "ring[x2]/shm",                                               //
+                  "tree/shm", "tree[x2]/shm", "tree[k4]/shm", "tree[k4,x2]/shm",            //
+                  "chain/shm", "chain[x2]/shm", "chain[16K]/shm", "chain[16K,x2]/shm",      //
+                  "two-level-butterfly/shm", "two-level-butterfly[x2]/shm",                 //
+                  "two-level-butterfly[k4]/shm", "two-level-butterfly[k4,x2]/shm",          //
+                  "two-level-butterfly[16K]/shm", "two-level-butterfly[16K,x2]/shm",        //
+                  "two-level-butterfly[16K,k4]/shm", "two-level-butterfly[16K,k4,x2]/shm",  //
+                  "mpi"}));
+}
+
+TEST(Candidates, AreNamedOnceHoweverTheDefaultRadixIsGiven) {
+    const SearchSpace search_space{.algorithms = {"tree"},
+                                   .transports = {"shm"},
+                                   .baselines = {},
+                                   .orders = {"naive", "topology"},
+                                   .knobs = {{"radix", {0, 2, 3, 3}}}};
+    EXPECT_EQ(names_of(candidates(Collective::broadcast, search_space)),
+              (std::vector<std::string>{"tree/shm", "tree[k3]/shm", "tree@topology/shm",
+                                        "tree[k3]@topology/shm"}));
+}
+
+TEST(Candidates, OfWhichSeveralWouldDoTheSameAreDistinctOnce) {
+    const SearchSpace search_space{.algorithms = {"tree", "linear", "chain", "two-level"},
+                                   .transports = {"loopback", "shm"},
+                                   .baselines = {"mpi"},
+                                   .knobs = {{"segment", {0, 16384}}, {"radix", {0, 3, 4, 8}}}};
+    const auto all = candidates(Collective::broadcast, search_space);
+    const auto left = [&](int ranks, std::int64_t count, int per_node) {
+        auto names =
+            names_of(distinct(all, {.collective = Collective::broadcast, .count = count},
+                              {.ranks = ranks, .hosts = Placement::in_nodes_of(ranks, per_node)}));
+        std::erase_if(names, [](const auto& name) { return name.ends_with("loopback"); });
+        return names;
+    };
+    using Names = std::vector<std::string>;
+    // Two ranks: one message, whoever sends it. The catalog has the tree first.
+    EXPECT_EQ(left(2, 100, 2), (Names{"tree/shm", "mpi"}));
+    // 64 KiB are one default segment, or four of 16 KiB.
+    EXPECT_EQ(left(2, 16384, 2), (Names{"tree/shm", "chain[16K]/shm", "mpi"}));
+    // Radix 4 and 8 serve all four at once, as linear does; on one node there is one level.
+    EXPECT_EQ(left(4, 100, 4),
+              (Names{"tree/shm", "tree[k3]/shm", "tree[k4]/shm", "chain/shm", "mpi"}));
+    // Two nodes of two: across, then inside, is what a binomial tree does in another order.
+    EXPECT_EQ(left(4, 100, 2), (Names{"tree/shm", "tree[k3]/shm", "tree[k4]/shm", "chain/shm",
+                                      "two-level/shm", "mpi"}));
+}
+
+TEST(Candidates, AreDistinctByTransportAndLeftInWhereNothingIsKnown) {
+    const auto all = candidates(Collective::all_to_all, {.algorithms = {"butterfly", "bruck"},
+                                                         .transports = {"loopback", "shm"},
+                                                         .baselines = {"mpi"},
+                                                         .orders = {"naive", "mine"}});
+    const Order as_launched{{{{0}, {1}, {2}}}};
+    const auto left = distinct(all, {.collective = Collective::all_to_all, .count = 9},
+                               {.ranks = 3, .orders = {{"mine", as_launched}}});
+    // The butterfly refuses three ranks, and should say so.
+    EXPECT_EQ(names_of(left), (std::vector<std::string>{
+                                  "butterfly/loopback", "butterfly@mine/loopback", "butterfly/shm",
+                                  "butterfly@mine/shm", "bruck/loopback", "bruck/shm", "mpi"}));
+}
+
+TEST(Candidates, AreAlgorithmsOfALibraryToo) {
+    const auto names = [](std::vector<std::string> baselines) {
+        std::vector<std::string> all;
+        for (const Candidate& candidate :
+             candidates(Collective::all_reduce,
+                        {.algorithms = {"none"}, .transports = {}, .baselines = baselines}))
+            all.push_back(candidate.name());
+        return all;
+    };
+    EXPECT_EQ(names({"mpi"}), std::vector<std::string>{"mpi"});
+    EXPECT_EQ(names({"all"}), (std::vector<std::string>{"mpi", "nccl"}));
+    EXPECT_EQ(names({"mpi/ring"}), std::vector<std::string>{"mpi/ring"});
+    EXPECT_EQ(names({"mpi/ring", "mpi"}), (std::vector<std::string>{"mpi", "mpi/ring"}));
+    // Which there are, the library only says while it runs.
+    EXPECT_EQ(names({"mpi/all"}), std::vector<std::string>{"mpi"});
+    EXPECT_THROW(names({"mpx/ring"}), Error);
+}
+
+}  // namespace
+}  // namespace tutti
