@@ -195,10 +195,18 @@ OperationRequest Communicator::State::request_for(const CallKey& key,
     return {key.call, settled.buffers, registered.arena(arena)};
 }
 
+namespace {
+
+// A plan maps up to five pieces of each rank of the host, and a process has 65,530 mappings.
+std::size_t plans_that_fit(int ranks) { return std::max<std::size_t>(4096 / as_size(ranks), 16); }
+
+}  // namespace
+
 CachedPlan& Communicator::State::make(const CallKey& key, const CallArguments& settled,
                                       const Configuration* first) {
     check_same_call(world, key);
-    while (calls.size() >= std::max<std::size_t>(options.most_plans, 1)) forget_the_oldest();
+    const auto most = std::clamp<std::size_t>(options.most_plans, 1, plans_that_fit(world.size()));
+    while (calls.size() >= most) forget_the_oldest();
     const OperationRequest preferred = request_for(key, settled);
     // Buffers of later calls may be of another kind: the plan is right for them, too.
     const BufferKind kind = key.is_registered() ? BufferKind::registered

@@ -74,10 +74,22 @@ Schedule multi_rail_reduce_scatter(int ranks, const Placement& placement);
 
 namespace {
 
+// An all-to-all has a chunk for each pair of ranks, and chunks are counted in int.
+std::optional<std::string> pairs_in_int(const Job& job) {
+    constexpr int most = 46'340;
+    if (job.ranks <= most) return std::nullopt;
+    return fmt::format("all_to_all goes up to {} ranks, not {}", most, job.ranks);
+}
+
 std::optional<std::string> power_of_two(const Job& job) {
     if (std::has_single_bit(static_cast<unsigned>(job.ranks))) return std::nullopt;
     return "it needs a power of two, not " + std::to_string(job.ranks) +
            " ranks; take bruck or round-robin";
+}
+
+std::optional<std::string> pairs_by_bits(const Job& job) {
+    const auto refusal = pairs_in_int(job);
+    return refusal ? refusal : power_of_two(job);
 }
 
 Placement placed(const Job& job) {
@@ -214,11 +226,11 @@ const Algorithm rows[] = {
     {gather, "linear", "the root collects from all at once", of<linear_gather>},
     {gather, "two-level", "to one leader per node, then to the root", in_nodes<levels_gather>, Takes::placement},
     {gather, "three-level", "as two-level, with a level of NUMA nodes inside each node", in_islands<levels_gather>, Takes::placement},
-    {all_to_all, "ring", "blocks hop along the ring to their receiver", of<ring_all_to_all>},
-    {all_to_all, "butterfly", "partners across each bit swap half of their blocks (hypercube)", of<butterfly_all_to_all>, power_of_two},
-    {all_to_all, "round-robin", "everyone serves every other rank in turn (pairwise exchange)", of<round_robin_all_to_all>},
-    {all_to_all, "linear", "everyone to everyone at once", of<linear_all_to_all>},
-    {all_to_all, "bruck", "a block jumps by the digits of its distance, to the base of the radix", of<bruck_all_to_all>, Takes::radix},
+    {all_to_all, "ring", "blocks hop along the ring to their receiver", of<ring_all_to_all>, pairs_in_int},
+    {all_to_all, "butterfly", "partners across each bit swap half of their blocks (hypercube)", of<butterfly_all_to_all>, pairs_by_bits},
+    {all_to_all, "round-robin", "everyone serves every other rank in turn (pairwise exchange)", of<round_robin_all_to_all>, pairs_in_int},
+    {all_to_all, "linear", "everyone to everyone at once", of<linear_all_to_all>, pairs_in_int},
+    {all_to_all, "bruck", "a block jumps by the digits of its distance, to the base of the radix", of<bruck_all_to_all>, Takes::radix, pairs_in_int},
 };
 // clang-format on
 

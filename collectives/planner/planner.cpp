@@ -257,18 +257,22 @@ bool Planner::fetches(const PlanRequest& request) {
                              is_huge(request.buffers.input) && is_huge(request.buffers.output));
 }
 
-// Who has his elsewhere copies all of them in each call: that should be the exception.
+// Who has his elsewhere copies all of them in each call: that should be the exception. The heap
+// must have room for the copies.
 bool Planner::are_mapped(const CallBuffers& buffers) {
-    const auto heap = Heap::find();
-    const auto is_in_heap = [&](std::span<const std::byte> buffer) {
-        return buffer.empty() || heap->place_of(buffer);
+    enum class Has { no_room_in_heap, buffers_elsewhere, buffers_in_heap };
+    const auto has = [&, heap = Heap::find()] {
+        if (!heap) return Has::no_room_in_heap;
+        const auto is_in_heap = [&](std::span<const std::byte> buffer) {
+            return buffer.empty() || heap->place_of(buffer);
+        };
+        if (is_in_heap(buffers.input) && is_in_heap(buffers.output)) return Has::buffers_in_heap;
+        const auto input = heap->allocate(buffers.input.size() + 1);
+        const auto output = heap->allocate(buffers.output.size() + 1);
+        return input && output ? Has::buffers_elsewhere : Has::no_room_in_heap;
     };
-    enum class Has { no_heap, buffers_elsewhere, buffers_in_heap };
-    Has mine = heap ? Has::buffers_elsewhere : Has::no_heap;
-    if (heap && is_in_heap(buffers.input) && is_in_heap(buffers.output))
-        mine = Has::buffers_in_heap;
-    const auto all = gather_all(world_, mine);
-    if (std::ranges::count(all, Has::no_heap) > 0 ||
+    const auto all = gather_all(world_, has());
+    if (std::ranges::count(all, Has::no_room_in_heap) > 0 ||
         2 * std::ranges::count(all, Has::buffers_in_heap) <= std::ssize(all))
         return false;
     if (!heaps_are_reachable_) heaps_are_reachable_ = !heaps_refuse(world_);

@@ -1,20 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/schedule/compose.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <unordered_map>
 
+#include "base/error.hpp"
 #include "base/index.hpp"
 #include "collectives/schedule/collective_spec.hpp"
 
 namespace tutti {
 
+namespace {
+
+// Chunks are counted in int.
+int countable(std::int64_t chunks) {
+    if (chunks > std::numeric_limits<int>::max())
+        throw Error(fmt::format(
+            "the schedule would have {} chunks; take fewer ranks, segments or channels", chunks));
+    return static_cast<int>(chunks);
+}
+
+}  // namespace
+
 Schedule pipelined(const Schedule& schedule, int segments) {
     if (segments <= 1 || schedule.steps() == 0) return schedule;
     const Extent extent{.ranks = schedule.ranks(),
-                        .chunks = schedule.chunks() * segments,
+                        .chunks = countable(std::int64_t{schedule.chunks()} * segments),
                         .steps = schedule.steps() + segments - 1};
     return Schedule(extent, [=](int step, Step& out) {
         const int oldest = std::max(0, step - schedule.steps() + 1);
@@ -198,7 +215,8 @@ Schedule side_by_side(const std::vector<Schedule>& shares, int blocks) {
         steps = std::max(steps, share.steps());
     }
     const int count = int_size(shares);
-    const Extent extent{shares.front().ranks(), blocks * count * part, steps};
+    const Extent extent{shares.front().ranks(), countable(std::int64_t{blocks} * count * part),
+                        steps};
     const auto all = std::make_shared<const std::vector<Schedule>>(shares);
     return Schedule(extent, [=](int step, Step& out) {
         for (int number = 0; number < count; ++number) {

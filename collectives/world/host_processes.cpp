@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "base/index.hpp"
@@ -28,18 +29,23 @@ Placement hosts_by_name(const std::vector<std::string>& name_of_rank) {
 // The launcher may have bound each rank to a core of its own, so what counts is the union of the
 // cores of all ranks of this machine; of containers that share one, all together.
 bool is_oversubscribed(World& world) {
-    cpu_set_t mine;
-    CPU_ZERO(&mine);
-    sched_getaffinity(0, sizeof mine, &mine);
+    // For 8192 CPUs: the kernel refuses a mask that is too short for its own.
+    struct Mask {
+        cpu_set_t words[8];
+    };
+    Mask mine{};
+    sched_getaffinity(0, sizeof mine, mine.words);
     const auto cores_of = gather_all(world, mine);
+    constexpr double no_limit = std::numeric_limits<double>::infinity();
     static const HostFacts facts = host_facts();  // slow: once for many worlds
-    const double quota = facts.cpu_quota.value_or(CPU_SETSIZE);
+    const double quota = facts.cpu_quota.value_or(no_limit);
     const auto has_too_many = [&](const std::vector<Rank>& together, double most) {
         if (std::ranges::find(together, world.rank()) == together.end()) return false;
-        cpu_set_t all;
-        CPU_ZERO(&all);
-        for (Rank member : together) CPU_OR(&all, &all, &at(cores_of, member));
-        return static_cast<double>(together.size()) > std::min<double>(CPU_COUNT(&all), most);
+        Mask all{};
+        for (Rank member : together)
+            CPU_OR_S(sizeof all, all.words, all.words, at(cores_of, member).words);
+        return static_cast<double>(together.size()) >
+               std::min<double>(CPU_COUNT_S(sizeof all, all.words), most);
     };
     const auto boots = gather_all_texts(world, facts.boot_id);
     std::vector<Rank> same_boot;
@@ -47,7 +53,7 @@ bool is_oversubscribed(World& world) {
         if (!facts.boot_id.empty() && at(boots, other) == facts.boot_id)
             same_boot.push_back(Rank{other});
     const auto has_too_many_here = [&](const auto& host) { return has_too_many(host, quota); };
-    const bool has_one = has_too_many(same_boot, CPU_SETSIZE) ||
+    const bool has_one = has_too_many(same_boot, no_limit) ||
                          std::ranges::any_of(world.hosts().nodes(), has_too_many_here);
     return !true_on_all_ranks(world, !has_one);
 }

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 #include <exception>
+#include <limits>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -12,6 +13,7 @@
 #include "base/index.hpp"
 #include "collectives/world/backoff.hpp"
 #include "collectives/world/world.hpp"
+#include "topology/detect/cgroup_limits.hpp"
 
 namespace tutti {
 namespace {
@@ -114,11 +116,20 @@ private:
         at(team_.barriers_of, rank_).store(barriers_, std::memory_order_relaxed);
         team_.arrivals.fetch_add(1, std::memory_order_acq_rel);
         while (team_.arrivals.load(std::memory_order_acquire) < goal) {
-            if (team_.has_failed()) throw OthersFailed();
+            if (team_.has_failed() && withdraw(goal)) throw OthersFailed();
             make_progress();
-            if (!pause())
+            if (!pause() && withdraw(goal))
                 throw Error(waited_for(*this, "a barrier", times, absent_ranks()), Exit::time_out);
         }
+    }
+
+    // Takes this rank's arrival back, or else whoever comes late would take what it shows to
+    // exchange for still there. False if all have come by now.
+    bool withdraw(long goal) {
+        long arrivals = team_.arrivals.load(std::memory_order_acquire);
+        while (arrivals < goal)
+            if (team_.arrivals.compare_exchange_weak(arrivals, arrivals - 1)) return true;
+        return false;
     }
 
     // Those that have not come to this barrier.
@@ -154,7 +165,9 @@ std::unique_ptr<World> world_of_one() {
 void run_as_threads(int ranks, double hang_timeout, const std::function<void(World&)>& body) {
     const auto shared = std::make_shared<Team>(ranks);
     Team& team = *shared;
-    const bool oversubscribed = ranks > static_cast<int>(std::thread::hardware_concurrency());
+    static const double quota = cpu_quota("/").value_or(std::numeric_limits<int>::max());
+    const bool oversubscribed =
+        ranks > std::min<double>(std::thread::hardware_concurrency(), quota);
     const auto fail = [&] {
         const std::lock_guard lock(team.mutex);
         if (!team.reason) team.reason = std::current_exception();
@@ -176,8 +189,10 @@ void run_as_threads(int ranks, double hang_timeout, const std::function<void(Wor
     try {
         for (int rank = 0; rank < ranks; ++rank) threads.emplace_back(run_rank, rank);
     } catch (const std::system_error&) {
-        team.reason = std::make_exception_ptr(
-            Error("cannot start " + std::to_string(ranks) + " threads; type a smaller --ranks"));
+        const std::lock_guard lock(team.mutex);
+        if (!team.reason)
+            team.reason = std::make_exception_ptr(Error("cannot start " + std::to_string(ranks) +
+                                                        " threads; type a smaller --ranks"));
         team.failed = true;
     }
     for (auto& thread : threads) thread.join();

@@ -74,13 +74,8 @@ std::vector<Configuration> arms_of(Collective collective, const World& world) {
     return arms;
 }
 
-// Plans of many ranks take some mappings of each, of which a process has 65,530.
-std::size_t most_plans_of(int size) {
-    return std::clamp<std::size_t>(4096 / as_size(size), 16, CommunicatorOptions{}.most_plans);
-}
-
 CommunicatorOptions options_for(const World& world) {
-    CommunicatorOptions options{.most_plans = most_plans_of(world.size())};
+    CommunicatorOptions options;
     if (preloaded.chooser == PreloadChoice::table) options.table_file = preloaded.table_file;
     options.table_anyway = preloaded.table_anyway;
     if (preloaded.chooser == PreloadChoice::learn)

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import time
 import unittest
+from pathlib import Path
 
 import tutti
 from tutti import COLLECTIVES, QUICK
@@ -22,13 +23,13 @@ def free_port():
 
 
 class Ranks:
-    """The command on ranks of one rendezvous; each entry of `ranks` is (rank, size)."""
+    """The command on ranks of one rendezvous; each entry of `ranks` is (rank, size); `each` makes variables of a rank's own."""
 
-    def __init__(self, ranks, *words, **environment):
+    def __init__(self, ranks, *words, each=lambda rank: {}, **environment):
         where = f"tcp://127.0.0.1:{free_port()}"
         self.processes = [subprocess.Popen([tutti.EXECUTABLE, *map(str, words), "--rendezvous", where, "--rank", str(rank), "--size", str(size)],
                                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
-                                           env=tutti.CLEAN | environment) for rank, size in ranks]
+                                           env=tutti.CLEAN | environment | each(rank)) for rank, size in ranks]
 
     def end(self, seconds=60):
         """(exit code, stdout, lines of stderr that are tutti's) of each process."""
@@ -82,6 +83,16 @@ class Commands(tutti.Folder):
         self.run_ranks(2, "tune", "all_reduce", "-e", "1K", "--budget", f"{2 * tutti.PATIENCE}s",
                        "--table", table)
         self.assertIn("sections", json.loads(table.read_text(encoding="utf-8")))
+
+    def test_a_heap_that_is_full_on_one_rank_is_used_by_none(self):
+        heap = Path(tutti.EXECUTABLE).with_name("libtutti_heap.so")
+        if not heap.exists() or tutti.SANITIZED:
+            self.skipTest("there is no libtutti_heap.so to preload")
+        words = ("bench", "all_reduce", "--transport", "shm", "--algo", "ring", "--buffers", "unregistered", "-b", "8M", "-e", "8M", "-n", 1,
+                 "-w", 0)
+        ranks = Ranks(of(3), *words, each=lambda rank: {"LD_PRELOAD": str(heap), "TUTTI_HEAP_RESERVE": "8M" if rank == 2 else "1G"})
+        for code, _, said in ranks.end(200):
+            self.assertEqual((code, said), (0, []))
 
     def test_workloads_run(self):
         self.assertIn("step", self.run_ranks(2, "workload", "ddp", "--steps", 3, "--scale", "0.01"))

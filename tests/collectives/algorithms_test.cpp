@@ -252,5 +252,22 @@ TEST(Catalog, SaysWhatToTakeInsteadOfAnUnknownOrUnfitAlgorithm) {
         std::string::npos);
 }
 
+// 46,341 squared is more than 2^31: of more ranks, pairs could not be counted.
+TEST(Algorithms, OfAllToAllSayUpToHowManyRanksTheyGo) {
+    for (const Algorithm* algorithm : algorithms_of(Collective::all_to_all)) {
+        const auto refusal = [&](int ranks) {
+            return algorithm->refuses({.collective = Collective::all_to_all, .ranks = ranks});
+        };
+        EXPECT_EQ(refusal(1 << 15), std::nullopt) << algorithm->name;
+        ASSERT_NE(refusal(1 << 16), std::nullopt) << algorithm->name;
+        EXPECT_NE(refusal(1 << 16)->find("up to 46340 ranks"), std::string::npos);
+        EXPECT_NE(refusal(46'341), std::nullopt) << algorithm->name;
+        EXPECT_EQ(
+            algorithm->build({.collective = Collective::all_to_all, .ranks = 1 << 15}).chunks(),
+            1 << 30)
+            << algorithm->name;
+    }
+}
+
 }  // namespace
 }  // namespace tutti

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.hpp"
 #include "collectives/schedule/print.hpp"
 
 namespace tutti {
@@ -30,6 +31,13 @@ TEST(Pipelined, StartsEachSegmentOneStepAfterTheOneBeforeIt) {
               "step 0\n  rank 0 -> rank 1  chunk 0 (copy)\n"
               "step 1\n  rank 1 -> rank 2  chunk 0 (copy)\n  rank 0 -> rank 1  chunk 1 (copy)\n"
               "step 2\n  rank 1 -> rank 2  chunk 1 (copy)\n");
+}
+
+TEST(Schedules, OfMoreChunksThanCanBeCountedAreRefused) {
+    EXPECT_EQ(pipelined(one_copy(1 << 20), 1024).chunks(), 1 << 30);
+    EXPECT_THROW(pipelined(one_copy(1 << 20), 4096), Error);
+    EXPECT_EQ(side_by_side({one_copy(1 << 29), one_copy(1 << 29)}, 1).chunks(), 1 << 30);
+    EXPECT_THROW(side_by_side({one_copy(1 << 30), one_copy(1 << 30)}, 1), Error);
 }
 
 TEST(Mirrored, ReversesEveryTransferLastStepFirst) {

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
+#include <span>
+#include <thread>
+
 #include "collectives/world/activity.hpp"
 #include "collectives/world/backoff.hpp"
 #include "collectives/world/world.hpp"
@@ -25,6 +30,32 @@ TEST(Waiting, AtABarrierNamesTheRanksThatDidNotCome) {
                           "ranks 1, 3"),
               std::string::npos)
         << report;
+}
+
+// What a rank shows to the others lies on its stack, which is gone with it.
+TEST(Waiting, WhoComesToAnExchangeThatOthersHaveGivenUpReadsNothingOfThem) {
+    std::atomic<bool> has_given_up = false;
+    int read_late = -1;
+    EXPECT_THROW(run_as_threads(2, 0.05,
+                                [&](World& world) {
+                                    const int mine = 7;
+                                    std::array<int, 2> all{-1, -1};
+                                    const auto exchange = [&] {
+                                        world.all_gather(std::as_bytes(std::span(&mine, 1)),
+                                                         std::as_writable_bytes(std::span(all)));
+                                    };
+                                    if (world.is_first()) {
+                                        EXPECT_THROW(exchange(), Error);
+                                        has_given_up = true;
+                                        return;
+                                    }
+                                    while (!has_given_up) std::this_thread::yield();
+                                    EXPECT_THROW(exchange(), Error);
+                                    read_late = all[0];
+                                    throw OthersFailed();
+                                }),
+                 Error);
+    EXPECT_EQ(read_late, -1);
 }
 
 // A time slice of a thread that computes is longer than most collectives.

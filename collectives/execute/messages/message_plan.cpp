@@ -117,11 +117,11 @@ public:
     }
 
 private:
-    // A device may lack memory, or not be able to do its part.
+    // One rank may lack memory (a root has messages of all), or its device may not be able to do
+    // its part.
     std::vector<MessageProgram> programs_of(const PlanRequest& request, std::size_t most_bytes) {
-        const auto compile = [&] { return compile_messages(request, world(), most_bytes); };
-        if (request.buffers.device == nullptr) return compile();
-        return make_on_all_ranks(world(), request.what, compile);
+        return make_on_all_ranks(world(), request.what,
+                                 [&] { return compile_messages(request, world(), most_bytes); });
     }
 
     void begin() override {

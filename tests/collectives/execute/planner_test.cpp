@@ -68,5 +68,31 @@ TEST(RegisteredMemory, CountsOnlyWhereAllRanksHaveIt) {
     }
 }
 
+// A root receives the vectors of all others, and may lack memory for them.
+TEST(Plans, AreRefusedOnAllRanksWhereOneLacksMemory) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "sanitizers end a program that asks for so much";
+#endif
+    std::atomic<int> refused = 0;
+    run_as_threads(4, 20, [&](World& world) {
+        Planner planner(world);
+        constexpr std::size_t bytes = std::size_t{1} << 46;  // half of what addresses reach
+        std::byte* const nowhere = nullptr;                  // plans look at no buffer
+        const std::span<std::byte> input(nowhere + 64, bytes);
+        const std::span<std::byte> output(nowhere + 64 + bytes, world.is_first() ? bytes : 0);
+        const Call call{.collective = Collective::reduce, .count = bytes / sizeof(float)};
+        const Choice choice{&find_algorithm(call.collective, "linear"),
+                            {.algorithm = "linear", .transport = "loopback"}};
+        try {
+            planner.plan(choice, call, {input, output, false}, nullptr);
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), Exit::usage);
+            ++refused;
+        }
+        world.barrier();
+    });
+    EXPECT_EQ(refused, 4);
+}
+
 }  // namespace
 }  // namespace tutti
