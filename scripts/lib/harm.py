@@ -34,7 +34,6 @@ class Fault:
     results: str = ""  # a file instead of one of its own
     needs_ranks: bool = False  # processes of a launcher
     needs_file: bool = False  # of results
-    takes_time: bool = False  # of the run's --budget: none may be left for a first choice of tune
 
 
 def heed_signals():
@@ -202,7 +201,7 @@ def harm(executable, ranks, words, fault, after):
             said = run.said()
             is_felt = came if fault.harm else run.largest_file() >= fault.from_bytes
             right = fault.codes if is_felt else (*fault.codes, OK)
-            if fault.takes_time and code == USAGE and said and "type a larger --budget" in said[-1]:
+            if OK in right and said and "type a larger --budget" in said[-1]:  # of tune, which had no time for any choice
                 right = (USAGE,)
             if code is not None and code not in right:
                 problems.append(f"ends with {code}, not {' or '.join(map(str, right))}")
@@ -269,8 +268,8 @@ FAULTS = [
     Fault("none", (OK,)),
     Fault("SIGKILL to a rank", (RANK_LOST,), _to_a(_ranks, signal.SIGKILL), needs_ranks=True),
     Fault("SIGSTOP to a rank", (TIME_OUT,), _to_a(_ranks, signal.SIGSTOP), needs_ranks=True),
-    Fault("a rank is paused for 2 s", (OK,), _pause, needs_ranks=True, takes_time=True),
-    Fault("all are paused for longer than -T", (OK,), _pause_all, takes_time=True),
+    Fault("a rank is paused for 2 s", (OK,), _pause, needs_ranks=True),
+    Fault("all are paused for longer than -T", (OK,), _pause_all),
     Fault("SIGTERM to a rank", (RANK_LOST,), _to_a(_ranks, signal.SIGTERM), needs_ranks=True),
     Fault("SIGKILL to a guardian", (RANK_LOST,),
           _to_a(lambda run: run.processes("tutti-guardian"), signal.SIGKILL), needs_ranks=True),
