@@ -6,6 +6,7 @@
 
 #include "base/replace_file.hpp"
 #include "cli/options/options.hpp"
+#include "cli/options/run_options.hpp"
 #include "cli/provenance.hpp"
 #include "collectives/world/gather_machine.hpp"
 #include "topology/detect/detect.hpp"
@@ -176,6 +177,7 @@ Exit run_topo(const Arguments& arguments) {
     app.add_option("--nccl-xml", options.nccl_xml, "write the machine for NCCL_TOPO_FILE")
         ->type_name("FILE");
     add_route_options(app, options.routes);
+    add_rendezvous(OptionGroup(app, "Ranks"));
     if (parse_or_help(app, arguments)) return Exit::ok;
 
     if (const auto machine = described_machine(options)) {

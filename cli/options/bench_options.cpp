@@ -34,8 +34,10 @@ void add_sweep(const OptionGroup& group, BenchOptions& options, SizeSweep& range
                  "from size to size, added instead of multiplied");
     group.parsed("--counts", sweep.counts, "", parse_counts,
                  "element counts instead of sizes: 0,1,1000");
-    group.parsed("-d,--datatype", sweep.types, "float", list_of(all_data_types(), parse_data_type),
-                 "types, a list or all");
+    group.parsed(
+        "-d,--datatype", sweep.types, "float", list_of(all_data_types(), parse_data_type),
+        "types, a list or all: int8 int16 int32 int64 uint8 uint16 uint32 uint64 fp8_e4m3 fp8_e5m2 "
+        "half bfloat16 float double");
     group.parsed("-o,--op", sweep.ops, "sum", list_of(all_ops(), parse_op),
                  "operations, a list or all: sum prod min max avg");
     group.parsed("-r,--root", options.root, "0", parse_root, "a rank or all");
