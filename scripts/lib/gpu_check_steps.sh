@@ -38,14 +38,20 @@ pack_libraries() {
     rm -rf "$to"
     mkdir -p "$to"
     (
-        cd /usr
+        cd /usr || exit
         libraries=${libraries#/usr/}
         cp -rL --parents include/{fmt,nlohmann,CLI,gtest,gmock,benchmark} include/tinyxml2.h \
-            "$libraries"/lib{gtest,gmock,benchmark_main}*.a "$libraries"/lib{fmt,tinyxml2,benchmark}.so* "$to"
-        find "$libraries/cmake" share/cmake lib/cmake -maxdepth 1 \
+            "$libraries"/lib{gtest,gmock,benchmark_main}*.a "$libraries"/lib{fmt,tinyxml2,benchmark}.so* "$to" || exit
+        local folder folders=()
+        for folder in "$libraries/cmake" share/cmake lib/cmake; do [[ -d $folder ]] && folders+=("$folder"); done
+        find "${folders[@]}" -maxdepth 1 \
             \( -iname fmt -o -name GTest -o -name benchmark -o -name tinyxml2 -o -name CLI11 -o -name nlohmann_json \) \
-            -exec cp -r --parents {} "$to" \; 2>/dev/null
-    )
+            -exec cp -r --parents -t "$to" {} +
+    ) || {
+        rm -rf "$to"
+        echo "gpu_check: nothing is packed, as something could not be copied; if it is missing, type scripts/setup" >&2
+        return 1
+    }
     echo "packed into $1 ($(du -sh "$to" | cut -f 1)): take it along beside scripts/"
 }
 

@@ -32,8 +32,8 @@ class GpuCheck(unittest.TestCase):
         write_tool(self.tools, "compute-sanitizer", "exit 0")
         write_tool(self.build, "gpu_sweep", f"echo '{POINT}'")
 
-    def run_it(self, *arguments):
-        environment = {**os.environ, "PATH": f"{self.tools}:{os.environ['PATH']}", "OUT": str(self.out),
+    def run_it(self, *arguments, **settings):
+        environment = {**os.environ, **settings, "PATH": f"{self.tools}:{os.environ['PATH']}", "OUT": str(self.out),
                        "CUDACXX": str(self.tools / "nvcc"), "TUTTI_GPU_BUILD": str(self.build)}
         return subprocess.run([ROOT / "scripts/gpu_check", *arguments], env=environment, capture_output=True,
                               text=True, timeout=60, check=False)
@@ -67,6 +67,23 @@ class GpuCheck(unittest.TestCase):
         table = (self.out / "summary.txt").read_text()
         for words in ("NVIDIA Pretended", "memcheck", "racecheck", "sweep-4", "ring"):
             self.assertIn(words, table)
+
+    def test_steps_without_time_are_a_failure(self):
+        self.pretend_a_gpu()
+        write_tool(self.tools, "compute-sanitizer", "sleep 4")
+        done = self.run_it(TUTTI_GPU_SECONDS="8")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("the time is over", done.stdout)
+
+    def test_what_cannot_be_packed_is_a_failure(self):
+        write_tool(self.tools, "cp", "exit 1")
+        there = ROOT / ".gpu-libraries"
+        if there.exists():
+            self.skipTest(f"{there} is there, and would be removed")
+        done = self.run_it("--pack")
+        self.assertIn(done.returncode, (1, 64), done.stdout)  # 64: this machine has no libraries
+        self.assertNotIn("packed into", done.stdout)
+        self.assertFalse(there.exists())
 
     def test_what_the_sanitizer_finds_is_wrong(self):
         self.pretend_a_gpu()

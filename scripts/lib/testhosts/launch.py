@@ -38,6 +38,9 @@ def mpirun(hosts, ranks_per_host, placed_by, extra, command):
 
 
 def open_mpi(hosts, ranks_per_host, placed_by):
+    if " " in agent.executable():
+        raise cannot(f"Open MPI's mpirun starts nothing from {agent.executable()}, whose path has a blank; "
+                     "move the checkout, or use --on h0")
     # Its session folders go where they die with the host.
     settings = {"plm": "rsh", "plm_rsh_agent": agent.executable(), "plm_rsh_no_tree_spawn": "1",
                 "orte_tmpdir_base": "/run/tmp"}
