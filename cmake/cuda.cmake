@@ -21,10 +21,10 @@ if(TUTTI_CUDA)
         if(NOT CMAKE_CUDA_ARCHITECTURES)
             set(CMAKE_CUDA_ARCHITECTURES 80-real 90)  # A100; H100, H200 and, by PTX, what comes after
         endif()
-        if(CCACHE_PROGRAM)
+        enable_language(CUDA)
+        if(CCACHE_PROGRAM AND NOT DEFINED CMAKE_CUDA_COMPILER_LAUNCHER)
             set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
         endif()
-        enable_language(CUDA)
         # CMake 3.25 does not know that nvcc 12 and later speak C++20, and falls back to 17 without a word.
         if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
             set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")

@@ -26,17 +26,18 @@ install(CODE "
     file(CREATE_LINK ${modules}/tutti \"\${folder}/tutti\" SYMBOLIC)" COMPONENT tutti)
 
 # What the command says of itself: manual pages, completion.
+list(JOIN links "\" \"" quoted_links)  # a path may have spaces
 install(CODE "
     set(man \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/man/man1\")
-    execute_process(COMMAND_ERROR_IS_FATAL ANY COMMAND python3 ${PROJECT_SOURCE_DIR}/packaging/man_pages.py
-        $<TARGET_FILE:tutti> \"\${man}\" ${links})" COMPONENT tutti)
+    execute_process(COMMAND_ERROR_IS_FATAL ANY COMMAND python3 \"${PROJECT_SOURCE_DIR}/packaging/man_pages.py\"
+        \"$<TARGET_FILE:tutti>\" \"\${man}\" \"${quoted_links}\")" COMPONENT tutti)
 foreach(completion bash=bash-completion/completions/tutti zsh=zsh/vendor-completions/_tutti
         fish=fish/vendor_completions.d/tutti.fish)
     string(REPLACE "=" ";" completion ${completion})
     list(POP_FRONT completion shell file)
     install(CODE "
         set(file \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/${file}\")
-        execute_process(COMMAND_ERROR_IS_FATAL ANY COMMAND $<TARGET_FILE:tutti> completion ${shell} OUTPUT_VARIABLE script)
+        execute_process(COMMAND_ERROR_IS_FATAL ANY COMMAND \"$<TARGET_FILE:tutti>\" completion ${shell} OUTPUT_VARIABLE script)
         file(WRITE \"\${file}\" \"\${script}\")" COMPONENT tutti)
 endforeach()
 install(FILES README.md CHANGELOG.md DESTINATION share/doc/tutti COMPONENT tutti)

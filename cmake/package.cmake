@@ -52,7 +52,7 @@ tutti_package(tutti "benchmark and tuning of collective communication
 Measures, proves, tunes and compares all-reduce, all-gather, broadcast and
 their relatives: own algorithms beside those of the MPI library, over shared
 memory, MPI and UCX, in ranks of mpirun or in threads of one process."
-    SECTION science DEPENDS "python3, python3-tutti ${same}"
+    SECTION science DEPENDS "python3, python3-tutti ${same}, ${runtime} ${same}"
     RECOMMENDS "openmpi-bin, python3-matplotlib" SUGGESTS libtutti-dev)
 tutti_package(${runtime} "collective communication by the best algorithm for each call
 tutti::Communicator does the collectives of a C++ program by the algorithm that
