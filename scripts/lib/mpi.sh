@@ -22,6 +22,7 @@ if [[ $(ulimit -n) != unlimited ]] && (($(ulimit -n) < files)); then
 fi
 options=(-n "$ranks")
 version=$("$launcher" --version 2>/dev/null || true)
+held=
 lost=137  # what the launcher ends with when it or a rank was killed, or else when it has lost a host
 if [[ $version == *"Open MPI"* || $version == *OpenRTE* ]]; then
     # Containers often refuse binding, and ranks that share a core must not spin.
@@ -33,6 +34,10 @@ if [[ $version == *"Open MPI"* || $version == *OpenRTE* ]]; then
     TMPDIR=$(mktemp --directory --tmpdir tutti-mpirun-XXXXXX)
     export TMPDIR
     trap 'rm -rf "$TMPDIR"' EXIT
+    # If this script is killed, there is no EXIT: then a process that is no child of it, nor in its group, removes the
+    # folder when the launcher, too, is gone.
+    # shellcheck disable=SC2016  # it is that process that expands it
+    exec {held}> >(exec setsid --fork bash -c 'cat; rm -rf "$TMPDIR"' >/dev/null 2>&1)
     # A host that does not answer is lost after 4 s; else Open MPI takes that for so after 480 s.
     export OMPI_MCA_oob_tcp_keepalive_time=${OMPI_MCA_oob_tcp_keepalive_time:-2}
     export OMPI_MCA_oob_tcp_keepalive_intvl=${OMPI_MCA_oob_tcp_keepalive_intvl:-1}
@@ -50,7 +55,7 @@ fi
 # mpirun does not mind when what it prints cannot be written, so where that is a file another program writes it.
 writer=
 if [[ ! -t 1 && ! -p /dev/stdout ]]; then
-    exec 3>&1 > >(trap '' INT TERM HUP; exec cat >&3)
+    exec 3>&1 > >(trap '' INT TERM HUP; [[ -z $held ]] || exec {held}>&-; exec cat >&3)
     writer=$!
 fi
 set -m
