@@ -71,7 +71,8 @@ void note_length(const SweepPace& pace, const Sweep& sweep, std::vector<std::str
                                 in_minutes(most),
                                 sweep.protocol.fixed_samples > 0 ? "a smaller -n"
                                 : sweep.budget_seconds > 0       ? "a smaller --budget"
-                                                                 : "--budget 30s"));
+                                : most > 30                      ? "--budget 30s"
+                                                                 : "--budget 5s"));
 }
 
 void fit_to_ranks(Sweep& sweep, const BenchOptions& options, int ranks) {
