@@ -2,6 +2,7 @@
 #include "cli/options/bench_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -23,6 +24,12 @@ std::vector<std::string> parse_orders(const std::string& text) {
     return orders;
 }
 
+std::string names_of(const auto& values) {
+    std::vector<std::string_view> names;
+    for (const auto value : values) names.push_back(name_of(value));
+    return fmt::format("{}", fmt::join(names, " "));
+}
+
 void add_sweep(const OptionGroup& group, BenchOptions& options, SizeSweep& range) {
     Sweep& sweep = options.sweep;
     group.parsed("-b,--minbytes", range.first, "8", parse_bytes,
@@ -34,12 +41,10 @@ void add_sweep(const OptionGroup& group, BenchOptions& options, SizeSweep& range
                  "from size to size, added instead of multiplied");
     group.parsed("--counts", sweep.counts, "", parse_counts,
                  "element counts instead of sizes: 0,1,1000");
-    group.parsed(
-        "-d,--datatype", sweep.types, "float", list_of(all_data_types(), parse_data_type),
-        "types, a list or all: int8 int16 int32 int64 uint8 uint16 uint32 uint64 fp8_e4m3 fp8_e5m2 "
-        "half bfloat16 float double");
+    group.parsed("-d,--datatype", sweep.types, "float", list_of(all_data_types(), parse_data_type),
+                 "types, a list or all: " + names_of(all_data_types()));
     group.parsed("-o,--op", sweep.ops, "sum", list_of(all_ops(), parse_op),
-                 "operations, a list or all: sum prod min max avg");
+                 "operations, a list or all: " + names_of(all_ops()));
     group.parsed("-r,--root", options.root, "0", parse_root, "a rank or all");
     group.parsed("--inplace", sweep.in_place, "both",
                  one_of<std::vector<bool>>(
