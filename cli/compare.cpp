@@ -11,9 +11,9 @@
 #include "cli/compare/attribution.hpp"
 #include "cli/comparison_file.hpp"
 #include "cli/options/compare_options.hpp"
+#include "cli/progress/progress_bar.hpp"
 #include "cli/provenance.hpp"
 #include "cli/ranks/interruption.hpp"
-#include "cli/reporter.hpp"
 #include "results/statistics/statistics.hpp"
 #include "results/views/view_words.hpp"
 

@@ -10,9 +10,9 @@
 #include "cli/compare/child.hpp"
 #include "cli/compare/temporary_folder.hpp"
 #include "cli/options/options.hpp"
+#include "cli/progress/progress_bar.hpp"
 #include "cli/provenance.hpp"
 #include "cli/ranks/interruption.hpp"
-#include "cli/reporter.hpp"
 #include "results/records/store.hpp"
 
 namespace tutti {

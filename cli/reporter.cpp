@@ -13,12 +13,6 @@
 
 namespace tutti {
 
-void show_on_last_line(const std::string& text) {
-    if (isatty(STDERR_FILENO) != 1) return;
-    fmt::print(stderr, "\r\033[K{}", text);
-    std::fflush(stderr);
-}
-
 Reporter::Reporter(World& world, Session session, const std::string& file)
     : rank_(world.rank()),
       is_active_(world.is_first()),

@@ -13,9 +13,6 @@
 
 namespace tutti {
 
-/// How far what has no bar is: on a terminal, in place of its last line; an empty text clears it.
-void show_on_last_line(const std::string& text);
-
 /// What rank 0 reports of a launch: tables on stdout, progress on stderr, records in a results
 /// file. Other ranks call the same functions, and nothing happens there.
 class Reporter {

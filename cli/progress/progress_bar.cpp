@@ -59,4 +59,17 @@ void ProgressBar::clear() {
     is_visible_ = false;
 }
 
+void show_on_last_line(const std::string& text) {
+    if (isatty(STDERR_FILENO) == 1) {
+        fmt::print(stderr, "\r\033[K{}", text);
+        std::fflush(stderr);
+        return;
+    }
+    static double due = now_ns() * 1e-9 + silent_seconds;
+    const double now = now_ns() * 1e-9;
+    if (text.empty() || now < due) return;
+    due = now + seconds_between_lines;
+    fmt::print(stderr, "tutti: {}\n", text);
+}
+
 }  // namespace tutti

@@ -34,4 +34,8 @@ private:
     bool is_visible_ = false;
 };
 
+/// How far what has no bar is: on a terminal in place of its last line, elsewhere a plain line now
+/// and then. An empty text clears the terminal's.
+void show_on_last_line(const std::string& text);
+
 }  // namespace tutti

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the place of all files that need CUDA where no toolkit was found when configuring.
+// Takes the place of all files that need CUDA where it was left out, or no toolkit was found.
 #include "base/error.hpp"
 #include "collectives/device/accelerator.hpp"
 #include "collectives/device/gpus.hpp"
@@ -8,7 +8,11 @@
 namespace tutti {
 
 std::optional<std::string> cuda_not_built() {
+#ifdef TUTTI_CUDA_LEFT_OUT
+    return "CUDA was left out of this build; configure with -DTUTTI_CUDA=ON and build again";
+#else
     return "this build has no CUDA; install NVIDIA's toolkit (nvcc) and build again";
+#endif
 }
 
 std::optional<std::string> gpus_missing() { return cuda_not_built(); }

@@ -24,7 +24,7 @@ class Launches(unittest.TestCase):
 
     def test_of_a_bench_are_processes_of_their_own_and_one_table(self):
         done = tutti.run(*BENCH, "--ranks", 2, "--launches", 3, "--json", self.file)
-        self.assertEqual((done.returncode, done.stderr), (OK, ""), done.stdout)
+        self.assertEqual((done.returncode, tutti.said(done.stderr)), (OK, []), done.stdout)
         self.assertIn("3 launches of 2 ranks", done.stdout)
         rows = re.findall(r"^ +(\d+) +\d+ +float .* (ring|tree) +shm +(\S+) +(\d+)", done.stdout, re.M)
         self.assertEqual(rows, [(size, algorithm, "N/A", "3") for size in ("64", "256") for algorithm in ("ring", "tree")])
@@ -42,20 +42,25 @@ class Launches(unittest.TestCase):
     @tutti.needs_mpi
     def test_are_started_by_the_launcher_that_is_named(self):
         done = tutti.run(*BENCH, "--launches", 2, "--launcher", f"{tutti.MPI_RUN} 2", "--json", self.file, timeout=120)
-        self.assertEqual((done.returncode, done.stderr), (OK, ""), done.stdout)
+        self.assertEqual((done.returncode, tutti.said(done.stderr)), (OK, []), done.stdout)
         self.assertEqual([launch["nranks"] for launch in of_kind(self.file, "launch")], [2, 2])
+
+    def test_how_far_they_are_is_said_without_a_terminal(self):
+        slow = "sh -c 'sleep 3.5; exec \"$@\"' sh"
+        done = tutti.run(*BENCH, "--launches", 2, "--launcher", slow)
+        self.assertEqual((done.returncode, done.stderr), (OK, "tutti: launch 2 of 2\n"), done.stdout)
 
     def test_of_a_workload(self):
         done = tutti.run("workload", "ddp", "--scale", "small", "--algo", "ring", "--transport", "shm", "--baseline", "none",
                          "--ranks", 2, "--min-steps", 5, "--max-time", "0.1s", "--launches", 2, "--json", self.file,
                          timeout=120)
-        self.assertEqual((done.returncode, done.stderr), (OK, ""), done.stdout)
+        self.assertEqual((done.returncode, tutti.said(done.stderr)), (OK, []), done.stdout)
         together, = of_kind(self.file, "step_over_launches")
         self.assertEqual((together["n_launch"], together["n"]), (2, 2))
 
     def test_the_interval_is_that_between_launches(self):
         done = tutti.run(*BENCH, "--ranks", 2, "--launches", 6, "--json", self.file)
-        self.assertEqual((done.returncode, done.stderr), (OK, ""), done.stdout)
+        self.assertEqual((done.returncode, tutti.said(done.stderr)), (OK, []), done.stdout)
         points = of_kind(self.file, "point")
         for together in of_kind(self.file, "point_over_launches"):
             medians = sorted(point["t_ns"]["p50"] for point in points if point["key"] == together["key"])
@@ -94,13 +99,13 @@ class Launches(unittest.TestCase):
     def test_earlier_records_of_the_file_do_not_count(self):
         for _ in range(2):
             done = tutti.run(*BENCH, "--ranks", 2, "--launches", 2, "--json", self.file)
-            self.assertEqual((done.returncode, done.stderr), (OK, ""), done.stdout)
+            self.assertEqual((done.returncode, tutti.said(done.stderr)), (OK, []), done.stdout)
         self.assertEqual({one["n_launch"] for one in of_kind(self.file, "point_over_launches")}, {2})
 
     def test_their_file_may_stand_behind_its_letter(self):
         for words in (["-J", self.file], [f"-J{self.file}"]):
             done = tutti.run(*BENCH, "--ranks", 2, "--launches", 2, *words)
-            self.assertEqual((done.returncode, done.stderr), (OK, ""), done.stdout)
+            self.assertEqual((done.returncode, tutti.said(done.stderr)), (OK, []), done.stdout)
         self.assertEqual(len(of_kind(self.file, "launch")), 4)
 
     def test_it_says_how_ranks_can_start(self):

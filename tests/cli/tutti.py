@@ -79,8 +79,8 @@ def needs_ucx(test):
 
 def said(stderr):
     """The lines that are tutti's own, not the launcher's; without how far it is."""
-    return [line for line in stderr.splitlines()
-            if line.startswith("tutti: ") and not re.match(r"tutti: \d+ of \d+ done", line)]
+    how_far = re.compile(r"tutti: (\d+ of \d+ done|(.*: )?launch \d+ of (at least )?\d+$)")
+    return [line for line in stderr.splitlines() if line.startswith("tutti: ") and not how_far.match(line)]
 
 
 def records(path):
