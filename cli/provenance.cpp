@@ -2,6 +2,7 @@
 #include "cli/provenance.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <filesystem>

@@ -64,16 +64,23 @@ std::vector<std::string> with_environment(const std::map<std::string, std::strin
     return all;
 }
 
-// Its last lines, without the end of the last one.
-std::string tail_of(std::string text) {
+// Enough for what launchers say when they refuse to start.
+constexpr int lines_quoted = 20;
+
+// Its last line; of several the last ones, below and indented.
+std::string quoted(std::string text) {
     text.erase(text.find_last_not_of('\n') + 1);
+    if (text.find('\n') == std::string::npos) return text;
     std::size_t begin = text.size();
-    for (int lines = 0; lines < 4 && begin > 0; ++lines) {
+    for (int lines = 0; lines < lines_quoted && begin > 0; ++lines) {
         const std::size_t newline = text.rfind('\n', begin - 1);
-        if (newline == std::string::npos) return text;
-        begin = newline;
+        begin = newline == std::string::npos ? 0 : newline;
     }
-    return text.substr(begin == text.size() ? 0 : begin + 1);
+    text.insert(0, begin == 0 ? "\n" : "");
+    text.erase(0, begin);
+    for (std::size_t newline = 0; (newline = text.find('\n', newline)) != std::string::npos;)
+        text.insert(++newline, "  ");
+    return text;
 }
 
 }  // namespace
@@ -139,8 +146,8 @@ void Child::end_all() {
 std::string Child::output() const { return stdout_->text(); }
 
 std::string Child::last_words() const {
-    const std::string said = tail_of(stderr_->text());
-    return said.empty() ? tail_of(stdout_->text()) : said;
+    const std::string said = quoted(stderr_->text());
+    return said.empty() ? quoted(stdout_->text()) : said;
 }
 
 std::string end_of(Child& child, const std::string& name, double seconds, Exit otherwise) {

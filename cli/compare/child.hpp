@@ -30,7 +30,7 @@ public:
     std::optional<int> wait(double seconds);
     /// What it has printed to stdout.
     std::string output() const;
-    /// The last lines of what it has said on stderr, else on stdout.
+    /// The last of what it has said on stderr, else on stdout: a line, or several below, indented.
     std::string last_words() const;
 
 private:

@@ -14,6 +14,7 @@ class Tutti(CMakePackage, CudaPackage):
 
     variant("mpi", default=True, description="Ranks of mpirun")
     variant("ucx", default=True, description="Messages by UCX itself")
+    variant("nccl", default=False, when="+cuda", description="Ranks on GPUs by NCCL, and its own collectives")
     variant("hwloc", default=True, description="The machine as hwloc sees it")
     variant("report", default=True, description="Pages and figures of results")
 
@@ -27,13 +28,14 @@ class Tutti(CMakePackage, CudaPackage):
     depends_on("tinyxml2")
     depends_on("mpi", when="+mpi")
     depends_on("ucx", when="+ucx")
+    depends_on("nccl", when="+nccl")
     depends_on("hwloc@2:", when="+hwloc")
     depends_on("python@3.9:", type=("build", "run"))
     depends_on("py-numpy", type="run")
     depends_on("py-matplotlib", type="run", when="+report")
 
     def cmake_args(self):
-        arguments = [self.define_from_variant(f"TUTTI_{name.upper()}", name) for name in ("mpi", "ucx", "hwloc", "cuda")]
+        arguments = [self.define_from_variant(f"TUTTI_{name.upper()}", name) for name in ("mpi", "ucx", "nccl", "hwloc", "cuda")]
         if self.spec.satisfies("+cuda") and "none" not in self.spec.variants["cuda_arch"].value:
             arguments.append(self.define("CMAKE_CUDA_ARCHITECTURES", self.spec.variants["cuda_arch"].value))
         return [*arguments, self.define("TUTTI_TESTS", False), self.define("TUTTI_BENCHMARKS", False)]

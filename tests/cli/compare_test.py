@@ -100,6 +100,10 @@ class OfPrograms(unittest.TestCase):
         self.assertEqual(done.returncode, WRONG, done.stdout)
         self.assertEqual(tutti.said(done.stderr), ["tutti: B ended with 3: no memory"])
 
+    def test_of_a_program_that_fails_the_last_lines_are_quoted(self):
+        done = self.compare(prints(100), "seq 30 >&2; exit 3")
+        self.assertEqual(done.stderr, "tutti: B ended with 3: " + "".join(f"\n  {line}" for line in range(11, 31)) + "\n")
+
     def test_a_metric_that_one_does_not_print_is_named(self):
         done = self.compare(prints(100, 100), prints(100))
         self.assertIn("# not compared: 2: only one of the two prints it", done.stdout)

@@ -2,6 +2,7 @@
 #include "collectives/execute/plan/plan.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sched.h>
 
 #include <algorithm>
