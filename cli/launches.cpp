@@ -10,6 +10,7 @@
 #include "cli/compare/child.hpp"
 #include "cli/compare/temporary_folder.hpp"
 #include "cli/options/options.hpp"
+#include "cli/options/shell_words.hpp"
 #include "cli/progress/progress_bar.hpp"
 #include "cli/provenance.hpp"
 #include "cli/ranks/interruption.hpp"
@@ -27,9 +28,7 @@ std::vector<std::string> words_of(const NextLaunch& launch, const RunOptions& ru
     Arguments own = launch.own;
     const auto before = static_cast<std::uint64_t>(launch.number - 1);
     own.insert(own.end(), {"--seed", std::to_string(launch.first_seed + before)});
-    std::string launcher_words = run.launcher;
-    std::vector<std::string> words;
-    if (!launcher_words.empty()) words = CLI::detail::split_up(launcher_words);
+    std::vector<std::string> words = shell_words(run.launcher);
     words.push_back(std::filesystem::read_symlink("/proc/self/exe"));
     words.push_back(run.command);
     std::vector<std::string_view> replaced(std::begin(own_options), std::end(own_options));

@@ -85,7 +85,7 @@ Exit dispatch(Arguments arguments) {
         if (is_first) std::cout << version_in_words();
         return Exit::ok;
     }
-    const Command& command = find_row(rows, "command", arguments[0]);
+    const Command command = find_row(rows, "command", arguments[0]);
     if (command.by == By::first_rank && !is_first) return Exit::ok;
     arguments.erase(arguments.begin());
     return command.run(arguments);

@@ -71,7 +71,7 @@ Exit run_results(const Arguments& arguments) {
         throw Error(
             "which of import, list, show, query, export, schema? Type for example: tutti results "
             "import run.jsonl; see 'tutti results --help'");
-    const ResultsVerb& verb = find_row(results_verbs, "verb of 'tutti results'", arguments[0]);
+    const ResultsVerb verb = find_row(results_verbs, "verb of 'tutti results'", arguments[0]);
     ResultsWords words;
     CLI::App app{std::string(verb.what), "tutti results " + std::string(verb.name)};
     if (verb.add_words != nullptr) {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <string_view>
 
 #include "base/library_file.hpp"
 #include "cli/options/options.hpp"
@@ -19,20 +20,29 @@ namespace {
 // Of the environment, which the preloaded library reads.
 using Variables = std::map<std::string, std::string>;
 
-// Where a library lies, or its name alone where the system finds it by that.
-std::string library_called(const std::string& name) {
+struct PreloadedLibrary {
+    std::string_view file, missing;  // what to do where it is missing
+};
+constexpr PreloadedLibrary of_mpi{"libtutti_mpi.so",
+                                  "it is built where an MPI library is found: scripts/build"};
+constexpr PreloadedLibrary of_abi{"libtutti_mpi_abi.so",
+                                  "it is built where mpicc_abi is found (Open MPI 6, MPICH 5): "
+                                  "scripts/build"};
+constexpr PreloadedLibrary heap{"libtutti_heap.so", "type: scripts/build --target tutti_heap"};
+
+// Where it lies, or its name alone where the system finds it by that.
+std::string found(const PreloadedLibrary& library) {
+    const std::string name(library.file);
     if (const auto file = library_file(name)) return file->string();
     for (const std::string& each : library_names(name))
         if (dlopen(each.c_str(), RTLD_LAZY | RTLD_LOCAL) != nullptr) return each;
-    throw Error(fmt::format("there is no {} beside this command or in ../lib; {}", name,
-                            name == "libtutti_mpi.so"
-                                ? "it is built where an MPI library is found: scripts/build"
-                                : "type: scripts/build --target tutti_heap"));
+    throw Error(
+        fmt::format("there is no {} beside this command or in ../lib; {}", name, library.missing));
 }
 
-std::string preloads(bool with_heap) {
-    std::string all = library_called("libtutti_mpi.so");
-    if (with_heap) all += ":" + library_called("libtutti_heap.so");
+std::string preloads(bool for_abi, bool with_heap) {
+    std::string all = found(for_abi ? of_abi : of_mpi);
+    if (with_heap) all += ":" + found(heap);
     const char* const others = std::getenv("LD_PRELOAD");
     return others == nullptr || *others == '\0' ? all : all + ":" + others;
 }
@@ -59,7 +69,7 @@ Exit run_program(const Arguments& arguments) {
         "tutti run [OPTIONS] -- mpirun -np 4 ./program",
         "tutti run"};
     std::string with = "learn", collectives, after, block = "50";
-    bool table_anyway = false, always = false, has_heap = false, reports = false,
+    bool table_anyway = false, always = false, for_abi = false, has_heap = false, reports = false,
          alternates = false;
     const OptionGroup options(app, "Options");
     const CLI::Option* chooser = options.text(
@@ -74,6 +84,9 @@ Exit run_program(const Arguments& arguments) {
     options.text("--after", after,
                  "so many calls of a kind on a communicator are the library's before tutti takes "
                  "over; else 64");
+    options.flag("--abi", for_abi,
+                 "the program is built for MPI's standard ABI (mpicc_abi), not for the library's "
+                 "own");
     options.flag("--heap", has_heap,
                  "preload libtutti_heap.so, too: large allocations lie where peers reach them");
     options.flag("--report", reports, "at the end, say who did how many calls, and what that won");
@@ -99,7 +112,7 @@ Exit run_program(const Arguments& arguments) {
     if (settings.chooser == PreloadChoice::table && access(settings.table_file.c_str(), R_OK) != 0)
         throw Error(
             fmt::format("cannot read the table {}: {}", settings.table_file, std::strerror(errno)));
-    environment["LD_PRELOAD"] = preloads(has_heap);
+    environment["LD_PRELOAD"] = preloads(for_abi, has_heap);
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
     replace_by(command);
 }

@@ -35,6 +35,12 @@ set(standard_headers <algorithm> <array> <atomic> <chrono> <cmath> <cstdint> <cs
     <functional> <iostream> <map> <memory> <numeric> <optional> <ranges> <set> <span> <sstream> <string>
     <string_view> <thread> <utility> <variant> <vector> <fmt/format.h>)
 tutti_precompiled_headers(tutti_precompiled ${standard_headers})
+# From version 13 on, GCC wants the same -O in both.
+set(rarely_run_options $<$<CONFIG:Release>:-O1>)
+tutti_precompiled_headers(tutti_precompiled_rarely_run ${standard_headers})
+if(TARGET tutti_precompiled_rarely_run)
+    target_compile_options(tutti_precompiled_rarely_run PRIVATE ${rarely_run_options})
+endif()
 
 # Folders whose code takes longer to optimise than it ever runs: commands, pictures, files that are read once.
 # What moves, reduces, times or searches is not among them.
@@ -68,9 +74,9 @@ endfunction()
 # Workloads, readers of traces and libraries' baselines are rows of a table: each has the same functions under the
 # same names.
 set(single_file_folders /collectives/baselines/ /workloads/scenarios/ /workloads/traces/)
-# tutti_compile_together(TARGET): by the precompiled header and, with TUTTI_UNITY, folder by folder.
-function(tutti_compile_together target)
-    tutti_precompile(${target} tutti_precompiled)
+# tutti_compile_together(TARGET HEADERS): by the precompiled headers and, with TUTTI_UNITY, folder by folder.
+function(tutti_compile_together target headers)
+    tutti_precompile(${target} ${headers})
     if(NOT TUTTI_UNITY OR target STREQUAL tutti_kernels)  # kernels: each instruction set has types of the same names
         return()
     endif()

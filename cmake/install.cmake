@@ -46,9 +46,11 @@ install(DIRECTORY docs DESTINATION share/doc/tutti COMPONENT tutti PATTERN CMake
 # The library.
 install(TARGETS tutti_shared tutti_c tutti_heap EXPORT tutti
     LIBRARY COMPONENT ${runtime} NAMELINK_COMPONENT libtutti-dev INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-if(TUTTI_WITH_MPI)
-    install(TARGETS tutti_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${runtime} NAMELINK_COMPONENT libtutti-dev)
-endif()
+foreach(preload tutti_mpi tutti_mpi_abi)
+    if(TARGET ${preload})
+        install(TARGETS ${preload} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${runtime} NAMELINK_COMPONENT libtutti-dev)
+    endif()
+endforeach()
 install(CODE "set(tutti_headers \"\${CMAKE_INSTALL_PREFIX}/${headers}\")" COMPONENT libtutti-dev)
 install(SCRIPT cmake/install_headers.cmake COMPONENT libtutti-dev)
 install(FILES library/heap/tutti_heap.h library/c/include/tutti/tutti.h DESTINATION ${headers} COMPONENT libtutti-dev)

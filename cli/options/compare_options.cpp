@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/options/options.hpp"
+#include "cli/options/shell_words.hpp"
 #include "cli/options/typed_comparison.hpp"
 #include "cli/options/values.hpp"
 
@@ -56,7 +57,7 @@ void refuse_files_of_jobs(const TypedComparison& typed, const Arguments& common)
     constexpr std::string_view outputs[] = {"--json", "-J", "--output_file", "--csv"};
     Arguments words = common;
     for (const std::string* own : {&typed.words_a, &typed.words_b}) {
-        const Arguments more = words_of(*own);
+        const Arguments more = shell_words(*own);
         words.insert(words.end(), more.begin(), more.end());
     }
     for (const std::string& word : words)

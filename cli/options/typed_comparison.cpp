@@ -5,17 +5,12 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
 
+#include "cli/options/shell_words.hpp"
+
 namespace tutti {
-
-std::vector<std::string> words_of(const std::string& text) {
-    std::string copy = text;
-    return CLI::detail::split_up(copy);
-}
-
 namespace {
 
 std::string this_program() { return std::filesystem::read_symlink("/proc/self/exe"); }
@@ -49,11 +44,11 @@ Command command_of_job(const TypedComparison& typed, const std::string& executab
     if (!typed.threads)
         command.words = typed.launcher.empty()
                             ? std::vector<std::string>{"mpirun", "-n", std::to_string(typed.ranks)}
-                            : words_of(typed.launcher);
+                            : shell_words(typed.launcher);
     command.words.push_back(executable.empty() ? this_program()
                                                : std::filesystem::absolute(executable).string());
     command.words.insert(command.words.end(), common_words.begin(), common_words.end());
-    const auto own = words_of(own_words);
+    const auto own = shell_words(own_words);
     command.words.insert(command.words.end(), own.begin(), own.end());
     if (typed.threads)
         command.words.insert(command.words.end(), {"--ranks", std::to_string(typed.ranks)});

@@ -27,9 +27,6 @@ struct TypedComparison {
     std::vector<std::string> ignored, at_least, at_most;
 };
 
-/// As a shell parts them: of --words-a, --words-b and --launcher.
-std::vector<std::string> words_of(const std::string& text);
-
 /// A file that --json wrote, not an executable.
 bool is_results_file(const std::string& path);
 

@@ -12,6 +12,7 @@
 #include "collectives/baselines/mpi_algorithm.hpp"
 #include "collectives/transport/messages/mpi.hpp"
 #include "collectives/transport/messages/mpi_check.hpp"
+#include "collectives/transport/messages/mpi_number.hpp"
 #include "kernels/sets.hpp"
 
 namespace tutti {
@@ -46,7 +47,7 @@ MPI_Op op_of(Op op) {
 class MpiRanks {
 public:
     MpiRanks(const World& world, MpiAlgorithm& algorithm)
-        : comm_(MPI_Comm_f2c(mpi_handle(world))), is_copy_(algorithm.is_forced()) {
+        : comm_(communicator_of(mpi_handle(world))), is_copy_(algorithm.is_forced()) {
         if (!is_copy_) return;
         const MPI_Comm all = comm_;
         algorithm.force_while([&] { check(MPI_Comm_dup(all, &comm_)); });
@@ -176,7 +177,7 @@ private:
 class MpiNonblocking final : public MpiCall {
 public:
     MpiNonblocking(World& world, const Call& call, const CallBuffers& buffers)
-        : MpiCall(world, call, buffers), all_(MPI_Comm_f2c(mpi_handle(world))) {}
+        : MpiCall(world, call, buffers), all_(communicator_of(mpi_handle(world))) {}
 
     void start() override {
         is_under_way_ = true;

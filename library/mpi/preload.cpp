@@ -15,28 +15,37 @@
 namespace tutti {
 namespace {
 
-#ifdef OPEN_MPI
+constexpr std::string_view standard_abi = "MPI's standard ABI";
+#if defined(MPI_ABI_VERSION) && MPI_ABI_VERSION > 0
+constexpr std::string_view built_for = standard_abi;
+#elif defined(OPEN_MPI)
 constexpr std::string_view built_for = "Open MPI";
 #else
 constexpr std::string_view built_for = "MPICH";
 #endif
 
-// Handles of another library would mean something else here, and so would those of its standard
-// ABI.
-std::optional<std::string> other_library() {
-    const std::string running = mpi_library();
+const void* base_of(void* function) {
+    Dl_info found{};
+    return function != nullptr && dladdr(function, &found) != 0 ? found.dli_fbase : nullptr;
+}
+
+// Of the MPI that runs: another may be there as well, because this library was linked with it.
+bool runs_standard_abi() {
+    void* const version = dlsym(RTLD_DEFAULT, "PMPI_Abi_get_version");
+    if (version == nullptr || base_of(version) != base_of(dlsym(RTLD_DEFAULT, "PMPI_Comm_rank")))
+        return false;
     int major = -1, minor = -1;
-    if (const auto abi_version =
-            reinterpret_cast<int (*)(int*, int*)>(dlsym(RTLD_DEFAULT, "MPI_Abi_get_version")))
-        abi_version(&major, &minor);
-    if (major >= 0)
-        return fmt::format(
-            "libtutti_mpi.so is built for {} itself, and this program for the "
-            "standard ABI of MPI",
-            built_for);
+    reinterpret_cast<int (*)(int*, int*)>(version)(&major, &minor);
+    return major >= 0;
+}
+
+// To another library, or through another ABI, handles would mean something else.
+std::optional<std::string> other_library() {
+    const bool is_standard = runs_standard_abi();
+    const std::string running = is_standard ? std::string(standard_abi) : mpi_library();
     if (running.starts_with(built_for)) return std::nullopt;
-    return fmt::format("libtutti_mpi.so is built for {}, and this program runs {}", built_for,
-                       running);
+    return fmt::format("this libtutti_mpi is built for {}, and this program runs {}{}", built_for,
+                       running, is_standard ? "; type tutti run --abi" : "");
 }
 
 int number_in(const char* variable) {

@@ -9,6 +9,7 @@
 
 #include "autotune/choice/default_choice.hpp"
 #include "collectives/transport/messages/mpi.hpp"
+#include "collectives/transport/messages/mpi_number.hpp"
 
 namespace tutti {
 
@@ -121,11 +122,11 @@ void Ranks::begin() {
     stage_ = Stage::the_librarys;
     try {
         const ErrorsReturn as_long_as_it_is_copied(comm_);
-        world_ = mpi_world(MPI_Comm_c2f(comm_), years);
+        world_ = mpi_world(number_of(comm_), years);
         if (!world_->one_host()) return world_.reset();
         if (!true_on_all_ranks(*world_, !takes_memory_of_gpus()))
             throw Error("the MPI library takes buffers on GPUs, which tutti does not");
-        progress_.emplace(MPI_Comm_f2c(mpi_handle(*world_)));
+        progress_.emplace(communicator_of(mpi_handle(*world_)));
         world_->register_progress(*progress_);
         state_ = std::make_unique<Communicator::State>(nullptr, *world_, options_for(*world_));
         state_->leaves_alone = true;

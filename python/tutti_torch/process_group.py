@@ -30,7 +30,7 @@ class TuttiProcessGroup(dist.ProcessGroup):
     def __init__(self, store, rank, size, timeout=timedelta(minutes=30)):
         super().__init__(rank, size)
         self._comm = rendezvous.join(store, rank, size, timeout)
-        self._ranks, self._rank = size, rank
+        self._ranks, self._rank, self._name = size, rank, ""
         self._peers, self._peers_lock = {}, threading.Lock()
         self._worker = Worker(f"tutti rank {rank}", last=lambda comm=self._comm, peers=self._peers: close(comm, peers))
         weakref.finalize(self, self._worker.end).atexit = False
@@ -50,6 +50,14 @@ class TuttiProcessGroup(dist.ProcessGroup):
 
     def getBackendName(self):  # pylint: disable=invalid-name
         return NAME
+
+    # torch 2 leaves the name to a group's backends, of which one in Python has none.
+    def _set_group_name(self, name):
+        self._name = name
+
+    @property
+    def group_name(self):
+        return self._name
 
     def allreduce(self, tensors, opts=None):
         tensors = listed(tensors)

@@ -40,7 +40,7 @@ _COMMON = {
 
 def _sign(letter):
     """A letter as a marker, around its middle."""
-    drawn = TextPath((0, 0), letter, prop=FontProperties("DejaVu Sans", weight="bold"))
+    drawn = TextPath((0, 0), letter, prop=FontProperties(family="DejaVu Sans", weight="bold"))
     return Path(drawn.vertices - drawn.get_extents().get_points().mean(axis=0), drawn.codes)
 
 

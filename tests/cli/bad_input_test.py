@@ -121,7 +121,7 @@ class Numbers(Refusal):
                             (["--target-ci", "x"], "2.5%"),
                             (["-r", "x"], "-r all"),
                             (["-r", "0,1"], "-r all"),
-                            (["--ranks", "0"], "not in range 1 to 1024"),
+                            (["--ranks", "0"], "not in range"),
                             (["--ranks", "2", "--max-time", "soon"], "30s"),
                             (["--max-time", "0.2"], "the time '0.2' has no unit; type 0.2s or 0.2ms"),
                             (["--budget", "20"], "type 20s or 20ms"),
@@ -131,7 +131,7 @@ class Numbers(Refusal):
                             (["--counts", ""], "nothing stands behind --counts; type a value, or leave it out")]:
             with self.subTest(words):
                 self.refused("bench", "all_reduce", *words, says=[says])
-        self.refused("bench", "all_reduce", "-n", "0", says=["--iters", "in range 1 to"])
+        self.refused("bench", "all_reduce", "-n", "0", says=["--iters", "in range"])
 
     def test_are_checked_in_all_commands_alike(self):
         for words, says in [(["tune", "--seed", "-1"], "'-1' is no seed"),
@@ -159,7 +159,7 @@ class Numbers(Refusal):
             with self.subTest(words):
                 self.bench_refused("all_reduce", *words, says=[says])
         self.refused("show", "ring", "--radix", "3", says=["takes no radix; leave --radix out"])
-        self.refused("show", "tree", "--radix", "1", says=["not in range 2 to 64"])
+        self.refused("show", "tree", "--radix", "1", says=["not in range", "64"])
         self.refused("verify", "--radix", "1..3", says=["type --radix 2..64"])
 
     def test_of_rank_counts_to_prove_are_a_range(self):

@@ -61,6 +61,26 @@ class Results(unittest.TestCase):
                 with self.subTest(ranks=ranks, heap=heap):
                     self.check(ranks, built("preload_conformance"), says=r"^\d+ checks, 0 wrong\n$", options=(*EVERYTHING, *heap))
 
+    @unittest.skipUnless(Path(built("preload_conformance_abi")).exists(), "no mpicc_abi when this was configured")
+    def test_are_right_through_the_standard_abi(self):
+        for ranks in RANKS:
+            for heap in ((), ("--heap",)):
+                with self.subTest(ranks=ranks, heap=heap):
+                    self.check(ranks, built("preload_conformance_abi"), says=r"^\d+ checks, 0 wrong\n$",
+                               options=(*EVERYTHING, "--abi", *heap))
+        report = run(2, built("preload_conformance_abi"), options=(*EVERYTHING, "--abi", "--report"))[2]
+        self.assertGreater(rows(report)["all_reduce"][1], 0, "nothing is taken over")
+
+    @unittest.skipUnless(Path(built("preload_conformance_abi")).exists(), "no mpicc_abi when this was configured")
+    def test_of_another_abi_are_the_librarys(self):
+        for program, options, says in (("preload_conformance_abi", EVERYTHING, "type tutti run --abi"),
+                                       ("preload_conformance", (*EVERYTHING, "--abi"), "this program runs")):
+            with self.subTest(program):
+                code, out, err = run(2, built(program), options=options)
+                self.assertEqual(code, 0, out + err)
+                self.assertRegex(out, r"^\d+ checks, 0 wrong\n$")
+                self.assertEqual(err.count(says), 1, err)
+
     def test_are_right_while_it_learns(self):
         self.check(RANKS[1], built("preload_conformance"), says=r"^\d+ checks, 0 wrong\n$", options=("--after", "3"))
 

@@ -89,7 +89,7 @@ class Page(ReportFiles):
         for figure in re.findall("<figure.*?</figure>", html, flags=re.S):
             inches = float(re.search(r"--inches:([\d.]+)", figure)[1])
             width = max(400 - 2 * 12, 81 * inches if 'class="wide"' in figure else 0)  # of the page without its margins
-            least = min(map(float, re.findall(r"font: (?:\d+ )?([\d.]+)px", figure)))
+            least = min(map(float, re.findall(r"font(?:-size)?: (?:\d+ )?([\d.]+)px", figure)))
             self.assertGreaterEqual(least * width / (72 * inches), 9, figure[:80])
 
     def test_holds_a_section_with_figures_and_a_table_for_each_shape(self):

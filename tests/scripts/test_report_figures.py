@@ -86,7 +86,7 @@ class Files(ReportFiles):
         self.assertIn(f'width="{3.5 * 72:g}pt"', text)
         self.assertNotIn(">Speed-up over", text.split("</title>")[1])
         self.assertIn("MPI_Allreduce<", text.split("</title>")[1])  # the axis says over what
-        self.assertGreaterEqual(min(float(size) for size in re.findall(r"font: (?:700 )?([\d.]+)px", text)), 6)
+        self.assertGreaterEqual(min(float(size) for size in re.findall(r"font(?:-size)?: (?:700 )?([\d.]+)px", text)), 6)
         wide, = folder.glob("*-decisions.svg")
         self.assertIn(f'width="{7.16 * 72:g}', wide.read_text(encoding="utf-8"))
 

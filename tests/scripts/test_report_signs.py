@@ -50,7 +50,7 @@ class Signs(Drawn):
         _, axes = self.drawn(in_launch(*disturbed, library(8, 2000, 10), timed("ring", 64, 1000, 10), library(64, 2000, 10)), "latency")
         self.assertEqual(signs_of(axes, style.DAGGER), [])
         band, = axes.patches
-        ends = sorted({x for x, _ in band.get_xy()})
+        ends = sorted({x for x, _ in band.get_patch_transform().transform(band.get_path().vertices)})
         self.assertTrue(ends[0] < 8 < ends[-1] < 64)
         self.assertIn("† most of the size disturbed", legend_of(axes))
 

@@ -28,7 +28,8 @@ def python_with_torch():
 def environment(rank, ranks, port):
     library = os.environ.get("TUTTI_C_LIBRARY", str(ROOT / "build/libtutti_c.so"))
     return os.environ | {"PYTHONPATH": str(ROOT / "python"), "TUTTI_C_LIBRARY": library, "OMP_NUM_THREADS": "1", "RANK": str(rank),
-                         "WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "LOCAL_RANK": str(rank)}
+                         "WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "LOCAL_RANK": str(rank),
+                         "USE_LIBUV": "0"}  # Debian 13 builds torch without it, and torch asks for it all the same
 
 
 def free_port():

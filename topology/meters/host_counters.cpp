@@ -18,19 +18,19 @@ using sysfs::Path;
 // All CPUs of a core or package count what happens to it: the largest count is its own.
 std::int64_t thermal_throttles(const Path& root) {
     const Path cpus = root / "sys/devices/system/cpu";
-    using Core = std::optional<std::int64_t>;  // none: the whole package
-    std::map<std::pair<std::int64_t, Core>, std::int64_t> counts;
+    constexpr std::int64_t whole_package = -1;  // in place of a core
+    std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> counts;
     for (const int cpu : sysfs::numbered(cpus, "cpu")) {
         const Path folder = cpus / ("cpu" + std::to_string(cpu));
         const auto number = [&](const char* file) { return sysfs::number(folder / file); };
         const auto package = number("topology/physical_package_id").value_or(0);
         const auto core = number("topology/core_id").value_or(cpu);
-        const auto add = [&](Core part, const char* file) {
+        const auto add = [&](std::int64_t part, const char* file) {
             std::int64_t& most = counts[{package, part}];
             most = std::max(most, number(file).value_or(0));
         };
         add(core, "thermal_throttle/core_throttle_count");
-        add(std::nullopt, "thermal_throttle/package_throttle_count");
+        add(whole_package, "thermal_throttle/package_throttle_count");
     }
     std::int64_t all = 0;
     for (const auto& [part, count] : counts) all += count;

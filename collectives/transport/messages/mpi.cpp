@@ -13,6 +13,7 @@
 #include "base/index.hpp"
 #include "base/units.hpp"
 #include "collectives/transport/messages/mpi_check.hpp"
+#include "collectives/transport/messages/mpi_number.hpp"
 #include "collectives/world/backoff.hpp"
 #include "collectives/world/host_processes.hpp"
 
@@ -258,7 +259,8 @@ private:
 class MpiMessages final : public MessageTransport {
 public:
     // Ranks of messages are those of the world.
-    explicit MpiMessages(const World& world) : comm_(duplicate(MPI_Comm_f2c(mpi_handle(world)))) {
+    explicit MpiMessages(const World& world)
+        : comm_(duplicate(communicator_of(mpi_handle(world)))) {
         check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
         int* highest = nullptr;
         int found = 0;
@@ -285,7 +287,7 @@ std::optional<std::string> mpi_missing() { return std::nullopt; }
 MpiSession::MpiSession() {
     int provided = 0;
     check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided));
-    world_ = mpi_world(MPI_Comm_c2f(MPI_COMM_WORLD));
+    world_ = mpi_world(number_of(MPI_COMM_WORLD));
 }
 
 MpiSession::~MpiSession() {
@@ -293,12 +295,12 @@ MpiSession::~MpiSession() {
     MPI_Finalize();
 }
 
-std::unique_ptr<World> mpi_world(int fortran_handle, std::optional<double> hang_timeout) {
+std::unique_ptr<World> mpi_world(int number, std::optional<double> hang_timeout) {
     int has_begun = 0;
     MPI_Initialized(&has_begun);
     if (has_begun == 0 || mpi_is_over())
         throw Error("MPI does not run; use its communicators between MPI_Init and MPI_Finalize");
-    const MPI_Comm comm = MPI_Comm_f2c(fortran_handle);
+    const MPI_Comm comm = communicator_of(number);
     if (comm == MPI_COMM_NULL) throw Error("there are no ranks in MPI_COMM_NULL");
     const MPI_Comm copy = duplicate(comm);
     return std::make_unique<MpiWorld>(copy, hosts_of(copy), hang_timeout);
@@ -307,7 +309,7 @@ std::unique_ptr<World> mpi_world(int fortran_handle, std::optional<double> hang_
 int mpi_handle(const World& world) {
     const auto* mpi = dynamic_cast<const MpiWorld*>(&world);
     if (mpi == nullptr) throw Error(*ranks_are_not_of_mpi(world));
-    return MPI_Comm_c2f(mpi->comm());
+    return number_of(mpi->comm());
 }
 
 std::unique_ptr<MessageTransport> mpi_transport(World& world) {

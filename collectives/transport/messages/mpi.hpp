@@ -32,15 +32,15 @@ private:
     std::unique_ptr<World> world_;
 };
 
-/// The ranks of a communicator of the program's own, by its Fortran handle (MPI_Comm_c2f), so that
-/// no header of ours needs mpi.h. Works on a duplicate. Collective over the communicator. Throws
-/// Error if MPI does not run, or if another rank does not come within so many seconds (as many as
-/// worlds have if not given), which is the world's hang_timeout from then on. Ends before MPI does;
-/// where a program lets it live longer, it cannot be used any more, and leaves what it holds to
-/// MPI_Finalize.
-std::unique_ptr<World> mpi_world(int fortran_handle, std::optional<double> hang_timeout = {});
+/// The ranks of a communicator of the program's own, by its Fortran handle (MPI_Comm_c2f; in a
+/// build for MPI's standard ABI MPI_Comm_toint), so that no header of ours needs mpi.h. Works on a
+/// duplicate. Collective over the communicator. Throws Error if MPI does not run, or if another
+/// rank does not come within so many seconds (as many as worlds have if not given), which is the
+/// world's hang_timeout from then on. Ends before MPI does; where a program lets it live longer, it
+/// cannot be used any more, and leaves what it holds to MPI_Finalize.
+std::unique_ptr<World> mpi_world(int number, std::optional<double> hang_timeout = {});
 
-/// The Fortran handle of the communicator of exactly this world's ranks. Throws Error unless its
+/// That number of the communicator of exactly this world's ranks. Throws Error unless its
 /// kind is "mpi".
 int mpi_handle(const World& world);
 

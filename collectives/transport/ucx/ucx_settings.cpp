@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "collectives/transport/ucx/near_devices.hpp"
 #include "collectives/transport/ucx/ucx_worker.hpp"
@@ -22,6 +23,13 @@ bool may_take_tcp() {
     return named.starts_with('^') ? !names_tcp : names_tcp || named.find("all") != named.npos;
 }
 
+// Until UCX 1.17 a transport's setting had its name without the transport's.
+std::string prefix_of_tcp() {
+    unsigned major = 0, minor = 0, release = 0;
+    ucp_get_version(&major, &minor, &release);
+    return std::pair(major, minor) < std::pair(1U, 17U) ? "" : "TCP_";
+}
+
 }  // namespace
 
 UcxConfig::UcxConfig() {
@@ -30,11 +38,11 @@ UcxConfig::UcxConfig() {
         return;
     }
     // TCP takes a message in pieces of the lesser of the two, a system call each: 8 KiB and 64 KiB
-    // by default. Larger ones than 96 KiB are slower again: docs/background/ucx.md. UCX takes a
-    // setting of a transport by its name without the transport; no other one has these names.
+    // by default. Larger ones than 96 KiB are slower again: docs/background/ucx.md.
     if (may_take_tcp())
         for (const std::string name : {"TX_SEG_SIZE", "RX_SEG_SIZE"})
-            if (!is_set_by_user("TCP_" + name)) ucp_config_modify(config_, name.c_str(), "96kb");
+            if (!is_set_by_user("TCP_" + name))
+                ucp_config_modify(config_, (prefix_of_tcp() + name).c_str(), "96kb");
     if (!is_set_by_user("NET_DEVICES"))
         if (const auto near = near_devices(network_devices(), node_of_this_rank()); !near.empty())
             ucp_config_modify(config_, "NET_DEVICES", near.c_str());

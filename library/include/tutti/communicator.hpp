@@ -102,9 +102,10 @@ public:
     /// The ranks of a world, which must outlive it. Collective. Throws Error if ranks were given
     /// different options, or the table cannot be used here.
     explicit Communicator(World& world, CommunicatorOptions options = {});
-    /// The ranks of an MPI communicator, over_mpi(MPI_Comm_c2f(comm)), which is duplicated. MPI
-    /// must be initialised. The communicator should end before MPI_Finalize; later it only refuses
-    /// calls. Collective. Throws Error as above, and in a build without MPI.
+    /// The ranks of an MPI communicator, over_mpi(MPI_Comm_c2f(comm)), which is duplicated; in a
+    /// build for MPI's standard ABI, over_mpi(MPI_Comm_toint(comm)). MPI must be initialised. The
+    /// communicator should end before MPI_Finalize; later it only refuses calls. Collective. Throws
+    /// Error as above, and in a build without MPI.
     static Communicator over_mpi(int fortran_handle, CommunicatorOptions options = {});
     /// The processes that meet there without MPI (tutti/rendezvous.hpp). Collective. Throws Error
     /// as rendezvous_world() and as above.

@@ -88,7 +88,8 @@ tutti_result tutti_comm_create(const char* address, int rank, int size,
                                const tutti_options* options, tutti_comm** comm);
 /* The same, of what torchrun or srun says in the environment. */
 tutti_result tutti_comm_create_from_environment(const tutti_options* options, tutti_comm** comm);
-/* The ranks of an MPI communicator: MPI_Comm_c2f(comm). TUTTI_USAGE in a build without MPI. */
+/* The ranks of an MPI communicator: MPI_Comm_c2f(comm), or in a build for MPI's standard ABI
+   MPI_Comm_toint(comm). TUTTI_USAGE in a build without MPI. */
 tutti_result tutti_comm_create_over_mpi(int fortran_handle, const tutti_options* options,
                                         tutti_comm** comm);
 /* One rank alone. */

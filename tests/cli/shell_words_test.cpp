@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/options/shell_words.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+
+namespace tutti {
+namespace {
+
+using Words = std::vector<std::string>;
+
+TEST(ShellWords, ArePartedByBlanks) {
+    EXPECT_EQ(shell_words(""), Words{});
+    EXPECT_EQ(shell_words("  mpirun\t-n  2\n"), (Words{"mpirun", "-n", "2"}));
+}
+
+// Expected: what `printf '[%s]\n'` prints of them in a shell.
+TEST(ShellWords, AreQuotedAsForAShell) {
+    EXPECT_EQ(shell_words(R"(sh -c 'sleep 1; exec "$@"' sh)"),
+              (Words{"sh", "-c", "sleep 1; exec \"$@\"", "sh"}));
+    EXPECT_EQ(shell_words(R"(--x="a b"'c d'e)"), (Words{"--x=a bc de"}));
+    EXPECT_EQ(shell_words(R"("" '' a)"), (Words{"", "", "a"}));
+    EXPECT_EQ(shell_words(R"(a\ b \" "\"\\\n" '\')"), (Words{"a b", "\"", R"("\\n)", "\\"}));
+    EXPECT_EQ(shell_words("end\\"), (Words{"end\\"}));
+}
+
+TEST(ShellWords, NeedTheEndOfAQuote) {
+    for (const char* text : {"a 'b", "\"", "'\""}) EXPECT_THROW(shell_words(text), Error) << text;
+}
+
+}  // namespace
+}  // namespace tutti
