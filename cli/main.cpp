@@ -85,6 +85,7 @@ Exit dispatch(Arguments arguments) {
         if (is_first) std::cout << version_in_words();
         return Exit::ok;
     }
+    // Copied: GCC 14 warns of a reference.
     const Command command = find_row(rows, "command", arguments[0]);
     if (command.by == By::first_rank && !is_first) return Exit::ok;
     arguments.erase(arguments.begin());

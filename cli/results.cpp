@@ -71,6 +71,7 @@ Exit run_results(const Arguments& arguments) {
         throw Error(
             "which of import, list, show, query, export, schema? Type for example: tutti results "
             "import run.jsonl; see 'tutti results --help'");
+    // Copied: GCC 14 warns of a reference.
     const ResultsVerb verb = find_row(results_verbs, "verb of 'tutti results'", arguments[0]);
     ResultsWords words;
     CLI::App app{std::string(verb.what), "tutti results " + std::string(verb.name)};

@@ -27,7 +27,7 @@ constexpr PreloadedLibrary of_mpi{"libtutti_mpi.so",
                                   "it is built where an MPI library is found: scripts/build"};
 constexpr PreloadedLibrary of_abi{"libtutti_mpi_abi.so",
                                   "it is built where mpicc_abi is found (Open MPI 6, MPICH 5): "
-                                  "scripts/build"};
+                                  "scripts/build; where mpicc_abi built all, leave --abi out"};
 constexpr PreloadedLibrary heap{"libtutti_heap.so", "type: scripts/build --target tutti_heap"};
 
 // Where it lies, or its name alone where the system finds it by that.

@@ -35,7 +35,7 @@ set(standard_headers <algorithm> <array> <atomic> <chrono> <cmath> <cstdint> <cs
     <functional> <iostream> <map> <memory> <numeric> <optional> <ranges> <set> <span> <sstream> <string>
     <string_view> <thread> <utility> <variant> <vector> <fmt/format.h>)
 tutti_precompiled_headers(tutti_precompiled ${standard_headers})
-# From version 13 on, GCC wants the same -O in both.
+# GCC 13 and later refuse precompiled headers of another -O than that of the file that reads them.
 set(rarely_run_options $<$<CONFIG:Release>:-O1>)
 tutti_precompiled_headers(tutti_precompiled_rarely_run ${standard_headers})
 if(TARGET tutti_precompiled_rarely_run)

@@ -134,9 +134,10 @@ constexpr std::string_view notes =
     "runner-up and gain are of.\n"
     "# gain: how many times as fast as the library's default; where that was kept: as what "
     "challenged it.\n"
-    "# runner-up: how much slower. A minus: faster there, but the library's own was not clearly "
-    "slower,\n"
-    "# or a neighbour's choice costs less than --hysteresis. ~: predicted by the model.\n";
+    "# runner-up: how much slower it was. With a minus it was faster, and not chosen: not clearly "
+    "faster than the\n"
+    "# library's own, or by less than --hysteresis than the choice of a neighbouring size.\n"
+    "# ~: predicted by the model.\n";
 
 }  // namespace
 

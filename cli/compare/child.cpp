@@ -67,7 +67,7 @@ std::vector<std::string> with_environment(const std::map<std::string, std::strin
 // Enough for what launchers say when they refuse to start.
 constexpr int lines_quoted = 20;
 
-// Its last line; of several the last ones, below and indented.
+// A single line as it is; else the last ones, each on a line of its own, indented.
 std::string quoted(std::string text) {
     text.erase(text.find_last_not_of('\n') + 1);
     if (text.find('\n') == std::string::npos) return text;

@@ -30,7 +30,8 @@ public:
     std::optional<int> wait(double seconds);
     /// What it has printed to stdout.
     std::string output() const;
-    /// The last of what it has said on stderr, else on stdout: a line, or several below, indented.
+    /// What it said last on stderr, else on stdout: a single line as it is, else the last 20, each
+    /// on a line of its own, indented.
     std::string last_words() const;
 
 private:

@@ -90,9 +90,8 @@ Values run_once(const Programs& programs, const char* name, const Command& comma
     try {
         return metrics_in(child.output(), programs.metrics);
     } catch (const Error& error) {
-        throw Error(
-            fmt::format("{} (of {}, which ended with: {})", error.what(), name, child.last_words()),
-            error.code());
+        throw Error(fmt::format("{}; {} ended with: {}", error.what(), name, child.last_words()),
+                    error.code());
     }
 }
 

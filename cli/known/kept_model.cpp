@@ -22,12 +22,12 @@ std::optional<CostModel> known_model(const KnownModels& known, const ModelledMac
 }
 
 std::string in_words(const ModelComparison& both, bool keeps_stored) {
-    const bool is_for_the_noise = keeps_stored && !both.stored_is_better();
+    const bool is_because_of_noise = keeps_stored && !both.stored_is_better();
     return fmt::format(
         "# at {} times that neither was fitted to, the new model is off by {:.0f} % in the median, "
         "the stored one by {:.0f} %: the {} one is kept{}\n",
         both.points, 100 * both.new_error, 100 * both.stored_error, keeps_stored ? "stored" : "new",
-        is_for_the_noise ? ", as others had the cores while these times were taken" : "");
+        is_because_of_noise ? ", as other programs used the cores meanwhile" : "");
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ std::vector<std::string> shell_words(std::string_view text) {
             quote = 0;
         else if (const char next = i + 1 < text.size() ? text[i + 1] : 0;
                  now == '\\' && quote != '\'' && next != 0 &&
-                 (quote == 0 || next == '"' || next == '\\'))
+                 (quote == 0 || std::string_view("\"\\$`").find(next) != std::string_view::npos))
             words.back() += text[++i];
         else
             words.back() += now;

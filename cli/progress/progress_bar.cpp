@@ -65,10 +65,11 @@ void show_on_last_line(const std::string& text) {
         std::fflush(stderr);
         return;
     }
-    static double due = now_ns() * 1e-9 + silent_seconds;
-    const double now = now_ns() * 1e-9;
-    if (text.empty() || now < due) return;
-    due = now + seconds_between_lines;
+    static std::int64_t since_ns = now_ns();  // the first call, then the last line
+    static double silent_for = silent_seconds;
+    if (text.empty() || seconds_since(since_ns) < silent_for) return;
+    since_ns = now_ns();
+    silent_for = seconds_between_lines;
     fmt::print(stderr, "tutti: {}\n", text);
 }
 

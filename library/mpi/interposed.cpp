@@ -21,8 +21,8 @@ Function* next_of(const char* name, Function*) {
     void* const found = dlsym(RTLD_NEXT, name);
     if (found == nullptr) {
         std::fprintf(stderr,
-                     "tutti: there is no %s behind libtutti_mpi.so; preload it into programs of "
-                     "MPI only\n",
+                     "tutti: no MPI library has %s; preload libtutti_mpi into programs of MPI "
+                     "only\n",
                      name);
         std::abort();
     }

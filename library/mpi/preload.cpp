@@ -10,19 +10,19 @@
 #include <string>
 
 #include "collectives/transport/messages/mpi.hpp"
+#include "collectives/transport/messages/mpi_number.hpp"
 #include "library/mpi/types.hpp"
 
 namespace tutti {
 namespace {
 
 constexpr std::string_view standard_abi = "MPI's standard ABI";
-#if defined(MPI_ABI_VERSION) && MPI_ABI_VERSION > 0
-constexpr std::string_view built_for = standard_abi;
-#elif defined(OPEN_MPI)
-constexpr std::string_view built_for = "Open MPI";
+#ifdef OPEN_MPI
+constexpr std::string_view librarys_own = "Open MPI";
 #else
-constexpr std::string_view built_for = "MPICH";
+constexpr std::string_view librarys_own = "MPICH";
 #endif
+constexpr std::string_view built_for = is_for_standard_abi ? standard_abi : librarys_own;
 
 const void* base_of(void* function) {
     Dl_info found{};
@@ -45,7 +45,10 @@ std::optional<std::string> other_library() {
     const std::string running = is_standard ? std::string(standard_abi) : mpi_library();
     if (running.starts_with(built_for)) return std::nullopt;
     return fmt::format("this libtutti_mpi is built for {}, and this program runs {}{}", built_for,
-                       running, is_standard ? "; type tutti run --abi" : "");
+                       running,
+                       is_standard           ? "; type tutti run --abi"
+                       : is_for_standard_abi ? "; leave --abi out"
+                                             : "");
 }
 
 int number_in(const char* variable) {

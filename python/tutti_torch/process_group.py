@@ -51,7 +51,7 @@ class TuttiProcessGroup(dist.ProcessGroup):
     def getBackendName(self):  # pylint: disable=invalid-name
         return NAME
 
-    # torch 2 leaves the name to a group's backends, of which one in Python has none.
+    # torch 2 keeps a group's name in its C++ backends, of which a group in Python has none.
     def _set_group_name(self, name):
         self._name = name
 

@@ -14,7 +14,7 @@ def start(command, ranks, **more):
     """The first exit code that is not 0; the others are ended then, as they would wait for the lost one. `more`: variables."""
     common = {**os.environ, **more, "WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()),
               "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),  # ranks share the cores
-              "USE_LIBUV": "0"}  # Debian 13 builds torch without it, and torch asks for it all the same
+              "USE_LIBUV": os.environ.get("USE_LIBUV", "0")}  # Debian 13 builds torch without it, and torch asks for it all the same
     running = [subprocess.Popen(command, env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)}) for rank in range(ranks)]
     code = 0
     while running:

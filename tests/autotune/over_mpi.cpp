@@ -11,6 +11,7 @@
 #include "collectives/baselines/baselines.hpp"
 #include "collectives/baselines/mpi_control_variable.hpp"
 #include "collectives/transport/messages/mpi.hpp"
+#include "collectives/transport/messages/mpi_number.hpp"
 
 namespace {
 
@@ -52,7 +53,7 @@ Table mixed(int handle) {
 }
 
 std::int64_t wrong_elements(MPI_Comm comm, bool learns) {
-    const int handle = MPI_Comm_c2f(comm);
+    const int handle = number_of(comm);
     CommunicatorOptions options{.table = mixed(handle), .most_plans = 40};
     if (learns) options.learn.emplace();
     auto communicator = Communicator::over_mpi(handle, options);
@@ -81,7 +82,7 @@ bool keeps_to_itself(MPI_Comm comm) {
         return open_mpi ? open_mpi
                         : MpiControlVariable::find("MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM");
     }();
-    const int handle = MPI_Comm_c2f(comm);
+    const int handle = number_of(comm);
     auto communicator = Communicator::over_mpi(handle, {.table = mixed(handle)});
     if (!setting || communicator.size() == 1) return true;
     const int as_found = setting->value();
@@ -97,7 +98,7 @@ bool keeps_to_itself(MPI_Comm comm) {
 
 // What a program should not do, but global variables do.
 std::unique_ptr<Communicator> left_until_the_end(std::vector<float>& data) {
-    const int handle = MPI_Comm_c2f(MPI_COMM_WORLD);
+    const int handle = number_of(MPI_COMM_WORLD);
     auto left = std::make_unique<Communicator>(
         Communicator::over_mpi(handle, {.table = mixed(handle), .learn = Learning{}}));
     for (const std::size_t count : {50, 500, 5000, 20'000})

@@ -23,6 +23,7 @@ TEST(ShellWords, AreQuotedAsForAShell) {
     EXPECT_EQ(shell_words(R"("" '' a)"), (Words{"", "", "a"}));
     EXPECT_EQ(shell_words(R"(a\ b \" "\"\\\n" '\')"), (Words{"a b", "\"", R"("\\n)", "\\"}));
     EXPECT_EQ(shell_words("end\\"), (Words{"end\\"}));
+    EXPECT_EQ(shell_words(R"("\$x \`")"), (Words{"$x `"}));
 }
 
 TEST(ShellWords, NeedTheEndOfAQuote) {

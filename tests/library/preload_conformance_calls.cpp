@@ -13,6 +13,9 @@ namespace {
 
 // Asked as it runs: programs of the standard ABI run on several libraries.
 bool runs_mpich() {
+#ifdef MPICH_VERSION  // and relatives of other names
+    return true;
+#endif
     char name[MPI_MAX_LIBRARY_VERSION_STRING];
     int length = 0;
     MPI_Get_library_version(name, &length);

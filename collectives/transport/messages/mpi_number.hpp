@@ -4,12 +4,14 @@
 
 namespace tutti {
 
-// A communicator's handle as a number, which headers without mpi.h can pass on: Fortran's, or where
-// MPI's standard ABI takes the place of the library's own, which has no Fortran, the ABI's.
+// A communicator as an int, for headers without mpi.h: its Fortran handle, or in a build for MPI's
+// standard ABI what MPI_Comm_toint says, as that ABI need not have Fortran handles.
 #if defined(MPI_ABI_VERSION) && MPI_ABI_VERSION > 0
+constexpr bool is_for_standard_abi = true;
 inline int number_of(MPI_Comm comm) { return MPI_Comm_toint(comm); }
 inline MPI_Comm communicator_of(int number) { return MPI_Comm_fromint(number); }
 #else
+constexpr bool is_for_standard_abi = false;
 inline int number_of(MPI_Comm comm) { return MPI_Comm_c2f(comm); }
 inline MPI_Comm communicator_of(int number) { return MPI_Comm_f2c(number); }
 #endif

@@ -23,7 +23,8 @@ bool may_take_tcp() {
     return named.starts_with('^') ? !names_tcp : names_tcp || named.find("all") != named.npos;
 }
 
-// Until UCX 1.17 a transport's setting had its name without the transport's.
+// Before UCX 1.17, ucp_config_modify took a transport's setting by its name without the
+// transport's: TX_SEG_SIZE.
 std::string prefix_of_tcp() {
     unsigned major = 0, minor = 0, release = 0;
     ucp_get_version(&major, &minor, &release);
