@@ -96,7 +96,7 @@ private:
                                       .first_seed = options_.request.protocol.seed,
                                       .own = std::move(own),
                                       .kept = "in '" + options_.table_file + "'"});
-        if (!about_wrong.empty()) fmt::print(stderr, "tutti: launch {}: {}\n", number, about_wrong);
+        if (!about_wrong.empty()) fmt::print(stderr, "{}\n", about_wrong);
         any_wrong_ = any_wrong_ || !about_wrong.empty();
     }
 
