@@ -80,7 +80,7 @@ class Commands(tutti.Folder):
 
     def test_tune_writes_a_table(self):
         table = self.folder / "table.json"
-        self.run_ranks(2, "tune", "all_reduce", "-e", "1K", "--budget", f"{2 * tutti.PATIENCE}s",
+        self.run_ranks(2, "tune", "all_reduce", "-e", "1K", "--budget", f"{8 * tutti.PATIENCE}s",
                        "--table", table)
         self.assertIn("sections", json.loads(table.read_text(encoding="utf-8")))
 
