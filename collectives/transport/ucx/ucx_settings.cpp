@@ -40,10 +40,11 @@ UcxConfig::UcxConfig() {
     }
     // TCP takes a message in pieces of the lesser of the two, a system call each: 8 KiB and 64 KiB
     // by default. Larger ones than 96 KiB are slower again: docs/background/ucx.md.
+    const std::string prefix = prefix_of_tcp();
     if (may_take_tcp())
         for (const std::string name : {"TX_SEG_SIZE", "RX_SEG_SIZE"})
             if (!is_set_by_user("TCP_" + name))
-                ucp_config_modify(config_, (prefix_of_tcp() + name).c_str(), "96kb");
+                ucp_config_modify(config_, (prefix + name).c_str(), "96kb");
     if (!is_set_by_user("NET_DEVICES"))
         if (const auto near = near_devices(network_devices(), node_of_this_rank()); !near.empty())
             ucp_config_modify(config_, "NET_DEVICES", near.c_str());
