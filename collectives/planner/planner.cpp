@@ -246,17 +246,6 @@ std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
     return plan_on_host(dynamic_cast<HostTransport&>(*found.transport), request, buffers.in_place);
 }
 
-// Collective, if the call is large enough for it.
-bool Planner::fetches(const PlanRequest& request) {
-    const int chunks = request.schedule.chunks();
-    if (!is_worth_single_copy(request.call, world_.size(), chunks, tuning_)) return false;
-    const auto is_huge = [](std::span<const std::byte> buffer) {
-        return buffer.empty() || in_huge_pages(buffer);
-    };
-    return true_on_all_ranks(world_,
-                             is_huge(request.buffers.input) && is_huge(request.buffers.output));
-}
-
 // Who has his elsewhere copies all of them in each call: that should be the exception. The heap
 // must have room for the copies.
 bool Planner::are_mapped(const CallBuffers& buffers) {
@@ -326,7 +315,8 @@ std::unique_ptr<Plan> Planner::unregistered_plan(const HostTransport::Methods& m
         if (has_choice && more > pieces && pieces < many_pieces) add(copy_in_copy_out, more);
     }
     if (methods.allows(single_copy) && (!has_choice || vector >= worth_system_call)) {
-        if (fetches(request)) guess = int_size(plans);
+        if (is_worth_single_copy(request.call, world_.size(), request.schedule.chunks(), tuning_))
+            guess = int_size(plans);
         add(single_copy, 1);
     }
     if (has_choice && vector <= most_in_lines) {

@@ -107,7 +107,6 @@ private:
     Opened& opened(std::string_view name);
     MessageTransport& between_devices(std::string_view name, MemoryDevice& device);
     const DeviceTransport* on_device(std::string_view name);
-    bool fetches(const PlanRequest& request);
     std::unique_ptr<Plan> plan_on_host(HostTransport& host, PlanRequest& request, bool in_place);
     std::unique_ptr<Plan> unregistered_plan(const HostTransport::Methods& methods,
                                             const PlanRequest& request);

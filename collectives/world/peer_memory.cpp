@@ -39,30 +39,6 @@ void PeerMemory::read(std::byte* into, std::size_t bytes) const {
     }
 }
 
-bool in_huge_pages(std::span<const std::byte> buffer) {
-    const auto address = reinterpret_cast<std::uintptr_t>(buffer.data());
-    std::ifstream maps("/proc/self/smaps");
-    // "55d0c8a00000-55d0c8c00000 rw-p ..." begins a mapping, lines like "Rss:  2048 kB" describe
-    // it.
-    bool is_here = false;
-    std::int64_t resident = 0, huge = 0;
-    for (std::string line; std::getline(maps, line);) {
-        std::uintptr_t begin = 0, end = 0;
-        char name[32];
-        std::int64_t kilobytes = 0;
-        if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2) {
-            if (is_here) break;
-            is_here = begin <= address && address < end;
-        } else if (is_here && std::sscanf(line.c_str(), "%31[^:]: %ld kB", name, &kilobytes) == 2) {
-            const std::string_view fact = name;
-            if (fact == "Rss") resident = kilobytes;
-            if (fact == "AnonHugePages" || fact == "ShmemPmdMapped") huge += kilobytes;
-            if (fact == "KernelPageSize" && kilobytes > 64) return true;  // set aside as such
-        }
-    }
-    return 2 * huge > resident;
-}
-
 std::optional<std::string> peer_memory_refuses(World& world) {
     if (!world.one_host()) return "the ranks are on several hosts";
     // Some systems let only parents look into a process, unless it says otherwise.

@@ -22,8 +22,4 @@ struct PeerMemory {
 /// Why the ranks cannot read each other's memory so; nothing if they can. Collective.
 std::optional<std::string> peer_memory_refuses(World& world);
 
-/// Whether most of the memory around `buffer` is in huge pages. The kernel looks up each page that
-/// it copies: with huge ones, that makes it two to three times as fast. For set-up: reads /proc.
-bool in_huge_pages(std::span<const std::byte> buffer);
-
 }  // namespace tutti

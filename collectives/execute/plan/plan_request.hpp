@@ -83,7 +83,7 @@ struct Traffic {
 std::unordered_map<int, Traffic> traffic_of(const RankStep& step);
 
 /// Whether a call on unregistered memory is large enough to be read through the kernel
-/// (single-copy), if that memory lies in huge pages; else it is copied in and out.
+/// (single-copy) at first; else it is copied in and out.
 bool is_worth_single_copy(const Call& call, int ranks, int chunks, const HostTuning& tuning);
 
 /// In how many pieces of about that size, pipelined, a schedule of so many chunks is copied in and
