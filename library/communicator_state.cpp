@@ -10,6 +10,7 @@
 #include "autotune/choice/default_choice.hpp"
 #include "autotune/choice/subject.hpp"
 #include "autotune/table/table_for_ranks.hpp"
+#include "base/clock.hpp"
 #include "base/index.hpp"
 #include "topology/detect/detect.hpp"
 
@@ -59,7 +60,8 @@ Communicator::State::State(std::unique_ptr<World> own_world, World& its_world,
 // All leave together, as a peer may still read what this rank holds.
 Communicator::State::~State() {
     try {
-        if (!leaves_alone && !is_broken && !world.has_ended() && std::uncaught_exceptions() == 0) {
+        if (!is_beneath_program && !is_broken && !world.has_ended() &&
+            std::uncaught_exceptions() == 0) {
             planner.progress().finish_all();
             world.barrier();
         }
@@ -121,25 +123,31 @@ CallKey Communicator::State::key_of(const CallArguments& given, CallMode mode) c
 
 void Communicator::State::run(const CallArguments& given) {
     RecentCall& recent = recent_.place_of(given);
-    if (recent.is(given) &&
-        (recent.point == nullptr || learner->passes(*recent.point, recent.arm, recent.shape))) {
-        recent.plan->last_use = ++uses_;
-        return guarded([&] { run_slot(*recent.plan->slots.front(), recent.settled, &recent); });
-    }
-    const CallArguments call = settled(given);
-    const CallKey key = key_of(given, CallMode::blocking);
+    const bool is_recent = recent.is(given);
+    const CallArguments call =
+        is_recent ? CallArguments{given.call, recent.settled} : settled(given);
     guarded([&] {
-        if (learner) {
-            RecentCall learnt = run_and_learn(key, call);
-            learnt.given = given;
-            learnt.settled = call.buffers;
-            recent_.place_of(given) = learnt;  // what was there may have been forgotten meanwhile
-            return;
-        }
-        CachedPlan& found = plan_for(key, call);
-        recent = {given, call.buffers, &found};
-        run_slot(*found.slots.front(), call.buffers);
+        if (!is_admitted(call, CallMode::blocking)) return run_in_slot(call);
+        if (!is_recent ||
+            (recent.point != nullptr && !learner->passes(*recent.point, recent.arm, recent.shape)))
+            return run_planned(given, call);
+        recent.plan->last_use = ++uses_;
+        run_slot(*recent.plan->slots.front(), recent.settled, &recent);
     });
+}
+
+void Communicator::State::run_planned(const CallArguments& given, const CallArguments& call) {
+    const CallKey key = key_of(given, CallMode::blocking);
+    if (learner) {
+        RecentCall learnt = run_and_learn(key, call);
+        learnt.given = given;
+        learnt.settled = call.buffers;
+        recent_.place_of(given) = learnt;  // what was there may have been forgotten meanwhile
+        return;
+    }
+    CachedPlan& found = plan_for(key, call);
+    recent_.place_of(given) = {given, call.buffers, &found};
+    run_slot(*found.slots.front(), call.buffers);
 }
 
 Configuration Communicator::State::choice_for(const CallArguments& given) {
@@ -156,6 +164,7 @@ Request Communicator::State::start(const CallArguments& given) {
     const CallKey key = key_of(given, CallMode::nonblocking);
     Request pending;
     guarded([&] {
+        if (!is_admitted(call, CallMode::nonblocking)) return run_in_slot(call);
         Request::Slot& slot = slot_to_start(plan_for_start(key, call), key, call);
         pending.slot_ = &slot;
         pending.run_ = ++slot.run;
@@ -205,6 +214,7 @@ std::size_t plans_that_fit(int ranks) { return std::max<std::size_t>(4096 / as_s
 CachedPlan& Communicator::State::make(const CallKey& key, const CallArguments& settled,
                                       const Configuration* first) {
     check_same_call(world, key);
+    const std::int64_t began = now_ns();
     const auto most = std::clamp<std::size_t>(options.most_plans, 1, plans_that_fit(world.size()));
     while (calls.size() >= most) forget_the_oldest();
     const OperationRequest preferred = request_for(key, settled);
@@ -219,6 +229,7 @@ CachedPlan& Communicator::State::make(const CallKey& key, const CallArguments& s
             made.configuration = configuration;
             made.slots.reserve(most_slots);
             made.slots.push_back(&new_slot(std::move(found)));
+            making_ns += now_ns() - began;
             return calls.emplace(key, std::move(made)).first->second;
         }
         made.is_as_requested = false;
@@ -243,6 +254,10 @@ std::vector<Configuration> Communicator::State::configurations(const CallKey& ke
     }
     for (Configuration& fallback : default_choices(key.call, world))
         configurations.push_back(std::move(fallback));
+    if (is_beneath_program)
+        std::erase_if(configurations, [](const Configuration& one) {
+            return one.is_ours() ? one.transport != "shm" : !one.algorithm.empty();
+        });
     if (key.mode == CallMode::blocking) return configurations;
     // A library's call makes no progress without this rank, so libraries come last.
     std::vector<Configuration> in_order;

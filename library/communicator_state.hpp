@@ -16,6 +16,7 @@
 #include "collectives/world/shared_memory.hpp"
 #include "library/call_key.hpp"
 #include "library/learner.hpp"
+#include "library/plan_admission.hpp"
 #include "tutti/call_arguments.hpp"
 #include "tutti/communicator.hpp"
 
@@ -189,10 +190,12 @@ struct Communicator::State {
     std::optional<Learner> learner;
     std::optional<PeerMessages> messages;  ///< of ranks of a rendezvous
     std::unordered_map<CallKey, CachedPlan, HashOfCallKey> calls;
+    std::int64_t making_ns = 0;  ///< that this rank has spent on making plans
     std::atomic<bool> is_broken = false;
-    /// Its end waits for nobody, where all calls were blocking and stayed on one host: what peers
-    /// still read is mapped by them, too.
-    bool leaves_alone = false;
+    /// This is part of a program of MPI that does not know of it: it makes no communicators, its
+    /// calls are blocking and stay on one host, and all get plans. Its end does not wait for the
+    /// other ranks: they have mapped what they still read.
+    bool is_beneath_program = false;
 
 private:
     // What is under way goes on while ranks meet to make a plan: one of them may wait for it.
@@ -207,6 +210,9 @@ private:
     [[noreturn]] static void refuse();
     CachedPlan& make(const CallKey& key, const CallArguments& settled,
                      const Configuration* preferred);
+    bool is_admitted(const CallArguments& call, CallMode mode);
+    void run_planned(const CallArguments& given, const CallArguments& call);
+    void run_in_slot(const CallArguments& call);
     RecentCall run_and_learn(CallKey key, const CallArguments& call);
     Learner::Point& point_of(const CallKey& key, const CallArguments& call);
     CachedPlan& plan_for_start(CallKey key, const CallArguments& call);
@@ -224,8 +230,10 @@ private:
     PlanProgress plan_progress_;
     std::deque<Request::Slot> slots_;
     std::vector<Request::Slot*> free_slots_;
+    PlanAdmission admission_{/*free_plans=*/8};
     std::uint64_t uses_ = 0;  // the same on all ranks, as it decides who is forgotten
     RecentCalls recent_;
+    std::span<std::byte> slot_memory_;  // registered, for calls without a plan of their own
 };
 
 }  // namespace tutti

@@ -10,12 +10,16 @@
 #include "base/index.hpp"
 #include "collectives/baselines/library_baselines.hpp"
 #include "collectives/baselines/mpi_algorithm.hpp"
+#include "collectives/baselines/mpi_collectives.hpp"
 #include "collectives/transport/messages/mpi.hpp"
 #include "collectives/transport/messages/mpi_check.hpp"
 #include "collectives/transport/messages/mpi_number.hpp"
 #include "kernels/sets.hpp"
 
 namespace tutti {
+
+MpiCollectives mpi_collectives;
+
 namespace {
 
 // MPI_DATATYPE_NULL for the types that MPI lacks.
@@ -50,14 +54,14 @@ public:
         : comm_(communicator_of(mpi_handle(world))), is_copy_(algorithm.is_forced()) {
         if (!is_copy_) return;
         const MPI_Comm all = comm_;
-        algorithm.force_while([&] { check(MPI_Comm_dup(all, &comm_)); });
+        algorithm.force_while([&] { check(PMPI_Comm_dup(all, &comm_)); });
     }
     MpiRanks(const MpiRanks&) = delete;
     MpiRanks& operator=(const MpiRanks&) = delete;
     ~MpiRanks() {
         int is_finalized = 0;
-        MPI_Finalized(&is_finalized);
-        if (is_copy_ && is_finalized == 0) MPI_Comm_free(&comm_);
+        PMPI_Finalized(&is_finalized);
+        if (is_copy_ && is_finalized == 0) PMPI_Comm_free(&comm_);
     }
 
     MPI_Comm comm() const { return comm_; }
@@ -99,31 +103,33 @@ protected:
         };
         switch (call_.collective) {
             case Collective::all_reduce:
-                return call(MPI_Allreduce, MPI_Iallreduce, input, output, count_, type_, op_, all);
+                return call(mpi_collectives.all_reduce, PMPI_Iallreduce, input, output, count_,
+                            type_, op_, all);
             case Collective::reduce_scatter:
-                return call(MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block, input,
+                return call(mpi_collectives.reduce_scatter, PMPI_Ireduce_scatter_block, input,
                             buffers_.in_place ? const_cast<void*>(mine) : output, count_, type_,
                             op_, all);
             case Collective::all_gather:
-                return call(MPI_Allgather, MPI_Iallgather, input, count_, type_, output, count_,
-                            type_, all);
+                return call(mpi_collectives.all_gather, PMPI_Iallgather, input, count_, type_,
+                            output, count_, type_, all);
             case Collective::broadcast:
                 // In one buffer: out of place the root copies its message first, as NCCL does.
                 if (is_root_ && !buffers_.in_place) copy_to_output(mine);
-                return call(MPI_Bcast, MPI_Ibcast, output, count_, type_, root, all);
+                return call(mpi_collectives.broadcast, PMPI_Ibcast, output, count_, type_, root,
+                            all);
             case Collective::reduce:
-                return call(MPI_Reduce, MPI_Ireduce, is_root_ ? input : mine, output, count_, type_,
-                            op_, root, all);
+                return call(mpi_collectives.reduce, PMPI_Ireduce, is_root_ ? input : mine, output,
+                            count_, type_, op_, root, all);
             case Collective::scatter:
-                return call(MPI_Scatter, MPI_Iscatter, mine, count_, type_,
+                return call(mpi_collectives.scatter, PMPI_Iscatter, mine, count_, type_,
                             is_root_ && buffers_.in_place ? MPI_IN_PLACE : output, count_, type_,
                             root, all);
             case Collective::gather:
-                return call(MPI_Gather, MPI_Igather, is_root_ ? input : mine, count_, type_, output,
-                            count_, type_, root, all);
+                return call(mpi_collectives.gather, PMPI_Igather, is_root_ ? input : mine, count_,
+                            type_, output, count_, type_, root, all);
             case Collective::all_to_all:
-                return call(MPI_Alltoall, MPI_Ialltoall, input, count_, type_, output, count_,
-                            type_, all);
+                return call(mpi_collectives.all_to_all, PMPI_Ialltoall, input, count_, type_,
+                            output, count_, type_, all);
         }
     }
 
@@ -187,7 +193,7 @@ public:
     bool test() override {
         if (!is_under_way_) return true;
         int done = 0;
-        check(MPI_Test(&request_, &done, MPI_STATUS_IGNORE));
+        check(PMPI_Test(&request_, &done, MPI_STATUS_IGNORE));
         if (done == 0) return false;
         is_under_way_ = false;
         finish();

@@ -16,9 +16,9 @@ void begin_tool_interface() {
         int provided = 0, key = 0;
         check(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
         const auto end = [](MPI_Comm, int, void*, void*) { return MPI_T_finalize(); };
-        check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end, &key, nullptr));
-        check(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr));
-        check(MPI_Comm_free_keyval(&key));
+        check(PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end, &key, nullptr));
+        check(PMPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr));
+        check(PMPI_Comm_free_keyval(&key));
         return true;
     }();
     static_cast<void>(begun);
@@ -55,8 +55,8 @@ struct MpiControlVariable::Handle {
 
 std::optional<MpiControlVariable> MpiControlVariable::find(const std::string& name) {
     int is_begun = 0, is_over = 0, index = 0;
-    check(MPI_Initialized(&is_begun));
-    check(MPI_Finalized(&is_over));
+    check(PMPI_Initialized(&is_begun));
+    check(PMPI_Finalized(&is_over));
     if (is_begun == 0 || is_over != 0) return std::nullopt;
     begin_tool_interface();
     if (MPI_T_cvar_get_index(name.c_str(), &index) != MPI_SUCCESS) return std::nullopt;

@@ -27,7 +27,7 @@ int all_gather_v(const Next& next, const void* send, Count send_count, MPI_Datat
     const auto bytes = static_cast<std::int64_t>(*slot);
     if (!sizes.are_equal() && !ranks->may_meet(CallKind::all_gather))
         return ranks->passed(CallKind::all_gather, bytes, by_library);
-    return ranks->take_turn(CallKind::all_gather, bytes, by_library, [&] {
+    return ranks->take_turn(CallKind::all_gather, bytes, 0, by_library, [&] {
         const TypedBuffer given = is_in_place ? all.block(ranks->rank()).value()
                                               : known_block(send, send_count, send_type);
         const std::span<std::byte> place = all.place_for(*ranks, *slot);
@@ -53,23 +53,22 @@ int gather_v(const Next& next, const void* send, Count send_count, MPI_Datatype 
     if (ranks == nullptr || !ranks->has(root)) return by_library();
     const bool is_root = ranks->rank() == root;
     const BlockList all{receive, counts, displacements, type, ranks->size()};
-    const BlockSizes known = is_root ? all.sizes() : BlockSizes{};
+    const BlockSizes known = is_root ? all.sizes() : BlockSizes::unknown();
+    const bool is_in_place = is_root && send == MPI_IN_PLACE;
+    const std::int64_t own = is_in_place ? 0 : bytes_or_most(send, send_count, send_type);
     return ranks->take_agreed_turn(
-        CallKind::gather, known, root, by_library, [&](std::size_t slot) {
+        CallKind::gather, known, own, root, by_library, [&](std::size_t slot) {
             if (!is_root) {
                 const TypedBuffer given = known_block(send, send_count, send_type);
-                ranks->run(moving(Collective::gather, slot,
-                                  {in_slot(*ranks, given, slot, {}), {}, false}, root));
-                return must_fit(given, slot);
+                return ranks->run(moving(Collective::gather, slot,
+                                         {in_slot(*ranks, given, slot, {}), {}, false}, root));
             }
-            const bool is_in_place = send == MPI_IN_PLACE;
             const TypedBuffer given =
                 is_in_place ? all.block(root).value() : known_block(send, send_count, send_type);
             const std::span<std::byte> place = all.place_for(*ranks, slot);
             ranks->run(moving(Collective::gather, slot,
                               {in_slot(*ranks, given, slot, place), place, false}, root));
             all.finish(place, slot, comm);
-            must_fit(given, slot);
         });
 }
 
@@ -84,10 +83,11 @@ int scatter_v(const Next& next, const void* send, const Count* counts,
     if (ranks == nullptr || !ranks->has(root)) return by_library();
     const bool is_root = ranks->rank() == root;
     const BlockList all{send, counts, displacements, send_type, ranks->size()};
-    const BlockSizes known = is_root ? all.sizes() : BlockSizes{};
+    const BlockSizes known = is_root ? all.sizes() : BlockSizes::unknown();
+    const bool is_in_place = is_root && receive == MPI_IN_PLACE;
+    const std::int64_t own = is_in_place ? 0 : bytes_or_most(receive, count, type);
     return ranks->take_agreed_turn(
-        CallKind::scatter, known, root, by_library, [&](std::size_t slot) {
-            const bool is_in_place = is_root && receive == MPI_IN_PLACE;
+        CallKind::scatter, known, own, root, by_library, [&](std::size_t slot) {
             const TypedBuffer result =
                 is_in_place ? TypedBuffer{} : known_block(receive, count, type);
             const bool is_direct = result.is_dense && result.bytes == slot;
@@ -96,7 +96,6 @@ int scatter_v(const Next& next, const void* send, const Count* counts,
             const auto input =
                 is_root ? all.in_slots(*ranks, slot, place) : std::span<const std::byte>{};
             ranks->run(moving(Collective::scatter, slot, {input, place, false}, root));
-            must_fit(result, slot);
             if (!is_direct) unpack(place.first(result.bytes), result, comm);
         });
 }
@@ -118,7 +117,7 @@ int all_to_all_v(const Next& next, const void* send, const Count* send_counts,
         is_in_place ? all
                     : BlockList{send, send_counts, send_displacements, send_type, ranks->size()};
     return ranks->take_agreed_turn(
-        CallKind::all_to_all, all.sizes().with(given.sizes()), std::nullopt, by_library,
+        CallKind::all_to_all, all.sizes().with(given.sizes()), 0, 0, by_library,
         [&](std::size_t slot) {
             const std::span<std::byte> place = all.place_for(*ranks, slot);
             ranks->run(moving(Collective::all_to_all, slot,
@@ -153,7 +152,7 @@ int reduce_scatter_counts(const Next& next, const void* send, void* receive, con
     const std::int64_t of_each = size_of(*given) / ranks->size();
     if (!ranks->may_meet(CallKind::reduce_scatter))
         return ranks->passed(CallKind::reduce_scatter, of_each, by_library);
-    return ranks->take_turn(CallKind::reduce_scatter, of_each, by_library, [&] {
+    return ranks->take_turn(CallKind::reduce_scatter, of_each, 0, by_library, [&] {
         const std::span<std::byte> sums = ranks->scratch(Ranks::Scratch::output, given->bytes);
         ranks->run({*call, {given->memory(), sums, false}});
         const std::size_t of_one = given->bytes / as_size(total);

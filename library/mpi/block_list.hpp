@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 
 #include "library/mpi/buffers.hpp"
@@ -11,6 +12,13 @@ namespace tutti {
 /// Elements of a datatype, which may be none, or have no bytes; nothing where the library is to
 /// look at the call.
 std::optional<TypedBuffer> block_of(const void* address, std::int64_t count, MPI_Datatype type);
+
+/// Bytes of such elements; the greatest number where the library is to look at the arguments.
+inline std::int64_t bytes_or_most(const void* address, std::int64_t count, MPI_Datatype type) {
+    const auto block = block_of(address, count, type);
+    return block ? static_cast<std::int64_t>(block->bytes)
+                 : std::numeric_limits<std::int64_t>::max();
+}
 
 /// The blocks of all ranks as MPI's v-forms describe them: so many elements each, at places that
 /// are counted in elements. A slot is the place of one block among equal ones in a row.

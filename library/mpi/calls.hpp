@@ -57,7 +57,7 @@ int all_reduce(const Next& next, const void* send, void* receive, Count count, M
     const auto result = TypedBuffer::of(receive, count, type);
     const auto given = send == MPI_IN_PLACE ? result : TypedBuffer::of(send, count, type);
     if (!result || !given) return by_library();
-    return ranks->take_turn(CallKind::all_reduce, size_of(*result), by_library, [&] {
+    return ranks->take_turn(CallKind::all_reduce, size_of(*result), 0, by_library, [&] {
         const std::span<std::byte> output = result->memory();
         if (send == MPI_IN_PLACE) return ranks->run({*call, in_place(output)});
         ranks->run({*call, {packed_apart_from(output, *ranks, *given), output, false}});
@@ -76,7 +76,7 @@ int reduce(const Next& next, const void* send, void* receive, Count count, MPI_D
     if (!call) return by_library();
     const auto given = TypedBuffer::of(is_in_place ? receive : send, count, type);
     if (!given || (is_root && !TypedBuffer::of(receive, count, type))) return by_library();
-    return ranks->take_turn(CallKind::reduce, size_of(*given), by_library, [&] {
+    return ranks->take_turn(CallKind::reduce, size_of(*given), root, by_library, [&] {
         const std::span<std::byte> output{static_cast<std::byte*>(receive),
                                           is_root ? given->bytes : 0};
         ranks->run(
@@ -94,7 +94,7 @@ int broadcast(const Next& next, void* data, Count count, MPI_Datatype type, int 
     if (ranks == nullptr || !ranks->has(root)) return by_library();
     const auto buffer = TypedBuffer::of(data, count, type);
     if (!buffer) return by_library();
-    return ranks->take_turn(CallKind::broadcast, size_of(*buffer), by_library, [&] {
+    return ranks->take_turn(CallKind::broadcast, size_of(*buffer), root, by_library, [&] {
         const bool is_root = ranks->rank() == root;
         const std::span<std::byte> place = place_for(*ranks, *buffer);
         if (is_root && !buffer->is_dense) pack(*buffer, place, comm);
@@ -117,7 +117,7 @@ int all_gather(const Next& next, const void* send, Count send_count, MPI_Datatyp
     if (!block || !fits(*block, size)) return by_library();
     const auto given = is_in_place ? block : TypedBuffer::of(send, send_count, send_type);
     if (!given) return by_library();
-    return ranks->take_turn(CallKind::all_gather, size_of(*block), by_library, [&] {
+    return ranks->take_turn(CallKind::all_gather, size_of(*block), 0, by_library, [&] {
         const TypedBuffer all = block->part(0, std::int64_t{count} * size);
         const std::span<std::byte> place = place_for(*ranks, all);
         if (is_in_place && !all.is_dense)
@@ -148,7 +148,7 @@ int gather(const Next& next, const void* send, Count send_count, MPI_Datatype se
     const auto given =
         is_root && !is_in_place ? TypedBuffer::of(send, send_count, send_type) : block;
     if (!given) return by_library();
-    return ranks->take_turn(CallKind::gather, size_of(*block), by_library, [&] {
+    return ranks->take_turn(CallKind::gather, size_of(*block), root, by_library, [&] {
         if (!is_root)
             return ranks->run(moving(Collective::gather, block->bytes,
                                      {packed(*ranks, *given), {}, false}, root));
@@ -179,7 +179,7 @@ int scatter(const Next& next, const void* send, Count send_count, MPI_Datatype s
     if (!block || !fits(*block, size)) return by_library();
     const auto result = is_root && !is_in_place ? TypedBuffer::of(receive, count, type) : block;
     if (!result) return by_library();
-    return ranks->take_turn(CallKind::scatter, size_of(*block), by_library, [&] {
+    return ranks->take_turn(CallKind::scatter, size_of(*block), root, by_library, [&] {
         // In place: the root's own block stays where it is, and the copy of it is dropped.
         const std::span<std::byte> place =
             is_in_place ? ranks->scratch(Ranks::Scratch::output, block->bytes)
@@ -208,7 +208,7 @@ int all_to_all(const Next& next, const void* send, Count send_count, MPI_Datatyp
     if (!block || !fits(*block, size)) return by_library();
     const auto given = is_in_place ? block : TypedBuffer::of(send, send_count, send_type);
     if (!given) return by_library();
-    return ranks->take_turn(CallKind::all_to_all, size_of(*block), by_library, [&] {
+    return ranks->take_turn(CallKind::all_to_all, size_of(*block), 0, by_library, [&] {
         const TypedBuffer all = block->part(0, std::int64_t{count} * size);
         const std::span<std::byte> place = place_for(*ranks, all);
         if (is_in_place && !all.is_dense) pack(all, place, comm);
@@ -234,7 +234,7 @@ int reduce_scatter(Ranks& ranks, const Library& by_library, const void* send, vo
     const auto given = TypedBuffer::of(is_in_place ? receive : send, count, type);
     const auto result = TypedBuffer::of(receive, count, type);
     if (!given || !result || !fits(*given, ranks.size())) return by_library();
-    return ranks.take_turn(CallKind::reduce_scatter, size_of(*given), by_library, [&] {
+    return ranks.take_turn(CallKind::reduce_scatter, size_of(*given), 0, by_library, [&] {
         const std::span<std::byte> output = result->memory();
         const TypedBuffer all = given->part(0, count * ranks.size());
         ranks.run({*call,
@@ -257,7 +257,7 @@ int barrier(const Next& next, MPI_Comm comm) {
     const auto by_library = [&] { return next(comm); };
     Ranks* const ranks = ranks_for(CallKind::barrier, comm);
     if (ranks == nullptr) return by_library();
-    return ranks->take_turn(CallKind::barrier, 0, by_library, [&] {
+    return ranks->take_turn(CallKind::barrier, 0, 0, by_library, [&] {
         const std::byte mine{};
         std::byte all{};
         ranks->run({{Collective::all_reduce, DataType::uint8, Op::max, Rank{0}, 1},

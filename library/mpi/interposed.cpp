@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of MPI in whose place this library is found when it is preloaded. Both names of
-// each: MPI_X, which programs and tools call, and PMPI_X, which tools call that are found first,
-// and which Open MPI's Fortran calls, with its own MPI_IN_PLACE put right. Each goes on to the next
-// library that has that name, so other tools work as before.
+// The functions of MPI in whose place this library is found when it is preloaded, by both names of
+// each. PMPI_X is what tools call that are found before this library, and what Open MPI's Fortran
+// calls, with its own MPI_IN_PLACE put right. MPI_X is what programs call; where a tool is found
+// after this library, it is passed on to the tool, which sees all of the program's calls and comes
+// back by PMPI_X.
 #include <dlfcn.h>
 #include <mpi.h>
 
 #include <cstdio>
 #include <cstdlib>
 
+#include "collectives/baselines/mpi_collectives.hpp"
 #include "library/mpi/block_calls.hpp"
 #include "library/mpi/calls.hpp"
 #include "library/mpi/preload.hpp"
@@ -29,17 +31,28 @@ Function* next_of(const char* name, Function*) {
     return reinterpret_cast<Function*>(found);
 }
 
+// Whether the next function called `name` is of the same library.
+template <class Function>
+bool is_same_library(Function* function, const char* name) {
+    Dl_info one{}, other{};
+    return dladdr(reinterpret_cast<void*>(function), &one) == 0 ||
+           dladdr(dlsym(RTLD_NEXT, name), &other) == 0 || one.dli_fbase == other.dli_fbase;
+}
+
 }  // namespace
 
-// A function under one name: its parameters, and `ours`, which is given the next one and them.
-#define TUTTI_TAKES(name, parameters, ours, ...)                                           \
-    extern "C" [[gnu::visibility("default")]] int name parameters {                        \
-        static auto* const next = next_of(#name, static_cast<int(*) parameters>(nullptr)); \
-        return ours(next __VA_OPT__(, ) __VA_ARGS__);                                      \
+// A function by both names: its parameters, and `ours`, which is given the next function and them.
+#define TUTTI_INTERPOSES(name, parameters, ours, ...)                                              \
+    extern "C" [[gnu::visibility("default")]] int PMPI_##name parameters {                         \
+        static auto* const next = next_of("PMPI_" #name, static_cast<int(*) parameters>(nullptr)); \
+        return ours(next __VA_OPT__(, ) __VA_ARGS__);                                              \
+    }                                                                                              \
+    extern "C" [[gnu::visibility("default")]] int MPI_##name parameters {                          \
+        static auto* const next = next_of("MPI_" #name, static_cast<int(*) parameters>(nullptr));  \
+        static const bool is_of_tool = !is_same_library(next, "PMPI_" #name);                      \
+        if (is_of_tool) return next(__VA_ARGS__);                                                  \
+        return ours(next __VA_OPT__(, ) __VA_ARGS__);                                              \
     }
-#define TUTTI_INTERPOSES(name, parameters, ours, ...)                    \
-    TUTTI_TAKES(MPI_##name, parameters, ours __VA_OPT__(, ) __VA_ARGS__) \
-    TUTTI_TAKES(PMPI_##name, parameters, ours __VA_OPT__(, ) __VA_ARGS__)
 
 // The collectives with counts of one width.
 #define TUTTI_INTERPOSES_ALL(suffix, Count, Displacement)                                         \
@@ -126,3 +139,17 @@ TUTTI_INTERPOSES(Init, (int* words, char*** all), tutti::start_mpi, words, all)
 TUTTI_INTERPOSES(Init_thread, (int* words, char*** all, int required, int* provided),
                  tutti::start_mpi, words, all, required, provided)
 TUTTI_INTERPOSES(Finalize, (), tutti::end_mpi)
+TUTTI_INTERPOSES(Comm_free, (MPI_Comm * comm), tutti::free_communicator, comm)
+TUTTI_INTERPOSES(Comm_disconnect, (MPI_Comm * comm), tutti::free_communicator, comm)
+
+void tutti::use_library_functions() {
+    mpi_collectives = {
+        .all_reduce = next_of("PMPI_Allreduce", &MPI_Allreduce),
+        .reduce_scatter = next_of("PMPI_Reduce_scatter_block", &MPI_Reduce_scatter_block),
+        .all_gather = next_of("PMPI_Allgather", &MPI_Allgather),
+        .broadcast = next_of("PMPI_Bcast", &MPI_Bcast),
+        .reduce = next_of("PMPI_Reduce", &MPI_Reduce),
+        .scatter = next_of("PMPI_Scatter", &MPI_Scatter),
+        .gather = next_of("PMPI_Gather", &MPI_Gather),
+        .all_to_all = next_of("PMPI_Alltoall", &MPI_Alltoall)};
+}

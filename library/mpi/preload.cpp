@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -103,9 +104,13 @@ bool takes_memory_of_gpus() {
 }
 
 void mpi_has_started() {
+    // One of the functions that start MPI may call another.
+    static std::atomic<bool> has_started = false;
+    if (has_started.exchange(true)) return;
     const auto reason = reason_to_stay_out();
     if (!reason) {
         know_mpi_types();
+        use_library_functions();
         return begin_taking_calls();
     }
     if (is_first_of_launcher())

@@ -4,17 +4,19 @@
 
 namespace tutti {
 
+/// Lets what tutti asks of the baseline `mpi` go to the MPI library itself: by their names these
+/// functions are those of this library.
+void use_library_functions();
+
 /// Reads the environment once MPI has started, and says in one line why calls are not taken over,
 /// if that is not as asked.
 void mpi_has_started();
 /// Reports, and ends what tutti has of MPI, before MPI ends.
 void mpi_is_about_to_end();
 
-/// MPI_Init or MPI_Init_thread. Between their two names there may be a tool, so both may come here.
+/// MPI_Init or MPI_Init_thread.
 template <class Next, class... Arguments>
 int start_mpi(const Next& next, Arguments... arguments) {
-    if (Inside::is()) return next(arguments...);
-    const Inside inside;
     const int code = next(arguments...);
     if (code == MPI_SUCCESS) mpi_has_started();
     return code;
@@ -22,10 +24,15 @@ int start_mpi(const Next& next, Arguments... arguments) {
 
 template <class Next>
 int end_mpi(const Next& next) {
-    if (Inside::is()) return next();
-    const Inside inside;
     mpi_is_about_to_end();
     return next();
+}
+
+/// MPI_Comm_free or MPI_Comm_disconnect.
+template <class Next>
+int free_communicator(const Next& next, MPI_Comm* comm) {
+    const FreedCommunicator freed(comm == nullptr ? MPI_COMM_NULL : *comm);
+    return next(comm);
 }
 
 }  // namespace tutti

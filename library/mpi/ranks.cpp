@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <list>
 #include <mutex>
+#include <unordered_map>
 
 #include "autotune/choice/default_choice.hpp"
 #include "collectives/transport/messages/mpi.hpp"
@@ -14,7 +14,6 @@
 namespace tutti {
 
 PreloadSettings preloaded;
-thread_local int Inside::depth_ = 0;
 std::atomic<std::uint32_t> kinds_taken{0};
 std::atomic<std::uint64_t> communicators_freed{1};
 thread_local std::array<KnownPair, 32> known_ranks;
@@ -26,20 +25,44 @@ constexpr double years = 1e8;
 
 int keyval = MPI_KEYVAL_INVALID;
 
-// Those that live, in the order of their first calls. Never destroyed, as MPI may end in the
-// destructor of another library, after this one's.
+// Those that live. Never destroyed, as MPI may end in the destructor of another library, after this
+// one's.
 auto& living_mutex = *new std::mutex;
-auto& living = *new std::list<Ranks*>;
+auto& living = *new std::unordered_map<MPI_Comm, Ranks*>;
+
+// Of this rank alone, and for nothing but to let the library make progress. It is made when MPI
+// starts, as making it later could meet what the program has under way.
+MPI_Comm for_progress = MPI_COMM_NULL;
 
 int end_with_communicator(MPI_Comm, int, void* attribute, void*) {
     communicators_freed.fetch_add(1, std::memory_order_release);
     auto* const ranks = static_cast<Ranks*>(attribute);
     {
         const std::lock_guard lock(living_mutex);
-        living.remove(ranks);
+        living.erase(ranks->comm());
     }
     delete ranks;
     return MPI_SUCCESS;
+}
+
+// How many times as many calls as usual the next communicators wait for tutti: more when those of
+// this process were freed before they had repaid what their beginning cost.
+std::atomic<std::int64_t> patience{1};
+
+void learn_patience(std::int64_t lived_ns, std::int64_t cost_ns) {
+    constexpr std::int64_t most = 4096, worth = 50;
+    const std::int64_t now = patience;
+    patience =
+        lived_ns < worth * cost_ns ? std::min(most, 4 * now) : std::max<std::int64_t>(1, now / 2);
+}
+
+// The greatest of all ranks.
+std::int64_t agreed_patience(MPI_Comm comm) {
+    std::int64_t mine = patience, greatest = mine;
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (PMPI_Iallreduce(&mine, &greatest, 1, MPI_INT64_T, MPI_MAX, comm, &request) == MPI_SUCCESS)
+        PMPI_Wait(&request, MPI_STATUS_IGNORE);
+    return greatest;
 }
 
 // Ranks of another job may run without this library, and would not come.
@@ -55,13 +78,10 @@ bool are_of_this_job(MPI_Comm comm, int size) {
     return std::ranges::find(in_world, MPI_UNDEFINED) == in_world.end();
 }
 
-// The facts that decide are the same on all ranks.
-bool is_for_the_library(MPI_Comm comm) {
-    int is_between_groups = 0, size = 0;
-    PMPI_Comm_test_inter(comm, &is_between_groups);
-    if (is_between_groups != 0) return true;
-    PMPI_Comm_size(comm, &size);
-    return size < 2 || !are_of_this_job(comm, size);
+bool is_between_groups(MPI_Comm comm) {
+    int is_so = 0;
+    PMPI_Comm_test_inter(comm, &is_so);
+    return is_so != 0;
 }
 
 // The library's own choice, which is tried first, and what goes within a host: the rest would have
@@ -85,31 +105,16 @@ CommunicatorOptions options_for(const World& world) {
     return options;
 }
 
-// What tutti asks of MPI does not end a program whose error handler ends it.
-class ErrorsReturn {
-public:
-    explicit ErrorsReturn(MPI_Comm comm) : comm_(comm) {
-        PMPI_Comm_get_errhandler(comm, &before_);
-        PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    }
-    ~ErrorsReturn() {
-        PMPI_Comm_set_errhandler(comm_, before_);
-        PMPI_Errhandler_free(&before_);
-    }
-    ErrorsReturn(const ErrorsReturn&) = delete;
-    ErrorsReturn& operator=(const ErrorsReturn&) = delete;
-
-private:
-    MPI_Comm comm_;
-    MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
-};
-
 }  // namespace
 
-Ranks::Ranks(MPI_Comm comm) : comm_(comm) {
+Ranks::Ranks(MPI_Comm comm) : comm_(comm), first_calls_(preloaded.after) {
     PMPI_Comm_rank(comm, &rank_);
     PMPI_Comm_size(comm, &size_);
-    if (is_for_the_library(comm))
+    if (comm == MPI_COMM_WORLD || preloaded.always)
+        has_agreed_ = true;
+    else
+        first_calls_ *= 2;  // many communicators are freed before
+    if (size_ < 2 || is_between_groups(comm))
         stage_ = Stage::the_librarys;
     else if (preloaded.reports || preloaded.turn_calls > 0)
         turns_ = std::make_unique<Turns>();
@@ -117,20 +122,40 @@ Ranks::Ranks(MPI_Comm comm) : comm_(comm) {
 
 Ranks::~Ranks() { leave(); }
 
+// What decides is the same on all ranks.
+bool Ranks::agree_on_patience(std::int64_t calls) {
+    has_agreed_ = true;
+    if (first_calls_ > 0 && are_of_this_job(comm_, size_)) first_calls_ *= agreed_patience(comm_);
+    return calls >= first_calls_;
+}
+
+bool Ranks::is_admitted(std::uint64_t key, std::int64_t bytes) {
+    try {
+        return admission_.admits(world_.get(), key, bytes, state_ ? state_->making_ns : 0);
+    } catch (const std::exception& error) {  // a rank is lost
+        fmt::print(stderr, "tutti: {}\n", error.what());
+        stage_ = Stage::the_librarys;
+        return false;
+    }
+}
+
 void Ranks::begin() {
-    const Inside inside;
     stage_ = Stage::the_librarys;
     try {
-        const ErrorsReturn as_long_as_it_is_copied(comm_);
-        world_ = mpi_world(number_of(comm_), years);
+        if (!are_of_this_job(comm_, size_)) {
+            communicators_freed.fetch_add(1, std::memory_order_release);  // looked up again
+            return;
+        }
+        world_ = world_on_programs_communicator(number_of(comm_), years);
+        began_ns_ = now_ns();
         if (!world_->one_host()) return world_.reset();
         if (!true_on_all_ranks(*world_, !takes_memory_of_gpus()))
             throw Error("the MPI library takes buffers on GPUs, which tutti does not");
-        progress_.emplace(communicator_of(mpi_handle(*world_)));
-        world_->register_progress(*progress_);
+        world_->register_progress(progress_);
         state_ = std::make_unique<Communicator::State>(nullptr, *world_, options_for(*world_));
-        state_->leaves_alone = true;
+        state_->is_beneath_program = true;
         if (!state_->planner.refuses("shm")) stage_ = Stage::ours;
+        beginning_ns_ = now_ns() - began_ns_;
     } catch (const std::exception& error) {  // on all ranks alike, unless the job has lost one
         if (rank_ == 0)
             fmt::print(stderr, "tutti: the MPI library goes on without tutti: {}\n", error.what());
@@ -140,8 +165,8 @@ void Ranks::begin() {
 }
 
 void Ranks::leave() {
-    const Inside inside;
     stage_ = Stage::the_librarys;
+    if (state_) learn_patience(now_ns() - began_ns_, beginning_ns_ + state_->making_ns);
     state_.reset();
     world_.reset();
     turns_.reset();
@@ -149,12 +174,12 @@ void Ranks::leave() {
 
 void Ranks::ProgressOfMpi::make_progress() {
     int is_there = 0;
-    PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &is_there, MPI_STATUS_IGNORE);
+    PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, for_progress, &is_there, MPI_STATUS_IGNORE);
 }
 
-int Ranks::report(const std::exception& error) {
+int Ranks::report() {
     if (state_->is_broken) stage_ = Stage::the_librarys;
-    fmt::print(stderr, "tutti: {}\n", error.what());
+    fmt::print(stderr, "tutti: {}\n", problem_);
     PMPI_Comm_call_errhandler(comm_, MPI_ERR_OTHER);
     return MPI_ERR_OTHER;
 }
@@ -171,17 +196,11 @@ void Ranks::give_back_scratch() {
         if (memory.size > most_kept) memory = {};
 }
 
-BlockSizes Ranks::agree(const BlockSizes& known, std::optional<int> root) {
-    std::array<std::int64_t, 2> mine{known.most, -known.least}, all = mine;
-    const auto input = std::as_bytes(std::span(mine));
-    const auto output = std::as_writable_bytes(std::span(all));
-    if (root)
-        run({{Collective::broadcast, DataType::int64, Op::sum, Rank{*root}, 2},
-             {output, output, true}});
-    else
-        run({{Collective::all_reduce, DataType::int64, Op::max, Rank{0}, 2},
-             {input, output, false}});
-    return {.least = -all[1], .most = all[0]};
+Ranks::Agreed Ranks::agree(const BlockSizes& known, std::int64_t own) {
+    std::array<std::int64_t, 3> mine{known.most, -known.least, own}, all = mine;
+    run({{Collective::all_reduce, DataType::int64, Op::max, Rank{0}, 3},
+         {std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)), false}});
+    return {{.least = -all[1], .most = all[0]}, all[2]};
 }
 
 void Ranks::combine(const Call& call, std::span<const std::byte> vectors, int how_many,
@@ -195,8 +214,48 @@ void Ranks::combine(const Call& call, std::span<const std::byte> vectors, int ho
     combiner_.kernel(&out, 1, combiner_.vectors.data(), as_size(how_many), as_size(call.count));
 }
 
+namespace {
+
+// The communicators that this thread frees, each with the place on the stack from which it does. An
+// error handler may have left a function there by longjmp: what is not further up has ended.
+struct Freed {
+    MPI_Comm comm;
+    const void* frame;
+};
+[[gnu::tls_model("initial-exec")]] thread_local std::array<Freed, 8> being_freed;
+[[gnu::tls_model("initial-exec")]] thread_local std::size_t freed_count = 0;
+
+void forget_ended(const void* frame) {
+    while (freed_count > 0 && being_freed[freed_count - 1].frame <= frame) --freed_count;
+}
+
+bool is_being_freed(MPI_Comm comm) {
+    forget_ended(__builtin_frame_address(0));
+    return std::any_of(being_freed.begin(), being_freed.begin() + freed_count,
+                       [&](const Freed& one) { return one.comm == comm; });
+}
+
+}  // namespace
+
+FreedCommunicator::FreedCommunicator(MPI_Comm comm) {
+    if (kinds_taken == 0) return;
+    Ranks* ranks = nullptr;
+    {
+        const std::lock_guard lock(living_mutex);
+        const auto known = living.find(comm);
+        if (known != living.end()) ranks = known->second;
+    }
+    forget_ended(this);
+    if (freed_count < being_freed.size()) being_freed[freed_count++] = {comm, this};
+    if (ranks == nullptr) return;
+    ranks->leave();
+    communicators_freed.fetch_add(1, std::memory_order_release);
+}
+
+FreedCommunicator::~FreedCommunicator() { forget_ended(this); }
+
 Ranks* look_up_ranks(MPI_Comm comm) {
-    if (comm == MPI_COMM_NULL) return nullptr;
+    if (comm == MPI_COMM_NULL || is_being_freed(comm)) return nullptr;
     const std::uint64_t epoch = communicators_freed.load(std::memory_order_acquire);
     void* attribute = nullptr;
     int found = 0;
@@ -206,7 +265,7 @@ Ranks* look_up_ranks(MPI_Comm comm) {
         ranks = new Ranks(comm);
         {
             const std::lock_guard lock(living_mutex);
-            living.push_back(ranks);
+            living[comm] = ranks;
         }
         PMPI_Comm_set_attr(comm, keyval, ranks);
     }
@@ -220,14 +279,19 @@ Ranks* look_up_ranks(MPI_Comm comm) {
 void begin_taking_calls() {
     if (preloaded.chooser == PreloadChoice::off) return;
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_with_communicator, &keyval, nullptr);
+    PMPI_Comm_split(MPI_COMM_SELF, 0, 0, &for_progress);
     kinds_taken = preloaded.kinds;
 }
 
 void end_taking_calls() {
     kinds_taken = 0;
-    if (int mine = keyval; mine != MPI_KEYVAL_INVALID) PMPI_Comm_free_keyval(&mine);
-    const std::lock_guard lock(living_mutex);
-    for (Ranks* ranks : living) ranks->leave();
+    if (keyval == MPI_KEYVAL_INVALID) return;
+    PMPI_Comm_free_keyval(&keyval);
+    {
+        const std::lock_guard lock(living_mutex);
+        for (const auto& [comm, ranks] : living) ranks->leave();
+    }
+    PMPI_Comm_free(&for_progress);
 }
 
 }  // namespace tutti

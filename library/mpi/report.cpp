@@ -23,8 +23,8 @@ using Key = std::pair<CallKind, int>;
 
 // One class, over all ranks that had such calls.
 struct ClassOfJob {
-    std::int64_t calls = 0, by_tutti = 0;  // of the rank that has most
-    std::vector<BlockPair> pairs;          // the means over the ranks that have times of them
+    std::int64_t calls = 0, by_tutti = 0, rare = 0;  // of the rank that has most
+    std::vector<BlockPair> pairs;  // the means over the ranks that have times of them
 };
 
 std::map<Key, ClassOfJob> over_ranks(std::span<const std::vector<ProcessTotals>> ranks) {
@@ -36,6 +36,7 @@ std::map<Key, ClassOfJob> over_ranks(std::span<const std::vector<ProcessTotals>>
             ClassOfJob& one = job[key];
             one.calls = std::max(one.calls, totals.calls);
             one.by_tutti = std::max(one.by_tutti, totals.by_tutti);
+            one.rare = std::max(one.rare, totals.rare);
             if (!totals.pairs.empty()) timed[key].push_back(&totals.pairs);
         }
     for (const auto& [key, of_ranks] : timed) {
@@ -93,7 +94,7 @@ std::vector<double> as_numbers(const std::vector<ProcessTotals>& totals) {
     for (const auto& [size_class, one] : totals) {
         for (const auto number :
              {static_cast<std::int64_t>(size_class.kind), std::int64_t{size_class.octave},
-              one.calls, one.by_tutti, static_cast<std::int64_t>(one.pairs.size())})
+              one.calls, one.by_tutti, one.rare, static_cast<std::int64_t>(one.pairs.size())})
             numbers.push_back(static_cast<double>(number));
         for (const BlockPair& pair : one.pairs) {
             numbers.push_back(pair.library);
@@ -109,8 +110,9 @@ std::vector<ProcessTotals> from_numbers(std::span<const double> numbers) {
         ProcessTotals one{{static_cast<CallKind>(numbers[0]), static_cast<int>(numbers[1])}, {}};
         one.totals.calls = static_cast<std::int64_t>(numbers[2]);
         one.totals.by_tutti = static_cast<std::int64_t>(numbers[3]);
-        one.totals.pairs.resize(static_cast<std::size_t>(numbers[4]));
-        numbers = numbers.subspan(5);
+        one.totals.rare = static_cast<std::int64_t>(numbers[4]);
+        one.totals.pairs.resize(static_cast<std::size_t>(numbers[5]));
+        numbers = numbers.subspan(6);
         for (BlockPair& pair : one.totals.pairs) {
             pair = {numbers[0], numbers[1]};
             numbers = numbers.subspan(2);
@@ -132,7 +134,16 @@ std::string report_of(std::span<const std::vector<ProcessTotals>> ranks) {
         ranks.size(), 100 * confidence, "collective", "bytes", "calls", "by tutti", "library",
         "tutti", "change", "interval", "won, s");
     double won = 0;
-    for (const auto& [key, one] : job) text += line_of(key, one, won);
+    std::int64_t rare = 0;
+    for (const auto& [key, one] : job) {
+        text += line_of(key, one, won);
+        rare += one.rare;
+    }
+    if (rare > 0)
+        text += fmt::format(
+            "# tutti: {} calls went to the library, because calls of their length came too "
+            "rarely\n",
+            rare);
     return text + fmt::format(
                       "# tutti: {:.3f} s were won in collectives. That is an estimate: the calls "
                       "by tutti times the difference of the times\n",

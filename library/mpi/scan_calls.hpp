@@ -23,7 +23,7 @@ int scan_as(CallKind kind, const Next& next, const void* send, void* receive, Co
     const bool pays = (given->bytes >= least_scanned || preloaded.always) &&
                       given->bytes <= most_scanned / as_size(ranks->size());
     if (!pays || !ranks->may_meet(kind)) return ranks->passed(kind, size_of(*given), by_library);
-    return ranks->take_turn(kind, size_of(*given), by_library, [&] {
+    return ranks->take_turn(kind, size_of(*given), 0, by_library, [&] {
         const std::size_t bytes = given->bytes;
         const std::span<std::byte> all =
             ranks->scratch(Ranks::Scratch::output, bytes * as_size(ranks->size()));

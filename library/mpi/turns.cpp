@@ -27,6 +27,10 @@ ClassTurns::Turn ClassTurns::next(const PreloadSettings& settings) {
     const std::int64_t period = alternates ? 2 * block_ : sparse_period;
     const std::int64_t number = calls_ / period, place = calls_ % period;
     ++calls_;
+    if (place == 0) {  // also where an error handler has left a timed call by longjmp
+        sum_ = {};
+        timed_ = 0;
+    }
     const bool library_first = number % 2 == 0;
     Turn turn;
     if (place < 2 * block_ && (alternates || number > 0))
@@ -64,6 +68,7 @@ Turns::~Turns() {
         const std::size_t room = most_pairs - std::min(most_pairs, all.pairs.size());
         all.calls += turns.totals.calls;
         all.by_tutti += turns.totals.by_tutti;
+        all.rare += turns.totals.rare;
         all.pairs.insert(all.pairs.end(), pairs.begin(),
                          pairs.begin() + static_cast<std::ptrdiff_t>(std::min(room, pairs.size())));
     }

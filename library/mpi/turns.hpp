@@ -37,6 +37,7 @@ struct BlockPair {
 struct ClassTotals {
     std::int64_t calls = 0, by_tutti = 0;
     std::vector<BlockPair> pairs;
+    std::int64_t rare = 0;  ///< calls by the library, as their length hardly comes again
 };
 
 /// Whose turn it is in one class of calls of one communicator, by counts that are the same on all
@@ -56,6 +57,10 @@ public:
     void took(double ns, const Turn& turn);
     /// A call that was passed on to the library without a turn.
     void count_passed() { ++totals.calls; }
+    void count_rare() {
+        ++totals.calls;
+        ++totals.rare;
+    }
 
     ClassTotals totals;
 

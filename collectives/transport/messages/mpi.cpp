@@ -22,37 +22,46 @@ namespace {
 
 bool mpi_is_over() {
     int is_over = 0;
-    MPI_Finalized(&is_over);
+    PMPI_Finalized(&is_over);
     return is_over != 0;
 }
 
 // A program may end MPI before it lets go of what uses it; then there is nothing left to free.
 void free_unless_over(MPI_Comm& comm) {
-    if (!mpi_is_over()) MPI_Comm_free(&comm);
+    if (!mpi_is_over()) PMPI_Comm_free(&comm);
 }
 
 // Not by MPI_Comm_dup, which would call the program's own functions that copy attributes.
 MPI_Comm duplicate(MPI_Comm comm) {
     MPI_Group ranks = MPI_GROUP_NULL;
-    check(MPI_Comm_group(comm, &ranks));
+    check(PMPI_Comm_group(comm, &ranks));
     MPI_Comm copy = MPI_COMM_NULL;
-    check(MPI_Comm_create(comm, ranks, &copy));
-    check(MPI_Group_free(&ranks));
+    check(PMPI_Comm_create(comm, ranks, &copy));
+    check(PMPI_Group_free(&ranks));
     return copy;
 }
 
-Placement hosts_of(MPI_Comm comm) {
-    int size = 0;
-    check(MPI_Comm_size(comm, &size));
-    char name[MPI_MAX_PROCESSOR_NAME] = {};
-    int length = 0;
-    check(MPI_Get_processor_name(name, &length));
-    std::vector<char> all(as_size(size) * sizeof name);
-    check(MPI_Allgather(name, sizeof name, MPI_CHAR, all.data(), sizeof name, MPI_CHAR, comm));
-    std::vector<std::string> names;
-    for (int rank = 0; rank < size; ++rank) names.emplace_back(&all[as_size(rank) * sizeof name]);
-    return hosts_by_name(names);
-}
+// Lets MPI return its errors as long as it lives, also where the program's own error handler would
+// end the program or leave by longjmp. Does nothing for MPI_COMM_NULL.
+class ErrorsReturn {
+public:
+    explicit ErrorsReturn(MPI_Comm comm) : comm_(comm) {
+        if (comm_ == MPI_COMM_NULL) return;
+        check(PMPI_Comm_get_errhandler(comm_, &before_));
+        check(PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
+    }
+    ~ErrorsReturn() {
+        if (comm_ == MPI_COMM_NULL) return;
+        PMPI_Comm_set_errhandler(comm_, before_);
+        PMPI_Errhandler_free(&before_);
+    }
+    ErrorsReturn(const ErrorsReturn&) = delete;
+    ErrorsReturn& operator=(const ErrorsReturn&) = delete;
+
+private:
+    MPI_Comm comm_;
+    MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
+};
 
 // MPI counts in int. Plans cut their messages; what else is sent is small, or this says so.
 int count_of(std::span<const std::byte> bytes) {
@@ -62,19 +71,30 @@ int count_of(std::span<const std::byte> bytes) {
     return static_cast<int>(bytes.size());
 }
 
-// A barrier by non-blocking calls, so that a rank that never comes is noticed.
+// Whose communicator a world works on: its own, or the program's.
+enum class Owner : std::uint8_t { world, program };
+
+// Its collectives are non-blocking calls, so that a rank that never comes is noticed. On a
+// communicator of the program it makes no other calls: these have their place among the program's
+// own collectives there, and the program's messages are not touched.
 class MpiWorld final : public World {
 public:
-    // Takes the communicator over.
-    MpiWorld(MPI_Comm comm, Placement hosts, std::optional<double> timeout = {})
-        : hosts_(std::move(hosts)), comm_(comm) {
+    // Frees the communicator at its end, unless it is the program's.
+    MpiWorld(MPI_Comm comm, Owner owner, std::optional<double> timeout) : MpiWorld(comm, owner) {
         if (timeout) hang_timeout = *timeout;
-        check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
-        check(MPI_Comm_rank(comm_, &rank_));
-        check(MPI_Comm_size(comm_, &size_));
+        char name[MPI_MAX_PROCESSOR_NAME] = {};
+        int length = 0;
+        check(PMPI_Get_processor_name(name, &length));
+        hosts_ = hosts_by_name(gather_all_texts(*this, name));
         oversubscribed = is_oversubscribed(*this);
     }
-    ~MpiWorld() override { free_unless_over(comm_); }
+    // Ranks of a world whose hosts are known.
+    MpiWorld(MPI_Comm comm, Placement hosts) : MpiWorld(comm, Owner::world) {
+        hosts_ = std::move(hosts);
+    }
+    ~MpiWorld() override {
+        if (owner_ == Owner::world) free_unless_over(comm_);
+    }
 
     MPI_Comm comm() const { return comm_; }
     Rank rank() const override { return {rank_}; }
@@ -87,20 +107,22 @@ public:
 
     void barrier() override {
         refuse_if_over();
+        const ErrorsReturn meanwhile(programs_communicator());
         MPI_Request request;
-        check(MPI_Ibarrier(comm_, &request));
+        check(PMPI_Ibarrier(comm_, &request));
         finish(request, "a barrier");
     }
 
     void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
         refuse_if_over();
         if (mine.empty()) return;  // a call that Open MPI 5 with UCC never completes
+        const ErrorsReturn meanwhile(programs_communicator());
         MPI_Request request;
         auto memory = std::make_unique<Memory>(mine.begin(), mine.end());
         memory->resize(mine.size() + all.size());
         std::byte* const gathered = memory->data() + mine.size();
-        check(MPI_Iallgather(memory->data(), count_of(mine), MPI_BYTE, gathered, count_of(mine),
-                             MPI_BYTE, comm_, &request));
+        check(PMPI_Iallgather(memory->data(), count_of(mine), MPI_BYTE, gathered, count_of(mine),
+                              MPI_BYTE, comm_, &request));
         finish(request, "an exchange of facts", memory);
         std::copy_n(gathered, all.size(), all.begin());
     }
@@ -108,20 +130,21 @@ public:
     void broadcast(std::span<std::byte> data) override {
         refuse_if_over();
         if (data.empty()) return;
+        const ErrorsReturn meanwhile(programs_communicator());
         MPI_Request request;
         auto memory = std::make_unique<Memory>(data.begin(), data.end());
-        check(MPI_Ibcast(memory->data(), count_of(data), MPI_BYTE, 0, comm_, &request));
+        check(PMPI_Ibcast(memory->data(), count_of(data), MPI_BYTE, 0, comm_, &request));
         finish(request, "a word from rank 0", memory);
         std::ranges::copy(*memory, data.begin());
     }
 
     void sleeping_barrier(double seconds) override {
         MPI_Request request;
-        check(MPI_Ibarrier(comm_, &request));
+        check(PMPI_Ibarrier(comm_, &request));
         AwakeTime waited;
         const double limit = seconds + hang_timeout * barrier_timeout_factor;
         for (int done = 0;;) {
-            check(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+            check(PMPI_Test(&request, &done, MPI_STATUS_IGNORE));
             if (done != 0) return;
             heartbeat();
             make_progress();
@@ -134,8 +157,8 @@ public:
     std::unique_ptr<World> split(std::optional<int> group) override {
         const auto members = ranks_of_group(*this, group);
         MPI_Comm comm = MPI_COMM_NULL;
-        check(MPI_Comm_split(comm_, members.empty() ? MPI_UNDEFINED : members.front().index, rank_,
-                             &comm));
+        check(PMPI_Comm_split(comm_, members.empty() ? MPI_UNDEFINED : members.front().index, rank_,
+                              &comm));
         if (members.empty()) return nullptr;
         auto part = std::make_unique<MpiWorld>(comm, hosts_.renamed(members));
         part->hang_timeout = hang_timeout;
@@ -146,6 +169,16 @@ public:
     }
 
 private:
+    MpiWorld(MPI_Comm comm, Owner owner) : comm_(comm), owner_(owner) {
+        if (owner == Owner::world) check(PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
+        check(PMPI_Comm_rank(comm_, &rank_));
+        check(PMPI_Comm_size(comm_, &size_));
+    }
+
+    MPI_Comm programs_communicator() const {
+        return owner_ == Owner::program ? comm_ : MPI_COMM_NULL;
+    }
+
     static void refuse_if_over() {
         if (mpi_is_over())
             throw Error("MPI has ended; end what uses its ranks before MPI_Finalize",
@@ -165,7 +198,7 @@ private:
         Backoff backoff(*this, barrier_timeout_factor);
         for (int done = 0;;) {
             heartbeat();  // also while it waits, which has a deadline of its own
-            check(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+            check(PMPI_Test(&request, &done, MPI_STATUS_IGNORE));
             if (done != 0) return;
             make_progress();
             if (!backoff.pause()) give_up(what, barrier_timeout_factor);
@@ -173,7 +206,7 @@ private:
     }
 
     [[noreturn]] void give_up(const char* what, double times) {
-        const auto absent = ranks_without_answer();
+        const auto absent = owner_ == Owner::world ? ranks_without_answer() : std::vector<Rank>{};
         throw Error(waited_for(*this, what, times, absent), Exit::time_out);
     }
 
@@ -187,12 +220,12 @@ private:
         auto& answers = *new std::vector<char>(as_size(size_));
         std::vector<MPI_Request> requests(2 * answers.size(), MPI_REQUEST_NULL);
         for (int rank = 0; rank < size_; ++rank) {
-            MPI_Irecv(&at(answers, rank), 1, MPI_CHAR, rank, tag, comm_, &at(requests, rank));
-            MPI_Isend(&here, 1, MPI_CHAR, rank, tag, comm_, &at(requests, size_ + rank));
+            PMPI_Irecv(&at(answers, rank), 1, MPI_CHAR, rank, tag, comm_, &at(requests, rank));
+            PMPI_Isend(&here, 1, MPI_CHAR, rank, tag, comm_, &at(requests, size_ + rank));
         }
         AwakeTime waited;
         for (int done = 0; done == 0 && waited.look_seconds() < seconds; sched_yield())
-            if (MPI_Testall(int_size(requests), requests.data(), &done, MPI_STATUSES_IGNORE) !=
+            if (PMPI_Testall(int_size(requests), requests.data(), &done, MPI_STATUSES_IGNORE) !=
                 MPI_SUCCESS)
                 break;  // a peer has ended: those that have answered are known
         std::vector<Rank> absent;
@@ -203,6 +236,7 @@ private:
 
     Placement hosts_;
     MPI_Comm comm_ = MPI_COMM_NULL;
+    Owner owner_;
     int rank_ = 0;
     int size_ = 1;
 };
@@ -215,18 +249,18 @@ public:
     }
 
     void post_receive(int, Rank from, std::span<std::byte> into) override {
-        check(MPI_Irecv(into.data(), count_of(into), MPI_BYTE, from.index, tag_, comm_,
-                        &next_request(from)));
+        check(PMPI_Irecv(into.data(), count_of(into), MPI_BYTE, from.index, tag_, comm_,
+                         &next_request(from)));
     }
 
     void post_send(int, Rank to, std::span<const std::byte> message) override {
-        check(MPI_Isend(message.data(), count_of(message), MPI_BYTE, to.index, tag_, comm_,
-                        &next_request(to)));
+        check(PMPI_Isend(message.data(), count_of(message), MPI_BYTE, to.index, tag_, comm_,
+                         &next_request(to)));
     }
 
     bool all_done() override {
         int done = 0;
-        check(MPI_Testall(int_size(requests_), requests_.data(), &done, MPI_STATUSES_IGNORE));
+        check(PMPI_Testall(int_size(requests_), requests_.data(), &done, MPI_STATUSES_IGNORE));
         if (done != 0) {
             requests_.clear();
             peers_.clear();
@@ -238,7 +272,7 @@ public:
         for (std::size_t i = 0; i < requests_.size(); ++i) {
             MPI_Request request = requests_[i];
             int done = 0;
-            MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE);
+            PMPI_Request_get_status(request, &done, MPI_STATUS_IGNORE);
             if (done == 0) return peers_[i];
         }
         return std::nullopt;
@@ -261,10 +295,10 @@ public:
     // Ranks of messages are those of the world.
     explicit MpiMessages(const World& world)
         : comm_(duplicate(communicator_of(mpi_handle(world)))) {
-        check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
+        check(PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
         int* highest = nullptr;
         int found = 0;
-        check(MPI_Comm_get_attr(comm_, MPI_TAG_UB, &highest, &found));
+        check(PMPI_Comm_get_attr(comm_, MPI_TAG_UB, &highest, &found));
         if (found != 0) tags_ = *highest;
     }
     ~MpiMessages() override { free_unless_over(comm_); }
@@ -297,13 +331,16 @@ MpiSession::~MpiSession() {
 
 std::unique_ptr<World> mpi_world(int number, std::optional<double> hang_timeout) {
     int has_begun = 0;
-    MPI_Initialized(&has_begun);
+    PMPI_Initialized(&has_begun);
     if (has_begun == 0 || mpi_is_over())
         throw Error("MPI does not run; use its communicators between MPI_Init and MPI_Finalize");
     const MPI_Comm comm = communicator_of(number);
     if (comm == MPI_COMM_NULL) throw Error("there are no ranks in MPI_COMM_NULL");
-    const MPI_Comm copy = duplicate(comm);
-    return std::make_unique<MpiWorld>(copy, hosts_of(copy), hang_timeout);
+    return std::make_unique<MpiWorld>(duplicate(comm), Owner::world, hang_timeout);
+}
+
+std::unique_ptr<World> world_on_programs_communicator(int number, double hang_timeout) {
+    return std::make_unique<MpiWorld>(communicator_of(number), Owner::program, hang_timeout);
 }
 
 int mpi_handle(const World& world) {

@@ -13,7 +13,7 @@ namespace tutti {
 void throw_mpi_error(int code, std::source_location where) {
     char text[MPI_MAX_ERROR_STRING] = {};
     int length = 0;
-    MPI_Error_string(code, text, &length);
+    PMPI_Error_string(code, text, &length);
     throw Error("MPI failed in " + std::string(where.function_name()) + ": " + text,
                 Exit::rank_lost);
 }
@@ -21,7 +21,7 @@ void throw_mpi_error(int code, std::source_location where) {
 std::string mpi_library() {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
     int length = 0;
-    MPI_Get_library_version(text, &length);
+    PMPI_Get_library_version(text, &length);
     // "Open MPI v4.1.4, package: ..." and "MPICH Version:\t4.0.2\nMPICH Release date..."
     const std::string_view whole(text);
     const std::string_view line = whole.substr(0, whole.find_first_of(",\n"));

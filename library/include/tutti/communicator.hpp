@@ -95,8 +95,10 @@ private:
 ///   call's buffers must stay allocated and untouched until the process ends: a rank that is late
 ///   may still write there.
 ///
-/// The first call of a kind makes a plan, together with all ranks; later ones reuse it, with any
-/// buffers in unregistered memory. In registered memory (allocate()) each place has its own plan.
+/// Calls need plans, which all ranks make together; later calls of the same length and root reuse
+/// them, with any buffers in unregistered memory. In registered memory (allocate()) each place has
+/// its own plan. The first lengths get one at once, others when they come again; until then their
+/// data is copied into slots of few lengths, which share plans, and a started call ends at once.
 class Communicator {
 public:
     /// The ranks of a world, which must outlive it. Collective. Throws Error if ranks were given

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <mpi.h>
+
+namespace tutti {
+
+/// The functions that the baseline `mpi` calls. A library that stands in for them by their names
+/// sets them to the MPI library's own.
+struct MpiCollectives {
+    decltype(&MPI_Allreduce) all_reduce = MPI_Allreduce;
+    decltype(&MPI_Reduce_scatter_block) reduce_scatter = MPI_Reduce_scatter_block;
+    decltype(&MPI_Allgather) all_gather = MPI_Allgather;
+    decltype(&MPI_Bcast) broadcast = MPI_Bcast;
+    decltype(&MPI_Reduce) reduce = MPI_Reduce;
+    decltype(&MPI_Scatter) scatter = MPI_Scatter;
+    decltype(&MPI_Gather) gather = MPI_Gather;
+    decltype(&MPI_Alltoall) all_to_all = MPI_Alltoall;
+};
+extern MpiCollectives mpi_collectives;
+
+}  // namespace tutti

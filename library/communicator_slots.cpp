@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of lengths that hardly come again: they travel in slots of few lengths, whose plans serve
+// all of them.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "base/index.hpp"
+#include "base/rounding.hpp"
+#include "collectives/world/signal.hpp"
+#include "library/communicator_state.hpp"
+
+namespace tutti {
+namespace {
+
+// From here on making a plan takes less time than the copies into a slot and out of it.
+constexpr std::size_t most_bytes_in_slots = std::size_t{8} << 20;
+
+// The least length of a slot that holds so many bytes: one for all small ones, then powers of two,
+// from 4 KiB on also halfway between them. A multiple of 8, so that it holds whole elements.
+std::size_t slot_for(std::size_t bytes) {
+    constexpr std::size_t least = 256, fine_from = 4096;
+    const std::size_t whole = std::bit_ceil(std::max(bytes, least));
+    const std::size_t halfway = whole / 4 * 3;
+    return whole > fine_from && bytes <= halfway ? halfway : whole;
+}
+
+Call in_slot(Call call) {
+    const std::size_t size = size_of(call.type);
+    call.count = static_cast<std::int64_t>(slot_for(as_size(call.count) * size) / size);
+    return call;
+}
+
+// What input and output take in a slot: on all ranks as much as on the one that has most.
+struct SlotBytes {
+    std::size_t input = 0, output = 0;
+
+    SlotBytes(const Call& slot, int ranks) {
+        for (const Rank rank : all_ranks(ranks)) {
+            input = std::max(input, input_bytes(slot, ranks, rank));
+            output = std::max(output, output_bytes(slot, ranks, rank));
+        }
+        input = round_up(input, cache_line);
+    }
+    std::size_t all() const { return input + output; }
+};
+
+// Copies blocks that lie in a row to places that are `to_step` bytes apart.
+void copy_blocks(std::byte* to, std::size_t to_step, const std::byte* from, std::size_t from_step,
+                 std::size_t blocks, std::size_t bytes) {
+    for (std::size_t block = 0; block < blocks; ++block)
+        std::memcpy(to + block * to_step, from + block * from_step, bytes);
+}
+
+}  // namespace
+
+bool Communicator::State::is_admitted(const CallArguments& call, CallMode mode) {
+    if (is_beneath_program) return true;
+    const Call& what = call.call;
+    const std::int64_t bytes = total_bytes(what, world.size());
+    CallKey key{.call = what, .in_place = call.buffers.in_place, .mode = mode};
+    if (!reduces(what.collective)) key.call.op = Op::sum;
+    if (!has_root(what.collective)) key.call.root = Rank{0};
+    return admission_.admits(&world, HashOfCallKey{}(key), bytes, making_ns) || what.count == 0 ||
+           as_size(bytes) > most_bytes_in_slots;
+}
+
+// Plans of slots work in registered memory. A reduction combines the rest of a slot, too: zeroes,
+// as other bits could be slow to add or raise an exception of floating-point arithmetic.
+void Communicator::State::run_in_slot(const CallArguments& call) {
+    const Call slot = in_slot(call.call);
+    const SlotBytes needed(slot, world.size());
+    if (slot_memory_.size() < needed.all()) {
+        recent_.forget();
+        if (!slot_memory_.empty()) registered.release(slot_memory_);
+        slot_memory_ = {};
+        slot_memory_ = registered.allocate(std::bit_ceil(needed.all()));
+    }
+    const std::size_t block = as_size(call.call.count) * size_of(call.call.type);
+    const std::size_t slot_block = as_size(slot.count) * size_of(slot.type);
+    const std::size_t inputs = call.buffers.input.size() / block,
+                      outputs = call.buffers.output.size() / block;
+    CallBuffers buffers{slot_memory_.first(inputs * slot_block),
+                        slot_memory_.subspan(needed.input, outputs * slot_block)};
+    if (slot.collective == Collective::broadcast) {
+        const auto data = slot_memory_.first(slot_block);
+        buffers = {data, data, /*in_place=*/true};
+    }
+    std::byte* const memory = slot_memory_.data();
+    copy_blocks(memory, slot_block, call.buffers.input.data(), block, inputs, block);
+    if (reduces(slot.collective))
+        for (std::size_t input = 0; input < inputs; ++input)
+            std::fill_n(memory + input * slot_block + block, slot_block - block, std::byte{0});
+    const CallArguments in_slots{slot, buffers};
+    run_planned(in_slots, settled(in_slots));
+    const bool has_result = inputs > 0 && slot.collective == Collective::broadcast &&
+                            call.buffers.input.data() == call.buffers.output.data();
+    if (!has_result)
+        copy_blocks(call.buffers.output.data(), block, buffers.output.data(), slot_block, outputs,
+                    block);
+}
+
+}  // namespace tutti

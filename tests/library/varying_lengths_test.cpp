@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs whose lengths vary from call to call.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "library/communicator_state.hpp"
+#include "tests/autotune/caller.hpp"
+
+namespace tutti {
+namespace {
+
+using test::Caller;
+
+// Hundreds of lengths around the bounds between slots, in buffers that lie differently on each
+// rank; every result is compared with a closed form.
+TEST(VaryingLengths, HaveRightResults) {
+    for (const int ranks : {1, 2, 3})
+        run_as_threads(ranks, 20, [&](World& world) {
+            Communicator communicator(world);
+            Caller caller(communicator, /*seed=*/world.rank().index);
+            std::mt19937 dice(7);  // the same on all ranks
+            for (int round = 0; round < 30; ++round)
+                for (const Collective collective : all_collectives()) {
+                    const DataType type = all_data_types()[dice() % all_data_types().size()];
+                    const std::int64_t around = std::int64_t{1} << dice() % 13;
+                    const std::int64_t count = around + dice() % 5 - std::min<int>(2, around);
+                    const int root = has_root(collective) ? static_cast<int>(dice()) % ranks : 0;
+                    const Call call{collective, type, round % 3 == 0 ? Op::max : Op::sum,
+                                    Rank{std::abs(root)}, count};
+                    round % 4 == 3 ? (caller.start(call), caller.wait_for(0)) : caller.call(call);
+                }
+            EXPECT_EQ(caller.wrong(), 0);
+        });
+}
+
+TEST(VaryingLengths, ShareFewPlans) {
+    run_as_threads(2, 20, [](World& world) {
+        Communicator::State state(nullptr, world, {});
+        std::vector<double> data(5000);
+        for (int length = 1; length <= 4096; ++length) {
+            const auto bytes = std::as_writable_bytes(std::span(data)).first(8 * as_size(length));
+            state.run({{Collective::all_reduce, DataType::float64, Op::sum, Rank{0}, length},
+                       {bytes, bytes, /*in_place=*/true}});
+        }
+        EXPECT_LE(state.calls.size(), 8U + 11U);  // 8 at once, and slots from 256 B to 32 KiB
+    });
+}
+
+}  // namespace
+}  // namespace tutti
