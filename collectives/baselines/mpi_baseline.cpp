@@ -10,15 +10,13 @@
 #include "base/index.hpp"
 #include "collectives/baselines/library_baselines.hpp"
 #include "collectives/baselines/mpi_algorithm.hpp"
-#include "collectives/baselines/mpi_collectives.hpp"
+#include "collectives/transport/messages/mpi_collectives.hpp"
 #include "collectives/transport/messages/mpi.hpp"
 #include "collectives/transport/messages/mpi_check.hpp"
 #include "collectives/transport/messages/mpi_number.hpp"
 #include "kernels/sets.hpp"
 
 namespace tutti {
-
-MpiCollectives mpi_collectives;
 
 namespace {
 

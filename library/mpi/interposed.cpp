@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "collectives/baselines/mpi_collectives.hpp"
+#include "collectives/transport/messages/mpi_collectives.hpp"
 #include "library/mpi/block_calls.hpp"
 #include "library/mpi/calls.hpp"
 #include "library/mpi/preload.hpp"
@@ -151,5 +151,6 @@ void tutti::use_library_functions() {
         .reduce = next_of("PMPI_Reduce", &MPI_Reduce),
         .scatter = next_of("PMPI_Scatter", &MPI_Scatter),
         .gather = next_of("PMPI_Gather", &MPI_Gather),
-        .all_to_all = next_of("PMPI_Alltoall", &MPI_Alltoall)};
+        .all_to_all = next_of("PMPI_Alltoall", &MPI_Alltoall),
+        .barrier = next_of("PMPI_Barrier", &MPI_Barrier)};
 }

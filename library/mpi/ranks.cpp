@@ -9,6 +9,7 @@
 
 #include "autotune/choice/default_choice.hpp"
 #include "collectives/transport/messages/mpi.hpp"
+#include "collectives/transport/messages/mpi_collectives.hpp"
 #include "collectives/transport/messages/mpi_number.hpp"
 
 namespace tutti {
@@ -59,9 +60,7 @@ void learn_patience(std::int64_t lived_ns, std::int64_t cost_ns) {
 // The greatest of all ranks.
 std::int64_t agreed_patience(MPI_Comm comm) {
     std::int64_t mine = patience, greatest = mine;
-    MPI_Request request = MPI_REQUEST_NULL;
-    if (PMPI_Iallreduce(&mine, &greatest, 1, MPI_INT64_T, MPI_MAX, comm, &request) == MPI_SUCCESS)
-        PMPI_Wait(&request, MPI_STATUS_IGNORE);
+    mpi_collectives.all_reduce(&mine, &greatest, 1, MPI_INT64_T, MPI_MAX, comm);
     return greatest;
 }
 

@@ -13,11 +13,15 @@
 #include "base/index.hpp"
 #include "base/units.hpp"
 #include "collectives/transport/messages/mpi_check.hpp"
+#include "collectives/transport/messages/mpi_collectives.hpp"
 #include "collectives/transport/messages/mpi_number.hpp"
 #include "collectives/world/backoff.hpp"
 #include "collectives/world/host_processes.hpp"
 
 namespace tutti {
+
+MpiCollectives mpi_collectives;
+
 namespace {
 
 bool mpi_is_over() {
@@ -41,28 +45,6 @@ MPI_Comm duplicate(MPI_Comm comm) {
     return copy;
 }
 
-// Lets MPI return its errors as long as it lives, also where the program's own error handler would
-// end the program or leave by longjmp. Does nothing for MPI_COMM_NULL.
-class ErrorsReturn {
-public:
-    explicit ErrorsReturn(MPI_Comm comm) : comm_(comm) {
-        if (comm_ == MPI_COMM_NULL) return;
-        check(PMPI_Comm_get_errhandler(comm_, &before_));
-        check(PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
-    }
-    ~ErrorsReturn() {
-        if (comm_ == MPI_COMM_NULL) return;
-        PMPI_Comm_set_errhandler(comm_, before_);
-        PMPI_Errhandler_free(&before_);
-    }
-    ErrorsReturn(const ErrorsReturn&) = delete;
-    ErrorsReturn& operator=(const ErrorsReturn&) = delete;
-
-private:
-    MPI_Comm comm_;
-    MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
-};
-
 // MPI counts in int. Plans cut their messages; what else is sent is small, or this says so.
 int count_of(std::span<const std::byte> bytes) {
     if (!std::in_range<int>(bytes.size()))
@@ -71,29 +53,12 @@ int count_of(std::span<const std::byte> bytes) {
     return static_cast<int>(bytes.size());
 }
 
-// Whose communicator a world works on: its own, or the program's.
-enum class Owner : std::uint8_t { world, program };
-
-// Its collectives are non-blocking calls, so that a rank that never comes is noticed. On a
-// communicator of the program it makes no other calls: these have their place among the program's
-// own collectives there, and the program's messages are not touched.
-class MpiWorld final : public World {
+// The facts of ranks that hold for all their life.
+class RanksOfMpi : public World {
 public:
-    // Frees the communicator at its end, unless it is the program's.
-    MpiWorld(MPI_Comm comm, Owner owner, std::optional<double> timeout) : MpiWorld(comm, owner) {
-        if (timeout) hang_timeout = *timeout;
-        char name[MPI_MAX_PROCESSOR_NAME] = {};
-        int length = 0;
-        check(PMPI_Get_processor_name(name, &length));
-        hosts_ = hosts_by_name(gather_all_texts(*this, name));
-        oversubscribed = is_oversubscribed(*this);
-    }
-    // Ranks of a world whose hosts are known.
-    MpiWorld(MPI_Comm comm, Placement hosts) : MpiWorld(comm, Owner::world) {
-        hosts_ = std::move(hosts);
-    }
-    ~MpiWorld() override {
-        if (owner_ == Owner::world) free_unless_over(comm_);
+    explicit RanksOfMpi(MPI_Comm comm) : comm_(comm) {
+        check(PMPI_Comm_rank(comm_, &rank_));
+        check(PMPI_Comm_size(comm_, &size_));
     }
 
     MPI_Comm comm() const { return comm_; }
@@ -102,12 +67,94 @@ public:
     std::string_view kind() const override { return "mpi"; }
     bool one_process() const override { return size_ == 1; }
     const Placement& hosts() const override { return hosts_; }
-
     bool has_ended() const override { return mpi_is_over(); }
+
+protected:
+    // Once the world can gather.
+    void learn_hosts() {
+        char name[MPI_MAX_PROCESSOR_NAME] = {};
+        int length = 0;
+        check(PMPI_Get_processor_name(name, &length));
+        hosts_ = hosts_by_name(gather_all_texts(*this, name));
+        oversubscribed = is_oversubscribed(*this);
+    }
+
+    Placement hosts_;
+    MPI_Comm comm_;
+
+private:
+    int rank_ = 0;
+    int size_ = 1;
+};
+
+// On the program's communicator: blocking collectives among the program's own. Not non-blocking
+// ones: Open MPI 4 makes MPI_Comm_idup of these, each when the one before has ended, so that they
+// would come in another order on each rank.
+class WorldOfProgram final : public RanksOfMpi {
+public:
+    WorldOfProgram(MPI_Comm comm, double timeout) : RanksOfMpi(comm) {
+        hang_timeout = timeout;
+        learn_hosts();
+    }
+
+    void barrier() override {
+        const ErrorsReturn meanwhile(comm_);
+        check(mpi_collectives.barrier(comm_));
+    }
+
+    void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+        if (mine.empty()) return;
+        const ErrorsReturn meanwhile(comm_);
+        check(mpi_collectives.all_gather(mine.data(), count_of(mine), MPI_BYTE, all.data(),
+                                         count_of(mine), MPI_BYTE, comm_));
+    }
+
+    void broadcast(std::span<std::byte> data) override {
+        if (data.empty()) return;
+        const ErrorsReturn meanwhile(comm_);
+        check(mpi_collectives.broadcast(data.data(), count_of(data), MPI_BYTE, 0, comm_));
+    }
+
+private:
+    // Errors do not reach the program's error handler, which may end the program, or this function
+    // by longjmp.
+    class ErrorsReturn {
+    public:
+        explicit ErrorsReturn(MPI_Comm comm) : comm_(comm) {
+            check(PMPI_Comm_get_errhandler(comm_, &before_));
+            check(PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
+        }
+        ~ErrorsReturn() {
+            PMPI_Comm_set_errhandler(comm_, before_);
+            PMPI_Errhandler_free(&before_);
+        }
+        ErrorsReturn(const ErrorsReturn&) = delete;
+        ErrorsReturn& operator=(const ErrorsReturn&) = delete;
+
+    private:
+        MPI_Comm comm_;
+        MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
+    };
+};
+
+// Its collectives are non-blocking calls, so that a rank that never comes is noticed.
+class MpiWorld final : public RanksOfMpi {
+public:
+    // Takes the communicator over. Its hosts are found out unless they are given.
+    explicit MpiWorld(MPI_Comm comm, std::optional<double> timeout = {},
+                      std::optional<Placement> hosts = {})
+        : RanksOfMpi(comm) {
+        if (timeout) hang_timeout = *timeout;
+        check(PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
+        if (hosts)
+            hosts_ = std::move(*hosts);
+        else
+            learn_hosts();
+    }
+    ~MpiWorld() override { free_unless_over(comm_); }
 
     void barrier() override {
         refuse_if_over();
-        const ErrorsReturn meanwhile(programs_communicator());
         MPI_Request request;
         check(PMPI_Ibarrier(comm_, &request));
         finish(request, "a barrier");
@@ -116,7 +163,6 @@ public:
     void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
         refuse_if_over();
         if (mine.empty()) return;  // a call that Open MPI 5 with UCC never completes
-        const ErrorsReturn meanwhile(programs_communicator());
         MPI_Request request;
         auto memory = std::make_unique<Memory>(mine.begin(), mine.end());
         memory->resize(mine.size() + all.size());
@@ -130,7 +176,6 @@ public:
     void broadcast(std::span<std::byte> data) override {
         refuse_if_over();
         if (data.empty()) return;
-        const ErrorsReturn meanwhile(programs_communicator());
         MPI_Request request;
         auto memory = std::make_unique<Memory>(data.begin(), data.end());
         check(PMPI_Ibcast(memory->data(), count_of(data), MPI_BYTE, 0, comm_, &request));
@@ -157,11 +202,10 @@ public:
     std::unique_ptr<World> split(std::optional<int> group) override {
         const auto members = ranks_of_group(*this, group);
         MPI_Comm comm = MPI_COMM_NULL;
-        check(PMPI_Comm_split(comm_, members.empty() ? MPI_UNDEFINED : members.front().index, rank_,
-                              &comm));
+        check(PMPI_Comm_split(comm_, members.empty() ? MPI_UNDEFINED : members.front().index,
+                              rank().index, &comm));
         if (members.empty()) return nullptr;
-        auto part = std::make_unique<MpiWorld>(comm, hosts_.renamed(members));
-        part->hang_timeout = hang_timeout;
+        auto part = std::make_unique<MpiWorld>(comm, hang_timeout, hosts_.renamed(members));
         part->oversubscribed = oversubscribed;
         part->background = background;
         part->parent = this;
@@ -169,16 +213,6 @@ public:
     }
 
 private:
-    MpiWorld(MPI_Comm comm, Owner owner) : comm_(comm), owner_(owner) {
-        if (owner == Owner::world) check(PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
-        check(PMPI_Comm_rank(comm_, &rank_));
-        check(PMPI_Comm_size(comm_, &size_));
-    }
-
-    MPI_Comm programs_communicator() const {
-        return owner_ == Owner::program ? comm_ : MPI_COMM_NULL;
-    }
-
     static void refuse_if_over() {
         if (mpi_is_over())
             throw Error("MPI has ended; end what uses its ranks before MPI_Finalize",
@@ -206,7 +240,7 @@ private:
     }
 
     [[noreturn]] void give_up(const char* what, double times) {
-        const auto absent = owner_ == Owner::world ? ranks_without_answer() : std::vector<Rank>{};
+        const auto absent = ranks_without_answer();
         throw Error(waited_for(*this, what, times, absent), Exit::time_out);
     }
 
@@ -217,11 +251,11 @@ private:
         constexpr double seconds = 1.5;
         // Never freed, as messages that are still open may come later.
         static const char here = 1;
-        auto& answers = *new std::vector<char>(as_size(size_));
+        auto& answers = *new std::vector<char>(as_size(size()));
         std::vector<MPI_Request> requests(2 * answers.size(), MPI_REQUEST_NULL);
-        for (int rank = 0; rank < size_; ++rank) {
+        for (int rank = 0; rank < size(); ++rank) {
             PMPI_Irecv(&at(answers, rank), 1, MPI_CHAR, rank, tag, comm_, &at(requests, rank));
-            PMPI_Isend(&here, 1, MPI_CHAR, rank, tag, comm_, &at(requests, size_ + rank));
+            PMPI_Isend(&here, 1, MPI_CHAR, rank, tag, comm_, &at(requests, size() + rank));
         }
         AwakeTime waited;
         for (int done = 0; done == 0 && waited.look_seconds() < seconds; sched_yield())
@@ -229,16 +263,10 @@ private:
                 MPI_SUCCESS)
                 break;  // a peer has ended: those that have answered are known
         std::vector<Rank> absent;
-        for (int rank = 0; rank < size_; ++rank)
+        for (int rank = 0; rank < size(); ++rank)
             if (at(answers, rank) == 0) absent.push_back({rank});
         return absent;
     }
-
-    Placement hosts_;
-    MPI_Comm comm_ = MPI_COMM_NULL;
-    Owner owner_;
-    int rank_ = 0;
-    int size_ = 1;
 };
 
 class MpiEndpoint final : public Endpoint {
@@ -336,15 +364,15 @@ std::unique_ptr<World> mpi_world(int number, std::optional<double> hang_timeout)
         throw Error("MPI does not run; use its communicators between MPI_Init and MPI_Finalize");
     const MPI_Comm comm = communicator_of(number);
     if (comm == MPI_COMM_NULL) throw Error("there are no ranks in MPI_COMM_NULL");
-    return std::make_unique<MpiWorld>(duplicate(comm), Owner::world, hang_timeout);
+    return std::make_unique<MpiWorld>(duplicate(comm), hang_timeout);
 }
 
 std::unique_ptr<World> world_on_programs_communicator(int number, double hang_timeout) {
-    return std::make_unique<MpiWorld>(communicator_of(number), Owner::program, hang_timeout);
+    return std::make_unique<WorldOfProgram>(communicator_of(number), hang_timeout);
 }
 
 int mpi_handle(const World& world) {
-    const auto* mpi = dynamic_cast<const MpiWorld*>(&world);
+    const auto* mpi = dynamic_cast<const RanksOfMpi*>(&world);
     if (mpi == nullptr) throw Error(*ranks_are_not_of_mpi(world));
     return number_of(mpi->comm());
 }

@@ -4,8 +4,8 @@
 
 namespace tutti {
 
-/// The functions that the baseline `mpi` calls. A library that stands in for them by their names
-/// sets them to the MPI library's own.
+/// The MPI library's blocking collectives, as the baseline `mpi` calls them. A library that takes
+/// their place by their names sets these to the MPI library's own.
 struct MpiCollectives {
     decltype(&MPI_Allreduce) all_reduce = MPI_Allreduce;
     decltype(&MPI_Reduce_scatter_block) reduce_scatter = MPI_Reduce_scatter_block;
@@ -15,6 +15,7 @@ struct MpiCollectives {
     decltype(&MPI_Scatter) scatter = MPI_Scatter;
     decltype(&MPI_Gather) gather = MPI_Gather;
     decltype(&MPI_Alltoall) all_to_all = MPI_Alltoall;
+    decltype(&MPI_Barrier) barrier = MPI_Barrier;
 };
 extern MpiCollectives mpi_collectives;
 
