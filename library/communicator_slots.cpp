@@ -13,6 +13,8 @@
 namespace tutti {
 namespace {
 
+constexpr std::int64_t ns_of_plan = 500'000;
+
 // From here on making a plan takes less time than the copies into a slot and out of it.
 constexpr std::size_t most_bytes_in_slots = std::size_t{8} << 20;
 
@@ -61,8 +63,14 @@ bool Communicator::State::is_admitted(const CallArguments& call, CallMode mode) 
     CallKey key{.call = what, .in_place = call.buffers.in_place, .mode = mode};
     if (!reduces(what.collective)) key.call.op = Op::sum;
     if (!has_root(what.collective)) key.call.root = Rank{0};
-    return admission_.admits(&world, HashOfCallKey{}(key), bytes, making_ns) || what.count == 0 ||
-           as_size(bytes) > most_bytes_in_slots;
+    const auto agree = [&](const PlanAdmission::Times& mine) {
+        auto all = mine;
+        for (const auto& [elapsed_ns, spent_ns] : gather_all(world, mine))
+            all = {std::min(all.elapsed_ns, elapsed_ns), std::max(all.spent_ns, spent_ns)};
+        return all;
+    };
+    return admission_.admits(HashOfCallKey{}(key), bytes, making_ns, ns_of_plan, agree) ||
+           what.count == 0 || as_size(bytes) > most_bytes_in_slots;
 }
 
 // Plans of slots work in registered memory. A reduction combines the rest of a slot, too: zeroes,

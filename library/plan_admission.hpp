@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <algorithm>
-#include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
-
-#include "collectives/world/world.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tutti {
@@ -13,36 +11,42 @@ namespace tutti {
 /// Decides which calls get a plan of their own. Making one takes all ranks as long as tens to
 /// thousands of calls, which does not pay for a length that hardly comes again.
 ///
-/// A call gets one when it has come `needed_calls()` times in quick succession, or 64 times in all,
-/// and while making plans has taken at most 30 ms and 1 % of the time since the start. All ranks
-/// decide alike: they see the same sequence of calls, and agree about the time.
+/// A call gets one when it has come 2 to 32 times in quick succession, while making plans
+/// has taken at most 30 ms and 1 % of the time since the start; or when it has come 64 times in
+/// all, while that stays below 1 %. All ranks decide alike: they see the same sequence of calls,
+/// and agree about the time.
 class PlanAdmission {
 public:
+    struct Times {
+        std::int64_t elapsed_ns;  ///< since the start
+        std::int64_t spent_ns;    ///< on making plans
+    };
+
     /// The first `free_plans` different calls get a plan when they first come.
     explicit PlanAdmission(int free_plans);
 
     /// Counts a call. Returns whether it has a plan or gets one now. `key` stands for all that the
     /// plan depends on, `bytes` are those of all ranks; both are equal on all ranks. `spent_ns` is
-    /// what making plans has taken so far on this rank. Collective; without a world (null) plans
-    /// have taken no time yet.
-    bool admits(World* world, std::uint64_t key, std::int64_t bytes, std::int64_t spent_ns) {
+    /// what making plans has taken so far on this rank, and `next_ns` what the next one may take.
+    /// `agree` is given the Times of this rank and returns the least elapsed and the most spent
+    /// time of all ranks; it is called now and then, on all ranks alike.
+    template <class Agree>
+    bool admits(std::uint64_t key, std::int64_t bytes, std::int64_t spent_ns, std::int64_t next_ns,
+                const Agree& agree) {
         ++now_;
         Entry& entry = entry_of(key);
         const std::uint32_t gap = now_ - entry.last;
         entry.last = now_;
         entry.score =
             static_cast<std::uint16_t>(std::min(most_score, left_of(entry, gap) + reward));
-        ++entry.calls;
+        entry.calls = std::min<std::uint16_t>(entry.calls + 1, many_calls);
         if (entry.is_admitted) return true;
-        return may_be_due(entry, bytes) && is_due(world, entry, spent_ns);
-    }
-
-    /// How many calls in quick succession show that more of them will come: as many as take about
-    /// 60 us, and at most 32.
-    static std::uint32_t needed_calls(std::int64_t bytes) {
-        constexpr std::int64_t ns_of_call = 1000, bytes_of_ns = 5, patience_ns = 60'000;
-        const std::int64_t calls = patience_ns / (ns_of_call + bytes / bytes_of_ns);
-        return static_cast<std::uint32_t>(std::clamp<std::int64_t>(calls, 2, 32));
+        const std::optional<std::int64_t> credit_ns = credit_of(entry, bytes);
+        if (!credit_ns) return false;
+        const Times times = agree(Times{elapsed_ns(), spent_ns + next_ns});
+        entry.is_admitted = times.spent_ns <= *credit_ns + times.elapsed_ns / share;
+        if (!entry.is_admitted) refuse(entry);
+        return entry.is_admitted;
     }
 
 private:
@@ -56,7 +60,8 @@ private:
         bool is_admitted = false;
     };
     static constexpr std::uint32_t reward = 64, kept_reward = 48, most_score = reward * 256;
-    static constexpr std::uint32_t many_calls = 64;
+    static constexpr std::uint16_t many_calls = 64;
+    static constexpr std::int64_t share = 100;
     static constexpr std::size_t sets = 512;  // a power of two, see entry_of()
 
     static std::uint32_t left_of(const Entry& entry, std::uint32_t gap) {
@@ -69,38 +74,47 @@ private:
         const std::uint64_t mixed = key * 0x9E3779B97F4A7C15U;
         const auto tag = static_cast<std::uint32_t>(mixed >> 16) | 1U;  // 0 is of no key
         Entry* const pair = &entries_[2 * (mixed >> (64 - 9))];
-        for (Entry* one : {pair, pair + 1})
-            if (one->tag == tag) return *one;
+        Entry& likely = pair[pair[1].tag == tag ? 1 : 0];
+        if (likely.tag == tag) return likely;
         const auto left = [&](const Entry& one) { return left_of(one, now_ - one.last); };
         Entry& taken = left(pair[0]) <= left(pair[1]) ? pair[0] : pair[1];
         return taken = {.tag = tag, .last = now_};
     }
 
-    bool may_be_due(const Entry& entry, std::int64_t bytes) const {
-        if (free_plans_ > 0) return true;
-        const std::uint32_t times = std::uint32_t{1} << std::min<std::uint8_t>(entry.refusals, 8);
-        const std::uint32_t needed =
-            std::min(most_score, needed_calls(bytes) * kept_reward * times);
-        return entry.score >= needed ||
-               (entry.calls >= many_calls && entry.calls % (many_calls * times) == 0);
-    }
-
-    bool is_due(World* world, Entry& entry, std::int64_t spent_ns) {
-        if (free_plans_ > 0)
+    // What plans may take beyond their share of the time; nothing where the call gets none now.
+    std::optional<std::int64_t> credit_of(const Entry& entry, std::int64_t bytes) {
+        if (free_plans_ > 0) {
             --free_plans_;
-        else if (world != nullptr && !can_afford(*world, spent_ns)) {
-            ++entry.refusals;
-            entry.score = 0;
-            return false;
+            return INT64_MAX / 2;
         }
-        entry.is_admitted = true;
-        return true;
+        if (is_repeated(entry, bytes)) return 30'000'000;
+        if (entry.calls >= many_calls && now_ - refused_at_ >= calls_between_) return 0;
+        return std::nullopt;
     }
 
-    bool can_afford(World& world, std::int64_t spent_ns) const;
+    // Calls in quick succession show that more of them will come: as many as take about 60 us, but
+    // 2 at least and at most 32. Without a division, as this is asked at each call.
+    static bool is_repeated(const Entry& entry, std::int64_t bytes) {
+        constexpr std::int64_t ns_of_call = 1000, bytes_of_ns = 5, patience_ns = 60'000;
+        const std::int64_t score = entry.score >> entry.refusals;
+        const std::int64_t ns = score * (ns_of_call + bytes / bytes_of_ns);
+        return score >= 2 * kept_reward &&
+               (score >= 32 * kept_reward || entry.score == most_score || ns >= patience_ns * kept_reward);
+    }
+
+    // Asking the others takes about as long as a call: it is done ever less often.
+    void refuse(Entry& entry) {
+        entry.refusals = std::min<std::uint8_t>(entry.refusals + 1, 7);
+        entry.score = 0;
+        refused_at_ = now_;
+        calls_between_ = std::min<std::uint32_t>(2 * calls_between_ + 1024, 1U << 16);
+    }
+
+    std::int64_t elapsed_ns() const;
 
     int free_plans_;
-    std::uint32_t now_ = 0;
+    std::uint32_t now_ = 0;  // number of the call
+    std::uint32_t refused_at_ = 0, calls_between_ = 0;
     std::vector<Entry> entries_;
     std::int64_t began_ns_;
 };

@@ -64,8 +64,9 @@ std::optional<TypedBuffer> TypedBuffer::of(const void* address, std::int64_t cou
         if (PMPI_Type_size(type, &of_type) != MPI_SUCCESS || of_type < 0) return std::nullopt;
         size = of_type;
     }
-    if (size == 0 || count > static_cast<std::int64_t>(most_bytes) / size) return std::nullopt;
-    buffer.bytes = static_cast<std::size_t>(count * size);
+    if (size == 0 || __builtin_mul_overflow(count, size, &buffer.bytes) ||
+        buffer.bytes > most_bytes)
+        return std::nullopt;
     return buffer;
 }
 

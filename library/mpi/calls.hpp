@@ -38,7 +38,7 @@ inline std::optional<Call> combining(Collective collective, MPI_Datatype type, M
 
 /// Whether all blocks together are few enough bytes.
 inline bool fits(const TypedBuffer& block, int blocks) {
-    return block.bytes <= most_bytes / as_size(blocks);
+    return block.bytes * as_size(blocks) <= most_bytes;
 }
 
 /// What a collective has to say of its size: of one rank's vector or block.

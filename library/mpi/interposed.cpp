@@ -31,13 +31,19 @@ Function* next_of(const char* name, Function*) {
     return reinterpret_cast<Function*>(found);
 }
 
-// Whether the next function called `name` is of the same library.
+// The next MPI_X. It is of a tool where it is not of the same library as the next PMPI_X.
 template <class Function>
-bool is_same_library(Function* function, const char* name) {
-    Dl_info one{}, other{};
-    return dladdr(reinterpret_cast<void*>(function), &one) == 0 ||
-           dladdr(dlsym(RTLD_NEXT, name), &other) == 0 || one.dli_fbase == other.dli_fbase;
-}
+struct Next {
+    Next(const char* name, const char* other_name, Function* kind) : function(next_of(name, kind)) {
+        Dl_info one{}, other{};
+        is_of_tool = dladdr(reinterpret_cast<void*>(function), &one) != 0 &&
+                     dladdr(dlsym(RTLD_NEXT, other_name), &other) != 0 &&
+                     one.dli_fbase != other.dli_fbase;
+    }
+
+    Function* function;
+    bool is_of_tool = false;
+};
 
 }  // namespace
 
@@ -48,10 +54,10 @@ bool is_same_library(Function* function, const char* name) {
         return ours(next __VA_OPT__(, ) __VA_ARGS__);                                              \
     }                                                                                              \
     extern "C" [[gnu::visibility("default")]] int MPI_##name parameters {                          \
-        static auto* const next = next_of("MPI_" #name, static_cast<int(*) parameters>(nullptr));  \
-        static const bool is_of_tool = !is_same_library(next, "PMPI_" #name);                      \
-        if (is_of_tool) return next(__VA_ARGS__);                                                  \
-        return ours(next __VA_OPT__(, ) __VA_ARGS__);                                              \
+        static const Next next("MPI_" #name, "PMPI_" #name,                                        \
+                               static_cast<int(*) parameters>(nullptr));                           \
+        if (next.is_of_tool) return next.function(__VA_ARGS__);                                    \
+        return ours(next.function __VA_OPT__(, ) __VA_ARGS__);                                     \
     }
 
 // The collectives with counts of one width.

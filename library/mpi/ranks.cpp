@@ -17,7 +17,7 @@ namespace tutti {
 PreloadSettings preloaded;
 std::atomic<std::uint32_t> kinds_taken{0};
 std::atomic<std::uint64_t> communicators_freed{1};
-thread_local std::array<KnownPair, 32> known_ranks;
+constinit thread_local std::array<KnownPair, 32> known_ranks;
 
 namespace {
 
@@ -129,13 +129,15 @@ bool Ranks::agree_on_patience(std::int64_t calls) {
 }
 
 bool Ranks::is_admitted(std::uint64_t key, std::int64_t bytes) {
-    try {
-        return admission_.admits(world_.get(), key, bytes, state_ ? state_->making_ns : 0);
-    } catch (const std::exception& error) {  // a rank is lost
-        fmt::print(stderr, "tutti: {}\n", error.what());
-        stage_ = Stage::the_librarys;
-        return false;
-    }
+    constexpr std::int64_t ns_of_beginning = 5'000'000, ns_of_plan = 500'000;
+    const auto agree = [&](const PlanAdmission::Times& mine) -> PlanAdmission::Times {
+        std::array<std::int64_t, 2> given{-mine.elapsed_ns, mine.spent_ns}, greatest = given;
+        mpi_collectives.all_reduce(given.data(), greatest.data(), 2, MPI_INT64_T, MPI_MAX, comm_);
+        return {-greatest[0], greatest[1]};
+    };
+    return state_
+               ? admission_.admits(key, bytes, beginning_ns_ + state_->making_ns, ns_of_plan, agree)
+               : admission_.admits(key, bytes, 0, ns_of_beginning + ns_of_plan, agree);
 }
 
 void Ranks::begin() {

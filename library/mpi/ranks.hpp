@@ -231,13 +231,14 @@ extern std::atomic<std::uint32_t> kinds_taken;
 
 /// A communicator that this thread has looked up lately; a freed one's handle may come again.
 struct KnownRanks {
-    MPI_Comm comm = MPI_COMM_NULL;
-    std::uint64_t epoch = 0;
+    MPI_Comm comm{};
+    std::uint64_t epoch = 0;  ///< 0: none
     Ranks* ranks = nullptr;
 };
 /// Each is in one of two places; what was there longer gives way.
 using KnownPair = std::array<KnownRanks, 2>;
-[[gnu::tls_model("initial-exec")]] extern thread_local std::array<KnownPair, 32> known_ranks;
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local std::array<KnownPair, 32>
+    known_ranks;
 inline KnownPair& known_pair_of(MPI_Comm comm) {
     std::uint64_t bits = 0;
     static_assert(sizeof comm <= sizeof bits);

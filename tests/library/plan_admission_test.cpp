@@ -6,16 +6,26 @@
 #include <random>
 #include <set>
 
+#include "collectives/world/world.hpp"
+
 namespace tutti {
 namespace {
 
-constexpr std::int64_t second_ns = 1'000'000'000;
+using Times = PlanAdmission::Times;
+
+// Of a program that has run for hours, whose plans took no time.
+Times hours(const Times&) { return {.elapsed_ns = INT64_MAX / 2, .spent_ns = 0}; }
+// Of one that has just begun, and has spent so many milliseconds on plans.
+template <int milliseconds>
+Times spent(const Times&) {
+    return {.elapsed_ns = 1'000'000, .spent_ns = milliseconds * std::int64_t{1'000'000}};
+}
 
 // How many of the first calls of one length come before it has a plan.
 int calls_before_plan(std::int64_t bytes) {
     PlanAdmission admission(0);
     int calls = 0;
-    while (!admission.admits(nullptr, 1, bytes, 0)) ++calls;
+    while (!admission.admits(1, bytes, 0, 0, hours)) ++calls;
     return calls;
 }
 
@@ -28,10 +38,10 @@ TEST(PlanAdmission, AdmitsACallThatIsRepeatedSoonerTheLongerItTakes) {
 
 TEST(PlanAdmission, AdmitsTheFirstCallsAtOnce) {
     PlanAdmission admission(2);
-    EXPECT_TRUE(admission.admits(nullptr, 1, 8, 0));
-    EXPECT_TRUE(admission.admits(nullptr, 2, 8, 0));
-    EXPECT_FALSE(admission.admits(nullptr, 3, 8, 0));
-    EXPECT_TRUE(admission.admits(nullptr, 1, 8, 0));
+    EXPECT_TRUE(admission.admits(1, 8, 0, 0, hours));
+    EXPECT_TRUE(admission.admits(2, 8, 0, 0, hours));
+    EXPECT_FALSE(admission.admits(3, 8, 0, 0, hours));
+    EXPECT_TRUE(admission.admits(1, 8, 0, 0, hours));
 }
 
 TEST(PlanAdmission, AdmitsNoneOfManyLengthsInAShortProgram) {
@@ -41,7 +51,7 @@ TEST(PlanAdmission, AdmitsNoneOfManyLengthsInAShortProgram) {
         int admitted = 0;
         for (int call = 0; call < 12'000; ++call) {
             const auto key = dice() % static_cast<unsigned>(lengths) + 1;
-            admitted += admission.admits(nullptr, key, 8 * key, 0) ? 1 : 0;
+            admitted += admission.admits(key, 8 * key, 0, 0, hours) ? 1 : 0;
         }
         EXPECT_LE(admitted, 12'000 / 100) << lengths;
     }
@@ -52,18 +62,26 @@ TEST(PlanAdmission, AdmitsManyLengthsThatComeAgainAndAgain) {
     std::set<int> admitted;
     for (int round = 0; round < 100; ++round)
         for (int key = 1; key <= 200; ++key)
-            if (admission.admits(nullptr, static_cast<std::uint64_t>(key), 1000 * key, 0))
+            if (admission.admits(static_cast<std::uint64_t>(key), 1000 * key, 0, 0, hours))
                 admitted.insert(key);
     EXPECT_EQ(admitted.size(), 200U);
 }
 
 TEST(PlanAdmission, AdmitsNoMoreThanPlansMayTakeOfTheTime) {
-    const auto world = world_of_one();
     PlanAdmission admission(0);
-    for (int call = 0; call < 100; ++call)
-        EXPECT_FALSE(admission.admits(world.get(), 1, 8, second_ns));
-    for (int call = 0; call < 1000; ++call) admission.admits(world.get(), 1, 8, 0);
-    EXPECT_TRUE(admission.admits(world.get(), 1, 8, second_ns));  // it has one
+    for (int call = 0; call < 1000; ++call) EXPECT_FALSE(admission.admits(1, 8, 0, 0, spent<40>));
+    int refused = 0;
+    while (!admission.admits(1, 8, 0, 0, spent<20>)) ++refused;
+    EXPECT_LT(refused, 5000);
+    EXPECT_TRUE(admission.admits(1, 8, 0, 0, spent<40>));  // it has one
+}
+
+// Two hundred lengths in turn: their plans have to fit into the share of the time.
+TEST(PlanAdmission, GivesNoCreditToCallsThatComeFarApart) {
+    PlanAdmission admission(0);
+    for (int round = 0; round < 200; ++round)
+        for (std::uint64_t key = 1; key <= 200; ++key)
+            EXPECT_FALSE(admission.admits(key, 8, 0, 0, spent<20>));
 }
 
 // Ranks measure different times, and decide alike.
@@ -71,11 +89,18 @@ TEST(PlanAdmission, DecidesAlikeOnAllRanks) {
     run_as_threads(3, 20, [](World& world) {
         PlanAdmission admission(4);
         std::mt19937 dice(1);
-        std::int64_t spent = 0;
+        std::int64_t spent_ns = 0;
+        const auto agree = [&](const Times& mine) {
+            Times all = mine;
+            for (const Times& one : gather_all(world, mine))
+                all = {std::min(all.elapsed_ns, one.elapsed_ns),
+                       std::max(all.spent_ns, one.spent_ns)};
+            return all;
+        };
         for (int call = 0; call < 1000; ++call) {
             const auto key = dice() % 20 * (dice() % 40) + 1;
-            const bool is_admitted = admission.admits(&world, key, 500 * key, spent);
-            if (is_admitted) spent += 10'000 * (1 + world.rank().index);
+            const bool is_admitted = admission.admits(key, 500 * key, spent_ns, 0, agree);
+            if (is_admitted) spent_ns += 100'000 * (1 + world.rank().index);
             const auto all = gather_all(world, static_cast<int>(is_admitted));
             for (const int other : all) ASSERT_EQ(other, static_cast<int>(is_admitted));
         }
