@@ -21,7 +21,7 @@ constexpr std::size_t most_bytes_in_slots = std::size_t{8} << 20;
 // The least length of a slot that holds so many bytes: one for all small ones, then powers of two,
 // from 4 KiB on also halfway between them. A multiple of 8, so that it holds whole elements.
 std::size_t slot_for(std::size_t bytes) {
-    constexpr std::size_t least = 256, fine_from = 4096;
+    constexpr std::size_t least = 512, fine_from = 4096;
     const std::size_t whole = std::bit_ceil(std::max(bytes, least));
     const std::size_t halfway = whole / 4 * 3;
     return whole > fine_from && bytes <= halfway ? halfway : whole;
@@ -38,7 +38,7 @@ struct SlotBytes {
     std::size_t input = 0, output = 0;
 
     SlotBytes(const Call& slot, int ranks) {
-        for (const Rank rank : all_ranks(ranks)) {
+        for (const Rank rank : {slot.root, Ring(ranks).next(slot.root)}) {
             input = std::max(input, input_bytes(slot, ranks, rank));
             output = std::max(output, output_bytes(slot, ranks, rank));
         }
@@ -99,8 +99,7 @@ void Communicator::State::run_in_slot(const CallArguments& call) {
     if (reduces(slot.collective))
         for (std::size_t input = 0; input < inputs; ++input)
             std::fill_n(memory + input * slot_block + block, slot_block - block, std::byte{0});
-    const CallArguments in_slots{slot, buffers};
-    run_planned(in_slots, settled(in_slots));
+    run_planned({slot, buffers});
     const bool has_result = inputs > 0 && slot.collective == Collective::broadcast &&
                             call.buffers.input.data() == call.buffers.output.data();
     if (!has_result)

@@ -122,21 +122,21 @@ CallKey Communicator::State::key_of(const CallArguments& given, CallMode mode) c
 }
 
 void Communicator::State::run(const CallArguments& given) {
-    RecentCall& recent = recent_.place_of(given);
-    const bool is_recent = recent.is(given);
+    const RecentCall& recent = recent_.place_of(given);
     const CallArguments call =
-        is_recent ? CallArguments{given.call, recent.settled} : settled(given);
-    guarded([&] {
-        if (!is_admitted(call, CallMode::blocking)) return run_in_slot(call);
-        if (!is_recent ||
-            (recent.point != nullptr && !learner->passes(*recent.point, recent.arm, recent.shape)))
-            return run_planned(given, call);
-        recent.plan->last_use = ++uses_;
-        run_slot(*recent.plan->slots.front(), recent.settled, &recent);
-    });
+        recent.is(given) ? CallArguments{given.call, recent.settled} : settled(given);
+    guarded(
+        [&] { is_admitted(call, CallMode::blocking) ? run_planned(given) : run_in_slot(call); });
 }
 
-void Communicator::State::run_planned(const CallArguments& given, const CallArguments& call) {
+void Communicator::State::run_planned(const CallArguments& given) {
+    RecentCall& recent = recent_.place_of(given);
+    if (recent.is(given) &&
+        (recent.point == nullptr || learner->passes(*recent.point, recent.arm, recent.shape))) {
+        recent.plan->last_use = ++uses_;
+        return run_slot(*recent.plan->slots.front(), recent.settled, &recent);
+    }
+    const CallArguments call = settled(given);
     const CallKey key = key_of(given, CallMode::blocking);
     if (learner) {
         RecentCall learnt = run_and_learn(key, call);
@@ -146,7 +146,7 @@ void Communicator::State::run_planned(const CallArguments& given, const CallArgu
         return;
     }
     CachedPlan& found = plan_for(key, call);
-    recent_.place_of(given) = {given, call.buffers, &found};
+    recent = {given, call.buffers, &found};
     run_slot(*found.slots.front(), call.buffers);
 }
 

@@ -211,7 +211,7 @@ private:
     CachedPlan& make(const CallKey& key, const CallArguments& settled,
                      const Configuration* preferred);
     bool is_admitted(const CallArguments& call, CallMode mode);
-    void run_planned(const CallArguments& given, const CallArguments& call);
+    void run_planned(const CallArguments& given);
     void run_in_slot(const CallArguments& call);
     RecentCall run_and_learn(CallKey key, const CallArguments& call);
     Learner::Point& point_of(const CallKey& key, const CallArguments& call);
@@ -230,7 +230,7 @@ private:
     PlanProgress plan_progress_;
     std::deque<Request::Slot> slots_;
     std::vector<Request::Slot*> free_slots_;
-    PlanAdmission admission_{/*free_plans=*/8};
+    PlanAdmission admission_{/*free_plans=*/4};
     std::uint64_t uses_ = 0;  // the same on all ranks, as it decides who is forgotten
     RecentCalls recent_;
     std::span<std::byte> slot_memory_;  // registered, for calls without a plan of their own
