@@ -138,7 +138,8 @@ Schedule butterfly_gather(int ranks, Rank root) {
 // Scatter, then all-gather: about 2(P-1)/P of the message in 2 log2 P steps, where a tree sends
 // log2 P messages from the root (van de Geijn). Best for medium and large messages.
 Schedule butterfly_broadcast(int ranks, Rank root) {
-    return butterfly_scatter(ranks, root).then(butterfly_all_gather(ranks));
+    return without_returns(butterfly_scatter(ranks, root).then(butterfly_all_gather(ranks)),
+                           {Collective::broadcast, ranks, root});
 }
 
 // Its mirror image: reduce-scatter, then gather (Rabenseifner's reduce).

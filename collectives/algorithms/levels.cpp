@@ -145,8 +145,9 @@ Schedule levels_all_gather(int ranks, const Nesting& nesting) {
     const Levels levels{ranks, nesting};
     const Schedule collected = outwards(nothing_to_do(ranks), levels,
                                         [&](int level) { return levels.blocks(level, collect); });
-    return inwards(collected.then(levels.blocks(levels.top(), ring_all_gather)), levels,
-                   [&](int level) { return levels.whole(level, down); });
+    return without_returns(inwards(collected.then(levels.blocks(levels.top(), ring_all_gather)),
+                                   levels, [&](int level) { return levels.whole(level, down); }),
+                           {Collective::all_gather, ranks});
 }
 
 Schedule levels_reduce_scatter(int ranks, const Nesting& nesting) {

@@ -39,7 +39,8 @@ Schedule linear_all_reduce(int ranks) {
 }
 
 Schedule linear_all_gather(int ranks) {
-    return linear_gather(ranks, Rank{0}).then(linear_broadcast(ranks, Rank{0}));
+    return without_returns(linear_gather(ranks, Rank{0}).then(linear_broadcast(ranks, Rank{0})),
+                           {Collective::all_gather, ranks});
 }
 
 Schedule linear_reduce_scatter(int ranks) {

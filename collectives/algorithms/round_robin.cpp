@@ -44,10 +44,11 @@ Schedule round_robin_gather(int ranks, Rank root) {
     return mirrored(round_robin_scatter(ranks, root), Action::copy);
 }
 
-// The root deals one chunk to each, then everyone serves everyone with its chunk: 2(P-1) rounds,
-// about 2(P-1)/P of the message.
+// The root deals one chunk to each, then everyone serves everyone but the root with its chunk:
+// 2(P-1) rounds, 2(P-1)/P of the message.
 Schedule round_robin_broadcast(int ranks, Rank root) {
-    return round_robin_scatter(ranks, root).then(round_robin_all_gather(ranks));
+    return without_returns(round_robin_scatter(ranks, root).then(round_robin_all_gather(ranks)),
+                           {Collective::broadcast, ranks, root});
 }
 
 Schedule round_robin_reduce(int ranks, Rank root) {

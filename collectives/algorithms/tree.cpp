@@ -57,7 +57,9 @@ Schedule tree_all_reduce(int ranks, int radix) {
 }
 
 Schedule tree_all_gather(int ranks, int radix) {
-    return tree_gather(ranks, Rank{0}, radix).then(tree_broadcast(ranks, Rank{0}, radix));
+    return without_returns(
+        tree_gather(ranks, Rank{0}, radix).then(tree_broadcast(ranks, Rank{0}, radix)),
+        {Collective::all_gather, ranks});
 }
 
 Schedule tree_reduce_scatter(int ranks, int radix) {

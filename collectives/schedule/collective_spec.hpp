@@ -25,6 +25,11 @@ public:
 
     /// Whether the rank has a share of (or the) block before the collective.
     bool starts_with(Rank rank, std::int64_t block) const;
+    /// Whether the rank starts with the finished block, as nothing is added to it: it never has to
+    /// receive this block, and the memory that holds it may be read-only.
+    bool starts_complete(Rank rank, std::int64_t block) const {
+        return !reduces() && starts_with(rank, block);
+    }
     /// Whether the rank must have the finished block afterwards.
     bool ends_with(Rank rank, std::int64_t block) const;
     /// The rank whose data a moved block is; only for collectives that do not reduce.

@@ -12,7 +12,6 @@
 
 #include "base/error.hpp"
 #include "base/index.hpp"
-#include "collectives/schedule/collective_spec.hpp"
 
 namespace tutti {
 
@@ -58,6 +57,30 @@ Schedule mirrored(const Schedule& schedule, Action action) {
             [&](Transfer transfer) {
                 std::swap(transfer.from, transfer.to);
                 transfer.action = action;
+                out.add(transfer);
+            },
+            out.only());
+    });
+}
+
+Schedule without_returns(const Schedule& schedule, const CollectiveSpec& spec) {
+    const Extent extent{schedule.ranks(), schedule.chunks(), schedule.steps()};
+    const std::int64_t chunks_per_block = schedule.chunks() / spec.blocks();
+    return Schedule(extent, [=](int step, Step& out) {
+        schedule.visit(
+            step,
+            [&](Transfer transfer) {
+                const int end = transfer.chunks.first + transfer.chunks.count;
+                Chunks& run = transfer.chunks;  // what the receiver lacks, up to its next own chunk
+                run.count = 0;
+                for (int chunk = run.first; chunk < end; ++chunk) {
+                    if (!spec.starts_complete(transfer.to, chunk / chunks_per_block)) {
+                        ++run.count;
+                        continue;
+                    }
+                    out.add(transfer);
+                    run = {chunk + 1, 0};
+                }
                 out.add(transfer);
             },
             out.only());

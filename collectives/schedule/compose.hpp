@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "collectives/schedule/collective_spec.hpp"
 #include "collectives/schedule/schedule.hpp"
 
 namespace tutti {
@@ -17,6 +18,10 @@ Schedule pipelined(const Schedule& schedule, int segments);
 /// mirrored(all_gather, reduce) a reduce_scatter. Holds if each rank received each chunk at most
 /// once.
 Schedule mirrored(const Schedule& schedule, Action action);
+
+/// The schedule without chunks that would arrive at a rank that starts with them complete: phases
+/// that follow one another may send a rank what it had before the first of them.
+Schedule without_returns(const Schedule& schedule, const CollectiveSpec& spec);
 
 /// Some ranks that run a schedule among themselves.
 struct Group {

@@ -158,6 +158,11 @@ private:
                 fmt::format("step {}: rank {} sends chunk {} to rank {}, but holds nothing "
                             "of it yet",
                             step, transfer.from.index, chunk, transfer.to.index));
+        if (spec_.starts_complete(transfer.to, block_of(chunk)))
+            return fault(
+                fmt::format("step {}: rank {} receives chunk {} from rank {}, but has it from the "
+                            "start",
+                            step, transfer.to.index, chunk, transfer.from.index));
         const bool changed_before = change_of_[target] != no_change;
         if (transfer.action == Action::copy) {
             if (changed_before)

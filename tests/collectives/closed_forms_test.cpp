@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "base/index.hpp"
@@ -51,7 +52,8 @@ const Formula formulas[] = {
     {all_gather, "circulant",   lg,                                [](int p) { return rest(p); }},
     {all_gather, "butterfly",   lg,                                [](int p) { return rest(p); }, true},
     {all_gather, "one-shot",    [](int) { return 1; },             [](int p) { return rest(p); }},
-    {all_gather, "tree",        [](int p) { return 2 * lg(p); },   [](int p) { return 1.0 * lg(p); }},
+    {all_gather, "tree",        [](int p) { return 2 * lg(p); },   [](int p) { return lg(p) * rest(p); }},
+    {all_gather, "linear",      [](int) { return 2; },             [](int p) { return (p - 1) * rest(p); }},
 
     {reduce_scatter, "ring",        [](int p) { return p - 1; },   [](int p) { return rest(p); }},
     {reduce_scatter, "round-robin", [](int p) { return p - 1; },   [](int p) { return rest(p); }},
@@ -100,6 +102,28 @@ TEST(Counts, EqualTheTextbook) {
             EXPECT_EQ(counts.steps, formula.steps(ranks));
             EXPECT_NEAR(sent, formula.sent(ranks), 1e-9);
         }
+}
+
+// What all ranks send together: no chunk goes back to a rank that starts with it.
+TEST(Counts, SendNoRankWhatItStartsWith) {
+    const auto sent = [](Collective collective, const char* algorithm, int ranks) {
+        const Job job{.collective = collective, .ranks = ranks, .root = {ranks / 2}};
+        const Schedule schedule = find_algorithm(collective, algorithm).build(job);
+        const Counts counts = count(schedule, CollectiveSpec{collective, ranks, job.root});
+        return static_cast<double>(std::accumulate(counts.sent.begin(), counts.sent.end(), 0L)) /
+               counts.chunks_per_vector;
+    };
+    for (const int p : {2, 3, 4, 5, 8, 13, 16}) {
+        SCOPED_TRACE(std::to_string(p) + " ranks");
+        // A chunk from the root to each, and each chunk from its holder to all but the root.
+        EXPECT_NEAR(sent(broadcast, "round-robin", p), rest(p) + (p - 1) * rest(p), 1e-9);
+        // log2 P times half of the vector, and an all-gather without the root's P-1 chunks.
+        if (is_power(p)) {
+            EXPECT_NEAR(sent(broadcast, "butterfly", p), lg(p) / 2.0 + (p - 1) * rest(p), 1e-9);
+        }
+        // Every block to rank 0, and everything but its own block to each of the others.
+        EXPECT_NEAR(sent(all_gather, "linear", p), rest(p) + (p - 1) * rest(p), 1e-9);
+    }
 }
 
 // The least exponent with which the radix reaches the rank count.

@@ -49,6 +49,20 @@ TEST(Mirrored, ReversesEveryTransferLastStepFirst) {
               "step 1\n  rank 1 -> rank 0  chunk 0 (reduce)\n");
 }
 
+// Rank 1 of an all-gather gets everything but its own chunks, which lie in the middle.
+TEST(WithoutReturns, LeavesOutWhatTheReceiverStartsWith) {
+    const Schedule everything({.ranks = 3, .chunks = 6, .steps = 1}, [](int, Step& step) {
+        for (const int to : {1, 2}) step.copy({.chunks = {0, 6}, .from = {0}, .to = {to}});
+    });
+    EXPECT_EQ(in_words(without_returns(everything, {Collective::all_gather, 3})),
+              "step 0\n  rank 0 -> rank 1  chunks 0..1 (copy)\n"
+              "  rank 0 -> rank 1  chunks 4..5 (copy)\n  rank 0 -> rank 2  chunks 0..3 (copy)\n");
+    EXPECT_EQ(in_words(without_returns(everything, {Collective::broadcast, 3, Rank{1}})),
+              "step 0\n  rank 0 -> rank 2  chunks 0..5 (copy)\n");
+    EXPECT_EQ(in_words(without_returns(everything, {Collective::all_reduce, 3})),
+              in_words(everything));
+}
+
 TEST(OnEach, RunsInsideGroupsOfDifferentSizesAtOnce) {
     const auto to_all = [](int size) {
         return Schedule({.ranks = size, .chunks = 1, .steps = size > 1 ? 1 : 0},

@@ -25,8 +25,13 @@ TEST(Proof, RefusesABroadcastOfAnotherRanksData) {
         for (const int to : {0, 2}) step.copy({.chunks = {}, .from = {1}, .to = {to}});
     });
     EXPECT_EQ(fault_of(from_one, Collective::broadcast),
-              "at the end rank 0 has rank 1's data in chunk 0, not rank 0's");
+              "step 0: rank 0 receives chunk 0 from rank 1, but has it from the start");
     EXPECT_EQ(fault_of(from_one, Collective::broadcast, Rank{1}), std::nullopt);
+    const Schedule of_another({.ranks = 3, .chunks = 1, .steps = 1}, [](int, Step& step) {
+        step.copy({.chunks = {}, .from = {1}, .to = {2}});
+    });
+    EXPECT_EQ(fault_of(of_another, Collective::broadcast),
+              "at the end rank 1 has rank 1's data in chunk 0, not rank 0's");
     const Schedule leaves_one_out({.ranks = 3, .chunks = 1, .steps = 1}, [](int, Step& step) {
         step.copy({.chunks = {}, .from = {0}, .to = {1}});
     });
@@ -36,7 +41,7 @@ TEST(Proof, RefusesABroadcastOfAnotherRanksData) {
 
 TEST(Proof, RefusesAnAllGatherOfAnotherRanksBlock) {
     const Schedule wrong_way({.ranks = 2, .chunks = 2, .steps = 1}, [](int, Step& step) {
-        step.copy({.chunks = {0, 2}, .from = {0}, .to = {1}});
+        step.copy({.chunks = {0, 1}, .from = {0}, .to = {1}});
     });
     EXPECT_EQ(fault_of(wrong_way, Collective::all_gather),
               "at the end rank 0 has rank 0's data in chunk 1, not rank 1's");
