@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans in the heaps of ranks that are processes. Each rank gives other buffers whenever it likes:
-// in its heap, which grows and uses freed places again, or elsewhere. mapped_over_mpi_test.py
-// starts it.
+// in its heap, which grows and uses freed places again, or elsewhere. Inputs may be read-only,
+// which is tried over all transports between processes. mapped_over_mpi_test.py starts it.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -11,7 +11,9 @@
 
 #include "collectives/planner/planner.hpp"
 #include "collectives/transport/messages/mpi.hpp"
+#include "collectives/transport/table/transports.hpp"
 #include "collectives/world/heap.hpp"
+#include "read_only_memory.hpp"
 #include "workloads/check/check_data.hpp"
 
 namespace {
@@ -161,6 +163,44 @@ std::int64_t wrong_choices(World& world) {
     return wrong;
 }
 
+// Returns how many runs write into read-only memory of this rank, or end with a wrong result there.
+std::int64_t runs_that_change_read_only_input(World& world) {
+    Planner planner(world);
+    std::vector<std::byte> memory(test::ReadOnlyInput::bytes);
+    test::ReadOnlyInput input(memory.data());
+    std::int64_t found = 0;
+    for (const TransportRow& row : transports()) {
+        if (planner.refuses(row.name)) continue;
+        for (const Algorithm& algorithm : catalog())
+            for (const std::int64_t count : {1, 1009, 16'385}) {
+                const Collective collective = algorithm.collective;
+                if (algorithm.refuses({.collective = collective, .ranks = world.size()})) continue;
+                const Call call{collective, DataType::float32,
+                                reduces(collective) ? Op::avg : Op::sum, Rank{0}, count};
+                const auto plan =
+                    planner.plan({&algorithm, {.transport = std::string(row.name)}}, call,
+                                 input.buffers_for(call, world.size(), world.rank()));
+                const bool is_wrong = input.wrong_in_run(*plan, call, world, 1) != 0;
+                const bool is_written = input.memory().take_writes() != 0;
+                if (!is_wrong && !is_written) continue;
+                ++found;
+                std::fprintf(stderr, "rank %d: %s by %s %s over %s, %lld elements\n",
+                             world.rank().index, is_written ? "input is written" : "wrong result",
+                             std::string(name_of(collective)).c_str(),
+                             std::string(algorithm.name).c_str(), std::string(row.name).c_str(),
+                             static_cast<long long>(count));
+            }
+    }
+    world.barrier();
+    return found;
+}
+
+std::int64_t on_all_ranks(World& world, std::int64_t of_this) {
+    std::int64_t sum = 0;
+    for (const std::int64_t of_rank : gather_all(world, of_this)) sum += of_rank;
+    return sum;
+}
+
 }  // namespace
 
 int main() {
@@ -168,15 +208,16 @@ int main() {
         MpiSession session;
         World& world = session.world();
         if (!Heap::load()) throw Error("there is no libtutti_heap.so beside this program");
-        const std::int64_t of_choices = wrong_choices(world);
-        const std::int64_t of_buffers = wrong_in_changing_buffers(world);
-        std::int64_t choices = 0, elements = 0;
-        for (const std::int64_t of_rank : gather_all(world, of_choices)) choices += of_rank;
-        for (const std::int64_t of_rank : gather_all(world, of_buffers)) elements += of_rank;
+        const std::int64_t choices = on_all_ranks(world, wrong_choices(world));
+        const std::int64_t elements = on_all_ranks(world, wrong_in_changing_buffers(world));
+        const std::int64_t runs = on_all_ranks(world, runs_that_change_read_only_input(world));
         if (world.is_first())
-            std::printf("%d processes, %lld choices and %lld elements are wrong\n", world.size(),
-                        static_cast<long long>(choices), static_cast<long long>(elements));
-        return choices + elements == 0 && !world.one_process() ? 0 : 1;
+            std::printf(
+                "%d processes, %lld choices, %lld elements and %lld runs of read-only input are "
+                "wrong\n",
+                world.size(), static_cast<long long>(choices), static_cast<long long>(elements),
+                static_cast<long long>(runs));
+        return choices + elements + runs == 0 && !world.one_process() ? 0 : 1;
     } catch (const Error& error) {
         std::fprintf(stderr, "%s\n", error.what());
         return 2;

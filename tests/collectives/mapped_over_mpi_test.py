@@ -14,7 +14,8 @@ class MappedOverMpi(unittest.TestCase):
         for ranks in (2, 3, 4, 5, 8):
             with self.subTest(ranks):
                 self.assertEqual(tutti.run_program("mapped_over_mpi", ranks),
-                                 (0, f"{ranks} processes, 0 choices and 0 elements are wrong\n", ""))
+                                 (0, f"{ranks} processes, 0 choices, 0 elements and 0 runs of read-only input are "
+                                     "wrong\n", ""))
 
 
 class MappedBuffers(tutti.Folder):

@@ -87,6 +87,7 @@ public:
         : Plan(progress, request),
           transport_(transport),
           caller_(request.buffers),
+          has_result_before_(has_result_before(request, world().rank())),
           is_registered_(request.registered != nullptr) {
         if (is_registered_) {
             buffers_ = request.registered;
@@ -230,7 +231,8 @@ private:
         if (!launch_->has_begun(run_)) return false;
         at_ = 1;  // from here on the device watches the time
         if (!launch_->has_ended(run_)) return false;
-        if (!is_registered_) device().copy_out(caller_.given().output, output_);
+        if (!is_registered_ && !has_result_before_)
+            device().copy_out(caller_.given().output, output_);
         return true;
     }
 
@@ -240,6 +242,7 @@ private:
 
     const DeviceTransport& transport_;
     CallerMemory caller_;
+    bool has_result_before_;
     bool is_registered_;                         // the caller's memory is registered on the device
     std::unique_ptr<DeviceMemory> own_buffers_;  // in its place, if not
     const ReachableMemory* buffers_ = nullptr;   // the one or the other

@@ -28,6 +28,7 @@ public:
           mapped_(registered_ == nullptr && unregistered_ == UnregisteredMethod::mapped
                       ? std::make_unique<MappedBuffers>(world())
                       : nullptr),
+          has_result_before_(has_result_before(request, me_)),
           stores_(request.stores),
           caller_(request.buffers),
           moves_(request.call.type, request.call.op, reachable(request.buffers)) {
@@ -256,7 +257,7 @@ private:
         const std::span<std::byte> output = moves_.caller().given().output;
         if (divide_ != nullptr && !output.empty())
             divide_(output.data(), output.size() / element_size_, world().size());
-        if (mapped_) mapped_->copy_out();
+        if (mapped_ && !has_result_before_) mapped_->copy_out();
     }
 
     void sleep() override {
@@ -281,6 +282,7 @@ private:
     const ReachableMemory* registered_;
     UnregisteredMethod unregistered_;  // where there is no registered memory
     std::unique_ptr<MappedBuffers> mapped_;
+    bool has_result_before_;
     StoreChoice stores_;  // of final results
     CallerMemory caller_;
     int process_ = getpid();

@@ -5,6 +5,11 @@
 
 namespace tutti {
 
+bool has_result_before(const PlanRequest& request, Rank rank) {
+    return request.call.collective == Collective::broadcast && request.call.root == rank &&
+           request.buffers.input.data() == request.buffers.output.data();
+}
+
 std::vector<RankStep> rank_steps(const PlanRequest& request, Rank rank) {
     const Schedule& schedule = request.schedule;
     const CollectiveSpec spec{request.call.collective, schedule.ranks(), request.call.root};

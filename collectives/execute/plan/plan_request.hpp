@@ -51,6 +51,10 @@ struct PlanRequest {
     StoreChoice stores = StoreChoice();
 };
 
+/// Whether the rank's result is in its output before the call, as at the root of a broadcast in
+/// place. Nothing is written there, not even the same values: it may be read-only memory.
+bool has_result_before(const PlanRequest& request, Rank rank);
+
 /// One chunk on its way in or out of this rank at some step.
 struct RankTransfer {
     int chunk;
