@@ -26,7 +26,7 @@ RankPage* page_of_process = nullptr;
 bool is_good_end(const RankPage& page) {
     if (!WIFEXITED(page.status) || loss_of(page)) return false;
     const Exit code{WEXITSTATUS(page.status)};
-    return code == Exit::ok || code == Exit::wrong_result || code == Exit::usage;
+    return code != Exit::time_out && code != Exit::rank_lost;
 }
 
 // "rank 1 (process 4711 on node3)"
@@ -241,7 +241,8 @@ void Guardian::has_started() {
     page_->phase = MpiPhase::running;
 }
 
-void Guardian::is_ending(double limit) {
+void Guardian::is_ending(Exit code, double limit) {
+    page_->own_code = code;
     page_->end_limit = limit;
     page_->phase = MpiPhase::ending;
     kill(getppid(), SIGCHLD);  // wakes the guardian
@@ -260,6 +261,7 @@ void announce_time_out(const std::string& what) {
 }
 
 void Guardian::leave(Exit code) {
+    page_->own_code = code;
     page_->phase = MpiPhase::leaving;
     if (code != Exit::ok) list_shared_files(getpid(), page_->began, page_->files);
     std::cout.flush();

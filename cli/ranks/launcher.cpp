@@ -70,7 +70,7 @@ Exit run_as_mpi_rank(const Launcher& started_by, const RankOptions& options, Gua
         watchdog.emplace(world);
         const Exit code = body(world);
         watchdog.reset();
-        guardian.is_ending(seconds_in_library(world.hang_timeout));
+        guardian.is_ending(code, seconds_in_library(world.hang_timeout));
         session.reset();
         return code;
     } catch (const Error& error) {

@@ -20,7 +20,6 @@
 #include <set>
 #include <sstream>
 
-#include "base/error.hpp"
 #include "results/records/store.hpp"
 
 namespace tutti {
@@ -73,10 +72,11 @@ void remove_files(const char* paths) {
     for (std::string path; std::getline(lines, path);) unlink(path.c_str());
 }
 
-// The exit codes of a rank. Any other code is that of a library which ended the process, as MPI
-// libraries do when a connection to a peer breaks.
-bool is_of_ours(int code) {
-    for (Exit ours : {Exit::ok, Exit::wrong_result, Exit::time_out, Exit::rank_lost, Exit::usage})
+// Every other code is that of a library which ended the process, as MPI libraries do when a
+// connection to a peer breaks. They also end it with 1, so that code must have been announced.
+bool is_of_ours(int code, Exit announced) {
+    for (Exit ours :
+         {announced, Exit::ok, Exit::wrong_result, Exit::time_out, Exit::rank_lost, Exit::usage})
         if (code == static_cast<int>(ours)) return true;
     return false;
 }
@@ -156,7 +156,7 @@ std::optional<Fail> loss_of(const RankPage& page) {
         return Fail{.phase = "rank left in the middle", .what = "exit", .code = code};
     if (page.time_out[0] != '\0')
         return Fail{.phase = page.time_out, .what = "timeout", .code = code};
-    if (!is_of_ours(code))
+    if (!is_of_ours(code, page.own_code))
         return Fail{.phase = "rank ended by a library", .what = "mpi_error", .code = code};
     return std::nullopt;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "base/error.hpp"
 #include "cli/ranks/interruption.hpp"
 #include "results/records/record.hpp"
 
@@ -66,6 +67,7 @@ struct RankPage {
     std::atomic<MpiPhase> phase;
     std::atomic<double> end_limit;  ///< seconds that the phase `ending` may take
     std::atomic<int> status;        ///< of the rank, as wait gives it
+    std::atomic<Exit> own_code;     ///< the exit code that the rank has announced
     std::atomic<Outcome> outcome;
     char time_out[512];  ///< the wait that the rank gave up, as another one's file has no record
     char trouble[256];   ///< why a loss could not be recorded

@@ -198,6 +198,17 @@ class NcclTestsExitCode(Suite):
             self.assertRegex(done.stdout, rf"(?m)^# Avg bus bandwidth    : \S+ {verdict}$")
             self.assertEqual((done.returncode, len(rows(done))), (code, 3), done.stderr)
 
+    @tutti.needs_mpi
+    def test_too_little_bandwidth_on_mpi_ranks_is_not_a_lost_rank(self):
+        for ranks in (1, 3):
+            file = self.folder / f"{ranks}.jsonl"
+            done = tutti.run_ranks(ranks, "bench", "all_reduce", "--like", "nccl-tests", "-b", 64, "-e", 64, *FAST, "--json", file,
+                                   NCCL_TESTS_MIN_BW="1000000")
+            self.assertEqual(done.returncode, BELOW, done.stderr)
+            self.assertRegex(done.stdout, r"(?m)^# Avg bus bandwidth    : \S+ FAILED$")
+            self.assertEqual(tutti.said(done.stderr), [])
+            self.assertEqual(tutti.records(file)[-1]["kind"], "end")
+
     def test_refuses_a_bandwidth_that_is_no_number(self):
         self.expect_refusal(run("all_reduce_perf", NCCL_TESTS_MIN_BW="12 GB/s"), "NCCL_TESTS_MIN_BW=12 GB/s")
 
