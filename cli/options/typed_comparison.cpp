@@ -97,7 +97,10 @@ void set_twins(const TypedComparison& typed, const std::vector<std::string>& com
 }
 
 bool is_results_file(const std::string& path) {
-    return path.ends_with(".jsonl") || std::ifstream(path).peek() == '{';
+    std::string first(4, '\0');
+    std::ifstream(path).read(first.data(), 4);
+    return path.ends_with(".jsonl") || first.starts_with('{') ||
+           first == "\xef\xbb\xbf{";  // a byte order mark
 }
 
 void set_stored(const TypedComparison& typed, const std::vector<std::string>& common_words,

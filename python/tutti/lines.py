@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the lines of results files (JSON Lines, schema version 1): the one reader of all that is Python here."""
 
+import codecs
 import json
 import re
 from dataclasses import dataclass
@@ -48,7 +49,7 @@ def lines_of(path):
 
 
 def _parsed(path, number, line, has_end):
-    text = line.decode("utf-8", errors="replace")
+    text = line.removeprefix(codecs.BOM_UTF8).decode("utf-8", errors="replace")  # as some editors begin a file
     try:
         record = json.loads(text, parse_constant=_refuse_constant)
         if _SURROGATE.search(text):  # half of a pair is no character, neither to SQLite nor to a terminal

@@ -87,11 +87,14 @@ void Store::lock() const {
 
 // Whoever mistypes a file name must not find its last line moved away.
 void Store::refuse_foreign_file() const {
+    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
     constexpr std::string_view begin_of_record = "{\"v\":";
-    std::array<char, begin_of_record.size()> first{};
-    const ssize_t got = ::pread(file_, first.data(), first.size(), 0);
+    std::array<char, byte_order_mark.size() + begin_of_record.size()> bytes{};
+    const ssize_t got = ::pread(file_, bytes.data(), bytes.size(), 0);
+    std::string_view first(bytes.data(), as_size(std::max<ssize_t>(got, 0)));
+    if (first.starts_with(byte_order_mark)) first.remove_prefix(byte_order_mark.size());
     // A record torn within its first bytes is still one.
-    if (got > 0 && !begin_of_record.starts_with({first.data(), as_size(got)}))
+    if (!begin_of_record.starts_with(first.substr(0, begin_of_record.size())))
         throw Error(fmt::format("'{}' holds something else than results; type another file name",
                                 path_.string()));
 }

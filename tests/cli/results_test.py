@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`tutti results` and `tutti history` find what was measured, by the names that `tutti compare` prints; `tutti check-guidelines`."""
+import codecs
 import csv
 import json
 import unittest
@@ -49,6 +50,24 @@ class Results(Database):
         self.assertEqual(self.ok("results", "export", "--csv", "-", "--db", self.db), out.read_text())
         self.assertIn("too few launches", self.ok("history", "all_reduce 4K float sum registered ring (shm)", "--db", self.db))
         self.assertIn("too few launches", self.ok("history", "4K float sum registered ring", file))
+
+    def test_are_read_behind_a_byte_order_mark(self):
+        plain = self.folder / "plain.jsonl"
+        calls = ("--ranks", 2, "--transport", "shm", "--algo", "ring", "--baseline", "none", "--counts", "1,1024")
+        self.measure(plain, "all_reduce", *calls)
+        marked, unnamed = self.folder / "marked.jsonl", self.folder / "marked"
+        for file in (marked, unnamed):
+            file.write_bytes(codecs.BOM_UTF8 + plain.read_bytes())
+        for words in (("show",), ("check-guidelines",), ("history", "all_reduce")):
+            done, expected = tutti.run(*words, marked), tutti.run(*words, plain)
+            self.assertEqual((done.returncode, done.stderr), (expected.returncode, expected.stderr))
+        self.assertTrue(self.ok("results", "import", marked, "--db", self.db, plain).endswith(" 0 new\n"))
+        self.assertIn("stored: A and B", tutti.run("compare", unnamed, unnamed).stdout)
+        self.assertEqual(tutti.run("report", marked, "-o", self.folder / "r.html", TUTTI_PYTHON="true").stderr, "")
+        marked.write_bytes(marked.read_bytes().rpartition(b'{"v":1,"kind":"end"')[0])
+        self.assertIn(" 1024 ", self.ok("bench", "--resume", marked))
+        self.measure(marked, "all_reduce", *calls)
+        self.assertEqual(len(tutti.points(self.file("again.jsonl", marked.read_text(encoding="utf-8-sig")))), 2 * len(tutti.points(plain)))
 
     def test_explain_themselves(self):
         overview = self.ok("results", "--help")
