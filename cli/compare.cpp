@@ -196,6 +196,11 @@ Exit compare_the_same(const CompareOptions& options) {
         file.end(records_of(result, options, file.session()));
         return Exit::wrong_result;
     }
+    if (result.metrics.empty()) {
+        std::cerr << "tutti: nothing could be compared: the lines '# not compared' say why\n";
+        file.end(records_of(result, options, file.session()));
+        return Exit::not_comparable;
+    }
     std::size_t width = 6;
     for (const MetricResult& one : result.metrics) width = std::max(width, one.metric.name.size());
     fmt::print(

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <set>
 
 #include "base/clock.hpp"
@@ -30,11 +31,7 @@ public:
     ComparisonResult run() {
         run_stage(1, {}, plan_.first_launches);
         judge_all();
-        std::vector<ComparedMetric> all;
-        for (const MetricResult& result : result_.metrics) all.push_back(result.metric);
-        if (const auto mean = geometric_mean(all))
-            result_.mean = MetricResult{.metric = *mean,
-                                        .judgement = judge(std::vector{*mean}, plan_.rule)[0]};
+        std::vector<MetricResult> first = result_.metrics;
         std::set<std::string> suspects;
         for (const MetricResult& result : result_.metrics)
             if (result.judgement.change != Change::same) suspects.insert(result.metric.name);
@@ -49,16 +46,21 @@ public:
         // A stage that could not decide would only take the first one's verdicts away.
         const bool pays = plan_.most_launches >= least && launches_left() >= least;
         if (!suspects.empty() && result_.wrong.empty() && !result_.ran_out) {
-            const std::vector<MetricResult> first = result_.metrics;
             if (pays) run_stage(2, suspects, std::min(needed, plan_.most_launches));
             if (stage_launches_ < least) result_.metrics = first;  // it was cut short
             result_.ran_out = result_.ran_out || (!pays && plan_.most_launches > 0);
+            drop_from(result_.metrics);
             judge_all();
         }
+        drop_from(first);
+        add_mean(first);
         settle_mean();
         // What some launch could not measure but others did is no news beside a verdict.
         for (const MetricResult& result : result_.metrics)
             result_.missing.erase(result.metric.name);
+        result_.missing.insert(dropped_.begin(), dropped_.end());
+        if (result_.ran_out && result_.launches == 0)
+            result_.missing["all metrics"] = "the budget ended in the first launch";
         result_.seconds = seconds_since(began_ns_);
         return std::move(result_);
     }
@@ -115,7 +117,8 @@ private:
             return number <= launches ||
                    (stage == 2 && number <= plan_.most_launches && has_wide_intervals());
         };
-        for (int number = 1; goes_on(number) && result_.wrong.empty(); ++number) {
+        for (int number = 1; goes_on(number) && result_.wrong.empty() && has_metrics_left(wanted);
+             ++number) {
             if (const StagedLaunch* known = known_launch(stage, number)) {
                 add(known->seen, stage);
                 continue;
@@ -127,10 +130,19 @@ private:
             events_.progress(fmt::format("stage {}: launch {} of {}{}", stage, number,
                                          stage == 2 && !to_be_narrow_.empty() ? "at least " : "",
                                          std::max(number, launches)));
-            const StagedLaunch made{
+            StagedLaunch made{
                 stage, number,
-                launch_({wanted, wanted.empty() ? result_.metrics.size() : wanted.size()})};
+                launch_({.names = wanted,
+                         .number = wanted.empty() ? result_.metrics.size() : wanted.size(),
+                         .seconds_left = plan_.budget_seconds - seconds_since(began_ns_)})};
+            if (made.seen.is_cut_short) {
+                result_.ran_out = true;
+                return;
+            }
             ++made_;
+            dropped_.insert(made.seen.dropped.begin(), made.seen.dropped.end());
+            for (const auto& [name, why] : dropped_) made.seen.metrics.erase(name);
+            drop_from(result_.metrics);
             add(made.seen, stage);
             if (stage == 1 && made_ == launches_timed) launches = launches_of_first(number);
             if (made.seen.wrong.empty()) events_.after_launch(made);
@@ -157,6 +169,26 @@ private:
             known->metric.noise_of_a.push_back(found->second.noise_a);
             known->metric.noise_of_b.push_back(found->second.noise_b);
         }
+    }
+
+    void drop_from(std::vector<MetricResult>& metrics) const {
+        std::erase_if(metrics,
+                      [&](const MetricResult& one) { return dropped_.contains(one.metric.name); });
+    }
+
+    // False if every metric that a stage measures has been dropped.
+    bool has_metrics_left(const std::set<std::string>& wanted) const {
+        if (dropped_.empty()) return true;
+        if (wanted.empty()) return !result_.metrics.empty();
+        return !std::ranges::includes(std::views::keys(dropped_), wanted);
+    }
+
+    void add_mean(const std::vector<MetricResult>& first_stage) {
+        std::vector<ComparedMetric> all;
+        for (const MetricResult& result : first_stage) all.push_back(result.metric);
+        if (const auto mean = geometric_mean(all))
+            result_.mean = MetricResult{.metric = *mean,
+                                        .judgement = judge(std::vector{*mean}, plan_.rule)[0]};
     }
 
     // Those of the stage that ended last, together.
@@ -189,9 +221,10 @@ private:
     const ComparisonPlan& plan_;
     const ComparisonEvents& events_;
     const std::int64_t began_ns_ = now_ns();
-    int made_ = 0;                        // launches, by now
-    int stage_launches_ = 0;              // of the stage that is under way
-    std::set<std::string> to_be_narrow_;  // metrics, by the second stage
+    int made_ = 0;                                // launches, by now
+    int stage_launches_ = 0;                      // of the stage that is under way
+    std::set<std::string> to_be_narrow_;          // metrics, by the second stage
+    std::map<std::string, std::string> dropped_;  // metrics, and why
     ComparisonResult result_;
 };
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "results/comparison/comparison_records.hpp"
+#include "results/comparison/quad_loop.hpp"
 
 namespace tutti {
 
@@ -17,12 +19,16 @@ struct LaunchOfBoth {
     std::vector<std::string> wrong;              ///< "B: 3 wrong elements in all_reduce ..."
     std::map<std::string, std::string> missing;  ///< metrics that cannot be compared, and why
     std::map<std::string, StepGrowth> steps;     ///< of a launch by steps, instead of `metrics`
+    /// Metrics that the whole comparison leaves out, and why: a run printed no usable number.
+    std::map<std::string, std::string> dropped;
+    bool is_cut_short = false;  ///< the budget ended in the middle: the rest is empty
 };
 
 /// The metrics that a launch is to measure.
 struct WantedMetrics {
-    std::set<std::string> names = {};  ///< empty: all
-    std::size_t number = 0;            ///< of them; 0: not known yet
+    std::set<std::string> names = {};                               ///< empty: all
+    std::size_t number = 0;                                         ///< of them; 0: not known yet
+    double seconds_left = std::numeric_limits<double>::infinity();  ///< of the budget
 
     bool contain(const std::string& name) const { return names.empty() || names.contains(name); }
 };
@@ -56,7 +62,25 @@ struct TwinJobs {
     LaunchOfBoth by_steps(const WantedMetrics& wanted) const;
 };
 
-/// Two commands that print times, started one after the other: A B B A, then B A A B.
+/// A number that a program printed; 0, with the reason in `trouble`, if it cannot be compared.
+struct Reading {
+    double value = 0;
+    std::string trouble = {};
+};
+
+/// What one run printed of the metrics.
+struct PrintedMetrics {
+    std::vector<std::string> order;
+    std::map<std::string, Reading> readings;
+    std::map<std::string, int> lines;            ///< readings of each name, told apart by place
+    std::map<std::string, std::string> misused;  ///< --metric that led to no number, and the error
+};
+
+/// Looks for the metrics in a program's output. Throws Error for an expression that cannot be used.
+PrintedMetrics metrics_in(const std::string& output, const std::vector<std::string>& metrics);
+
+/// Two commands that print times, started one after the other: A B B A, then B A A B. A metric that
+/// some run does not print, or not as a number above 0, is dropped.
 struct Programs {
     Command a, b;
     /// A regular expression whose last group is a number on a line of the output (with two groups
@@ -64,13 +88,24 @@ struct Programs {
     std::vector<std::string> metrics;
     bool more_is_better = false;  ///< the numbers are rates
     int quads = 2;                ///< in what counts as a launch; even
-    double seconds = 600;         ///< for one run
+    /// The most seconds that one run may take; 0: ten times the longest run so far, at least 10.
+    /// No run outlasts the budget by more than three times the longest run so far, or 3 s.
+    double run_timeout = 0;
 
-    LaunchOfBoth operator()(const WantedMetrics& wanted) const;
+    /// Throws Error for a run that takes too long or fails, and for a metric that none of the first
+    /// four runs prints.
+    LaunchOfBoth operator()(const WantedMetrics& wanted);
+
+private:
+    PrintedMetrics run_once(Side side, double seconds_left);
+    double most_seconds(double seconds_left) const;
+    std::string advice(double seconds, const std::string& last_words) const;
+
+    double longest_run_seconds_ = 0;
+    int runs_ = 0;
+    std::map<std::string, int> misused_;  ///< runs in which a metric led to no number
+    std::vector<std::string> order_;      ///< all metrics that any run has printed
+    std::set<std::string> names_;         ///< the same
 };
-
-/// The metrics that a program's output has, in order. Throws Error for a metric that it has not.
-std::vector<std::pair<std::string, double>> metrics_in(const std::string& output,
-                                                       const std::vector<std::string>& metrics);
 
 }  // namespace tutti

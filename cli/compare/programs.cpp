@@ -2,12 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/source.hpp"
 #include "cli/compare/child.hpp"
@@ -19,132 +20,232 @@ namespace {
 
 constexpr std::size_t longest_line = 4096;
 
-using Values = std::vector<std::pair<std::string, double>>;
+// Ratios of numbers outside of these limits could overflow.
+constexpr double least_number = 1e-100, most_number = 1e100;
 
-double number_of(const std::string& text, const std::string& metric) {
-    double number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{} || end != text.data() + text.size() || !(number > 0))
-        throw Error(
-            fmt::format("--metric '{}' finds '{}', which is no number above 0; let its last "
-                        "group be the number alone",
-                        metric, printable(text)));
-    return number;
+Reading reading_of(double number, const std::string& text) {
+    if (number >= least_number && number <= most_number) return {.value = number};
+    return {.trouble =
+                fmt::format("'{}', which is not a number from 1e-100 to 1e100", printable(text))};
 }
 
-double value_at(const std::string& output, const std::string& pointer) {
-    try {
-        const auto all = nlohmann::json::parse(output);
-        const auto& value = all.at(nlohmann::json::json_pointer(pointer));
-        if (value.is_number() && value.get<double>() > 0) return value.get<double>();
-        // To copy or to print a list takes a stack frame for each list within another.
-        throw Error(fmt::format("--metric '{}' leads to {}, which is no number above 0", pointer,
+// Adds the readings of a metric to those of a run.
+class MetricReader {
+public:
+    MetricReader(const std::string& metric, PrintedMetrics& printed)
+        : metric_(metric), printed_(printed) {}
+
+    void look_into_json(const std::string& output) {
+        try {
+            const auto all = nlohmann::json::parse(output);
+            const auto& value = all.at(nlohmann::json::json_pointer(metric_));
+            if (value.is_number()) return add(metric_, reading_of(value, value.dump()));
+            // To copy or to print a list takes a stack frame for each list within another.
+            misused(fmt::format("leads to {}, which is no number above 0",
                                 value.is_structured() ? value.type_name() : value.dump()));
-    } catch (const nlohmann::json::exception& error) {
-        throw Error(fmt::format("--metric '{}' leads nowhere in what the program prints: {}",
-                                pointer, error.what()));
+        } catch (const nlohmann::json::exception& error) {
+            constexpr int number_overflow = 406;
+            if (error.id == number_overflow)
+                add(metric_, {.trouble = fmt::format("JSON with a number that is too large: {}",
+                                                     error.what())});
+            else
+                misused(fmt::format("leads nowhere in what the program prints: {}", error.what()));
+        }
     }
-}
 
-Values matches_in(const std::string& output, const std::string& metric) {
-    std::regex pattern;
-    try {
-        pattern = metric;
-    } catch (const std::regex_error& error) {
-        throw Error(
-            fmt::format("--metric '{}' is no regular expression: {}", metric, error.what()));
-    }
-    if (pattern.mark_count() < 1 || pattern.mark_count() > 2)
-        throw Error(
-            fmt::format("--metric '{}' has {} groups; type one (the number), or two (a name "
-                        "and the number)",
-                        metric, pattern.mark_count()));
-    Values values;
-    std::istringstream lines(output);
-    for (std::string line; std::getline(lines, line);) {
-        std::smatch match;
-        if (line.size() > longest_line)
-            continue;  // the library's search takes a stack frame a character
-        if (!std::regex_search(line, match, pattern)) continue;
+    void look_at_lines(const std::string& output) {
+        const std::regex pattern = expression();
         const bool is_named = pattern.mark_count() == 2;
-        values.emplace_back(is_named ? match[1].str() : metric,
-                            number_of(match[is_named ? 2 : 1].str(), metric));
-        if (!is_named) break;
+        bool matches = false;
+        std::istringstream lines(output);
+        for (std::string line; std::getline(lines, line);) {
+            std::smatch match;
+            if (line.size() > longest_line)
+                continue;  // the library's search takes a stack frame a character
+            if (!std::regex_search(line, match, pattern)) continue;
+            matches = true;
+            look_at(is_named ? match[1].str() : metric_, match[is_named ? 2 : 1].str());
+            if (!is_named) break;
+        }
+        if (!matches) misused("matches no line of what the program prints");
     }
-    if (values.empty())
-        throw Error(
-            fmt::format("--metric '{}' matches no line of what the program prints", metric));
-    return values;
+
+private:
+    std::regex expression() const {
+        std::regex pattern;
+        try {
+            pattern = metric_;
+        } catch (const std::regex_error& error) {
+            throw Error(
+                fmt::format("--metric '{}' is no regular expression: {}", metric_, error.what()));
+        }
+        if (pattern.mark_count() < 1 || pattern.mark_count() > 2)
+            throw Error(
+                fmt::format("--metric '{}' has {} groups; type one (the number), or two (a name "
+                            "and the number)",
+                            metric_, pattern.mark_count()));
+        return pattern;
+    }
+
+    void look_at(const std::string& name, const std::string& text) {
+        double number = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+        // A number that is too large or too small for a double leaves 0.
+        if ((error == std::errc{} || error == std::errc::result_out_of_range) &&
+            end == text.data() + text.size())
+            return add(name, reading_of(number, text));
+        add(name, {.trouble = fmt::format("'{}', which is not a number", printable(text))});
+        misused(
+            fmt::format("finds '{}', which is no number above 0; let its last group be the "
+                        "number alone",
+                        printable(text)));
+    }
+
+    // Several readings of one name are told apart by their place.
+    void add(const std::string& metric, Reading reading) {
+        std::string name = printable(metric);
+        if (const int line = ++printed_.lines[name]; line > 1) name += fmt::format(" ({})", line);
+        printed_.order.push_back(name);
+        printed_.readings.insert_or_assign(name, std::move(reading));
+    }
+
+    void misused(const std::string& how) {
+        printed_.misused.emplace(metric_, fmt::format("--metric '{}' {}", metric_, how));
+    }
+
+    const std::string& metric_;
+    PrintedMetrics& printed_;
+};
+
+const char* name_of(Side side) { return side == Side::a ? "A" : "B"; }
+
+// The runs of a quad with their sides.
+std::array<std::pair<Side, const PrintedMetrics*>, 4> runs_of(const QuadOf<PrintedMetrics>& quad) {
+    return {{{Side::a, &quad.a1}, {Side::b, &quad.b1}, {Side::b, &quad.b2}, {Side::a, &quad.a2}}};
 }
 
-Values run_once(const Programs& programs, const char* name, const Command& command) {
-    Child child(command.words, command.environment);
-    const auto code = child.wait(programs.seconds);
-    if (!code)
-        throw Error(fmt::format("{} does not end in {:.0f} s: {}", name, programs.seconds,
-                                child.last_words()),
-                    Exit::time_out);
-    if (*code != 0)
-        throw Error(fmt::format("{} ended with {}: {}", name, *code, child.last_words()),
-                    Exit::wrong_result);
-    try {
-        return metrics_in(child.output(), programs.metrics);
-    } catch (const Error& error) {
-        throw Error(fmt::format("{}; {} ended with: {}", error.what(), name, child.last_words()),
-                    error.code());
+// The reason why a metric cannot be compared; empty if every run has printed a usable number.
+std::string trouble_with(const std::string& metric,
+                         const std::vector<QuadOf<PrintedMetrics>>& quads, bool is_known) {
+    std::map<Side, int> runs, missing;
+    for (const auto& quad : quads)
+        for (const auto& [side, printed] : runs_of(quad)) {
+            ++runs[side];
+            const auto found = printed->readings.find(metric);
+            if (found == printed->readings.end())
+                ++missing[side];
+            else if (!found->second.trouble.empty())
+                return fmt::format("{} printed {}", name_of(side), found->second.trouble);
+        }
+    for (const auto& [side, count] : missing) {
+        if (count == runs[side] && !is_known) return "only one of the two prints it";
+        return fmt::format("{} did not print it in {} of {} runs", name_of(side), count,
+                           runs[side]);
     }
+    return "";
 }
 
 }  // namespace
 
-Values metrics_in(const std::string& output, const std::vector<std::string>& metrics) {
-    Values values;
+PrintedMetrics metrics_in(const std::string& output, const std::vector<std::string>& metrics) {
+    PrintedMetrics printed;
     for (const std::string& metric : metrics) {
-        if (metric.starts_with('/')) {
-            values.emplace_back(metric, value_at(output, metric));
-            continue;
-        }
-        const Values found = matches_in(output, metric);
-        values.insert(values.end(), found.begin(), found.end());
+        MetricReader reader(metric, printed);
+        if (metric.starts_with('/'))
+            reader.look_into_json(output);
+        else
+            reader.look_at_lines(output);
     }
-    std::map<std::string, int> lines;  // several of one name are told apart by their place
-    for (auto& [name, value] : values) {
-        name = printable(name);
-        if (const int line = ++lines[name]; line > 1) name += fmt::format(" ({})", line);
-    }
-    return values;
+    return printed;
 }
 
-LaunchOfBoth Programs::operator()(const WantedMetrics& wanted) const {
-    LaunchOfBoth seen;
-    std::map<std::string, std::vector<Quad>> quads_of;
-    for (QuadLoop loop({.exactly = quads}); loop.goes_on();) {
-        const auto quad = loop.quad([this](Side side) {
-            return side == Side::a ? run_once(*this, "A", a) : run_once(*this, "B", b);
-        });
-        const auto add = [&](double Quad::*place, const Values& values) {
-            for (const auto& [name, value] : values) {
-                if (!wanted.contain(name)) continue;
-                auto& of_metric = quads_of[name];
-                if (of_metric.empty()) seen.order.push_back(name);
-                of_metric.resize(static_cast<std::size_t>(loop.done()), {.a_first = quad.a_first});
-                of_metric.back().*place = more_is_better ? 1 / value : value;
-            }
-        };
-        add(&Quad::a1, quad.a1);
-        add(&Quad::b1, quad.b1);
-        add(&Quad::b2, quad.b2);
-        add(&Quad::a2, quad.a2);
+double Programs::most_seconds(double seconds_left) const {
+    constexpr double least = 10, most_of_first = 600, least_past_budget = 3;
+    const double limit = run_timeout > 0             ? run_timeout
+                         : longest_run_seconds_ == 0 ? most_of_first
+                                                     : std::max(10 * longest_run_seconds_, least);
+    const double past_budget = std::max(3 * longest_run_seconds_, least_past_budget);
+    return std::min(limit, std::max(seconds_left, past_budget));
+}
+
+// The end of the error about a run that was killed.
+std::string Programs::advice(double seconds, const std::string& last_words) const {
+    std::string text;
+    if (longest_run_seconds_ > 0)
+        text += fmt::format(" (the longest run before it took {:.2g} s)", longest_run_seconds_);
+    text += "; if it did not hang, use a larger --run-timeout";
+    if (seconds != run_timeout) text += " and --budget";
+    return text + (last_words.empty() ? "" : ". Its last output: " + last_words);
+}
+
+PrintedMetrics Programs::run_once(Side side, double seconds_left) {
+    const double seconds = most_seconds(seconds_left);
+    const Command& command = side == Side::a ? a : b;
+    const std::int64_t began_ns = now_ns();
+    Child child(command.words, command.environment);
+    const auto code = child.wait(seconds);
+    if (!code)
+        throw Error(fmt::format("{} did not end within {:.1f} s and was killed{}", name_of(side),
+                                seconds, advice(seconds, child.last_words())),
+                    Exit::time_out);
+    if (*code != 0)
+        throw Error(fmt::format("{} ended with {}: {}", name_of(side), *code, child.last_words()),
+                    Exit::wrong_result);
+    longest_run_seconds_ = std::max(longest_run_seconds_, seconds_since(began_ns));
+    PrintedMetrics printed = metrics_in(child.output(), metrics);
+    for (const auto& [metric, how] : printed.misused) {
+        // A single run may lack it. None of the first four has it only if the metric is wrong.
+        if (++misused_[metric] == 4 && runs_ < 4)
+            throw Error(
+                fmt::format("{}; {} ended with: {}", how, name_of(side), child.last_words()));
     }
-    for (const auto& [name, of_metric] : quads_of)
-        if (auto summary = summary_of(of_metric)) {
-            if (more_is_better) {  // as printed
-                summary->a_ns = 1 / summary->a_ns;
-                summary->b_ns = 1 / summary->b_ns;
-            }
-            seen.metrics[name] = *summary;
-        } else
-            seen.missing[name] = "only one of the two prints it";
+    ++runs_;
+    return printed;
+}
+
+LaunchOfBoth Programs::operator()(const WantedMetrics& wanted) {
+    const std::int64_t began_ns = now_ns();
+    const auto seconds_left = [&] { return wanted.seconds_left - seconds_since(began_ns); };
+    LaunchOfBoth seen;
+    std::vector<QuadOf<PrintedMetrics>> printed;
+    for (QuadLoop loop({.exactly = quads}); loop.goes_on();) {
+        printed.push_back(loop.quad([&](Side side) {
+            seen.is_cut_short = seen.is_cut_short || seconds_left() < -longest_run_seconds_ - 2;
+            return seen.is_cut_short ? PrintedMetrics{} : run_once(side, seconds_left());
+        }));
+        if (seen.is_cut_short) return seen;
+    }
+    const std::set<std::string> known = names_;
+    for (const auto& quad : printed)
+        for (const auto& [side, run] : runs_of(quad))
+            for (const std::string& name : run->order)
+                if (names_.insert(name).second) order_.push_back(name);
+    for (const std::string& name : order_) {
+        if (!wanted.contain(name)) continue;
+        if (std::string why = trouble_with(name, printed, known.contains(name)); !why.empty()) {
+            seen.dropped[name] = std::move(why);
+            continue;
+        }
+        std::vector<Quad> of_metric;
+        for (const auto& quad : printed) {
+            const auto value = [&](const PrintedMetrics& run) {
+                const double number = run.readings.at(name).value;
+                return more_is_better ? 1 / number : number;
+            };
+            of_metric.push_back({.a1 = value(quad.a1),
+                                 .b1 = value(quad.b1),
+                                 .b2 = value(quad.b2),
+                                 .a2 = value(quad.a2),
+                                 .a_first = quad.a_first});
+        }
+        LaunchOfMetric summary = summary_of(of_metric).value();
+        if (more_is_better) {  // as printed
+            summary.a_ns = 1 / summary.a_ns;
+            summary.b_ns = 1 / summary.b_ns;
+        }
+        seen.order.push_back(name);
+        seen.metrics[name] = std::move(summary);
+    }
     return seen;
 }
 

@@ -150,10 +150,12 @@ void set_programs(const TypedComparison& typed, CompareOptions& options) {
     const auto command = [](const std::string& program, const auto& environment) {
         return Command{{"/bin/sh", "-c", program}, variables_of(environment)};
     };
-    Programs programs{.a = command(typed.program_a, typed.environment_a),
-                      .b = command(typed.program_b, typed.environment_b),
-                      .metrics = typed.metrics,
-                      .more_is_better = typed.more_is_better};
+    Programs programs;
+    programs.a = command(typed.program_a, typed.environment_a);
+    programs.b = command(typed.program_b, typed.environment_b);
+    programs.metrics = typed.metrics;
+    programs.more_is_better = typed.more_is_better;
+    programs.run_timeout = typed.run_timeout;
     if (options.launches_of_same > 0) programs.b = programs.a;
     if (typed.quads > 0) programs.quads = typed.quads;
     options.launch = programs;

@@ -144,7 +144,8 @@ std::function<std::vector<std::int64_t>(const std::string& text)> values_of(cons
 double parse_timeout(const std::string& text) {
     const bool is_bare = !text.empty() && text.find_first_not_of("0123456789.") == text.npos;
     const double seconds = parse_seconds(is_bare ? text + "s" : text);
-    if (seconds <= 0) throw Error("-T 0 gives up at once; type for example -T 30s");
+    if (seconds <= 0)
+        throw Error("a time limit of " + text + " ends everything at once; use for example 30s");
     return seconds;
 }
 

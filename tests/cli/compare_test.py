@@ -13,7 +13,7 @@ from pathlib import Path
 
 import tutti
 
-OK, SLOWER, WRONG, UNDECIDED, USAGE = 0, 1, 2, 3, 64
+OK, SLOWER, WRONG, UNDECIDED, TIME_OUT, USAGE = 0, 1, 2, 3, 4, 64
 UNSURE = (OK, UNDECIDED)  # a budget may end before there are launches enough
 THREADS = ("--threads", "--quads", 2)
 BENCH = ("--", "bench", "all_reduce", "--algo", "ring", "--transport", "shm", "--baseline", "none", "--counts", "16",
@@ -110,6 +110,62 @@ class OfPrograms(unittest.TestCase):
         self.assertIn("# not compared: 2: only one of the two prints it", done.stdout)
         self.assertEqual(verdicts(done), {"1": "same"})
 
+    def test_a_number_that_cannot_be_compared_drops_its_metric(self):
+        for number in ("inf", "nan", "-inf", "1e999", "-5", "0.000", "1e-320", "N/A"):
+            with self.subTest(number):
+                done = self.compare(prints(number), prints(1))
+                self.assertEqual(done.returncode, UNDECIDED, done.stdout + done.stderr)
+                self.assertRegex(done.stdout, f"# not compared: 1: A printed '{number}', which is not a number")
+                self.assertEqual(tutti.said(done.stderr), ["tutti: nothing could be compared: the lines '# not compared' say why"])
+        done = self.compare("""echo '{"t": 1e999, "u": 0, "w": 5}'""", """echo '{"t": 1, "u": 1, "w": 5}'""", "--metric", "/u",
+                            "--metric", "/w", metric="/t")
+        self.assertEqual((done.returncode, verdicts(done)), (UNDECIDED, {}), done.stdout + done.stderr)
+        done = self.compare(prints(0, 100), prints(1, 110))
+        self.assertEqual((done.returncode, verdicts(done)), (SLOWER, {"2": "slower"}), done.stdout)
+        self.assertIn("# not compared: 1: A printed '0'", done.stdout)
+        done = tutti.run("compare", "--program-a", "echo 1 0", "--metric", r"^(\d+) (\S+)", "--aa", 20)
+        self.assertEqual(done.returncode, UNDECIDED, done.stdout + done.stderr)
+
+    def test_a_metric_that_is_sometimes_unusable_is_dropped_whenever_that_happens(self):
+        """From the n-th run on: in the first launch, later in the first stage, in the second."""
+        runs = self.folder / "runs"
+        for first in (2, 20, 60):
+            for text in ("echo 2 0.000", ":", "echo 2 N/A"):
+                with self.subTest(first=first, text=text):
+                    runs.write_text("")
+                    program = f"echo >>{runs}; echo 1 100; if [ $(wc -l <{runs}) -ge {first} ]; then {text}; else echo 2 %d; fi"
+                    done = self.compare(program % 5, program % 6, "--json", self.folder / f"{first}{len(text)}.jsonl")
+                    self.assertEqual((done.returncode, verdicts(done)), (OK, {"1": "same"}), done.stdout + done.stderr)
+                    self.assertRegex(done.stdout, "(?m)^# not compared: 2: .*(A|B) (printed|did not print)")
+
+    def test_a_program_that_hangs_is_killed_with_its_children(self):
+        hangs = "sleep 62.75 & echo waits; sleep 62.75; echo 1 1"
+        for a, b, name, words, within in ((hangs, prints(1), "A", ("--budget", "4s"), 15),
+                                          (prints(1), hangs, "B", ("--run-timeout", "1s"), 10),
+                                          (prints(1), "sleep 0.2;" + hangs, "B", ("--budget", "4s", "--run-timeout", "50s"), 15)):
+            with self.subTest(name=name, words=words):
+                began = time.monotonic()
+                done = self.compare(a, b, *words)
+                self.assertEqual(done.returncode, TIME_OUT, done.stdout + done.stderr)
+                line, = tutti.said(done.stderr)
+                self.assertRegex(line, rf"^tutti: {name} did not end within [\d.]+ s and was killed.*waits$")
+                self.assertLess(time.monotonic() - began, within * tutti.PATIENCE)
+                self.assertEqual(subprocess.run(["pgrep", "-f", "^sleep 62.75"], check=False).returncode, 1)
+
+    def test_a_run_that_hangs_later_is_told_by_those_before_it(self):
+        runs = self.folder / "runs"
+        hangs = f"echo >>{runs}; test $(wc -l <{runs}) -lt 9 || sleep 61.5; echo 1 1"
+        done = self.compare(hangs, prints(1))
+        self.assertEqual(done.returncode, TIME_OUT, done.stdout + done.stderr)
+        self.assertRegex(done.stderr, r"A did not end within 10.0 s and was killed \(the longest run before it took [\d.]+ s\)")
+
+    def test_a_first_launch_that_outlasts_the_budget_is_cut_short(self):
+        began = time.monotonic()
+        done = self.compare("sleep 2; echo 1 1", "sleep 2; echo 1 1", "--budget", "1s", "--quads", 20)
+        self.assertEqual(done.returncode, UNDECIDED, done.stdout + done.stderr)
+        self.assertIn("# not compared: all metrics: the budget ended in the first launch", done.stdout)
+        self.assertLess(time.monotonic() - began, 20 * tutti.PATIENCE)
+
     def test_the_rule_that_decided_is_explained(self):
         done = self.compare(prints(100), prints(110), "--explain", "1")
         self.assertRegex(done.stdout, r"# 1: slower, because the 98 % interval is 10.0 % to 10.0 %")
@@ -190,6 +246,8 @@ class OfPrograms(unittest.TestCase):
                 (("--write", "junti=x"), "junit"),
                 (("--from", "/dev/null"), "is empty"),
                 (("--quads", "3"), "type an even number"),
+                (("--run-timeout", "0"), "use for example 30s"),
+                (("--run-timeout", "3s", *BENCH), "--run-timeout is for --program-a and --program-b"),
                 (("--env-a", "NAME", *BENCH), "type NAME=VALUE"),
                 (("no/such/tutti", *BENCH), "cannot be run; type the path of a tutti")):
             with self.subTest(words):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first line is a pointer into JSON (/a/0/time), or the number of an expression; the rest is
-// what a program prints. Whatever that is, looking for metrics ends with numbers above 0 or with
-// one line.
+// what a program prints. Whatever that is, looking for metrics ends with numbers above 0, with a
+// reason for each other one, or with one line.
 #include <algorithm>
 #include <array>
 
@@ -31,8 +31,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view first_line = text.substr(0, text.find('\n'));
     const std::string output(text.substr(std::min(first_line.size() + 1, text.size())));
     try {
-        for (const auto& [name, value] : metrics_in(output, {metric_in(first_line)})) {
-            demand(value > 0, "a metric is above 0");
+        for (const auto& [name, reading] : metrics_in(output, {metric_in(first_line)}).readings) {
+            demand((reading.value > 0) == reading.trouble.empty(),
+                   "a metric is above 0, or has a reason");
             demand(name.find('\n') == std::string::npos, "its name is one line");
         }
     } catch (const Error& error) {
