@@ -10,6 +10,7 @@
 #include <map>
 #include <string_view>
 
+#include "autotune/table/table_json.hpp"
 #include "base/library_file.hpp"
 #include "cli/options/options.hpp"
 #include "library/mpi/settings.hpp"
@@ -112,6 +113,7 @@ Exit run_program(const Arguments& arguments) {
     if (settings.chooser == PreloadChoice::table && access(settings.table_file.c_str(), R_OK) != 0)
         throw Error(
             fmt::format("cannot read the table {}: {}", settings.table_file, std::strerror(errno)));
+    if (settings.chooser == PreloadChoice::table) read_choices(settings.table_file);
     environment["LD_PRELOAD"] = preloads(for_abi, has_heap);
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
     replace_by(command);

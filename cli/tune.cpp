@@ -135,8 +135,10 @@ public:
             complaint =
                 "nothing was tuned: there was no time for any choice; type a larger --budget";
         const End& end = reporter_.look_back();
-        reporter_.print(fmt::format("# table: {0} (tutti tune --explain {0})\n", table_file_) +
-                        cautions_below({}, std::span(&end, 1)));
+        std::string text;
+        if (writer_ && !writer_->table().sections.empty())
+            text = fmt::format("# table: {0} (tutti tune --explain {0})\n", table_file_);
+        reporter_.print(text + cautions_below({}, std::span(&end, 1)));
         return reporter_.end(
             any_wrong_ ? Reporter::Outcome::wrong_result : Reporter::Outcome::measured, complaint);
     }

@@ -74,10 +74,10 @@ public:
             fmt::print("{}: {}\n{}", to_string(section.subject), in_a_line(section.ranges),
                        remark.empty() ? "" : fmt::format("    {}\n", remark));
         }
-        fmt::print("# table: {0} (tutti tune --explain {0}); each launch: {1}/\n",
-                   options_.table_file, folder_.string());
         if (table_.sections.empty())
             throw Error("nothing was tuned: there was no time for any; type a larger --budget");
+        fmt::print("# table: {0} (tutti tune --explain {0}); each launch: {1}/\n",
+                   options_.table_file, folder_.string());
         return any_wrong_ ? Exit::wrong_result : Exit::ok;
     }
 
@@ -102,7 +102,7 @@ private:
 
     void keep(Table table) {
         table_ = std::move(table);
-        keep_table(table_, options_.table_file);
+        keep_if_any(table_, options_.table_file);
     }
 
     const TuneOptions& options_;

@@ -22,7 +22,7 @@ std::size_t sizes_seen(const Section& section) {
 
 Table merged_inputs(const TuneOptions& options) {
     std::vector<Table> tables;
-    for (const std::string& file : options.inputs) tables.push_back(read_table(file));
+    for (const std::string& file : options.inputs) tables.push_back(read_choices(file));
     return merged(tables);
 }
 
@@ -36,6 +36,10 @@ void expect_sections(const Table& table, const std::string& file) {
     if (table.sections.empty())
         throw Error(
             fmt::format("'{0}' has nothing to compare; type: tutti tune --table {0}", file));
+}
+
+void keep_if_any(const Table& table, const std::string& file) {
+    if (!table.sections.empty()) keep_table(table, file);
 }
 
 std::string model_with(const CostModel& newer, const std::string& known, const std::string& file) {
@@ -59,10 +63,15 @@ TableWriter::TableWriter(std::string file, const Session& session)
     table_.tool = session.tool.git.empty()
                       ? session.tool.version
                       : fmt::format("{} ({})", session.tool.version, session.tool.git);
-    keep_table(table_, file_);
+    keep();
 }
 
+void TableWriter::keep() const { keep_if_any(table_, file_); }
+
 void TableWriter::open_log(const JobShape& shape, const std::string& plan, bool resumes) {
+    std::error_code failed;  // the log says so
+    const auto folder = std::filesystem::path(file_).parent_path();
+    if (!folder.empty()) std::filesystem::create_directories(folder, failed);
     log_.emplace(fmt::format("{}.races", file_), shape, plan, resumes);
 }
 
@@ -76,7 +85,7 @@ void TableWriter::put(const Section& section) {
     std::erase_if(table_.sections, is_same);
     table_.sections.push_back(section);
     table_.sections.back().measured_at = table_.written;
-    keep_table(table_, file_);
+    keep();
 }
 
 void TableWriter::put_draft(const Section& section) {
@@ -87,7 +96,7 @@ void TableWriter::put_draft(const Section& section) {
 void TableWriter::put(const Calibration& calibration) {
     table_.model = model_with(calibration.model, table_.model, file_);
     if (log_) log_->append_calibration(calibration.samples, calibration.seconds);
-    keep_table(table_, file_);
+    keep();
 }
 
 Exit explain_tables(const TuneOptions& options) {

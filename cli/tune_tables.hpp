@@ -12,7 +12,8 @@
 namespace tutti {
 
 /// The table of 'tutti tune' and its log of samples (FILE.races), written as they grow: whatever
-/// ends the job, what is known by then is on disk, and the table is a valid one. On rank 0 only.
+/// ends the job, what is known by then is on disk; the table is there from its first section on. On
+/// rank 0 only.
 class TableWriter {
 public:
     /// What `file` holds already of other ranks or subjects stays. Throws Error.
@@ -40,6 +41,8 @@ public:
     const Table& table() const { return table_; }
 
 private:
+    void keep() const;
+
     std::string file_;
     Table table_;
     std::optional<RaceLog> log_;
@@ -47,6 +50,9 @@ private:
 
 /// An empty one where there is no such file. Throws Error.
 Table table_in(const std::string& file);
+
+/// Writes the table if it has a section: nobody could use the file of another one. Throws Error.
+void keep_if_any(const Table& table, const std::string& file);
 
 /// Throws Error for a table without any.
 void expect_sections(const Table& table, const std::string& file);

@@ -125,15 +125,15 @@ std::vector<Method> methods_of(Planner& planner, const WorkloadOptions& options,
                                const SearchSpace& search_space, std::vector<std::string>& notes) {
     std::vector<Method> methods = methods_named(search_space);
     if (options.chooses) {
-        const bool is_there =
-            from_rank0(planner.world(), std::filesystem::exists(options.table_file));
+        const bool is_there = has_table(planner.world(), options.table_file, options.table_must_be);
         if (!is_there && options.table_must_be)
             throw Error(
                 fmt::format("there is no table '{}'; type --table FILE of 'tutti tune', or leave "
                             "it out for built-in rules",
                             options.table_file));
         notes.push_back("auto: " + source_of_auto(planner.world(), options, is_there));
-        methods.insert(methods.begin(), method_by_table(options.table_file, options.table_anyway));
+        methods.insert(methods.begin(),
+                       method_by_table(is_there ? options.table_file : "", options.table_anyway));
     }
     return with_compressed(std::move(methods), options.compressions);
 }

@@ -12,6 +12,25 @@
 #include "autotune/table/usable.hpp"
 
 namespace tutti {
+namespace {
+
+// Errors name the file.
+Table fitting(const Table& table, const std::string& file, const JobShape& job_shape,
+              const Predictor& predict, AdaptOptions options) {
+    try {
+        Table found = usable(adapted(table, job_shape, predict, options));
+        if (found.sections.empty())
+            throw Error(
+                fmt::format("the table has no choices for {} that this build can use; use: "
+                            "tutti tune",
+                            to_string(job_shape)));
+        return found;
+    } catch (const Error& error) {
+        throw Error(fmt::format("'{}': {}", file, error.what()), error.code());
+    }
+}
+
+}  // namespace
 
 // All ranks take what the first one makes of its file: other hosts may not have the file, may lack
 // a library, or round the model's times differently, and all must decide alike.
@@ -19,11 +38,11 @@ Table table_for_ranks(World& world, const std::string& file, AdaptOptions option
     const JobShape job_shape = job_shape_of(world);
     std::string text, refusal;
     if (world.is_first()) try {
-            const Table table = read_table(file);
+            const Table table = read_choices(file);
             Predictor predict;
             if (!table.model.empty())
                 predict = predictor_of_job_shapes(model_from_json(table.model, file));
-            text = to_json(usable(adapted(table, job_shape, predict, options)));
+            text = to_json(fitting(table, file, job_shape, predict, options));
         } catch (const Error& error) {
             refusal = error.what();
         }

@@ -99,7 +99,18 @@ Table read_table(const std::filesystem::path& path) {
         throw Error(fmt::format("cannot read the table '{}'; type: tutti tune --table FILE",
                                 path.string()));
     const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    if (text.find_first_not_of(" \t\r\n") == text.npos) return {};
     return parse_table(text, path.string());
+}
+
+Table read_choices(const std::filesystem::path& path) {
+    Table table = read_table(path);
+    if (table.sections.empty())
+        throw Error(
+            fmt::format("the table '{0}' has no choices (was its search interrupted?); "
+                        "use: tutti tune --table {0}",
+                        path.string()));
+    return table;
 }
 
 void keep_table(const Table& table, const std::filesystem::path& path) {

@@ -19,8 +19,12 @@ std::string to_json(const Table& table);
 /// on one line.
 Table parse_table(std::string_view text, std::string_view name);
 
-/// Throws Error also if the file cannot be read.
+/// Throws Error also if the file cannot be read. A file without any text is a table without
+/// choices.
 Table read_table(const std::filesystem::path& path);
+
+/// Throws Error also for a table without choices, which an interrupted search may have left.
+Table read_choices(const std::filesystem::path& path);
 
 /// Replaces the file as a whole: whoever reads at the same time gets the old table or the new.
 /// Throws Error, and leaves the file as it was, if it cannot be written or the table is one that

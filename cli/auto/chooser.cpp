@@ -13,6 +13,7 @@
 #include "autotune/choice/subject.hpp"
 #include "autotune/table/selector.hpp"
 #include "autotune/table/table_for_ranks.hpp"
+#include "autotune/table/table_json.hpp"
 #include "collectives/planner/operation_maker.hpp"
 
 namespace tutti {
@@ -187,6 +188,31 @@ CommunicatorCandidate candidate_that_learns(World& world, const std::optional<Ta
     return candidate_of(
         world, "learn",
         {.table = table, .learn = Learning{.bound = bound}, .deadline = world.hang_timeout});
+}
+
+namespace {
+
+// A file that cannot be read as a table is one: the error comes when it is used.
+bool is_without_choices(const std::string& file) {
+    try {
+        return read_table(file).sections.empty();
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+}  // namespace
+
+bool has_table(World& world, const std::string& file, bool is_named) {
+    bool is_there = world.is_first() && std::filesystem::exists(file);
+    if (is_there && !is_named && is_without_choices(file)) {
+        is_there = false;
+        fmt::print(stderr,
+                   "tutti: the table '{0}' has no choices and is passed over (was its search "
+                   "interrupted?); use: tutti tune --table {0}\n",
+                   file);
+    }
+    return from_rank0(world, is_there);
 }
 
 namespace {

@@ -28,6 +28,10 @@ CommunicatorCandidate candidate_by_table(World& world, const std::optional<Table
 CommunicatorCandidate candidate_that_learns(World& world, const std::optional<Table>& table,
                                             double bound);
 
+/// Whether rank 0 has the file of a table. A table without choices that the user has not named is
+/// passed over, with a line on stderr. Collective; the same on all ranks.
+bool has_table(World& world, const std::string& file, bool is_named);
+
 /// "auto": what a program gets of the library with this table, in each group by what the table says
 /// of its ranks; by the built-in rules where there is no such file, or, in a group that is a part
 /// of all ranks, where it has nothing for that. Buffers on devices only as the table says.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "autotune/table/table_for_ranks.hpp"
@@ -15,10 +16,14 @@ namespace tutti {
 ChoosingCandidates::ChoosingCandidates(World& world, const BenchOptions& options,
                                        std::vector<std::string>& notes)
     : world_(world), file_(options.table_file) {
+    if (options.choosing.empty()) return;
+    // Learning also begins without a table, and writes one.
+    const bool needs_table = options.table_is_named &&
+                             std::ranges::find(options.choosing, "auto") != options.choosing.end();
+    const bool is_there = has_table(world, file_, needs_table);
     for (const std::string& name : options.choosing) {
         const bool learns = name == "learn";
         std::optional<Table> table;
-        const bool is_there = from_rank0(world, std::filesystem::exists(file_));
         if (is_there || (options.table_is_named && !learns)) {
             table = table_for_ranks(world, file_, {.anyway = options.table_anyway});
             notes.push_back(
@@ -43,6 +48,7 @@ void ChoosingCandidates::end(Reporter& reporter) const {
     if (world_.is_first() && std::filesystem::exists(file_)) table = read_table(file_);
     for (const CommunicatorCandidate& one : all_) overlay(table, one.learnt());
     if (!world_.is_first()) return;
+    if (table.sections.empty()) return reporter.print("# nothing was learnt\n");
     table.tool = version();
     keep_table(table, file_);
     reporter.print(fmt::format("# what was learnt is in {}\n", file_));

@@ -222,6 +222,16 @@ TEST_F(TableFile, StaysWhereTheNewTableCouldNotBeReadAgain) {
     EXPECT_EQ(read_table(path), good);
 }
 
+TEST_F(TableFile, HasNoChoicesWhereItIsBlank) {
+    const auto path = folder_ / "table.json";
+    std::filesystem::create_directories(folder_);
+    std::ofstream(path) << "\n";
+    EXPECT_EQ(read_table(path), Table{});
+    EXPECT_THROW(read_choices(path), Error);
+    keep_table(parse_table(small, "FILE"), path);
+    EXPECT_EQ(read_choices(path), parse_table(small, "FILE"));
+}
+
 TEST_F(TableFile, SaysWhereItCannotBe) {
     EXPECT_THROW(read_table(folder_ / "none.json"), Error);
     std::filesystem::create_directories(folder_);

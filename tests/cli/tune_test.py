@@ -184,6 +184,78 @@ class Search(Tune):
         self.refused("tune", "all_reduce", *SMALL, *TWO_THREADS, "--resume", says=["t.json.races", "without --resume"])
 
 
+class WithoutChoices(Tune):
+    """A search that ends before its first choice, and the tables that earlier versions left then."""
+    EMPTY = {"blank": " \n", "no sections": '{"format": "tutti-table", "version": 1, "sections": []}'}
+
+    def in_folder(self, *words):
+        return tutti.run("--chdir", self.folder, tutti.EXECUTABLE, *words, program="env", timeout=120, **self.home)
+
+    def test_no_table_is_there_after_an_early_end(self):
+        table, races = self.folder / "new/t.json", self.folder / "new/t.json.races"
+        words = ["tune", "all", *SMALL, *TWO_THREADS, "--table", table]
+        for sent in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            with subprocess.Popen([tutti.EXECUTABLE, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                  env=tutti.CLEAN | self.home) as job:
+                deadline = time.monotonic() + 60
+                while not races.exists() and time.monotonic() < deadline:
+                    time.sleep(0.001)
+                job.send_signal(sent)
+                self.assertNotEqual(job.wait(30), 0)
+            self.assertTrue(races.exists())
+            if table.exists():  # it was late
+                self.assertNotEqual(json.loads(table.read_text())["sections"], [])
+                table.unlink()
+            races.unlink()
+        for more in ((), ("--launches", 2)):
+            done = tutti.run("tune", "all_reduce", "-b", "64M", "-e", "64M", *TWO_THREADS, *more, "--model", "measure", "--budget", "1ms",
+                             "--table", table, **self.home)
+            self.assertEqual((done.returncode, table.exists()), (64, False), done.stdout + done.stderr)
+            self.assertIn("nothing was tuned", done.stderr)
+            self.assertNotIn("# table: ", done.stdout)
+        done = tutti.run(*words, "--hold-out", "only", "--baseline", "mpi", **self.home)
+        self.assertEqual((done.returncode, table.exists()), (64, False), done.stderr)
+
+    def test_a_search_goes_on_from_its_log_alone(self):
+        self.tune("scatter", "--model", "none")
+        self.table.unlink()
+        self.assertIn("goes on", self.run_here("tune", "scatter", *SMALL, *TWO_THREADS, "--model", "none", "--resume"))
+        self.assertTrue(self.sections())
+
+    def test_a_table_that_lies_in_the_folder_is_passed_over_with_a_line(self):
+        found = self.folder / "tutti-table.json"
+        jobs = (("bench", "all_reduce", "--algo", "auto", "--counts", 16, *TWO_THREADS, *QUICK),
+                ("workload", "ddp", "--algo", "auto", "--scale", "0.001", "--step-time", "1ms", "-n", 1, *TWO_THREADS))
+        for kind, text in self.EMPTY.items():
+            found.write_text(text)
+            for words in jobs:
+                with self.subTest(kind, words=words):
+                    done = self.in_folder(*words)
+                    self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                    line, = [line for line in tutti.said(done.stderr) if "tutti-table.json" in line]
+                    self.assertIn("'tutti-table.json' has no choices and is passed over", line)
+                    self.assertRegex(done.stdout, "auto: by (the )?built-in rules")
+            done = self.in_folder("bench", "all_reduce", "--algo", "learn", "--counts", 16, *TWO_THREADS, "-n", 2000, "--sync", "barrier")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(len(tutti.said(done.stderr)), 1)
+            found.write_text(text)
+            done = self.in_folder("tune", "scatter", *SMALL, *TWO_THREADS, "--model", "none")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_a_table_that_is_named_is_refused_with_its_name(self):
+        for kind, text in self.EMPTY.items():
+            self.table.write_text(text)
+            for words in (("bench", "all_reduce", "--algo", "auto", *TWO_THREADS, *QUICK, "--table"),
+                          ("workload", "ddp", "--algo", "auto", *TWO_THREADS, "--table"),
+                          ("tune", "--explain"), ("tune", "--table", self.folder / "new.json", "--merge"), ("run", "--with")):
+                with self.subTest(kind, words=words):
+                    done = tutti.run(*words, self.table, *(("--", "true") if words[0] == "run" else ()), **self.home)
+                    self.assertEqual(done.returncode, 64, done.stdout + done.stderr)
+                    line, = tutti.said(done.stderr)
+                    self.assertIn(f"the table '{self.table}' has no choices", line)
+                    self.assertIn(f"use: tutti tune --table {self.table}", line)
+
+
 class Launches(Tune):
     """Several launches, each of fresh processes, in one table."""
     WORDS = ("scatter", "--buffers", "registered", "--search", "exhaustive", "--repetitions", 3, "--model", "none")
