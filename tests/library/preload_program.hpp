@@ -33,7 +33,7 @@ struct Job {
 };
 
 // What rank r gives at place i: small, so that sums and products are exact in every type.
-inline int given(int r, int i) { return (r + 2 * i) % 3 + 1; }
+constexpr int given(int r, int i) { return (r + 2 * i) % 3 + 1; }
 
 template <class T>
 std::vector<T> given_by(int rank, int count) {

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of MPI that do what is legal and unusual print the same and end with the same code, without tutti and with it."""
+import os
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from preload_test import EVERYTHING, LONG, built, run, tutti  # noqa: E402
+
+QUICK_MODES = {"default": ("--with", "learn"), "always, heap": (*EVERYTHING, "--heap")}
+MODES = QUICK_MODES if not LONG else {"off": ("--with", "off"), "rules": ("--with", "rules"), "always": EVERYTHING} | QUICK_MODES
+SECONDS = 20  # for a scenario
+SECONDS_TOGETHER = 60
+NOT_POSSIBLE = 77  # the code of scenarios that the MPI library cannot do
+
+
+def launches_mpich():
+    launcher = os.environ.get("TUTTI_MPIRUN", "mpirun")
+    return "HYDRA" in subprocess.run([launcher, "--version"], capture_output=True, text=True, check=False).stdout
+
+
+def rank_counts():
+    """MPICH's ranks never yield a core, so that calls take milliseconds where there are too few."""
+    counts = (2, 3, 4) if LONG else (2, 3)
+    cores = len(os.sched_getaffinity(0))
+    return [count for count in counts if count <= max(2, cores) or not launches_mpich()]
+
+
+def with_layer(where):
+    """Words in front of a program that preload the profiling layer in front of tutti or after it."""
+    layer = built("libunusual_layer.so")
+    preload = f"{layer}:$LD_PRELOAD" if where == "before" else f"$LD_PRELOAD:{layer}"
+    return "sh", "-c", f'LD_PRELOAD="{preload}" exec "$@"', "sh"
+
+
+def outcome(ranks, words, options, timeout):
+    """The code, stdout and stderr of a run; the code of a hang is 'timeout'."""
+    try:
+        return run(ranks, *words, options=options, timeout=timeout)
+    except subprocess.TimeoutExpired as hang:
+        return ("timeout", *((text or b"").decode(errors="replace") for text in (hang.stdout, hang.stderr)))
+
+
+def described(code, out, err):
+    """What a test says of a run: all that the program printed, and what tells why it ended."""
+    why = [line for line in err.splitlines() if re.search(r"^tutti: |signal|Signal|terminate|rror", line)]
+    return f"code {code}\n{out}" + "\n".join(why[:4])
+
+
+class Program:
+    """A program of scenarios; `words` stand in front of it."""
+
+    def __init__(self, name, words=()):
+        self.words = (*words, built(f"unusual_{name}"))
+        listed = subprocess.run([self.words[-1]], capture_output=True, text=True, check=True).stdout
+        names = re.findall(r"^(\w+)( \(alone\))?: ", listed, re.MULTILINE)
+        self.alone = [name for name, alone in names if alone]
+        self.together = [name for name, alone in names if not alone]
+
+    def run(self, ranks, options, scenarios):
+        seconds = SECONDS if len(scenarios) == 1 else SECONDS_TOGETHER
+        return outcome(ranks, (*self.words, *scenarios), options, seconds)
+
+
+@tutti.needs_mpi
+class Unusual(unittest.TestCase):
+    maxDiff = None
+
+    def check(self, name, words=()):
+        program = Program(name, words)
+        groups = [[name] for name in program.alone] + ([program.together] if program.together else [])
+        for ranks in rank_counts():
+            for scenarios in groups:
+                self.compare(program, ranks, scenarios)
+
+    def compare(self, program, ranks, scenarios):
+        expected = program.run(ranks, None, scenarios)
+        if expected[0] == NOT_POSSIBLE:
+            return print(f"{scenarios[0]} is not possible with this MPI library")
+        with self.subTest("without tutti", ranks=ranks, scenarios=scenarios):
+            self.assertNotEqual(expected[0], "timeout", expected)
+            self.assertNotIn("WRONG", expected[1], expected)
+            if scenarios == program.together:
+                self.assertEqual(expected[:2], (0, "".join(f"{name} OK\n" for name in scenarios)), expected[2])
+        for mode, options in MODES.items():
+            faults = self.faults(program, ranks, options, scenarios, expected)
+            for name, fault in faults.items():
+                with self.subTest(name, mode=mode, ranks=ranks):
+                    self.fail(fault)
+
+    def faults(self, program, ranks, options, scenarios, expected):
+        """What differs with tutti, by scenario: where some together go wrong, they are run one by one."""
+        code, out, err = program.run(ranks, options, scenarios)
+        if (code, out, tutti.said(err)) == (*expected[:2], []):
+            return {}
+        if len(scenarios) == 1:
+            return {scenarios[0]: described(code, out, err)}
+        alone = {}
+        for name in scenarios:
+            alone |= self.faults(program, ranks, options, [name], (0, f"{name} OK\n"))
+        return alone or {"together": described(code, out, err)}
+
+    def test_memory(self):
+        self.check("memory")
+
+    def test_lengths(self):
+        self.check("lengths")
+
+    def test_datatypes(self):
+        self.check("datatypes")
+
+    def test_messages(self):
+        self.check("messages")
+
+    def test_communicators(self):
+        self.check("communicators")
+
+    def test_attributes(self):
+        self.check("attributes")
+
+    def test_errors(self):
+        self.check("errors")
+
+    def test_signals(self):
+        self.check("signals")
+
+    def test_threads(self):
+        self.check("threads")
+
+    def test_endings(self):
+        self.check("endings")
+
+    def test_plugins(self):
+        self.check("plugins")
+
+    def test_profiling_in_the_program(self):
+        self.check("profiling_inside")
+
+    def test_profiling_by_a_linked_library(self):
+        self.check("profiling_linked")
+
+    def test_profiling_preloaded_in_front_of_tutti(self):
+        self.check("profiling", with_layer("before"))
+
+    def test_profiling_preloaded_after_tutti(self):
+        self.check("profiling", with_layer("behind"))
+
+
+if __name__ == "__main__":
+    unittest.main()
