@@ -20,11 +20,14 @@ bool find_function(const char* name, Function*& function) {
 
 std::optional<Heap> Heap::find() {
     Heap heap;
-    if (find_function("tutti_heap_locate", heap.locate_) &&
-        find_function("tutti_heap_allocate", heap.allocate_) &&
-        find_function("tutti_heap_release", heap.release_))
-        return heap;
-    return std::nullopt;
+    tutti_heap_changes_function* changes = nullptr;
+    if (!find_function("tutti_heap_locate", heap.locate_) ||
+        !find_function("tutti_heap_allocate", heap.allocate_) ||
+        !find_function("tutti_heap_release", heap.release_) ||
+        !find_function("tutti_heap_changes", changes))
+        return std::nullopt;
+    heap.changes_ = changes();
+    return heap;
 }
 
 std::optional<Heap> Heap::load() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,6 +23,9 @@ public:
 
     /// Where all of the memory is; nothing if (some of) it is not in the heap. A few ns.
     std::optional<HeapPlace> place_of(std::span<const std::byte> memory) const;
+    /// A number that grows whenever place_of() may answer otherwise for memory that is allocated,
+    /// because the program has mapped over some. It costs a load.
+    std::uint64_t changes() const { return __atomic_load_n(changes_, __ATOMIC_ACQUIRE); }
     /// So many bytes, in whole pages; null if the heap is off or has no room.
     std::shared_ptr<std::byte> allocate(std::size_t bytes) const;
 
@@ -29,6 +33,7 @@ private:
     tutti_heap_locate_function* locate_ = nullptr;
     tutti_heap_allocate_function* allocate_ = nullptr;
     tutti_heap_release_function* release_ = nullptr;
+    const std::uint64_t* changes_ = nullptr;
 };
 
 /// Why the ranks cannot load and store memory of each other's heaps; nothing if they can, and

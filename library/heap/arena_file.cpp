@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "library/heap/next_calls.hpp"
 #include "library/heap/system_calls.hpp"
 
 namespace tutti::heap {
@@ -100,16 +101,40 @@ bool ArenaFile::grow(std::size_t bytes) {
                       descriptor_, had) == nullptr ||
             ftruncate(descriptor_, static_cast<off_t>(had + bytes)) != 0)
             return false;
-        if (after_fork_ == AfterFork::exec) advise(behind, bytes, MADV_DONTFORK);
     }
-    advise(behind, bytes, MADV_HUGEPAGE);
+    advise_mapped(behind, bytes);
     bytes_ = had + bytes;
+    return true;
+}
+
+void ArenaFile::advise_mapped(std::byte* begin, std::size_t bytes) {
+    if (is_shared() && after_fork_ == AfterFork::exec) advise(begin, bytes, MADV_DONTFORK);
+    advise(begin, bytes, MADV_HUGEPAGE);
+}
+
+bool ArenaFile::map_again(std::size_t from, std::size_t bytes) {
+    if (is_shared() && !is_open()) return false;
+    const int kind = is_shared() ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+    if (next::calls.mmap(begin() + from, bytes, PROT_READ | PROT_WRITE,
+                         kind | MAP_NORESERVE | MAP_FIXED, descriptor_,
+                         is_shared() ? static_cast<off_t>(from) : 0) == MAP_FAILED)
+        return false;
+    advise_mapped(begin() + from, bytes);
     return true;
 }
 
 bool ArenaFile::discard(std::byte* begin, std::size_t bytes) {
     // UCX and Open MPI watch this function, and forget where the pages were.
-    return madvise(begin, bytes, is_shared() ? MADV_REMOVE : MADV_DONTNEED) == 0;
+    return next::calls.madvise(begin, bytes, is_shared() ? MADV_REMOVE : MADV_DONTNEED) == 0;
+}
+
+void ArenaFile::clear(std::size_t from, std::size_t bytes) {
+    if (!is_shared()) return;
+    if (is_open())
+        syscall(SYS_fallocate, descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, from,
+                bytes);
+    else
+        advise(begin() + from, bytes, MADV_REMOVE);
 }
 
 bool ArenaFile::locate(const void* address, std::size_t bytes, tutti_heap_place& place) const {
@@ -145,11 +170,18 @@ void ArenaFile::copy_out(std::size_t from, std::size_t bytes, std::byte* copy) c
     }
 }
 
-bool ArenaFile::become_private(std::byte* copy) {
-    let_go();
-    if (bytes() == 0) return true;
-    return copy != nullptr && syscall(SYS_mremap, copy, bytes(), bytes(),
-                                      MREMAP_MAYMOVE | MREMAP_FIXED, begin()) != -1;
+void ArenaFile::copy_protected(std::size_t from, std::size_t bytes, std::byte* copy) const {
+    if (!is_open()) return;
+    for (const std::size_t end = from + bytes; from < end;) {
+        const long got = syscall(SYS_pread64, descriptor_, copy + from, end - from, from);
+        if (got <= 0) return;
+        from += static_cast<std::size_t>(got);
+    }
+}
+
+bool ArenaFile::put_copy(std::size_t from, std::size_t bytes, std::byte* copy) {
+    return syscall(SYS_mremap, copy + from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+                   begin() + from) != -1;
 }
 
 void ArenaFile::abandon() {
@@ -157,7 +189,7 @@ void ArenaFile::abandon() {
     map_pages(begin(), bytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED);
 }
 
-// The parent's memory ends with the parent, not with its children.
+// So the parent's memory ends with the parent, not with its children.
 void ArenaFile::let_go() {
     if (is_open()) close_file(descriptor_);
     descriptor_ = -1;

@@ -28,6 +28,14 @@ public:
     /// refuses. Libraries that know where pages lie are told, so no lock of the heap may be held.
     bool discard(std::byte* begin, std::size_t bytes);
 
+    /// Clears these bytes of the file, also where the program has mapped something over them.
+    void clear(std::size_t from, std::size_t bytes);
+
+    /// Maps the file where the program has mapped something over it. False if the system refuses.
+    /// Libraries that know where pages lie are told, so no lock of the heap may be held that
+    /// allocating needs.
+    bool map_again(std::size_t from, std::size_t bytes);
+
     bool holds(const void* address) const {
         const std::size_t most = this->most();  // before this is known nothing is held
         return reinterpret_cast<std::uintptr_t>(address) - begin_.load(std::memory_order_relaxed) <
@@ -45,16 +53,20 @@ public:
     /// written.
     void copy_out(std::size_t from, std::size_t bytes, std::byte* copy) const;
 
+    /// The same for pages that the program may have forbidden to read.
+    void copy_protected(std::size_t from, std::size_t bytes, std::byte* copy) const;
+
     bool is_shared() const { return descriptor_ >= 0; }
-    /// In a forked child: puts `copy`, private memory as large as the arena, in the place of the
-    /// shared memory. From now on the arena is of this process alone. False if there is no copy, or
-    /// the system refuses.
-    bool become_private(std::byte* copy);
+    /// In a forked child, once: the arena is of this process alone from now on.
+    void let_go();
+    /// Then puts these bytes of `copy`, private memory as large as the arena, in the place of the
+    /// shared memory. False if the system refuses.
+    bool put_copy(std::size_t from, std::size_t bytes, std::byte* copy);
     /// In a forked child that has no copy: nothing of the arena can be reached any more.
     void abandon();
 
 private:
-    void let_go();
+    void advise_mapped(std::byte* begin, std::size_t bytes);
     bool is_open() const;  // the program may have closed it, and opened another under its number
 
     std::atomic<std::uintptr_t> begin_ = 0;

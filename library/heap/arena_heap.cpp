@@ -16,6 +16,9 @@ bool ArenaHeap::start(const Settings& settings) {
     const std::size_t most_pages = file_.most() / page_bytes_;
     std::byte* const table = private_pages(most_pages * sizeof(Extents::Tag));
     if (table == nullptr) return false;
+    std::byte* const states = private_pages(most_pages * sizeof(PageState));
+    if (states == nullptr) return false;
+    program_pages_.start(reinterpret_cast<PageState*>(states));
     extents_.start(reinterpret_cast<Extents::Tag*>(table),
                    reinterpret_cast<std::uintptr_t>(file_.begin()) / page_bytes_);
     retained_pages_ = settings.retain / page_bytes_;
@@ -63,10 +66,13 @@ void* ArenaHeap::allocate(std::size_t bytes, std::size_t alignment, Content cont
 }
 
 void ArenaHeap::release(void* memory) {
+    const Page first = page_of(memory);
+    // Pages that cannot be restored are never used again.
+    if (!program_pages_.is_empty() && !restore({first, pages_of(first)})) return;
     {
         const std::lock_guard lock(mutex_);
         if (is_abandoned_) return;
-        extents_.release(page_of(memory), Kind::dirty);
+        extents_.release(first, Kind::dirty);
     }
     give_back(retained_pages_);
 }
@@ -74,6 +80,12 @@ void ArenaHeap::release(void* memory) {
 bool ArenaHeap::resize(void* memory, std::size_t bytes) {
     const Page first = page_of(memory);
     const std::uint64_t pages = pages_for(bytes);
+    if (!program_pages_.is_empty()) {
+        const Page had = pages_of(first);
+        if (pages < had &&
+            !restore({static_cast<Page>(first + pages), static_cast<Page>(had - pages)}))
+            return true;  // as large as it was
+    }
     {
         const std::lock_guard lock(mutex_);
         if (is_abandoned_) return false;
@@ -91,8 +103,12 @@ bool ArenaHeap::resize(void* memory, std::size_t bytes) {
 }
 
 std::size_t ArenaHeap::usable_bytes(const void* memory) const {
+    return pages_of(page_of(memory)) * page_bytes_;
+}
+
+Page ArenaHeap::pages_of(Page first) const {
     const std::lock_guard lock(mutex_);
-    return extents_.pages_of(page_of(memory)) * page_bytes_;
+    return extents_.pages_of(first);
 }
 
 void ArenaHeap::give_back(std::uint64_t pages_to_keep) {
@@ -117,26 +133,51 @@ std::byte* ArenaHeap::copy_of_used() const {
     if (file_.bytes() == 0) return nullptr;
     std::byte* const copy = private_pages(file_.bytes());
     if (copy == nullptr) return nullptr;
-    extents_.for_each_used([&](Page first, Page pages) {
-        file_.copy_out(first * page_bytes_, pages * page_bytes_, copy);
+    extents_.for_each_used([&](Page first, Page count) {
+        program_pages_.for_each_row({first, count}, [&](Pages pages, PageState state) {
+            if (state == own)
+                file_.copy_out(pages.first * page_bytes_, pages.count * page_bytes_, copy);
+            else if (is_protected(state))
+                file_.copy_protected(pages.first * page_bytes_, pages.count * page_bytes_, copy);
+        });
     });
     return copy;
+}
+
+// The child keeps what the program has mapped over the heap's memory, as after any fork.
+bool ArenaHeap::become_private() {
+    file_.let_go();
+    bool done = file_.bytes() == 0 || copy_ != nullptr;
+    program_pages_.for_each_row({0, extents_.pages()}, [&](Pages pages, PageState state) {
+        const std::size_t from = pages.first * page_bytes_, bytes = pages.count * page_bytes_;
+        if (!done) return;
+        if (!is_of_heap(state))
+            unmap_pages(copy_ + from, bytes);
+        else
+            done = file_.put_copy(from, bytes, copy_) &&
+                   (state == own ||
+                    protect_pages(address_of(pages.first), bytes, protection_of(state)));
+    });
+    return done;
 }
 
 void ArenaHeap::before_fork() {
     is_forking_ = true;
     giving_back_.lock();
+    program_calls_.lock();
     mutex_.lock();
     if (file_.is_shared() && after_fork_ == AfterFork::copy) copy_ = copy_of_used();
 }
 
 void ArenaHeap::after_fork_in_parent() {
     if (copy_ != nullptr) unmap_pages(copy_, file_.bytes());
+    program_calls_.unlock();
     unlock_after_fork();
 }
 
 void ArenaHeap::after_fork_in_child() {
-    if (file_.is_shared() && !file_.become_private(copy_)) {
+    program_calls_.renew();
+    if (file_.is_shared() && !become_private()) {
         if (after_fork_ == AfterFork::copy)
             say("no memory for a forked child's copy of the heap: it can only execute another "
                 "program");

@@ -7,6 +7,7 @@
 
 #include "library/heap/arena_file.hpp"
 #include "library/heap/extents.hpp"
+#include "library/heap/program_pages.hpp"
 
 namespace tutti::heap {
 
@@ -19,6 +20,18 @@ public:
 
 private:
     pthread_mutex_t mutex_ = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+};
+
+/// The same for a thread that may have it already. A forked child makes it new: a lock that knows
+/// its thread is not the child's.
+class RecursiveMutex {
+public:
+    void lock() { pthread_mutex_lock(&mutex_); }
+    void unlock() { pthread_mutex_unlock(&mutex_); }
+    void renew() { mutex_ = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP; }
+
+private:
+    pthread_mutex_t mutex_ = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 };
 
 enum class Content { any, zero };
@@ -41,10 +54,30 @@ public:
 
     bool holds(const void* address) const { return file_.holds(address); }
     /// Whether a forked child would write to this memory, too, as long as it has no copy.
-    bool shares(const void* address) const { return holds(address) && file_.is_shared(); }
-    bool locate(const void* address, std::size_t bytes, tutti_heap_place& place) const {
-        return file_.locate(address, bytes, place);
+    bool shares(const void* address) const {
+        return holds(address) && file_.is_shared() &&
+               is_of_heap(program_pages_.at(page_of(address)));
     }
+    /// Not where the program has mapped over, unmapped or protected some of it.
+    bool locate(const void* address, std::size_t bytes, tutti_heap_place& place) const {
+        return file_.locate(address, bytes, place) &&
+               program_pages_.all_are_own(pages_in(address, bytes));
+    }
+    /// Grows whenever locate() may answer otherwise than before for memory that is allocated.
+    const std::uint64_t* changes() const { return program_pages_.changes(); }
+
+    // These calls of the program change what lies at an address in this heap, or at `to`. They do
+    // what those of the C library do, and note it. When memory is freed, the heap maps its own
+    // there again.
+    void* map(void* address, std::size_t bytes, int protection, int flags, int file, off_t offset);
+    int unmap(void* address, std::size_t bytes);
+    void* move(void* address, std::size_t bytes, std::size_t new_bytes, int flags, void* to);
+    int give_advice(void* address, std::size_t bytes, int advice);
+    static constexpr int no_key = -1;
+    int protect(void* address, std::size_t bytes, int protection, int key = no_key);
+    int remap(void* address, std::size_t bytes, int protection, std::size_t page, int flags);
+    void* attach(int segment, const void* address, int flags);
+    int detach(const void* address);
 
     // Around a fork. The heap is locked from before_fork() until one of the others, which the child
     // and the parent call each for itself.
@@ -60,17 +93,28 @@ private:
     bool grow(std::uint64_t pages);
     void give_back(std::uint64_t pages_to_keep);
     std::byte* copy_of_used() const;
+    bool become_private();
+    Page pages_of(Page first) const;
+    Pages pages_in(const void* address, std::size_t bytes) const;
+    bool is_unmapped(const void* address, std::size_t bytes) const;
+    bool is_page(const void* address) const;
+    void set_state(Pages pages, PageState state);
+    bool reserve_if_free(Pages pages);
+    bool restore(Pages pages);
+    void* move_copy(std::byte* from, std::size_t bytes, std::size_t new_bytes, int flags, void* to);
     void unlock_after_fork();
 
     ArenaFile file_;
     Extents extents_;
+    ProgramPages program_pages_;
     std::size_t page_bytes_ = 0;
     std::uint64_t retained_pages_ = 0;
     AfterFork after_fork_ = AfterFork::copy;
     std::byte* copy_ = nullptr;             // for the child, while this process forks
     std::atomic<bool> is_forking_ = false;  // who gives memory back lets it go first
     bool is_abandoned_ = false;             // a child that was to execute another program
-    Mutex giving_back_;                     // by one thread at a time; locked before the other
+    Mutex giving_back_;                     // by one thread at a time; locked before the others
+    RecursiveMutex program_calls_;          // held in each of them; locked before the next
     mutable Mutex mutex_;
 };
 

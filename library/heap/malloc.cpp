@@ -136,3 +136,7 @@ TUTTI_EXPORTED int tutti_heap_locate(const void* address, std::size_t bytes,
                                      tutti_heap_place* place) {
     return process_heap.arena().locate(address, bytes, *place) ? 1 : 0;
 }
+
+TUTTI_EXPORTED const std::uint64_t* tutti_heap_changes(void) {
+    return process_heap.arena().changes();
+}

@@ -4,11 +4,14 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "library/heap/next_calls.hpp"
+
 namespace tutti::heap {
 
 constinit ProcessHeap process_heap;
 
 void ProcessHeap::begin(const Settings& settings) {
+    next::find_calls();
     if (settings.threshold == SIZE_MAX) return;
     settings_ = settings;
     pthread_atfork([] { process_heap.before_fork(); }, [] { process_heap.after_fork_in_parent(); },

@@ -29,6 +29,10 @@ inline bool advise(std::byte* begin, std::size_t bytes, int advice) {
     return syscall(SYS_madvise, begin, bytes, advice) == 0;
 }
 
+inline bool protect_pages(std::byte* begin, std::size_t bytes, int protection) {
+    return syscall(SYS_mprotect, begin, bytes, protection) == 0;
+}
+
 inline void close_file(int file) { syscall(SYS_close, file); }
 
 }  // namespace tutti::heap

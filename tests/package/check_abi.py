@@ -21,7 +21,7 @@ def exported(library):
     (MPI_Bcast_c) is there or not as the MPI library has it."""
     lines = subprocess.run(["nm", "-D", "-C", "--defined-only", library], check=True, capture_output=True, text=True).stdout
     symbols = (line.split(maxsplit=2)[1:] for line in lines.splitlines())
-    names = {name.split("@@")[0] for kind, name in symbols if kind not in "WVuA"}
+    names = {name.split("@")[0] for kind, name in symbols if kind not in "WVuA"}
     return sorted(name for name in names if not re.fullmatch(r"P?MPI_\w+_c", name))
 
 

@@ -51,9 +51,8 @@ public:
         if (!rebinds()) return Plan::rebind(buffers);
         const CallerMemory caller(buffers);
         caller_.check_fits(caller);
-        moves_.rebind(CallerMemory(reachable(buffers)));
         caller_ = caller;
-        publish_buffers();
+        work_in_buffers();
     }
 
 private:
@@ -76,6 +75,11 @@ private:
     // What the plan works in.
     CallBuffers reachable(const CallBuffers& given) {
         return mapped_ ? mapped_->reachable(given) : given;
+    }
+
+    void work_in_buffers() {
+        moves_.rebind(CallerMemory(reachable(caller_.given())));
+        publish_buffers();
     }
 
     BufferAccess buffer_access() const {
@@ -179,7 +183,10 @@ private:
         base_ += steps_of_run_;
         wait_ = move_ = 0;
         moving_ns_ = 0;
-        if (mapped_) mapped_->copy_in();
+        if (mapped_) {
+            if (mapped_->is_outdated()) work_in_buffers();
+            mapped_->copy_in();
+        }
         do_moves(prologue_end_);
         publish_finished(0);
     }

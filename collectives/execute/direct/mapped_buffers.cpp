@@ -10,6 +10,7 @@ MappedBuffers::MappedBuffers(World& world)
     : heap_(Heap::find()), arenas_(world.one_process() ? nullptr : &peer_arenas(world)) {}
 
 CallBuffers MappedBuffers::reachable(const CallBuffers& given) {
+    if (arenas_ != nullptr) seen_changes_ = heap_->changes();
     const CallerMemory caller(given);
     std::byte* const input = reachable(caller.memory(Place::In::input), input_stand_in_);
     std::byte* const output = reachable(caller.memory(Place::In::output), output_stand_in_);

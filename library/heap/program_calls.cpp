@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program maps over, unmaps, moves, discards or protects memory of the heap by these calls.
+// Peers still see the pages of the heap's file, where the program's data no longer is. So locate()
+// does not find such memory until it is freed.
+#include <sys/shm.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <mutex>
+
+#include "library/heap/arena_heap.hpp"
+#include "library/heap/next_calls.hpp"
+#include "library/heap/system_calls.hpp"
+
+// Newer than the headers of some C libraries.
+#ifndef MADV_DONTNEED_LOCKED
+#define MADV_DONTNEED_LOCKED 24
+#endif
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#endif
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+namespace tutti::heap {
+namespace {
+
+constexpr int private_memory = MAP_PRIVATE | MAP_ANONYMOUS;
+constexpr int reserved_addresses = private_memory | MAP_NORESERVE;
+
+void* fail(int error) {
+    errno = error;
+    return MAP_FAILED;
+}
+
+}  // namespace
+
+bool ArenaHeap::is_page(const void* address) const {
+    return reinterpret_cast<std::uintptr_t>(address) % page_bytes_ == 0;
+}
+
+// Returns the pages of the range that the file has.
+Pages ArenaHeap::pages_in(const void* address, std::size_t bytes) const {
+    const Page end = static_cast<Page>(file_.bytes() / page_bytes_);
+    if (!holds(address) || bytes == 0 || page_of(address) >= end) return {};
+    const Page first = page_of(address);
+    const std::size_t before =
+        reinterpret_cast<std::uintptr_t>(address) % page_bytes_;  // in the first page
+    const std::size_t left = (end - first) * page_bytes_;
+    const std::size_t last = bytes < left - before ? before + bytes - 1 : left - 1;
+    return {first, static_cast<Page>(last / page_bytes_ + 1)};
+}
+
+bool ArenaHeap::is_unmapped(const void* address, std::size_t bytes) const {
+    const Pages pages = pages_in(address, bytes);
+    return pages.count > 0 && bytes <= pages.count * page_bytes_ &&
+           program_pages_.all_are(pages, unmapped);
+}
+
+// Clears the file where pages no longer show it, so that it takes no memory there.
+void ArenaHeap::set_state(Pages pages, PageState state) {
+    if (!is_of_heap(state))
+        program_pages_.for_each_row(pages, [&](Pages row, PageState was) {
+            if (is_of_heap(was)) file_.clear(row.first * page_bytes_, row.count * page_bytes_);
+        });
+    program_pages_.set(pages, state);
+}
+
+// Reserves a gap that the program has left: the heap will map its memory there again.
+bool ArenaHeap::reserve_if_free(Pages pages) {
+    std::byte* const begin = address_of(pages.first);
+    const std::size_t bytes = pages.count * page_bytes_;
+    std::byte* const got =
+        map_pages(begin, bytes, PROT_NONE, reserved_addresses | MAP_FIXED_NOREPLACE);
+    if (got == begin)
+        program_pages_.set(pages, unmapped);
+    else if (got != nullptr)  // a system that does not know this flag
+        unmap_pages(got, bytes);
+    return got == begin;
+}
+
+bool ArenaHeap::restore(Pages pages) {
+    if (program_pages_.all_are_own(pages)) return true;
+    const std::lock_guard lock(program_calls_);
+    bool done = true;
+    program_pages_.for_each_row(pages, [&](Pages row, PageState state) {
+        if (state == own) return;
+        if (file_.map_again(row.first * page_bytes_, row.count * page_bytes_))
+            program_pages_.set(row, own);
+        else
+            done = false;
+    });
+    return done;
+}
+
+void* ArenaHeap::map(void* address, std::size_t bytes, int protection, int flags, int file,
+                     off_t offset) {
+    const std::lock_guard lock(program_calls_);
+    // The heap keeps these addresses reserved, but the program has unmapped them.
+    if (is_page(address) && is_unmapped(address, bytes))
+        flags = (flags & ~MAP_FIXED_NOREPLACE) | MAP_FIXED;
+    void* const mapped = next::calls.mmap(address, bytes, protection, flags, file, offset);
+    if (mapped == address) set_state(pages_in(address, bytes), replaced);
+    return mapped;
+}
+
+int ArenaHeap::unmap(void* address, std::size_t bytes) {
+    const std::lock_guard lock(program_calls_);
+    const std::byte* const last = static_cast<std::byte*>(address) + bytes - 1;
+    if (!is_page(address) || bytes == 0 || !holds(address) || !holds(last) || last < address)
+        return next::calls.munmap(address, bytes);  // and be told what is wrong
+    if (next::calls.mmap(address, bytes, PROT_NONE, reserved_addresses | MAP_FIXED, -1, 0) ==
+        MAP_FAILED)
+        return -1;
+    set_state(pages_in(address, bytes), unmapped);
+    return 0;
+}
+
+void* ArenaHeap::move(void* address, std::size_t bytes, std::size_t new_bytes, int flags,
+                      void* to) {
+    const std::lock_guard lock(program_calls_);
+    const Pages pages = pages_in(address, bytes);
+    auto* const from = static_cast<std::byte*>(address);
+    if (holds(address) && (pages.count == 0 || program_pages_.at(pages.first) != replaced))
+        return move_copy(from, bytes, new_bytes, flags, to);
+    void* const moved = next::calls.mremap(address, bytes, new_bytes, flags, to);
+    if (moved == MAP_FAILED) return moved;
+    if (moved != address)
+        reserve_if_free(pages);
+    else if (new_bytes < bytes && is_page(from + new_bytes))
+        reserve_if_free(pages_in(from + new_bytes, bytes - new_bytes));
+    if (holds(moved)) set_state(pages_in(moved, new_bytes), replaced);
+    return moved;
+}
+
+// Moves by copying to private memory: pages of the heap's file must not be mapped elsewhere, where
+// the heap does not see when they are unmapped.
+void* ArenaHeap::move_copy(std::byte* from, std::size_t bytes, std::size_t new_bytes, int flags,
+                           void* to) {
+    if (!is_page(from) || bytes == 0 || new_bytes == 0) return fail(EINVAL);
+    bytes = (bytes + page_bytes_ - 1) / page_bytes_ * page_bytes_;
+    new_bytes = (new_bytes + page_bytes_ - 1) / page_bytes_ * page_bytes_;
+    const Pages pages = pages_in(from, bytes);
+    const PageState state = pages.count == 0 ? unmapped : program_pages_.at(pages.first);
+    if (!is_of_heap(state) || pages.count * page_bytes_ != bytes ||
+        !program_pages_.all_are(pages, state))
+        return fail(EFAULT);
+    const bool is_placed = (flags & MREMAP_FIXED) != 0;
+    if (!is_placed && (flags & MREMAP_DONTUNMAP) == 0 && new_bytes <= bytes) {
+        if (new_bytes < bytes && unmap(from + new_bytes, bytes - new_bytes) != 0) return MAP_FAILED;
+        return from;
+    }
+    if ((flags & MREMAP_MAYMOVE) == 0) return fail(is_placed ? EINVAL : ENOMEM);
+    auto* const place = is_placed ? static_cast<std::byte*>(to) : nullptr;
+    if (is_placed && (!is_page(place) || (place < from + bytes && from < place + new_bytes)))
+        return fail(EINVAL);
+    void* const moved = map(place, new_bytes, PROT_READ | PROT_WRITE,
+                            private_memory | (is_placed ? MAP_FIXED : 0), -1, 0);
+    if (moved == MAP_FAILED) return moved;
+    const auto begin = static_cast<std::size_t>(from - file_.begin());
+    if (is_protected(state)) protect_pages(from, bytes, PROT_READ);
+    file_.copy_out(begin, std::min(bytes, new_bytes), static_cast<std::byte*>(moved) - begin);
+    if (is_protected(state))
+        protect_pages(static_cast<std::byte*>(moved), new_bytes, protection_of(state));
+    if ((flags & MREMAP_DONTUNMAP) != 0)
+        map(from, bytes, PROT_READ | PROT_WRITE, private_memory | MAP_FIXED, -1, 0);
+    else
+        unmap(from, bytes);
+    return moved;
+}
+
+int ArenaHeap::give_advice(void* address, std::size_t bytes, int advice) {
+    const std::lock_guard lock(program_calls_);
+    const Pages pages = pages_in(address, bytes);
+    // The system may free such pages later or never, and refuses the advice for a file's pages.
+    if (advice == MADV_FREE && file_.is_shared() && pages.count > 0 && is_page(address)) return 0;
+    const int result = next::calls.madvise(address, bytes, advice);
+    if (result != 0 || !(advice == MADV_DONTNEED || advice == MADV_DONTNEED_LOCKED ||
+                         advice == MADV_GUARD_INSTALL))
+        return result;
+    // The pages of private memory would be zero now, and malloc gives private memory.
+    program_pages_.for_each_row(pages, [&](Pages row, PageState state) {
+        if (!is_of_heap(state)) return;
+        file_.clear(row.first * page_bytes_, row.count * page_bytes_);
+        if (advice == MADV_GUARD_INSTALL) set_state(row, protected_as(PROT_NONE));
+    });
+    return result;
+}
+
+int ArenaHeap::protect(void* address, std::size_t bytes, int protection, int key) {
+    const std::lock_guard lock(program_calls_);
+    const int result = key == no_key ? next::calls.mprotect(address, bytes, protection)
+                                     : next::calls.pkey_mprotect(address, bytes, protection, key);
+    if (result != 0) return result;
+    const bool is_usual = protection == (PROT_READ | PROT_WRITE) && key <= 0;
+    program_pages_.for_each_row(pages_in(address, bytes), [&](Pages row, PageState state) {
+        if (is_of_heap(state)) set_state(row, is_usual ? own : protected_as(protection));
+    });
+    return result;
+}
+
+int ArenaHeap::remap(void* address, std::size_t bytes, int protection, std::size_t page,
+                     int flags) {
+    const std::lock_guard lock(program_calls_);
+    const Pages pages = pages_in(address, bytes);
+    if (pages.count > 0 && program_pages_.all_are(pages, replaced))
+        return next::calls.remap_file_pages(address, bytes, protection, page, flags);
+    errno = EINVAL;  // as for all memory that is private
+    return -1;
+}
+
+void* ArenaHeap::attach(int segment, const void* address, int flags) {
+    const std::lock_guard lock(program_calls_);
+    shmid_ds is{};
+    if (shmctl(segment, IPC_STAT, &is) != 0) return MAP_FAILED;
+    if (is_page(address) && is_unmapped(address, is.shm_segsz)) flags |= SHM_REMAP;
+    void* const attached = next::calls.shmat(segment, address, flags);
+    if (attached != MAP_FAILED) set_state(pages_in(attached, is.shm_segsz), replaced);
+    return attached;
+}
+
+int ArenaHeap::detach(const void* address) {
+    const std::lock_guard lock(program_calls_);
+    const int result = next::calls.shmdt(address);
+    if (result != 0) return result;
+    // The length of the segment is not known, so the gap is reserved page by page.
+    const auto* gap = static_cast<const std::byte*>(address);
+    for (Pages page = pages_in(gap, 1); page.count > 0; page = pages_in(gap += page_bytes_, 1))
+        if (program_pages_.at(page.first) != replaced || !reserve_if_free(page)) break;
+    return result;
+}
+
+}  // namespace tutti::heap

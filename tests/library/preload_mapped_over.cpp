@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: Apache-2.0
+// An MPI program that maps over, unmaps, moves, discards and protects memory of malloc, and passes
+// such memory to collectives. heap_mapped_over_test.py runs it: every case, or the one that it names.
+#include <dlfcn.h>
+#include <mpi.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <string_view>
+
+#include "library/heap/tutti_heap.h"
+#include "preload_program.hpp"
+
+namespace {
+
+constexpr int length = 1 << 14;  // of each of the two vectors
+constexpr std::size_t page = 4096, half = length * sizeof(double), bytes = 2 * half;
+constexpr int usual = PROT_READ | PROT_WRITE;
+constexpr int anonymous = MAP_PRIVATE | MAP_ANONYMOUS;
+
+// Two vectors in a row that peers reach where the heap is loaded.
+double* allocated(std::size_t size = bytes) {
+    auto* const memory = static_cast<double*>(std::aligned_alloc(page, size));
+    std::fill_n(memory, size / sizeof(double), -5);
+    return memory;
+}
+
+double* after(double* memory, std::size_t offset) { return memory + offset / sizeof(double); }
+
+bool is_reachable(const void* memory, std::size_t size) {
+    static auto* const locate =
+        reinterpret_cast<tutti_heap_locate_function*>(dlsym(RTLD_DEFAULT, "tutti_heap_locate"));
+    tutti_heap_place place{};
+    return locate != nullptr && locate(memory, size, &place) == 1;
+}
+
+void map_over(void* memory, std::size_t size, int flags = anonymous, int file = -1) {
+    EXPECT(mmap(memory, size, usual, flags | MAP_FIXED, file, 0) == memory);
+}
+
+int temporary_file(std::size_t size) {
+    char name[] = "/tmp/preload_mapped_over.XXXXXX";
+    const int file = mkstemp(name);
+    unlink(name);
+    EXPECT(ftruncate(file, static_cast<off_t>(size)) == 0);
+    return file;
+}
+
+bool all_are(const double* memory, double value, int count = length) {
+    return std::all_of(memory, memory + count, [=](double one) { return one == value; });
+}
+
+// Calls with one vector given and one received, each of other values.
+void call(const Job& job, double* given, double* received, int calls = 5) {
+    static int number = 0;
+    for (int i = 0; i < calls; ++i, ++number) {
+        std::fill_n(given, length, job.rank + number);
+        MPI_Allreduce(given, received, length, MPI_DOUBLE, MPI_SUM, job.comm);
+        EXPECT(all_are(received, job.size * (job.size - 1) / 2.0 + job.size * number));
+        const int root = number % job.size;
+        std::fill_n(received, length, job.rank == root ? number : -1);
+        MPI_Bcast(received, length, MPI_DOUBLE, root, job.comm);
+        EXPECT(all_are(received, number));
+        std::fill_n(received, length, 1);
+        MPI_Allreduce(MPI_IN_PLACE, received, length, MPI_DOUBLE, MPI_SUM, job.comm);
+        EXPECT(all_are(received, job.size));
+    }
+}
+
+void call(const Job& job, double* both, int calls = 5) {
+    call(job, both, both + length, calls);
+    call(job, both + length, both, calls);
+}
+
+// What is freed can be allocated again, and is reached in place then.
+void free_and_use_again(const Job& job, double* memory) {
+    std::free(memory);
+    double* const again = allocated();
+    EXPECT(is_reachable(again, bytes));
+    call(job, again);
+    std::free(again);
+}
+
+void nothing(const Job& job) {
+    double* const both = allocated();
+    EXPECT(is_reachable(both, bytes));
+    call(job, both, 40);
+    free_and_use_again(job, both);
+}
+
+void anonymous_memory_over_all(const Job& job) {
+    double* const both = allocated();
+    map_over(both, bytes);
+    EXPECT(all_are(both, 0));
+    EXPECT(!is_reachable(both, bytes));
+    call(job, both, 40);
+    free_and_use_again(job, both);
+}
+
+void anonymous_memory_over_what_is_given(const Job& job) {
+    double* const both = allocated();
+    map_over(both, half);
+    EXPECT(!is_reachable(both, half) && is_reachable(both + length, half));
+    call(job, both);
+    free_and_use_again(job, both);
+}
+
+void one_page_in_the_middle(const Job& job) {
+    double* const both = allocated();
+    map_over(after(both, 5 * page), page);
+    call(job, both);
+    free_and_use_again(job, both);
+}
+
+void a_file_over_all(const Job& job) {
+    double* const both = allocated();
+    const int file = temporary_file(bytes);
+    map_over(both, bytes, MAP_SHARED, file);
+    call(job, both);
+    double written = 0;
+    EXPECT(pread(file, &written, sizeof written, half) == sizeof written);
+    EXPECT(written == both[length]);
+    std::free(both);
+    double* const again = allocated();  // perhaps at the same place: the file must not be written
+    std::fill_n(again, 2 * length, 77);
+    EXPECT(pread(file, &written, sizeof written, half) == sizeof written && written != 77);
+    free_and_use_again(job, again);
+    close(file);
+}
+
+// The same pages at two places in a row, so that what is written beyond the end is at the begin.
+void a_ring_buffer(const Job& job) {
+    double* const both = allocated();
+    const int file = temporary_file(half);
+    map_over(both, half, MAP_SHARED, file);
+    map_over(both + length, half, MAP_SHARED, file);
+    double* const result = allocated(half);
+    for (int i = 0; i < 5; ++i) {
+        call(job, both + length / 2, result);
+        EXPECT(both[0] == both[length] && both[length / 4] == both[length + length / 4]);
+    }
+    std::free(result);
+    free_and_use_again(job, both);
+    close(file);
+}
+
+void between_calls_with_the_same_buffer(const Job& job) {
+    double* const both = allocated();
+    for (int i = 0; i < 20; ++i) {
+        call(job, both, 2);
+        if (i % 3 == job.rank % 3) map_over(i % 2 == 0 ? both : both + length, half);
+    }
+    free_and_use_again(job, both);
+}
+
+void maps_and_frees_in_turns(const Job& job) {
+    for (int i = 0; i < 20; ++i) {
+        double* const both = allocated();
+        EXPECT(is_reachable(both, bytes));
+        call(job, both, 1);
+        if (i % 2 == 0) map_over(both, bytes);
+        call(job, both, 1);
+        std::free(both);
+    }
+}
+
+void unmaps_and_maps_again(const Job& job) {
+    double* const both = allocated();
+    EXPECT(munmap(both, half) == 0);
+    EXPECT(!is_reachable(both, bytes) && is_reachable(both + length, half));
+    // The addresses are free for the program, whichever way it asks for them.
+    EXPECT(mmap(both, half, usual, anonymous | MAP_FIXED_NOREPLACE, -1, 0) == both);
+    call(job, both);
+    EXPECT(mmap(both, half, usual, anonymous | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED);
+    EXPECT(munmap(both, half) == 0);
+    EXPECT(mmap(both, half, usual, anonymous, -1, 0) == both);
+    call(job, both);
+    free_and_use_again(job, both);
+}
+
+void unmaps_and_frees(const Job& job) {
+    double* const both = allocated();
+    EXPECT(munmap(after(both, page), half) == 0);
+    // What the system places anywhere is not in the gap, where free() would end it.
+    void* other[20];
+    for (void*& one : other) one = mmap(nullptr, page, usual, anonymous, -1, 0);
+    free_and_use_again(job, both);
+    for (void* one : other) {
+        std::memset(one, 1, page);
+        munmap(one, page);
+    }
+}
+
+void moves_to_any_place_and_grows(const Job& job) {
+    double* const both = allocated();
+    double* const neighbour = allocated();
+    std::iota(both, both + 2 * length, 0);
+    auto* const moved = static_cast<double*>(mremap(both, bytes, 2 * bytes, MREMAP_MAYMOVE));
+    EXPECT(moved != MAP_FAILED && moved != both);
+    EXPECT(moved[1] == 1 && moved[2 * length - 1] == 2 * length - 1);
+    EXPECT(all_are(moved + 2 * length, 0, 2 * length));
+    call(job, moved);
+    call(job, moved + 2 * length, moved);
+    EXPECT(all_are(neighbour, -5, 2 * length));
+    munmap(moved, 2 * bytes);
+    std::free(neighbour);
+    free_and_use_again(job, both);
+}
+
+void moves_into_memory_of_malloc(const Job& job) {
+    double* const both = allocated();
+    void* const other = mmap(nullptr, half, usual, anonymous, -1, 0);
+    std::memset(other, 0, half);
+    // UCX 1.13 replaces mremap by one that does not take the new address.
+    if (mremap(other, half, half, MREMAP_MAYMOVE | MREMAP_FIXED, both) == MAP_FAILED)
+        map_over(both, half);
+    EXPECT(all_are(both, 0) && !is_reachable(both, half));
+    call(job, both);
+    // And away again.
+    void* const away = mremap(both, half, 2 * half, MREMAP_MAYMOVE);
+    EXPECT(away != MAP_FAILED && away != both);
+    munmap(away, 2 * half);
+    free_and_use_again(job, both);
+}
+
+void shrinks_by_mremap(const Job& job) {
+    double* const both = allocated();
+    EXPECT(mremap(both, bytes, half, 0) == both);
+    EXPECT(is_reachable(both, half) && !is_reachable(both, half + 1));
+    double* const result = allocated(half);
+    call(job, both, result);
+    std::free(result);
+    free_and_use_again(job, both);
+}
+
+void discards(const Job& job) {
+    double* const both = allocated();
+    for (int i = 0; i < 5; ++i) {
+        call(job, both, 1);
+        std::fill_n(both, 2 * length, 3);
+        EXPECT(madvise(both, half, MADV_DONTNEED) == 0);
+        EXPECT(all_are(both, 0) && all_are(both + length, 3));
+        EXPECT(is_reachable(both, bytes));
+        MPI_Allreduce(both, both + length, length, MPI_DOUBLE, MPI_SUM, job.comm);
+        EXPECT(all_are(both + length, 0));
+        EXPECT(madvise(both, half, MADV_FREE) == 0);
+    }
+    map_over(both, half);  // and partly memory of the program's own
+    std::fill_n(both, 2 * length, 3);
+    EXPECT(madvise(after(both, half - page), 2 * page, MADV_DONTNEED) == 0);
+    EXPECT(both[length - 1] == 0 && both[length] == 0 && both[length + page / 8] == 3);
+    free_and_use_again(job, both);
+}
+
+void protects_what_is_given(const Job& job) {
+    double* const both = allocated();
+    for (int i = 0; i < 5; ++i) {
+        std::fill_n(both, length, job.rank + i);
+        EXPECT(mprotect(both, half, PROT_READ) == 0);
+        EXPECT(!is_reachable(both, half));
+        MPI_Allreduce(both, both + length, length, MPI_DOUBLE, MPI_SUM, job.comm);
+        EXPECT(all_are(both + length, job.size * (job.size - 1) / 2.0 + job.size * i));
+        EXPECT(mprotect(both, half, usual) == 0);
+        EXPECT(is_reachable(both, bytes));
+        call(job, both, 1);
+    }
+    EXPECT(mprotect(both, bytes, PROT_NONE) == 0);
+    free_and_use_again(job, both);
+}
+
+void has_guard_pages(const Job& job) {
+    double* const guarded = allocated(bytes + 3 * page);
+    double* const given = after(guarded, page);
+    double* const received = after(given, half + page);
+    for (double* guard : {guarded, after(given, half), after(received, half)})
+        EXPECT(mprotect(guard, page, PROT_NONE) == 0);
+    EXPECT(is_reachable(given, half) && is_reachable(received, half));
+    EXPECT(!is_reachable(given, half + 1));
+    call(job, given, received);
+    free_and_use_again(job, guarded);
+}
+
+double* tracked = nullptr;
+volatile std::sig_atomic_t faults = 0;
+
+// Checkpoint libraries find out so which pages were written.
+void notes_which_pages_are_written(const Job& job) {
+    double* const both = tracked = allocated();
+    struct sigaction action {
+    }, before{};
+    action.sa_flags = SA_SIGINFO;
+    action.sa_sigaction = [](int, siginfo_t* at, void*) {
+        auto* const address = static_cast<char*>(at->si_addr);
+        const std::uintptr_t in_page = reinterpret_cast<std::uintptr_t>(address) % page;
+        faults = faults + 1;
+        if (mprotect(address - in_page, page, usual) != 0) std::abort();
+    };
+    sigaction(SIGSEGV, &action, &before);
+    for (int i = 0; i < 3; ++i) {
+        EXPECT(mprotect(both, bytes, PROT_READ) == 0);
+        faults = 0;
+        call(job, both, 1);
+        EXPECT(faults == static_cast<int>(bytes / page));
+    }
+    sigaction(SIGSEGV, &before, nullptr);
+    free_and_use_again(job, both);
+}
+
+void huge_pages_in_the_middle(const Job& job) {
+    constexpr std::size_t huge = std::size_t{2} << 20;
+    double* const block = allocated(3 * huge);
+    const auto from_huge = reinterpret_cast<std::uintptr_t>(block) % huge;
+    double* const middle = after(block, from_huge == 0 ? 0 : huge - from_huge);
+    map_over(middle, huge);
+    madvise(middle, huge, MADV_HUGEPAGE);
+    call(job, middle);
+    call(job, after(middle, huge - half));  // half of it in the heap's memory
+    std::free(block);
+    double* const again = allocated(3 * huge);
+    EXPECT(is_reachable(again, 3 * huge));
+    std::free(again);
+}
+
+void attaches_a_segment(const Job& job) {
+    double* const both = allocated();
+    const int segment = shmget(IPC_PRIVATE, half, IPC_CREAT | 0600);
+    EXPECT(segment >= 0);
+    EXPECT(shmat(segment, both, 0) == reinterpret_cast<void*>(-1));  // memory is there
+    EXPECT(shmat(segment, both, SHM_REMAP) == both);
+    EXPECT(!is_reachable(both, half) && is_reachable(both + length, half));
+    call(job, both);
+    EXPECT(shmdt(both) == 0);
+    EXPECT(shmat(segment, both, 0) == both);
+    call(job, both);
+    shmctl(segment, IPC_RMID, nullptr);
+    free_and_use_again(job, both);
+    EXPECT(shmget(IPC_PRIVATE, half, 0600) != segment);
+}
+
+void reallocates(const Job& job) {
+    for (const std::size_t size : {half, 8 * bytes}) {
+        double* both = allocated();
+        map_over(after(both, half - page), 2 * page);
+        call(job, both, 1);
+        std::iota(both, both + 2 * length, 0);
+        both = static_cast<double*>(std::realloc(both, size));
+        for (std::size_t i = 0; i < std::min(size, bytes) / sizeof(double); ++i)
+            if (both[i] != static_cast<double>(i)) return EXPECT(both[i] == static_cast<double>(i));
+        if (size > bytes) call(job, both);
+        std::free(both);
+    }
+    double* const both = allocated();
+    free_and_use_again(job, both);
+}
+
+// The child has what the program sees: its own memory, and a copy of the heap's.
+void forks(const Job& job) {
+    double* const both = allocated(bytes + 4 * page);
+    const int file = temporary_file(page);
+    double* const shared = after(both, bytes);
+    double* const gap = after(shared, page);
+    double* const forbidden = after(gap, page);
+    map_over(both, half);
+    std::fill_n(both, 2 * length, 1);
+    map_over(shared, page, MAP_SHARED, file);
+    shared[0] = 1;
+    EXPECT(munmap(gap, page) == 0);
+    EXPECT(mprotect(forbidden, page, PROT_NONE) == 0);
+    int ends[2];
+    EXPECT(pipe(ends) == 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        char unused = 0;
+        close(ends[1]);
+        if (read(ends[0], &unused, 1) != 0) _exit(1);  // until the parent has written
+        if (!all_are(both, 1, 2 * length)) _exit(2);
+        if (shared[0] != 2) _exit(3);
+        if (mprotect(forbidden, page, usual) != 0 || forbidden[1] != -5) _exit(4);
+        std::fill_n(both, 2 * length, 3);
+        shared[1] = 3;
+        std::free(both);
+        double* const again = allocated(bytes + 4 * page);
+        std::fill_n(again, bytes / sizeof(double), 4);
+        _exit(is_reachable(again, 1) ? 5 : 0);
+    }
+    std::fill_n(both, 2 * length, 2);
+    shared[0] = 2;
+    for (const int end : ends) close(end);
+    int status = 0;
+    EXPECT(waitpid(child, &status, 0) == child);
+    EXPECT(WIFEXITED(status));
+    EXPECT(WEXITSTATUS(status) == 0);
+    EXPECT(all_are(both, 2, 2 * length));
+    EXPECT(shared[1] == 3);
+    call(job, both);
+    free_and_use_again(job, both);
+    close(file);
+}
+
+void while_a_call_is_under_way(const Job& job) {
+    double* const both = allocated();
+    double* const other = allocated();
+    for (int i = 0; i < 20; ++i) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        std::fill_n(both, length, job.rank + i);
+        MPI_Iallreduce(both, both + length, length, MPI_DOUBLE, MPI_SUM, job.comm, &request);
+        if (i % 2 == 0) map_over(other, half);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        EXPECT(all_are(both + length, job.size * (job.size - 1) / 2.0 + job.size * i));
+        if (i % 4 == 0) map_over(both + length, half);
+        call(job, other, 1);
+    }
+    std::free(other);
+    free_and_use_again(job, both);
+}
+
+struct Case {
+    std::string_view name;
+    void (*run)(const Job&);
+};
+#define CASE(name) \
+    { #name, name }
+constexpr Case cases[] = {CASE(nothing),
+                          CASE(anonymous_memory_over_all),
+                          CASE(anonymous_memory_over_what_is_given),
+                          CASE(one_page_in_the_middle),
+                          CASE(a_file_over_all),
+                          CASE(a_ring_buffer),
+                          CASE(between_calls_with_the_same_buffer),
+                          CASE(maps_and_frees_in_turns),
+                          CASE(unmaps_and_maps_again),
+                          CASE(unmaps_and_frees),
+                          CASE(moves_to_any_place_and_grows),
+                          CASE(moves_into_memory_of_malloc),
+                          CASE(shrinks_by_mremap),
+                          CASE(discards),
+                          CASE(protects_what_is_given),
+                          CASE(has_guard_pages),
+                          CASE(notes_which_pages_are_written),
+                          CASE(huge_pages_in_the_middle),
+                          CASE(attaches_a_segment),
+                          CASE(reallocates),
+                          CASE(forks),
+                          CASE(while_a_call_is_under_way)};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    const Job job(MPI_COMM_WORLD);
+    const std::string_view chosen = argc > 1 ? argv[1] : "";
+    for (const auto& [name, run] : cases) {
+        if (!chosen.empty() && name != chosen) continue;
+        const long before = checks.wrong;
+        run(job);
+        if (checks.wrong > before)
+            std::printf("rank %d: %s: %ld wrong\n", job.rank, name.data(), checks.wrong - before);
+    }
+    long wrong = checks.wrong;
+    MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_LONG, MPI_SUM, job.comm);
+    if (job.rank == 0) std::printf("%ld checks, %ld wrong\n", checks.done, wrong);
+    MPI_Finalize();
+    return wrong == 0 ? 0 : 1;
+}
