@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pair of malloc and free takes, and a fork, with each page written; LD_PRELOAD decides
-// whose they are.
+// Measures a pair of malloc and free, a pair of mmap and munmap, and a fork; LD_PRELOAD decides
+// whose functions they are. A byte of each page is written.
 #include <benchmark/benchmark.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,8 +25,20 @@ void pair(benchmark::State& state) {
         std::free(memory);
     }
 }
-BENCHMARK(pair)->Arg(64 << 10)->Arg(1 << 20)->Arg(64 << 20)->Arg(256 << 20);
+BENCHMARK(pair)->Arg(64)->Arg(64 << 10)->Arg(1 << 20)->Arg(64 << 20)->Arg(256 << 20);
 BENCHMARK(pair)->Arg(64 << 10)->Arg(1 << 20)->Threads(8)->UseRealTime();
+
+// Memory that is none of the heap's.
+void map_and_unmap(benchmark::State& state) {
+    const auto bytes = static_cast<std::size_t>(state.range(0));
+    for (auto _ : state) {
+        void* memory =
+            mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        benchmark::DoNotOptimize(memory);
+        munmap(memory, bytes);
+    }
+}
+BENCHMARK(map_and_unmap)->Arg(64 << 10);
 
 void fork_and_wait(benchmark::State& state) {
     char* const memory = written(static_cast<std::size_t>(state.range(0)));

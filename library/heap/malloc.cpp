@@ -34,6 +34,13 @@ void* allocate_aligned(std::size_t alignment, std::size_t bytes) {
     return next::aligned(std::max(alignment, sizeof(void*)), bytes);
 }
 
+// Apart from free(), which must save no registers for small memory.
+[[gnu::noinline]] void free_ours(void* memory) {
+    const int error = errno;
+    process_heap.arena().release(memory);
+    errno = error;
+}
+
 void* fail(int error) {
     errno = error;
     return nullptr;
@@ -57,10 +64,8 @@ TUTTI_EXPORTED void* calloc(std::size_t count, std::size_t bytes) {
 }
 
 TUTTI_EXPORTED void free(void* memory) {
-    if (!is_ours(memory)) return next::free(memory);
-    const int error = errno;
-    process_heap.arena().release(memory);
-    errno = error;
+    if (is_ours(memory)) return free_ours(memory);
+    next::free(memory);
 }
 
 TUTTI_EXPORTED void* realloc(void* memory, std::size_t bytes) {

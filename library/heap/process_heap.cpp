@@ -27,6 +27,11 @@ bool ProcessHeap::start() {
     return state_ == State::started;
 }
 
+// Apart from allocate(), which must save no registers for small memory.
+void* ProcessHeap::allocate_large(std::size_t bytes, std::size_t alignment, Content content) {
+    return is_started() ? arena_.allocate(bytes, alignment, content) : nullptr;
+}
+
 void ProcessHeap::before_fork() {
     if (arena_.shares(__builtin_frame_address(0))) {
         // Parent and child would run on the same memory until the child has its copy.

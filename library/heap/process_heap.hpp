@@ -19,7 +19,7 @@ public:
     /// Null if this is for the next allocator: it is small, or the heap cannot have as much.
     void* allocate(std::size_t bytes, std::size_t alignment, Content content) {
         if (bytes < threshold_.load(std::memory_order_relaxed)) return nullptr;
-        return is_started() ? arena_.allocate(bytes, alignment, content) : nullptr;
+        return allocate_large(bytes, alignment, content);
     }
     /// The same below the threshold, too, unless the heap is off.
     void* allocate_any(std::size_t bytes, std::size_t alignment) {
@@ -40,6 +40,7 @@ private:
         return state_.load(std::memory_order_acquire) == State::started || start();
     }
     bool start();
+    void* allocate_large(std::size_t bytes, std::size_t alignment, Content content);
 
     std::atomic<std::size_t> threshold_ = SIZE_MAX;
     std::atomic<State> state_ = State::not_started;
