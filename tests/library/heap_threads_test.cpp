@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -141,6 +142,80 @@ TEST(HeapStress, FiftyThreadsFindTheirPatternsWhileTheProcessForks) {
     EXPECT_EQ(stress.wrong(), 0);
     EXPECT_GT(stress.done(), 100);
     EXPECT_GT(children, 0);
+    EXPECT_EQ(failed, 0);
+}
+
+// Changes the middle of a block; its first page and its rest keep what they have.
+void change(unsigned char* middle, std::size_t bytes, unsigned how) {
+    constexpr int usual = PROT_READ | PROT_WRITE, anonymous = MAP_PRIVATE | MAP_ANONYMOUS;
+    switch (how % 5) {
+        case 0:
+            mmap(middle, bytes, usual, anonymous | MAP_FIXED, -1, 0);
+            break;
+        case 1:
+            munmap(middle, bytes);
+            break;
+        case 2:
+            mprotect(middle, bytes, PROT_NONE);
+            break;
+        case 3:
+            madvise(middle, bytes, MADV_DONTNEED);
+            break;
+        default:
+            munmap(mremap(middle, bytes, 2 * bytes, MREMAP_MAYMOVE), 2 * bytes);
+    }
+}
+
+// How many blocks were not as expected.
+long map_over_until(const std::atomic<bool>& is_over, unsigned seed) {
+    constexpr std::size_t page = 4096;
+    long wrong = 0;
+    for (std::mt19937 random(seed); !is_over;) {
+        const std::size_t middle = page * (1 + random() % 20), bytes = 2 * page + middle + 100000;
+        const auto mark = static_cast<unsigned char>(random());
+        auto* const memory = static_cast<unsigned char*>(calloc(1, bytes));
+        wrong += all_are(memory, bytes, 0) ? 0 : 1;
+        std::memset(memory, mark, bytes);
+        auto* const begin =
+            memory + page - reinterpret_cast<std::uintptr_t>(memory) % page;  // it begins a page
+        change(begin, middle, random());
+        const auto before = static_cast<std::size_t>(begin - memory);
+        wrong +=
+            all_are(memory, before, mark) && all_are(begin + middle, bytes - before - middle, mark)
+                ? 0
+                : 1;
+        free(memory);
+    }
+    return wrong;
+}
+
+TEST(HeapStress, ThreadsMapOverTheirMemoryWhileTheProcessForks) {
+    std::atomic<bool> is_over = false;
+    std::atomic<long> wrong = 0;
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < 8; ++i)
+        threads.emplace_back([&, i] { wrong += map_over_until(is_over, i); });
+    const auto end = std::chrono::steady_clock::now() + stress_time();
+    int failed = 0;
+    while (std::chrono::steady_clock::now() < end) {
+        const pid_t child = fork();
+        if (child == 0) {
+            std::atomic<bool> is_over_at_once = false;
+            std::thread ends([&] {
+                std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                is_over_at_once = true;
+            });
+            const long wrong_of_child = map_over_until(is_over_at_once, 99);
+            ends.join();
+            _exit(wrong_of_child == 0 ? 0 : 1);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        failed += status != 0;
+    }
+    is_over = true;
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(wrong, 0);
     EXPECT_EQ(failed, 0);
 }
 
