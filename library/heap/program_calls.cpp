@@ -124,10 +124,13 @@ int ArenaHeap::unmap(void* address, std::size_t bytes) {
 void* ArenaHeap::move(void* address, std::size_t bytes, std::size_t new_bytes, int flags,
                       void* to) {
     const std::lock_guard lock(program_calls_);
-    const Pages pages = pages_in(address, bytes);
+    const Pages pages = pages_in(address, std::max<std::size_t>(bytes, 1));
     auto* const from = static_cast<std::byte*>(address);
-    if (holds(address) && (pages.count == 0 || program_pages_.at(pages.first) != replaced))
-        return move_copy(from, bytes, new_bytes, flags, to);
+    if (holds(address)) {
+        if (pages.count == 0 || program_pages_.at(pages.first) != replaced)
+            return move_copy(from, bytes, new_bytes, flags, to);
+        if (!program_pages_.all_are(pages, replaced)) return fail(EFAULT);
+    }
     void* const moved = next::calls.mremap(address, bytes, new_bytes, flags, to);
     if (moved == MAP_FAILED) return moved;
     if (moved != address)

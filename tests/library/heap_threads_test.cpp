@@ -176,14 +176,9 @@ long map_over_until(const std::atomic<bool>& is_over, unsigned seed) {
         auto* const memory = static_cast<unsigned char*>(calloc(1, bytes));
         wrong += all_are(memory, bytes, 0) ? 0 : 1;
         std::memset(memory, mark, bytes);
-        auto* const begin =
-            memory + page - reinterpret_cast<std::uintptr_t>(memory) % page;  // it begins a page
-        change(begin, middle, random());
-        const auto before = static_cast<std::size_t>(begin - memory);
-        wrong +=
-            all_are(memory, before, mark) && all_are(begin + middle, bytes - before - middle, mark)
-                ? 0
-                : 1;
+        unsigned char* const after = memory + page + middle;
+        change(memory + page, middle, random());
+        wrong += all_are(memory, page, mark) && all_are(after, bytes - page - middle, mark) ? 0 : 1;
         free(memory);
     }
     return wrong;

@@ -198,6 +198,8 @@ TEST_F(ProgramCalls, MemoryOfTheProgramMovesAwayAsItIs) {
     char* const memory = allocated();
     heap.map(memory, mega, usual, anonymous | MAP_FIXED, -1, 0);
     memory[5] = 5;
+    EXPECT_EQ(heap.move(memory, mega + a_page, mega + a_page, MREMAP_MAYMOVE, nullptr), MAP_FAILED);
+    EXPECT_EQ(errno, EFAULT) << "the last page is the heap's";
     auto* const moved =
         static_cast<char*>(heap.move(memory, mega, 2 * mega, MREMAP_MAYMOVE, nullptr));
     ASSERT_NE(moved, MAP_FAILED);
