@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An MPI program that maps over, unmaps, moves, discards and protects memory of malloc, and passes
-// such memory to collectives. heap_mapped_over_test.py runs it: every case, or the one that it names.
+// such memory to collectives. heap_mapped_over_test.py runs it: every case, or the one that it
+// names.
 #include <dlfcn.h>
 #include <mpi.h>
 #include <sys/mman.h>
