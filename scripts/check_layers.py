@@ -65,7 +65,7 @@ LIBRARIES = [
                        "collectives/baselines/mpi*.cpp", "library/mpi/*",
                        "docs/examples/*.cpp", "tests/autotune/over_mpi.cpp",
                        "tests/workloads/bare_*", "tests/workloads/seen_by_mpi.cpp", "tests/library/preload_*",
-                       "tests/collectives/empty_exchanges_over_mpi.cpp"]),
+                       "tests/library/mpi/unusual/*", "tests/collectives/empty_exchanges_over_mpi.cpp"]),
     Library(r"hwloc(\.h|/.*)", ["topology/detect/detect_hwloc.cpp"]),
     Library(r"tinyxml2\.h", SOURCES),
     Library(r"uc[pst]/.*", SOURCES),
