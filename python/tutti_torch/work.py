@@ -13,9 +13,9 @@ UNASKED = collections.OrderedDict()
 class Work(TorchWork):
     """wait() raises what the call has raised; torch's own works of a future swallow it."""
 
-    def __init__(self, worker, future):
+    def __init__(self, worker, call):
         super().__init__()
-        self._worker, self._future = worker, future
+        self._worker, self._call = worker, call
         UNASKED[id(self)] = self
         if len(UNASKED) > MOST_UNASKED:
             # Of a copy: meanwhile other threads begin works, and end them.
@@ -24,30 +24,28 @@ class Work(TorchWork):
 
     def wait(self, timeout=None):  # pylint: disable=unused-argument  # the library has the group's
         UNASKED.pop(id(self), None)
-        self._worker.wait(self._future)
+        self._worker.wait(self._call)
         return True
 
     def get_future(self):
         """One that has failed, with the text of what the call raised, where that has."""
         UNASKED.pop(id(self), None)
-        # An exception that is set is a value for all of torch that is not Python, as DistributedDataParallel is; one that a
-        # callback raises is a failure everywhere.
-        return self._future.then(lambda done: done.value())
+        return self._call.future()
 
     def is_completed(self):
-        return self._future.done()
+        return self._call.done()
 
     def is_success(self):
-        return self._future.done() and self.exception() is None
+        return self._call.done() and self.exception() is None
 
     def exception(self):
         """What the call has raised; None before its end, and if it raised nothing."""
         try:
-            if self._future.done():
-                self._future.value()
+            if self._call.done():
+                self._call.value()
         except Exception as problem:  # pylint: disable=broad-except
             return problem
         return None
 
     def result(self):
-        return self._worker.wait(self._future)
+        return self._worker.wait(self._call)

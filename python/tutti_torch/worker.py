@@ -2,7 +2,6 @@
 """Calls one after the other, so that all ranks' calls have one order."""
 import atexit
 import collections
-import functools
 import queue
 import sys
 import threading
@@ -10,14 +9,77 @@ import time
 
 import torch
 
+from .callbacks import THREADS, Callbacks, wait_for_earlier
+
 LIVING = set()
 SECONDS_TO_LEAVE = 10  # at exit: for calls under way, and until the other ranks leave, too
 SECONDS_AFTER_AN_ERROR = 1
 
 
+class Call:
+    """Something that a worker is to do, and its outcome."""
+
+    def __init__(self, function, begun_in):
+        """function() returns tensors. begun_in: the callbacks that begin this call, or None."""
+        self.function, self.begun_in = function, begun_in
+        self.end = torch.futures.Future()  # for those who wait; nobody adds a callback
+        self.lock = threading.Lock()
+        self.set_outcome = None  # of a future, once the call has ended
+        self.shown = None  # a future with callbacks, once somebody has asked for one
+        self.callbacks = None
+
+    def done(self):
+        return self.end.done()
+
+    def value(self):
+        return self.end.value()
+
+    def wait(self):
+        return self.end.wait()
+
+    def future(self):
+        """A future that may have callbacks. It has failed, with the text of what the call raised, where that has."""
+        with self.lock:
+            if self.shown is None:
+                self.shown = torch.futures.Future()
+                if self.set_outcome is not None:
+                    self.set_outcome(self.shown)
+        # An exception that is set is a value for all of torch that is not Python, as DistributedDataParallel is; one that a
+        # callback raises is a failure everywhere.
+        return self.shown.then(lambda done: done.value())
+
+    def do(self, running):
+        """Returns what ends this thread's wait as Ctrl-C does, or None. running: the callbacks of the worker's earlier calls."""
+        interrupt = None
+        try:
+            with torch.no_grad():
+                result = self.function()
+            outcome = succeeding_with(result)
+        except Exception as problem:  # pylint: disable=broad-except  # whatever it is, who waits is told
+            outcome = failing_with(problem)
+        except BaseException as problem:  # pylint: disable=broad-except  # Ctrl-C, on a thread that waits
+            interrupt = problem
+            outcome = failing_with(RuntimeError(f"interrupted by {problem!r}"))
+        self.function = None  # and the tensors that it keeps
+        with self.lock:
+            self.set_outcome = outcome
+            if self.shown is not None:  # one that is asked for later begins with the outcome
+                self.callbacks = Callbacks(lambda: outcome(self.shown), self.begun_in, running)
+        return interrupt
+
+
+def succeeding_with(result):
+    return lambda future: future.set_result(result)
+
+
+def failing_with(problem):
+    return lambda future: future.set_exception(problem)
+
+
 class Worker:
     """Does its calls in the order of submit(), one at a time: on a thread of its own, or on one that waits for a call which has
-    not begun, as another thread takes longer to wake than a small call does. A call that fails leaves the others to fail by
+    not begun, as another thread takes longer to wake than a small call does. Callbacks run where they may wait for other calls: on
+    the worker's own thread, while another one does the calls, or on another one. A call that fails leaves the others to fail by
     themselves."""
 
     def __init__(self, name, last=None):
@@ -26,58 +88,83 @@ class Worker:
         self.turn = threading.Lock()  # held by whoever does a call
         self.woken = queue.SimpleQueue()
         self.ending = False
+        self.is_away = False  # its thread runs callbacks
+        self.callbacks = []  # that run, in the order of their calls
         self.last = last
         self.thread = threading.Thread(target=self.work, name=name, daemon=True)
         LIVING.add(self)
         self.thread.start()
 
-    def submit(self, call):
-        """A torch future of what call() returns: tensors. Raises RuntimeError after end()."""
+    def submit(self, function):
+        """A call of function(), which returns tensors. Raises RuntimeError after end()."""
+        begun_in = wait_for_earlier()
         if self.ending:
             raise RuntimeError("the process group has ended")
-        future = torch.futures.Future()
-        self.calls.append((call, future))
+        call = Call(function, begun_in)
+        self.calls.append(call)
         self.wake()
-        return future
+        return call
 
-    def wait(self, future):
-        """Returns the value of a future of submit(), or raises what its call has raised."""
+    def wait(self, call):
+        """Returns the value of a call of submit(), or raises what it has raised."""
         try:
-            while self.do_next(future):
-                pass
+            self.help(call)
         finally:
             if self.calls or self.ending:  # the thread has looked while this one was at work
                 self.wake()
-        return future.wait()
+        return call.wait()
 
     def end(self):
         """After the calls so far the thread ends; does not wait for that."""
         self.ending = True
-        self.wake()
-
-    def wake(self):
         self.woken.put(None)
 
+    def wake(self):
+        if self.is_away:
+            THREADS.run(self.stand_in)
+        else:
+            self.woken.put(None)
+
+    def help(self, wanted=None):
+        """Does calls as long as do_next() does. Their callbacks run elsewhere."""
+        while call := self.do_next(wanted):
+            if call.callbacks is not None:
+                THREADS.run(call.callbacks.run)
+
+    def stand_in(self):
+        """Does the calls while the worker's thread runs callbacks."""
+        self.help()
+        while self.calls and not self.turn.locked():  # one came after the last look, but before the turn was free
+            self.help()
+        if self.ending:
+            self.woken.put(None)
+
     def do_next(self, wanted=None):
-        """False if there is no call, or another thread does one, which will see to the next; or if the call of the future `wanted`
-        has begun: whoever waits for that does no later call, in which it could wait for ever."""
+        """Does a call and returns it; its callbacks are still to run. None if there is no call, or another thread does one, which
+        will see to the next; or if the call `wanted` has begun: whoever waits for that does no later call, in which it could wait
+        for ever."""
         if not self.turn.acquire(blocking=False):
-            return False
+            return None
         try:
-            if not self.calls or (wanted is not None and all(each is not wanted for _, each in tuple(self.calls))):
-                return False
-            call, future = self.calls.popleft()
-            tell = told_by(call, future)
+            if not self.calls or (wanted is not None and wanted not in tuple(self.calls)):
+                return None
+            call = self.calls.popleft()
+            interrupt = call.do(self.callbacks)
         finally:
             self.turn.release()
-        tell()  # may run what others have asked for then, and that may wait for the next call
-        return True
+        call.set_outcome(call.end)
+        if interrupt is not None:
+            if call.callbacks is not None:
+                THREADS.run(call.callbacks.run)
+            raise interrupt
+        return call
 
     def work(self):
         while not self.ending or self.calls:
             self.woken.get()
-            while self.do_next():
-                pass
+            while call := self.do_next():
+                if call.callbacks is not None:
+                    self.run_here(call.callbacks)
         try:
             self.turn.acquire()  # for good: nobody does a call after the end  # pylint: disable=consider-using-with
             if self.last is not None:
@@ -85,23 +172,15 @@ class Worker:
         finally:
             LIVING.discard(self)
 
-
-def told_by(call, future):
-    """Does the call. Returns what tells the future its outcome."""
-    try:
-        with torch.no_grad():
-            result = call()
-    except Exception as problem:  # pylint: disable=broad-except  # whatever it is, who waits is told
-        return functools.partial(future.set_exception, problem)
-    except BaseException as interrupt:  # pylint: disable=broad-except  # Ctrl-C, on a thread that waits
-        return functools.partial(interrupted, future, interrupt)
-    return functools.partial(future.set_result, result)
-
-
-def interrupted(future, interrupt):
-    """Ends this thread's wait as Ctrl-C does, and the others' by an error."""
-    future.set_exception(RuntimeError(f"interrupted by {interrupt!r}"))
-    raise interrupt
+    def run_here(self, callbacks):
+        """Runs callbacks on the worker's thread, which spares whoever waits for them the wake of one more."""
+        self.is_away = True
+        try:
+            if self.calls:
+                THREADS.run(self.stand_in)
+            callbacks.run()
+        finally:
+            self.is_away = False
 
 
 def end_within(seconds, workers):
@@ -125,4 +204,7 @@ def end_all():
     if failed:
         for worker in workers:
             worker.last = None
-    end_within(SECONDS_AFTER_AN_ERROR if failed else SECONDS_TO_LEAVE, workers)
+    seconds = SECONDS_AFTER_AN_ERROR if failed else SECONDS_TO_LEAVE
+    end = time.monotonic() + seconds
+    end_within(seconds, workers)
+    THREADS.wait_for_all(end - time.monotonic())

@@ -89,17 +89,17 @@ done.clear()
 begun = worker.submit(call("begun"))
 worker.calls.popleft()
 later = worker.submit(call("later"))
-expect(worker.do_next(begun), False)
+expect(worker.do_next(begun), None)
 expect(done, [])
 worker.wait(later)
 
-# What a callback of the third one's end waits for can be done then.
+# A callback may wait for a call, which its own thread does then: none that waits for another call.
 done.clear()
 outer = worker.submit(call("outer"))
-chained = outer.then(lambda _: worker.wait(worker.submit(call("inner"))))
+chained = outer.future().then(lambda _: worker.wait(worker.submit(call("inner"))))
 worker.wait(outer)
 chained.wait()
-expect(done, [("outer", "MainThread"), ("inner", "MainThread")])
+expect(done, [("outer", "MainThread"), ("inner", "tutti callbacks")])
 
 # Its thread has looked in vain while this one was at work, and is woken for what came then.
 def submits_another():

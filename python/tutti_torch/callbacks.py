@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Callbacks of futures run on threads that may wait, and begin their calls in the order of the calls that they follow."""
+import queue
+import threading
+
+HERE = threading.local()  # .callbacks: those that this thread runs
+ORDER = threading.Condition()  # guards all lists of running callbacks
+SECONDS_FOR_EARLIER = 1.0
+
+
+class Threads:
+    """Runs each task at once on a thread that has no other. Threads stay for later tasks, so there are as many as tasks that ran
+    at the same time."""
+
+    def __init__(self):
+        self.tasks, self.change = queue.SimpleQueue(), threading.Condition()
+        self.idle = self.running = 0
+
+    def run(self, task):
+        with self.change:
+            self.running += 1
+            self.idle -= 1
+            is_short = self.idle < 0
+            self.idle += is_short
+        self.tasks.put(task)
+        if is_short:
+            threading.Thread(target=self.work, name="tutti callbacks", daemon=True).start()
+
+    def work(self):
+        while True:
+            try:
+                self.tasks.get()()
+            finally:
+                with self.change:
+                    self.running -= 1
+                    self.idle += 1
+                    self.change.notify_all()
+
+    def wait_for_all(self, seconds):
+        """Returns whether all tasks have ended within this time."""
+        with self.change:
+            return self.change.wait_for(lambda: self.running == 0, seconds)
+
+
+THREADS = Threads()
+
+
+class Callbacks:
+    """The callbacks of one call. They run as soon as the call has ended, also next to those of other calls; but a call that they
+    begin waits until the callbacks of earlier calls have ended, so that all ranks begin the calls of their callbacks in one order.
+    Those of a call that callbacks began are part of these while they run: these may wait for them."""
+
+    def __init__(self, tell, begun_in, running):
+        """tell(): runs them. begun_in: the callbacks that began the call, or None. running: the list of those of the group's other
+        calls. Create them in the order of the calls."""
+        self.tell, self.running, self.is_first = tell, [], False
+        with ORDER:
+            while begun_in is not None and not begun_in.among:
+                begun_in = begun_in.begun_in
+            self.begun_in = begun_in
+            self.among = running if begun_in is None else begun_in.running
+            self.among.append(self)
+
+    def run(self):
+        outer, HERE.callbacks = getattr(HERE, "callbacks", None), self
+        try:
+            self.tell()
+        finally:
+            HERE.callbacks = outer
+            with ORDER:
+                self.among.remove(self)
+                self.among = None
+                ORDER.notify_all()
+
+    def wait_for_earlier(self):
+        """Waits for callbacks of earlier calls. If these wait for these ones in turn, the order is given up after a while."""
+        if self.begun_in is not None:
+            self.begun_in.wait_for_earlier()
+        with ORDER:
+            if not self.is_first:
+                ORDER.wait_for(lambda: self.among is None or self.among[0] is self, SECONDS_FOR_EARLIER)
+            self.is_first = True
+
+
+def wait_for_earlier():
+    """Waits until this thread may begin a call."""
+    callbacks = getattr(HERE, "callbacks", None)
+    if callbacks is not None:
+        callbacks.wait_for_earlier()
+    return callbacks

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One rank whose callbacks begin collectives. callbacks.py WAY: one of the functions at the end."""
+import contextlib
+import datetime
+import sys
+import threading
+import time
+
+import torch
+import torch.distributed as dist
+import tutti_torch  # noqa: F401  # pylint: disable=unused-import  # registers the backend
+
+torch.set_num_threads(1)
+dist.init_process_group("tutti", timeout=datetime.timedelta(seconds=60))
+RANK, RANKS = dist.get_rank(), dist.get_world_size()
+
+WAITS = {
+    "future": lambda tensor, group=None: dist.all_reduce(tensor, group=group, async_op=True).get_future().wait(),
+    "work": lambda tensor, group=None: dist.all_reduce(tensor, group=group, async_op=True).wait(),
+    "blocking": lambda tensor, group=None: dist.all_reduce(tensor, group=group),
+}
+
+
+def begin(tensor):
+    return dist.all_reduce(tensor, async_op=True).get_future()
+
+
+@contextlib.contextmanager
+def held(group=None):
+    """No call ends meanwhile, so that callbacks run when it does, not where they are added."""
+    worker = (group or dist.distributed_c10d._get_default_group())._worker
+    with worker.turn:
+        yield
+    worker.wake()
+
+
+def then(callback):
+    """The future of a callback of a collective."""
+    with held():
+        return begin(torch.ones(2)).then(callback)
+
+
+def expect(what, expected):
+    assert what == expected, f"rank {RANK}: {what}, not {expected}"
+
+
+def text_of_error(wait):
+    try:
+        wait()
+    except RuntimeError as problem:
+        return str(problem)
+    raise AssertionError("no error")
+
+
+def nested():
+    """Each callback waits for a collective, and for the callback of one."""
+    def level(depth, wait, tensors):
+        def callback(_):
+            wait(tensors[depth])
+            if depth > 0:
+                then(level(depth - 1, wait, tensors)).wait()
+            return depth
+        return callback
+
+    for name, wait in WAITS.items():
+        tensors = [torch.ones(3 + place) for place in range(5)]
+        expect(begin(torch.ones(2)).then(level(4, wait, tensors)).wait(), 4)
+        expect([each[0].item() for each in tensors], [RANKS] * 5)
+        print(name, "ends", flush=True)
+
+
+def done_callbacks():
+    """add_done_callback returns no future to wait for."""
+    ended, tensor = threading.Event(), torch.ones(3)
+
+    def callback(_):
+        begin(tensor).wait()
+        ended.set()
+
+    with held():
+        begin(torch.ones(2)).add_done_callback(callback)
+    expect(ended.wait(30), True)
+    expect(tensor[0].item(), RANKS)
+
+
+def collected():
+    """torch itself completes a future of several."""
+    for count in (1, 2):
+        tensor = torch.ones(3)
+        with held():
+            futures = [begin(torch.ones(2)) for _ in range(count)]
+            waits = torch.futures.collect_all(futures).then(lambda _, tensor=tensor: begin(tensor).wait())
+        waits.wait()
+        expect(tensor[0].item(), RANKS)
+
+
+def in_turn():
+    """Callbacks of several calls, some of them slow, begin calls of other sizes: all ranks do so in one order."""
+    calls = 12
+    for wait in WAITS.values():
+        tensors = [torch.full((100 + place,), float(place)) for place in range(calls)]
+
+        def callback(place, wait=wait, tensors=tensors):
+            def run(_):
+                if (place + RANK) % 3 == 0:
+                    time.sleep(0.02)
+                wait(tensors[place])
+                if (place + RANK) % 4 == 0:
+                    time.sleep(0.02)
+                wait(tensors[place])
+            return run
+
+        with held():
+            futures = [begin(torch.ones(2)).then(callback(place)) for place in range(calls)]
+        for each in futures:
+            each.wait()
+        expect([each[-1].item() for each in tensors], [float(place * RANKS ** 2) for place in range(calls)])
+
+
+def later_calls():
+    """A callback waits for what the program began after its call, and for a callback of that which begins a call."""
+    with held():
+        first, second = begin(torch.ones(2)), begin(torch.ones(3))
+        waits = first.then(lambda _: second.wait())
+    waits.wait()
+    tensor, began = torch.ones(4), time.monotonic()
+    with held():
+        first, second = begin(torch.ones(2)), begin(torch.ones(3))
+        begins = second.then(lambda _: begin(tensor).wait())
+        waits = first.then(lambda _: begins.wait())
+    waits.wait()
+    expect(tensor[0].item(), RANKS)
+    expect(time.monotonic() - began < 20, True)
+
+
+def waiting_thread():
+    """A thread that waits for a call runs no callback: this one waits for what the thread does then."""
+    returned = threading.Event()
+    with held():
+        works = [dist.all_reduce(torch.ones(2), async_op=True) for _ in range(4)]
+        waits = [work.get_future().then(lambda _: returned.wait(20)) for work in works]
+    works[-1].wait()
+    returned.set()
+    expect([each.wait() for each in waits], [True] * 4)
+
+
+def raising():
+    """The future of a callback that raises has failed; the group goes on."""
+    def fails(_):
+        begin(torch.ones(2)).wait()
+        raise ValueError("as it must")
+
+    expect("as it must" in text_of_error(then(fails).wait), True)
+    expect("as it must" in text_of_error(then(lambda _: then(fails).wait()).wait), True)
+    tensor = torch.ones(2)
+    dist.all_reduce(tensor)
+    expect(tensor[0].item(), RANKS)
+
+
+def lost():
+    """Rank 1 does not come to the call of rank 0's callback: the timeout of the group ends each way of waiting."""
+    for name, wait in WAITS.items():
+        group = dist.new_group(backend="tutti", timeout=datetime.timedelta(seconds=2))
+        with held(group):
+            future = dist.all_reduce(torch.ones(2), group=group, async_op=True).get_future()
+            waits = future.then(lambda _, wait=wait, group=group: wait(torch.ones(3), group) if RANK == 0 else None)
+        if RANK == 1:
+            waits.wait()
+            time.sleep(3)
+            continue
+        began = time.monotonic()
+        expect("rank 1" in text_of_error(waits.wait), True)
+        expect(1 < time.monotonic() - began < 10, True)
+        print(name, "ends", flush=True)
+
+
+def threads():
+    """Threads are kept for the next callbacks."""
+    for _ in range(100):
+        begin(torch.ones(2)).wait()
+    expect(threading.active_count() < 10, True)
+    for _ in range(100):
+        then(lambda _: begin(torch.ones(3)).wait()).wait()
+    expect(threading.active_count() < 10, True)
+
+
+def outstanding():
+    """The program ends while callbacks run; one of them begins a call."""
+    then(lambda _: time.sleep(1))
+    then(lambda _: (time.sleep(0.5), begin(torch.ones(3)).wait()))
+    dist.barrier()
+
+
+def destroyed():
+    """So does the group."""
+    futures = [then(lambda _: time.sleep(0.5)) for _ in range(3)]
+    dist.barrier()
+    dist.destroy_process_group()
+    for each in futures:
+        each.wait()
+
+
+globals()[sys.argv[1]]()

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Callbacks of futures may begin collectives and wait for them."""
+import json
+import time
+
+import torch_ranks
+
+
+class Callbacks(torch_ranks.TorchTest):
+    def check(self, way, ranks=2):
+        began = time.monotonic()
+        outputs = self.run_ranks(ranks, "callbacks.py", way)
+        self.assertLess(time.monotonic() - began, 60)
+        return outputs
+
+    def test_wait_for_collectives_to_any_depth(self):
+        for ranks in (1, 2, 3):
+            with self.subTest(ranks=ranks):
+                self.assertEqual(self.check("nested", ranks), ["future ends\nwork ends\nblocking ends\n"] * ranks)
+
+    def test_that_return_nothing_wait_too(self):
+        self.check("done_callbacks")
+
+    def test_of_collected_futures_wait_too(self):
+        self.check("collected")
+
+    def test_begin_their_calls_in_one_order(self):
+        self.check("in_turn", ranks=3)
+
+    def test_wait_for_later_calls(self):
+        self.check("later_calls")
+
+    def test_run_on_no_thread_that_waits(self):
+        self.check("waiting_thread")
+
+    def test_that_raise_make_their_future_fail(self):
+        self.check("raising")
+
+    def test_end_by_the_timeout_of_the_group(self):
+        self.assertEqual(self.check("lost")[0].count("ends"), 3)
+
+    def test_share_few_threads(self):
+        self.check("threads")
+
+    def test_do_not_keep_a_program_from_its_end(self):
+        self.check("outstanding")
+        self.check("destroyed")
+
+    def test_of_powersgd_train_what_they_train_over_gloo(self):
+        over_gloo, over_tutti = ([json.loads(out) for out in self.run_ranks(2, "powersgd.py", way)] for way in ("gloo", "tutti"))
+        self.assertEqual(over_tutti[0], over_tutti[1])
+        for one, other in zip(over_tutti[0], over_gloo[0], strict=True):
+            self.assertAlmostEqual(one, other, delta=1e-4)
+
+
+if __name__ == "__main__":
+    torch_ranks.main()
