@@ -60,7 +60,7 @@ public:
     }
 
     void add(const Transfer& transfer) {
-        if (transfer.chunks.count > 0 && concerns(transfer.from, transfer.to))
+        if (transfer.chunks.count != 0 && concerns(transfer.from, transfer.to))
             listener_(context_, transfer);
     }
 
@@ -96,6 +96,7 @@ class Schedule {
 public:
     using Writer = std::function<void(int step, Step& out)>;
 
+    /// Throws Error if there is no rank or chunk, or the number of steps is negative.
     Schedule(Extent extent, Writer writer);
 
     int ranks() const { return extent_.ranks; }
@@ -103,12 +104,22 @@ public:
     int steps() const { return extent_.steps; }
 
     /// Calls listener(const Transfer&) for each transfer of one step, in order. With `only`, for
-    /// those from or to that rank.
+    /// those from or to that rank. Throws Error if the schedule has no such step, or a rank or
+    /// chunk of such a transfer is outside of it.
     template <class Listener>
     void visit(int step, Listener&& listener, std::optional<Rank> only = std::nullopt) const {
-        using Plain = std::remove_reference_t<Listener>;
-        Step out([](void* context, const Transfer& t) { (*static_cast<Plain*>(context))(t); },
-                 const_cast<void*>(static_cast<const void*>(&listener)), only);
+        struct Visit {
+            const Schedule& schedule;
+            int step;
+            std::remove_reference_t<Listener>& listener;
+        } visit{*this, step, listener};
+        Step out(
+            [](void* context, const Transfer& t) {
+                const Visit& now = *static_cast<const Visit*>(context);
+                if (!now.schedule.contains(t)) now.schedule.refuse(now.step, t);
+                now.listener(t);
+            },
+            &visit, only);
         write_step(step, out);
     }
 
@@ -127,6 +138,16 @@ private:
         int parts;  ///< each chunk of the writer is so many chunks of the schedule
         Writer writer;
     };
+
+    bool contains(const Transfer& t) const {
+        const auto below = [](int index, int end) {  // and not negative
+            return static_cast<unsigned>(index) < static_cast<unsigned>(end);
+        };
+        return below(t.from.index, ranks()) && below(t.to.index, ranks()) &&
+               below(t.chunks.first, chunks()) && t.chunks.count > 0 &&
+               t.chunks.count <= chunks() - t.chunks.first;
+    }
+    [[noreturn]] void refuse(int step, const Transfer& transfer) const;
 
     Extent extent_;
     std::vector<Phase> phases_;
@@ -164,10 +185,12 @@ class Ring {
 public:
     explicit Ring(int ranks) : ranks_(ranks) {}
 
-    Rank ahead(Rank r, int places) const { return {(r.index + places) % ranks_}; }
-    Rank behind(Rank r, int places) const {
-        return {(r.index - places % ranks_ + ranks_) % ranks_};
+    /// `places` may be negative, or more than once around.
+    Rank ahead(Rank r, int places) const {
+        const int place = (r.index + places) % ranks_;
+        return {place < 0 ? place + ranks_ : place};
     }
+    Rank behind(Rank r, int places) const { return ahead(r, -places); }
     Rank next(Rank r) const { return ahead(r, 1); }
 
     /// The chunks of `count` neighbours from `first` on, where rank r owns chunk r:

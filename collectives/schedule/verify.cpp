@@ -7,6 +7,8 @@
 #include <bit>
 #include <unordered_map>
 
+#include "base/error.hpp"
+
 namespace tutti {
 namespace {
 
@@ -90,7 +92,11 @@ public:
             return proof_;
         }
         hand_out_shares();
-        for (int step = 0; step < schedule_.steps() && !proof_.fault; ++step) follow(step);
+        try {
+            for (int step = 0; step < schedule_.steps() && !proof_.fault; ++step) follow(step);
+        } catch (const Error& outside) {  // of the schedule's ranks or chunks
+            fault(outside.what());
+        }
         if (!proof_.fault) check_postcondition();
         return proof_;
     }
@@ -122,7 +128,6 @@ private:
     void follow(int step) {
         schedule_.visit(step, [&](const Transfer& transfer) {
             if (proof_.fault) return;
-            if (out_of_range(step, transfer)) return;
             const Chunks run = transfer.chunks;
             for (int chunk = run.first; chunk < run.first + run.count && !proof_.fault; ++chunk)
                 deliver(step, transfer, chunk);
@@ -133,19 +138,6 @@ private:
             change_of_[change.cell] = no_change;
         }
         changes_.clear();
-    }
-
-    bool out_of_range(int step, const Transfer& t) {
-        const auto is_rank = [&](Rank r) { return r.index >= 0 && r.index < schedule_.ranks(); };
-        if (is_rank(t.from) && is_rank(t.to) && t.chunks.first >= 0 &&
-            t.chunks.first + t.chunks.count <= chunks_)
-            return false;
-        fault(
-            fmt::format("step {}: a transfer of chunks {}..{} from rank {} to rank {} is outside "
-                        "of {} ranks and {} chunks",
-                        step, t.chunks.first, t.chunks.first + t.chunks.count - 1, t.from.index,
-                        t.to.index, schedule_.ranks(), chunks_));
-        return true;
     }
 
     void deliver(int step, const Transfer& transfer, int chunk) {
