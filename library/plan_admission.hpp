@@ -92,10 +92,10 @@ private:
         return std::nullopt;
     }
 
-    // Calls in quick succession show that more of them will come: as many as take about 60 us, but
+    // Calls in quick succession show that more of them will come: as many as take about 25 us, but
     // 2 at least and at most 32. Without a division, as this is asked at each call.
     static bool is_repeated(const Entry& entry, std::int64_t bytes) {
-        constexpr std::int64_t ns_of_call = 1000, bytes_of_ns = 5, patience_ns = 60'000;
+        constexpr std::int64_t ns_of_call = 1000, bytes_of_ns = 5, patience_ns = 25'000;
         const std::int64_t score = entry.score >> entry.refusals;
         const std::int64_t ns = score * (ns_of_call + bytes / bytes_of_ns);
         return score >= 2 * kept_reward &&
