@@ -171,6 +171,8 @@ void Communicator::State::forget_if(Is&& is) {
 }
 
 void Communicator::State::forget_the_oldest() {
+    ++evictions;
+    admission_.forget();
     const auto oldest = std::ranges::min_element(
         calls, {}, [](const auto& known) { return known.second.last_use; });
     forget_if([use = oldest->second.last_use](const CallKey&, const CachedPlan& call) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of lengths that hardly come again: they travel in slots of few lengths, whose plans serve
-// all of them.
+// Runs calls whose length rarely repeats, in slots. A slot length's plan serves all shorter
+// lengths.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -13,13 +13,11 @@
 namespace tutti {
 namespace {
 
-constexpr std::int64_t ns_of_plan = 500'000;
-
-// From here on making a plan takes less time than the copies into a slot and out of it.
+// Above this size, making a plan is cheaper than copying into a slot and back.
 constexpr std::size_t most_bytes_in_slots = std::size_t{8} << 20;
 
-// The least length of a slot that holds so many bytes: one for all small ones, then powers of two,
-// from 4 KiB on also halfway between them. A multiple of 8, so that it holds whole elements.
+// Returns the smallest slot length that holds `bytes`: at least 512 B, then powers of two, and from
+// 4 KiB on also their midpoints. A multiple of 8, so that it holds whole elements.
 std::size_t slot_for(std::size_t bytes) {
     constexpr std::size_t least = 512, fine_from = 4096;
     const std::size_t whole = std::bit_ceil(std::max(bytes, least));
@@ -33,7 +31,7 @@ Call in_slot(Call call) {
     return call;
 }
 
-// What input and output take in a slot: on all ranks as much as on the one that has most.
+// Bytes of input and output in a slot: the maximum over all ranks, so equal on all of them.
 struct SlotBytes {
     std::size_t input = 0, output = 0;
 
@@ -47,7 +45,7 @@ struct SlotBytes {
     std::size_t all() const { return input + output; }
 };
 
-// Copies blocks that lie in a row to places that are `to_step` bytes apart.
+// Copies blocks that are `from_step` bytes apart to places that are `to_step` bytes apart.
 void copy_blocks(std::byte* to, std::size_t to_step, const std::byte* from, std::size_t from_step,
                  std::size_t blocks, std::size_t bytes) {
     for (std::size_t block = 0; block < blocks; ++block)
@@ -57,10 +55,10 @@ void copy_blocks(std::byte* to, std::size_t to_step, const std::byte* from, std:
 }  // namespace
 
 bool Communicator::State::is_admitted(const CallArguments& call, CallMode mode) {
-    if (is_beneath_program) return true;
+    if (is_preloaded) return true;
     const Call& what = call.call;
     const std::int64_t bytes = total_bytes(what, world.size());
-    CallKey key{.call = what, .in_place = call.buffers.in_place, .mode = mode};
+    CallKey key{.call = what, .mode = mode};  // all ranks are in place or none, see make()
     if (!reduces(what.collective)) key.call.op = Op::sum;
     if (!has_root(what.collective)) key.call.root = Rank{0};
     const auto agree = [&](const PlanAdmission::Times& mine) {
@@ -69,12 +67,13 @@ bool Communicator::State::is_admitted(const CallArguments& call, CallMode mode) 
             all = {std::min(all.elapsed_ns, elapsed_ns), std::max(all.spent_ns, spent_ns)};
         return all;
     };
-    return admission_.admits(HashOfCallKey{}(key), bytes, making_ns, ns_of_plan, agree) ||
+    return admission_.admits(HashOfCallKey{}(key), bytes, making_ns, PlanAdmission::ns_of_plan,
+                             agree) ||
            what.count == 0 || as_size(bytes) > most_bytes_in_slots;
 }
 
-// Plans of slots work in registered memory. A reduction combines the rest of a slot, too: zeroes,
-// as other bits could be slow to add or raise an exception of floating-point arithmetic.
+// Slot plans use registered memory. A reduction also combines the unused end of a slot, so that is
+// zeroed: other bits could be slow to add or raise floating-point exceptions.
 void Communicator::State::run_in_slot(const CallArguments& call) {
     const Call slot = in_slot(call.call);
     const SlotBytes needed(slot, world.size());

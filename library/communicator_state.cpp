@@ -60,8 +60,7 @@ Communicator::State::State(std::unique_ptr<World> own_world, World& its_world,
 // All leave together, as a peer may still read what this rank holds.
 Communicator::State::~State() {
     try {
-        if (!is_beneath_program && !is_broken && !world.has_ended() &&
-            std::uncaught_exceptions() == 0) {
+        if (!is_preloaded && !is_broken && !world.has_ended() && std::uncaught_exceptions() == 0) {
             planner.progress().finish_all();
             world.barrier();
         }
@@ -125,18 +124,20 @@ void Communicator::State::run(const CallArguments& given) {
     const RecentCall& recent = recent_.place_of(given);
     const CallArguments call =
         recent.is(given) ? CallArguments{given.call, recent.settled} : settled(given);
-    guarded(
-        [&] { is_admitted(call, CallMode::blocking) ? run_planned(given) : run_in_slot(call); });
+    guarded([&] {
+        is_admitted(call, CallMode::blocking) ? run_planned(given, &call) : run_in_slot(call);
+    });
 }
 
-void Communicator::State::run_planned(const CallArguments& given) {
+void Communicator::State::run_planned(const CallArguments& given,
+                                      const CallArguments* settled_call) {
     RecentCall& recent = recent_.place_of(given);
     if (recent.is(given) &&
         (recent.point == nullptr || learner->passes(*recent.point, recent.arm, recent.shape))) {
         recent.plan->last_use = ++uses_;
         return run_slot(*recent.plan->slots.front(), recent.settled, &recent);
     }
-    const CallArguments call = settled(given);
+    const CallArguments call = settled_call != nullptr ? *settled_call : settled(given);
     const CallKey key = key_of(given, CallMode::blocking);
     if (learner) {
         RecentCall learnt = run_and_learn(key, call);
@@ -254,7 +255,7 @@ std::vector<Configuration> Communicator::State::configurations(const CallKey& ke
     }
     for (Configuration& fallback : default_choices(key.call, world))
         configurations.push_back(std::move(fallback));
-    if (is_beneath_program)
+    if (is_preloaded)
         std::erase_if(configurations, [](const Configuration& one) {
             return one.is_ours() ? one.transport != "shm" : !one.algorithm.empty();
         });

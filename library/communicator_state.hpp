@@ -190,12 +190,13 @@ struct Communicator::State {
     std::optional<Learner> learner;
     std::optional<PeerMessages> messages;  ///< of ranks of a rendezvous
     std::unordered_map<CallKey, CachedPlan, HashOfCallKey> calls;
-    std::int64_t making_ns = 0;  ///< that this rank has spent on making plans
+    std::int64_t making_ns = 0;   ///< time that this rank has spent on making plans
+    std::uint64_t evictions = 0;  ///< plans that made room for others
     std::atomic<bool> is_broken = false;
-    /// This is part of a program of MPI that does not know of it: it makes no communicators, its
-    /// calls are blocking and stay on one host, and all get plans. Its end does not wait for the
-    /// other ranks: they have mapped what they still read.
-    bool is_beneath_program = false;
+    /// True when preloaded into an MPI program. Then no communicators are made, all calls are
+    /// blocking, stay on one host and get plans. Destruction does not wait for peers: they have
+    /// mapped the memory that they still read.
+    bool is_preloaded = false;
 
 private:
     // What is under way goes on while ranks meet to make a plan: one of them may wait for it.
@@ -211,7 +212,8 @@ private:
     CachedPlan& make(const CallKey& key, const CallArguments& settled,
                      const Configuration* preferred);
     bool is_admitted(const CallArguments& call, CallMode mode);
-    void run_planned(const CallArguments& given);
+    /// `call` is given as settled, unless that is still to be done.
+    void run_planned(const CallArguments& given, const CallArguments* call = nullptr);
     void run_in_slot(const CallArguments& call);
     RecentCall run_and_learn(CallKey key, const CallArguments& call);
     Learner::Point& point_of(const CallKey& key, const CallArguments& call);
@@ -233,7 +235,7 @@ private:
     PlanAdmission admission_{/*free_plans=*/4};
     std::uint64_t uses_ = 0;  // the same on all ranks, as it decides who is forgotten
     RecentCalls recent_;
-    std::span<std::byte> slot_memory_;  // registered, for calls without a plan of their own
+    std::span<std::byte> slot_memory_;  // registered memory for slots
 };
 
 }  // namespace tutti

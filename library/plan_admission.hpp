@@ -8,15 +8,16 @@
 #pragma GCC visibility push(hidden)
 namespace tutti {
 
-/// Decides which calls get a plan of their own. Making one takes all ranks as long as tens to
-/// thousands of calls, which does not pay for a length that hardly comes again.
+/// Decides which calls get a plan of their own. Making a plan costs every rank the time of tens to
+/// thousands of calls. That does not pay for a length that rarely repeats.
 ///
-/// A call gets one when it has come 2 to 32 times in quick succession, while making plans
-/// has taken at most 30 ms and 1 % of the time since the start; or when it has come 64 times in
-/// all, while that stays below 1 %. All ranks decide alike: they see the same sequence of calls,
-/// and agree about the time.
+/// A call is admitted after 2 to 32 calls in quick succession, while planning has taken at most
+/// 30 ms plus 1 % of the elapsed time. It is also admitted after 64 calls in all, within the 1 %
+/// alone. All ranks decide alike: they see the same calls and agree on the times.
 class PlanAdmission {
 public:
+    static constexpr std::int64_t ns_of_plan = 500'000;  ///< estimated
+
     struct Times {
         std::int64_t elapsed_ns;  ///< since the start
         std::int64_t spent_ns;    ///< on making plans
@@ -25,11 +26,11 @@ public:
     /// The first `free_plans` different calls get a plan when they first come.
     explicit PlanAdmission(int free_plans);
 
-    /// Counts a call. Returns whether it has a plan or gets one now. `key` stands for all that the
-    /// plan depends on, `bytes` are those of all ranks; both are equal on all ranks. `spent_ns` is
-    /// what making plans has taken so far on this rank, and `next_ns` what the next one may take.
-    /// `agree` is given the Times of this rank and returns the least elapsed and the most spent
-    /// time of all ranks; it is called now and then, on all ranks alike.
+    /// Counts a call and returns whether it has a plan or gets one now. `key` identifies calls
+    /// that are admitted together; `bytes` is the size of the call. Both must be equal on all
+    /// ranks. `spent_ns`: time that this rank has spent on plans. `next_ns`: estimated time of the
+    /// next plan. `agree` maps this rank's Times to the least elapsed and the most spent time of
+    /// all ranks. It is collective, and is called only when a call may be admitted.
     template <class Agree>
     bool admits(std::uint64_t key, std::int64_t bytes, std::int64_t spent_ns, std::int64_t next_ns,
                 const Agree& agree) {
@@ -41,6 +42,10 @@ public:
             static_cast<std::uint16_t>(std::min(most_score, left_of(entry, gap) + reward));
         entry.calls = std::min<std::uint16_t>(entry.calls + 1, many_calls);
         if (entry.is_admitted) return true;
+        if (free_plans_ > 0) {
+            --free_plans_;
+            return entry.is_admitted = true;
+        }
         const std::optional<std::int64_t> credit_ns = credit_of(entry, bytes);
         if (!credit_ns) return false;
         const Times times = agree(Times{elapsed_ns(), spent_ns + next_ns});
@@ -49,12 +54,20 @@ public:
         return entry.is_admitted;
     }
 
+    /// Forgets all admissions: plans have been evicted, so calls must be admitted again.
+    void forget() {
+        for (Entry& entry : entries_) {
+            entry.is_admitted = false;
+            entry.score = 0;
+        }
+    }
+
 private:
     // 16 bytes, so that the table stays in a core's cache.
     struct Entry {
-        std::uint32_t tag = 0;    // of the key
+        std::uint32_t tag = 0;    // part of the key; 0: no key
         std::uint32_t last = 0;   // number of the latest call
-        std::uint16_t score = 0;  // grows by `reward` a call, falls by 1 for each call of others
+        std::uint16_t score = 0;  // += `reward` for each call, -1 for each other call
         std::uint16_t calls = 0;
         std::uint8_t refusals = 0;
         bool is_admitted = false;
@@ -68,11 +81,11 @@ private:
         return entry.score - std::min<std::uint32_t>(entry.score, gap);
     }
 
-    // A key has one of two places, and takes the one whose key came less often or long ago.
+    // Each key has two possible entries. It replaces the one used less often or less recently.
     Entry& entry_of(std::uint64_t key) {
         if (entries_.empty()) entries_.resize(2 * sets);
         const std::uint64_t mixed = key * 0x9E3779B97F4A7C15U;
-        const auto tag = static_cast<std::uint32_t>(mixed >> 16) | 1U;  // 0 is of no key
+        const auto tag = static_cast<std::uint32_t>(mixed >> 16) | 1U;  // 0 marks an empty entry
         Entry* const pair = &entries_[2 * (mixed >> (64 - 9))];
         Entry& likely = pair[pair[1].tag == tag ? 1 : 0];
         if (likely.tag == tag) return likely;
@@ -81,28 +94,25 @@ private:
         return taken = {.tag = tag, .last = now_};
     }
 
-    // What plans may take beyond their share of the time; nothing where the call gets none now.
+    // Planning time allowed beyond 1 % of the run time; nullopt if this call gets no plan now.
     std::optional<std::int64_t> credit_of(const Entry& entry, std::int64_t bytes) {
-        if (free_plans_ > 0) {
-            --free_plans_;
-            return INT64_MAX / 2;
-        }
         if (is_repeated(entry, bytes)) return 30'000'000;
         if (entry.calls >= many_calls && now_ - refused_at_ >= calls_between_) return 0;
         return std::nullopt;
     }
 
-    // Calls in quick succession show that more of them will come: as many as take about 25 us, but
-    // 2 at least and at most 32. Without a division, as this is asked at each call.
+    // Requires about 25 us worth of calls in quick succession, at least 2 and at most 32. Avoids a
+    // division, as this runs at every call.
     static bool is_repeated(const Entry& entry, std::int64_t bytes) {
         constexpr std::int64_t ns_of_call = 1000, bytes_of_ns = 5, patience_ns = 25'000;
         const std::int64_t score = entry.score >> entry.refusals;
         const std::int64_t ns = score * (ns_of_call + bytes / bytes_of_ns);
         return score >= 2 * kept_reward &&
-               (score >= 32 * kept_reward || entry.score == most_score || ns >= patience_ns * kept_reward);
+               (score >= 32 * kept_reward || entry.score == most_score ||
+                ns >= patience_ns * kept_reward);
     }
 
-    // Asking the others takes about as long as a call: it is done ever less often.
+    // agree() costs about as much as a call, so each refusal makes it rarer.
     void refuse(Entry& entry) {
         entry.refusals = std::min<std::uint8_t>(entry.refusals + 1, 7);
         entry.score = 0;

@@ -10,14 +10,13 @@
 #include "base/index.hpp"
 #include "collectives/baselines/library_baselines.hpp"
 #include "collectives/baselines/mpi_algorithm.hpp"
-#include "collectives/transport/messages/mpi_collectives.hpp"
 #include "collectives/transport/messages/mpi.hpp"
 #include "collectives/transport/messages/mpi_check.hpp"
+#include "collectives/transport/messages/mpi_collectives.hpp"
 #include "collectives/transport/messages/mpi_number.hpp"
 #include "kernels/sets.hpp"
 
 namespace tutti {
-
 namespace {
 
 // MPI_DATATYPE_NULL for the types that MPI lacks.

@@ -13,7 +13,7 @@ namespace tutti {
 /// look at the call.
 std::optional<TypedBuffer> block_of(const void* address, std::int64_t count, MPI_Datatype type);
 
-/// Bytes of such elements; the greatest number where the library is to look at the arguments.
+/// Returns the size of the block in bytes; INT64_MAX if the MPI library must check the arguments.
 inline std::int64_t bytes_or_most(const void* address, std::int64_t count, MPI_Datatype type) {
     const auto block = block_of(address, count, type);
     return block ? static_cast<std::int64_t>(block->bytes)

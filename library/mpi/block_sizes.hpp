@@ -21,7 +21,7 @@ struct BlockSizes {
         return {std::min(least, other.least), std::max(most, other.most)};
     }
     bool are_equal() const { return least == most; }
-    /// Of a rank that does not know the blocks; what others know counts.
+    /// For a rank that does not know the sizes: never changes the agreed minimum or maximum.
     static BlockSizes unknown() { return {std::numeric_limits<std::int64_t>::max(), 0}; }
     /// Of arguments that the library is to look at.
     static BlockSizes for_the_library() { return {0, std::numeric_limits<std::int64_t>::max()}; }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of MPI in whose place this library is found when it is preloaded, by both names of
-// each. PMPI_X is what tools call that are found before this library, and what Open MPI's Fortran
-// calls, with its own MPI_IN_PLACE put right. MPI_X is what programs call; where a tool is found
-// after this library, it is passed on to the tool, which sees all of the program's calls and comes
-// back by PMPI_X.
+// Interposes MPI functions under both names. A tool loaded before this library, and Open MPI's
+// Fortran bindings, call PMPI_X. The Fortran bindings have already translated MPI_IN_PLACE.
+// Programs call MPI_X. If a tool is loaded after this library, MPI_X is forwarded to the tool: it
+// sees every call of the program, and comes back through PMPI_X.
 #include <dlfcn.h>
 #include <mpi.h>
 
@@ -31,7 +30,7 @@ Function* next_of(const char* name, Function*) {
     return reinterpret_cast<Function*>(found);
 }
 
-// The next MPI_X. It is of a tool where it is not of the same library as the next PMPI_X.
+// The next MPI_X in load order. It belongs to a tool if the next PMPI_X is in another library.
 template <class Function>
 struct Next {
     Next(const char* name, const char* other_name, Function* kind) : function(next_of(name, kind)) {
@@ -47,7 +46,7 @@ struct Next {
 
 }  // namespace
 
-// A function by both names: its parameters, and `ours`, which is given the next function and them.
+// Defines PMPI_name and MPI_name. Both call `ours` with the next function and the parameters.
 #define TUTTI_INTERPOSES(name, parameters, ours, ...)                                              \
     extern "C" [[gnu::visibility("default")]] int PMPI_##name parameters {                         \
         static auto* const next = next_of("PMPI_" #name, static_cast<int(*) parameters>(nullptr)); \

@@ -4,8 +4,8 @@
 
 namespace tutti {
 
-/// Lets what tutti asks of the baseline `mpi` go to the MPI library itself: by their names these
-/// functions are those of this library.
+/// Makes the baseline `mpi` call the MPI library directly, because MPI_X would resolve to this
+/// library.
 void use_library_functions();
 
 /// Reads the environment once MPI has started, and says in one line why calls are not taken over,

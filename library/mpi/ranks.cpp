@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 
 #include "autotune/choice/default_choice.hpp"
 #include "collectives/transport/messages/mpi.hpp"
@@ -26,13 +27,13 @@ constexpr double years = 1e8;
 
 int keyval = MPI_KEYVAL_INVALID;
 
-// Those that live. Never destroyed, as MPI may end in the destructor of another library, after this
-// one's.
+// All live Ranks. Never destroyed: MPI may be finalized in another library's destructor, after
+// ours.
 auto& living_mutex = *new std::mutex;
 auto& living = *new std::unordered_map<MPI_Comm, Ranks*>;
 
-// Of this rank alone, and for nothing but to let the library make progress. It is made when MPI
-// starts, as making it later could meet what the program has under way.
+// A private communicator of this rank, used only to drive MPI progress. Created in MPI_Init, as
+// creating it later could collide with the program's pending operations.
 MPI_Comm for_progress = MPI_COMM_NULL;
 
 int end_with_communicator(MPI_Comm, int, void* attribute, void*) {
@@ -46,20 +47,20 @@ int end_with_communicator(MPI_Comm, int, void* attribute, void*) {
     return MPI_SUCCESS;
 }
 
-// How many times as many calls as usual the next communicators wait for tutti: more when those of
-// this process were freed before they had repaid what their beginning cost.
-std::atomic<std::int64_t> patience{1};
+// Factor on the number of calls that a new communicator leaves to the MPI library first. It grows
+// when this process frees communicators before they have repaid their setup cost.
+std::atomic<std::int64_t> start_delay{1};
 
-void learn_patience(std::int64_t lived_ns, std::int64_t cost_ns) {
+void learn_start_delay(std::int64_t lived_ns, std::int64_t cost_ns) {
     constexpr std::int64_t most = 4096, worth = 50;
-    const std::int64_t now = patience;
-    patience =
+    const std::int64_t now = start_delay;
+    start_delay =
         lived_ns < worth * cost_ns ? std::min(most, 4 * now) : std::max<std::int64_t>(1, now / 2);
 }
 
-// The greatest of all ranks.
-std::int64_t agreed_patience(MPI_Comm comm) {
-    std::int64_t mine = patience, greatest = mine;
+// Returns the maximum over all ranks.
+std::int64_t agreed_start_delay(MPI_Comm comm) {
+    std::int64_t mine = start_delay, greatest = mine;
     mpi_collectives.all_reduce(&mine, &greatest, 1, MPI_INT64_T, MPI_MAX, comm);
     return greatest;
 }
@@ -109,10 +110,9 @@ CommunicatorOptions options_for(const World& world) {
 Ranks::Ranks(MPI_Comm comm) : comm_(comm), first_calls_(preloaded.after) {
     PMPI_Comm_rank(comm, &rank_);
     PMPI_Comm_size(comm, &size_);
-    if (comm == MPI_COMM_WORLD || preloaded.always)
-        has_agreed_ = true;
-    else
-        first_calls_ *= 2;  // many communicators are freed before
+    has_agreed_ = comm == MPI_COMM_WORLD;
+    if (!has_agreed_ && !preloaded.always)
+        first_calls_ *= 2;  // many communicators are freed before N calls
     if (size_ < 2 || is_between_groups(comm))
         stage_ = Stage::the_librarys;
     else if (preloaded.reports || preloaded.turn_calls > 0)
@@ -121,15 +121,27 @@ Ranks::Ranks(MPI_Comm comm) : comm_(comm), first_calls_(preloaded.after) {
 
 Ranks::~Ranks() { leave(); }
 
-// What decides is the same on all ranks.
-bool Ranks::agree_on_patience(std::int64_t calls) {
+// Collective: all ranks call this at the same call, as the conditions are equal on all ranks.
+bool Ranks::agree_on_first_calls(std::int64_t calls, int times) {
     has_agreed_ = true;
-    if (first_calls_ > 0 && are_of_this_job(comm_, size_)) first_calls_ *= agreed_patience(comm_);
-    return calls >= first_calls_;
+    if (!are_of_this_job(comm_, size_)) {
+        leave_to_library();
+        return false;
+    }
+    if (first_calls_ > 0 && !preloaded.always) first_calls_ *= agreed_start_delay(comm_);
+    return calls >= first_calls_ * times;
+}
+
+// Cached look-ups still find this object.
+void Ranks::leave_to_library() {
+    stage_ = Stage::the_librarys;
+    communicators_freed.fetch_add(1, std::memory_order_release);
 }
 
 bool Ranks::is_admitted(std::uint64_t key, std::int64_t bytes) {
-    constexpr std::int64_t ns_of_beginning = 5'000'000, ns_of_plan = 500'000;
+    constexpr std::int64_t ns_of_beginning = 5'000'000, ns_of_plan = PlanAdmission::ns_of_plan;
+    if (state_ && std::exchange(known_evictions_, state_->evictions) != state_->evictions)
+        admission_.forget();
     const auto agree = [&](const PlanAdmission::Times& mine) -> PlanAdmission::Times {
         std::array<std::int64_t, 2> given{-mine.elapsed_ns, mine.spent_ns}, greatest = given;
         mpi_collectives.all_reduce(given.data(), greatest.data(), 2, MPI_INT64_T, MPI_MAX, comm_);
@@ -143,31 +155,34 @@ bool Ranks::is_admitted(std::uint64_t key, std::int64_t bytes) {
 void Ranks::begin() {
     stage_ = Stage::the_librarys;
     try {
-        if (!are_of_this_job(comm_, size_)) {
-            communicators_freed.fetch_add(1, std::memory_order_release);  // looked up again
-            return;
-        }
         world_ = world_on_programs_communicator(number_of(comm_), years);
         began_ns_ = now_ns();
-        if (!world_->one_host()) return world_.reset();
+        if (!world_->one_host()) {
+            world_.reset();
+            return leave_to_library();
+        }
         if (!true_on_all_ranks(*world_, !takes_memory_of_gpus()))
             throw Error("the MPI library takes buffers on GPUs, which tutti does not");
         world_->register_progress(progress_);
         state_ = std::make_unique<Communicator::State>(nullptr, *world_, options_for(*world_));
-        state_->is_beneath_program = true;
-        if (!state_->planner.refuses("shm")) stage_ = Stage::ours;
+        state_->is_preloaded = true;
+        if (state_->planner.refuses("shm"))
+            leave_to_library();
+        else
+            stage_ = Stage::ours;
         beginning_ns_ = now_ns() - began_ns_;
     } catch (const std::exception& error) {  // on all ranks alike, unless the job has lost one
         if (rank_ == 0)
             fmt::print(stderr, "tutti: the MPI library goes on without tutti: {}\n", error.what());
         state_.reset();
         world_.reset();
+        leave_to_library();
     }
 }
 
 void Ranks::leave() {
     stage_ = Stage::the_librarys;
-    if (state_) learn_patience(now_ns() - began_ns_, beginning_ns_ + state_->making_ns);
+    if (state_) learn_start_delay(now_ns() - began_ns_, beginning_ns_ + state_->making_ns);
     state_.reset();
     world_.reset();
     turns_.reset();
@@ -217,8 +232,8 @@ void Ranks::combine(const Call& call, std::span<const std::byte> vectors, int ho
 
 namespace {
 
-// The communicators that this thread frees, each with the place on the stack from which it does. An
-// error handler may have left a function there by longjmp: what is not further up has ended.
+// Communicators that this thread is freeing, with the stack frame of each call. An error handler
+// may have left such a call by longjmp: entries whose frame is no longer on the stack are dropped.
 struct Freed {
     MPI_Comm comm;
     const void* frame;
@@ -239,7 +254,8 @@ bool is_being_freed(MPI_Comm comm) {
 }  // namespace
 
 FreedCommunicator::FreedCommunicator(MPI_Comm comm) {
-    if (kinds_taken == 0) return;
+    // Freeing these two fails.
+    if (kinds_taken == 0 || comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF) return;
     Ranks* ranks = nullptr;
     {
         const std::lock_guard lock(living_mutex);

@@ -24,8 +24,8 @@ namespace tutti {
 extern PreloadSettings preloaded;
 
 /// The ranks of one of the program's communicators: who does its calls, and with what. It lives as
-/// an attribute of the communicator, so it ends when that is freed. All that it asks of the MPI
-/// library are collectives on that communicator, within calls of the program there.
+/// an attribute of the communicator, so it ends when that is freed. It calls nothing of the MPI
+/// library but collectives on that communicator, inside the program's own calls there.
 class Ranks {
 public:
     explicit Ranks(MPI_Comm comm);
@@ -40,14 +40,20 @@ public:
     /// Whether there are calls that tutti may do.
     bool may_take() const { return stage_ != Stage::the_librarys; }
 
-    /// Does the call by whoever's turn it is: `by_library` returns MPI's code, `by_tutti` throws.
-    /// All ranks give the same kind, bytes and root, and that decides. `asking_ns` is what tutti
-    /// has spent on the call already.
+    /// Lets the MPI library or tutti do the call: `by_library` returns MPI's code, `by_tutti`
+    /// throws. All ranks must pass the same kind, bytes and root; only these decide who does the
+    /// call. `asking_ns`: time that tutti has already spent on this call.
     template <class Library, class Tutti>
     int take_turn(CallKind kind, std::int64_t bytes, int root, const Library& by_library,
-                  const Tutti& by_tutti, double asking_ns = 0) {
+                  const Tutti& by_tutti) {
         if (is_too_early(kind)) return passed(kind, bytes, by_library);
-        if (is_rare(kind, bytes, root)) return passed_as_rare(kind, bytes, by_library);
+        if (is_rare(kind, bytes, root)) return pass_rare_call(kind, bytes, by_library);
+        return take_admitted_turn(kind, bytes, by_library, by_tutti);
+    }
+    /// The same for a call that is not rare. `asking_ns`: time that tutti has already spent on it.
+    template <class Library, class Tutti>
+    int take_admitted_turn(CallKind kind, std::int64_t bytes, const Library& by_library,
+                           const Tutti& by_tutti, double asking_ns = 0) {
         if (!has_begun()) return passed(kind, bytes, by_library);
         if (!turns_) return guarded(by_tutti);
         ClassTurns& turns = turns_->of(size_class(kind, bytes));
@@ -61,11 +67,11 @@ public:
         return code;
     }
 
-    /// The same of a call whose blocks no rank knows all of. `known` is what this rank knows; where
-    /// there is a root, what that knows, and `own` is the block of another rank. `by_tutti` is
-    /// given the bytes of a slot that holds any of the blocks. Where a rank's own block does not
-    /// fit, the library does the call, and reports that. What is passed on counts as of no bytes,
-    /// as ranks know different sizes.
+    /// Like take_turn(), for calls in which no rank may know all block sizes. `known`: the sizes
+    /// that this rank knows; in a rooted call only the root's count. `own`: the size of this rank's
+    /// own block. `by_tutti` gets a slot size that holds every block. If a block does not fit, the
+    /// MPI library does the call and reports the error. Passed calls are counted with 0 bytes,
+    /// because the ranks know different sizes.
     template <class Library, class Tutti>
     int take_agreed_turn(CallKind kind, const BlockSizes& known, std::int64_t own, int root,
                          const Library& by_library, const Tutti& by_tutti) {
@@ -84,30 +90,35 @@ public:
             refusals.add();
             return passed(kind, 0, by_library);
         }
+        const auto bytes = static_cast<std::int64_t>(*slot);
+        if (is_rare(kind, bytes, root)) {
+            refusals.add();
+            return pass_rare_call(kind, 0, by_library);
+        }
         refusals = {};
-        return take_turn(
-            kind, static_cast<std::int64_t>(*slot), root, by_library, [&] { by_tutti(*slot); },
+        return take_admitted_turn(
+            kind, bytes, by_library, [&] { by_tutti(*slot); },
             turns_ ? static_cast<double>(now_ns() - began) : 0);
     }
 
-    /// Of a call in which tutti makes ranks wait for each other though the library would not:
-    /// whether that pays, as it does where each has a core of its own. If not, the call is to be
-    /// passed().
+    /// Returns whether ranks may wait for each other in a call where the MPI library would not
+    /// wait. That pays where each rank has a core of its own. If not, pass the call to passed().
     bool may_meet(CallKind kind) {
-        // Whether it pays is known once tutti has begun, which itself takes many calls' time.
+        // Oversubscription is known only after begin(), which costs as much as many calls. So first
+        // let 8 times as many calls pass.
         const int times = stage_ == Stage::new_ones ? 8 : 1;
         return !is_too_early(kind, times) && has_begun() &&
                (preloaded.always || !world_->oversubscribed);
     }
-    /// A call that is the library's, whoever's turn it is.
+    /// Passes a call to the MPI library.
     template <class Library>
     int passed(CallKind kind, std::int64_t bytes, const Library& by_library) {
         if (turns_) turns_->of(size_class(kind, bytes)).count_passed();
         return by_library();
     }
-    /// The same, as calls of this length come too rarely for a plan.
+    /// Like passed(), for a length that repeats too rarely for a plan.
     template <class Library>
-    int passed_as_rare(CallKind kind, std::int64_t bytes, const Library& by_library) {
+    int pass_rare_call(CallKind kind, std::int64_t bytes, const Library& by_library) {
         if (turns_) turns_->of(size_class(kind, bytes)).count_rare();
         return by_library();
     }
@@ -154,11 +165,13 @@ private:
 
     bool is_too_early(CallKind kind, int times = 1) {
         std::int64_t& calls = at(calls_, kind);
-        if (calls >= first_calls_ * times && may_take() && is_patient_enough(calls)) return false;
+        if (calls >= first_calls_ * times && may_take() &&
+            (has_agreed_ || agree_on_first_calls(calls, times)))
+            return false;
         ++calls;
         return true;
     }
-    /// Whether such calls come too rarely for a plan; the same answer on all ranks.
+    /// Returns whether such calls repeat too rarely for a plan; equal on all ranks.
     bool is_rare(CallKind kind, std::int64_t bytes, int root) {
         if (preloaded.always || preloaded.turn_calls > 0) return false;
         const auto key = static_cast<std::uint64_t>(bytes) << 20 ^
@@ -166,6 +179,7 @@ private:
         return !is_admitted(key, bytes * size_);
     }
     bool is_admitted(std::uint64_t key, std::int64_t bytes);
+    void leave_to_library();
     struct Agreed {
         BlockSizes all;
         std::int64_t most_own;
@@ -176,8 +190,7 @@ private:
         if (stage_ == Stage::new_ones) begin();
         return stage_ == Stage::ours;
     }
-    bool is_patient_enough(std::int64_t calls) { return has_agreed_ || agree_on_patience(calls); }
-    bool agree_on_patience(std::int64_t calls);
+    bool agree_on_first_calls(std::int64_t calls, int times);
     void begin();
 
     template <class What>
@@ -191,17 +204,18 @@ private:
         }
         return report();
     }
-    // If tutti cannot go on with these ranks, the library does. That their calls differ all of them
-    // see; an error that only one sees leaves the others waiting, whoever goes on. The program's
-    // error handler may leave this function by longjmp: nothing is left to be undone then.
+    // Passes the error to the program's error handler. After an error that breaks tutti's state,
+    // the MPI library does all later calls. All ranks see mismatched calls; an error on one rank
+    // alone leaves the others waiting. The handler may leave by longjmp, so nothing may need
+    // cleanup here.
     int report();
     void give_back_scratch();
 
     MPI_Comm comm_;
     int rank_ = 0, size_ = 1;
     Stage stage_ = Stage::new_ones;
-    std::int64_t first_calls_;  // of a kind, which the library does
-    bool has_agreed_ = false;   // how many these are
+    std::int64_t first_calls_;  // calls of each kind that the MPI library does first
+    bool has_agreed_ = false;   // whether the ranks have agreed on first_calls_
     std::int64_t began_ns_ = 0, beginning_ns_ = 0;
     std::array<std::int64_t, call_kinds> calls_ = {};
     std::array<Refusals, call_kinds> refusals_ = {};
@@ -210,6 +224,7 @@ private:
     std::unique_ptr<Communicator::State> state_;
     std::unique_ptr<Turns> turns_;
     PlanAdmission admission_{/*free_plans=*/0};
+    std::uint64_t known_evictions_ = 0;
     unsigned runs_ = 0;
     std::string problem_;
     struct Memory {
@@ -261,8 +276,8 @@ inline Ranks* ranks_for(CallKind kind, MPI_Comm comm) {
     return look_up_ranks(comm);
 }
 
-/// From its construction to its end the program frees a communicator: all calls there are the
-/// library's, also those of functions that MPI calls when it deletes attributes.
+/// Lives while the program's MPI_Comm_free or MPI_Comm_disconnect runs. Meanwhile all calls on that
+/// communicator go to the MPI library, also those from attribute delete functions.
 class FreedCommunicator {
 public:
     explicit FreedCommunicator(MPI_Comm comm);

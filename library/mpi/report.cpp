@@ -23,7 +23,7 @@ using Key = std::pair<CallKind, int>;
 
 // One class, over all ranks that had such calls.
 struct ClassOfJob {
-    std::int64_t calls = 0, by_tutti = 0, rare = 0;  // of the rank that has most
+    std::int64_t calls = 0, by_tutti = 0, rare = 0;  // maximum over the ranks
     std::vector<BlockPair> pairs;  // the means over the ranks that have times of them
 };
 
@@ -88,7 +88,7 @@ std::string line_of(const Key& key, const ClassOfJob& one, double& won) {
     return line + fmt::format(" {:>11.3f}\n", seconds);
 }
 
-// Numbers alone: kind, octave, calls, calls of tutti, count of pairs, pairs.
+// Numbers alone: kind, octave, calls, calls by tutti, rare calls, count of pairs, pairs.
 std::vector<double> as_numbers(const std::vector<ProcessTotals>& totals) {
     std::vector<double> numbers;
     for (const auto& [size_class, one] : totals) {
@@ -141,8 +141,8 @@ std::string report_of(std::span<const std::vector<ProcessTotals>> ranks) {
     }
     if (rare > 0)
         text += fmt::format(
-            "# tutti: {} calls went to the library, because calls of their length came too "
-            "rarely\n",
+            "# tutti: {} calls went to the MPI library: their lengths repeated too rarely to pay "
+            "for a plan\n",
             rare);
     return text + fmt::format(
                       "# tutti: {:.3f} s were won in collectives. That is an estimate: the calls "

@@ -37,7 +37,7 @@ struct BlockPair {
 struct ClassTotals {
     std::int64_t calls = 0, by_tutti = 0;
     std::vector<BlockPair> pairs;
-    std::int64_t rare = 0;  ///< calls by the library, as their length hardly comes again
+    std::int64_t rare = 0;  ///< calls left to the MPI library: their length repeats too rarely
 };
 
 /// Whose turn it is in one class of calls of one communicator, by counts that are the same on all

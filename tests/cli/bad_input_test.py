@@ -114,7 +114,7 @@ class Numbers(Refusal):
                             (["--target-ci", "nan%"], "'nan%' is no fraction"),
                             (["--learn-bound", "nan"], "'nan' is no fraction"),
                             (["-i", "0"], "-i 1M"),
-                            (["-T", "0"], "-T 30s"),
+                            (["-T", "0"], "use for example 30s"),
                             (["--counts", "x"], "--counts 0,1,1000"),
                             (["--counts", "99999999999999999"], "--counts 0,1,1000"),
                             (["--counts", "9999999999999"], "type a smaller -e or --counts"),
@@ -143,7 +143,7 @@ class Numbers(Refusal):
                             (["workload", "ddp", "--max-time", "nans"], "'nans' is no time"),
                             (["workload", "ddp", "--target-ci", "nan"], "'nan' is no fraction"),
                             (["limits", "--budget", "-4s"], "'-4s' is no time"),
-                            (["limits", "-T", "0"], "-T 30s")]:
+                            (["limits", "-T", "0"], "use for example 30s")]:
             with self.subTest(words):
                 self.refused(*words, says=[says])
 

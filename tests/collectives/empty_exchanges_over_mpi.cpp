@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exchanges of which some have nothing to say, and the calls of the library that they make.
 // empty_exchanges_over_mpi_test.py starts it.
+#include <dlfcn.h>
 #include <mpi.h>
 
 #include <cstdio>
@@ -11,18 +12,22 @@ namespace {
 long empty_calls = 0;
 }
 
-// In the place of the library's, which has them by these other names, too.
-extern "C" int MPI_Iallgather(const void* input, int count, MPI_Datatype type, void* output,
-                              int of_each, MPI_Datatype output_type, MPI_Comm comm,
-                              MPI_Request* request) {
+// Take the place of the MPI library's functions, by the names that tutti calls.
+extern "C" int PMPI_Iallgather(const void* input, int count, MPI_Datatype type, void* output,
+                               int of_each, MPI_Datatype output_type, MPI_Comm comm,
+                               MPI_Request* request) {
     empty_calls += count == 0;
-    return PMPI_Iallgather(input, count, type, output, of_each, output_type, comm, request);
+    static const auto next =
+        reinterpret_cast<decltype(&PMPI_Iallgather)>(dlsym(RTLD_NEXT, "PMPI_Iallgather"));
+    return next(input, count, type, output, of_each, output_type, comm, request);
 }
 
-extern "C" int MPI_Ibcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm,
-                          MPI_Request* request) {
+extern "C" int PMPI_Ibcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm,
+                           MPI_Request* request) {
     empty_calls += count == 0;
-    return PMPI_Ibcast(buffer, count, type, root, comm, request);
+    static const auto next =
+        reinterpret_cast<decltype(&PMPI_Ibcast)>(dlsym(RTLD_NEXT, "PMPI_Ibcast"));
+    return next(buffer, count, type, root, comm, request);
 }
 
 namespace {

@@ -168,8 +168,10 @@ class Command(unittest.TestCase):
         self.assertIn("tutti: ranks make different calls: rank 0 all_reduce of 1 int32 sum", err)
 
     def test_leaves_ranks_of_other_jobs_to_the_library(self):
-        code, out, err = run(1, built("preload_faults"), "spawn", timeout=60)
-        self.assertEqual((code, out), (0, "0 wrong\n"), err)
+        for options in (EVERYTHING, ("--with", "learn")):
+            with self.subTest(options):
+                code, out, err = run(1, built("preload_faults"), "spawn", options=options, timeout=60)
+                self.assertEqual((code, out), (0, "0 wrong\n"), err)
 
     def test_ends_with_a_rank_that_is_lost(self):
         code, out, err = run(3, built("preload_faults"), "lost", timeout=60)
@@ -187,7 +189,7 @@ class Command(unittest.TestCase):
                             (("--after", "soon", "--", "true"), "type for example 100"),
                             (("--", "/no/such/program"), "cannot start /no/such/program")):
             with self.subTest(words):
-                done = tutti.run("run", *words)
+                done = tutti.run("run", *words, TUTTI="")
                 self.assertEqual((done.returncode, done.stdout), (64, ""))
                 self.assertEqual(len(done.stderr.splitlines()), 1)
                 self.assertIn(says, done.stderr)

@@ -45,7 +45,7 @@ TEST(Turns, AreAddedUpOverCommunicatorsThatEnd) {
         Turns turns;
         turns_of(turns.of(size_class(CallKind::gather, 100)), {.turn_calls = 1}, 4);
         turns.of(size_class(CallKind::gather, 127)).count_passed();
-        turns.of(size_class(CallKind::gather, 128)).count_passed();
+        turns.of(size_class(CallKind::gather, 128)).count_rare();
     }
     const auto all = process_totals();
     ASSERT_EQ(all.size(), 2U);
@@ -53,6 +53,22 @@ TEST(Turns, AreAddedUpOverCommunicatorsThatEnd) {
     EXPECT_EQ(all[0].totals.by_tutti, 4);
     EXPECT_EQ(all[0].totals.pairs.size(), 2U);
     EXPECT_EQ(all[1].totals.calls, 2);
+    EXPECT_EQ(all[1].totals.rare, 2);
+}
+
+// An error handler has left the second call by longjmp: the next blocks are whole.
+TEST(ClassTurns, TimeWholeBlocksAfterACallThatDidNotReturn) {
+    ClassTurns turns;
+    const PreloadSettings settings{.turn_calls = 1};
+    for (int call = 0; call < 3; ++call) {
+        const ClassTurns::Turn turn = turns.next(settings);
+        if (turn.is_timed) turns.took(1000, turn);
+    }
+    turns.next(settings);  // is left
+    turns_of(turns, settings, 4);
+    ASSERT_EQ(turns.totals.pairs.size(), 2U);
+    EXPECT_EQ(turns.totals.pairs[0].library, 100);
+    EXPECT_EQ(turns.totals.pairs[0].tutti, 50);
 }
 
 // Means over the ranks; 40 % less, exactly; 1000 calls of 0.4 us less are 0.4 ms.
@@ -62,7 +78,7 @@ TEST(Report, TellsTheDifferenceAndWhatItWon) {
                  {1200, 1000, std::vector<BlockPair>(20, {1500, 900})}}};
     ranks[1] = {{size_class(CallKind::broadcast, 5000),
                  {1200, 1000, std::vector<BlockPair>(25, {500, 300})}},
-                {size_class(CallKind::barrier, 0), {3, 0, {}}}};
+                {size_class(CallKind::barrier, 0), {3, 0, {}, /*rare=*/2}}};
     const std::string report = report_of(ranks);
     EXPECT_NE(report.find("# broadcast             4K-8K       1200       1000       1.00       "
                           "0.60     -40.0 %"),
@@ -74,6 +90,7 @@ TEST(Report, TellsTheDifferenceAndWhatItWon) {
             "# barrier                   0          3          0   too few calls to compare\n"),
         std::string::npos)
         << report;
+    EXPECT_NE(report.find("# tutti: 2 calls went to the MPI library"), std::string::npos) << report;
     EXPECT_NE(report.find("estimate"), std::string::npos);
 }
 

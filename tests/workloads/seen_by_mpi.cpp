@@ -24,17 +24,22 @@ void note_message(const void* memory, int count, MPI_Datatype type) {
              static_cast<std::size_t>(count) * static_cast<std::size_t>(bytes)});
 }
 
+template <class Function>
+Function next_function(const char* name) {
+    return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
 // Notes the name of Open MPI's function and calls it, which stands behind ours of that name.
 template <class... Arguments>
 int noted_algorithm(const char* function, Arguments... arguments) {
     if (seen_by_mpi.is_noting) seen_by_mpi.algorithms.emplace_back(function);
-    const auto real = reinterpret_cast<int (*)(Arguments...)>(dlsym(RTLD_NEXT, function));
-    return real(arguments...);
+    return next_function<int (*)(Arguments...)>(function)(arguments...);
 }
 
 }  // namespace
 }  // namespace tutti::test
 
+using tutti::test::next_function;
 using tutti::test::note_message;
 using tutti::test::noted;
 using tutti::test::noted_algorithm;
@@ -67,13 +72,16 @@ int MPI_Gather(const void* s, int n, MPI_Datatype t, void* r, int m, MPI_Datatyp
 int MPI_Alltoall(const void* s, int n, MPI_Datatype t, void* r, int m, MPI_Datatype u, MPI_Comm c) {
     return noted(s, r, PMPI_Alltoall(s, n, t, r, m, u, c));
 }
-int MPI_Isend(const void* b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request* q) {
+// Transports call these names, so that profiling layers do not see them.
+int PMPI_Isend(const void* b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request* q) {
     note_message(b, n, t);
-    return PMPI_Isend(b, n, t, to, tag, c, q);
+    static const auto real = next_function<decltype(&PMPI_Isend)>(__func__);
+    return real(b, n, t, to, tag, c, q);
 }
-int MPI_Irecv(void* b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Request* q) {
+int PMPI_Irecv(void* b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Request* q) {
     note_message(b, n, t);
-    return PMPI_Irecv(b, n, t, from, tag, c, q);
+    static const auto real = next_function<decltype(&PMPI_Irecv)>(__func__);
+    return real(b, n, t, from, tag, c, q);
 }
 
 // As in Open MPI's ompi/mca/coll/base/coll_base_functions.h; other libraries have no such

@@ -302,8 +302,8 @@ public:
     /// Undoes adopt(); waits for calls under way in the memory and drops their plans. Collective.
     void disown(const ReachableMemory& memory);
 
-    /// The configuration that does such a call at present. Makes its plan if there is none, so it
-    /// is collective, and throws as the call does.
+    /// The configuration of the plan for such a call. Makes the plan if there is none, so it is
+    /// collective, and throws as the call does.
     Configuration choice_for(const CallArguments& arguments);
 
     /// What a communicator with CommunicatorOptions::learn has found, the same on all ranks; else

@@ -15,7 +15,7 @@
 #include "../../preload_program.hpp"
 
 /// More calls of a kind than the 64 that are the library's, and enough that tutti does some.
-constexpr int many_calls = 110;
+constexpr int many_calls = 150;
 constexpr int most_ranks = 4;  // constant tables and stacks have room for these
 
 template <class Function>
