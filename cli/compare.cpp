@@ -80,8 +80,7 @@ Exit exit_of(const ComparisonRecords& records, const std::set<Change>& fail_on) 
     }
     if (!is_decidable) {
         std::cerr << (found.empty()
-                          ? "tutti: nothing could be compared: the lines '# not compared' "
-                            "say why\n"
+                          ? "tutti: no metric could be compared; see the lines '# not compared'\n"
                       : records.verdicts.front().method == Pairing::stored
                           ? "tutti: too few launches for any verdict: " +
                                 records.verdicts.front().rule + "\n"
@@ -197,7 +196,7 @@ Exit compare_the_same(const CompareOptions& options) {
         return Exit::wrong_result;
     }
     if (result.metrics.empty()) {
-        std::cerr << "tutti: nothing could be compared: the lines '# not compared' say why\n";
+        std::cerr << "tutti: no metric could be compared; see the lines '# not compared'\n";
         file.end(records_of(result, options, file.session()));
         return Exit::not_comparable;
     }

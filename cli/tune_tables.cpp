@@ -69,7 +69,7 @@ TableWriter::TableWriter(std::string file, const Session& session)
 void TableWriter::keep() const { keep_if_any(table_, file_); }
 
 void TableWriter::open_log(const JobShape& shape, const std::string& plan, bool resumes) {
-    std::error_code failed;  // the log says so
+    std::error_code failed;  // opening the log reports it
     const auto folder = std::filesystem::path(file_).parent_path();
     if (!folder.empty()) std::filesystem::create_directories(folder, failed);
     log_.emplace(fmt::format("{}.races", file_), shape, plan, resumes);

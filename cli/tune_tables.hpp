@@ -11,9 +11,9 @@
 
 namespace tutti {
 
-/// The table of 'tutti tune' and its log of samples (FILE.races), written as they grow: whatever
-/// ends the job, what is known by then is on disk; the table is there from its first section on. On
-/// rank 0 only.
+/// The table of 'tutti tune' and its log of samples (FILE.races). Both are written as they grow, so
+/// an interrupted job keeps its results. The table's file appears with the first section. On rank 0
+/// only.
 class TableWriter {
 public:
     /// What `file` holds already of other ranks or subjects stays. Throws Error.
@@ -51,7 +51,7 @@ private:
 /// An empty one where there is no such file. Throws Error.
 Table table_in(const std::string& file);
 
-/// Writes the table if it has a section: nobody could use the file of another one. Throws Error.
+/// Writes the table unless it has no section: such a file would be useless. Throws Error.
 void keep_if_any(const Table& table, const std::string& file);
 
 /// Throws Error for a table without any.

@@ -25,7 +25,7 @@ void prove_job(const Algorithm& algorithm, const Job& job, ProofSummary& summary
     try {
         proof = prove(build_in_order(algorithm, job),
                       CollectiveSpec{job.collective, job.ranks, job.root});
-    } catch (const Error& error) {  // a schedule of fewer steps than none, say
+    } catch (const Error& error) {  // e.g. a negative number of steps
         proof.fault = error.what();
     }
     ++summary.proofs;

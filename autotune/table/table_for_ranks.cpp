@@ -14,15 +14,14 @@
 namespace tutti {
 namespace {
 
-// Errors name the file.
+// Adapts the table to these ranks. Errors name the file.
 Table fitting(const Table& table, const std::string& file, const JobShape& job_shape,
               const Predictor& predict, AdaptOptions options) {
     try {
         Table found = usable(adapted(table, job_shape, predict, options));
         if (found.sections.empty())
             throw Error(
-                fmt::format("the table has no choices for {} that this build can use; use: "
-                            "tutti tune",
+                fmt::format("no entry of the tuning table fits {} and this build; run 'tutti tune'",
                             to_string(job_shape)));
         return found;
     } catch (const Error& error) {

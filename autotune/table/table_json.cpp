@@ -107,8 +107,8 @@ Table read_choices(const std::filesystem::path& path) {
     Table table = read_table(path);
     if (table.sections.empty())
         throw Error(
-            fmt::format("the table '{0}' has no choices (was its search interrupted?); "
-                        "use: tutti tune --table {0}",
+            fmt::format("the tuning table '{0}' has no entries (was 'tutti tune' interrupted?); "
+                        "run: tutti tune --table {0}",
                         path.string()));
     return table;
 }

@@ -19,11 +19,11 @@ std::string to_json(const Table& table);
 /// on one line.
 Table parse_table(std::string_view text, std::string_view name);
 
-/// Throws Error also if the file cannot be read. A file without any text is a table without
-/// choices.
+/// Throws Error also if the file cannot be read. An empty file is a table without entries.
 Table read_table(const std::filesystem::path& path);
 
-/// Throws Error also for a table without choices, which an interrupted search may have left.
+/// Throws Error also if the table has no entries. Earlier versions of 'tutti tune' left such tables
+/// when they were interrupted.
 Table read_choices(const std::filesystem::path& path);
 
 /// Replaces the file as a whole: whoever reads at the same time gets the old table or the new.

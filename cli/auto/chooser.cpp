@@ -192,7 +192,7 @@ CommunicatorCandidate candidate_that_learns(World& world, const std::optional<Ta
 
 namespace {
 
-// A file that cannot be read as a table is one: the error comes when it is used.
+// Returns false for an invalid file. Its error is reported when the table is used.
 bool is_without_choices(const std::string& file) {
     try {
         return read_table(file).sections.empty();
@@ -208,8 +208,8 @@ bool has_table(World& world, const std::string& file, bool is_named) {
     if (is_there && !is_named && is_without_choices(file)) {
         is_there = false;
         fmt::print(stderr,
-                   "tutti: the table '{0}' has no choices and is passed over (was its search "
-                   "interrupted?); use: tutti tune --table {0}\n",
+                   "tutti: ignoring '{0}': the tuning table has no entries (was 'tutti tune' "
+                   "interrupted?); run: tutti tune --table {0}\n",
                    file);
     }
     return from_rank0(world, is_there);

@@ -28,8 +28,9 @@ CommunicatorCandidate candidate_by_table(World& world, const std::optional<Table
 CommunicatorCandidate candidate_that_learns(World& world, const std::optional<Table>& table,
                                             double bound);
 
-/// Whether rank 0 has the file of a table. A table without choices that the user has not named is
-/// passed over, with a line on stderr. Collective; the same on all ranks.
+/// True on all ranks if rank 0 has the file of a tuning table. `is_named`: the user has named the
+/// file. If not, and if the table has no entries, prints a line on stderr and returns false.
+/// Collective.
 bool has_table(World& world, const std::string& file, bool is_named);
 
 /// "auto": what a program gets of the library with this table, in each group by what the table says

@@ -17,7 +17,7 @@ ChoosingCandidates::ChoosingCandidates(World& world, const BenchOptions& options
                                        std::vector<std::string>& notes)
     : world_(world), file_(options.table_file) {
     if (options.choosing.empty()) return;
-    // Learning also begins without a table, and writes one.
+    // 'learn' can begin without a table; it writes one at the end.
     const bool needs_table = options.table_is_named &&
                              std::ranges::find(options.choosing, "auto") != options.choosing.end();
     const bool is_there = has_table(world, file_, needs_table);
@@ -48,7 +48,8 @@ void ChoosingCandidates::end(Reporter& reporter) const {
     if (world_.is_first() && std::filesystem::exists(file_)) table = read_table(file_);
     for (const CommunicatorCandidate& one : all_) overlay(table, one.learnt());
     if (!world_.is_first()) return;
-    if (table.sections.empty()) return reporter.print("# nothing was learnt\n");
+    if (table.sections.empty())
+        return reporter.print("# learn: no measurements; no table was written\n");
     table.tool = version();
     keep_table(table, file_);
     reporter.print(fmt::format("# what was learnt is in {}\n", file_));

@@ -60,7 +60,8 @@ public:
             result_.missing.erase(result.metric.name);
         result_.missing.insert(dropped_.begin(), dropped_.end());
         if (result_.ran_out && result_.launches == 0)
-            result_.missing["all metrics"] = "the budget ended in the first launch";
+            result_.missing["all metrics"] =
+                "the budget ended during the first launch; use a larger --budget";
         result_.seconds = seconds_since(began_ns_);
         return std::move(result_);
     }
@@ -176,7 +177,7 @@ private:
                       [&](const MetricResult& one) { return dropped_.contains(one.metric.name); });
     }
 
-    // False if every metric that a stage measures has been dropped.
+    // Returns false if all metrics that the stage measures have been dropped.
     bool has_metrics_left(const std::set<std::string>& wanted) const {
         if (dropped_.empty()) return true;
         if (wanted.empty()) return !result_.metrics.empty();
@@ -224,7 +225,7 @@ private:
     int made_ = 0;                                // launches, by now
     int stage_launches_ = 0;                      // of the stage that is under way
     std::set<std::string> to_be_narrow_;          // metrics, by the second stage
-    std::map<std::string, std::string> dropped_;  // metrics, and why
+    std::map<std::string, std::string> dropped_;  // metric, reason
     ComparisonResult result_;
 };
 

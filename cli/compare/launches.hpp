@@ -19,16 +19,16 @@ struct LaunchOfBoth {
     std::vector<std::string> wrong;              ///< "B: 3 wrong elements in all_reduce ..."
     std::map<std::string, std::string> missing;  ///< metrics that cannot be compared, and why
     std::map<std::string, StepGrowth> steps;     ///< of a launch by steps, instead of `metrics`
-    /// Metrics that the whole comparison leaves out, and why: a run printed no usable number.
+    /// Metrics that the whole comparison drops, with the reason: a run printed no usable number.
     std::map<std::string, std::string> dropped;
-    bool is_cut_short = false;  ///< the budget ended in the middle: the rest is empty
+    bool is_cut_short = false;  ///< the budget ended during this launch; other fields are empty
 };
 
 /// The metrics that a launch is to measure.
 struct WantedMetrics {
     std::set<std::string> names = {};                               ///< empty: all
-    std::size_t number = 0;                                         ///< of them; 0: not known yet
-    double seconds_left = std::numeric_limits<double>::infinity();  ///< of the budget
+    std::size_t number = 0;                                         ///< how many; 0: not known yet
+    double seconds_left = std::numeric_limits<double>::infinity();  ///< left of the budget
 
     bool contain(const std::string& name) const { return names.empty() || names.contains(name); }
 };
@@ -62,25 +62,26 @@ struct TwinJobs {
     LaunchOfBoth by_steps(const WantedMetrics& wanted) const;
 };
 
-/// A number that a program printed; 0, with the reason in `trouble`, if it cannot be compared.
+/// A number that a program printed. If it cannot be compared, `value` is 0 and `trouble` is the
+/// reason.
 struct Reading {
     double value = 0;
     std::string trouble = {};
 };
 
-/// What one run printed of the metrics.
+/// The metrics that one run printed.
 struct PrintedMetrics {
     std::vector<std::string> order;
     std::map<std::string, Reading> readings;
-    std::map<std::string, int> lines;            ///< readings of each name, told apart by place
-    std::map<std::string, std::string> misused;  ///< --metric that led to no number, and the error
+    std::map<std::string, int> lines;            ///< number of readings of each name
+    std::map<std::string, std::string> misused;  ///< --metric that found no number, and the error
 };
 
-/// Looks for the metrics in a program's output. Throws Error for an expression that cannot be used.
+/// Finds the metrics in a program's output. Throws Error for an invalid regular expression.
 PrintedMetrics metrics_in(const std::string& output, const std::vector<std::string>& metrics);
 
-/// Two commands that print times, started one after the other: A B B A, then B A A B. A metric that
-/// some run does not print, or not as a number above 0, is dropped.
+/// Runs two commands that print times, one after the other: A B B A, then B A A B. Drops a metric
+/// if a run does not print it, or does not print a number from 1e-100 to 1e100.
 struct Programs {
     Command a, b;
     /// A regular expression whose last group is a number on a line of the output (with two groups
@@ -88,12 +89,13 @@ struct Programs {
     std::vector<std::string> metrics;
     bool more_is_better = false;  ///< the numbers are rates
     int quads = 2;                ///< in what counts as a launch; even
-    /// The most seconds that one run may take; 0: ten times the longest run so far, at least 10.
-    /// No run outlasts the budget by more than three times the longest run so far, or 3 s.
+    /// Limit for one run, in seconds. 0: 10 times the longest run so far, at least 10; 600 until a
+    /// run has finished. What is left of the budget shortens the limit, but not below 3 times the
+    /// longest run so far or 3 s.
     double run_timeout = 0;
 
-    /// Throws Error for a run that takes too long or fails, and for a metric that none of the first
-    /// four runs prints.
+    /// Throws Error if a run fails or exceeds its limit, or if the first four runs all lack a
+    /// metric.
     LaunchOfBoth operator()(const WantedMetrics& wanted);
 
 private:
@@ -103,9 +105,9 @@ private:
 
     double longest_run_seconds_ = 0;
     int runs_ = 0;
-    std::map<std::string, int> misused_;  ///< runs in which a metric led to no number
+    std::map<std::string, int> misused_;  ///< runs in which a metric found no number
     std::vector<std::string> order_;      ///< all metrics that any run has printed
-    std::set<std::string> names_;         ///< the same
+    std::set<std::string> names_;         ///< the same, to look them up
 };
 
 }  // namespace tutti

@@ -29,7 +29,7 @@ Reading reading_of(double number, const std::string& text) {
                 fmt::format("'{}', which is not a number from 1e-100 to 1e100", printable(text))};
 }
 
-// Adds the readings of a metric to those of a run.
+// Reads one metric from the output of a run.
 class MetricReader {
 public:
     MetricReader(const std::string& metric, PrintedMetrics& printed)
@@ -40,8 +40,8 @@ public:
             const auto all = nlohmann::json::parse(output);
             const auto& value = all.at(nlohmann::json::json_pointer(metric_));
             if (value.is_number()) return add(metric_, reading_of(value, value.dump()));
-            // To copy or to print a list takes a stack frame for each list within another.
-            misused(fmt::format("leads to {}, which is no number above 0",
+            // A nested list is not printed: that takes a stack frame for each level.
+            misused(fmt::format("points to {}, which is not a number",
                                 value.is_structured() ? value.type_name() : value.dump()));
         } catch (const nlohmann::json::exception& error) {
             constexpr int number_overflow = 406;
@@ -49,7 +49,7 @@ public:
                 add(metric_, {.trouble = fmt::format("JSON with a number that is too large: {}",
                                                      error.what())});
             else
-                misused(fmt::format("leads nowhere in what the program prints: {}", error.what()));
+                misused(fmt::format("does not match the program's output: {}", error.what()));
         }
     }
 
@@ -61,13 +61,13 @@ public:
         for (std::string line; std::getline(lines, line);) {
             std::smatch match;
             if (line.size() > longest_line)
-                continue;  // the library's search takes a stack frame a character
+                continue;  // std::regex takes a stack frame per character
             if (!std::regex_search(line, match, pattern)) continue;
             matches = true;
             look_at(is_named ? match[1].str() : metric_, match[is_named ? 2 : 1].str());
             if (!is_named) break;
         }
-        if (!matches) misused("matches no line of what the program prints");
+        if (!matches) misused("matches no line of the program's output");
     }
 
 private:
@@ -76,13 +76,13 @@ private:
         try {
             pattern = metric_;
         } catch (const std::regex_error& error) {
-            throw Error(
-                fmt::format("--metric '{}' is no regular expression: {}", metric_, error.what()));
+            throw Error(fmt::format("--metric '{}' is not a valid regular expression: {}", metric_,
+                                    error.what()));
         }
         if (pattern.mark_count() < 1 || pattern.mark_count() > 2)
             throw Error(
-                fmt::format("--metric '{}' has {} groups; type one (the number), or two (a name "
-                            "and the number)",
+                fmt::format("--metric '{}' has {} groups; use one (the number) or two (a name and "
+                            "the number)",
                             metric_, pattern.mark_count()));
         return pattern;
     }
@@ -96,12 +96,12 @@ private:
             return add(name, reading_of(number, text));
         add(name, {.trouble = fmt::format("'{}', which is not a number", printable(text))});
         misused(
-            fmt::format("finds '{}', which is no number above 0; let its last group be the "
-                        "number alone",
+            fmt::format("captures '{}', which is not a number; use a last group that matches "
+                        "only the number",
                         printable(text)));
     }
 
-    // Several readings of one name are told apart by their place.
+    // Numbers readings of the same name: NAME, NAME (2), NAME (3).
     void add(const std::string& metric, Reading reading) {
         std::string name = printable(metric);
         if (const int line = ++printed_.lines[name]; line > 1) name += fmt::format(" ({})", line);
@@ -119,12 +119,12 @@ private:
 
 const char* name_of(Side side) { return side == Side::a ? "A" : "B"; }
 
-// The runs of a quad with their sides.
+// Returns the four runs of a quad, each with its side.
 std::array<std::pair<Side, const PrintedMetrics*>, 4> runs_of(const QuadOf<PrintedMetrics>& quad) {
     return {{{Side::a, &quad.a1}, {Side::b, &quad.b1}, {Side::b, &quad.b2}, {Side::a, &quad.a2}}};
 }
 
-// The reason why a metric cannot be compared; empty if every run has printed a usable number.
+// Returns why a metric cannot be compared; empty if every run has printed a usable number.
 std::string trouble_with(const std::string& metric,
                          const std::vector<QuadOf<PrintedMetrics>>& quads, bool is_known) {
     std::map<Side, int> runs, missing;
@@ -138,7 +138,7 @@ std::string trouble_with(const std::string& metric,
                 return fmt::format("{} printed {}", name_of(side), found->second.trouble);
         }
     for (const auto& [side, count] : missing) {
-        if (count == runs[side] && !is_known) return "only one of the two prints it";
+        if (count == runs[side] && !is_known) return "only one of the two programs printed it";
         return fmt::format("{} did not print it in {} of {} runs", name_of(side), count,
                            runs[side]);
     }
@@ -168,7 +168,7 @@ double Programs::most_seconds(double seconds_left) const {
     return std::min(limit, std::max(seconds_left, past_budget));
 }
 
-// The end of the error about a run that was killed.
+// Returns the end of the error message about a killed run.
 std::string Programs::advice(double seconds, const std::string& last_words) const {
     std::string text;
     if (longest_run_seconds_ > 0)
@@ -194,7 +194,7 @@ PrintedMetrics Programs::run_once(Side side, double seconds_left) {
     longest_run_seconds_ = std::max(longest_run_seconds_, seconds_since(began_ns));
     PrintedMetrics printed = metrics_in(child.output(), metrics);
     for (const auto& [metric, how] : printed.misused) {
-        // A single run may lack it. None of the first four has it only if the metric is wrong.
+        // One run may lack the metric. If the first four runs all lack it, the option is wrong.
         if (++misused_[metric] == 4 && runs_ < 4)
             throw Error(
                 fmt::format("{}; {} ended with: {}", how, name_of(side), child.last_words()));

@@ -72,7 +72,8 @@ void refuse_files_of_jobs(const TypedComparison& typed, const Arguments& common)
 void refuse_idle(const CLI::App& app, const TypedComparison& typed, const CompareOptions& options) {
     if (typed.program_a.empty() && typed.run_timeout > 0)
         throw Error(
-            "--run-timeout is for --program-a and --program-b; use -T after the two dashes");
+            "--run-timeout works only with --program-a and --program-b; use -T after the two "
+            "dashes");
     const auto refuse = [&app](const char* kind, std::initializer_list<const char*> names) {
         for (const char* name : names)
             if (app.count(name) > 0)
@@ -130,9 +131,10 @@ std::optional<CompareOptions> parse_compare(const Arguments& typed_words) {
         ->expected(1)
         ->take_all();
     programs.flag("--rate", typed.more_is_better, "more is better: the numbers are rates");
-    programs.parsed("--run-timeout", typed.run_timeout, "", parse_timeout,
-                    "Most time for one run of a program [10 times the longest run so far, at least "
-                    "10s; within --budget]");
+    programs.parsed(
+        "--run-timeout", typed.run_timeout, "", parse_timeout,
+        "Time limit for one run of a program [10 times the longest run so far, at least "
+        "10s; first run: what is left of --budget, at most 600s]");
     const OptionGroup ranks{app, "Ranks"};
     ranks.number("-n,--ranks", typed.ranks, 1, 100'000, "of each job")->capture_default_str();
     ranks.text("--launcher", typed.launcher,

@@ -15,7 +15,7 @@ struct TypedComparison {
     std::string program_a, program_b;
     std::vector<std::string> metrics;
     bool more_is_better = false;
-    double run_timeout = 0;  ///< 0: by the runs so far
+    double run_timeout = 0;  ///< seconds; 0: derived from the runs so far
     int ranks = 2;
     std::string launcher;
     bool threads = false;

@@ -145,7 +145,7 @@ double parse_timeout(const std::string& text) {
     const bool is_bare = !text.empty() && text.find_first_not_of("0123456789.") == text.npos;
     const double seconds = parse_seconds(is_bare ? text + "s" : text);
     if (seconds <= 0)
-        throw Error("a time limit of " + text + " ends everything at once; use for example 30s");
+        throw Error("a time limit must be > 0, not " + text + "; use for example 30s");
     return seconds;
 }
 

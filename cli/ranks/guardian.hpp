@@ -32,7 +32,8 @@ public:
     /// In the child, once all ranks have met.
     void has_started();
 
-    /// In the child, before MPI_Finalize: the process ends with this code, within `limit` seconds.
+    /// In the child, before MPI_Finalize: announces that the process will end with this code within
+    /// `limit` seconds.
     void is_ending(Exit code, double limit);
 
     /// Ends the rank at once, without finishing MPI: for errors, while others may be stuck.

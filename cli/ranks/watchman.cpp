@@ -72,8 +72,9 @@ void remove_files(const char* paths) {
     for (std::string path; std::getline(lines, path);) unlink(path.c_str());
 }
 
-// Every other code is that of a library which ended the process, as MPI libraries do when a
-// connection to a peer breaks. They also end it with 1, so that code must have been announced.
+// True if the rank itself chose this exit code. Any other code comes from a library that ended the
+// process, as MPI libraries do when a connection to a peer breaks. They also use code 1, so a rank
+// that ends with 1 must have announced it.
 bool is_of_ours(int code, Exit announced) {
     for (Exit ours :
          {announced, Exit::ok, Exit::wrong_result, Exit::time_out, Exit::rank_lost, Exit::usage})

@@ -44,8 +44,8 @@ Schedule round_robin_gather(int ranks, Rank root) {
     return mirrored(round_robin_scatter(ranks, root), Action::copy);
 }
 
-// The root deals one chunk to each, then everyone serves everyone but the root with its chunk:
-// 2(P-1) rounds, 2(P-1)/P of the message.
+// The root sends one chunk to each rank. Then each rank sends its chunk to all ranks but the root.
+// This takes 2(P-1) rounds and 2(P-1)/P of the message.
 Schedule round_robin_broadcast(int ranks, Rank root) {
     return without_returns(round_robin_scatter(ranks, root).then(round_robin_all_gather(ranks)),
                            {Collective::broadcast, ranks, root});

@@ -25,8 +25,8 @@ public:
 
     /// Whether the rank has a share of (or the) block before the collective.
     bool starts_with(Rank rank, std::int64_t block) const;
-    /// Whether the rank starts with the finished block, as nothing is added to it: it never has to
-    /// receive this block, and the memory that holds it may be read-only.
+    /// True if the rank starts with the block and the collective adds nothing to it. The rank never
+    /// needs to receive this block, and the memory that holds it may be read-only.
     bool starts_complete(Rank rank, std::int64_t block) const {
         return !reduces() && starts_with(rank, block);
     }

@@ -71,7 +71,7 @@ Schedule without_returns(const Schedule& schedule, const CollectiveSpec& spec) {
             step,
             [&](Transfer transfer) {
                 const int end = transfer.chunks.first + transfer.chunks.count;
-                Chunks& run = transfer.chunks;  // what the receiver lacks, up to its next own chunk
+                Chunks& run = transfer.chunks;  // chunks to send, up to the receiver's next own one
                 run.count = 0;
                 for (int chunk = run.first; chunk < end; ++chunk) {
                     if (!spec.starts_complete(transfer.to, chunk / chunks_per_block)) {

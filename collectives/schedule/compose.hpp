@@ -19,8 +19,9 @@ Schedule pipelined(const Schedule& schedule, int segments);
 /// once.
 Schedule mirrored(const Schedule& schedule, Action action);
 
-/// The schedule without chunks that would arrive at a rank that starts with them complete: phases
-/// that follow one another may send a rank what it had before the first of them.
+/// Drops the chunks that a rank would receive although it starts with them finished. A schedule
+/// made of several phases can contain such chunks: scatter and all-gather together broadcast a
+/// message, but the all-gather also sends the root parts of its own message.
 Schedule without_returns(const Schedule& schedule, const CollectiveSpec& spec);
 
 /// Some ranks that run a schedule among themselves.

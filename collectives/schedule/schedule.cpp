@@ -13,25 +13,26 @@ namespace tutti {
 
 Schedule::Schedule(Extent extent, Writer writer) : extent_(extent) {
     if (extent.ranks < 1 || extent.chunks < 1 || extent.steps < 0)
-        throw Error(
-            fmt::format("a schedule cannot have {} ranks, {} chunks and {} steps; use at least 1 "
-                        "rank and 1 chunk",
-                        extent.ranks, extent.chunks, extent.steps));
+        throw Error(fmt::format(
+            "invalid schedule size: {} ranks, {} chunks, {} steps; use at least 1 rank, "
+            "1 chunk and 0 steps",
+            extent.ranks, extent.chunks, extent.steps));
     phases_.push_back({extent.steps, 1, std::move(writer)});
 }
 
 void Schedule::refuse(int step, const Transfer& t) const {
     throw Error(fmt::format(
-        "step {}: a transfer from rank {} to rank {} of {} chunks from chunk {} on is outside of "
-        "the schedule, which has ranks 0..{} and chunks 0..{}; use Ring::ahead and Ring::behind "
-        "for neighbours",
+        "step {}: invalid transfer from rank {} to rank {} of {} chunks, starting at chunk {}: the "
+        "schedule has ranks 0..{} and chunks 0..{}; use Ring::ahead and Ring::behind to compute "
+        "neighbours",
         step, t.from.index, t.to.index, t.chunks.count, t.chunks.first, ranks() - 1, chunks() - 1));
 }
 
 void Schedule::write_step(int step, Step& out) const {
     if (step < 0 || step >= steps())
-        throw Error(fmt::format("step {} is outside of a schedule of {} steps; count from 0", step,
-                                steps()));
+        throw Error(fmt::format(
+            "step {} does not exist in a schedule of {} steps; use a step from 0 to steps() - 1",
+            step, steps()));
     for (const Phase& phase : phases_) {
         if (step >= phase.steps) {
             step -= phase.steps;

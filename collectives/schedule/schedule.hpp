@@ -96,16 +96,16 @@ class Schedule {
 public:
     using Writer = std::function<void(int step, Step& out)>;
 
-    /// Throws Error if there is no rank or chunk, or the number of steps is negative.
+    /// Throws Error unless there are at least 1 rank, 1 chunk and 0 steps.
     Schedule(Extent extent, Writer writer);
 
     int ranks() const { return extent_.ranks; }
     int chunks() const { return extent_.chunks; }
     int steps() const { return extent_.steps; }
 
-    /// Calls listener(const Transfer&) for each transfer of one step, in order. With `only`, for
-    /// those from or to that rank. Throws Error if the schedule has no such step, or a rank or
-    /// chunk of such a transfer is outside of it.
+    /// Calls listener(const Transfer&) for each transfer of one step, in order. With `only`,
+    /// visits just the transfers from or to that rank. Throws Error if the schedule does not have
+    /// this step, or does not have a rank or chunk that a visited transfer names.
     template <class Listener>
     void visit(int step, Listener&& listener, std::optional<Rank> only = std::nullopt) const {
         struct Visit {
@@ -140,7 +140,7 @@ private:
     };
 
     bool contains(const Transfer& t) const {
-        const auto below = [](int index, int end) {  // and not negative
+        const auto below = [](int index, int end) {  // false for negative numbers, too
             return static_cast<unsigned>(index) < static_cast<unsigned>(end);
         };
         return below(t.from.index, ranks()) && below(t.to.index, ranks()) &&
@@ -185,7 +185,7 @@ class Ring {
 public:
     explicit Ring(int ranks) : ranks_(ranks) {}
 
-    /// `places` may be negative, or more than once around.
+    /// `places` may be negative, or larger than the ring.
     Rank ahead(Rank r, int places) const {
         const int place = (r.index + places) % ranks_;
         return {place < 0 ? place + ranks_ : place};

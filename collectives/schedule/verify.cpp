@@ -94,7 +94,7 @@ public:
         hand_out_shares();
         try {
             for (int step = 0; step < schedule_.steps() && !proof_.fault; ++step) follow(step);
-        } catch (const Error& outside) {  // of the schedule's ranks or chunks
+        } catch (const Error& outside) {  // a transfer names a rank or chunk that does not exist
             fault(outside.what());
         }
         if (!proof_.fault) check_postcondition();

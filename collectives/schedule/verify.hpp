@@ -11,10 +11,10 @@ namespace tutti {
 
 /// What was found by following every share of every rank through a schedule.
 struct Proof {
-    /// The first thing that is wrong, in words ("step 3: rank 2 adds rank 5's share of chunk 1 a
-    /// second time"); nothing if every rank ends with exactly what the collective specifies, and no
-    /// rank receives a chunk that it starts with complete (a broadcast's root may send from
-    /// read-only memory).
+    /// Describes the first fault, e.g. "step 3: rank 2 adds rank 5's share of chunk 1 a second
+    /// time". Empty if every rank ends with exactly what the collective specifies, and no rank
+    /// receives a finished chunk that it starts with. A broadcast's root may send from read-only
+    /// memory, so it must not receive its message back.
     std::optional<std::string> fault;
 
     /// Every rank that ends with a block added it up in the same order (a + b counts as b + a, as

@@ -23,8 +23,8 @@ public:
 
     /// Where all of the memory is; nothing if (some of) it is not in the heap. A few ns.
     std::optional<HeapPlace> place_of(std::span<const std::byte> memory) const;
-    /// A number that grows whenever place_of() may answer otherwise for memory that is allocated,
-    /// because the program has mapped over some. It costs a load.
+    /// A counter. It grows whenever place_of() may answer differently for allocated memory, because
+    /// the program has mapped over, protected or freed such memory. Reading it costs one load.
     std::uint64_t changes() const { return __atomic_load_n(changes_, __ATOMIC_ACQUIRE); }
     /// So many bytes, in whole pages; null if the heap is off or has no room.
     std::shared_ptr<std::byte> allocate(std::size_t bytes) const;

@@ -189,7 +189,7 @@ void ArenaFile::abandon() {
     map_pages(begin(), bytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED);
 }
 
-// So the parent's memory ends with the parent, not with its children.
+// The child closes the file, so that the memory is freed when the parent ends.
 void ArenaFile::let_go() {
     if (is_open()) close_file(descriptor_);
     descriptor_ = -1;

@@ -28,12 +28,13 @@ public:
     /// refuses. Libraries that know where pages lie are told, so no lock of the heap may be held.
     bool discard(std::byte* begin, std::size_t bytes);
 
-    /// Clears these bytes of the file, also where the program has mapped something over them.
+    /// Frees these bytes of the file, which read as zero from then on. Also works where the program
+    /// has mapped something over them.
     void clear(std::size_t from, std::size_t bytes);
 
-    /// Maps the file where the program has mapped something over it. False if the system refuses.
-    /// Libraries that know where pages lie are told, so no lock of the heap may be held that
-    /// allocating needs.
+    /// Maps the file again where the program has mapped something over it. False if the system
+    /// refuses. UCX and Open MPI watch this call and may allocate: hold no lock that allocating
+    /// needs.
     bool map_again(std::size_t from, std::size_t bytes);
 
     bool holds(const void* address) const {
@@ -53,14 +54,14 @@ public:
     /// written.
     void copy_out(std::size_t from, std::size_t bytes, std::byte* copy) const;
 
-    /// The same for pages that the program may have forbidden to read.
+    /// The same for pages that the program may have protected against reading.
     void copy_protected(std::size_t from, std::size_t bytes, std::byte* copy) const;
 
     bool is_shared() const { return descriptor_ >= 0; }
-    /// In a forked child, once: the arena is of this process alone from now on.
+    /// In a forked child, once: closes the file that the parent's arena is in.
     void let_go();
-    /// Then puts these bytes of `copy`, private memory as large as the arena, in the place of the
-    /// shared memory. False if the system refuses.
+    /// After let_go(): moves these bytes of `copy` to the place of the shared memory. `copy` is
+    /// private memory as large as the arena. False if the system refuses.
     bool put_copy(std::size_t from, std::size_t bytes, std::byte* copy);
     /// In a forked child that has no copy: nothing of the arena can be reached any more.
     void abandon();

@@ -144,7 +144,7 @@ std::byte* ArenaHeap::copy_of_used() const {
     return copy;
 }
 
-// The child keeps what the program has mapped over the heap's memory, as after any fork.
+// Gives the child private memory. It keeps what the program has mapped over the heap's memory.
 bool ArenaHeap::become_private() {
     file_.let_go();
     bool done = file_.bytes() == 0 || copy_ != nullptr;

@@ -22,8 +22,8 @@ private:
     pthread_mutex_t mutex_ = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 };
 
-/// The same for a thread that may have it already. A forked child makes it new: a lock that knows
-/// its thread is not the child's.
+/// The same, but a thread that holds the lock may lock it again. A forked child must renew() it,
+/// because it stores the number of the parent's thread.
 class RecursiveMutex {
 public:
     void lock() { pthread_mutex_lock(&mutex_); }
@@ -58,17 +58,17 @@ public:
         return holds(address) && file_.is_shared() &&
                is_of_heap(program_pages_.at(page_of(address)));
     }
-    /// Not where the program has mapped over, unmapped or protected some of it.
+    /// False if the program has mapped over, unmapped or protected a part of this memory.
     bool locate(const void* address, std::size_t bytes, tutti_heap_place& place) const {
         return file_.locate(address, bytes, place) &&
                program_pages_.all_are_own(pages_in(address, bytes));
     }
-    /// Grows whenever locate() may answer otherwise than before for memory that is allocated.
+    /// A counter that grows whenever locate() may answer differently for allocated memory.
     const std::uint64_t* changes() const { return program_pages_.changes(); }
 
-    // These calls of the program change what lies at an address in this heap, or at `to`. They do
-    // what those of the C library do, and note it. When memory is freed, the heap maps its own
-    // there again.
+    // Calls of the program that change the mapping of an address in this heap, or of `to`. They do
+    // what the C library's functions do, and record it. When the memory is freed, the heap maps its
+    // own pages there again.
     void* map(void* address, std::size_t bytes, int protection, int flags, int file, off_t offset);
     int unmap(void* address, std::size_t bytes);
     void* move(void* address, std::size_t bytes, std::size_t new_bytes, int flags, void* to);
@@ -114,7 +114,7 @@ private:
     std::atomic<bool> is_forking_ = false;  // who gives memory back lets it go first
     bool is_abandoned_ = false;             // a child that was to execute another program
     Mutex giving_back_;                     // by one thread at a time; locked before the others
-    RecursiveMutex program_calls_;          // held in each of them; locked before the next
+    RecursiveMutex program_calls_;          // held in map() to detach(); locked before mutex_
     mutable Mutex mutex_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures a pair of malloc and free, a pair of mmap and munmap, and a fork; LD_PRELOAD decides
-// whose functions they are. A byte of each page is written.
+// Measures a pair of malloc and free, a pair of mmap and munmap, and a fork. With
+// LD_PRELOAD=libtutti_heap.so it measures the heap's functions. It writes a byte of each page.
 #include <benchmark/benchmark.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -28,7 +28,7 @@ void pair(benchmark::State& state) {
 BENCHMARK(pair)->Arg(64)->Arg(64 << 10)->Arg(1 << 20)->Arg(64 << 20)->Arg(256 << 20);
 BENCHMARK(pair)->Arg(64 << 10)->Arg(1 << 20)->Threads(8)->UseRealTime();
 
-// Memory that is none of the heap's.
+// Maps memory outside of the heap.
 void map_and_unmap(benchmark::State& state) {
     const auto bytes = static_cast<std::size_t>(state.range(0));
     for (auto _ : state) {

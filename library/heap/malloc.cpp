@@ -34,7 +34,7 @@ void* allocate_aligned(std::size_t alignment, std::size_t bytes) {
     return next::aligned(std::max(alignment, sizeof(void*)), bytes);
 }
 
-// Apart from free(), which must save no registers for small memory.
+// Not inlined, so that free() saves no registers for small allocations.
 [[gnu::noinline]] void free_ours(void* memory) {
     const int error = errno;
     process_heap.arena().release(memory);

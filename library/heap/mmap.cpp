@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs call these functions to map memory. The heap notes calls on its own memory, because
-// peers map it, too; all other calls go on to the C library at once.
+// Interposes the functions by which programs map memory. The heap records calls on its own memory,
+// because peers map that memory, too. All other calls go to the C library at once.
 //
 // The functions are exported with the C library's symbol version, but not as the default version.
 // So programs that were linked with the C library call them, and dlsym() finds those of the C
@@ -13,7 +13,7 @@
 #include "library/heap/next_calls.hpp"
 #include "library/heap/process_heap.hpp"
 
-// TUTTI_WATCHED(result, name, version)(parameters): the function `name`, as watched_name.
+// TUTTI_WATCHED(result, name, version)(parameters) defines watched_name and exports it as `name`.
 #define TUTTI_EXPORTED_C extern "C" __attribute__((visibility("default")))
 #if !defined(TUTTI_LIBC_VERSION)
 #define TUTTI_WATCHED(result, name, version)                     \
@@ -57,7 +57,7 @@ TUTTI_WATCHED(void*, mremap, TUTTI_LIBC_VERSION)
 (void* address, std::size_t bytes, std::size_t new_bytes, int flags, ...) {
     va_list more;
     va_start(more, flags);
-    void* const to = va_arg(more, void*);  // of no meaning without MREMAP_FIXED
+    void* const to = va_arg(more, void*);  // undefined without MREMAP_FIXED
     va_end(more);
     const bool is_placed = (flags & MREMAP_FIXED) != 0;
     if (!arena().holds(address) && !(is_placed && arena().holds(to)))

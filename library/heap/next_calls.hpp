@@ -4,9 +4,9 @@
 
 #include <cstddef>
 
-/// The functions that the ones of mmap.cpp stand before: the C library's, or those of a library
-/// that watches them as well (UCX and Open MPI replace the code of the C library's). These
-/// libraries may allocate then, so no lock of the heap may be held that allocating needs.
+/// The functions that those of mmap.cpp interpose: the C library's, or another library's that
+/// interposes them, too. UCX and Open MPI replace the code of the C library's functions, and may
+/// allocate in these calls. So hold no lock of the heap that allocating needs.
 namespace tutti::heap::next {
 
 struct Calls {
@@ -21,8 +21,8 @@ struct Calls {
     int (*shmdt)(const void*);
 };
 
-/// System calls as such until find_calls() was called, and where the C library has no such
-/// function.
+/// Holds direct system calls until find_calls() is called, and for functions that the C library
+/// lacks.
 extern Calls calls;
 void find_calls();
 

@@ -27,7 +27,7 @@ bool ProcessHeap::start() {
     return state_ == State::started;
 }
 
-// Apart from allocate(), which must save no registers for small memory.
+// Not inlined, so that allocate() saves no registers for small allocations.
 void* ProcessHeap::allocate_large(std::size_t bytes, std::size_t alignment, Content content) {
     return is_started() ? arena_.allocate(bytes, alignment, content) : nullptr;
 }

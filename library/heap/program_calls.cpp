@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program maps over, unmaps, moves, discards or protects memory of the heap by these calls.
-// Peers still see the pages of the heap's file, where the program's data no longer is. So locate()
-// does not find such memory until it is freed.
+// By these calls the program maps over, unmaps, moves, discards or protects memory of the heap.
+// Peers still map the pages of the heap's file, which no longer hold the program's data. So
+// locate() returns false for such memory until it is freed.
 #include <sys/shm.h>
 
 #include <algorithm>
@@ -62,7 +62,7 @@ bool ArenaHeap::is_unmapped(const void* address, std::size_t bytes) const {
            program_pages_.all_are(pages, unmapped);
 }
 
-// Clears the file where pages no longer show it, so that it takes no memory there.
+// Clears the file where its pages are no longer mapped, so that it uses no memory there.
 void ArenaHeap::set_state(Pages pages, PageState state) {
     if (!is_of_heap(state))
         program_pages_.for_each_row(pages, [&](Pages row, PageState was) {
@@ -113,7 +113,7 @@ int ArenaHeap::unmap(void* address, std::size_t bytes) {
     const std::lock_guard lock(program_calls_);
     const std::byte* const last = static_cast<std::byte*>(address) + bytes - 1;
     if (!is_page(address) || bytes == 0 || !holds(address) || !holds(last) || last < address)
-        return next::calls.munmap(address, bytes);  // and be told what is wrong
+        return next::calls.munmap(address, bytes);  // reports the error
     if (next::calls.mmap(address, bytes, PROT_NONE, reserved_addresses | MAP_FIXED, -1, 0) ==
         MAP_FAILED)
         return -1;
@@ -213,7 +213,7 @@ int ArenaHeap::remap(void* address, std::size_t bytes, int protection, std::size
     const Pages pages = pages_in(address, bytes);
     if (pages.count > 0 && program_pages_.all_are(pages, replaced))
         return next::calls.remap_file_pages(address, bytes, protection, page, flags);
-    errno = EINVAL;  // as for all memory that is private
+    errno = EINVAL;  // as Linux does for all private memory
     return -1;
 }
 

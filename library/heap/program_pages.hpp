@@ -28,15 +28,15 @@ struct Pages {
 };
 
 /// Records which pages of allocations the program has mapped over, unmapped or protected.
-/// Bookkeeping alone: it never looks at the pages. Pages that the program does not change at that
-/// moment may be looked up without a lock.
+/// It never reads the pages themselves. A thread may look up a page without a lock if no other
+/// thread changes that page at the same time.
 class ProgramPages {
 public:
     constexpr ProgramPages() = default;
-    /// Call once: `table` has a zero for each page that the range may come to have.
+    /// Call once. `table` has a zero for each page that the heap can ever have.
     void start(PageState* table) { table_ = table; }
 
-    /// True while all pages are `own`, which is the rule.
+    /// True while all pages are `own`, as in most programs.
     bool is_empty() const { return count_.load(std::memory_order_acquire) == 0; }
     bool all_are(Pages pages, PageState state) const;
     bool all_are_own(Pages pages) const { return is_empty() || all_are(pages, own); }

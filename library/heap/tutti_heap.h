@@ -20,17 +20,18 @@ struct tutti_heap_place {
 };
 
 /**
- * Fills in `place` and returns 1 if all `bytes` from `address` on are memory that peers can map; else returns 0, as it
- * does where the program has mapped something over it, unmapped or protected it.
- * Costs a few ns. What no program needs to link is found by dlsym(RTLD_DEFAULT, "tutti_heap_locate"): there is none
- * where libtutti_heap.so is neither preloaded nor linked.
+ * Fills in `place` and returns 1 if peers can map all `bytes` from `address` on; else returns 0. It returns 0, too, if the
+ * program has mapped something over a part of this memory, has unmapped it or has protected it. Costs a few ns.
+ * A library need not link it: dlsym(RTLD_DEFAULT, "tutti_heap_locate") finds it, or returns NULL if libtutti_heap.so is
+ * neither preloaded nor linked.
  */
 int tutti_heap_locate(const void* address, size_t bytes, struct tutti_heap_place* place);
 typedef int tutti_heap_locate_function(const void*, size_t, struct tutti_heap_place*);
 
 /**
- * Points to a number that grows whenever the program maps over memory of the heap (mmap, munmap, mremap, shmat), protects it
- * (mprotect), or frees such memory: tutti_heap_locate() may answer otherwise from then on. Read it atomically.
+ * Returns the address of a counter. It grows whenever tutti_heap_locate() may answer differently for allocated memory:
+ * the program has mapped over such memory (mmap, munmap, mremap, shmat), protected it (mprotect), or freed what it had
+ * changed so. Read the counter atomically.
  */
 const uint64_t* tutti_heap_changes(void);
 typedef const uint64_t* tutti_heap_changes_function(void);

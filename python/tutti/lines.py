@@ -49,7 +49,7 @@ def lines_of(path):
 
 
 def _parsed(path, number, line, has_end):
-    text = line.removeprefix(codecs.BOM_UTF8).decode("utf-8", errors="replace")  # as some editors begin a file
+    text = line.removeprefix(codecs.BOM_UTF8).decode("utf-8", errors="replace")  # some editors write a byte order mark
     try:
         record = json.loads(text, parse_constant=_refuse_constant)
         if _SURROGATE.search(text):  # half of a pair is no character, neither to SQLite nor to a terminal

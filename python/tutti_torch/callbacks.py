@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Callbacks of futures run on threads that may wait, and begin their calls in the order of the calls that they follow."""
+"""Runs callbacks of futures on threads that may wait. The calls that callbacks begin have the order of the calls that these
+callbacks belong to."""
 import queue
 import threading
 
-HERE = threading.local()  # .callbacks: those that this thread runs
+HERE = threading.local()  # .callbacks: the Callbacks that this thread runs
 ORDER = threading.Condition()  # guards all lists of running callbacks
-SECONDS_FOR_EARLIER = 1.0
+SECONDS_FOR_EARLIER = 1.0  # the longest wait for callbacks of earlier calls
 
 
 class Threads:
-    """Runs each task at once on a thread that has no other. Threads stay for later tasks, so there are as many as tasks that ran
-    at the same time."""
+    """Runs each task at once, on an idle thread or a new one. Threads are kept for later tasks. So their number is the largest
+    number of tasks that ran at the same time."""
 
     def __init__(self):
         self.tasks, self.change = queue.SimpleQueue(), threading.Condition()
@@ -46,13 +47,15 @@ THREADS = Threads()
 
 
 class Callbacks:
-    """The callbacks of one call. They run as soon as the call has ended, also next to those of other calls; but a call that they
-    begin waits until the callbacks of earlier calls have ended, so that all ranks begin the calls of their callbacks in one order.
-    Those of a call that callbacks began are part of these while they run: these may wait for them."""
+    """The callbacks of one call. They run as soon as the call has ended, also while callbacks of other calls run. But a call that
+    they begin waits until the callbacks of earlier calls have ended. So all ranks begin the calls of callbacks in the same order.
+
+    Callbacks may begin a call that has callbacks, too, and wait for those. So while the outer callbacks run, the inner ones count
+    as part of them."""
 
     def __init__(self, tell, begun_in, running):
-        """tell(): runs them. begun_in: the callbacks that began the call, or None. running: the list of those of the group's other
-        calls. Create them in the order of the calls."""
+        """tell(): runs the callbacks. begun_in: the Callbacks that began the call, or None. running: the list of all Callbacks of
+        the group that run. Create these objects in the order of the calls."""
         self.tell, self.running, self.is_first = tell, [], False
         with ORDER:
             while begun_in is not None and not begun_in.among:
@@ -73,7 +76,8 @@ class Callbacks:
                 ORDER.notify_all()
 
     def wait_for_earlier(self):
-        """Waits for callbacks of earlier calls. If these wait for these ones in turn, the order is given up after a while."""
+        """Waits until the callbacks of earlier calls have ended, but at most SECONDS_FOR_EARLIER, because they may wait for this
+        object's callbacks. After that time the order of calls is not guaranteed."""
         if self.begun_in is not None:
             self.begun_in.wait_for_earlier()
         with ORDER:
@@ -83,7 +87,7 @@ class Callbacks:
 
 
 def wait_for_earlier():
-    """Waits until this thread may begin a call."""
+    """Waits until this thread may begin a call. Returns the Callbacks that it runs, or None."""
     callbacks = getattr(HERE, "callbacks", None)
     if callbacks is not None:
         callbacks.wait_for_earlier()

@@ -17,15 +17,15 @@ SECONDS_AFTER_AN_ERROR = 1
 
 
 class Call:
-    """Something that a worker is to do, and its outcome."""
+    """A collective that a worker does, and its outcome."""
 
     def __init__(self, function, begun_in):
-        """function() returns tensors. begun_in: the callbacks that begin this call, or None."""
+        """function() returns tensors. begun_in: the Callbacks that begin this call, or None."""
         self.function, self.begun_in = function, begun_in
-        self.end = torch.futures.Future()  # for those who wait; nobody adds a callback
+        self.end = torch.futures.Future()  # for threads that wait; it has no callbacks
         self.lock = threading.Lock()
-        self.set_outcome = None  # of a future, once the call has ended
-        self.shown = None  # a future with callbacks, once somebody has asked for one
+        self.set_outcome = None  # after the call: set_outcome(future) completes a future
+        self.shown = None  # a future that may have callbacks; made by future()
         self.callbacks = None
 
     def done(self):
@@ -38,32 +38,33 @@ class Call:
         return self.end.wait()
 
     def future(self):
-        """A future that may have callbacks. It has failed, with the text of what the call raised, where that has."""
+        """Returns a future that may have callbacks. If the call raises an error, the future fails with the text of that error."""
         with self.lock:
             if self.shown is None:
                 self.shown = torch.futures.Future()
                 if self.set_outcome is not None:
                     self.set_outcome(self.shown)
-        # An exception that is set is a value for all of torch that is not Python, as DistributedDataParallel is; one that a
-        # callback raises is a failure everywhere.
+        # torch's C++ code, such as DistributedDataParallel, takes an exception that Python sets as a value. It takes an
+        # exception that a callback raises as a failure.
         return self.shown.then(lambda done: done.value())
 
     def do(self, running):
-        """Returns what ends this thread's wait as Ctrl-C does, or None. running: the callbacks of the worker's earlier calls."""
+        """Does the call. Returns the exception that interrupted it, such as Ctrl-C, or None. running: the Callbacks of the
+        worker's earlier calls."""
         interrupt = None
         try:
             with torch.no_grad():
                 result = self.function()
             outcome = succeeding_with(result)
-        except Exception as problem:  # pylint: disable=broad-except  # whatever it is, who waits is told
+        except Exception as problem:  # pylint: disable=broad-except  # any error reaches the threads that wait
             outcome = failing_with(problem)
-        except BaseException as problem:  # pylint: disable=broad-except  # Ctrl-C, on a thread that waits
+        except BaseException as problem:  # pylint: disable=broad-except  # Ctrl-C on a thread that waits
             interrupt = problem
             outcome = failing_with(RuntimeError(f"interrupted by {problem!r}"))
-        self.function = None  # and the tensors that it keeps
+        self.function = None  # frees the tensors that it refers to
         with self.lock:
             self.set_outcome = outcome
-            if self.shown is not None:  # one that is asked for later begins with the outcome
+            if self.shown is not None:  # a future that is requested later is complete at once
                 self.callbacks = Callbacks(lambda: outcome(self.shown), self.begun_in, running)
         return interrupt
 
@@ -77,10 +78,12 @@ def failing_with(problem):
 
 
 class Worker:
-    """Does its calls in the order of submit(), one at a time: on a thread of its own, or on one that waits for a call which has
-    not begun, as another thread takes longer to wake than a small call does. Callbacks run where they may wait for other calls: on
-    the worker's own thread, while another one does the calls, or on another one. A call that fails leaves the others to fail by
-    themselves."""
+    """Does its calls in the order of submit(), one at a time. A thread that waits for a call which has not begun does the calls
+    up to that one itself if it can, because waking another thread takes longer than a small call. The worker's own thread does
+    all other calls.
+
+    Callbacks run where they may wait for other calls: on a thread of THREADS, or on the worker's own thread, while another thread
+    does the calls. A call that fails does not cancel later calls."""
 
     def __init__(self, name, last=None):
         """last(): what the thread does when it ends, which a process waits for."""
@@ -88,15 +91,15 @@ class Worker:
         self.turn = threading.Lock()  # held by whoever does a call
         self.woken = queue.SimpleQueue()
         self.ending = False
-        self.is_away = False  # its thread runs callbacks
-        self.callbacks = []  # that run, in the order of their calls
+        self.is_away = False  # True while the worker's thread runs callbacks
+        self.callbacks = []  # those that run, in the order of their calls
         self.last = last
         self.thread = threading.Thread(target=self.work, name=name, daemon=True)
         LIVING.add(self)
         self.thread.start()
 
     def submit(self, function):
-        """A call of function(), which returns tensors. Raises RuntimeError after end()."""
+        """Queues and returns a call of function(), which returns tensors. Raises RuntimeError after end()."""
         begun_in = wait_for_earlier()
         if self.ending:
             raise RuntimeError("the process group has ended")
@@ -106,7 +109,7 @@ class Worker:
         return call
 
     def wait(self, call):
-        """Returns the value of a call of submit(), or raises what it has raised."""
+        """Returns the value of a submitted call, or raises the error of that call."""
         try:
             self.help(call)
         finally:
@@ -126,7 +129,7 @@ class Worker:
             self.woken.put(None)
 
     def help(self, wanted=None):
-        """Does calls as long as do_next() does. Their callbacks run elsewhere."""
+        """Does calls until do_next() finds none to do. Other threads run their callbacks."""
         while call := self.do_next(wanted):
             if call.callbacks is not None:
                 THREADS.run(call.callbacks.run)
@@ -134,15 +137,15 @@ class Worker:
     def stand_in(self):
         """Does the calls while the worker's thread runs callbacks."""
         self.help()
-        while self.calls and not self.turn.locked():  # one came after the last look, but before the turn was free
+        while self.calls and not self.turn.locked():  # a call came after the last check, while the turn was taken
             self.help()
         if self.ending:
             self.woken.put(None)
 
     def do_next(self, wanted=None):
-        """Does a call and returns it; its callbacks are still to run. None if there is no call, or another thread does one, which
-        will see to the next; or if the call `wanted` has begun: whoever waits for that does no later call, in which it could wait
-        for ever."""
+        """Does the next call and returns it. The caller must then run its callbacks. Returns None if there is no call, or another
+        thread does one; that thread will also do the next one. Also returns None if the call `wanted` has begun: a thread that
+        waits for it must not do a later call, which could block for ever."""
         if not self.turn.acquire(blocking=False):
             return None
         try:
@@ -173,7 +176,7 @@ class Worker:
             LIVING.discard(self)
 
     def run_here(self, callbacks):
-        """Runs callbacks on the worker's thread, which spares whoever waits for them the wake of one more."""
+        """Runs callbacks on the worker's thread. This is faster than waking another thread."""
         self.is_away = True
         try:
             if self.calls:

@@ -107,7 +107,7 @@ class OfPrograms(unittest.TestCase):
 
     def test_a_metric_that_one_does_not_print_is_named(self):
         done = self.compare(prints(100, 100), prints(100))
-        self.assertIn("# not compared: 2: only one of the two prints it", done.stdout)
+        self.assertIn("# not compared: 2: only one of the two programs printed it", done.stdout)
         self.assertEqual(verdicts(done), {"1": "same"})
 
     def test_a_number_that_cannot_be_compared_drops_its_metric(self):
@@ -116,7 +116,7 @@ class OfPrograms(unittest.TestCase):
                 done = self.compare(prints(number), prints(1))
                 self.assertEqual(done.returncode, UNDECIDED, done.stdout + done.stderr)
                 self.assertRegex(done.stdout, f"# not compared: 1: A printed '{number}', which is not a number")
-                self.assertEqual(tutti.said(done.stderr), ["tutti: nothing could be compared: the lines '# not compared' say why"])
+                self.assertEqual(tutti.said(done.stderr), ["tutti: no metric could be compared; see the lines '# not compared'"])
         done = self.compare("""echo '{"t": 1e999, "u": 0, "w": 5}'""", """echo '{"t": 1, "u": 1, "w": 5}'""", "--metric", "/u",
                             "--metric", "/w", metric="/t")
         self.assertEqual((done.returncode, verdicts(done)), (UNDECIDED, {}), done.stdout + done.stderr)
@@ -163,7 +163,7 @@ class OfPrograms(unittest.TestCase):
         began = time.monotonic()
         done = self.compare("sleep 2; echo 1 1", "sleep 2; echo 1 1", "--budget", "1s", "--quads", 20)
         self.assertEqual(done.returncode, UNDECIDED, done.stdout + done.stderr)
-        self.assertIn("# not compared: all metrics: the budget ended in the first launch", done.stdout)
+        self.assertIn("# not compared: all metrics: the budget ended during the first launch", done.stdout)
         self.assertLess(time.monotonic() - began, 20 * tutti.PATIENCE)
 
     def test_the_rule_that_decided_is_explained(self):
@@ -237,17 +237,17 @@ class OfPrograms(unittest.TestCase):
                 (("--program-a", "echo 1"), "type --program-a and --program-b, too"),
                 (("--program-a", "echo 1", "--program-b", "echo 1"), "type --metric with a regular expression"),
                 (("--program-a", "echo 1", "--program-b", "echo 1", "--metric", "x"), "has 0 groups"),
-                (("--program-a", "echo 1", "--program-b", "echo 1", "--metric", "("), "is no regular expression"),
+                (("--program-a", "echo 1", "--program-b", "echo 1", "--metric", "("), "is not a valid regular expression"),
                 (("--program-a", "echo 1", "--program-b", "echo 1", "--metric", "x(.*)"), "matches no line"),
-                (("--program-a", "echo a", "--program-b", "echo a", "--metric", "(a)"), "no number above 0"),
-                (("--program-a", "echo 1", "--program-b", "echo 1", "--metric", "/a"), "leads nowhere"),
+                (("--program-a", "echo a", "--program-b", "echo a", "--metric", "(a)"), "captures 'a', which is not a number"),
+                (("--program-a", "echo 1", "--program-b", "echo 1", "--metric", "/a"), "does not match the program's output"),
                 (("--fail-on", "slow"), "slower"),
                 (("--write", "junit"), "type --write junit=FILE"),
                 (("--write", "junti=x"), "junit"),
                 (("--from", "/dev/null"), "is empty"),
                 (("--quads", "3"), "type an even number"),
                 (("--run-timeout", "0"), "use for example 30s"),
-                (("--run-timeout", "3s", *BENCH), "--run-timeout is for --program-a and --program-b"),
+                (("--run-timeout", "3s", *BENCH), "--run-timeout works only with --program-a and --program-b"),
                 (("--env-a", "NAME", *BENCH), "type NAME=VALUE"),
                 (("no/such/tutti", *BENCH), "cannot be run; type the path of a tutti")):
             with self.subTest(words):

@@ -233,7 +233,7 @@ class WithoutChoices(Tune):
                     done = self.in_folder(*words)
                     self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
                     line, = [line for line in tutti.said(done.stderr) if "tutti-table.json" in line]
-                    self.assertIn("'tutti-table.json' has no choices and is passed over", line)
+                    self.assertIn("ignoring 'tutti-table.json': the tuning table has no entries", line)
                     self.assertRegex(done.stdout, "auto: by (the )?built-in rules")
             done = self.in_folder("bench", "all_reduce", "--algo", "learn", "--counts", 16, *TWO_THREADS, "-n", 2000, "--sync", "barrier")
             self.assertEqual(done.returncode, 0, done.stderr)
@@ -252,8 +252,8 @@ class WithoutChoices(Tune):
                     done = tutti.run(*words, self.table, *(("--", "true") if words[0] == "run" else ()), **self.home)
                     self.assertEqual(done.returncode, 64, done.stdout + done.stderr)
                     line, = tutti.said(done.stderr)
-                    self.assertIn(f"the table '{self.table}' has no choices", line)
-                    self.assertIn(f"use: tutti tune --table {self.table}", line)
+                    self.assertIn(f"the tuning table '{self.table}' has no entries", line)
+                    self.assertIn(f"run: tutti tune --table {self.table}", line)
 
 
 class Launches(Tune):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One rank whose callbacks begin collectives. callbacks.py WAY: one of the functions at the end."""
+"""One rank whose callbacks begin collectives. Usage: callbacks.py FUNCTION, such as nested."""
 import contextlib
 import datetime
 import sys
@@ -27,7 +27,7 @@ def begin(tensor):
 
 @contextlib.contextmanager
 def held(group=None):
-    """No call ends meanwhile, so that callbacks run when it does, not where they are added."""
+    """No call ends inside this block. So callbacks run when the call ends, and not where the test adds them."""
     worker = (group or dist.distributed_c10d._get_default_group())._worker
     with worker.turn:
         yield
@@ -35,7 +35,7 @@ def held(group=None):
 
 
 def then(callback):
-    """The future of a callback of a collective."""
+    """Begins a collective with a callback. Returns the future of the callback."""
     with held():
         return begin(torch.ones(2)).then(callback)
 
@@ -53,7 +53,7 @@ def text_of_error(wait):
 
 
 def nested():
-    """Each callback waits for a collective, and for the callback of one."""
+    """Each callback waits for a collective, and for the callback of another one."""
     def level(depth, wait, tensors):
         def callback(_):
             wait(tensors[depth])
@@ -84,7 +84,7 @@ def done_callbacks():
 
 
 def collected():
-    """torch itself completes a future of several."""
+    """torch.futures.collect_all completes a future of several collectives."""
     for count in (1, 2):
         tensor = torch.ones(3)
         with held():
@@ -95,7 +95,7 @@ def collected():
 
 
 def in_turn():
-    """Callbacks of several calls, some of them slow, begin calls of other sizes: all ranks do so in one order."""
+    """Callbacks of several calls, some of them slow, begin calls of other sizes. All ranks begin these in one order."""
     calls = 12
     for wait in WAITS.values():
         tensors = [torch.full((100 + place,), float(place)) for place in range(calls)]
@@ -118,7 +118,7 @@ def in_turn():
 
 
 def later_calls():
-    """A callback waits for what the program began after its call, and for a callback of that which begins a call."""
+    """A callback waits for a later call of the program, and for a callback of that call which begins another one."""
     with held():
         first, second = begin(torch.ones(2)), begin(torch.ones(3))
         waits = first.then(lambda _: second.wait())
@@ -134,7 +134,7 @@ def later_calls():
 
 
 def waiting_thread():
-    """A thread that waits for a call runs no callback: this one waits for what the thread does then."""
+    """A thread that waits for a call runs no callback: these callbacks wait for that thread to go on."""
     returned = threading.Event()
     with held():
         works = [dist.all_reduce(torch.ones(2), async_op=True) for _ in range(4)]
@@ -145,7 +145,7 @@ def waiting_thread():
 
 
 def raising():
-    """The future of a callback that raises has failed; the group goes on."""
+    """If a callback raises an error, its future fails, and the group still works."""
     def fails(_):
         begin(torch.ones(2)).wait()
         raise ValueError("as it must")
@@ -158,7 +158,7 @@ def raising():
 
 
 def lost():
-    """Rank 1 does not come to the call of rank 0's callback: the timeout of the group ends each way of waiting."""
+    """Rank 1 does not join the call of rank 0's callback. The group's timeout ends each way of waiting."""
     for name, wait in WAITS.items():
         group = dist.new_group(backend="tutti", timeout=datetime.timedelta(seconds=2))
         with held(group):
@@ -175,7 +175,7 @@ def lost():
 
 
 def threads():
-    """Threads are kept for the next callbacks."""
+    """Threads are kept and reused for later callbacks."""
     for _ in range(100):
         begin(torch.ones(2)).wait()
     expect(threading.active_count() < 10, True)
@@ -192,7 +192,7 @@ def outstanding():
 
 
 def destroyed():
-    """So does the group."""
+    """The process group is destroyed while callbacks run."""
     futures = [then(lambda _: time.sleep(0.5)) for _ in range(3)]
     dist.barrier()
     dist.destroy_process_group()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One rank of a training with torch's powerSGD hook, whose callbacks wait for collectives. powersgd.py gloo|tutti: prints weights."""
+"""One rank of a training with torch's powerSGD hook; prints the weights. Usage: powersgd.py gloo|tutti."""
 import datetime
 import json
 import sys

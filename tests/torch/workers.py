@@ -93,7 +93,7 @@ expect(worker.do_next(begun), None)
 expect(done, [])
 worker.wait(later)
 
-# A callback may wait for a call, which its own thread does then: none that waits for another call.
+# A callback may wait for a call. The callback's thread does this call, not a thread that waits for another call.
 done.clear()
 outer = worker.submit(call("outer"))
 chained = outer.future().then(lambda _: worker.wait(worker.submit(call("inner"))))

@@ -33,8 +33,8 @@ public:
     /// The given buffers, or those that stand in for them, for the runs from now on. A few ns,
     /// unless it needs memory: throws Error if the heap has none.
     CallBuffers reachable(const CallBuffers& given);
-    /// Whether reachable() may answer otherwise than the last time: the program has mapped over
-    /// memory of the heap since.
+    /// True if the program has mapped over memory of the heap since the last reachable(). Call
+    /// reachable() again, because its answer may differ.
     bool is_outdated() const { return arenas_ != nullptr && heap_->changes() != seen_changes_; }
 
     void copy_in() const {
@@ -57,7 +57,7 @@ private:
     std::optional<Heap> heap_;
     PeerArenas* arenas_;                                           // none where ranks are threads
     std::shared_ptr<std::byte> input_stand_in_, output_stand_in_;  // once needed
-    std::uint64_t seen_changes_ = 0;                               // of the heap, by reachable()
+    std::uint64_t seen_changes_ = 0;  // heap_->changes() at the last reachable()
     CallBuffers given_;
     std::byte *input_copy_ = nullptr, *output_copy_ = nullptr;  // of these, where needed
 };

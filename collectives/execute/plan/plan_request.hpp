@@ -51,8 +51,8 @@ struct PlanRequest {
     StoreChoice stores = StoreChoice();
 };
 
-/// Whether the rank's result is in its output before the call, as at the root of a broadcast in
-/// place. Nothing is written there, not even the same values: it may be read-only memory.
+/// True if the rank's output holds the result before the call, as at the root of an in-place
+/// broadcast. A plan must not write there, not even the same values: it may be read-only memory.
 bool has_result_before(const PlanRequest& request, Rank rank);
 
 /// One chunk on its way in or out of this rank at some step.
@@ -86,8 +86,8 @@ struct Traffic {
 /// By chunk.
 std::unordered_map<int, Traffic> traffic_of(const RankStep& step);
 
-/// Whether a call on unregistered memory is large enough to be read through the kernel
-/// (single-copy) at first; else it is copied in and out.
+/// True if a call on unregistered memory is so large that its first run should read peers' memory
+/// through the kernel (single-copy). If false, the first run copies in and out.
 bool is_worth_single_copy(const Call& call, int ranks, int chunks, const HostTuning& tuning);
 
 /// In how many pieces of about that size, pipelined, a schedule of so many chunks is copied in and

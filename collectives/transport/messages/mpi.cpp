@@ -53,7 +53,7 @@ int count_of(std::span<const std::byte> bytes) {
     return static_cast<int>(bytes.size());
 }
 
-// The facts of ranks that hold for all their life.
+// The properties of a communicator's ranks that never change.
 class RanksOfMpi : public World {
 public:
     explicit RanksOfMpi(MPI_Comm comm) : comm_(comm) {
@@ -70,7 +70,7 @@ public:
     bool has_ended() const override { return mpi_is_over(); }
 
 protected:
-    // Once the world can gather.
+    // Exchanges the hosts' names; call it when the derived class can gather.
     void learn_hosts() {
         char name[MPI_MAX_PROCESSOR_NAME] = {};
         int length = 0;
@@ -87,9 +87,9 @@ private:
     int size_ = 1;
 };
 
-// On the program's communicator: blocking collectives among the program's own. Not non-blocking
-// ones: Open MPI 4 makes MPI_Comm_idup of these, each when the one before has ended, so that they
-// would come in another order on each rank.
+// Makes blocking collectives on the program's communicator. Non-blocking ones would be wrong there:
+// Open MPI 4 implements MPI_Comm_idup by non-blocking collectives, and starts each when the one
+// before has completed. Those of tutti would then start in a different order on each rank.
 class WorldOfProgram final : public RanksOfMpi {
 public:
     WorldOfProgram(MPI_Comm comm, double timeout) : RanksOfMpi(comm) {
@@ -116,8 +116,8 @@ public:
     }
 
 private:
-    // Errors do not reach the program's error handler, which may end the program, or this function
-    // by longjmp.
+    // Sets MPI_ERRORS_RETURN for the time of a collective and then restores the program's error
+    // handler. That handler might end the program, or leave this function by longjmp.
     class ErrorsReturn {
     public:
         explicit ErrorsReturn(MPI_Comm comm) : comm_(comm) {
@@ -137,10 +137,10 @@ private:
     };
 };
 
-// Its collectives are non-blocking calls, so that a rank that never comes is noticed.
+// Makes non-blocking collectives, so that it notices a rank that never joins.
 class MpiWorld final : public RanksOfMpi {
 public:
-    // Takes the communicator over. Its hosts are found out unless they are given.
+    // Takes ownership of the communicator. Finds out the ranks' hosts unless `hosts` is given.
     explicit MpiWorld(MPI_Comm comm, std::optional<double> timeout = {},
                       std::optional<Placement> hosts = {})
         : RanksOfMpi(comm) {

@@ -40,10 +40,11 @@ private:
 /// cannot be used any more, and leaves what it holds to MPI_Finalize.
 std::unique_ptr<World> mpi_world(int number, std::optional<double> hang_timeout = {});
 
-/// The ranks of the program's communicator, without a duplicate: nothing that the program has under
-/// way on it (MPI_Comm_idup) can be in the way. The world's calls are non-blocking collectives
-/// among the program's own, so they may be made only while all ranks are in one collective call of
-/// the program there. It has neither messages nor groups. Ends before the communicator does.
+/// The ranks of the program's communicator. Makes no duplicate of it, because that could block
+/// while an MPI_Comm_idup of the program is outstanding. The world's calls are blocking MPI
+/// collectives on this communicator. Make them only while all ranks are in the same collective call
+/// of the program on it. The world sends no messages and cannot be split. It must end before the
+/// communicator is freed.
 std::unique_ptr<World> world_on_programs_communicator(int number, double hang_timeout);
 
 /// That number of the communicator of exactly this world's ranks. Throws Error unless its

@@ -4,8 +4,8 @@
 
 namespace tutti {
 
-/// The MPI library's blocking collectives, as the baseline `mpi` calls them. A library that takes
-/// their place by their names sets these to the MPI library's own.
+/// The blocking MPI collectives that tutti calls, e.g. as the baseline `mpi`. The preload defines
+/// functions of the same names, so it sets these pointers to the MPI library's own functions.
 struct MpiCollectives {
     decltype(&MPI_Allreduce) all_reduce = MPI_Allreduce;
     decltype(&MPI_Reduce_scatter_block) reduce_scatter = MPI_Reduce_scatter_block;

@@ -95,10 +95,11 @@ private:
 ///   call's buffers must stay allocated and untouched until the process ends: a rank that is late
 ///   may still write there.
 ///
-/// Calls need plans, which all ranks make together; later calls of the same length and root reuse
-/// them, with any buffers in unregistered memory. In registered memory (allocate()) each place has
-/// its own plan. The first lengths get one at once, others when they come again; until then their
-/// data is copied into slots of few lengths, which share plans, and a started call ends at once.
+/// All ranks make plans together. A plan serves later calls of the same kind, length and root, with
+/// any buffers in unregistered memory. In registered memory (allocate()) each place has its own
+/// plan. The first four kinds of calls get a plan at once, others after they have come repeatedly.
+/// Until then the call copies its data into and out of a slot. All calls that use slots of one size
+/// share a plan. A start_x() whose call uses a slot blocks until the call is complete.
 class Communicator {
 public:
     /// The ranks of a world, which must outlive it. Collective. Throws Error if ranks were given

@@ -73,7 +73,7 @@ TEST(Outside, IsRefusedByEveryReaderOfASchedule) {
                          on_each(4, 1, {{.members = {{2}, {3}}}}, [&](int) { return schedule; }));
                  }})
             EXPECT_THAT(text_of_error(read),
-                        AllOf(HasSubstr("step "), HasSubstr("outside of the schedule")));
+                        AllOf(HasSubstr("step "), HasSubstr("invalid transfer")));
     }
 }
 
@@ -86,8 +86,8 @@ TEST(Outside, IsRefusedOnTheRankThatTakesPart) {
 TEST(Outside, IsNamedWithItsStepAndWhatThereIs) {
     const Schedule schedule = with({.chunks = {1, 2}, .from = {0}, .to = {-1}});
     const std::string words =
-        "step 1: a transfer from rank 0 to rank -1 of 2 chunks from chunk 1 on is outside of the "
-        "schedule, which has ranks 0..1 and chunks 0..1; use Ring::ahead and Ring::behind for "
+        "step 1: invalid transfer from rank 0 to rank -1 of 2 chunks, starting at chunk 1: the "
+        "schedule has ranks 0..1 and chunks 0..1; use Ring::ahead and Ring::behind to compute "
         "neighbours";
     EXPECT_EQ(text_of_error([&] { visit_all(schedule); }), words);
     EXPECT_EQ(find_fault(schedule, CollectiveSpec{Collective::broadcast, 2}), words);
@@ -97,10 +97,10 @@ TEST(Outside, HasNoStepsNorExtents) {
     const Schedule schedule = with({.chunks = {}, .from = {0}, .to = {1}});
     for (const int step : {-1, 3})
         EXPECT_THAT(text_of_error([&] { schedule.visit(step, [](const Transfer&) {}); }),
-                    HasSubstr("outside of a schedule of 3 steps"));
+                    HasSubstr("does not exist in a schedule of 3 steps"));
     for (const Extent extent : {Extent{.ranks = 0}, Extent{.chunks = 0}, Extent{.steps = -1}})
         EXPECT_THAT(text_of_error([&] { Schedule(extent, [](int, Step&) {}); }),
-                    HasSubstr("a schedule cannot have"));
+                    HasSubstr("invalid schedule size"));
 }
 
 TEST(Outside, NoPlaceOfARingIs) {

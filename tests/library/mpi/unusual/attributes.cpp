@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes of communicators whose copy and delete functions do more than copy and delete.
+// Communicator attributes whose copy and delete functions call MPI.
 #include "scenarios.hpp"
 
 namespace {
@@ -14,7 +14,7 @@ int sum_over(MPI_Comm comm) {
 int deletions = 0, copies = 0;
 MPI_Comm parent = MPI_COMM_NULL;
 
-// An attribute for as long as a scenario.
+// Creates a key for an attribute, and frees it at the end of the scenario.
 class Key {
 public:
     explicit Key(MPI_Comm_delete_attr_function* deletes,
@@ -49,7 +49,7 @@ int call_on_world(MPI_Comm, int, void*, void*) {
     return MPI_SUCCESS;
 }
 
-// A communicator that has been used, or not yet.
+// Frees a communicator with an attribute, after `calls` collectives on it.
 void free_with_attribute(const Job& world, const Key& key, int calls) {
     MPI_Comm_dup(world.comm, &parent);
     check_sums(Job(parent), calls);
@@ -72,7 +72,7 @@ void delete_calls_on_dying(const Job& world) { delete_calls_on(world, call_on_dy
 void delete_calls_on_parent(const Job& world) { delete_calls_on(world, call_on_parent); }
 void delete_calls_on_world(const Job& world) { delete_calls_on(world, call_on_world); }
 
-// The attribute is set first, or after tutti has set its own.
+// Sets the attribute before or after tutti sets its own.
 void delete_frees_another(const Job& world) {
     const auto free_value = [](MPI_Comm, int, void* value, void*) {
         ++deletions;
@@ -123,7 +123,7 @@ void copy_calls(const Job& world) {
     EXPECT(deletions == many_calls + 1);
 }
 
-// A communicator lives on when a delete function refuses.
+// A communicator stays usable if a delete function returns an error.
 bool may_delete = true;
 int delete_if_allowed(MPI_Comm, int, void*, void*) {
     ++deletions;
@@ -171,7 +171,7 @@ void have_many_keys(const Job& world) {
         MPI_Comm copy = MPI_COMM_NULL;
         MPI_Comm_dup(first, &copy);
         check_sums(Job(copy));
-        // Keys may go before the communicator that has their attributes.
+        // A key may be freed before the communicator that has its attribute.
         if (i == 4)
             for (int& key : keys) MPI_Comm_free_keyval(&key);
         MPI_Comm_free(&copy);
@@ -182,7 +182,7 @@ void have_many_keys(const Job& world) {
     EXPECT(std::ranges::all_of(values, [](int value) { return value == 6; }));
 }
 
-// Handles of freed communicators come again, for communicators of other ranks.
+// The MPI library reuses handles of freed communicators for communicators of other ranks.
 void handles_come_again(const Job& world) {
     for (int i = 0; i < 4 * many_calls; ++i) {
         MPI_Comm comm = MPI_COMM_NULL;
@@ -203,7 +203,7 @@ void handles_come_again(const Job& world) {
     }
 }
 
-// An attribute lives as long as the program; it is replaced and taken away between calls.
+// The attribute of a communicator that is never freed is replaced and deleted between calls.
 void replace_between_calls(const Job& world) {
     const auto deletes = [](MPI_Comm, int, void*, void*) {
         ++deletions;
@@ -226,20 +226,26 @@ void replace_between_calls(const Job& world) {
 int main(int argc, char** argv) {
     return run_scenarios(
         argc, argv,
-        {{"delete_calls_on_dying", "a delete function calls collectives of the dying communicator",
+        {{"delete_calls_on_dying",
+          "an attribute delete function calls collectives on the communicator being freed",
           delete_calls_on_dying},
-         {"delete_calls_on_parent", "a delete function calls collectives of its parent",
+         {"delete_calls_on_parent",
+          "an attribute delete function calls collectives on the parent communicator",
           delete_calls_on_parent},
-         {"delete_calls_on_world", "a delete function calls collectives of the world",
+         {"delete_calls_on_world",
+          "an attribute delete function calls collectives on MPI_COMM_WORLD",
           delete_calls_on_world},
-         {"delete_frees_another", "a delete function frees a communicator that is the attribute",
+         {"delete_frees_another",
+          "an attribute delete function frees a communicator that the attribute holds",
           delete_frees_another},
-         {"copy_calls", "a copy function calls collectives of the communicator that is duplicated",
+         {"copy_calls",
+          "an attribute copy function calls collectives on the communicator being duplicated",
           copy_calls},
-         {"delete_refuses", "a delete function refuses at first", delete_refuses},
-         {"many_keys", "a communicator has 200 attributes, whose keys are freed early",
+         {"delete_refuses", "an attribute delete function returns an error at first",
+          delete_refuses},
+         {"many_keys", "a communicator has 200 attributes whose keys are freed before it",
           have_many_keys},
-         {"handles_again", "handles of freed communicators come again for other ranks",
+         {"handles_again", "the MPI library reuses communicator handles for other ranks",
           handles_come_again},
-         {"replaced", "an attribute is replaced between the calls", replace_between_calls}});
+         {"replaced", "an attribute is replaced between calls", replace_between_calls}});
 }

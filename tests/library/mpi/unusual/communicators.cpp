@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Communicators of all kinds: many, short-lived, between groups, with topologies.
+// Communicators of all kinds: many, short-lived, inter-communicators, with topologies.
 #include <memory>
 
 #include "scenarios.hpp"
@@ -23,7 +23,7 @@ void use_short_lived_ones(const Job& world) {
     }
 }
 
-// Freed from the middle outwards.
+// Frees communicators from the middle outwards.
 void have_many_alive(const Job& world) {
     const int many = is_long ? 300 : 60;
     std::vector<MPI_Comm> all(static_cast<std::size_t>(many));
@@ -70,7 +70,7 @@ void split_in_all_ways(const Job& world) {
     MPI_Comm host = MPI_COMM_NULL, some = MPI_COMM_NULL, hinted = MPI_COMM_NULL;
     MPI_Comm_split_type(world.comm, MPI_COMM_TYPE_SHARED, -world.rank, MPI_INFO_NULL, &host);
     call_many_of_each_kind(Job(host), 20);
-    // The last rank has no part in this one.
+    // The last rank is not a member of this one.
     MPI_Comm_split(world.comm, world.rank == world.size - 1 ? MPI_UNDEFINED : 0, 0, &some);
     if (some != MPI_COMM_NULL) call_many_of_each_kind(Job(some), 20);
     MPI_Info info = MPI_INFO_NULL;
@@ -82,7 +82,7 @@ void split_in_all_ways(const Job& world) {
     free_all({host, some, hinted});
 }
 
-// Only the members of a subset take part in making a communicator of it; the others compute.
+// Only the members of a subset call MPI_Comm_create_group; the other rank goes on.
 void create_among_subsets(const Job& world) {
     MPI_Group all = MPI_GROUP_NULL;
     MPI_Comm_group(world.comm, &all);
@@ -101,7 +101,7 @@ void create_among_subsets(const Job& world) {
     check_sums(world);
 }
 
-// Pairs of ranks, of which each rank is in several.
+// Makes a communicator for each pair of ranks.
 void overlap(const Job& world) {
     std::vector<MPI_Comm> pairs;
     for (int a = 0; a < world.size; ++a)
@@ -177,7 +177,7 @@ void be_alone(const Job& world) {
     MPI_Comm_split(world.comm, world.rank, 0, &alone);
     call_many_of_each_kind(Job(alone), 10);
     call_many_of_each_kind(Job(MPI_COMM_SELF), 10);
-    // Each rank as often as it likes.
+    // Each rank makes a different number of calls.
     check_sums(Job(MPI_COMM_SELF), many_calls * world.rank);
     MPI_Comm_free(&alone);
 }
@@ -199,7 +199,7 @@ void make_generations(const Job& world) {
     MPI_Comm_free(&now);
 }
 
-// MPI_Comm_free returns while a call of another rank or a request is under way.
+// MPI_Comm_free returns while a request, or a call of another rank, is outstanding.
 void free_while_calls_are_under_way(const Job& world) {
     for (int i = 0; i < many_calls; ++i) {
         MPI_Comm comm = MPI_COMM_NULL;
@@ -214,7 +214,7 @@ void free_while_calls_are_under_way(const Job& world) {
     }
 }
 
-// Names, groups and infos of the program's communicators are what it made them.
+// Name, group, topology and error handler of a communicator stay as the program set them.
 void look_at_itself(const Job& world) {
     MPI_Comm comm = MPI_COMM_NULL, copy = MPI_COMM_NULL;
     MPI_Comm_dup(world.comm, &comm);
@@ -245,24 +245,25 @@ int main(int argc, char** argv) {
         argc, argv,
         {{"short_lived", "many communicators are used for 80 calls and freed",
           use_short_lived_ones},
-         {"many_alive", "hundreds of communicators live at a time, and are freed in another order",
+         {"many_alive", "hundreds of communicators exist at once and are freed in another order",
           have_many_alive},
          {"idup", "collectives run while MPI_Comm_idup is outstanding", duplicate_while_calls_run},
          {"disconnect", "communicators end by MPI_Comm_disconnect", disconnect},
          {"split", "communicators come from split, split_type and dup_with_info",
           split_in_all_ways},
-         {"create_group", "subsets make communicators while the others do not take part",
+         {"create_group", "subsets of the ranks make communicators without the other ranks",
           create_among_subsets},
-         {"overlapping", "each rank is in several pairs", overlap},
-         {"between_groups", "calls between two groups, in both and in the merged one",
+         {"overlapping", "each rank is a member of several communicators of two ranks", overlap},
+         {"between_groups",
+          "collectives on an inter-communicator, on its groups and on the merged one",
           talk_between_groups},
-         {"neighbours", "neighbourhood collectives of grids and graphs beside the others",
+         {"neighbours", "neighbourhood collectives on grids and graphs, between other collectives",
           talk_to_neighbours},
-         {"one_rank", "calls in communicators of one rank, as often as it likes", be_alone},
-         {"generations", "each communicator comes from the one before, which is freed",
+         {"one_rank", "collectives on communicators of one rank", be_alone},
+         {"generations", "each communicator is made from the previous one, which is then freed",
           make_generations},
-         {"freed_early", "a communicator is freed while a call of it is outstanding",
+         {"freed_early", "a communicator is freed while a collective on it is outstanding",
           free_while_calls_are_under_way},
-         {"looked_at", "name, group and error handler stay what the program made them",
+         {"looked_at", "name, group and error handler stay as the program set them",
           look_at_itself}});
 }

@@ -7,7 +7,7 @@
 
 namespace {
 
-// A datatype for as long as a block.
+// Commits a datatype and frees it at the end of the block.
 class Type {
 public:
     explicit Type(MPI_Datatype type) : type_(type) { MPI_Type_commit(&type_); }
@@ -31,7 +31,7 @@ MPI_Datatype resized(MPI_Datatype old, MPI_Aint lower, MPI_Aint extent) {
     return made;
 }
 
-// A product of 2 x 2 matrices, which is not commutative; and a sum that takes integers by pairs.
+// Products of 2 x 2 matrices do not commute. add() is a sum of integers, as MPI_SUM.
 struct Matrix {
     std::int64_t a, b, c, d;
     friend bool operator==(const Matrix&, const Matrix&) = default;
@@ -79,7 +79,7 @@ void use_own_operations(const Job& world) {
     MPI_Op_free(&by_matrices);
 }
 
-// The handle of a freed operation comes again for another one.
+// The MPI library reuses the handle of a freed operation for another one.
 void reuse_operations(const Job& world) {
     for (int i = 0; i < many_calls; ++i) {
         const auto most = [](void* left, void* right, int* count, MPI_Datatype*) {
@@ -139,7 +139,7 @@ void use_all_builtin_operations(const Job& world) {
     }
 }
 
-// Integers 0, 2, 4, ... of an array, or the same from its end to its start.
+// Sends the integers 0, 2, 4, ... of an array, or the same from its end to its start.
 void send_types_with_holes(const Job& world, int stride) {
     constexpr int count = 40;
     const Type type(resized(vector_of_integers(count, stride), 0, 2 * count * sizeof(int)));
@@ -161,7 +161,7 @@ void send_types_with_holes(const Job& world, int stride) {
         for (int block = 0; block < blocks; ++block)
             for (int i = 0; i < count; ++i)
                 if (receive[place(block, i)] != expected(block, i)) return false;
-        return others == blocks * count;  // holes stay as they were
+        return others == blocks * count;  // holes are not written
     };
     for (int i = 0; i < many_calls; ++i) {
         const int root = i % world.size;
@@ -187,7 +187,7 @@ void send_types_with_holes(const Job& world, int stride) {
 void use_holes(const Job& world) { send_types_with_holes(world, 2); }
 void use_negative_strides(const Job& world) { send_types_with_holes(world, -2); }
 
-// Even ranks have integers in a row, odd ones in columns, or in a structure: the signature is the
+// Each rank describes its integers as a row, a column, a structure or MPI_INT. The signature is the
 // same.
 void mix_types_of_one_signature(const Job& world) {
     constexpr int count = 24;
@@ -226,7 +226,7 @@ void mix_types_of_one_signature(const Job& world) {
     }
 }
 
-// A type is freed after its call; its handle comes again for integers that lie elsewhere.
+// Frees a type after its call. The MPI library reuses its handle for a type with another layout.
 void reuse_types(const Job& world) {
     std::vector<int> data(300);
     for (int i = 0; i < 2 * many_calls; ++i) {
@@ -246,7 +246,7 @@ void reuse_types(const Job& world) {
     }
 }
 
-// With absolute addresses, and other places on each rank.
+// Uses absolute addresses, which differ between the ranks.
 void use_absolute_addresses(const Job& world) {
     int first[8]{}, second[8]{};
     double third = 0;
@@ -275,7 +275,7 @@ void use_absolute_addresses(const Job& world) {
     }
 }
 
-// The same by what MPI_Pack makes of it.
+// Broadcasts data that MPI_Pack has packed.
 void send_packed(const Job& world) {
     std::vector<char> packed(1000);
     for (int i = 0; i < many_calls; ++i) {
@@ -315,14 +315,14 @@ void send_nothing(const Job& world) {
         MPI_Allgatherv(nullptr, 0, MPI_INT, nullptr, none, none, MPI_INT, comm);
         MPI_Gatherv(nullptr, 0, MPI_INT, nullptr, none, none, MPI_INT, 0, comm);
         MPI_Scatterv(nullptr, none, none, MPI_INT, nullptr, 0, MPI_INT, 0, comm);
-        // MPICH takes two null pointers here for buffers that overlap.
+        // MPICH reports two null pointers here as overlapping buffers.
         MPI_Alltoallv(nullptr, none, none, MPI_INT, &i, none, none, MPI_INT, comm);
         MPI_Scan(nullptr, nullptr, 0, MPI_INT, MPI_SUM, comm);
         check_sum(world, i);
     }
 }
 
-// What MPI gives no meaning on a rank may be anything there.
+// Arguments that MPI ignores on a rank may have any value there.
 void leave_out_what_has_no_meaning(const Job& world) {
     for (int i = 0; i < many_calls; ++i) {
         const int root = i % world.size;
@@ -396,21 +396,20 @@ void be_in_place_everywhere(const Job& world) {
 int main(int argc, char** argv) {
     return run_scenarios(
         argc, argv,
-        {{"own_operations", "operations of the program, commutative and not", use_own_operations},
-         {"operations_again", "handles of freed operations come again for others",
+        {{"own_operations", "user-defined operations, commutative and not", use_own_operations},
+         {"operations_again", "the MPI library reuses handles of freed operations",
           reuse_operations},
          {"all_operations", "MINLOC, bitwise and logical operations, long double, complex",
           use_all_builtin_operations},
-         {"holes", "datatypes with holes, which stay as they are", use_holes},
-         {"negative_strides", "datatypes that go down from the end of a block",
-          use_negative_strides},
+         {"holes", "datatypes with holes, which must not be written", use_holes},
+         {"negative_strides", "datatypes with negative strides", use_negative_strides},
          {"signatures", "ranks describe the same integers by different datatypes",
           mix_types_of_one_signature},
-         {"types_again", "handles of freed datatypes come again for others", reuse_types},
+         {"types_again", "the MPI library reuses handles of freed datatypes", reuse_types},
          {"absolute", "MPI_BOTTOM with absolute addresses", use_absolute_addresses},
-         {"packed", "ranks broadcast what MPI_Pack made", send_packed},
-         {"nothing", "no elements, and null pointers as buffers", send_nothing},
-         {"no_meaning", "arguments that have no meaning on a rank are invalid there",
+         {"packed", "ranks broadcast data that MPI_Pack has packed", send_packed},
+         {"nothing", "calls without elements, with null pointers as buffers", send_nothing},
+         {"no_meaning", "arguments that MPI ignores on a rank are invalid there",
           leave_out_what_has_no_meaning},
          {"in_place", "MPI_IN_PLACE wherever MPI allows it", be_in_place_everywhere}});
 }

@@ -8,7 +8,7 @@
 
 namespace {
 
-// Exit codes and what rank 0 prints are compared with those without tutti.
+// Prints from rank 0. unusual_test.py compares output and exit code with a run without tutti.
 void say(const char* what) {
     if (Job(MPI_COMM_WORLD).rank == 0) {
         std::printf("%s %s\n", what, checks.wrong == 0 ? "OK" : "WRONG");
@@ -51,7 +51,7 @@ void abort_with_code() {
     say("abort_code");
     MPI_Barrier(world.comm);
     if (world.rank == world.size - 1) MPI_Abort(world.comm, 7);
-    check_sums(world);  // which waits for the last rank
+    check_sums(world);  // waits for the last rank, until the job is aborted
 }
 
 void finalize_at_exit() {
@@ -64,7 +64,7 @@ void finalize_at_exit() {
     work(Job(MPI_COMM_WORLD));
 }
 
-// In the destructor of a static object.
+// Calls MPI_Finalize in the destructor of a static object.
 struct Guard {
     ~Guard() {
         if (!is_used) return;
@@ -81,7 +81,7 @@ void finalize_in_destructor() {
     work(Job(MPI_COMM_WORLD));
 }
 
-// MPI calls delete functions of MPI_COMM_SELF before all else of MPI_Finalize.
+// MPI_Finalize calls attribute delete functions of MPI_COMM_SELF before anything else.
 void call_from_finalize() {
     MPI_Init(nullptr, nullptr);
     int key = MPI_KEYVAL_INVALID;
@@ -98,7 +98,7 @@ void call_from_finalize() {
     MPI_Finalize();
 }
 
-// Communicators, groups, types and operations that nobody frees.
+// The program never frees its communicators.
 void leave_all_behind() {
     MPI_Init(nullptr, nullptr);
     const Job world(MPI_COMM_WORLD);
@@ -111,7 +111,7 @@ void leave_all_behind() {
     MPI_Finalize();
 }
 
-// The last calls of ranks end at different times, as do the ranks.
+// Ranks call MPI_Finalize, and end, at different times.
 void end_at_different_times() {
     MPI_Init(nullptr, nullptr);
     const Job world(MPI_COMM_WORLD);
@@ -124,7 +124,7 @@ void end_at_different_times() {
     std::this_thread::sleep_for(std::chrono::milliseconds(50 * (world.size - world.rank)));
 }
 
-// Other threads compute; only this one calls MPI.
+// Another thread computes; only this one calls MPI.
 void be_funneled() {
     int provided = -1, level = -1, is_main = 0;
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
@@ -142,7 +142,7 @@ void be_funneled() {
     MPI_Finalize();
 }
 
-// A thread starts MPI, and with that is the main one; another exists before.
+// A thread that is not the process's first one starts MPI. So it is MPI's main thread.
 void start_in_a_thread() {
     std::thread([] {
         int provided = -1;
@@ -187,21 +187,22 @@ void start_another_job() {
 
 int main(int argc, char** argv) {
     const std::array list = std::to_array<Alone>(
-        {{"no_calls", "nothing is between MPI_Init and MPI_Finalize", make_no_calls},
+        {{"no_calls", "the program makes no call between MPI_Init and MPI_Finalize", make_no_calls},
          {"never_started", "the program does not start MPI", never_start},
-         {"exit_code", "all ranks end with the code 3", exit_with_code},
-         {"abort_code", "a rank ends the job by MPI_Abort while others wait for it",
+         {"exit_code", "all ranks end with exit code 3", exit_with_code},
+         {"abort_code", "a rank calls MPI_Abort while the other ranks wait for it",
           abort_with_code},
-         {"at_exit", "MPI_Finalize is called by a function of atexit", finalize_at_exit},
-         {"destructor", "MPI_Finalize is called by the destructor of a static object",
+         {"at_exit", "a function registered by atexit calls MPI_Finalize", finalize_at_exit},
+         {"destructor", "the destructor of a static object calls MPI_Finalize",
           finalize_in_destructor},
-         {"self_attribute", "MPI_Finalize calls a delete function that calls collectives",
+         {"self_attribute",
+          "MPI_Finalize calls an attribute delete function that calls collectives",
           call_from_finalize},
-         {"left_behind", "communicators are never freed", leave_all_behind},
+         {"left_behind", "the program never frees its communicators", leave_all_behind},
          {"different_ends", "ranks end at different times", end_at_different_times},
-         {"funneled", "MPI_THREAD_FUNNELED, and another thread computes", be_funneled},
+         {"funneled", "MPI_THREAD_FUNNELED, while another thread computes", be_funneled},
          {"started_in_thread", "a thread starts and ends MPI", start_in_a_thread},
-         {"spawned", "MPI_Comm_spawn starts two ranks, and their group is merged",
+         {"spawned", "MPI_Comm_spawn starts two ranks, and MPI_Intercomm_merge joins the groups",
           start_another_job}});
     const std::span<const Alone> all(list);
     if (argc < 2) return list_scenarios(all);

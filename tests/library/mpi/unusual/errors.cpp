@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls that fail, and error handlers that return, jump or throw.
+// Calls that fail, and error handlers that return, call longjmp or throw.
 #include <csetjmp>
 #include <stdexcept>
 
@@ -20,7 +20,7 @@ MPI_Comm copy_that_returns_errors(MPI_Comm comm) {
     return copy;
 }
 
-// All ranks make the same mistakes, between calls that are right.
+// All ranks pass the same wrong arguments, between valid calls.
 void return_errors(const Job& world) {
     MPI_Comm comm = copy_that_returns_errors(world.comm);
     const Job job(comm);
@@ -38,8 +38,8 @@ void return_errors(const Job& world) {
     MPI_Comm_free(&comm);
 }
 
-// The last rank sends more than the root takes: the root has what the others sent by then. Error
-// handlers may jump out of here.
+// The last rank sends more than the root's count, after the root has received the other ranks'
+// blocks. Error handlers may leave this function by longjmp.
 int send_too_much(const Job& job, int count, int too_much) {
     static int sent[3000], received[most_ranks * 3000];
     int counts[most_ranks], places[most_ranks];
@@ -82,12 +82,12 @@ MPI_Comm copy_with_handler(MPI_Comm comm, Handler* function) {
     MPI_Comm_dup(comm, &first);
     MPI_Comm_set_errhandler(first, handler);
     MPI_Errhandler_free(&handler);
-    MPI_Comm_dup(first, &copy);  // which inherits the handler
+    MPI_Comm_dup(first, &copy);  // the copy inherits the handler
     MPI_Comm_free(&first);
     return copy;
 }
 
-// A mistake that ranks see before they communicate: each jumps out of the call.
+// Each rank detects the wrong root before it communicates, and leaves the call by longjmp.
 int jump_out(const Job& job) {
     int word = 0;
     if (setjmp(place_to_go_on) != 0) return 1;
@@ -149,7 +149,7 @@ void leave_truncation_by_exception(const Job& world) {
     }
 }
 
-// A handler is called once for each error, with MPI's code.
+// MPI calls a handler once for each error, with the error's code.
 void count_what_is_handled(const Job& world) {
     MPI_Comm comm = copy_with_handler(world.comm, count_errors);
     const Job job(comm);
@@ -166,7 +166,7 @@ void count_what_is_handled(const Job& world) {
     MPI_Comm_free(&comm);
 }
 
-// Handlers are exchanged between calls, and called by the program.
+// The program exchanges handlers between calls, and calls them itself.
 void change_handlers(const Job& world) {
     MPI_Comm comm = copy_with_handler(world.comm, count_errors);
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL, now = MPI_ERRHANDLER_NULL;
@@ -192,15 +192,16 @@ void change_handlers(const Job& world) {
 int main(int argc, char** argv) {
     return run_scenarios(
         argc, argv,
-        {{"returned", "wrong arguments are told by codes, and calls go on", return_errors},
-         {"truncation", "a rank sends more to a Gatherv than its root takes", return_truncation},
+        {{"returned", "calls with wrong arguments return error codes, and later calls work",
+          return_errors},
+         {"truncation", "a rank sends more in a Gatherv than the root's count", return_truncation},
          {"longjmp", "an error handler leaves calls by longjmp", leave_by_longjmp},
-         {"longjmp_truncation", "the same of a Gatherv that receives too much",
+         {"longjmp_truncation", "an error handler leaves a truncated Gatherv by longjmp",
           leave_truncation_by_longjmp},
          {"exception", "an error handler leaves calls by an exception", leave_by_exception},
-         {"exception_truncation", "the same of a Gatherv that receives too much",
+         {"exception_truncation", "an error handler leaves a truncated Gatherv by an exception",
           leave_truncation_by_exception},
-         {"handled_once", "an inherited error handler is called once for each error",
+         {"handled_once", "MPI calls an inherited error handler once for each error",
           count_what_is_handled},
          {"handlers_change", "the program exchanges error handlers between calls",
           change_handlers}});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A profiling layer: functions of MPI that count their calls and go on by PMPI. It is a part of a
-// program, is linked in front of the MPI library, or is preloaded.
+// A profiling layer: MPI functions that count their calls and call PMPI. It is compiled into a
+// program, linked in front of the MPI library, or preloaded.
 #include "layer.hpp"
 
 #include <mpi.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// How often the program, or a library, has called a function of MPI by its first name.
+/// Number of calls of an MPI function by its name MPI_X, made by the program or a library.
 struct LayerCount {
     const char* function;
     long calls;
 };
-/// Functions that were called; after the last one comes one without a name.
+/// Returns the functions that were called. The list ends with an element whose function is null.
 extern "C" const LayerCount* layer_counts();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lengths that differ from call to call and from rank to rank.
+// Lengths that differ between calls and between ranks.
 #include <chrono>
 #include <thread>
 
@@ -7,7 +7,7 @@
 
 namespace {
 
-// The same numbers on all ranks.
+// Pseudo-random numbers, the same on all ranks.
 class Numbers {
 public:
     int below(int limit) {
@@ -51,7 +51,7 @@ void mix_small_and_large(const Job& world) {
         call_each_kind(world, buffers.memory(i % 50 == 49 ? large : i % 7 + 1), i % world.size);
 }
 
-// Particles that go from rank to rank: nobody knows the lengths of the others.
+// Ranks exchange particles: no rank knows the lengths that other ranks exchange.
 void exchange_particles(const Job& world) {
     const auto size = static_cast<std::size_t>(world.size);
     std::vector<int> send(size * 2000), receive(size * 2000), counts(size), from(size);
@@ -119,7 +119,7 @@ void send_lopsided_blocks(const Job& world) {
     }
 }
 
-// Some ranks call what others are far from.
+// Some ranks are many calls ahead of other ranks.
 void run_ahead(const Job& world) {
     Buffers buffers(world, 300);
     std::vector<int> word(300);
@@ -142,11 +142,11 @@ int main(int argc, char** argv) {
         argc, argv,
         {{"varying", "lengths and roots differ from call to call", vary_lengths_and_roots},
          {"each_once", "300 lengths, each used once", use_each_length_once},
-         {"small_and_large", "a block of 2 MB now and then between small ones",
+         {"small_and_large", "every 50th block has 2 MB, the others are small",
           mix_small_and_large},
-         {"particles", "ranks exchange blocks whose lengths the others do not know",
+         {"particles", "ranks exchange blocks whose lengths other ranks do not know",
           exchange_particles},
          {"lopsided", "one block is large and the others are empty, or the reverse",
           send_lopsided_blocks},
-         {"ahead", "the root of many broadcasts runs ahead of the others", run_ahead}});
+         {"ahead", "the root of many broadcasts runs ahead of the other ranks", run_ahead}});
 }

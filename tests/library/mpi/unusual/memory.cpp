@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the buffers of collectives may lie.
+// Memory in which the buffers of collectives may lie.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ int* mapped(int protection, int flags, int file = -1, void* at = nullptr,
 int* mapped_anonymous() { return mapped(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS); }
 void unmap(int* memory, std::size_t bytes = most_bytes) { munmap(memory, bytes); }
 
-// A file without a name, of so many bytes.
+// Creates a file of this size, without a name.
 int new_file(std::size_t bytes) {
     std::FILE* const file = std::tmpfile();
     const int number = dup(fileno(file));
@@ -69,7 +69,7 @@ void send_protected_memory(const Job& world) {
     std::free(send);
 }
 
-// All ranks send the segment of rank 0, and receive in their own.
+// All ranks send rank 0's segment, and receive into their own.
 void share_a_window(const Job& world) {
     int* mine = nullptr;
     int* first = nullptr;
@@ -88,7 +88,7 @@ void share_a_window(const Job& world) {
     MPI_Win_free(&window);
 }
 
-// The ranks map a file of rank 0: all send its first part, and each receives in a part of its own.
+// The ranks map a file of rank 0. All send its first part, and each receives into its own part.
 void share_a_file(const Job& world) {
     char name[] = "/tmp/tutti-unusual-XXXXXX";
     int file = -1;
@@ -109,7 +109,7 @@ void share_a_file(const Job& world) {
     close(file);
 }
 
-// A page that must not be touched lies in front of and after each buffer.
+// An inaccessible page lies in front of each buffer and after it.
 class BetweenGuards {
 public:
     BetweenGuards()
@@ -139,7 +139,7 @@ void end_at_unmapped_pages(const Job& world) {
         int* const receive = is_first ? receive_pages.begin() : receive_pages.end() - all;
         fill(send, world.rank, all);
         call_each_kind(world, {send, receive, count}, i % world.size);
-        // A vector that fills all there is up to the page.
+        // A vector that fills the memory up to the inaccessible page.
         MPI_Allreduce(send, receive, all, MPI_INT, MPI_SUM, world.comm);
         EXPECT(receive[all - 1] == combined<int>(MPI_SUM, world.size, all - 1));
         MPI_Bcast(is_first ? receive : send_pages.end() - 1, 1, MPI_INT, 0, world.comm);
@@ -171,7 +171,7 @@ void use_adjacent_buffers(const Job& world) {
     }
 }
 
-// MPI 3 lets several calls read one buffer at a time.
+// MPI 3 lets several calls read one buffer at the same time.
 void send_one_buffer_in_two_calls(const Job& world) {
     const auto send = given_by<int>(world.rank, 1000);
     std::vector<int> sum(1000), more(1000), all(static_cast<std::size_t>(1000 * world.size));
@@ -188,7 +188,7 @@ void send_one_buffer_in_two_calls(const Job& world) {
     }
 }
 
-// Checkpoint libraries and ring buffers map over what malloc gave them.
+// Checkpoint libraries and ring buffers map over memory from malloc.
 void map_over_allocated_memory(const Job& world) {
     const int file = new_file(most_bytes);
     for (const int flags : {MAP_PRIVATE | MAP_ANONYMOUS, MAP_SHARED}) {
@@ -207,7 +207,7 @@ void map_over_allocated_memory(const Job& world) {
     close(file);
 }
 
-// What was there before is unmapped, and other memory comes to the same address.
+// Unmaps a buffer after each call and maps other memory at the same address.
 void reuse_an_address(const Job& world) {
     int* const place = mapped_anonymous();
     int* const receive = mapped_anonymous();
@@ -238,7 +238,7 @@ void reallocate_between_calls(const Job& world) {
     std::free(receive);
 }
 
-// Addresses without any alignment, as in packed records.
+// Unaligned addresses, as in packed records.
 void use_odd_addresses(const Job& world) {
     std::vector<char> send(8 * 1000 + 16), sum(8 * 1000 + 16);
     for (int i = 0; i < many_calls; ++i) {
@@ -282,26 +282,25 @@ void allocate_by_mpi(const Job& world) {
 int main(int argc, char** argv) {
     return run_scenarios(
         argc, argv,
-        {{"read_only_file", "ranks send from a file that is mapped for reading",
+        {{"read_only_file", "ranks send from a file that is mapped read-only",
           send_from_read_only_file},
-         {"constants", "ranks send from a table of constants in the program's text",
-          send_constants},
-         {"protected", "ranks send from allocated memory that nobody may write to",
+         {"constants", "ranks send from a table of constants in .rodata", send_constants},
+         {"protected", "ranks send from allocated memory that is write-protected",
           send_protected_memory},
          {"shared_window", "all ranks send rank 0's segment of a shared window", share_a_window},
-         {"shared_file", "all ranks send the same part of a file that all have mapped",
+         {"shared_file", "all ranks send the same part of a file that all ranks have mapped",
           share_a_file},
-         {"page_edges", "buffers begin and end where unmapped pages do", end_at_unmapped_pages},
-         {"stacks", "buffers lie on the stack, in frames of a recursion", use_stacks},
+         {"page_edges", "buffers begin or end next to inaccessible pages", end_at_unmapped_pages},
+         {"stacks", "buffers lie on the stack, in frames of a recursive function", use_stacks},
          {"adjacent", "the send buffer ends where the receive buffer begins, and the reverse",
           use_adjacent_buffers},
-         {"sent_twice", "two outstanding calls and a blocking one read one buffer",
+         {"sent_twice", "two outstanding calls and a blocking call read one buffer",
           send_one_buffer_in_two_calls},
-         {"mapped_over", "the program maps files and new pages over memory that malloc gave it",
+         {"mapped_over", "the program maps files and new pages over memory from malloc",
           map_over_allocated_memory},
-         {"address_reused", "memory is unmapped after each call, and other memory mapped there",
+         {"address_reused", "the program unmaps memory after each call and maps other memory there",
           reuse_an_address},
          {"reallocated", "realloc moves the buffers between calls", reallocate_between_calls},
-         {"odd_addresses", "numbers lie at odd addresses", use_odd_addresses},
+         {"odd_addresses", "buffers have odd addresses", use_odd_addresses},
          {"alloc_mem", "buffers come from MPI_Alloc_mem", allocate_by_mpi}});
 }

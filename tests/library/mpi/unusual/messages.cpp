@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages, requests and windows of the program's own between and during collectives.
+// Messages, requests and windows of the program, between and during collectives.
 #include "scenarios.hpp"
 
 namespace {
@@ -57,7 +57,7 @@ void probe(const Job& world) {
         MPI_Mrecv(&got, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
         EXPECT(got == i);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
-        // Else the next message of a fast rank would be there before the first look.
+        // Otherwise the next message of a fast rank could arrive before the first MPI_Iprobe.
         MPI_Barrier(world.comm);
     }
 }
@@ -104,7 +104,7 @@ void have_calls_outstanding(const Job& world) {
     }
 }
 
-// Requests of which all ranks have many, waited for in another order.
+// All ranks have many requests, and wait for them in another order.
 void have_many_requests(const Job& world) {
     constexpr int many = 300;
     std::array<MPI_Request, many> requests{};
@@ -120,7 +120,7 @@ void have_many_requests(const Job& world) {
     for (int i = 0; i < many; ++i) EXPECT(words[static_cast<std::size_t>(i)] == i);
 }
 
-// Who gets messages is known to nobody: an exchange that ends by a barrier that does not block.
+// No rank knows how many messages it gets. MPI_Ibarrier tells when the exchange has ended.
 void exchange_sparsely(const Job& world) {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm_dup(world.comm, &comm);
@@ -187,7 +187,7 @@ void use_persistent_requests(const Job& world) {
     MPI_Request_free(&requests[1]);
 }
 
-// Messages of all kinds of sends are under way, small and large.
+// Small and large messages of all send modes are outstanding.
 void send_across_collectives(const Job& world) {
     constexpr int count = 100'000;
     std::vector<char> buffer(static_cast<std::size_t>(many_calls) *
@@ -237,11 +237,11 @@ void cancel_a_receive(const Job& world) {
     }
 }
 
-// One rank puts into the memory of another while that waits in a collective.
+// Each rank calls MPI_Put to a rank that waits in a collective.
 void put_during_collectives(const Job& world) {
     int* mine = nullptr;
     MPI_Win window = MPI_WIN_NULL;
-    // Of windows of less than 16 bytes, MPICH 4.0 shows ranks other memory than what peers reach.
+    // MPICH 4.0: in windows of less than 16 bytes a rank sees other memory than its peers write to.
     MPI_Win_allocate(64, sizeof(int), MPI_INFO_NULL, world.comm, &mine, &window);
     *mine = -1;
     MPI_Win_lock_all(0, window);
@@ -264,17 +264,18 @@ void put_during_collectives(const Job& world) {
 int main(int argc, char** argv) {
     return run_scenarios(
         argc, argv,
-        {{"wildcards", "receives from anyone are posted before collectives", use_wildcards},
-         {"probes", "the program looks for any message between collectives", probe},
-         {"largest_tags", "messages have the largest tags that there are", use_the_largest_tags},
+        {{"wildcards", "receives from MPI_ANY_SOURCE are posted before collectives", use_wildcards},
+         {"probes", "the program probes for any message between collectives", probe},
+         {"largest_tags", "messages have the largest tags that MPI allows", use_the_largest_tags},
          {"outstanding", "blocking calls run while non-blocking ones are outstanding",
           have_calls_outstanding},
-         {"many_requests", "300 broadcasts are outstanding at a time", have_many_requests},
-         {"sparse_exchange", "an exchange ends by MPI_Ibarrier", exchange_sparsely},
+         {"many_requests", "300 broadcasts are outstanding at the same time", have_many_requests},
+         {"sparse_exchange", "ranks find the end of an exchange by MPI_Ibarrier",
+          exchange_sparsely},
          {"persistent", "persistent requests are active during collectives",
           use_persistent_requests},
-         {"buffered", "buffered and large messages are under way during collectives",
+         {"buffered", "buffered and large messages are outstanding during collectives",
           send_across_collectives},
          {"cancelled", "a receive is cancelled after collectives", cancel_a_receive},
-         {"windows", "ranks put into windows beside collectives", put_during_collectives}});
+         {"windows", "ranks call MPI_Put between and during collectives", put_during_collectives}});
 }

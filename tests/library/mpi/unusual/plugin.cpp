@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plug-in that uses MPI, of a program that knows nothing of MPI: plugins.cpp.
+// A plug-in that uses MPI. The program that loads it, plugins.cpp, does not.
 #include <thread>
 
 #include "scenarios.hpp"
@@ -21,7 +21,7 @@ PLUGIN_EXPORTS int plugin_end(const char* name) {
     return checks.wrong == 0 ? 0 : 1;
 }
 
-// Where the program asks for it, MPI is started while the plug-in is loaded.
+// Starts MPI while the plug-in is loaded, if START_WHEN_LOADED is set.
 [[gnu::constructor]] static void start_when_loaded() {
     if (std::getenv("START_WHEN_LOADED") != nullptr) plugin_start();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program without MPI that loads plug-ins with it. Each scenario is a program of its own.
+// A program that does not link MPI and loads plug-ins that do. Each scenario is a separate run.
 #include <dlfcn.h>
 
 #include <array>
@@ -49,7 +49,7 @@ int start_while_loading() {
     return use_plugin(RTLD_NOW | RTLD_LOCAL, "constructor");
 }
 
-// A second handle is closed, and the plug-in comes and goes before MPI is started.
+// Loads and closes the plug-in before MPI starts, and closes a second handle later.
 int load_again() {
     for (int i = 0; i < 3; ++i) Plugin(RTLD_NOW | RTLD_LOCAL).close();
     const Plugin plugin(RTLD_NOW | RTLD_LOCAL);
@@ -71,7 +71,7 @@ constexpr std::array<Row, 6> scenarios{{
     {"global", "a plug-in is loaded by RTLD_GLOBAL", load_globally},
     {"deep", "a plug-in is loaded by RTLD_DEEPBIND, so that its own libraries come first",
      load_deeply},
-    {"lazy", "functions of a plug-in are looked up at their first calls", load_lazily},
+    {"lazy", "RTLD_LAZY: functions of a plug-in are resolved at their first calls", load_lazily},
     {"constructor", "a constructor of a plug-in starts MPI while it is loaded",
      start_while_loading},
     {"again", "a plug-in is loaded and closed several times", load_again},

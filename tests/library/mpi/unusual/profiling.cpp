@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Profiling layers see each call of the program exactly once, and none that it did not make. Where
-// the layer is, unusual_test.py says: in this program, linked, or preloaded.
+// A profiling layer sees each call of the program exactly once, and no other call. unusual_test.py
+// chooses where the layer is: in this program, in a linked library, or preloaded.
 #include <dlfcn.h>
 
 #include <map>
@@ -22,8 +22,8 @@ Counts counts_now() {
     return all;
 }
 
-// Compares with the calls that a scenario has made, and prints the differences. Without a layer,
-// all is right.
+// Compares the layer's counts with the calls of the scenario, and prints the differences. Does
+// nothing without a layer.
 void expect_counts(const Job& world, const Counts& before, const Counts& expected) {
     Counts seen = counts_now();
     if (seen.empty()) return;
@@ -113,7 +113,8 @@ int main(int argc, char** argv) {
     return run_scenarios(
         argc, argv,
         {{"all_kinds", "a layer counts collectives", see_all_kinds},
-         {"communicators", "a layer counts what is done with communicators", see_communicators},
-         {"datatypes", "a layer counts what is done with datatypes", see_datatypes},
+         {"communicators", "a layer counts calls that make and free communicators",
+          see_communicators},
+         {"datatypes", "a layer counts calls that make and free datatypes", see_datatypes},
          {"messages", "a layer counts messages and requests", see_messages}});
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Scenarios: parts of programs that do what MPI allows and few programs do. Each checks its results
-// against closed forms. unusual_test.py runs them without tutti and with it, and compares.
+// Scenarios do what MPI allows but few programs do. Each checks its results against closed forms.
+// unusual_test.py runs them without tutti and with it, and compares the outputs.
 //   PROGRAM                 lists the scenarios
 //   PROGRAM SCENARIO...     runs these scenarios
 #include <algorithm>
@@ -14,9 +14,10 @@
 
 #include "../../preload_program.hpp"
 
-/// More calls of a kind than the 64 that are the library's, and enough that tutti does some.
+/// Number of calls of a kind. The MPI library does the first 64 on MPI_COMM_WORLD; tutti does some
+/// of the rest.
 constexpr int many_calls = 150;
-constexpr int most_ranks = 4;  // constant tables and stacks have room for these
+constexpr int most_ranks = 4;  // sizes of constant tables and of arrays on stacks
 
 template <class Function>
 struct Named {
@@ -24,7 +25,7 @@ struct Named {
     Function* run;
 };
 using Scenario = Named<void(const Job& world)>;
-/// A program of its own, which starts and ends MPI itself.
+/// A scenario that starts and ends MPI itself, so each runs in its own processes.
 using Alone = Named<void()>;
 
 /// Lists scenarios as `NAME: SENTENCE`, or as `NAME (alone): SENTENCE`.
@@ -44,7 +45,7 @@ const Named<Function>& find_scenario(std::span<const Named<Function>> all, std::
     std::exit(64);
 }
 
-/// Runs a scenario and lets rank 0 print whether all checks on all ranks were right.
+/// Runs a scenario. Rank 0 prints whether all checks on all ranks were right.
 inline bool run_scenario(const Scenario& scenario) {
     const Job world(MPI_COMM_WORLD);
     checks = {};
@@ -85,9 +86,10 @@ inline void check_sums(const Job& job, int calls = many_calls) {
     for (int i = 0; i < calls; ++i) check_sum(job, i);
 }
 
-/// Buffers of one rank, with room for a block of `count` integers from or for each rank. What is
-/// sent is this rank's own, or common to all ranks, as if it were rank 0's. Where nobody may write
-/// to it, MPICH can broadcast from rank 0 alone: another root would receive its own data again.
+/// Buffers of one rank, with room for a block of `count` integers from or for each rank. The data
+/// to send are this rank's own, or common to all ranks and equal to rank 0's. If they are
+/// read-only, broadcasts of MPICH must have root 0, because MPICH sends other roots their own data
+/// back.
 enum class Sent { own, own_read_only, common, common_read_only };
 struct Memory {
     const int* send;
@@ -122,7 +124,7 @@ inline void call_each_kind(const Job& job, const Memory& memory, int root) {
         for (int r = 0; r < ranks; ++r) all += memory.sent(r, i);
         return all;
     };
-    // `expected` is given a rank and a place in its block.
+    // expected(rank, i) returns integer i of the block of a rank.
     const auto clear = [&] { std::fill_n(receive, size * count, -1); };
     const auto is_right = [&](int blocks, auto expected) {
         for (int r = 0; r < blocks; ++r)
@@ -159,7 +161,7 @@ inline void call_each_kind(const Job& job, const Memory& memory, int root) {
     MPI_Alltoall(send, count, MPI_INT, receive, count, MPI_INT, comm);
     EXPECT(is_right(size, [&](int r, int i) { return memory.sent(r, rank * count + i); }));
 
-    // Blocks that differ: rank r's has r integers less, if there are so many.
+    // Blocks of different lengths: rank r's block has r integers less, but at least none.
     const auto length = [&](int r) { return std::max(count - r, 0); };
     std::vector<int> lengths, places, mine(static_cast<std::size_t>(size), length(rank));
     for (int r = 0; r < size; ++r) {
@@ -191,20 +193,20 @@ inline void call_each_kind(const Job& job, const Memory& memory, int root) {
     MPI_Barrier(comm);
 }
 
-/// The same many times, with lengths from 4 B to 64 KiB a block.
+/// Calls each kind many times, with blocks of 4 B to 64 KiB.
 constexpr std::array lengths_of_blocks{1, 50, 1000, 16384};
 constexpr int longest_block = lengths_of_blocks.back();
 inline void call_many_of_each_kind(const Job& job, const int* send, int* receive,
                                    Sent kind = Sent::own, int calls = many_calls) {
     for (int i = 0; i < calls; ++i) {
-        // The longest one now and then, as it takes its time.
+        // Every tenth call has the longest length, because it is slow.
         const int length =
             i % 10 == 9 ? longest_block : lengths_of_blocks[static_cast<std::size_t>(i % 3)];
         call_each_kind(job, {send, receive, length, kind}, i % job.size);
     }
 }
 
-/// The same from vectors: for scenarios in which it does not matter where buffers lie.
+/// The same with buffers in vectors.
 inline void call_many_of_each_kind(const Job& job, int count, int calls = many_calls) {
     std::vector<int> receive(static_cast<std::size_t>(job.size * count));
     const auto send = given_by<int>(job.rank, job.size * count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signals, child processes, and ranks that come late.
+// Signals, child processes, and ranks that arrive late.
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ void reap_children(int) {
     errno = code;
 }
 
-// A handler of a signal for as long as a block.
+// Installs a signal handler and restores the previous one at the end of the block.
 class Handler {
 public:
     Handler(int signal, void (*function)(int), int flags = 0) : signal_(signal) {
@@ -50,7 +50,7 @@ void set_timer(int microseconds) {
     setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
-// Ends a child without what the parent has registered for its own end.
+// Runs work() in a child, which ends by _exit() so that it runs no exit handler of the parent.
 template <class Work>
 pid_t in_child(const Work& work) {
     const pid_t child = fork();
@@ -59,7 +59,7 @@ pid_t in_child(const Work& work) {
     _exit(0);
 }
 
-// Calls go on until some signals have come, on each rank.
+// Calls collectives until each rank has caught more than 20 signals.
 void interrupt_by_timer(const Job& world) {
     for (const int flags : {0, SA_RESTART}) {
         const Handler handler(SIGALRM, work_in_handler, flags);
@@ -99,7 +99,7 @@ void lose_children(const Job& world) {
     EXPECT(signals_caught == children);
 }
 
-// A child overwrites all buffers; the parent's stay as they are.
+// A child overwrites all buffers; those of the parent must not change.
 void fork_children_that_write(const Job& world) {
     constexpr int count = 20'000;
     std::vector<int> send = given_by<int>(world.rank, world.size * count);
@@ -129,7 +129,7 @@ void start_programs(const Job& world) {
     }
 }
 
-// A child stops this rank and lets it go on after 0.3 s, while the others wait for it.
+// A child stops rank 1 and continues it after 0.3 s. The other ranks wait for it meanwhile.
 void be_stopped(const Job& world) {
     check_sums(world);
     pid_t child = -1;
@@ -170,7 +170,7 @@ void compute_while_others_wait(const Job& world) {
     }
 }
 
-// Signals are blocked, and calls run on another stack than the thread's.
+// All signals are blocked during the calls, and are still blocked afterwards.
 void block_signals(const Job& world) {
     sigset_t all, before;
     sigfillset(&all);
@@ -181,7 +181,7 @@ void block_signals(const Job& world) {
     EXPECT(sigismember(&now, SIGUSR2) == 1);
 }
 
-// What the program has set up for signals stays so: handlers, limits, folder.
+// The program's signal handlers do not change.
 void keep_its_surroundings(const Job& world) {
     const auto handlers = [] {
         std::vector<void*> all;
@@ -204,15 +204,16 @@ void keep_its_surroundings(const Job& world) {
 int main(int argc, char** argv) {
     return run_scenarios(
         argc, argv,
-        {{"timer", "a timer interrupts collectives each half millisecond", interrupt_by_timer},
+        {{"timer", "a timer interrupts collectives every half millisecond", interrupt_by_timer},
          {"signalled", "ranks send signals to each other", signal_each_other},
-         {"children_end", "children end during collectives, and SIGCHLD comes", lose_children},
+         {"children_end", "children end during collectives and cause SIGCHLD", lose_children},
          {"children_write", "children overwrite their copies of the buffers",
           fork_children_that_write},
-         {"programs", "system and popen start programs between the calls", start_programs},
+         {"programs", "system and popen start programs between calls", start_programs},
          {"stopped", "a rank is stopped for 0.3 s", be_stopped},
-         {"late", "ranks come at very different times", come_at_different_times},
-         {"computing", "rank 0 computes while the others wait for it", compute_while_others_wait},
+         {"late", "ranks arrive at very different times", come_at_different_times},
+         {"computing", "rank 0 computes while the other ranks wait for it",
+          compute_while_others_wait},
          {"blocked", "all signals are blocked", block_signals},
-         {"surroundings", "handlers of signals stay what they were", keep_its_surroundings}});
+         {"surroundings", "signal handlers do not change", keep_its_surroundings}});
 }

@@ -7,7 +7,7 @@
 
 namespace {
 
-// Checks are counted by one thread: each thread has its own and adds it at its end.
+// Collects the checks of one thread; the main thread counts them after all threads have ended.
 struct Result {
     bool is_right = true;
 
@@ -47,7 +47,7 @@ void use_communicators_of_their_own(const Job& world) {
     for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
 }
 
-// Threads make, use and free communicators, each of its own line.
+// Threads make, use and free communicators, each from a parent communicator of its own.
 void make_communicators_in_threads(const Job& world) {
     if (!has_many_threads()) return;
     auto parents = copies_of(world.comm, 3);
@@ -74,7 +74,7 @@ void call_from_another_thread(const Job& world) {
     call_many_of_each_kind(world, 100, 10);
 }
 
-// Each call comes from a new thread, whose stack has the buffers.
+// A new thread makes each call, with buffers on its stack.
 void call_from_new_threads(const Job& world) {
     if (!has_many_threads()) return;
     for (int i = 0; i < many_calls; ++i)
@@ -85,7 +85,7 @@ void call_from_new_threads(const Job& world) {
         }).join();
 }
 
-// Which ranks' threads meet in a communicator differs from call to call.
+// Two threads take turns on one communicator, in a different order on each rank.
 void take_turns_in_one_communicator(const Job& world) {
     if (!has_many_threads()) return;
     std::atomic<int> turn{0};
@@ -119,7 +119,7 @@ void work_beside_calls(const Job& world) {
     other.join();
 }
 
-// One thread receives from anyone while another is in collectives of the same communicator.
+// One thread receives from MPI_ANY_SOURCE while another is in collectives on the same communicator.
 void receive_beside_calls(const Job& world) {
     if (!has_many_threads()) return;
     Result result;
@@ -156,16 +156,18 @@ void ask_for_the_main_thread(const Job& world) {
 int main(int argc, char** argv) {
     return run_scenarios(
         argc, argv,
-        {{"own_communicators", "four threads call at a time, each in its own communicator",
+        {{"own_communicators", "four threads call at the same time, each on its own communicator",
           use_communicators_of_their_own},
-         {"made_in_threads", "three threads make and free communicators at a time",
+         {"made_in_threads", "three threads make and free communicators at the same time",
           make_communicators_in_threads},
-         {"another_thread", "a thread that is not the main one calls", call_from_another_thread},
-         {"new_threads", "each call comes from a new thread", call_from_new_threads},
-         {"turns", "two threads take turns in one communicator", take_turns_in_one_communicator},
-         {"beside", "another thread allocates and starts threads", work_beside_calls},
-         {"receiver", "another thread receives from anyone in the same communicator",
+         {"another_thread", "a thread that is not the main thread calls collectives",
+          call_from_another_thread},
+         {"new_threads", "a new thread makes each call", call_from_new_threads},
+         {"turns", "two threads take turns on one communicator", take_turns_in_one_communicator},
+         {"beside", "another thread allocates memory and starts threads during collectives",
+          work_beside_calls},
+         {"receiver", "another thread receives from MPI_ANY_SOURCE on the same communicator",
           receive_beside_calls},
-         {"main_thread", "MPI_Is_thread_main tells the truth", ask_for_the_main_thread}},
+         {"main_thread", "MPI_Is_thread_main returns the right answer", ask_for_the_main_thread}},
         MPI_THREAD_MULTIPLE);
 }

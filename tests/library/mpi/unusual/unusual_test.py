@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of MPI that do what is legal and unusual print the same and end with the same code, without tutti and with it."""
+"""MPI programs that do legal but unusual things print the same and end with the same code without tutti and with it."""
 import os
 import re
 import subprocess
@@ -12,9 +12,9 @@ from preload_test import EVERYTHING, LONG, built, run, tutti  # noqa: E402
 
 QUICK_MODES = {"default": ("--with", "learn"), "always, heap": (*EVERYTHING, "--heap")}
 MODES = QUICK_MODES if not LONG else {"off": ("--with", "off"), "rules": ("--with", "rules"), "always": EVERYTHING} | QUICK_MODES
-SECONDS = 20  # for a scenario
+SECONDS = 20  # for one scenario
 SECONDS_TOGETHER = 60
-NOT_POSSIBLE = 77  # the code of scenarios that the MPI library cannot do
+NOT_POSSIBLE = 77  # exit code of scenarios that the MPI library does not support
 
 
 def launches_mpich():
@@ -23,14 +23,14 @@ def launches_mpich():
 
 
 def rank_counts():
-    """MPICH's ranks never yield a core, so that calls take milliseconds where there are too few."""
+    """Waiting ranks of MPICH never yield their core. With fewer cores than ranks, calls take milliseconds."""
     counts = (2, 3, 4) if LONG else (2, 3)
     cores = len(os.sched_getaffinity(0))
     return [count for count in counts if count <= max(2, cores) or not launches_mpich()]
 
 
 def with_layer(where):
-    """Words in front of a program that preload the profiling layer in front of tutti or after it."""
+    """Returns a command prefix that preloads the profiling layer before tutti or after it."""
     layer = built("libunusual_layer.so")
     preload = f"{layer}:$LD_PRELOAD" if where == "before" else f"$LD_PRELOAD:{layer}"
     return "sh", "-c", f'LD_PRELOAD="{preload}" exec "$@"', "sh"
@@ -45,13 +45,13 @@ def outcome(ranks, words, options, timeout):
 
 
 def described(code, out, err):
-    """What a test says of a run: all that the program printed, and what tells why it ended."""
+    """Describes a run: the program's output, and the lines of stderr that tell why it ended."""
     why = [line for line in err.splitlines() if re.search(r"^tutti: |signal|Signal|terminate|rror", line)]
     return f"code {code}\n{out}" + "\n".join(why[:4])
 
 
 class Program:
-    """A program of scenarios; `words` stand in front of it."""
+    """A program of scenarios; `words` is a command prefix."""
 
     def __init__(self, name, words=()):
         self.words = (*words, built(f"unusual_{name}"))
@@ -92,7 +92,7 @@ class Unusual(unittest.TestCase):
                     self.fail(fault)
 
     def faults(self, program, ranks, options, scenarios, expected):
-        """What differs with tutti, by scenario: where some together go wrong, they are run one by one."""
+        """Returns what differs with tutti, by scenario. If a run of several scenarios differs, runs each alone."""
         code, out, err = program.run(ranks, options, scenarios)
         if (code, out, tutti.said(err)) == (*expected[:2], []):
             return {}
@@ -142,11 +142,11 @@ class Unusual(unittest.TestCase):
     def test_profiling_by_a_linked_library(self):
         self.check("profiling_linked")
 
-    def test_profiling_preloaded_in_front_of_tutti(self):
+    def test_profiling_preloaded_before_tutti(self):
         self.check("profiling", with_layer("before"))
 
     def test_profiling_preloaded_after_tutti(self):
-        self.check("profiling", with_layer("behind"))
+        self.check("profiling", with_layer("after"))
 
 
 if __name__ == "__main__":
