@@ -222,7 +222,7 @@ void moves_into_memory_of_malloc(const Job& job) {
     void* const other = mmap(nullptr, half, usual, anonymous, -1, 0);
     std::memset(other, 0, half);
     // UCX 1.13 replaces mremap by one that does not take the new address.
-    if (mremap(other, half, half, MREMAP_MAYMOVE | MREMAP_FIXED, both) == MAP_FAILED)
+    if (mremap(other, half, half, MREMAP_MAYMOVE | MREMAP_FIXED, both) != both)
         map_over(both, half);
     EXPECT(all_are(both, 0) && !is_reachable(both, half));
     call(job, both);
