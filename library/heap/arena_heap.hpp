@@ -98,6 +98,7 @@ private:
     Pages pages_in(const void* address, std::size_t bytes) const;
     bool is_unmapped(const void* address, std::size_t bytes) const;
     bool is_page(const void* address) const;
+    std::size_t in_whole_pages(std::size_t bytes) const;
     void set_state(Pages pages, PageState state);
     bool reserve_if_free(Pages pages);
     bool restore(Pages pages);

@@ -44,6 +44,11 @@ bool ArenaHeap::is_page(const void* address) const {
     return reinterpret_cast<std::uintptr_t>(address) % page_bytes_ == 0;
 }
 
+// Wraps around to 0 for more than there can be.
+std::size_t ArenaHeap::in_whole_pages(std::size_t bytes) const {
+    return (bytes + page_bytes_ - 1) / page_bytes_ * page_bytes_;
+}
+
 // Returns the pages of the range that the file has.
 Pages ArenaHeap::pages_in(const void* address, std::size_t bytes) const {
     const Page end = static_cast<Page>(file_.bytes() / page_bytes_);
@@ -145,9 +150,9 @@ void* ArenaHeap::move(void* address, std::size_t bytes, std::size_t new_bytes, i
 // the heap does not see when they are unmapped.
 void* ArenaHeap::move_copy(std::byte* from, std::size_t bytes, std::size_t new_bytes, int flags,
                            void* to) {
+    bytes = in_whole_pages(bytes);
+    new_bytes = in_whole_pages(new_bytes);
     if (!is_page(from) || bytes == 0 || new_bytes == 0) return fail(EINVAL);
-    bytes = (bytes + page_bytes_ - 1) / page_bytes_ * page_bytes_;
-    new_bytes = (new_bytes + page_bytes_ - 1) / page_bytes_ * page_bytes_;
     const Pages pages = pages_in(from, bytes);
     const PageState state = pages.count == 0 ? unmapped : program_pages_.at(pages.first);
     if (!is_of_heap(state) || pages.count * page_bytes_ != bytes ||

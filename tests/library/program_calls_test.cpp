@@ -130,7 +130,12 @@ TEST_F(ProgramCalls, ThatFailChangeNothing) {
     EXPECT_EQ(heap.unmap(memory, ~std::size_t{0} - a_page), -1);
     EXPECT_EQ(heap.move(memory, mega, 2 * mega, 0, nullptr), MAP_FAILED);
     EXPECT_EQ(errno, ENOMEM);
-    EXPECT_EQ(heap.move(memory, 0, mega, MREMAP_MAYMOVE, nullptr), MAP_FAILED);
+    for (const std::size_t none : {std::size_t{0}, SIZE_MAX}) {
+        EXPECT_EQ(heap.move(memory, none, mega, MREMAP_MAYMOVE, nullptr), MAP_FAILED);
+        EXPECT_EQ(errno, EINVAL);
+        EXPECT_EQ(heap.move(memory, mega, none, MREMAP_MAYMOVE, nullptr), MAP_FAILED);
+        EXPECT_EQ(errno, EINVAL);
+    }
     EXPECT_EQ(heap.move(memory, mega, mega, MREMAP_MAYMOVE | MREMAP_FIXED, memory + a_page),
               MAP_FAILED);
     EXPECT_EQ(heap.protect(memory + 1, a_page, PROT_READ), -1);
