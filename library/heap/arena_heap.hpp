@@ -100,7 +100,8 @@ private:
     bool is_page(const void* address) const;
     std::size_t in_whole_pages(std::size_t bytes) const;
     void set_state(Pages pages, PageState state);
-    bool reserve_if_free(Pages pages);
+    bool all_are_of_program(Pages pages) const;
+    void reserve_if_free(Pages pages);
     bool restore(Pages pages);
     void* move_copy(std::byte* from, std::size_t bytes, std::size_t new_bytes, int flags, void* to);
     void unlock_after_fork();

@@ -67,26 +67,34 @@ bool ArenaHeap::is_unmapped(const void* address, std::size_t bytes) const {
            program_pages_.all_are(pages, unmapped);
 }
 
-// Clears the file where its pages are no longer mapped, so that it uses no memory there.
-void ArenaHeap::set_state(Pages pages, PageState state) {
-    if (!is_of_heap(state))
-        program_pages_.for_each_row(pages, [&](Pages row, PageState was) {
-            if (is_of_heap(was)) file_.clear(row.first * page_bytes_, row.count * page_bytes_);
-        });
-    program_pages_.set(pages, state);
+bool ArenaHeap::all_are_of_program(Pages pages) const {
+    bool all = true;
+    program_pages_.for_each_row(pages,
+                                [&](Pages, PageState state) { all = all && is_of_program(state); });
+    return all;
 }
 
-// Reserves a gap that the program has left: the heap will map its memory there again.
-bool ArenaHeap::reserve_if_free(Pages pages) {
+// Clears the file where pages no longer show it, so that it takes no memory there. Lost pages stay
+// lost until they are unmapped: whoever has memory there may map over it.
+void ArenaHeap::set_state(Pages pages, PageState state) {
+    program_pages_.for_each_row(pages, [&](Pages row, PageState was) {
+        if (was == lost && state != unmapped) return;
+        if (is_of_heap(was) && !is_of_heap(state))
+            file_.clear(row.first * page_bytes_, row.count * page_bytes_);
+        program_pages_.set(row, state);
+    });
+}
+
+// Reserves a gap that the program has left: the heap will map its memory there again. But another
+// thread's memory may have come to lie there since.
+void ArenaHeap::reserve_if_free(Pages pages) {
+    if (pages.count == 0) return;
     std::byte* const begin = address_of(pages.first);
     const std::size_t bytes = pages.count * page_bytes_;
     std::byte* const got =
         map_pages(begin, bytes, PROT_NONE, reserved_addresses | MAP_FIXED_NOREPLACE);
-    if (got == begin)
-        program_pages_.set(pages, unmapped);
-    else if (got != nullptr)  // a system that does not know this flag
-        unmap_pages(got, bytes);
-    return got == begin;
+    program_pages_.set(pages, got == begin ? unmapped : lost);
+    if (got != nullptr && got != begin) unmap_pages(got, bytes);  // the system ignores this flag
 }
 
 bool ArenaHeap::restore(Pages pages) {
@@ -95,7 +103,7 @@ bool ArenaHeap::restore(Pages pages) {
     bool done = true;
     program_pages_.for_each_row(pages, [&](Pages row, PageState state) {
         if (state == own) return;
-        if (file_.map_again(row.first * page_bytes_, row.count * page_bytes_))
+        if (state != lost && file_.map_again(row.first * page_bytes_, row.count * page_bytes_))
             program_pages_.set(row, own);
         else
             done = false;
@@ -130,19 +138,21 @@ void* ArenaHeap::move(void* address, std::size_t bytes, std::size_t new_bytes, i
                       void* to) {
     const std::lock_guard lock(program_calls_);
     const Pages pages = pages_in(address, std::max<std::size_t>(bytes, 1));
+    const std::size_t kept = in_whole_pages(new_bytes);
     auto* const from = static_cast<std::byte*>(address);
     if (holds(address)) {
-        if (pages.count == 0 || program_pages_.at(pages.first) != replaced)
+        if (pages.count == 0 || !is_of_program(program_pages_.at(pages.first)))
             return move_copy(from, bytes, new_bytes, flags, to);
-        if (!program_pages_.all_are(pages, replaced)) return fail(EFAULT);
+        if (!all_are_of_program(pages)) return fail(EFAULT);
     }
     void* const moved = next::calls.mremap(address, bytes, new_bytes, flags, to);
     if (moved == MAP_FAILED) return moved;
-    if (moved != address)
+    if (moved == address) {
+        if (kept < bytes) reserve_if_free(pages_in(from + kept, bytes - kept));
+    } else if (bytes > 0 && (flags & MREMAP_DONTUNMAP) == 0) {  // else the old pages stay
         reserve_if_free(pages);
-    else if (new_bytes < bytes && is_page(from + new_bytes))
-        reserve_if_free(pages_in(from + new_bytes, bytes - new_bytes));
-    if (holds(moved)) set_state(pages_in(moved, new_bytes), replaced);
+    }
+    if (holds(moved)) set_state(pages_in(moved, new_bytes), attached);
     return moved;
 }
 
@@ -216,7 +226,7 @@ int ArenaHeap::remap(void* address, std::size_t bytes, int protection, std::size
                      int flags) {
     const std::lock_guard lock(program_calls_);
     const Pages pages = pages_in(address, bytes);
-    if (pages.count > 0 && program_pages_.all_are(pages, replaced))
+    if (pages.count > 0 && all_are_of_program(pages))
         return next::calls.remap_file_pages(address, bytes, protection, page, flags);
     errno = EINVAL;  // as Linux does for all private memory
     return -1;
@@ -227,19 +237,23 @@ void* ArenaHeap::attach(int segment, const void* address, int flags) {
     shmid_ds is{};
     if (shmctl(segment, IPC_STAT, &is) != 0) return MAP_FAILED;
     if (is_page(address) && is_unmapped(address, is.shm_segsz)) flags |= SHM_REMAP;
-    void* const attached = next::calls.shmat(segment, address, flags);
-    if (attached != MAP_FAILED) set_state(pages_in(attached, is.shm_segsz), replaced);
-    return attached;
+    void* const begin = next::calls.shmat(segment, address, flags);
+    if (begin != MAP_FAILED) set_state(pages_in(begin, is.shm_segsz), attached);
+    return begin;
 }
 
 int ArenaHeap::detach(const void* address) {
     const std::lock_guard lock(program_calls_);
     const int result = next::calls.shmdt(address);
     if (result != 0) return result;
-    // The length of the segment is not known, so the gap is reserved page by page.
+    // The length of the segment is not known, and the program may have mapped over some of it, so
+    // the gaps are reserved page by page. A segment right after it is lost until it is detached.
     const auto* gap = static_cast<const std::byte*>(address);
-    for (Pages page = pages_in(gap, 1); page.count > 0; page = pages_in(gap += page_bytes_, 1))
-        if (program_pages_.at(page.first) != replaced || !reserve_if_free(page)) break;
+    for (Pages page = pages_in(gap, 1); page.count > 0; page = pages_in(gap += page_bytes_, 1)) {
+        const PageState state = program_pages_.at(page.first);
+        if (is_of_heap(state)) break;
+        if (state == attached || state == lost) reserve_if_free(page);
+    }
     return result;
 }
 

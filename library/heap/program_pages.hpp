@@ -12,6 +12,10 @@ using PageState = std::uint8_t;
 constexpr PageState own = 0;       ///< the heap's memory, readable and writable
 constexpr PageState replaced = 1;  ///< the program has mapped other memory there
 constexpr PageState unmapped = 2;  ///< the program has unmapped it; the addresses stay reserved
+constexpr PageState attached = 3;  ///< like `replaced`, by shmat or mremap: shmdt may unmap it
+/// The program left a gap, and other memory may have come to lie there before the heap reserved it.
+/// The heap never maps its own there again, unless the program unmaps it.
+constexpr PageState lost = 4;
 /// The heap's memory, with a protection (PROT_READ, ...) that the program has set.
 constexpr PageState protected_as(int protection) {
     return static_cast<PageState>(64 | (protection & 7));
@@ -20,6 +24,8 @@ constexpr bool is_protected(PageState state) { return (state & 64) != 0; }
 constexpr int protection_of(PageState state) { return state & 7; }
 /// Whether the page shows memory of the heap.
 constexpr bool is_of_heap(PageState state) { return state == own || is_protected(state); }
+/// Whether the program has other memory there, or may have it.
+constexpr bool is_of_program(PageState state) { return !is_of_heap(state) && state != unmapped; }
 
 /// Pages in a row.
 struct Pages {

@@ -2,6 +2,7 @@
 // Memory of the heap that the program maps over, unmaps, moves, discards or protects.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +13,8 @@
 #include <vector>
 
 #include "library/heap/arena_heap.hpp"
+#include "library/heap/next_calls.hpp"
+#include "library/heap/system_calls.hpp"
 #include "tests/library/bytes.hpp"
 
 namespace tutti::heap {
@@ -249,6 +252,102 @@ TEST_F(ProgramCalls, MemoryOfTheProgramIsNotFoundWhateverItsProtection) {
     heap.map(memory, a_page, usual, anonymous | MAP_FIXED, -1, 0);
     EXPECT_EQ(heap.protect(memory, mega, usual), 0);
     EXPECT_FALSE(is_found(memory, 1));
+}
+
+// Another thread maps memory right after the program has left a gap.
+char* gap = nullptr;
+void* take_gap() { return mmap(gap, a_page, usual, anonymous | MAP_FIXED, -1, 0); }
+void* move_and_take_gap(void* from, std::size_t bytes, std::size_t new_bytes, int flags, ...) {
+    void* const moved = mremap(from, bytes, new_bytes, flags);
+    *static_cast<char*>(take_gap()) = 9;
+    return moved;
+}
+int detach_and_take_gap(const void* address) {
+    const int result = shmdt(address);
+    *static_cast<char*>(take_gap()) = 9;
+    return result;
+}
+
+class ProgramCallsAtOnce : public ProgramCalls {
+protected:
+    ~ProgramCallsAtOnce() override { next::calls = before; }
+    void expect_gap_is_lost(char* memory) {
+        EXPECT_EQ(heap.map(gap, a_page, usual, anonymous | MAP_FIXED, -1, 0), gap);
+        *gap = 9;  // in the same memory, for all that the heap knows
+        heap.release(memory);
+        EXPECT_EQ(*gap, 9) << "the heap has mapped its own over it";
+        EXPECT_NE(heap.allocate(mega, 1, Content::any), memory);
+        auto* const moved =
+            static_cast<char*>(heap.move(gap, a_page, 2 * a_page, MREMAP_MAYMOVE, nullptr));
+        ASSERT_NE(moved, MAP_FAILED);
+        EXPECT_EQ(*moved, 9) << "the other thread cannot move its memory";
+        munmap(moved, 2 * a_page);
+    }
+
+    next::Calls before = next::calls;
+};
+
+TEST_F(ProgramCallsAtOnce, AGapThatAMoveLeavesIsLost) {
+    char* const memory = allocated();
+    gap = memory + 2 * a_page;
+    heap.map(memory, 4 * a_page, usual, anonymous | MAP_FIXED, -1, 0);
+    next::calls.mremap = move_and_take_gap;
+    void* const moved = heap.move(memory, 4 * a_page, mega, MREMAP_MAYMOVE, nullptr);
+    next::calls = before;
+    ASSERT_NE(moved, MAP_FAILED);
+    munmap(moved, mega);
+    expect_gap_is_lost(memory);
+}
+
+TEST_F(ProgramCallsAtOnce, AGapOfADetachedSegmentIsLost) {
+    char* const memory = allocated();
+    gap = memory + 2 * a_page;
+    const int segment = shmget(IPC_PRIVATE, 4 * a_page, IPC_CREAT | 0600);
+    EXPECT_EQ(heap.attach(segment, memory, SHM_REMAP), memory);
+    shmctl(segment, IPC_RMID, nullptr);
+    next::calls.shmdt = detach_and_take_gap;
+    EXPECT_EQ(heap.detach(memory), 0);
+    next::calls = before;
+    expect_gap_is_lost(memory);
+}
+
+TEST_F(ProgramCalls, AllOfASegmentIsReservedThoughSomeIsMappedOver) {
+    char* const memory = allocated();
+    const int segment = shmget(IPC_PRIVATE, 4 * a_page, IPC_CREAT | 0600);
+    EXPECT_EQ(heap.attach(segment, memory, SHM_REMAP), memory);
+    shmctl(segment, IPC_RMID, nullptr);
+    heap.map(memory + a_page, a_page, usual, anonymous | MAP_FIXED, -1, 0);
+    memory[a_page] = 5;
+    EXPECT_EQ(heap.unmap(memory + 2 * a_page, a_page), 0);
+    EXPECT_EQ(heap.detach(memory), 0);
+    EXPECT_EQ(memory[a_page], 5);
+    for (const std::size_t page : {0, 2, 3}) {
+        void* const other = mmap(memory + page * a_page, a_page, usual, anonymous, -1, 0);
+        EXPECT_NE(other, memory + page * a_page) << "the gap is not reserved";
+        munmap(other, a_page);
+    }
+    expect_reuse(memory);
+}
+
+TEST_F(ProgramCalls, AllThatMemoryOfTheProgramShrinksByIsReserved) {
+    char* const memory = allocated();
+    heap.map(memory, 4 * a_page, usual, anonymous | MAP_FIXED, -1, 0);
+    EXPECT_EQ(heap.move(memory, 4 * a_page, a_page + 1, 0, nullptr), memory);
+    memory[a_page] = 5;
+    void* const other = mmap(memory + 2 * a_page, a_page, usual, anonymous, -1, 0);
+    EXPECT_NE(other, memory + 2 * a_page) << "the gap is not reserved";
+    munmap(other, a_page);
+    expect_reuse(memory);
+}
+
+TEST_F(ProgramCalls, MemoryThatMovesIntoTheHeapLeavesErrnoAlone) {
+    char* const memory = allocated();
+    void* const other = mmap(nullptr, a_page, usual, anonymous, -1, 0);
+    errno = 0;
+    EXPECT_EQ(heap.move(other, a_page, a_page, MREMAP_MAYMOVE | MREMAP_FIXED, memory), memory);
+    EXPECT_EQ(errno, 0);
+    EXPECT_FALSE(is_found(memory, 1));
+    expect_reuse(memory);
 }
 
 TEST_F(ProgramCalls, WhatShrinksLeavesMemoryOfTheHeap) {
