@@ -157,6 +157,7 @@ bool ArenaHeap::become_private() {
             done = file_.put_copy(from, bytes, copy_) &&
                    (state == own ||
                     protect_pages(address_of(pages.first), bytes, protection_of(state)));
+        if (state == guarded) advise(address_of(pages.first), bytes, MADV_GUARD_INSTALL);
     });
     return done;
 }

@@ -17,9 +17,6 @@
 #ifndef MADV_DONTNEED_LOCKED
 #define MADV_DONTNEED_LOCKED 24
 #endif
-#ifndef MADV_GUARD_INSTALL
-#define MADV_GUARD_INSTALL 102
-#endif
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4
 #endif
@@ -181,10 +178,15 @@ void* ArenaHeap::move_copy(std::byte* from, std::size_t bytes, std::size_t new_b
                             private_memory | (is_placed ? MAP_FIXED : 0), -1, 0);
     if (moved == MAP_FAILED) return moved;
     const auto begin = static_cast<std::size_t>(from - file_.begin());
-    if (is_protected(state)) protect_pages(from, bytes, PROT_READ);
+    if (is_protected(state)) {
+        advise(from, bytes, MADV_GUARD_REMOVE);
+        protect_pages(from, bytes, PROT_READ);
+    }
     file_.copy_out(begin, std::min(bytes, new_bytes), static_cast<std::byte*>(moved) - begin);
     if (is_protected(state))
         protect_pages(static_cast<std::byte*>(moved), new_bytes, protection_of(state));
+    if (state == guarded)
+        advise(static_cast<std::byte*>(moved), std::min(bytes, new_bytes), MADV_GUARD_INSTALL);
     if ((flags & MREMAP_DONTUNMAP) != 0)
         map(from, bytes, PROT_READ | PROT_WRITE, private_memory | MAP_FIXED, -1, 0);
     else
@@ -198,15 +200,24 @@ int ArenaHeap::give_advice(void* address, std::size_t bytes, int advice) {
     // The system may free such pages later or never, and refuses the advice for a file's pages.
     if (advice == MADV_FREE && file_.is_shared() && pages.count > 0 && is_page(address)) return 0;
     const int result = next::calls.madvise(address, bytes, advice);
-    if (result != 0 || !(advice == MADV_DONTNEED || advice == MADV_DONTNEED_LOCKED ||
-                         advice == MADV_GUARD_INSTALL))
-        return result;
-    // The pages of private memory would be zero now, and malloc gives private memory.
+    const int error = errno;
+    const bool installs = advice == MADV_GUARD_INSTALL, removes = advice == MADV_GUARD_REMOVE;
+    const bool discards = advice == MADV_DONTNEED || advice == MADV_DONTNEED_LOCKED || installs;
+    if (!removes && !discards) return result;
     program_pages_.for_each_row(pages, [&](Pages row, PageState state) {
         if (!is_of_heap(state)) return;
-        file_.clear(row.first * page_bytes_, row.count * page_bytes_);
-        if (advice == MADV_GUARD_INSTALL) set_state(row, protected_as(PROT_NONE));
+        if (removes) {
+            if (state == guarded) set_state(row, uncertain);
+        } else if (result == 0) {
+            // The pages of private memory would be zero now, and malloc gives private memory.
+            file_.clear(row.first * page_bytes_, row.count * page_bytes_);
+            if (installs) set_state(row, guarded);
+        } else if (installs && state != guarded && state != uncertain) {
+            // The first pages may have guards now, and none had one before.
+            advise(address_of(row.first), row.count * page_bytes_, MADV_GUARD_REMOVE);
+        }
     });
+    errno = error;
     return result;
 }
 
@@ -214,10 +225,14 @@ int ArenaHeap::protect(void* address, std::size_t bytes, int protection, int key
     const std::lock_guard lock(program_calls_);
     const int result = key == no_key ? next::calls.mprotect(address, bytes, protection)
                                      : next::calls.pkey_mprotect(address, bytes, protection, key);
-    if (result != 0) return result;
+    if (result != 0 && !is_page(address)) return result;
     const bool is_usual = protection == (PROT_READ | PROT_WRITE) && key <= 0;
     program_pages_.for_each_row(pages_in(address, bytes), [&](Pages row, PageState state) {
-        if (is_of_heap(state)) set_state(row, is_usual ? own : protected_as(protection));
+        if (!is_of_heap(state) || state == guarded || state == uncertain) return;
+        if (result != 0)  // but the first pages may be protected
+            set_state(row, uncertain);
+        else
+            set_state(row, is_usual ? own : protected_as(protection));
     });
     return result;
 }

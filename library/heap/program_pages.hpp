@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <sys/mman.h>
+
 #include <atomic>
 #include <cstdint>
 
@@ -20,6 +22,11 @@ constexpr PageState lost = 4;
 constexpr PageState protected_as(int protection) {
     return static_cast<PageState>(64 | (protection & 7));
 }
+/// The heap's memory with guards (MADV_GUARD_INSTALL), whatever protection it has besides.
+constexpr PageState guarded = protected_as(PROT_READ | PROT_WRITE) | 8;
+/// The heap's memory, after guards were removed or a change of the protection failed: it is not
+/// known what the program may do with it. A forked child may read and write it.
+constexpr PageState uncertain = protected_as(PROT_READ | PROT_WRITE) | 16;
 constexpr bool is_protected(PageState state) { return (state & 64) != 0; }
 constexpr int protection_of(PageState state) { return state & 7; }
 /// Whether the page shows memory of the heap.

@@ -8,6 +8,12 @@
 
 #include <cstddef>
 
+// Newer than the headers of some C libraries.
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#define MADV_GUARD_REMOVE 103
+#endif
+
 namespace tutti::heap {
 
 inline std::byte* map_pages(std::byte* where, std::size_t bytes, int protection, int flags,

@@ -143,6 +143,36 @@ TEST(HeapMapping, AForkedChildHasWhatTheProgramSees) {
     free(memory);
 }
 
+TEST(HeapMapping, AForkedChildHasTheGuardsThatWereNotRemoved) {
+    constexpr int install = 102, remove = 103;  // newer than the headers of some C libraries
+    char* const memory = allocated();
+    char *const removed = memory, *const guard = removed + page, *const rest = guard + page;
+    if (madvise(memory, 2 * page, install) != 0) {
+        free(memory);
+        GTEST_SKIP() << "the system has no guards for files";
+    }
+    ASSERT_EQ(madvise(removed, page, remove), 0);
+    ASSERT_EQ(mprotect(guard, page, usual), 0);
+    std::memset(removed, 2, page);
+    const pid_t child = fork();
+    if (child == 0) {
+        int ends[2];
+        if (pipe(ends) != 0 || write(ends[1], guard, 1) != -1) _exit(1);
+        if (write(ends[1], removed, 1) != 1) _exit(2);
+        if (!all_are(removed, page, 2) || !all_are(rest, mega - 2 * page, 1)) _exit(3);
+        removed[0] = 3;
+        if (madvise(guard, page, remove) != 0 || !all_are(guard, page, 0)) _exit(4);
+        free(memory);
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+    EXPECT_TRUE(all_are(removed, page, 2));
+    free(memory);
+}
+
 TEST(HeapMapping, AStackThatTheProgramMappedMayFork) {
     char* const memory = allocated();
     ASSERT_NE(mmap(memory, mega, usual, anonymous | MAP_STACK | MAP_FIXED, -1, 0), MAP_FAILED);

@@ -254,6 +254,52 @@ TEST_F(ProgramCalls, MemoryOfTheProgramIsNotFoundWhateverItsProtection) {
     EXPECT_FALSE(is_found(memory, 1));
 }
 
+// The first pages may be protected when the system comes to one where there is no memory.
+TEST_F(ProgramCalls, MemoryIsNotFoundAfterItsProtectionFailed) {
+    char* const memory = allocated();
+    munmap(memory + 2 * a_page, a_page);  // the heap does not see this
+    EXPECT_EQ(heap.protect(memory, mega, PROT_READ), -1);
+    EXPECT_EQ(errno, ENOMEM);
+    EXPECT_FALSE(is_found(memory, 1));
+    EXPECT_EQ(heap.protect(memory, a_page, usual), 0);
+    EXPECT_TRUE(all_are(memory, a_page, 1));
+    expect_reuse(memory);
+}
+
+TEST_F(ProgramCalls, GuardedMemoryIsNotFoundUntilItIsFreed) {
+    char* const memory = allocated();
+    if (heap.give_advice(memory, 2 * a_page, MADV_GUARD_INSTALL) != 0)
+        GTEST_SKIP() << "the system has no guards for files";
+    EXPECT_FALSE(is_found(memory, 1));
+    EXPECT_EQ(heap.protect(memory, mega, usual), 0) << "which removes no guard";
+    EXPECT_FALSE(is_found(memory, 1));
+    EXPECT_TRUE(is_found(memory + 2 * a_page, mega - 2 * a_page));
+    EXPECT_EQ(heap.give_advice(memory, a_page, MADV_GUARD_REMOVE), 0);
+    EXPECT_TRUE(all_are(memory, a_page, 0));
+    std::memset(memory, 2, a_page);
+    auto* const moved =
+        static_cast<char*>(heap.move(memory, a_page, a_page, MREMAP_MAYMOVE, nullptr));
+    ASSERT_NE(moved, MAP_FAILED);
+    EXPECT_TRUE(all_are(moved, a_page, 2));
+    munmap(moved, a_page);
+    void* const guard = heap.move(memory + a_page, a_page, 2 * a_page, MREMAP_MAYMOVE, nullptr);
+    ASSERT_NE(guard, MAP_FAILED);
+    int ends[2];
+    EXPECT_EQ(pipe(ends), 0);
+    EXPECT_EQ(write(ends[1], guard, 1), -1) << "the guard has not moved";
+    for (const int end : ends) close(end);
+    munmap(guard, 2 * a_page);
+    expect_reuse(memory);
+}
+
+TEST_F(ProgramCalls, GuardsThatFailAreRemoved) {
+    char* const memory = allocated();
+    munmap(memory + 2 * a_page, a_page);  // the heap does not see this
+    EXPECT_EQ(heap.give_advice(memory, mega, MADV_GUARD_INSTALL), -1);
+    EXPECT_TRUE(is_found(memory, 2 * a_page));
+    EXPECT_TRUE(all_are(memory, 2 * a_page, 1));
+}
+
 // Another thread maps memory right after the program has left a gap.
 char* gap = nullptr;
 void* take_gap() { return mmap(gap, a_page, usual, anonymous | MAP_FIXED, -1, 0); }
