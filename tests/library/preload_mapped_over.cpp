@@ -344,7 +344,8 @@ void attaches_a_segment(const Job& job) {
     call(job, both);
     shmctl(segment, IPC_RMID, nullptr);
     free_and_use_again(job, both);
-    EXPECT(shmget(IPC_PRIVATE, half, 0600) != segment);
+    shmid_ds is{};
+    EXPECT(shmctl(segment, IPC_STAT, &is) == -1);  // it was removed with its last mapping
 }
 
 void reallocates(const Job& job) {
