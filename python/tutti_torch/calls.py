@@ -91,8 +91,9 @@ def reduce(comm, tensor, operation, root, is_root):
     return [tensor]
 
 
-def broadcast(comm, tensor, root):
-    with in_a_row(tensor) as data:
+def broadcast(comm, tensor, root, is_root):
+    # The root's tensor is only read: it may be expanded, or lie in memory that cannot be written.
+    with contextlib.nullcontext(tensor.contiguous()) if is_root else in_a_row(tensor) as data:
         call("broadcast", comm, data.data_ptr(), bytes_of(data), library.UINT8, root)
     return [tensor]
 

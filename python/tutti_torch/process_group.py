@@ -80,7 +80,8 @@ class TuttiProcessGroup(dist.ProcessGroup):
     def broadcast(self, tensors, opts=None):
         tensor, = listed(tensors)
         calls.expect_host(tensor)
-        return self._start(calls.broadcast, tensor, opts.rootRank if opts is not None else 0)
+        root = opts.rootRank if opts is not None else 0
+        return self._start(calls.broadcast, tensor, root, root == self._rank)
 
     def allgather(self, outputs, inputs, opts=None):
         (output,), (tensor,) = outputs, inputs

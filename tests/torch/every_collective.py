@@ -195,6 +195,9 @@ def other_layouts():
     got = mine((6, 4), torch.int32)[:, 1]
     dist.broadcast(got, RANKS - 1)
     expect_equal(got, mine((6, 4), torch.int32, RANKS - 1)[:, 1], "broadcast of a column")
+    got = torch.tensor([7.0]).expand(5) if RANK == 0 else torch.zeros(5)
+    dist.broadcast(got, 0)
+    expect_equal(got, torch.full((5,), 7.0), "broadcast of an expanded tensor, which the root cannot write")
     flags = torch.tensor([RANK == 0, True, False])
     dist.all_reduce(flags)
     expect_equal(flags, torch.tensor([True, True, False]), "all_reduce of bools")
