@@ -2,6 +2,7 @@
 """Runs callbacks of futures on threads that may wait. The calls that callbacks begin have the order of the calls that these
 callbacks belong to."""
 import queue
+import sys
 import threading
 
 HERE = threading.local()  # .callbacks: the Callbacks that this thread runs
@@ -31,6 +32,8 @@ class Threads:
         while True:
             try:
                 self.tasks.get()()
+            except BaseException:  # pylint: disable=broad-except  # the thread is needed for the next tasks
+                threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
             finally:
                 with self.change:
                     self.running -= 1

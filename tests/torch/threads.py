@@ -8,6 +8,7 @@ import torch
 import torch.distributed as dist
 import tutti_torch  # noqa: F401  # pylint: disable=unused-import  # registers the backend
 from tutti_torch import process_group, work
+from tutti_torch.callbacks import Threads
 from tutti_torch.worker import Worker
 
 dist.init_process_group("tutti", timeout=datetime.timedelta(seconds=60))
@@ -64,7 +65,23 @@ def blocked_messages_end_a_group_all_together_late():
     assert 0.5 <= took < 2, f"{took} s"
 
 
+def a_task_that_raises_leaves_its_thread_to_the_next():
+    def fails():
+        raise ValueError("as it must")
+
+    problems, has_run = [], threading.Event()
+    hook, threading.excepthook = threading.excepthook, lambda told: problems.append(str(told.exc_value))
+    threads = Threads()
+    threads.run(fails)
+    assert threads.wait_for_all(10)
+    threads.run(has_run.set)
+    assert has_run.wait(10), "no thread takes the task after one that raised"
+    threading.excepthook = hook
+    assert problems == ["as it must"], problems
+
+
 one_worker_has_the_messages_to_a_peer()
+a_task_that_raises_leaves_its_thread_to_the_next()
 many_works_that_nobody_asks_are_begun_at_once()
 blocked_messages_end_a_group_all_together_late()
 dist.all_reduce(one)
