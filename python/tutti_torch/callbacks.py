@@ -4,10 +4,15 @@ callbacks belong to."""
 import queue
 import sys
 import threading
+import traceback
+
+import torch
+
+from .library import TuttiError
 
 HERE = threading.local()  # .callbacks: the Callbacks that this thread runs
 ORDER = threading.Condition()  # guards all lists of running callbacks
-SECONDS_FOR_EARLIER = 1.0  # the longest wait for callbacks of earlier calls
+AFTER_A_DEADLINE = 4  # the code of a TuttiError
 
 
 class Threads:
@@ -57,9 +62,9 @@ class Callbacks:
     as part of them."""
 
     def __init__(self, tell, begun_in, running):
-        """tell(): runs the callbacks. begun_in: the Callbacks that began the call, or None. running: the list of all Callbacks of
-        the group that run. Create these objects in the order of the calls."""
-        self.tell, self.running, self.is_first = tell, [], False
+        """tell(): runs them. begun_in: the callbacks that began the call, or None. running: the list of those of the group's other
+        calls. Create them in the order of the calls."""
+        self.tell, self.running, self.thread = tell, [], None
         with ORDER:
             while begun_in is not None and not begun_in.among:
                 begun_in = begun_in.begun_in
@@ -69,6 +74,7 @@ class Callbacks:
 
     def run(self):
         outer, HERE.callbacks = getattr(HERE, "callbacks", None), self
+        self.thread = threading.get_ident()
         try:
             self.tell()
         finally:
@@ -78,20 +84,28 @@ class Callbacks:
                 self.among = None
                 ORDER.notify_all()
 
-    def wait_for_earlier(self):
-        """Waits until the callbacks of earlier calls have ended, but at most SECONDS_FOR_EARLIER, because they may wait for this
-        object's callbacks. After that time the order of calls is not guaranteed."""
-        if self.begun_in is not None:
-            self.begun_in.wait_for_earlier()
-        with ORDER:
-            if not self.is_first:
-                ORDER.wait_for(lambda: self.among is None or self.among[0] is self, SECONDS_FOR_EARLIER)
-            self.is_first = True
+    def earlier(self):
+        """Returns the first callbacks that must end before these may begin a call, or None. Needs ORDER."""
+        if self.among and self.among[0] is not self:
+            return self.among[0]
+        return self.begun_in.earlier() if self.begun_in is not None else None
 
 
-def wait_for_earlier():
-    """Waits until this thread may begin a call. Returns the Callbacks that it runs, or None."""
+def wait_for_earlier(seconds, is_ending):
+    """Waits until this thread may begin a call, or is_ending(). Returns the callbacks that it runs, or None. Raises TuttiError after
+    these seconds: another rank may keep the order, so this one never begins its calls in another one."""
     callbacks = getattr(HERE, "callbacks", None)
     if callbacks is not None:
-        callbacks.wait_for_earlier()
+        with ORDER:
+            if not ORDER.wait_for(lambda: is_ending() or callbacks.earlier() is None, min(seconds, threading.TIMEOUT_MAX / 2)):
+                raise TuttiError(f"a callback cannot begin its call: a callback of an earlier call has not ended within {seconds:g} s, "
+                                 f"it is at {place_of(callbacks.earlier().thread)}; do not wait in a callback for a callback of a later "
+                                 "call that begins calls, or use a longer timeout of the group", AFTER_A_DEADLINE)
     return callbacks
+
+
+def place_of(thread):
+    """Returns file and line of the program that the thread is at, below which it may wait in Python's or torch's code."""
+    frame = sys._current_frames().get(thread)
+    places = [each for each in traceback.extract_stack(frame) if each.filename not in (threading.__file__, torch.futures.__file__)]
+    return f"{places[-1].filename}:{places[-1].lineno}"

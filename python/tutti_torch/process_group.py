@@ -29,10 +29,11 @@ class TuttiProcessGroup(dist.ProcessGroup):
 
     def __init__(self, store, rank, size, timeout=timedelta(minutes=30)):
         super().__init__(rank, size)
-        self._comm = rendezvous.join(store, rank, size, timeout)
+        self._seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else float(timeout)
+        self._comm = rendezvous.join(store, rank, size, self._seconds)
         self._ranks, self._rank, self._name = size, rank, ""
         self._peers, self._peers_lock = {}, threading.Lock()
-        self._worker = Worker(f"tutti rank {rank}", last=lambda comm=self._comm, peers=self._peers: close(comm, peers))
+        self._worker = Worker(f"tutti rank {rank}", self._seconds, last=lambda comm=self._comm, peers=self._peers: close(comm, peers))
         weakref.finalize(self, self._worker.end).atexit = False
 
     def _start(self, call, *arguments):
@@ -45,7 +46,7 @@ class TuttiProcessGroup(dist.ProcessGroup):
         with self._peers_lock:  # one worker, whichever threads ask: it has the order of the messages
             worker = self._peers.get((call, peer))
             if worker is None:
-                worker = self._peers[call, peer] = Worker(f"tutti rank {self._rank} {call.__name__} {peer}")
+                worker = self._peers[call, peer] = Worker(f"tutti rank {self._rank} {call.__name__} {peer}", self._seconds)
         return Work(worker, worker.submit(lambda: call(self._comm, tensor, peer, tag)))
 
     def getBackendName(self):  # pylint: disable=invalid-name

@@ -3,7 +3,6 @@
 import os
 import secrets
 import socket
-from datetime import timedelta
 from pathlib import Path
 
 from . import library
@@ -28,9 +27,8 @@ def own_address_towards(host):
         return LOOPBACK
 
 
-def join(store, rank, size, timeout):
-    """The handle of a communicator of these ranks. The first one listens at a port that the system chooses."""
-    deadline = timeout.total_seconds() if isinstance(timeout, timedelta) else float(timeout)
+def join(store, rank, size, deadline):
+    """The handle of a communicator of these ranks; deadline in seconds. The first one listens at a port that the system chooses."""
     master = os.environ.get("MASTER_ADDR", LOOPBACK)
     if rank == 0:
         with socket.socket() as listening:

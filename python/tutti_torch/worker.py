@@ -9,7 +9,7 @@ import time
 
 import torch
 
-from .callbacks import THREADS, Callbacks, wait_for_earlier
+from .callbacks import ORDER, THREADS, Callbacks, wait_for_earlier
 
 LIVING = set()
 SECONDS_TO_LEAVE = 10  # at exit: for calls under way, and until the other ranks leave, too
@@ -85,22 +85,23 @@ class Worker:
     Callbacks run where they may wait for other calls: on a thread of THREADS, or on the worker's own thread, while another thread
     does the calls. A call that fails does not cancel later calls."""
 
-    def __init__(self, name, last=None):
-        """last(): what the thread does when it ends, which a process waits for."""
+    def __init__(self, name, seconds=threading.TIMEOUT_MAX, last=None):
+        """seconds: for a call that a callback begins, until callbacks of earlier calls have ended. last(): what the thread does when
+        it ends, which a process waits for."""
         self.calls = collections.deque()
         self.turn = threading.Lock()  # held by whoever does a call
         self.woken = queue.SimpleQueue()
-        self.ending = False
-        self.is_away = False  # True while the worker's thread runs callbacks
-        self.callbacks = []  # those that run, in the order of their calls
+        self.seconds, self.ending = seconds, False
+        self.is_away = False  # its thread runs callbacks
+        self.callbacks = []  # that run, in the order of their calls
         self.last = last
         self.thread = threading.Thread(target=self.work, name=name, daemon=True)
         LIVING.add(self)
         self.thread.start()
 
     def submit(self, function):
-        """Queues and returns a call of function(), which returns tensors. Raises RuntimeError after end()."""
-        begun_in = wait_for_earlier()
+        """A call of function(), which returns tensors. Raises RuntimeError after end(), and TuttiError after `seconds`."""
+        begun_in = wait_for_earlier(self.seconds, lambda: self.ending)
         if self.ending:
             raise RuntimeError("the process group has ended")
         call = Call(function, begun_in)
@@ -119,7 +120,9 @@ class Worker:
 
     def end(self):
         """After the calls so far the thread ends; does not wait for that."""
-        self.ending = True
+        with ORDER:
+            self.ending = True
+            ORDER.notify_all()
         self.woken.put(None)
 
     def wake(self):

@@ -118,19 +118,51 @@ def in_turn():
 
 
 def later_calls():
-    """A callback waits for a later call of the program, and for a callback of that call which begins another one."""
+    """A callback waits for what the program began after its call."""
     with held():
         first, second = begin(torch.ones(2)), begin(torch.ones(3))
         waits = first.then(lambda _: second.wait())
     waits.wait()
-    tensor, began = torch.ones(4), time.monotonic()
+
+
+def slow():
+    """A callback computes for longer on rank 0; the next one waits for it there, too."""
+    tensors = torch.ones(3), torch.full((3,), 10.0)
+
+    def computes_first(_):
+        time.sleep(1.5 if RANK == 0 else 0)
+        begin(tensors[0]).wait()
+
     with held():
-        first, second = begin(torch.ones(2)), begin(torch.ones(3))
-        begins = second.then(lambda _: begin(tensor).wait())
-        waits = first.then(lambda _: begins.wait())
-    waits.wait()
+        futures = [begin(torch.ones(2)).then(computes_first), begin(torch.ones(2)).then(lambda _: begin(tensors[1]).wait())]
+    for each in futures:
+        each.wait()
+    expect([each[0].item() for each in tensors], [RANKS, 10 * RANKS])
+
+
+def cycle():
+    """A callback waits for that of a later call, which may not begin its call before: an error says so after the timeout."""
+    group = dist.new_group(backend="tutti", timeout=datetime.timedelta(seconds=2))
+    ended = threading.Event()
+
+    def begin_in_group():
+        return dist.all_reduce(torch.ones(2), group=group, async_op=True).get_future()
+
+    for wait in (lambda: begins.wait(), lambda: ended.wait(30)):  # pylint: disable=unnecessary-lambda
+        ended.clear()
+        with held(group):
+            first, second = begin_in_group(), begin_in_group()
+            begins = second.then(lambda _: begin_in_group().wait())
+            waits = first.then(lambda _, wait=wait: wait())  # this line is named
+        began, text = time.monotonic(), text_of_error(begins.wait)
+        expect(1 < time.monotonic() - began < 10, True)
+        expect("has not ended within 2 s, it is at " in text and "callbacks.py:" in text, True)
+        ended.set()
+        with contextlib.suppress(RuntimeError):
+            waits.wait()
+    tensor = torch.ones(2)
+    dist.all_reduce(tensor, group=group)
     expect(tensor[0].item(), RANKS)
-    expect(time.monotonic() - began < 20, True)
 
 
 def waiting_thread():
@@ -198,6 +230,19 @@ def destroyed():
     dist.destroy_process_group()
     for each in futures:
         each.wait()
+
+
+def outstanding_cycle():
+    """The program ends while a callback waits for an earlier one, which waits for it."""
+    def waits_for_the_later_one(_):
+        expect("the process group has ended" in text_of_error(begins.wait), True)
+        print("ends", flush=True)
+
+    with held():
+        first, second = begin(torch.ones(2)), begin(torch.ones(2))
+        begins = second.then(lambda _: begin(torch.ones(2)).wait())
+        first.then(waits_for_the_later_one)
+    dist.barrier()
 
 
 globals()[sys.argv[1]]()

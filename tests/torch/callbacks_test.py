@@ -27,6 +27,12 @@ class Callbacks(torch_ranks.TorchTest):
     def test_begin_their_calls_in_one_order(self):
         self.check("in_turn", ranks=3)
 
+    def test_keep_this_order_where_one_rank_is_slow(self):
+        self.check("slow", ranks=3)
+
+    def test_that_wait_for_each_other_get_an_error(self):
+        self.check("cycle")
+
     def test_wait_for_later_calls(self):
         self.check("later_calls")
 
@@ -45,6 +51,7 @@ class Callbacks(torch_ranks.TorchTest):
     def test_do_not_keep_a_program_from_its_end(self):
         self.check("outstanding")
         self.check("destroyed")
+        self.assertEqual(self.check("outstanding_cycle"), ["ends\n"] * 2)
 
     def test_of_powersgd_train_what_they_train_over_gloo(self):
         over_gloo, over_tutti = ([json.loads(out) for out in self.run_ranks(2, "powersgd.py", way)] for way in ("gloo", "tutti"))

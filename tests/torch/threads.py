@@ -20,10 +20,10 @@ def one_worker_has_the_messages_to_a_peer():
     made = []
 
     class SlowToMake(Worker):
-        def __init__(self, name):
+        def __init__(self, name, *arguments):
             made.append(name)
             time.sleep(0.2)
-            super().__init__(name)
+            super().__init__(name, *arguments)
 
     def moves(_, tensor, peer, tag):  # pylint: disable=unused-argument
         return [tensor]
