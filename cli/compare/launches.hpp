@@ -101,6 +101,7 @@ struct Programs {
 private:
     PrintedMetrics run_once(Side side, double seconds_left);
     double most_seconds(double seconds_left) const;
+    double run_limit() const;  // without the budget
     std::string advice(double seconds, const std::string& last_words) const;
 
     double longest_run_seconds_ = 0;

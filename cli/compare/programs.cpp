@@ -160,12 +160,15 @@ PrintedMetrics metrics_in(const std::string& output, const std::vector<std::stri
 }
 
 double Programs::most_seconds(double seconds_left) const {
-    constexpr double least = 10, most_of_first = 600, least_past_budget = 3;
-    const double limit = run_timeout > 0             ? run_timeout
-                         : longest_run_seconds_ == 0 ? most_of_first
-                                                     : std::max(10 * longest_run_seconds_, least);
+    constexpr double least_past_budget = 3;
     const double past_budget = std::max(3 * longest_run_seconds_, least_past_budget);
-    return std::min(limit, std::max(seconds_left, past_budget));
+    return std::min(run_limit(), std::max(seconds_left, past_budget));
+}
+
+double Programs::run_limit() const {
+    constexpr double least = 10, most_of_first = 600;
+    if (run_timeout > 0) return run_timeout;
+    return longest_run_seconds_ == 0 ? most_of_first : std::max(10 * longest_run_seconds_, least);
 }
 
 // Returns the end of the error message about a killed run.
@@ -174,7 +177,7 @@ std::string Programs::advice(double seconds, const std::string& last_words) cons
     if (longest_run_seconds_ > 0)
         text += fmt::format(" (the longest run before it took {:.2g} s)", longest_run_seconds_);
     text += "; if it did not hang, use a larger --run-timeout";
-    if (seconds != run_timeout) text += " and --budget";
+    if (seconds < run_limit()) text += " and --budget";
     return text + (last_words.empty() ? "" : ". Its last output: " + last_words);
 }
 

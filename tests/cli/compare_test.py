@@ -158,6 +158,7 @@ class OfPrograms(unittest.TestCase):
         done = self.compare(hangs, prints(1))
         self.assertEqual(done.returncode, TIME_OUT, done.stdout + done.stderr)
         self.assertRegex(done.stderr, r"A did not end within 10.0 s and was killed \(the longest run before it took [\d.]+ s\)")
+        self.assertNotIn("--budget", done.stderr)  # it did not limit this run
 
     def test_a_first_launch_that_outlasts_the_budget_is_cut_short(self):
         began = time.monotonic()
