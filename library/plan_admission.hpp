@@ -11,7 +11,7 @@ namespace tutti {
 /// Decides which calls get a plan of their own. Making a plan costs every rank the time of tens to
 /// thousands of calls. That does not pay for a length that rarely repeats.
 ///
-/// A call is admitted after 2 to 32 calls in quick succession, while planning has taken at most
+/// A call is admitted after 3 to 32 calls in quick succession, while planning has taken at most
 /// 30 ms plus 1 % of the elapsed time. It is also admitted after 64 calls in all, within the 1 %
 /// alone. All ranks decide alike: they see the same calls and agree on the times.
 class PlanAdmission {
@@ -101,13 +101,13 @@ private:
         return std::nullopt;
     }
 
-    // Requires about 25 us worth of calls in quick succession, at least 2 and at most 32. Avoids a
+    // Requires about 25 us worth of calls in quick succession, at least 3 and at most 32. Avoids a
     // division, as this runs at every call.
     static bool is_repeated(const Entry& entry, std::int64_t bytes) {
         constexpr std::int64_t ns_of_call = 1000, bytes_of_ns = 5, patience_ns = 25'000;
         const std::int64_t score = entry.score >> entry.refusals;
         const std::int64_t ns = score * (ns_of_call + bytes / bytes_of_ns);
-        return score >= 2 * kept_reward &&
+        return score >= 3 * kept_reward &&
                (score >= 32 * kept_reward || entry.score == most_score ||
                 ns >= patience_ns * kept_reward);
     }

@@ -30,7 +30,7 @@ int calls_before_plan(std::int64_t bytes) {
 }
 
 TEST(PlanAdmission, AdmitsACallThatIsRepeatedSoonerTheLongerItTakes) {
-    EXPECT_EQ(calls_before_plan(std::int64_t{1} << 20), 1);
+    EXPECT_EQ(calls_before_plan(std::int64_t{1} << 20), 2);
     EXPECT_LT(calls_before_plan(16 << 10), 14);
     EXPECT_LE(calls_before_plan(8), 32);
     EXPECT_GT(calls_before_plan(8), 10);
@@ -74,6 +74,15 @@ TEST(PlanAdmission, AdmitsNoMoreThanPlansMayTakeOfTheTime) {
     while (!admission.admits(1, 8, 0, 0, spent<20>)) ++refused;
     EXPECT_LT(refused, 5000);
     EXPECT_TRUE(admission.admits(1, 8, 0, 0, spent<40>));  // it has one
+}
+
+TEST(PlanAdmission, AdmitsACallThatIsRepeatedAfterManyThatWereNot) {
+    PlanAdmission admission(0);
+    for (std::uint64_t key = 1; key <= 10'000; ++key) admission.admits(key, 8, 0, 0, hours);
+    int calls = 0;
+    while (!admission.admits(1, 8, 0, 0, hours)) ++calls;
+    EXPECT_LT(calls, 4 * 32);
+    EXPECT_TRUE(admission.admits(1, 8, 0, 0, hours));
 }
 
 TEST(PlanAdmission, AsksAgainOncePlansHaveBeenEvicted) {
