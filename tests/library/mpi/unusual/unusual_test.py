@@ -11,9 +11,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from preload_test import EVERYTHING, LONG, built, run, tutti  # noqa: E402
 
 QUICK_MODES = {"default": ("--with", "learn"), "always, heap": (*EVERYTHING, "--heap")}
-MODES = QUICK_MODES if not LONG else {"off": ("--with", "off"), "rules": ("--with", "rules"), "always": EVERYTHING} | QUICK_MODES
-SECONDS = 20  # for one scenario
-SECONDS_TOGETHER = 60
+QUICK_RANKS = (2, 3)
+OTHER_MODES = {"off": ("--with", "off"), "rules": ("--with", "rules"), "always": EVERYTHING}
+SECONDS = 60  # for one scenario
+SECONDS_TOGETHER = 180
 NOT_POSSIBLE = 77  # exit code of scenarios that the MPI library does not support
 
 
@@ -24,9 +25,16 @@ def launches_mpich():
 
 def rank_counts():
     """Waiting ranks of MPICH never yield their core. With fewer cores than ranks, calls take milliseconds."""
-    counts = (2, 3, 4) if LONG else (2, 3)
+    counts = (*QUICK_RANKS, 4) if LONG else QUICK_RANKS
     cores = len(os.sched_getaffinity(0))
     return [count for count in counts if count <= max(2, cores) or not launches_mpich()]
+
+
+def modes(ranks):
+    """The options of each mode. The long test leaves out what the quick one runs."""
+    if not LONG:
+        return QUICK_MODES
+    return OTHER_MODES if ranks in QUICK_RANKS else OTHER_MODES | QUICK_MODES
 
 
 def with_layer(where):
@@ -85,7 +93,7 @@ class Unusual(unittest.TestCase):
             self.assertNotIn("WRONG", expected[1], expected)
             if scenarios == program.together:
                 self.assertEqual(expected[:2], (0, "".join(f"{name} OK\n" for name in scenarios)), expected[2])
-        for mode, options in MODES.items():
+        for mode, options in modes(ranks).items():
             faults = self.faults(program, ranks, options, scenarios, expected)
             for name, fault in faults.items():
                 with self.subTest(name, mode=mode, ranks=ranks):
