@@ -12,7 +12,7 @@ namespace tutti {
 /// thousands of calls. That does not pay for a length that rarely repeats.
 ///
 /// A call is admitted after 3 to 32 calls in quick succession, while planning has taken at most
-/// 30 ms plus 1 % of the elapsed time. It is also admitted after 64 calls in all, within the 1 %
+/// 100 ms plus 1 % of the elapsed time. It is also admitted after 64 calls in all, within the 1 %
 /// alone. All ranks decide alike: they see the same calls and agree on the times.
 class PlanAdmission {
 public:
@@ -96,7 +96,7 @@ private:
 
     // Planning time allowed beyond 1 % of the run time; nullopt if this call gets no plan now.
     std::optional<std::int64_t> credit_of(const Entry& entry, std::int64_t bytes) {
-        if (is_repeated(entry, bytes)) return 30'000'000;
+        if (is_repeated(entry, bytes)) return 100'000'000;
         if (entry.calls >= many_calls && now_ - refused_at_ >= calls_between_) return 0;
         return std::nullopt;
     }

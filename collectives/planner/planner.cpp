@@ -308,15 +308,12 @@ std::unique_ptr<Plan> Planner::unregistered_plan(const HostTransport::Methods& m
     const auto pieces_of = [&](Bytes piece) {
         return copy_in_pieces(request.call, world_.size(), request.schedule.chunks(), piece);
     };
-    int guess = 0;
     if (methods.allows(copy_in_copy_out)) {
         const int pieces = pieces_of(tuning_.stage_piece), more = pieces_of(small_piece);
         add(copy_in_copy_out, pieces);
         if (has_choice && more > pieces && pieces < many_pieces) add(copy_in_copy_out, more);
     }
     if (methods.allows(single_copy) && (!has_choice || vector >= worth_system_call)) {
-        if (is_worth_single_copy(request.call, world_.size(), request.schedule.chunks(), tuning_))
-            guess = int_size(plans);
         add(single_copy, 1);
     }
     if (has_choice && vector <= most_in_lines) {
@@ -325,7 +322,7 @@ std::unique_ptr<Plan> Planner::unregistered_plan(const HostTransport::Methods& m
         plans.push_back(message_plan(progress_, *methods.ll, in_lines));
     }
     return plans.size() == 1 ? std::move(plans.front())
-                             : tried_plan(progress_, request, std::move(plans), guess);
+                             : tried_plan(progress_, request, std::move(plans), /*guess=*/0);
 }
 
 }  // namespace tutti

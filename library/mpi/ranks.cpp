@@ -147,9 +147,8 @@ bool Ranks::is_admitted(std::uint64_t key, std::int64_t bytes) {
         mpi_collectives.all_reduce(given.data(), greatest.data(), 2, MPI_INT64_T, MPI_MAX, comm_);
         return {-greatest[0], greatest[1]};
     };
-    return state_
-               ? admission_.admits(key, bytes, beginning_ns_ + state_->making_ns, ns_of_plan, agree)
-               : admission_.admits(key, bytes, 0, ns_of_beginning + ns_of_plan, agree);
+    return state_ ? admission_.admits(key, bytes, state_->making_ns, ns_of_plan, agree)
+                  : admission_.admits(key, bytes, 0, ns_of_beginning + ns_of_plan, agree);
 }
 
 void Ranks::begin() {

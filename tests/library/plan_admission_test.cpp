@@ -69,11 +69,11 @@ TEST(PlanAdmission, AdmitsManyLengthsThatComeAgainAndAgain) {
 
 TEST(PlanAdmission, AdmitsNoMoreThanPlansMayTakeOfTheTime) {
     PlanAdmission admission(0);
-    for (int call = 0; call < 1000; ++call) EXPECT_FALSE(admission.admits(1, 8, 0, 0, spent<40>));
+    for (int call = 0; call < 1000; ++call) EXPECT_FALSE(admission.admits(1, 8, 0, 0, spent<140>));
     int refused = 0;
-    while (!admission.admits(1, 8, 0, 0, spent<20>)) ++refused;
+    while (!admission.admits(1, 8, 0, 0, spent<50>)) ++refused;
     EXPECT_LT(refused, 5000);
-    EXPECT_TRUE(admission.admits(1, 8, 0, 0, spent<40>));  // it has one
+    EXPECT_TRUE(admission.admits(1, 8, 0, 0, spent<140>));  // it has one
 }
 
 TEST(PlanAdmission, AdmitsACallThatIsRepeatedAfterManyThatWereNot) {
@@ -90,7 +90,7 @@ TEST(PlanAdmission, AsksAgainOncePlansHaveBeenEvicted) {
     while (!admission.admits(1, 8, 0, 0, hours)) {
     }
     admission.forget();
-    EXPECT_FALSE(admission.admits(1, 8, 0, 0, spent<40>));
+    EXPECT_FALSE(admission.admits(1, 8, 0, 0, spent<140>));
 }
 
 // Two hundred lengths in turn: their plans have to fit into the share of the time.
@@ -98,7 +98,7 @@ TEST(PlanAdmission, GivesNoCreditToCallsThatComeFarApart) {
     PlanAdmission admission(0);
     for (int round = 0; round < 200; ++round)
         for (std::uint64_t key = 1; key <= 200; ++key)
-            EXPECT_FALSE(admission.admits(key, 8, 0, 0, spent<20>));
+            EXPECT_FALSE(admission.admits(key, 8, 0, 0, spent<50>));
 }
 
 // Ranks measure different times, and decide alike.
