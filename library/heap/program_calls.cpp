@@ -72,7 +72,7 @@ bool ArenaHeap::all_are_of_program(Pages pages) const {
 }
 
 // Clears the file where pages no longer show it, so that it takes no memory there. Lost pages stay
-// lost until they are unmapped: whoever has memory there may map over it.
+// lost until they are unmapped: the owner of memory there may map over it.
 void ArenaHeap::set_state(Pages pages, PageState state) {
     program_pages_.for_each_row(pages, [&](Pages row, PageState was) {
         if (was == lost && state != unmapped) return;

@@ -104,7 +104,7 @@ TEST(Counts, EqualTheTextbook) {
         }
 }
 
-// What all ranks send together: no chunk goes back to a rank that starts with it.
+// Counts what all ranks send: no chunk goes back to a rank that starts with it.
 TEST(Counts, SendNoRankWhatItStartsWith) {
     const auto sent = [](Collective collective, const char* algorithm, int ranks) {
         const Job job{.collective = collective, .ranks = ranks, .root = {ranks / 2}};

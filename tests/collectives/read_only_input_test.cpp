@@ -98,7 +98,7 @@ TEST_P(PlansOfReadOnlyInput, OfMoreRanksOnlyReadIt) {
 INSTANTIATE_TEST_SUITE_P(Threads, PlansOfReadOnlyInput,
                          testing::ValuesIn(test::transports_of_threads()), test::name_of_transport);
 
-// What the tests above rely on.
+// Checks what the tests above rely on.
 TEST(ReadOnlyMemory, CountsAWriteAndGoesOn) {
     std::vector<std::byte> memory(test::ReadOnlyInput::bytes);
     test::ReadOnlyInput input(memory.data());

@@ -82,7 +82,7 @@ private:
 };
 
 /// A rank's buffers of any calls up to ReadOnlyMemory::bytes, in memory that the caller provides.
-/// What MPI promises not to write is in read-only memory: the input, and the message of a
+/// Puts what MPI must not write into read-only memory: the input, and the message of a
 /// broadcast's root.
 class ReadOnlyInput {
 public:

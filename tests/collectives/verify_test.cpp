@@ -217,7 +217,7 @@ TEST(Verify, RefusesToGiveARankItsOwnBlockBack) {
               "step 1: rank 0 receives chunk 1 from rank 1, but has it from the start");
 }
 
-// What a rank starts with is only its share of a sum.
+// In a reduction a rank starts with only its share of a sum.
 TEST(Verify, AllowsTheResultOfAReductionInPlaceOfARanksShare) {
     const Schedule there_and_back({.ranks = 2, .chunks = 1, .steps = 2}, [](int number, Step& out) {
         if (number == 0) out.reduce({.chunks = {}, .from = {0}, .to = {1}});

@@ -13,9 +13,9 @@ namespace {
 
 using Times = PlanAdmission::Times;
 
-// Of a program that has run for hours, whose plans took no time.
+// Returns the times of a program that has run for hours and has spent nothing on plans.
 Times hours(const Times&) { return {.elapsed_ns = INT64_MAX / 2, .spent_ns = 0}; }
-// Of one that has just begun, and has spent so many milliseconds on plans.
+// Returns the times of a program that has just begun and has spent N milliseconds on plans.
 template <int milliseconds>
 Times spent(const Times&) {
     return {.elapsed_ns = 1'000'000, .spent_ns = milliseconds * std::int64_t{1'000'000}};

@@ -9,13 +9,6 @@
 
 namespace {
 
-int sum_over(MPI_Comm comm) {
-    const int one = 1;
-    int sum = 0;
-    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
-    return sum;
-}
-
 void groups(const Job& job) {
     MPI_Comm backwards = MPI_COMM_NULL, half = MPI_COMM_NULL;
     MPI_Comm_split(job.comm, 0, -job.rank, &backwards);

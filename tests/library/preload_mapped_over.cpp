@@ -82,7 +82,7 @@ void call(const Job& job, double* both, int calls = 5) {
     call(job, both + length, both, calls);
 }
 
-// What is freed can be allocated again, and is reached in place then.
+// Freed memory can be allocated again, and peers then reach it in place.
 void free_and_use_again(const Job& job, double* memory) {
     std::free(memory);
     double* const again = allocated();
@@ -191,7 +191,7 @@ void unmaps_and_maps_again(const Job& job) {
 void unmaps_and_frees(const Job& job) {
     double* const both = allocated();
     EXPECT(munmap(after(both, page), half) == 0);
-    // What the system places anywhere is not in the gap, where free() would end it.
+    // The system places no other mapping in the gap, where free() would remove it.
     void* other[20];
     for (void*& one : other) one = mmap(nullptr, page, usual, anonymous, -1, 0);
     free_and_use_again(job, both);

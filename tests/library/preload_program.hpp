@@ -32,6 +32,14 @@ struct Job {
     }
 };
 
+// Returns the number of ranks, by an all-reduce of ones.
+inline int sum_over(MPI_Comm comm) {
+    const int one = 1;
+    int sum = 0;
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
+    return sum;
+}
+
 // What rank r gives at place i: small, so that sums and products are exact in every type.
 constexpr int given(int r, int i) { return (r + 2 * i) % 3 + 1; }
 

@@ -67,7 +67,7 @@ protected:
     bool is_found(const char* memory, std::size_t bytes = mega) {
         return heap.locate(memory, bytes, place);
     }
-    // What peers see at the place where this memory is, or was, found.
+    // Returns what peers see at the place where this memory is, or was, found.
     bool peers_see(const char* memory, std::size_t bytes, unsigned char value) {
         std::vector<char> seen(bytes);
         const auto offset = memory - arena_begin();

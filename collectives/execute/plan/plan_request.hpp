@@ -86,8 +86,8 @@ struct Traffic {
 /// By chunk.
 std::unordered_map<int, Traffic> traffic_of(const RankStep& step);
 
-/// True if a call on unregistered memory is so large that its first run should read peers' memory
-/// through the kernel (single-copy). If false, the first run copies in and out.
+/// Whether reading unregistered memory through the kernel (single-copy) is expected to pay for a
+/// call of this size. The cost model asks this; a plan finds out by trying.
 bool is_worth_single_copy(const Call& call, int ranks, int chunks, const HostTuning& tuning);
 
 /// In how many pieces of about that size, pipelined, a schedule of so many chunks is copied in and

@@ -25,7 +25,7 @@ Schedule with(const Transfer& transfer) {
     });
 }
 
-// What is thrown, which must be wrong use.
+// Returns the error text, and expects Exit::usage.
 std::string text_of_error(const std::function<void()>& call) {
     try {
         call();

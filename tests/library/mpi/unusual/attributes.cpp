@@ -4,13 +4,6 @@
 
 namespace {
 
-int sum_over(MPI_Comm comm) {
-    const int one = 1;
-    int sum = 0;
-    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
-    return sum;
-}
-
 int deletions = 0, copies = 0;
 MPI_Comm parent = MPI_COMM_NULL;
 
