@@ -53,7 +53,7 @@ foreach(preload tutti_mpi tutti_mpi_abi)
 endforeach()
 install(CODE "set(tutti_headers \"\${CMAKE_INSTALL_PREFIX}/${headers}\")" COMPONENT libtutti-dev)
 install(SCRIPT cmake/install_headers.cmake COMPONENT libtutti-dev)
-install(FILES library/heap/tutti_heap.h library/c/include/tutti/tutti.h DESTINATION ${headers} COMPONENT libtutti-dev)
+install(FILES collectives/heap/tutti_heap.h library/c/include/tutti/tutti.h DESTINATION ${headers} COMPONENT libtutti-dev)
 install(EXPORT tutti NAMESPACE tutti:: FILE tutti-config.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tutti
     COMPONENT libtutti-dev)
 write_basic_package_version_file(tutti-config-version.cmake COMPATIBILITY SameMinorVersion)

@@ -30,7 +30,8 @@ MAY_INCLUDE = {
     "collectives/schedule": ["base"],
     "collectives/algorithms": ["base", "collectives/schedule", "topology/placement"],
     "collectives/device": ["base", "kernels"],
-    "collectives/world": ["base", "topology", "library/heap/tutti_heap.h"],
+    "collectives/heap": [],  # is preloaded into any program
+    "collectives/world": ["base", "topology", "collectives/heap/tutti_heap.h"],
     "collectives/transport": ["base", "topology", "collectives/schedule", "collectives/device",
                               "collectives/world"],
     "collectives": [*BELOW_COLLECTIVES, "collectives"],
@@ -39,7 +40,6 @@ MAY_INCLUDE = {
     "autotune/search": ["base", "results", "autotune/choice"],
     "autotune": ["base", "topology", "collectives", "results", "workloads", "autotune"],
     "library": ["base", "topology", "collectives", "results", *CHOOSING],
-    "library/heap": [],  # is preloaded into any program
     "library/mpi": [*BELOW_COLLECTIVES, "collectives", "results", *CHOOSING, "library"],
     "cli": [*BELOW_CLI],
     "tests": [*BELOW_CLI, "cli"],

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "base/open_file.hpp"
-#include "library/heap/tutti_heap.h"
+#include "collectives/heap/tutti_heap.h"
 
 namespace tutti {
 

@@ -62,10 +62,10 @@ class CheckLayers(unittest.TestCase):
         self.assert_allowed("autotune/tuner/a.cpp", '#include "workloads/bench/sweep.hpp"')
 
     def test_the_heap_knows_no_other_code(self):
-        self.assert_refused("library/heap/a.cpp", '#include "base/units.hpp"')
-        (self.root / "library/heap/a.cpp").unlink()
-        self.assert_allowed("collectives/world/a.hpp", '#include "library/heap/tutti_heap.h"')
-        self.assert_refused("collectives/world/b.hpp", '#include "library/heap/extents.hpp"')
+        self.assert_refused("collectives/heap/a.cpp", '#include "base/units.hpp"')
+        (self.root / "collectives/heap/a.cpp").unlink()
+        self.assert_allowed("collectives/world/a.hpp", '#include "collectives/heap/tutti_heap.h"')
+        self.assert_refused("collectives/world/b.hpp", '#include "collectives/heap/extents.hpp"')
 
     def test_a_circle_between_folders_is_named_with_its_includes(self):
         self.write("topology/detect/detect.cpp", '#include "topology/import/import.hpp"')

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The heap as an object, beside the allocator that this program has; also under address sanitizer.
-#include "library/heap/arena_heap.hpp"
+#include "collectives/heap/arena_heap.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

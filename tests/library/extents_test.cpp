@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The heap's bookkeeping of pages, against a list of what each page holds.
-#include "library/heap/extents.hpp"
+#include "collectives/heap/extents.hpp"
 
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ public:
         const Page had = used.at(first);
         const auto room = std::find(kind_.begin() + first + had, kind_.end(), Kind::used) -
                           (kind_.begin() + first + had);
-        EXPECT_EQ(extents.room_behind(first).pages, static_cast<std::uint64_t>(room));
+        EXPECT_EQ(extents.room_after(first).pages, static_cast<std::uint64_t>(room));
         const bool fits = pages <= had + room;
         EXPECT_EQ(extents.resize(first, pages), fits);
         if (!fits) return;
@@ -167,8 +167,8 @@ TEST(Extents, GrowOverSeveralFreeOnesBehindThem) {
     const Page first = extents.take(10, 1)->first;  // then 20 dirty pages, then 70 that are zero
     const Page behind = extents.take(20, 1)->first;
     extents.release(behind, Kind::dirty);
-    EXPECT_EQ(extents.room_behind(first).pages, 90u);
-    EXPECT_TRUE(extents.room_behind(first).reaches_end);
+    EXPECT_EQ(extents.room_after(first).pages, 90u);
+    EXPECT_TRUE(extents.room_after(first).reaches_end);
     EXPECT_FALSE(extents.resize(first, 101));
     EXPECT_TRUE(extents.resize(first, 50));
     EXPECT_EQ(extents.dirty_pages(), 0u);

@@ -13,7 +13,7 @@
 #include <new>
 #include <string_view>
 
-#include "library/heap/tutti_heap.h"
+#include "collectives/heap/tutti_heap.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "library/heap/tutti_heap.h"
+#include "collectives/heap/tutti_heap.h"
 #include "tests/library/bytes.hpp"
 
 namespace tutti {

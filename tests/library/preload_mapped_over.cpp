@@ -18,7 +18,7 @@
 #include <numeric>
 #include <string_view>
 
-#include "library/heap/tutti_heap.h"
+#include "collectives/heap/tutti_heap.h"
 #include "preload_program.hpp"
 
 namespace {

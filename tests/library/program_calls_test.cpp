@@ -12,9 +12,9 @@
 #include <random>
 #include <vector>
 
-#include "library/heap/arena_heap.hpp"
-#include "library/heap/next_calls.hpp"
-#include "library/heap/system_calls.hpp"
+#include "collectives/heap/arena_heap.hpp"
+#include "collectives/heap/next_functions.hpp"
+#include "collectives/heap/system_calls.hpp"
 #include "tests/library/bytes.hpp"
 
 namespace tutti::heap {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "library/heap/arena_file.hpp"
-
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -10,14 +8,15 @@
 #include <cerrno>
 #include <cstring>
 
-#include "library/heap/next_calls.hpp"
-#include "library/heap/system_calls.hpp"
+#include "collectives/heap/arena_heap.hpp"
+#include "collectives/heap/next_functions.hpp"
+#include "collectives/heap/system_calls.hpp"
 
 namespace tutti::heap {
 namespace {
 
 constexpr std::size_t huge_page = std::size_t{2} << 20;
-// One step of growth, which is two system calls.
+// The file grows in steps of this size; each step takes two system calls.
 constexpr std::size_t step = std::size_t{64} << 20;
 
 std::size_t limit_of(decltype(RLIMIT_AS) resource) {
@@ -25,10 +24,10 @@ std::size_t limit_of(decltype(RLIMIT_AS) resource) {
     return getrlimit(resource, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
 }
 
-// The program expects malloc to fail where there is no memory; but a file's pages are counted only
-// when they are written, and the system would end the program then. So the arena keeps to what the
-// system promises otherwise: no more than memory and swap (mode 0), anything (1), or only what
-// nothing else was promised (2), which a file cannot know: there is no arena.
+// Limits the arena by the overcommit mode of the system. The pages of a file are counted only when
+// they are written. If memory ran out then, the system would kill the program, which expects malloc
+// to fail instead. Mode 0: memory and swap. Mode 1: no limit. Mode 2: no arena, as a file cannot
+// reserve memory.
 std::size_t most_promised() {
     const auto file = static_cast<int>(
         syscall(SYS_openat, AT_FDCWD, "/proc/sys/vm/overcommit_memory", O_RDONLY | O_CLOEXEC));
@@ -41,12 +40,12 @@ std::size_t most_promised() {
     return (memory.totalram + memory.totalswap) * memory.mem_unit;
 }
 
-// A file without a name that cannot shrink below what peers have mapped.
+// Creates a file without a name that cannot shrink below what peers have mapped.
 int memory_file() {
     const int file = memfd_create("tutti_heap", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (file < 0) return -1;
     fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK);
-    // Far from the small numbers that scripts and programs choose for files of theirs (exec 3>log).
+    // Choose a large number: scripts and programs choose small ones for their files (exec 3>log).
     const std::size_t files = std::min<std::size_t>(limit_of(RLIMIT_NOFILE), 1024);
     const int moved = fcntl(file, F_DUPFD_CLOEXEC, static_cast<int>(files - files / 16));
     if (moved < 0) return file;
@@ -57,7 +56,7 @@ int memory_file() {
 }  // namespace
 
 bool ArenaFile::open(std::size_t most, AfterFork after_fork) {
-    // The range counts as the program's where addresses are limited; half is for all else.
+    // Where addresses are limited (RLIMIT_AS), leave half of them to the rest of the program.
     most = std::min({most, most_promised(), limit_of(RLIMIT_AS) / 2}) / huge_page * huge_page;
     const std::size_t least = std::min(most, step);
     std::byte* range = nullptr;
@@ -90,19 +89,19 @@ bool ArenaFile::grow(std::size_t bytes) {
     const std::size_t room = most() - had;
     if (bytes > room) return false;
     bytes = std::min(room, (bytes + step - 1) / step * step);
-    std::byte* const behind = begin() + had;
+    std::byte* const end = begin() + had;
     if (!is_shared()) {
-        if (private_pages(bytes, behind) == nullptr) return false;
+        if (private_pages(bytes, end) == nullptr) return false;
     } else {
-        // Beyond the limit of a file's size there would be a signal. The file is enlarged last: it
-        // could not be made smaller again.
+        // Exceeding RLIMIT_FSIZE would raise a signal. Enlarge the file last: the seal forbids to
+        // shrink it again.
         if (!is_open() || had + bytes > limit_of(RLIMIT_FSIZE) ||
-            map_pages(behind, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
+            map_pages(end, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
                       descriptor_, had) == nullptr ||
             ftruncate(descriptor_, static_cast<off_t>(had + bytes)) != 0)
             return false;
     }
-    advise_mapped(behind, bytes);
+    advise_mapped(end, bytes);
     bytes_ = had + bytes;
     return true;
 }
@@ -124,7 +123,7 @@ bool ArenaFile::map_again(std::size_t from, std::size_t bytes) {
 }
 
 bool ArenaFile::discard(std::byte* begin, std::size_t bytes) {
-    // UCX and Open MPI watch this function, and forget where the pages were.
+    // UCX and Open MPI watch this call, and drop these pages from their registration caches.
     return next::calls.madvise(begin, bytes, is_shared() ? MADV_REMOVE : MADV_DONTNEED) == 0;
 }
 
@@ -158,8 +157,8 @@ void ArenaFile::copy_out(std::size_t from, std::size_t bytes, std::byte* copy) c
         std::size_t hole = end;
         if (knows_holes) {
             const off_t data = lseek(descriptor_, static_cast<off_t>(from), SEEK_DATA);
-            if (data < 0 && errno == ENXIO) return;  // nothing was written from here on
-            if (data >= 0) {                         // else all of it may have been
+            if (data < 0 && errno == ENXIO) return;  // nothing was written after `from`
+            if (data >= 0) {                         // else copy all of it
                 from = static_cast<std::size_t>(data);
                 if (from >= end) return;
                 hole = std::min(end, static_cast<std::size_t>(lseek(descriptor_, data, SEEK_HOLE)));

@@ -3,25 +3,25 @@
 #include <atomic>
 #include <cstddef>
 
-#include "library/heap/arena_heap.hpp"
+#include "collectives/heap/arena_heap.hpp"
 
 namespace tutti::heap {
 
-/// The process's heap of large allocations. It has no memory before the first of them.
+/// The process's heap of large allocations. It takes no memory before the first one.
 class ProcessHeap {
 public:
     constexpr ProcessHeap() = default;
 
-    /// When the program starts. Before, and where the heap is off, every allocation is the next
-    /// allocator's.
+    /// Enables the heap. Until then, and if the heap is off, the next allocator serves all
+    /// allocations.
     void begin(const Settings& settings);
 
-    /// Null if this is for the next allocator: it is small, or the heap cannot have as much.
+    /// Returns null if the next allocator must serve this: it is small, or the heap is full.
     void* allocate(std::size_t bytes, std::size_t alignment, Content content) {
         if (bytes < threshold_.load(std::memory_order_relaxed)) return nullptr;
         return allocate_large(bytes, alignment, content);
     }
-    /// The same below the threshold, too, unless the heap is off.
+    /// Like allocate(), but also below the threshold. Returns null if the heap is off.
     void* allocate_any(std::size_t bytes, std::size_t alignment) {
         const bool is_on = threshold_.load(std::memory_order_relaxed) != SIZE_MAX;
         return is_on && is_started() ? arena_.allocate(bytes, alignment, Content::any) : nullptr;

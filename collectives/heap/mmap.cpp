@@ -10,8 +10,8 @@
 
 #include <cstdarg>
 
-#include "library/heap/next_calls.hpp"
-#include "library/heap/process_heap.hpp"
+#include "collectives/heap/next_functions.hpp"
+#include "collectives/heap/process_heap.hpp"
 
 // TUTTI_WATCHED(result, name, version)(parameters) defines watched_name and exports it as `name`.
 #define TUTTI_EXPORTED_C extern "C" __attribute__((visibility("default")))

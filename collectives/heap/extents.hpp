@@ -7,69 +7,68 @@
 
 namespace tutti::heap {
 
-using Page = std::uint32_t;  ///< counted from the begin of the range; also a number of pages
+using Page = std::uint32_t;  ///< index of a page in the range; also a number of pages
 
-/// What the pages of an extent hold. Free ones are kept apart by it, so that memory that is known
-/// to be zero need not be written to be so.
+/// What the pages of an extent hold. Free extents are listed by kind, so that calloc need not
+/// clear memory that is zero already.
 enum class Kind : std::uint32_t { used, dirty, zero };
 
-/// Pages in a row that are used or free as one.
+/// Consecutive pages that are allocated or free together.
 struct Extent {
     Page first = 0;
     Page pages = 0;
     Kind kind = Kind::used;
 };
 
-/// Which pages of a range are used: bookkeeping alone, which never looks at the pages themselves.
-/// The range is cut into extents without gaps. An extent's first and last page have its tag
-/// (boundary tags), by which a freed one finds and joins free neighbours of its kind; free ones are
-/// listed by kind and size.
+/// Records which pages of a range are used. It never accesses the pages themselves. Extents cover
+/// the range without gaps. The first and last page of an extent have its tag (boundary tags), so a
+/// freed extent finds and joins free neighbours of its kind. Free extents are listed by kind and
+/// size.
 class Extents {
 public:
-    /// What the table holds for each page; only that of an extent's first and last page means
-    /// anything.
+    /// The table's entry for a page. Only those of the first and last page of an extent are valid.
     struct Tag {
         Page pages;
         Kind kind;
         Page next, previous;  // in the list of its size, if free
     };
 
-    static constexpr Page most_pages = ~Page{0};  ///< that a range may have
+    static constexpr Page most_pages = ~Page{0};  ///< greatest size of a range
 
     constexpr Extents() = default;
-    /// Once: `table` has a tag for each page that the range may come to have. `first_number` is the
-    /// number of its first page among all of the address space, for alignments.
+    /// Call once. `table` has a tag for each page that the range can ever have. `first_number` is
+    /// the address of its first page divided by the page size, for alignments.
     void start(Tag* table, std::uint64_t first_number);
 
-    /// Pages that hold zeroes, behind the last one.
+    /// Adds pages that hold zeroes at the end.
     void grow(Page pages);
-    /// How many more of them take() needs to find this there; at least one, which is enough where
-    /// it has overlooked the last extent among others.
+    /// Returns how many pages grow() must add so that take() succeeds. At least one: take() may
+    /// have skipped the last extent in a long list.
     std::uint64_t missing_at_end(std::uint64_t pages, std::uint64_t alignment) const;
 
-    /// Takes a free extent, first from those whose pages are in memory already (dirty). The number
-    /// of its first page is a multiple of `alignment`, a power of two. Its kind is what it was.
+    /// Takes a free extent. Prefers extents whose pages are in memory already (dirty). The number
+    /// of its first page is a multiple of `alignment`, a power of two. It keeps its kind.
     std::optional<Extent> take(std::uint64_t pages, std::uint64_t alignment);
 
-    /// One of the largest dirty extents, used from now on.
+    /// Takes one of the largest dirty extents.
     std::optional<Extent> take_large_dirty();
 
-    /// Frees the used extent that begins here.
+    /// Frees the used extent that begins at `first`.
     void release(Page first, Kind becomes);
 
-    /// Makes the used extent that begins here shorter, or longer by free pages right behind it.
-    /// False, with nothing changed, if too few are free there.
+    /// Resizes the used extent that begins at `first`; it can grow into free pages right after it.
+    /// Returns false, with nothing changed, if too few are free there.
     bool resize(Page first, std::uint64_t pages);
 
     Page pages_of(Page first) const { return table_[first].pages; }
-    /// Free pages right behind the used extent that begins here, and whether they end the range.
+    /// The free pages right after a used extent, and whether they end the range.
     struct Room {
         std::uint64_t pages;
         bool reaches_end;
     };
-    Room room_behind(Page first) const;
+    Room room_after(Page first) const;
     Page pages() const { return end_; }
-    /// May also be asked while another thread changes something.
+    /// May be called while another thread changes the extents.
     std::uint64_t dirty_pages() const { return dirty_pages_.load(std::memory_order_relaxed); }
 
     template <class Function>
@@ -80,7 +79,7 @@ public:
 
 private:
     static constexpr Page none = most_pages;  // no page has this number
-    // Four classes of sizes between a power of two and the next.
+    // Each power of two is split into four size classes.
     static constexpr int classes = 4 * 32;
 
     struct Lists {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "library/heap/extents.hpp"
+#include "collectives/heap/extents.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -7,7 +7,7 @@
 namespace tutti::heap {
 namespace {
 
-// The first list from `from` on that is not empty; `count` if there is none.
+// Returns the first list at or after `from` that is not empty; `count` if there is none.
 int next_filled(const std::uint64_t* filled, int from, int count) {
     for (int word = from / 64; word < count / 64; ++word) {
         std::uint64_t bits = filled[word];
@@ -88,7 +88,7 @@ std::optional<Page> Extents::find(const Lists& lists, std::uint64_t pages,
     if (pages == 0 || pages > end_) return std::nullopt;
     for (int list = next_filled(lists.filled, class_of(static_cast<Page>(pages)), classes);
          list < classes; list = next_filled(lists.filled, list + 1, classes)) {
-        // Of a list whose extents may be too small, or lie badly, only some are tried.
+        // Extents of a list may be too small or badly aligned. Try only some of them.
         int tries = 16;
         for (Page first = lists.head[list]; first != none && tries > 0;
              first = table_[first].next, --tries)
@@ -141,7 +141,7 @@ void Extents::release(Page first, Kind becomes) {
     insert(first, end - first, becomes);
 }
 
-Extents::Room Extents::room_behind(Page first) const {
+Extents::Room Extents::room_after(Page first) const {
     const Page begin = first + table_[first].pages;
     Page end = begin;
     while (end < end_ && table_[end].kind != Kind::used) end += table_[end].pages;
@@ -158,12 +158,12 @@ bool Extents::resize(Page first, std::uint64_t pages) {
         return true;
     }
     std::uint64_t missing = pages - had;
-    if (room_behind(first).pages < missing) return false;
+    if (room_after(first).pages < missing) return false;
     for (Page next = first + had; missing > 0;) {
-        const Extent behind{next, table_[next].pages, table_[next].kind};
-        const auto used = static_cast<Page>(std::min<std::uint64_t>(missing, behind.pages));
+        const Extent after{next, table_[next].pages, table_[next].kind};
+        const auto used = static_cast<Page>(std::min<std::uint64_t>(missing, after.pages));
         remove(next);
-        insert(next + used, behind.pages - used, behind.kind);
+        insert(next + used, after.pages - used, after.kind);
         missing -= used;
         next += used;
     }

@@ -4,11 +4,20 @@
 
 #include <cstddef>
 
-/// The functions that those of mmap.cpp interpose: the C library's, or another library's that
-/// interposes them, too. UCX and Open MPI replace the code of the C library's functions, and may
-/// allocate in these calls. So hold no lock of the heap that allocating needs.
+/// The functions that this library interposes, as the next library in load order has them: the C
+/// library, or another preloaded library.
 namespace tutti::heap::next {
 
+// The allocator. It may be called at any time.
+void* malloc(std::size_t bytes);
+void* calloc(std::size_t count, std::size_t bytes);
+void* realloc(void* memory, std::size_t bytes);
+void free(void* memory);
+void* aligned(std::size_t alignment, std::size_t bytes);  ///< null with errno set if it fails
+std::size_t usable_bytes(void* memory);
+
+/// The functions that map memory. UCX and Open MPI replace the code of the C library's functions,
+/// and may allocate in these calls. So hold no lock of the heap that allocating needs.
 struct Calls {
     void* (*mmap)(void*, std::size_t, int, int, int, off_t);
     int (*munmap)(void*, std::size_t);

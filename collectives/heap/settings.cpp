@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "library/heap/settings.hpp"
+#include "collectives/heap/settings.hpp"
 
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -14,7 +14,7 @@
 namespace tutti::heap {
 namespace {
 
-// Less is what the C library keeps its own state in, which must not be shared at a fork.
+// The C library keeps its own state in smaller allocations, which a fork must not share.
 constexpr std::size_t least_threshold = 4096;
 
 const char* value_of(char** environment, std::string_view name) {
@@ -48,7 +48,7 @@ void read_size(char** environment, const char* name, std::size_t& into) {
     if (const auto size = parse_size(text))
         into = *size;
     else
-        say(name, " takes a size, such as 64K, 1M or 2G; it is not ", text);
+        say(name, " must be a size such as 64K, 1M or 2G, not ", text);
 }
 
 }  // namespace
@@ -77,7 +77,7 @@ Settings settings_from(char** environment) {
         if (std::string_view(word) == "exec")
             settings.after_fork = AfterFork::exec;
         else if (std::string_view(word) != "copy")
-            say("TUTTI_HEAP_FORK is copy or exec; it is not ", word);
+            say("TUTTI_HEAP_FORK must be copy or exec, not ", word);
     }
     return settings;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "library/heap/process_heap.hpp"
+#include "collectives/heap/process_heap.hpp"
 
 #include <cstdlib>
 #include <mutex>
 
-#include "library/heap/next_calls.hpp"
+#include "collectives/heap/next_functions.hpp"
 
 namespace tutti::heap {
 
@@ -35,8 +35,8 @@ void* ProcessHeap::allocate_large(std::size_t bytes, std::size_t alignment, Cont
 void ProcessHeap::before_fork() {
     if (arena_.shares(__builtin_frame_address(0))) {
         // Parent and child would run on the same memory until the child has its copy.
-        say("a thread whose stack lies in this heap cannot fork; set TUTTI_HEAP_THRESHOLD above "
-            "the size of its stack");
+        say("a thread whose stack is in this heap cannot fork; set TUTTI_HEAP_THRESHOLD above the "
+            "stack size");
         std::abort();
     }
     starting_.lock();
@@ -55,9 +55,9 @@ void ProcessHeap::after_fork_in_child() {
 
 namespace {
 
-// The library asks to be started before all others (-z initfirst), so that at a fork its handlers
-// are the last before and the first after: what other handlers still write is in the copy, and the
-// child's own is where they write then. The C library does not know the environment yet.
+// The library is initialised before all others (-z initfirst), so its fork handlers run last before
+// a fork and first after it. So writes of other handlers before the fork are in the child's copy,
+// and writes after it go to the child's own memory. getenv() does not work this early.
 __attribute__((constructor)) void begin_process_heap(int, char**, char** environment) {
     process_heap.begin(settings_from(environment));
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "library/heap/arena_heap.hpp"
+#include "collectives/heap/arena_heap.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <mutex>
 
-#include "library/heap/system_calls.hpp"
+#include "collectives/heap/system_calls.hpp"
 
 namespace tutti::heap {
 
@@ -55,7 +55,7 @@ std::optional<Extent> ArenaHeap::take(std::size_t bytes, std::size_t alignment) 
 void* ArenaHeap::allocate(std::size_t bytes, std::size_t alignment, Content content) {
     if (bytes > file_.most() || alignment > file_.most()) return nullptr;
     auto taken = take(bytes, alignment);
-    if (!taken) {  // what is free may be in pieces of both kinds
+    if (!taken) {  // dirty and zero pages next to each other are not joined yet
         give_back(0);
         taken = take(bytes, alignment);
     }
@@ -84,14 +84,14 @@ bool ArenaHeap::resize(void* memory, std::size_t bytes) {
         const Page had = pages_of(first);
         if (pages < had &&
             !restore({static_cast<Page>(first + pages), static_cast<Page>(had - pages)}))
-            return true;  // as large as it was
+            return true;  // it keeps its size
     }
     {
         const std::lock_guard lock(mutex_);
         if (is_abandoned_) return false;
         const std::uint64_t had = extents_.pages_of(first);
         if (pages > had) {
-            const auto room = extents_.room_behind(first);
+            const auto room = extents_.room_after(first);
             const std::uint64_t missing = pages - had;
             if (room.pages < missing && !(room.reaches_end && grow(missing - room.pages)))
                 return false;
@@ -113,7 +113,7 @@ Page ArenaHeap::pages_of(Page first) const {
 
 void ArenaHeap::give_back(std::uint64_t pages_to_keep) {
     if (extents_.dirty_pages() <= pages_to_keep || is_forking_) return;
-    if (!giving_back_.try_lock()) return;  // who does it already goes on until it is enough
+    if (!giving_back_.try_lock()) return;  // another thread is giving memory back
     bool goes_on = true;
     while (goes_on && !is_forking_) {
         Extent extent;
@@ -180,7 +180,8 @@ void ArenaHeap::after_fork_in_child() {
     program_calls_.renew();
     if (file_.is_shared() && !become_private()) {
         if (after_fork_ == AfterFork::copy)
-            say("no memory for a forked child's copy of the heap: it can only execute another "
+            say("not enough memory to copy the heap for a forked child: it can only execute "
+                "another "
                 "program");
         file_.abandon();
         is_abandoned_ = true;

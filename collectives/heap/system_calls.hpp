@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// System calls as such. The C library's functions may be watched by hooks of other libraries, which
-// may allocate while the heap is locked; and some are where a thread can be cancelled.
+// Direct system calls. Hooks of other libraries on the C library's functions might allocate while
+// the heap is locked, and some of these functions are cancellation points.
 #pragma once
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -8,7 +8,7 @@
 
 #include <cstddef>
 
-// Newer than the headers of some C libraries.
+// The headers of some C libraries lack these.
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL 102
 #define MADV_GUARD_REMOVE 103
@@ -22,7 +22,7 @@ inline std::byte* map_pages(std::byte* where, std::size_t bytes, int protection,
     return got == -1 ? nullptr : reinterpret_cast<std::byte*>(got);
 }
 
-/// Zeroes of this process alone; they take memory when they are written.
+/// Maps private zero pages. They take memory when they are written.
 inline std::byte* private_pages(std::size_t bytes, std::byte* where = nullptr) {
     return map_pages(
         where, bytes, PROT_READ | PROT_WRITE,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// By these calls the program maps over, unmaps, moves, discards or protects memory of the heap.
+// Calls with which the program maps over, unmaps, moves, discards or protects memory of the heap.
 // Peers still map the pages of the heap's file, which no longer hold the program's data. So
 // locate() returns false for such memory until it is freed.
 #include <sys/shm.h>
@@ -7,13 +7,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <mutex>
 
-#include "library/heap/arena_heap.hpp"
-#include "library/heap/next_calls.hpp"
-#include "library/heap/system_calls.hpp"
+#include "collectives/heap/arena_heap.hpp"
+#include "collectives/heap/next_functions.hpp"
+#include "collectives/heap/system_calls.hpp"
 
-// Newer than the headers of some C libraries.
+// The headers of some C libraries lack these.
 #ifndef MADV_DONTNEED_LOCKED
 #define MADV_DONTNEED_LOCKED 24
 #endif
@@ -37,11 +38,26 @@ void* fail(int error) {
 
 }  // namespace
 
+bool ProgramPages::all_are(Pages pages, PageState state) const {
+    if (pages.count == 0) return true;
+    const PageState* const first = table_ + pages.first;
+    return *first == state && std::memcmp(first, first + 1, pages.count - 1) == 0;
+}
+
+void ProgramPages::set(Pages pages, PageState state) {
+    if (all_are(pages, state)) return;
+    PageState* const first = table_ + pages.first;
+    const auto owned = static_cast<std::uint64_t>(std::count(first, first + pages.count, own));
+    std::memset(first, state, pages.count);
+    count_ += owned - (state == own ? pages.count : 0);  // wraps around where fewer are left
+    __atomic_fetch_add(&changes_, 1, __ATOMIC_RELEASE);
+}
+
 bool ArenaHeap::is_page(const void* address) const {
     return reinterpret_cast<std::uintptr_t>(address) % page_bytes_ == 0;
 }
 
-// Wraps around to 0 for more than there can be.
+// Wraps around to 0 if the sum overflows.
 std::size_t ArenaHeap::in_whole_pages(std::size_t bytes) const {
     return (bytes + page_bytes_ - 1) / page_bytes_ * page_bytes_;
 }
@@ -83,7 +99,7 @@ void ArenaHeap::set_state(Pages pages, PageState state) {
 }
 
 // Reserves a gap that the program has left: the heap will map its memory there again. But another
-// thread's memory may have come to lie there since.
+// thread may have mapped memory there since.
 void ArenaHeap::reserve_if_free(Pages pages) {
     if (pages.count == 0) return;
     std::byte* const begin = address_of(pages.first);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs call. Large allocations are the heap's; all others, and those that it has no memory
-// for, are the next allocator's. C++: operator new of libstdc++ and libc++ is made of these
-// functions.
+// Replaces malloc and related functions. The heap serves large allocations. The next allocator
+// serves all others, and large ones if the heap is full. Operator new of libstdc++ and libc++ calls
+// these functions.
 #include <malloc.h>
 #include <unistd.h>
 
@@ -12,8 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "library/heap/next_allocator.hpp"
-#include "library/heap/process_heap.hpp"
+#include "collectives/heap/next_functions.hpp"
+#include "collectives/heap/process_heap.hpp"
 
 #define TUTTI_EXPORTED extern "C" __attribute__((visibility("default")))
 
@@ -77,7 +77,7 @@ TUTTI_EXPORTED void* realloc(void* memory, std::size_t bytes) {
         next::free(memory);
         return moved;
     }
-    if (bytes == 0) {  // as the C library does it
+    if (bytes == 0) {  // as in the C library
         free(memory);
         return nullptr;
     }
@@ -110,7 +110,7 @@ TUTTI_EXPORTED void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
     return allocate_aligned(alignment, bytes);
 }
 
-// Takes the next power of two, as the C library's does.
+// Rounds the alignment up to a power of two, as the C library does.
 TUTTI_EXPORTED void* memalign(std::size_t alignment, std::size_t bytes) {
     if (alignment > SIZE_MAX / 2 + 1) return fail(EINVAL);
     return allocate_aligned(std::bit_ceil(alignment), bytes);
