@@ -2,31 +2,35 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <ctime>
 #include <limits>
 
 namespace tutti {
 
-/// Nanoseconds of CLOCK_MONOTONIC: the same clock for all processes of one host.
-std::int64_t now_ns();
+/// Returns the nanoseconds of CLOCK_MONOTONIC, the same clock in all processes of one host.
+inline std::int64_t now_ns() {
+    timespec time{};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
 
 inline double seconds_since(std::int64_t began_ns) {
     return static_cast<double>(now_ns() - began_ns) * 1e-9;
 }
 
-/// A limit in nanoseconds: of one that is further off than they can count, or infinite, the last
-/// one that they can, in 292 years.
+/// Converts a time limit to nanoseconds. Infinite or too large ones become the maximum (292 years).
 inline std::int64_t limit_in_ns(double seconds) {
     constexpr auto last = std::numeric_limits<std::int64_t>::max();
     const double ns = seconds * 1e9;
     return ns < static_cast<double>(last) ? static_cast<std::int64_t>(ns) : last;
 }
 
-/// A deadline's clock: the time for which this process could run. Of a longer pause between two
-/// looks it counts a second, as then the process, or the whole machine, was suspended: so ranks
-/// that were all suspended and go on do not give each other up.
+/// The clock of deadlines: counts the time during which this process could run. A gap of more than
+/// a second between two calls means that the process or the machine was suspended; it counts as one
+/// second. So ranks that were all suspended do not time out when they resume.
 class AwakeTime {
 public:
-    /// Nanoseconds since the first look. Look well within a second.
+    /// Returns nanoseconds since the first call. Has to be called several times a second.
     std::int64_t look() {
         const std::int64_t now = now_ns();
         if (last_look_ns_ != 0) awake_ns_ += std::min(now - last_look_ns_, longest_gap_ns);
@@ -43,7 +47,7 @@ private:
     std::int64_t awake_ns_ = 0;
 };
 
-/// Tells the core that this is a waiting loop (a few tens of cycles; yields to the sibling thread).
+/// Pauses the core for a few tens of cycles in a waiting loop; its sibling thread runs meanwhile.
 inline void relax() {
 #if defined(__x86_64__)
     __builtin_ia32_pause();

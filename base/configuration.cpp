@@ -35,14 +35,14 @@ std::string Knob::text_of(const Configuration& configuration) const {
 }
 
 std::string Knob::default_text() const {
-    return otherwise < least ? "auto" : text_of_value(is_size(), otherwise);
+    return default_value < least ? "auto" : text_of_value(is_size(), default_value);
 }
 
 std::string variant_name(const Configuration& configuration) {
     std::string name = configuration.algorithm;
     const char* separator = "[";
     for (const Knob& knob : knobs) {
-        if (knob.of(configuration) == knob.otherwise) continue;
+        if (knob.of(configuration) == knob.default_value) continue;
         name.append(separator).append(knob.mark).append(knob.text_of(configuration));
         separator = ",";
     }

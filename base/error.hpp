@@ -6,7 +6,7 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// How the command ends; scripts rely on these numbers.
+/// Exit codes of the command; scripts rely on these numbers.
 enum class Exit : int {
     ok = 0,
     regression = 1,
@@ -17,8 +17,8 @@ enum class Exit : int {
     usage = 64,
 };
 
-/// What was asked cannot be done. The text is one line: what was asked, and what to type instead.
-/// Thrown while setting up, never by the timed loop.
+/// A request that cannot be fulfilled. The text is one line: the request, the cause and what to use
+/// instead. Thrown during setup, never in the timed loop.
 class Error : public std::runtime_error {
 public:
     explicit Error(const std::string& text, Exit code = Exit::usage)

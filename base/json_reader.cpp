@@ -48,14 +48,14 @@ const JsonValue::List& JsonPlace::list() const {
 
 const std::string& JsonPlace::text() const {
     if (const auto* text = value_->text()) return *text;
-    fail("is not a text \"...\"");
+    fail("is not a string \"...\"");
 }
 
 const std::string& JsonPlace::name() const {
     constexpr std::size_t longest = 200;
     const std::string& name = text();
-    if (name.size() > longest) fail(fmt::format("is longer than {} letters", longest));
-    if (printable(name) != name) fail("holds control characters");
+    if (name.size() > longest) fail(fmt::format("is longer than {} characters", longest));
+    if (printable(name) != name) fail("contains control characters");
     return name;
 }
 
@@ -68,8 +68,7 @@ double JsonPlace::number() const {
         fail("is not a number");
     };
     const double number = as_double();
-    if (number < 0 && rules_->numbers == JsonRules::Numbers::from_0)
-        fail("is not a number from 0 upwards");
+    if (number < 0 && rules_->numbers == JsonRules::Numbers::from_0) fail("is not a number >= 0");
     return number;
 }
 
@@ -93,7 +92,7 @@ std::string JsonPlace::quoted_path() const {
 void decode(const JsonPlace& place, std::span<double> numbers) {
     const std::size_t size = place.list().size();
     if (size != numbers.size())
-        place.fail(fmt::format("has {} numbers where {} are expected", size, numbers.size()));
+        place.fail(fmt::format("has {} numbers, not {}", size, numbers.size()));
     for (std::size_t i = 0; i < size; ++i) decode(place.item(i), numbers[i]);
 }
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/ids.hpp"
+#include "base/index.hpp"
 #include "base/json_value.hpp"
 #include "base/types.hpp"
 #include "base/units.hpp"
@@ -19,7 +19,7 @@ namespace tutti {
 
 class JsonPlace;
 
-/// How one kind of file is read.
+/// Rules for reading one kind of file.
 struct JsonRules {
     enum class Numbers { any, from_0 };
     enum class UnknownFields { ignored, refused };
@@ -30,18 +30,17 @@ struct JsonRules {
         return numbers == Numbers::from_0 ? Number{0} : std::numeric_limits<Number>::min();
     }
 
-    std::string_view whole = "the file";  ///< how errors call the outermost value
-    std::string_view remedy = "";         ///< what errors end with: what to do about it
+    std::string_view whole = "the file";  ///< name of the outermost value in errors
+    std::string_view remedy = "";         ///< end of error messages: what to do
     Numbers numbers = Numbers::any;
     UnknownFields unknown_fields = UnknownFields::ignored;
     Texts texts = Texts::any;  ///< see JsonPlace::name
-    /// Of whole numbers with a sign, but for sizes; the least is its negative.
+    /// Largest signed whole number, except for sizes; the smallest is its negative.
     std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };
 
-/// A value and the path to it ("sections[0].ranges[2].from") for errors, which say "FILE:LINE:
-/// 'PATH' is not ...". Holds references: to the place that it was reached from, the source and
-/// the rules, which have to outlive it.
+/// A value with the path to it ("sections[0].ranges[2].from") for errors: "FILE:LINE: 'PATH' is not
+/// ...". Refers to its parent place, the source and the rules, which have to outlive it.
 class JsonPlace {
 public:
     JsonPlace(const JsonValue& whole, const Source& source, const JsonRules& rules)
@@ -52,22 +51,22 @@ public:
 
     /// Throws Error "FILE:LINE: 'PATH' WHAT", and the remedy.
     [[noreturn]] void fail(std::string_view what) const;
-    /// Throws Error "FILE:LINE: 'PATH': WHAT", for a text that says by itself what to do.
+    /// Throws Error "FILE:LINE: 'PATH': WHAT", without the remedy.
     [[noreturn]] void fail_as(std::string_view what) const;
 
-    /// The field of an object; none where it has no such field.
+    /// Returns the field of an object; none if it does not exist.
     std::optional<JsonPlace> field(std::string_view name) const;
-    /// Throws Error where there is no such field.
+    /// Returns the field of an object; throws Error if it does not exist.
     JsonPlace needed(std::string_view name) const;
     JsonPlace child(const JsonField& field) const;
-    /// The item of a list that has it.
+    /// Returns the item of a list, which has to exist.
     JsonPlace item(std::size_t index) const;
 
-    // The value, which has to be one; else Error.
+    // Return the value; throw Error if it has another type.
     const JsonValue::Object& object() const;
     const JsonValue::List& list() const;
     const std::string& text() const;
-    /// A text to be printed: not long, and nothing in it that a terminal would obey.
+    /// A text to be printed: short and without control characters.
     const std::string& name() const;
     double number() const;
     bool yes() const;
@@ -105,9 +104,9 @@ private:
     std::size_t index_ = 0;
 };
 
-// What values are made of JSON. A type of another kind has a decode() of its own beside its walk(),
-// an enumeration parse_name(text, value), which throws Error with the known names. A type may have
-// a check(value, place), which is called once it is read.
+// decode() reads a value from JSON: records by their walk() (see Is in json_value.hpp),
+// enumerations by parse_name(text, value). Other types define their own decode(). A type may also
+// define check(value, place), which is called after it is read.
 
 template <class Described>
 void decode(const JsonPlace& place, Described& record);
@@ -143,7 +142,7 @@ inline void decode(const JsonPlace& place, std::string& text) {
     text = place.rules().texts == JsonRules::Texts::names ? place.name() : place.text();
 }
 
-/// So many numbers, no more and no fewer.
+/// Reads a list of exactly numbers.size() numbers.
 void decode(const JsonPlace& place, std::span<double> numbers);
 
 /// Reads the fields of one object; see Is.
@@ -157,17 +156,17 @@ public:
     }
     template <class Value>
     void may(std::string_view name, Value& value,
-             const std::type_identity_t<Value>& otherwise = {}) {
+             const std::type_identity_t<Value>& default_value = {}) {
         if (known(name) && !field_->value().is_null())
             decode(*field_, value);
         else
-            value = otherwise;
+            value = default_value;
     }
     template <class Value>
     void always(std::string_view name, Value& value) {
         if (known(name)) decode(*field_, value);
     }
-    /// A text of another format, which is no name.
+    /// Reads a text in another format, which may have control characters.
     void text(std::string_view name, std::string& value) {
         value = known(name) ? field_->text() : "";
     }
@@ -180,7 +179,7 @@ public:
         hi = ends[1];
     }
 
-    /// To be called after the walk. Throws Error for a field that it did not visit.
+    /// Call it after the walk. Throws Error for a field that was not visited.
     void refuse_others() const;
 
 private:

@@ -13,9 +13,9 @@
 
 namespace tutti {
 
-// JSON Schema (draft 2020-12) of what json_reader.hpp reads, made from the same walk(). Unknown
-// fields are allowed, as by the reader. A type of another kind has a schema_of() of its own beside
-// its encode() and decode().
+// schema_of() makes the JSON Schema (draft 2020-12) of the files that json_reader.hpp reads, from
+// the same walk(). Unknown fields are allowed, as by the reader. Types with their own encode() and
+// decode() define their own schema_of().
 
 template <class Described>
 Json schema_of(const Described& record);
@@ -41,7 +41,7 @@ inline Json schema_of(Op) { return schema_of_names(all_ops()); }
 
 inline Json schema_or_null(Json schema) { return {{"anyOf", {schema, {{"type", "null"}}}}}; }
 
-/// Notes the fields of one object.
+/// Collects the fields of one object.
 struct JsonSchema {
     Json properties = Json::object(), required = Json::array();
 

@@ -11,8 +11,8 @@
 namespace tutti {
 namespace {
 
-// Walks through a text for the parser and counts lines. A line is over once something behind its
-// end is read: the parser looks one character past a number before it reports the number.
+// Iterates over a text for the parser and counts lines. A new line begins when the first character
+// after the line end is read, as the parser reads one character past a number before it reports it.
 class LineCounter {
 public:
     using iterator_category = std::input_iterator_tag;
@@ -41,7 +41,7 @@ private:
     bool at_line_end_ = false;
 };
 
-// nlohmann's parser calls it with each thing that it meets, in order.
+// Builds the value from the events of nlohmann's SAX parser.
 class Builder final {
 public:
     using number_unsigned_t = nlohmann::json::number_unsigned_t;
@@ -60,7 +60,7 @@ public:
     }
     bool number_float(double value, const std::string&) { return put(value); }
     bool string(std::string& value) { return put(std::move(value)); }
-    bool binary(nlohmann::json::binary_t&) { return false; }  // there is none in text
+    bool binary(nlohmann::json::binary_t&) { return false; }  // not in text
     bool start_object(std::size_t) { return open(JsonValue::Object{}); }
     bool start_array(std::size_t) { return open(JsonValue::List{}); }
     bool end_object() { return close(); }
@@ -68,7 +68,7 @@ public:
 
     bool key(std::string& name) {
         if (is_there(open_.back(), name))
-            source_.fail(line_, fmt::format("the field {} is there twice", in_quotes(name)));
+            source_.fail(line_, fmt::format("the field {} appears twice", in_quotes(name)));
         key_ = std::move(name);
         return true;
     }
@@ -77,15 +77,15 @@ public:
                      const nlohmann::json::exception& error) {
         if (error.id == 406)
             source_.fail(line_, "the number " + in_quotes(token) + " is too large");
-        throw NotJson(source_.at(line_, "no well-formed JSON" +
+        throw NotJson(source_.at(line_, "invalid JSON" +
                                             (token.empty() ? "" : " at " + in_quotes(token)) +
-                                            "; give the whole file as it was written"));
+                                            "; use the complete, unedited file"));
     }
 
 private:
     struct Open {
         JsonValue* value;
-        std::set<std::string, std::less<>> names;  // of large objects
+        std::set<std::string, std::less<>> names;  // only for large objects
     };
 
     static bool is_there(Open& open, const std::string& name) {
@@ -115,7 +115,8 @@ private:
     template <class Value>
     bool open(Value value) {
         constexpr std::size_t deepest = 64;
-        if (open_.size() == deepest) source_.fail(line_, "nested deeper than any file of ours");
+        if (open_.size() == deepest)
+            source_.fail(line_, fmt::format("nested more than {} levels deep", deepest));
         JsonValue& added = add({line_, std::move(value)});
         open_.push_back({&added, {}});
         return true;

@@ -14,8 +14,7 @@ namespace tutti {
 
 struct JsonField;
 
-/// A parsed JSON value that knows its line. Whole numbers are std::int64_t, or std::uint64_t where
-/// they are larger.
+/// A parsed JSON value with its line. Whole numbers are std::int64_t, or std::uint64_t if larger.
 struct JsonValue {
     using List = std::vector<JsonValue>;
     using Object = std::vector<JsonField>;
@@ -31,7 +30,7 @@ struct JsonValue {
     const Object* object() const { return std::get_if<Object>(&value); }
     bool is_null() const { return std::holds_alternative<std::nullptr_t>(value); }
 
-    /// None where this is no object or has no such field.
+    /// Returns null if this is not an object or has no such field.
     const JsonValue* find(std::string_view field) const;
 };
 
@@ -40,25 +39,25 @@ struct JsonField {
     JsonValue value;
 };
 
-/// The text is no JSON at all, such as a line that was torn while it was written.
+/// The text is not JSON, for example a line that was cut while it was written.
 class NotJson : public Error {
 public:
     using Error::Error;
 };
 
-/// Throws NotJson for what is no JSON, and Error for a field that is there twice, a number that
-/// fits neither 64 bits nor a double, and values nested more than 64 deep; all with file and line.
+/// Throws NotJson for invalid JSON, and Error for a repeated field, a number that fits neither 64
+/// bits nor a double, and more than 64 levels; each with file and line.
 JsonValue parse_json(const Source& source);
 
-/// One line of JSON Lines, which is line `number` of the source.
+/// Parses one line of JSON Lines: line `number` of the source.
 JsonValue parse_json(std::string_view text, const Source& source, int number);
 
-/// A T, const when it is written, mutable when it is read. The fields of a type are listed once for
-/// both directions, as a function that json_reader.hpp and json_writer.hpp call:
+/// `Wanted`, const for writing or mutable for reading. The fields of a type are listed once for
+/// both directions, by a function that json_reader.hpp and json_writer.hpp call:
 ///
 ///     void walk(auto& f, Is<Probe> auto& probe) {
-///         f.must("name", probe.name);             // always there
-///         f.may("count", probe.count, 1);         // left out where it is 1 (otherwise {})
+///         f.must("name", probe.name);             // always present
+///         f.may("count", probe.count, 1);         // left out if it is 1 (without a default: {})
 ///         f.always("link", probe.link);           // always written, may be missing when read
 ///     }
 template <class T, class Wanted>

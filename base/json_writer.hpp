@@ -8,17 +8,17 @@
 #include <type_traits>
 #include <vector>
 
-#include "base/ids.hpp"
+#include "base/index.hpp"
 #include "base/json_value.hpp"
 #include "base/types.hpp"
 #include "base/units.hpp"
 
 namespace tutti {
 
-using Json = nlohmann::ordered_json;  // fields stay in the order of their list
+using Json = nlohmann::ordered_json;  // fields keep their order
 
-// JSON made of values: records by their walk() (see Is in json_value.hpp), enumerations by their
-// name_of(). A type of another kind has an encode() of its own beside its walk().
+// encode() makes JSON from a value: records by their walk() (see Is in json_value.hpp),
+// enumerations by their name_of(). Other types define their own encode().
 
 template <class Described>
 Json encode(const Described& record);
@@ -46,8 +46,8 @@ struct JsonWriter {
     }
     template <class Value>
     void may(const char* name, const Value& value,
-             const std::type_identity_t<Value>& otherwise = {}) {
-        if (value != otherwise) must(name, value);
+             const std::type_identity_t<Value>& default_value = {}) {
+        if (value != default_value) must(name, value);
     }
     template <class Value>
     void always(const char* name, const Value& value) {
@@ -91,8 +91,7 @@ Json encode(const std::map<std::string, Value>& values) {
     return object;
 }
 
-/// On one line, without a newline. Texts come from outside: bytes that are no UTF-8 are replaced
-/// rather than refused.
+/// Prints JSON on one line, without a newline. Invalid UTF-8 (texts come from outside) is replaced.
 inline std::string one_line(const Json& json) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

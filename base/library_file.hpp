@@ -7,12 +7,12 @@
 
 namespace tutti {
 
-/// A library of this build or installation, such as "libtutti_heap.so": beside the program that
-/// runs, or where libraries are installed with it; with its ABI version behind the name where
-/// development files are not installed. Nothing if it is in neither place.
+/// Finds a library of this build or installation, such as "libtutti_heap.so", in the folder of the
+/// running program or in the library folders of its installation, with or without the ABI version
+/// after its name. None if it is not there.
 std::optional<std::filesystem::path> library_file(const std::string& name);
 
-/// The names that such a library has: without and with the ABI version.
+/// Returns the names of such a library: without and with the ABI version.
 std::array<std::string, 2> library_names(const std::string& name);
 
 }  // namespace tutti

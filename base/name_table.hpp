@@ -12,17 +12,17 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// One value and the name that users type and result files keep.
+/// One value and its name in options and result files.
 template <class Value>
 struct Named {
     Value value;
     std::string_view name;
 };
 
-/// The candidate most like `typed` (fewest edits), or nothing if none is close.
+/// Returns the name closest to `typed` (fewest edits), or none if none is close.
 std::optional<std::string> closest_name(std::string_view typed, std::span<const std::string> names);
 
-/// "unknown KIND 'typed'; did you mean 'x'? Known: a b c" as one line.
+/// Returns the error line "unknown KIND 'typed'; did you mean 'x'? Known: a b c".
 std::string unknown_name(std::string_view kind, std::string_view typed,
                          std::span<const std::string> names);
 
@@ -40,7 +40,7 @@ std::string_view name_in(const Named<Value> (&table)[size], Value value) {
     return "?";
 }
 
-/// Null if no row has the name.
+/// Returns null if no row has the name.
 template <class Value, std::size_t size>
 const Named<Value>* find_in(const Named<Value> (&table)[size], std::string_view name) {
     for (const auto& row : table)
@@ -48,8 +48,8 @@ const Named<Value>* find_in(const Named<Value> (&table)[size], std::string_view 
     return nullptr;
 }
 
-/// The row of a table whose rows say their name. Throws Error as unknown_name says it, with the
-/// names of `more` before the table's.
+/// Returns the row with this `name` member. Throws Error with unknown_name(), which lists the names
+/// of `more` before the table's.
 const auto& find_row(const auto& table, std::string_view kind, std::string_view name,
                      std::vector<std::string> more = {}) {
     for (const auto& row : table) {
@@ -59,15 +59,15 @@ const auto& find_row(const auto& table, std::string_view kind, std::string_view 
     throw Error(unknown_name(kind, name, more));
 }
 
-/// Throws Error as unknown_name says it.
+/// Throws Error with unknown_name().
 template <class Value, std::size_t size>
 Value parse_from(const Named<Value> (&table)[size], std::string_view kind, std::string_view name) {
     if (const auto* row = find_in(table, name)) return row->value;
     throw Error(unknown_name(kind, name, names_of(table)));
 }
 
-/// What an enumeration and its values are called: specialised beside it, with `kind` (as errors
-/// call it) and `rows` of Named.
+/// The names of an enumeration. Specialise it next to the enumeration with `kind` (its name in
+/// errors) and `rows` of Named.
 template <class Enum>
 struct NamesOf;
 
@@ -80,7 +80,7 @@ std::string_view name_of(NamedEnum auto value) {
     return name_in(NamesOf<decltype(value)>::rows, value);
 }
 
-/// Throws Error as unknown_name says it.
+/// Throws Error with unknown_name().
 template <NamedEnum Enum>
 Enum parse_as(std::string_view name) {
     return parse_from(NamesOf<Enum>::rows, NamesOf<Enum>::kind, name);

@@ -9,7 +9,7 @@
 
 namespace tutti {
 
-/// An open file that closes itself; `number` is negative if it could not be opened.
+/// An open file, closed by its destructor; `number` is negative if opening failed.
 struct OpenFile {
     explicit OpenFile(int descriptor) : number(descriptor) {}
     OpenFile(const std::string& path, int flags)
@@ -24,9 +24,9 @@ struct OpenFile {
     int number;
 };
 
-/// A file that another process of this host has open, by the numbers that they have there. It may
-/// be another file by now, or another process's in another container: what is opened must be looked
-/// at.
+/// Opens a file that another process of this host has open, by its process and descriptor numbers.
+/// The caller must check the result: the numbers may have been reused, or belong to another
+/// container.
 inline OpenFile file_of_process(std::int64_t process, std::int64_t descriptor) {
     return {"/proc/" + std::to_string(process) + "/fd/" + std::to_string(descriptor), O_RDWR};
 }

@@ -16,8 +16,8 @@ bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; 
 int cpu_number(std::string_view text, const Source& source, int line) {
     const auto number = decimal_number(text);
     if (!number || *number < 0 || *number >= most_cpus)
-        source.fail(
-            line, fmt::format("{} is no CPU number; give 0 to {}", in_quotes(text), most_cpus - 1));
+        source.fail(line, fmt::format("{} is not a CPU number from 0 to {}", in_quotes(text),
+                                      most_cpus - 1));
     return static_cast<int>(*number);
 }
 
@@ -118,10 +118,10 @@ std::optional<std::vector<int>> cpus_of_mask(std::string_view mask, const Source
         const auto word = text.empty() ? std::optional<std::int64_t>(0) : hexadecimal_number(text);
         if (!word || *word >> bits != 0)
             source.fail(line, in_quotes(text) +
-                                  " is no part of a CPU set; give hexadecimal words of "
-                                  "32 bits with commas between");
+                                  " is not part of a CPU set: hexadecimal words of 32 bits, "
+                                  "separated by commas");
         if (*word != 0 && from_end >= most_cpus / bits)
-            source.fail(line, fmt::format("the CPU set goes beyond CPU {}", most_cpus - 1));
+            source.fail(line, fmt::format("the CPU set exceeds CPU {}", most_cpus - 1));
         for (int bit = 0; bit < bits; ++bit)
             if (*word >> bit & 1) cpus.push_back(static_cast<int>(from_end * bits) + bit);
     }
@@ -136,10 +136,10 @@ std::vector<int> cpus_of_list(std::string_view list, const Source& source, int l
         const int last = dash == std::string_view::npos
                              ? first
                              : cpu_number(part.substr(dash + 1), source, line);
-        // So that a short text cannot ask for much work.
+        // Overlaps are refused so that a short text cannot cause much work.
         if (last < first || (!cpus.empty() && first <= cpus.back()))
             source.fail(line,
-                        in_quotes(list) + " is no ascending list of CPUs; give it as 0-19,40-59");
+                        in_quotes(list) + " is not an ascending list of CPUs such as 0-19,40-59");
         for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
     }
     return cpus;

@@ -9,7 +9,7 @@
 
 namespace tutti {
 
-/// The text that is being read, for errors that lead to the place.
+/// The text that is being read; makes errors with name and line.
 class Source {
 public:
     Source(std::string_view text, std::string_view name) : text_(text), name_(name) {}
@@ -17,13 +17,13 @@ public:
     std::string_view text() const { return text_; }
     const std::string& name() const { return name_; }
 
-    /// The number of the line, from 1, that holds this position of the text.
+    /// Returns the line number, from 1, of this position in the text.
     int line_of(std::size_t position) const;
 
     /// "NAME:LINE: what"
     std::string at(int line, std::string_view what) const;
 
-    /// Throws Error with the text of at(), printable, on one line.
+    /// Throws Error with the text of at(), without control characters.
     [[noreturn]] void fail(int line, const std::string& what) const;
 
 private:
@@ -31,15 +31,15 @@ private:
     std::string name_;
 };
 
-/// In quotes, cut to a readable length, without what a terminal would obey.
+/// Returns the text in quotes, without control characters and cut to `readable` characters.
 std::string in_quotes(std::string_view text, std::size_t readable = 40);
 
-/// Names come from files and devices: what a terminal would obey or break a line at (control
-/// characters of ASCII and, in UTF-8, of Latin-1) becomes '?'.
+/// Replaces control characters (ASCII and, in UTF-8, Latin-1) by '?', for names that come from
+/// files and devices.
 std::string printable(std::string_view text);
 
-/// All of the text as a number: none if it is anything else or does not fit. `form` as from_chars
-/// takes it.
+/// Converts the whole text to a number; none if it is not one or does not fit. `form` is the base
+/// or format of std::from_chars.
 template <class Number, class... Form>
 std::optional<Number> number_in(std::string_view text, Form... form) {
     Number number{};
@@ -54,21 +54,21 @@ std::optional<double> real_number(std::string_view text);
 
 std::vector<std::string_view> split(std::string_view text, char separator);
 
-/// Words between blanks, tabs and line ends.
+/// Splits the text at blanks, tabs and line ends.
 std::vector<std::string_view> words_of(std::string_view text);
 
-/// "0000:2c:00.0" in small letters: none if the text is no PCI address.
+/// Returns a PCI address such as "0000:2c:00.0" in lower case; none if the text is not one.
 std::optional<std::string> pci_address(std::string_view text);
 
-/// Kernels are built for at most 8192 CPUs; a larger number in a file is a mistake, and would cost
-/// memory.
+/// Limit for CPU numbers in files. Kernels are built for at most 8192 CPUs; larger numbers are
+/// mistakes and would cost memory.
 constexpr int most_cpus = 65536;
 
-/// "00ff,ffffffff" (also with 0x before each word, as hwloc writes) as the CPUs whose bits are set,
-/// ascending. None for hwloc's endless sets ("0xf...f"); throws through `source` for anything else.
+/// Returns the CPUs whose bits are set in "00ff,ffffffff" or hwloc's "0x000000ff,0xffffffff",
+/// ascending. None for hwloc's infinite sets ("0xf...f"). Throws Error through `source`.
 std::optional<std::vector<int>> cpus_of_mask(std::string_view mask, const Source& source, int line);
 
-/// "0-19,40-59", ascending.
+/// Returns the CPUs of an ascending list such as "0-19,40-59". Throws Error through `source`.
 std::vector<int> cpus_of_list(std::string_view list, const Source& source, int line);
 
 }  // namespace tutti

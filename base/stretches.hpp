@@ -6,8 +6,7 @@
 
 namespace tutti {
 
-/// The list cut where it changes: neighbours for which `alike(first, one)` holds stay together,
-/// with the first of their stretch.
+/// Cuts the list into runs: an element joins a run if `alike(first of the run, element)`.
 template <class T, class Alike>
 std::vector<std::span<const T>> stretches(std::span<const T> all, const Alike& alike) {
     std::vector<std::span<const T>> parts;

@@ -19,7 +19,7 @@ constexpr Named<DataType> type_names[] = {
     {DataType::float32, "float"},     {DataType::float64, "double"},
 };
 
-// What users of other tools have in their fingers.
+// Names that other tools use.
 constexpr Named<DataType> type_aliases[] = {
     {DataType::half, "fp16"},       {DataType::half, "float16"},    {DataType::bfloat16, "bf16"},
     {DataType::float32, "fp32"},    {DataType::float32, "float32"}, {DataType::float64, "fp64"},

@@ -7,8 +7,8 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// What one element of a message is. `half` is IEEE binary16, `bfloat16` the upper half of a float;
-/// the 8-bit floats are those of base/fp8.hpp.
+/// Element type of a message. `half` is IEEE binary16, `bfloat16` the upper half of a float; for
+/// the 8-bit floats see base/floats.hpp.
 enum class DataType {
     int8,
     int16,
@@ -26,11 +26,11 @@ enum class DataType {
     float64
 };
 
-/// How shares are combined. Integers wrap round; `avg` is the sum divided by the number of ranks
-/// (integers truncate towards zero).
+/// Reduction. Integers wrap around; `avg` is the sum divided by the number of ranks (integers
+/// truncate towards zero).
 enum class Op { sum, prod, min, max, avg };
 
-/// What a collective does: see `CollectiveSpec` in collectives/schedule.
+/// Kind of collective; see `CollectiveSpec` in collectives/schedule.
 enum class Collective {
     all_reduce,
     reduce_scatter,
@@ -47,8 +47,8 @@ std::string_view name_of(DataType type);
 std::string_view name_of(Op op);
 std::string_view name_of(Collective collective);
 
-// Throw Error with the known names when `text` is none of them. Types also accept fp16, bf16, fp32,
-// fp64, f8e4m3, f8e5m2.
+// Throw Error with the known names if `text` is not one. Types also accept fp16, bf16, fp32, fp64,
+// f8e4m3 and f8e5m2.
 DataType parse_data_type(std::string_view text);
 Op parse_op(std::string_view text);
 Collective parse_collective(std::string_view text);
@@ -57,13 +57,13 @@ std::span<const DataType> all_data_types();
 std::span<const Op> all_ops();
 std::span<const Collective> all_collectives();
 
-/// Bytes of one element.
+/// Returns the bytes of one element.
 std::size_t size_of(DataType type);
 
-/// Whether shares are added up (all_reduce, reduce_scatter, reduce) rather than moved.
+/// Whether the collective combines data (all_reduce, reduce_scatter, reduce) instead of moving it.
 bool reduces(Collective collective);
 
-/// Whether one rank plays a special part (broadcast, reduce, scatter, gather).
+/// Whether one rank is the root (broadcast, reduce, scatter, gather).
 bool has_root(Collective collective);
 
 }  // namespace tutti

@@ -2,8 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "base/fp8.hpp"
-#include "base/half.hpp"
+#include "base/floats.hpp"
 #include "base/index.hpp"
 #include "base/types.hpp"
 
@@ -14,7 +13,7 @@ Answer call_with_type(Visit& visit) {
     return visit.template operator()<T>();
 }
 
-/// Calls `visit.template operator()<T>()` with the C++ type of `type`.
+/// Calls `visit.template operator()<T>()` with the C++ type T of `type`.
 template <class Visit>
 auto with_type(DataType type, Visit visit) {
     const auto among = [&]<class... Types>() {

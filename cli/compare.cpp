@@ -6,7 +6,7 @@
 #include <iostream>
 
 #include "base/clock.hpp"
-#include "base/replace_file.hpp"
+#include "base/output.hpp"
 #include "cli/build_info.hpp"
 #include "cli/compare/attribution.hpp"
 #include "cli/comparison_file.hpp"

@@ -7,8 +7,8 @@
 
 #include <filesystem>
 
+#include "base/hashes.hpp"
 #include "base/index.hpp"
-#include "base/sha256.hpp"
 #include "cli/build_info.hpp"
 #include "collectives/device/gpus.hpp"
 #include "collectives/transport/gpu/gpu_placement.hpp"

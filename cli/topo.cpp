@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "base/replace_file.hpp"
+#include "base/output.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/run_options.hpp"
 #include "cli/provenance.hpp"

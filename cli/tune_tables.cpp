@@ -9,7 +9,7 @@
 #include "autotune/model/model_json.hpp"
 #include "autotune/table/explain.hpp"
 #include "autotune/table/table_json.hpp"
-#include "base/replace_file.hpp"
+#include "base/output.hpp"
 
 namespace tutti {
 namespace {

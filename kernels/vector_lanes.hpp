@@ -70,7 +70,7 @@ struct BFloat16Lanes {
     }
 
 private:
-    // In the upper half of each word, as BFloat16(float) of base/half.hpp does it.
+    // In the upper half of each word, as BFloat16(float) of base/floats.hpp does.
     static Stored rounded(Floats number) {
         const Stored word = reinterpret_cast<Stored>(number);
         const Stored nearest_even = word + 0x7fffu + ((word >> 16) & 1u);

@@ -7,7 +7,7 @@
 
 #include "autotune/table/table_json.hpp"
 #include "base/error.hpp"
-#include "base/fnv.hpp"
+#include "base/hashes.hpp"
 #include "library/communicator_state.hpp"
 
 namespace tutti {

@@ -12,7 +12,7 @@
 #include "base/error.hpp"
 #include "base/json_reader.hpp"
 #include "base/json_writer.hpp"
-#include "base/replace_file.hpp"
+#include "base/output.hpp"
 #include "results/records/limits.hpp"
 
 namespace tutti {

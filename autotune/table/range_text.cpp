@@ -36,7 +36,7 @@ std::string short_text(const Configuration& choice) {
     if (!choice.is_ours()) return to_string(choice);
     std::string text = fmt::format("{}/{}", choice.algorithm, choice.transport);
     for (const Knob& knob : knobs)
-        if (knob.of(choice) != knob.otherwise)
+        if (knob.of(choice) != knob.default_value)
             text += fmt::format(" {}{}", knob.letter, knob.text_of(choice));
     return text;
 }

@@ -37,7 +37,7 @@ void check(const Configuration& configuration, const JsonPlace& place) {
         place.fail("is tutti's own, but lacks its algorithm or its transport");
     for (const Knob& knob : knobs) {
         const std::int64_t value = knob.of(c);
-        if (value == knob.otherwise) continue;
+        if (value == knob.default_value) continue;
         if (value < knob.least)
             place.fail(fmt::format("has '{}' of {}, less than {}", knob.name, value, knob.least));
         if (value > knob.most)

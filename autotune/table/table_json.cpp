@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "autotune/table/table_fields.hpp"
-#include "base/replace_file.hpp"
+#include "base/output.hpp"
 
 namespace tutti {
 namespace {

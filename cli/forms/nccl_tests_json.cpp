@@ -9,7 +9,7 @@
 #include <fstream>
 #include <memory>
 
-#include "base/replace_file.hpp"
+#include "base/output.hpp"
 #include "cli/forms/call_statistics.hpp"
 #include "cli/forms/one_row.hpp"
 #include "results/records/identity.hpp"

@@ -84,7 +84,7 @@ void add_trials(const OptionGroup& group, BenchOptions& options) {
                  "faster");
     for (const Knob& knob : knobs)
         group.parsed("--" + std::string(knob.name), space.knobs[knob.name], knob.default_text(),
-                     values_of(knob), knob.what);
+                     values_of(knob), knob.help);
     group.number("--ranks-per-node", options.sweep.ranks_per_node, 1, 1 << 20,
                  "nodes for hierarchical algorithms; else the hosts");
     group.number("--ranks-per-island", options.sweep.ranks_per_island, 1, 1 << 20,

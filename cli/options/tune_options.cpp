@@ -53,7 +53,7 @@ void add_trials(const OptionGroup& group, SearchSpace& space) {
                  "for every algorithm of the library");
     for (const Knob& knob : knobs)
         group.parsed("--" + std::string(knob.name), space.knobs[knob.name], knob.searched,
-                     values_of(knob), knob.what);
+                     values_of(knob), knob.help);
 }
 
 void add_search(const OptionGroup& group, TuneOptions& options, Typed& typed) {

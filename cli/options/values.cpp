@@ -22,7 +22,7 @@ std::optional<std::int64_t> count_in(std::string_view text, std::int64_t most) {
 }
 
 std::optional<std::int64_t> value_of(const Knob& knob, const std::string& typed) {
-    if (typed == "auto") return knob.otherwise;
+    if (typed == "auto") return knob.default_value;
     const std::optional<std::int64_t> value =
         knob.is_size() ? parse_bytes(typed).count : count_in(typed, knob.most);
     return value && *value >= knob.least ? value : std::nullopt;

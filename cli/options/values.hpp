@@ -14,7 +14,7 @@
 
 #include "base/configuration.hpp"
 #include "base/error.hpp"
-#include "base/ids.hpp"
+#include "base/index.hpp"
 #include "base/units.hpp"
 #include "workloads/bench/buffer_pool.hpp"
 #include "workloads/timing/measure.hpp"

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "base/name_table.hpp"
-#include "base/replace_file.hpp"
+#include "base/output.hpp"
 #include "base/source.hpp"
 #include "cli/options/options.hpp"
 #include "cli/show/stored_tables.hpp"

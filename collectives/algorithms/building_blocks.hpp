@@ -2,7 +2,7 @@
 #pragma once
 // The algorithms that others are built from. Everything else is declared where it is listed, in
 // catalog.cpp.
-#include "base/ids.hpp"
+#include "base/index.hpp"
 #include "collectives/schedule/schedule.hpp"
 #include "topology/placement/placement.hpp"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/ids.hpp"
+#include "base/index.hpp"
 #include "base/types.hpp"
 #include "collectives/schedule/schedule.hpp"
 #include "topology/placement/order.hpp"

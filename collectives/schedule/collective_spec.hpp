@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "base/ids.hpp"
+#include "base/index.hpp"
 #include "base/types.hpp"
 
 #pragma GCC visibility push(default)

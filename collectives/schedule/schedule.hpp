@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/ids.hpp"
+#include "base/index.hpp"
 
 #pragma GCC visibility push(default)
 namespace tutti {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/ids.hpp"
+#include "base/index.hpp"
 #include "collectives/device/memory_device.hpp"
 #include "collectives/world/world.hpp"
 

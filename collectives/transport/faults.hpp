@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/ids.hpp"
+#include "base/index.hpp"
 
 namespace tutti {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "base/ids.hpp"
+#include "base/index.hpp"
 
 #pragma GCC visibility push(default)
 namespace tutti {

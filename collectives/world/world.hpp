@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/ids.hpp"
 #include "base/index.hpp"
 #include "topology/placement/placement.hpp"
 

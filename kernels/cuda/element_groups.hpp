@@ -2,8 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "base/fp8.hpp"
-#include "base/half.hpp"
+#include "base/floats.hpp"
 #include "base/types.hpp"
 
 namespace tutti {

@@ -4,8 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "base/fp8.hpp"
-#include "base/half.hpp"
+#include "base/floats.hpp"
 #include "kernels/cuda/instructions.cuh"
 
 namespace tutti::device {

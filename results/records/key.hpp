@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/configuration.hpp"
-#include "base/ids.hpp"
+#include "base/index.hpp"
 #include "base/types.hpp"
 #include "base/units.hpp"
 

@@ -11,7 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/index.hpp"
-#include "base/replace_file.hpp"
+#include "base/output.hpp"
 #include "base/source.hpp"
 #include "results/records/reader.hpp"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/ids.hpp"
+#include "base/index.hpp"
 #include "base/units.hpp"
 
 namespace tutti {

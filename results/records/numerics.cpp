@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "base/fnv.hpp"
+#include "base/hashes.hpp"
 
 namespace tutti {
 namespace {
@@ -21,7 +21,7 @@ std::string row_of(const Numerics& row) {
                                    key.configuration.transport, key.inplace ? "in" : "out");
     std::string ranks = "-";
     bool runs = true;
-    std::uint64_t checksum = fnv1a_of_nothing;
+    std::uint64_t checksum = fnv1a_start;
     for (const NumericsOfDraw& one : row.of) {
         text += fmt::format("  {:>10}", error_cell(one.max_ulp));
         if (one.ranks_agree && ranks != yes_or_no(false)) ranks = yes_or_no(*one.ranks_agree);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "base/sha256.hpp"
+#include "base/hashes.hpp"
 #include "results/records/record_fields.hpp"
 
 namespace tutti {

@@ -2,8 +2,8 @@
 // Views that are JSON. Their shapes are those that the readers' own documentation gives.
 #include <fmt/format.h>
 
+#include "base/hashes.hpp"
 #include "base/json_writer.hpp"
-#include "base/sha256.hpp"
 #include "results/views/view_words.hpp"
 #include "results/views/views.hpp"
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include "base/hashes.hpp"
 #include "base/json_writer.hpp"
-#include "base/sha256.hpp"
 #include "base/source.hpp"
 
 namespace tutti {

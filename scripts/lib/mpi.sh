@@ -80,7 +80,7 @@ if [[ -n $writer ]]; then
     done
     ((tenths < 100)) || kill "$writer" 2>/dev/null || true
     wait "$writer" || {
-        echo "tutti: what was printed could not be written: is the disk full?" >&2
+        echo "tutti: cannot write to stdout: is the disk full?" >&2
         # Some launchers crash when nobody reads what they print.
         [[ " 2 4 5 " == *" $code "* ]] || code=64
     }

@@ -73,7 +73,7 @@ TEST(ModelJson, RefusesDamagedTextWithItsLine) {
          "model.json:6: 'cores' is not a whole number from 1 to 16777216"},
         {with(good, "\"cores\": 2", "\"cores\": \"2\""), "'cores' is not a whole number"},
         {with(good, "\"date\"", "\"data\""), "lacks the field 'date'"},
-        {with(good, "\"step\": 0.1", "\"step\": -0.1"), ".step' is not a number from 0 upwards"},
+        {with(good, "\"step\": 0.1", "\"step\": -0.1"), ".step' is not a number"},
         {with(good, "\"step\": 0.1", "\"step\": \"0.1\""), ".step' is not a number"},
         {with(good, "16777216", "16777217"), "curves of another tutti"},
         {with(good, "\"call\"", "\"fall\""), "lacks the field 'call'"},

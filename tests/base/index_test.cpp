@@ -9,8 +9,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "base/ids.hpp"
-
 namespace tutti {
 
 TEST(Index, TakesSignedAndUnsignedNumbersAndRanks) {

@@ -38,9 +38,9 @@ TEST(Units, ATimeHasAUnit) {
 }
 
 TEST(Words, HaveTheUnitThatSuits) {
-    EXPECT_EQ(in_words(Bytes{512}), "512 bytes");
-    EXPECT_EQ(in_words(Bytes{1536}), "1.5 KiB");
-    EXPECT_EQ(in_words(Bytes{std::int64_t{373} << 30}), "373.0 GiB");
+    EXPECT_EQ(describe(Bytes{512}), "512 bytes");
+    EXPECT_EQ(describe(Bytes{1536}), "1.5 KiB");
+    EXPECT_EQ(describe(Bytes{std::int64_t{373} << 30}), "373.0 GiB");
 }
 
 TEST(Words, AreSingularForOne) {

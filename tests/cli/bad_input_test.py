@@ -106,13 +106,13 @@ class Numbers(Refusal):
                             (["-b", "1", "-e", "4G", "-f", "1.0000001"], "over 100000 sizes; type a larger -f, or -f 2"),
                             (["-b", "1", "-e", "4G", "-i", "1"], "over 100000 sizes; type a larger -i, or -f 2"),
                             (["-b", "-8"], "-8"),
-                            (["-T", "nan"], "type for example 30s"),
-                            (["--max-time", "-1s"], "'-1s' is no time"),
-                            (["--max-time", "nans"], "'nans' is no time"),
-                            (["--budget", "infs"], "'infs' is no time"),
-                            (["--target-ci", "-2%"], "'-2%' is no fraction"),
-                            (["--target-ci", "nan%"], "'nan%' is no fraction"),
-                            (["--learn-bound", "nan"], "'nan' is no fraction"),
+                            (["-T", "nan"], "30s"),
+                            (["--max-time", "-1s"], "'-1s' is not"),
+                            (["--max-time", "nans"], "'nans' is not"),
+                            (["--budget", "infs"], "'infs' is not"),
+                            (["--target-ci", "-2%"], "'-2%' is not"),
+                            (["--target-ci", "nan%"], "'nan%' is not"),
+                            (["--learn-bound", "nan"], "'nan' is not"),
                             (["-i", "0"], "-i 1M"),
                             (["-T", "0"], "use for example 30s"),
                             (["--counts", "x"], "--counts 0,1,1000"),
@@ -123,8 +123,8 @@ class Numbers(Refusal):
                             (["-r", "0,1"], "-r all"),
                             (["--ranks", "0"], "not in range"),
                             (["--ranks", "2", "--max-time", "soon"], "30s"),
-                            (["--max-time", "0.2"], "the time '0.2' has no unit; type 0.2s or 0.2ms"),
-                            (["--budget", "20"], "type 20s or 20ms"),
+                            (["--max-time", "0.2"], "0.2s or 0.2ms"),
+                            (["--budget", "20"], "20s or 20ms"),
                             (["--seed", "-1"], "'-1' is no seed; type a number from 0 to"),
                             (["--seed", "99999999999999999999"], "is no seed"),
                             (["--budget", ""], "nothing stands behind --budget"),
@@ -138,11 +138,11 @@ class Numbers(Refusal):
                             (["workload", "ddp", "--seed", "1x"], "'1x' is no seed"),
                             (["tune", "-f", "nan"], "-f must be above 1, not 'nan'"),
                             (["tune", "-b", "1", "-e", "4G", "-f", "1.0000001"], "over 100000 sizes"),
-                            (["tune", "--hysteresis", "-3%"], "'-3%' is no fraction"),
+                            (["tune", "--hysteresis", "-3%"], "'-3%' is not"),
                             (["tune", "--budget", "0"], "--budget 60s"),
-                            (["workload", "ddp", "--max-time", "nans"], "'nans' is no time"),
-                            (["workload", "ddp", "--target-ci", "nan"], "'nan' is no fraction"),
-                            (["limits", "--budget", "-4s"], "'-4s' is no time"),
+                            (["workload", "ddp", "--max-time", "nans"], "'nans' is not"),
+                            (["workload", "ddp", "--target-ci", "nan"], "'nan' is not"),
+                            (["limits", "--budget", "-4s"], "'-4s' is not"),
                             (["limits", "-T", "0"], "use for example 30s")]:
             with self.subTest(words):
                 self.refused(*words, says=[says])
@@ -152,7 +152,7 @@ class Numbers(Refusal):
                            says=["root 9 is not among 2 ranks; type -r 0 .. 1"])
 
     def test_of_segments_radices_and_channels_are_lists_in_range(self):
-        for words, says in [(["--segment", "0"], "--segment 64K"), (["--segment", "16K,big"], "'big' is no size"),
+        for words, says in [(["--segment", "0"], "--segment 64K"), (["--segment", "16K,big"], "'big' is"),
                             (["--radix", "1"], "2 .. 64"), (["--radix", "4,65"], "2 .. 64"),
                             (["--radix", "wide"], "2 .. 64"), (["--channels", "0"], "1 .. 64"),
                             (["--channels", "1,65"], "1 .. 64")]:
@@ -197,8 +197,7 @@ class Files(Refusal):
     def test_pictures_on_a_full_disk_are_named(self):
         for words in (("topo", "--svg"), ("topo", "--dot"), ("show", "ring", "all_reduce", "--svg")):
             with self.subTest(words):
-                self.refused(*words, "/dev/full", says=["cannot write '/dev/full': No space left on device",
-                                                        f"type another file behind {words[-1]}"])
+                self.refused(*words, "/dev/full", says=["'/dev/full': No space", words[-1]])
 
     def test_that_name_one_output_twice_are_refused(self):
         self.bench_refused("all_reduce", "-J", "a.csv", "--csv", "b.csv", says=["leave one out"])

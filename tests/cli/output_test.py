@@ -155,7 +155,7 @@ class Records(tutti.Folder):
                                    "--ranks", "2", "--transport", "loopback", "--json", file, *tutti.QUICK],
                                   stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
                                   stdin=subprocess.DEVNULL, env=tutti.CLEAN)
-        line = "what was printed could not be written: No space left on device"
+        line = "cannot write to stdout: No space left on device"
         self.assertEqual((done.returncode, tutti.said(done.stderr)), (64, ["tutti: " + line]))
         last = tutti.records(file)[-1]
         self.assertEqual((last["kind"], last["what"], last["phase"]), ("fail", "exit", line))

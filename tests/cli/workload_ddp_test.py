@@ -23,7 +23,7 @@ class Refused(tutti.Folder):
         self.refused("ddp", "--bucket-cap", "lots", says="--bucket-cap lots is not an amount such as 25M")
         self.refused("ddp", "--step-time", "soon", says="--step-time soon is not a time such as 50ms")
         self.refused("ddp", "--step-time", "20", says="--step-time 20 is not a time such as 50ms, with its unit")
-        self.refused("ddp", "--max-time", "3", says="the time '3' has no unit; type 3s or 3ms")
+        self.refused("ddp", "--max-time", "3", says="3s or 3ms")
         self.refused("ddp", "--stpes", "3", says="unknown option '--stpes'; did you mean '--steps'?")
         self.refused("ddp", "--broadcast-buffers", "maybe", says="one of yes, no")
         self.refused("ddp", "--compute", "nap", says="known: sleep burn real")

@@ -35,7 +35,7 @@ void read_bytes(const std::string& word) {
     const Bytes bytes = parse_bytes(word);
     demand(bytes.count >= 0, "a size is not negative");
     demand(read_again(parse_bytes, to_string(bytes)) == bytes, "typed again it is the same size");
-    in_words(bytes);
+    describe(bytes);
 }
 
 // "1K 1M 1.5": first, last, and a factor or a step.

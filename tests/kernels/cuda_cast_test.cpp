@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Casts on a GPU against the conversions of base/half.hpp and base/fp8.hpp.
+// Casts on a GPU against the conversions of base/floats.hpp.
 #include <gtest/gtest.h>
 
 #include <algorithm>

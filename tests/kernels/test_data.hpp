@@ -10,8 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "base/fp8.hpp"
-#include "base/half.hpp"
+#include "base/floats.hpp"
 #include "base/types.hpp"
 
 namespace tutti {

@@ -176,7 +176,7 @@ TEST(Records, UnknownKindsAndFieldsAreIgnored) {
 }
 
 TEST(Records, WhatIsWrongWithALineIsNamed) {
-    EXPECT_TRUE(complaint_about_line("{").starts_with("record:1: no well-formed JSON"));
+    EXPECT_TRUE(complaint_about_line("{").starts_with("record:1: invalid JSON"));
     EXPECT_THROW(parse_json_line("{"), NotJson);
     EXPECT_EQ(complaint_about_line("[1]"), "record:1: not a tutti record (no \"v\")");
     EXPECT_EQ(complaint_about_line(R"({"v":2,"kind":"end"})"),

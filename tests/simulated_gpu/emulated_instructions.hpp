@@ -8,7 +8,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "base/half.hpp"
+#include "base/floats.hpp"
 #include "kernels/cuda/access.hpp"
 #include "tests/simulated_gpu/emulated_threads.hpp"
 

@@ -160,7 +160,7 @@ TEST_F(Traces, AsOneDocumentKnowTheirLinesToo) {
     EXPECT_EQ(refusal(file("net.json", text)),
               "net.json:5: 'ready_us' has 3 times for 2 parameters");
     EXPECT_EQ(refusal(file("net.json", std::string(text).substr(0, 160))).substr(0, 31),
-              "net.json:4: no well-formed JSON");
+              "net.json:4: invalid JSON");
     const Trace trace = read_trace(file("net.json", replaced(text, "[1, 2, 3]", "[1, 2]")));
     const auto& net = std::get<GradientTrace>(trace.what);
     ASSERT_EQ(net.buckets.size(), 1u);  // as the all-reduces cut the ready order

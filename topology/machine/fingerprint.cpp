@@ -9,8 +9,8 @@
 #include <queue>
 #include <set>
 
+#include "base/hashes.hpp"
 #include "base/index.hpp"
-#include "base/sha256.hpp"
 
 namespace tutti {
 namespace {

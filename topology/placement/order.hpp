@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/ids.hpp"
+#include "base/index.hpp"
 #include "topology/machine/machine.hpp"
 
 namespace tutti {

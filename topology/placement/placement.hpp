@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "base/ids.hpp"
+#include "base/index.hpp"
 
 #pragma GCC visibility push(default)
 namespace tutti {

@@ -28,7 +28,7 @@ constexpr std::string_view smaller_sizes = "a smaller -e or --counts, or of a wo
 Error no_memory(std::size_t bytes, std::string_view instead) {
     constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
     return Error("no memory for buffers of " +
-                 in_words(Bytes{static_cast<std::int64_t>(std::min(bytes, most))}) +
+                 describe(Bytes{static_cast<std::int64_t>(std::min(bytes, most))}) +
                  " on each rank; type " + std::string(instead));
 }
 

@@ -76,10 +76,10 @@ std::vector<std::string> algorithms_chosen(const Baseline& row, Collective colle
 // Each once, in the order given; the default alone where the algorithm makes no use of them.
 std::vector<std::int64_t> values_for(const Algorithm& row, const Knob& knob,
                                      const SearchSpace& search_space) {
-    if (!makes_use(row, knob)) return {knob.otherwise};
+    if (!makes_use(row, knob)) return {knob.default_value};
     std::vector<std::int64_t> values;
     for (const std::int64_t wanted : search_space.values_of(knob)) {
-        const std::int64_t value = wanted == knob.same_as_default ? knob.otherwise : wanted;
+        const std::int64_t value = wanted == knob.same_as_default ? knob.default_value : wanted;
         if (std::ranges::find(values, value) == values.end()) values.push_back(value);
     }
     return values;
@@ -111,7 +111,7 @@ std::string Candidate::name() const {
 
 std::vector<std::int64_t> SearchSpace::values_of(const Knob& knob) const {
     const auto named = knobs.find(knob.name);
-    return named == knobs.end() ? std::vector{knob.otherwise} : named->second;
+    return named == knobs.end() ? std::vector{knob.default_value} : named->second;
 }
 
 Candidate candidate_of(Collective collective, const Configuration& configuration) {

@@ -7,8 +7,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "base/fp8.hpp"
-#include "base/half.hpp"
+#include "base/floats.hpp"
 #include "base/with_type.hpp"
 
 namespace tutti::check_data {

@@ -8,7 +8,7 @@
 namespace tutti {
 namespace {
 
-// As BFloat16(float) of base/half.hpp does it.
+// As BFloat16(float) of base/floats.hpp does.
 void encode_bf16(const float* from, std::size_t count, BFloat16* to) {
     for (std::size_t i = 0; i < count; ++i) {
         const std::uint32_t word = __builtin_bit_cast(std::uint32_t, from[i]);

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/half.hpp"
+#include "base/floats.hpp"
 
 namespace tutti {
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "base/half.hpp"
+#include "base/floats.hpp"
 
 namespace tutti {
 

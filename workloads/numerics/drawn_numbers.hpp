@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "base/ids.hpp"
+#include "base/index.hpp"
 #include "results/records/numerics.hpp"
 #include "workloads/check/check_values.hpp"
 #include "workloads/numerics/ulp.hpp"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <set>
 
-#include "base/fnv.hpp"
+#include "base/hashes.hpp"
 #include "base/rounding.hpp"
 #include "workloads/check/check_data.hpp"
 #include "workloads/numerics/drawn_numbers.hpp"

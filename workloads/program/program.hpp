@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "base/ids.hpp"
 #include "base/index.hpp"
 #include "collectives/execute/plan/layout.hpp"
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/ids.hpp"
+#include "base/index.hpp"
 #include "results/records/step.hpp"
 #include "workloads/bench/buffer_pool.hpp"
 #include "workloads/steps/method.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/ids.hpp"
+#include "base/index.hpp"
 #include "collectives/execute/plan/caller_memory.hpp"
 #include "collectives/execute/plan/layout.hpp"
 #include "collectives/schedule/schedule.hpp"

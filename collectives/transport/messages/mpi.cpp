@@ -48,7 +48,7 @@ MPI_Comm duplicate(MPI_Comm comm) {
 // MPI counts in int. Plans cut their messages; what else is sent is small, or this says so.
 int count_of(std::span<const std::byte> bytes) {
     if (!std::in_range<int>(bytes.size()))
-        throw Error("MPI cannot send " + in_words(Bytes{static_cast<std::int64_t>(bytes.size())}) +
+        throw Error("MPI cannot send " + describe(Bytes{static_cast<std::int64_t>(bytes.size())}) +
                     " at once: its counts are int");
     return static_cast<int>(bytes.size());
 }

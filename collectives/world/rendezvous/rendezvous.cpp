@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/fnv.hpp"
+#include "base/hashes.hpp"
 #include "collectives/world/rendezvous/join.hpp"
 #include "collectives/world/rendezvous/process_world.hpp"
 #include "collectives/world/rendezvous/server.hpp"

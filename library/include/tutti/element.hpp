@@ -4,8 +4,7 @@
 #include <ranges>
 #include <type_traits>
 
-#include "base/fp8.hpp"
-#include "base/half.hpp"
+#include "base/floats.hpp"
 #include "base/types.hpp"
 
 #pragma GCC visibility push(default)

@@ -7,7 +7,7 @@
 #include <optional>
 #include <regex>
 
-#include "base/fnv.hpp"
+#include "base/hashes.hpp"
 #include "collectives/world/rendezvous/handshake.hpp"
 #include "tests/collectives/rendezvous/ranks.hpp"
 

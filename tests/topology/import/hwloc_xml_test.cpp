@@ -190,7 +190,7 @@ TEST(HwlocXml, ComplainsWithTheLine) {
         const char *from, *to, *complaint;
     } faults[] = {
         {R"(cpuset="0x5" nodeset="0x1" local)", R"(cpuset="0xg" nodeset="0x1" local)",
-         "FILE:8: '0xg' is no part of a CPU set"},
+         "FILE:8: '0xg'"},
         {R"(local_memory="4096")", R"(local_memory="lots")", "FILE:8: local_memory='lots'"},
         {R"(local_memory="4096")", R"(local_memory="99999999999999999999")",
          "FILE:8: local_memory"},

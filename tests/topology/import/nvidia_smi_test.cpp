@@ -123,8 +123,8 @@ TEST(NvidiaSmi, ComplainsWithTheLine) {
         with("GPU2\tSYS", "GPU9\tSYS").starts_with("FILE:5: 'GPU9' where the row of 'GPU2'"));
     EXPECT_TRUE(
         with("NIC0\tPIX\tPXB\tSYS\tSYS\t X ", "NIC0\tPIX\tPXB").starts_with("FILE:7: 2 cells"));
-    EXPECT_TRUE(with("0-3", "3-0").starts_with("FILE:3: '3-0' is no ascending list"));
-    EXPECT_TRUE(with("0-3", "0-99999").starts_with("FILE:3: '99999' is no CPU number"));
+    EXPECT_TRUE(with("0-3", "3-0").starts_with("FILE:3: '3-0'"));
+    EXPECT_TRUE(with("0-3", "0-99999").starts_with("FILE:3: '99999'"));
     EXPECT_TRUE(with(" X \tNV6", "NV6\tNV6").starts_with("FILE:3: 'NV6' in the column of 'GPU0'"));
     EXPECT_TRUE(names_a_line(complaint_about("\tGPU0\tGPU1\nGPU0\t X \tNV1\n")));
 }

@@ -50,7 +50,7 @@ TEST(MachineJson, NamesTheFieldAndTheLineOfWhatIsWrong) {
         const char *field, *complaint;
     } faults[] = {
         {R"("color": "red")", "FILE:3: 'hosts[0].color' is an unknown field; known here: name cpu"},
-        {R"("name": 7)", "FILE:3: 'hosts[0].name' is not a text"},
+        {R"("name": 7)", "FILE:3: 'hosts[0].name' is not a string"},
         {R"("cpu": [])", "FILE:3: 'hosts[0].cpu' is not an object"},
         {R"("cpu": {"family": -1})", "FILE:3: 'hosts[0].cpu.family' is not a whole number from 0"},
         {R"("cpu": {"family": 1.5})", "FILE:3: 'hosts[0].cpu.family' is not a whole number"},
@@ -84,9 +84,9 @@ TEST(MachineJson, NamesTheFieldAndTheLineOfWhatIsWrong) {
          "FILE:4: 'hosts[0].numa_nodes[1]': no host has more than 2^60 bytes"},
         {R"("devices": [{}, {}], "links": [{"b": {"index": 1}, "count": 1025}])",
          "FILE:3: 'hosts[0].links[0]': count is 1025; give 0 to 1024"},
-        {R"("name": "a", "name": "b")", "FILE:3: the field 'name' is there twice"},
-        {R"("name": "a",)", "FILE:4: no well-formed JSON"},
-        {R"("name": nul)", "FILE:3: no well-formed JSON"},
+        {R"("name": "a", "name": "b")", "FILE:3: the field 'name'"},
+        {R"("name": "a",)", "FILE:4: invalid JSON"},
+        {R"("name": nul)", "FILE:3: invalid JSON"},
     };
     for (const auto& fault : faults) {
         const std::string complaint = complaint_about_host(fault.field);

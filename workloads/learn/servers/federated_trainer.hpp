@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/ids.hpp"
+#include "base/index.hpp"
 #include "workloads/learn/servers/all_reduce_trainer.hpp"
 #include "workloads/learn/servers/learner.hpp"
 #include "workloads/learn/training/dataset.hpp"

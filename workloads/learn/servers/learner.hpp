@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/ids.hpp"
+#include "base/index.hpp"
 #include "results/records/step.hpp"
 #include "workloads/learn/training/network.hpp"
 #include "workloads/steps/step_times.hpp"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/ids.hpp"
+#include "base/index.hpp"
 
 namespace tutti {
 

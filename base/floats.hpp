@@ -1,14 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
-// 8-bit floats as OCP and CUDA define them. Constant expressions, so that device code may call
-// them.
 #pragma once
+// Floating-point formats narrower than float.
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// A sign, exponent bits and fraction bits: how the two formats differ.
+/// IEEE binary16 as stored. Converts to float exactly and from float to the nearest, ties to even.
+struct Half {
+    std::uint16_t bits = 0;
+
+    Half() = default;
+    explicit Half(float value) : bits(from_float(value)) {}
+    explicit operator float() const {
+        const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
+        const std::uint32_t exponent = (bits >> 10) & 0x1fu;
+        const std::uint32_t fraction = bits & 0x3ffu;
+        if (exponent == 0) {  // zero or subnormal: fraction * 2^-24
+            const float size = static_cast<float>(fraction) * 0x1p-24f;
+            return std::bit_cast<float>(std::bit_cast<std::uint32_t>(size) | sign);
+        }
+        if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000u | (fraction << 13));
+        return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (fraction << 13));
+    }
+
+private:
+    static std::uint16_t from_float(float value) {
+        const std::uint32_t word = std::bit_cast<std::uint32_t>(value);
+        const auto sign = static_cast<std::uint16_t>((word >> 16) & 0x8000u);
+        const float size = std::fabs(value);
+        if (std::isnan(value))  // quiet, upper payload bits kept, as F16C does
+            return static_cast<std::uint16_t>(sign | 0x7e00u | ((word >> 13) & 0x3ffu));
+        if (size >= 65520.0f) return static_cast<std::uint16_t>(sign | 0x7c00u);  // rounds to inf
+        if (size < 0x1p-14f)  // subnormal: count of 2^-24, rounded by the float adder
+            return static_cast<std::uint16_t>(
+                sign | (std::bit_cast<std::uint32_t>(size + 0.5f) - 0x3f000000u));
+        // Rounds off 13 fraction bits to nearest even; a carry correctly raises the exponent.
+        const std::uint32_t magnitude = word & 0x7fffffffu;
+        const std::uint32_t rounded = magnitude + 0xfffu + ((magnitude >> 13) & 1u);
+        return static_cast<std::uint16_t>(sign | ((rounded - (112u << 23)) >> 13));
+    }
+};
+
+/// The upper 16 bits of a float. Converts to float exactly and from float to the nearest, ties to
+/// even.
+struct BFloat16 {
+    std::uint16_t bits = 0;
+
+    BFloat16() = default;
+    explicit BFloat16(float value) {
+        const std::uint32_t word = std::bit_cast<std::uint32_t>(value);
+        if (std::isnan(value)) {
+            bits = static_cast<std::uint16_t>((word >> 16) | 0x40u);
+        } else {
+            bits = static_cast<std::uint16_t>((word + 0x7fffu + ((word >> 16) & 1u)) >> 16);
+        }
+    }
+    explicit operator float() const {
+        return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+    }
+};
+
+/// An 8-bit float as OCP and CUDA define it: a sign, exponent bits and fraction bits. Its functions
+/// are constant expressions so that device code can call them.
 template <int exponent_bits, std::uint8_t largest>
 struct Fp8Format {
     static constexpr int fraction_bits = 7 - exponent_bits;
@@ -16,8 +72,8 @@ struct Fp8Format {
     static constexpr std::uint8_t nan = 0x7f;
     static constexpr std::uint32_t float_infinity = 0x7f800000u;
 
-    /// To the nearest, ties to even. What is larger than the largest finite number, infinity too,
-    /// becomes that number (CUDA's __NV_SATFINITE); a NaN stays one.
+    /// Rounds to the nearest, ties to even. Values above the largest finite number, including
+    /// infinity, become that number (CUDA's __NV_SATFINITE); NaN stays NaN.
     static constexpr std::uint8_t from_float(float value) {
         const auto word = std::bit_cast<std::uint32_t>(value);
         const auto sign = static_cast<std::uint8_t>((word >> 24) & 0x80u);
@@ -32,7 +88,7 @@ struct Fp8Format {
             const auto counted = std::bit_cast<std::uint32_t>(size + std::bit_cast<float>(counter));
             return static_cast<std::uint8_t>(sign | (counted - counter));
         }
-        // A carry runs on into the exponent as it should.
+        // A carry correctly raises the exponent.
         constexpr std::uint32_t below_half = (1u << (dropped_bits - 1)) - 1;
         const std::uint32_t rounded = magnitude + below_half + ((magnitude >> dropped_bits) & 1u);
         return static_cast<std::uint8_t>(
@@ -54,19 +110,19 @@ private:
     static constexpr std::uint32_t float_bits_of_exponent(int exponent) {
         return static_cast<std::uint32_t>(exponent - bias + 127) << 23;
     }
-    // E4M3 has no infinity and one NaN; in E5M2 the pattern behind the largest number is infinity.
+    // E4M3 has no infinity and one NaN; in E5M2 the pattern after the largest number is infinity.
     static constexpr bool is_nan(std::uint8_t size) {
         return exponent_bits == 4 ? size == nan : size > largest + 1;
     }
-    // Read as a float's, the exponent is too small by the difference of the biases; scaled back,
-    // subnormals come out right too.
+    // Reads the bits as a float and multiplies by the difference of the exponent biases, which is
+    // right for subnormals too.
     static constexpr float size_of_pattern(std::uint8_t size) {
         return std::bit_cast<float>(static_cast<std::uint32_t>(size) << dropped_bits) *
                std::bit_cast<float>(static_cast<std::uint32_t>(127 - bias + 127) << 23);
     }
 };
 
-/// An 8-bit float as stored. Converts to float exactly, and back as from_float() says.
+/// An 8-bit float as stored. Converts to float exactly and from float as from_float() does.
 template <class Format>
 struct Fp8 {
     std::uint8_t bits = 0;
@@ -75,7 +131,6 @@ struct Fp8 {
     explicit constexpr Fp8(float value) : bits(Format::from_float(value)) {}
     explicit constexpr operator float() const { return Format::to_float(bits); }
 
-    // By value; whichever a minimum or maximum picks keeps its bits, infinities among them.
     friend constexpr bool operator<(Fp8 a, Fp8 b) {
         return static_cast<float>(a) < static_cast<float>(b);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/sha256.hpp"
+#include "base/hashes.hpp"
 
 #include <fmt/format.h>
 

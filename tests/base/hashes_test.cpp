@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/sha256.hpp"
+#include "base/hashes.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,6 +16,11 @@ TEST(Sha256, AgreesWithThePublishedExamples) {
               "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1");
     EXPECT_EQ(sha256(std::string(1'000'000, 'a')),
               "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+TEST(Fnv1a, IsThatOfItsAuthors) {
+    EXPECT_EQ(fnv1a({}), 0xcbf29ce484222325U);
+    EXPECT_EQ(fnv1a(std::as_bytes(std::span("foobar", 6))), 0x85944171f73967e8U);
 }
 
 }  // namespace tutti

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/replace_file.hpp"
+#include "base/output.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
