@@ -95,7 +95,7 @@ std::string list_of_workloads() {
 
 void print_models() {
     for (const ModelEntry& entry : model_list())
-        fmt::print("{:<14}{:>16}  {}\n", entry.name, entry.total, entry.sentence);
+        fmt::print("{:<14}{:>16}  {}\n", entry.name, entry.total, entry.description);
 }
 
 void complete(const CLI::App& app, WorkloadOptions& options) {

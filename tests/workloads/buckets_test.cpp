@@ -19,7 +19,7 @@ std::vector<std::int64_t> counts_in(const std::vector<Bucket>& buckets) {
 }
 
 std::vector<std::int64_t> bytes_of(const char* model, Bytes element) {
-    auto sizes = counts_in(buckets_of(find_model(model).build(), element));
+    auto sizes = counts_in(buckets_of(find_model(model).model, element));
     for (auto& size : sizes) size *= element.count;
     return sizes;
 }
@@ -51,7 +51,7 @@ TEST(Buckets, AreTheAllReducesOfTheRecordedGpuRuns) {
     for (const auto& [file, name, element] : {Run{"resnet50_ddp_2xA100.json", "resnet50", {4}},
                                               Run{"resnet18_ddp_8xMI300X.json", "resnet18", {2}}}) {
         TRACE_OR_SKIP(trace, file);
-        const auto expected = counts_in(buckets_of(find_model(name).build(), element));
+        const auto expected = counts_in(buckets_of(find_model(name).model, element));
         ASSERT_FALSE(trace["iterations"].empty());
         for (const auto& iteration : trace["iterations"]) {
             Sizes recorded;
@@ -81,7 +81,7 @@ TEST(Buckets, OfEveryCapturedRunHaveItsParametersInItsOrder) {
 
 TEST(Buckets, HoldTheWholeModelWhateverTheCap) {
     for (const auto& entry : model_list()) {
-        const auto model = entry.build();
+        const auto model = entry.model;
         for (const std::int64_t cap :
              {std::int64_t{1}, std::int64_t{5} << 20, std::int64_t{1} << 50}) {
             std::vector<int> order;
@@ -110,14 +110,14 @@ TEST(Buckets, AreClosedByTheTensorThatReachesTheCap) {
 
 TEST(Buckets, OfTheTiedEmbeddingIsTheLast) {
     for (const char* name : {"gpt2", "gpt2-xl"}) {
-        const auto model = find_model(name).build();
+        const auto model = find_model(name).model;
         EXPECT_EQ(buckets_of(model, Bytes{4}).back().parameters.back(), 0) << name;
         EXPECT_EQ(model.parameters[0].name, "wte.weight");
     }
 }
 
 TEST(Buckets, AreRefusedWithoutACapOrAnElement) {
-    const auto model = find_model("dlrm").build();
+    const auto model = find_model("dlrm").model;
     EXPECT_THROW(buckets_of(model, Bytes{0}), Error);
     EXPECT_THROW(buckets_of(model, Bytes{4}, {Bytes{0}, Bytes{1}}), Error);
     EXPECT_THROW(buckets_of(model, Bytes{4}, {Bytes{1}, Bytes{-1}}), Error);

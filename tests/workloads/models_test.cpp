@@ -38,7 +38,7 @@ std::string grouped(std::int64_t number) {
 
 TEST(Models, HaveThePublishedNumberOfParameters) {
     for (const auto& entry : model_list()) {
-        const auto model = entry.build();
+        const auto model = entry.model;
         EXPECT_EQ(model.name, entry.name);
         EXPECT_EQ(model.count(), entry.total) << entry.name;
     }
@@ -51,12 +51,12 @@ TEST(Models, HaveThePublishedNumberOfTensors) {
         {"llama3-8b", 291},  {"llama3-70b", 723}, {"mixtral-8x7b", 995}, {"dlrm", 16}};
     ASSERT_EQ(model_list().size(), published.size());
     for (const auto& entry : model_list())
-        EXPECT_EQ(entry.build().parameters.size(), published.at(entry.name)) << entry.name;
+        EXPECT_EQ(entry.model.parameters.size(), published.at(entry.name)) << entry.name;
 }
 
 TEST(Models, OfTransformersHaveAsManyParametersAsTheClosedFormsSay) {
     for (const auto& entry : model_list()) {
-        const auto model = entry.build();
+        const auto model = entry.model;
         if (!model.transformer) continue;
         const auto& t = *model.transformer;
         const auto H = t.hidden, L = t.layers, V = t.vocabulary, S = t.sequence;
@@ -77,7 +77,7 @@ TEST(Models, OfImagesTakeThePublishedMultiplyAdds) {
         {"resnet18", 1.814}, {"resnet50", 4.089}, {"vgg16", 15.470}};
     for (const auto& [name, billions] : published) {
         double flops = 0;
-        for (const auto& parameter : find_model(name).build().parameters)
+        for (const auto& parameter : find_model(name).model.parameters)
             if (parameter.shape.size() > 1) flops += parameter.forward_flops;
         EXPECT_NEAR(flops / 2e9, billions, 0.001 * billions) << name;
     }
@@ -85,7 +85,7 @@ TEST(Models, OfImagesTakeThePublishedMultiplyAdds) {
 
 TEST(Models, OfTextTakeTwoFlopsForEachUseOfAWeightAndTheAttention) {
     for (const char* name : {"llama2-7b", "llama3-70b"}) {
-        const auto model = find_model(name).build();
+        const auto model = find_model(name).model;
         const auto& t = *model.transformer;
         const auto S = static_cast<double>(t.sequence);
         const auto norms = static_cast<double>((2 * t.layers + 1) * t.hidden);
@@ -98,7 +98,7 @@ TEST(Models, OfTextTakeTwoFlopsForEachUseOfAWeightAndTheAttention) {
 
 TEST(Models, ComeToEachGradientOnce) {
     for (const auto& entry : model_list()) {
-        const auto model = entry.build();
+        const auto model = entry.model;
         auto order = model.ready_order;
         std::sort(order.begin(), order.end());
         std::vector<int> each(model.parameters.size());
@@ -109,7 +109,7 @@ TEST(Models, ComeToEachGradientOnce) {
 
 TEST(Models, AreCutIntoUnitsThatBecomeReadyOneAfterTheOther) {
     for (const auto& entry : model_list()) {
-        const auto model = entry.build();
+        const auto model = entry.model;
         for (const auto count : model.unit_counts()) EXPECT_GT(count, 0) << entry.name;
         for (std::size_t i = 1; i < model.ready_order.size(); ++i)
             EXPECT_LE(model.parameters[model.ready_order[i]].unit,
@@ -122,7 +122,7 @@ TEST(Models, AreCutIntoUnitsThatBecomeReadyOneAfterTheOther) {
 
 TEST(Models, HaveParametersOfDifferentNames) {
     for (const auto& entry : model_list()) {
-        const auto model = entry.build();
+        const auto model = entry.model;
         std::set<std::string> names;
         for (const auto& parameter : model.parameters) names.insert(parameter.name);
         EXPECT_EQ(names.size(), model.parameters.size()) << entry.name;
@@ -132,7 +132,7 @@ TEST(Models, HaveParametersOfDifferentNames) {
 TEST(Models, HaveTheTensorsOfTheCapturedRunsInTheirOrder) {
     for (const auto& [file, name] : captures) {
         TRACE_OR_SKIP(trace, file);
-        const auto model = find_model(name).build();
+        const auto model = find_model(name).model;
         ASSERT_EQ(trace["params"].size(), model.parameters.size()) << file;
         for (std::size_t i = 0; i < model.parameters.size(); ++i) {
             EXPECT_EQ(trace["params"][i]["shape"], model.parameters[i].shape) << file << " " << i;
@@ -145,8 +145,7 @@ TEST(Models, HaveTheTensorsOfTheCapturedRunsInTheirOrder) {
 TEST(Models, BecomeReadyInTheOrderOfTheCapturedRuns) {
     for (const auto& [file, name] : captures) {
         TRACE_OR_SKIP(trace, file);
-        EXPECT_EQ(trace["ready_order"].get<std::vector<int>>(),
-                  find_model(name).build().ready_order)
+        EXPECT_EQ(trace["ready_order"].get<std::vector<int>>(), find_model(name).model.ready_order)
             << file;
     }
 }
@@ -163,12 +162,12 @@ std::vector<std::string> ready_in(const Model& model, int unit, std::size_t pref
 TEST(Models, WithGatesBecomeReadyAgainstTheirExecution) {
     using Names = std::vector<std::string>;
     const auto before = std::string("model.layers.0.").size();
-    EXPECT_EQ(ready_in(find_model("llama3-8b").build(), 1, before),
+    EXPECT_EQ(ready_in(find_model("llama3-8b").model, 1, before),
               (Names{"mlp.down_proj.weight", "mlp.up_proj.weight", "mlp.gate_proj.weight",
                      "post_attention_layernorm.weight", "self_attn.o_proj.weight",
                      "self_attn.v_proj.weight", "self_attn.k_proj.weight",
                      "self_attn.q_proj.weight", "input_layernorm.weight"}));
-    const auto mixtral = ready_in(find_model("mixtral-8x7b").build(), 1, before);
+    const auto mixtral = ready_in(find_model("mixtral-8x7b").model, 1, before);
     ASSERT_EQ(mixtral.size(), 31u);
     EXPECT_EQ(mixtral[0], "block_sparse_moe.experts.7.w2.weight");
     EXPECT_EQ(mixtral[1], "block_sparse_moe.experts.7.w3.weight");
@@ -178,14 +177,14 @@ TEST(Models, WithGatesBecomeReadyAgainstTheirExecution) {
 
 TEST(Models, OfBertEndWithTheEmbeddingsAgainstTheirExecution) {
     const auto before = std::string("embeddings.").size();
-    EXPECT_EQ(ready_in(find_model("bert-base").build(), 0, before),
+    EXPECT_EQ(ready_in(find_model("bert-base").model, 0, before),
               (std::vector<std::string>{"LayerNorm.weight", "LayerNorm.bias",
                                         "position_embeddings.weight",
                                         "token_type_embeddings.weight", "word_embeddings.weight"}));
 }
 
 TEST(Models, BroadcastTheBuffersThatTheRecordedResnetDid) {
-    const auto buffers = find_model("resnet50").build().buffers;
+    const auto buffers = find_model("resnet50").model.buffers;
     ASSERT_EQ(buffers.size(), 2u);
     EXPECT_EQ(buffers[0].count * buffers[0].element.count, 212'480);
     EXPECT_EQ(buffers[1].count * buffers[1].element.count, 424);
@@ -209,11 +208,43 @@ TEST(Models, ThatAreUnknownAreAnsweredWithTheKnownOnes) {
     }
 }
 
+/// A small valid model, with one piece of its text replaced.
+std::string error_of(std::string_view part, std::string_view with) {
+    std::string text =
+        "{\"name\": \"m\", \"description\": \"d\", \"parameters\": 12, \"source\": \"s\",\n"
+        "\"paper\": \"p\", \"units\": [{\"blocks\": [0, 1], \"layers\": [\n"
+        "{\"kind\": \"linear\", \"name\": \"block.{}\", \"shape\": [2, 2]}]}]}";
+    if (const auto at = text.find(part); at != text.npos) text.replace(at, part.size(), with);
+    try {
+        parse_model({.name = "m.json", .text = text});
+        return "";
+    } catch (const Error& error) {
+        return error.what();
+    }
+}
+
+TEST(ModelFiles, AreRefusedAtTheLineAndFieldOfTheError) {
+    EXPECT_EQ(error_of("", ""), "");
+    const struct {
+        const char *part, *with, *line, *field;
+    } cases[]{{"12", "13", "m.json:1: ", "'parameters'"},
+              {"\"s\"", "\"s\", \"typo\": 1", "m.json:1: ", "'typo'"},
+              {"[0, 1]", "[1, 0]", "m.json:2: ", "'units[0].blocks'"},
+              {"linear", "linaer", "m.json:3: ", "'units[0].layers[0].kind'"},
+              {"[2, 2]", "[2, 0]", "m.json:3: ", "'units[0].layers[0].shape[1]'"},
+              {"2, 2]}]", "2, 2]}], \"run_order\": [\"x\"]", "m.json:3: ", "'units[0].run_order'"}};
+    for (const auto& [part, with, line, field] : cases) {
+        const std::string text = error_of(part, with);
+        EXPECT_EQ(text.find(line), 0u) << text;
+        EXPECT_NE(text.find(field), std::string::npos) << text;
+    }
+}
+
 TEST(Models, AreInTheDocumentationAsTheyAreInTheCode) {
     const auto page = content_of(MODELS_PAGE);
     ASSERT_FALSE(page.empty()) << MODELS_PAGE;
     for (const auto& entry : model_list()) {
-        const auto model = entry.build();
+        const auto model = entry.model;
         const auto buckets = buckets_of(model, Bytes{4});
         std::int64_t largest = 0;
         for (const auto& bucket : buckets) largest = std::max(largest, bucket.count * 4);
@@ -227,7 +258,7 @@ TEST(Models, AreInTheDocumentationAsTheyAreInTheCode) {
 TEST(ScaledModels, HaveAboutTheFactorTimesTheElements) {
     for (const auto& entry : model_list())
         for (const double factor : {0.5, 0.1, 0.01}) {
-            const auto model = entry.build();
+            const auto model = entry.model;
             const auto smaller = scaled(model, factor);
             const auto share =
                 static_cast<double>(smaller.count()) / static_cast<double>(model.count());
@@ -238,7 +269,7 @@ TEST(ScaledModels, HaveAboutTheFactorTimesTheElements) {
 }
 
 TEST(ScaledModels, KeepEachTensorsShareWithinASixteenthOrAnElement) {
-    const auto model = find_model("gpt2").build();
+    const auto model = find_model("gpt2").model;
     const auto smaller = scaled(model, 0.01);
     for (std::size_t i = 0; i < model.parameters.size(); ++i) {
         const double exact = 0.01 * static_cast<double>(model.parameters[i].count());
@@ -249,7 +280,7 @@ TEST(ScaledModels, KeepEachTensorsShareWithinASixteenthOrAnElement) {
 }
 
 TEST(ScaledModels, GrowWithTheFactorTensorByTensor) {
-    const auto model = find_model("mixtral-8x7b").build();
+    const auto model = find_model("mixtral-8x7b").model;
     std::vector<std::int64_t> before(model.parameters.size(), 1);  // none is empty
     for (double factor = 1e-12; factor <= 1; factor *= 1.7) {
         const auto smaller = scaled(model, factor);
@@ -261,7 +292,7 @@ TEST(ScaledModels, GrowWithTheFactorTensorByTensor) {
 }
 
 TEST(ScaledModels, ByOneAreTheSame) {
-    const auto model = find_model("resnet50").build();
+    const auto model = find_model("resnet50").model;
     const auto same = scaled(model, 1);
     ASSERT_EQ(same.parameters.size(), model.parameters.size());
     for (std::size_t i = 0; i < model.parameters.size(); ++i) {
@@ -272,7 +303,7 @@ TEST(ScaledModels, ByOneAreTheSame) {
 }
 
 TEST(ScaledModels, AreRefusedForFactorsThatDoNotShrink) {
-    const auto model = find_model("dlrm").build();
+    const auto model = find_model("dlrm").model;
     for (const double factor : {0.0, -1.0, 1.5, std::nan("")})
         EXPECT_THROW(scaled(model, factor), Error) << factor;
 }

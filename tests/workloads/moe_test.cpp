@@ -11,7 +11,7 @@ namespace tutti {
 namespace {
 
 const Model& mixtral() {
-    static const Model model = find_model("mixtral-8x7b").build();
+    static const Model model = find_model("mixtral-8x7b").model;
     return model;
 }
 

@@ -33,7 +33,7 @@ Model alike(int blocks) {
 
 TEST(Pipeline, IsSoundForAllRanksStagesAndOrders) {
     for (const char* name : {"gpt2", "llama3-8b"}) {
-        const Model model = find_model(name).build();
+        const Model model = find_model(name).model;
         for (int ranks = 1; ranks <= 8; ++ranks)
             for (int stages = 1; stages <= ranks; ++stages) {
                 if (ranks % stages != 0) continue;
@@ -52,7 +52,7 @@ TEST(Pipeline, IsSoundForAllRanksStagesAndOrders) {
 }
 
 TEST(Pipeline, HandsOverActivationsAndGradientsAtEachBoundary) {
-    const Model model = find_model("gpt2").build();
+    const Model model = find_model("gpt2").model;
     const std::int64_t embedding = 4 * 50257 * 768;
     for (const PipelineOrder order : all_orders)
         for (const int stages : {2, 3, 4}) {
@@ -79,7 +79,7 @@ TEST(Pipeline, HandsOverActivationsAndGradientsAtEachBoundary) {
 TEST(Pipeline, AveragesReplicasAndAddsUpTheEmbedding) {
     for (const PipelineOrder order : all_orders) {
         const Program program = pipeline_program(
-            find_model("gpt2").build(), {.order = order, .stages = 2, .micro_batches = 3}, 1000, 4);
+            find_model("gpt2").model, {.order = order, .stages = 2, .micro_batches = 3}, 1000, 4);
         expect_op(program, "gradients", Op::avg);
         expect_op(program, "tied embedding", Op::sum);
     }
@@ -90,9 +90,9 @@ TEST(Pipeline, AveragesReplicasAndAddsUpTheEmbedding) {
 TEST(Pipeline, HidesUpdatesUnlessItIsFlushed) {
     for (const PipelineOrder order : all_orders) {
         const Program program =
-            pipeline_program(find_model("gpt2").build(),
+            pipeline_program(find_model("gpt2").model,
                              {.order = order, .stages = 1, .micro_batches = 5}, 1'000'000, 2);
-        const std::int64_t of_update = 4 * find_model("gpt2").build().count();
+        const std::int64_t of_update = 4 * find_model("gpt2").model.count();
         EXPECT_EQ(hideable_bytes_of_step(program, Rank{1}),
                   order == PipelineOrder::pipedream ? 5 * of_update : 0);
     }
@@ -124,7 +124,7 @@ TEST(Pipeline, ThatIsFlushedNeedsNoCallThatGoesOnByItself) {
             for (const int micro_batches : {1, 2, 9, 20})
                 EXPECT_NO_THROW(ideal_run(
                     pipeline_program(
-                        find_model("gpt2").build(),
+                        find_model("gpt2").model,
                         {.order = order, .stages = stages, .micro_batches = micro_batches}, 1000,
                         stages),
                     SendMode::blocking))
@@ -147,7 +147,7 @@ TEST(Pipeline, ThatNeverRunsEmptyUsesAMessageInTheStepItWasSentInOrTheNext) {
 TEST(Pipeline, OfPipedreamComputesAllOfEveryMicroBatch) {
     for (const int stages : {2, 3, 5}) {
         const Program program = pipeline_program(
-            find_model("gpt2").build(),
+            find_model("gpt2").model,
             {.order = PipelineOrder::pipedream, .stages = stages, .micro_batches = 4}, 1'000'000,
             stages);
         std::int64_t all = 0;
@@ -167,10 +167,10 @@ TEST(Pipeline, KeepsActivationsAndVersionsAsItsOrderNeeds) {
 
 TEST(Pipeline, AddsUpTheEmbeddingOnlyWhereTheHeadIsTied) {
     for (const double scale : {1.0, 0.1, 1e-3}) {
-        EXPECT_TRUE(has_tied_head(scaled(find_model("gpt2").build(), scale))) << scale;
-        EXPECT_TRUE(has_tied_head(scaled(find_model("gpt2-xl").build(), scale))) << scale;
+        EXPECT_TRUE(has_tied_head(scaled(find_model("gpt2").model, scale))) << scale;
+        EXPECT_TRUE(has_tied_head(scaled(find_model("gpt2-xl").model, scale))) << scale;
         for (const char* name : {"bert-base", "llama3-8b", "mixtral-8x7b"})
-            EXPECT_FALSE(has_tied_head(scaled(find_model(name).build(), scale))) << name << scale;
+            EXPECT_FALSE(has_tied_head(scaled(find_model(name).model, scale))) << name << scale;
     }
 }
 

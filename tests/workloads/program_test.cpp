@@ -84,7 +84,7 @@ TEST(Program, IsRefusedWithWhatIsWrong) {
 
 TEST(Program, OfDdpHandsOverEveryGradientOnceAndTheBuffers) {
     for (const ModelEntry& entry : model_list()) {
-        const Model model = entry.build();
+        const Model model = entry.model;
         const auto buckets = buckets_of(model, Bytes{4});
         const ComputeTimes times = step_times_by_formula(model, 1'000'000);
         const Program program = ddp_program(model, DataType::float32, buckets, {&times, 1}, 3);
@@ -109,16 +109,16 @@ TEST(Program, OfDdpCanHideAllButWhatIsReadyLast) {
             ddp_program(model, DataType::float32, buckets_of(model, Bytes{4}), {&times, 1}, 2),
             Rank{1});
     };
-    EXPECT_EQ(hideable_of(find_model("gpt2").build()), 497'759'232 - 176'446'464);
-    EXPECT_EQ(hideable_of(find_model("resnet50").build()), 4 * 25'557'032 - 9'724'160);
+    EXPECT_EQ(hideable_of(find_model("gpt2").model), 497'759'232 - 176'446'464);
+    EXPECT_EQ(hideable_of(find_model("resnet50").model), 4 * 25'557'032 - 9'724'160);
 }
 
 TEST(Program, KeepsOneListForRanksThatDoTheSame) {
-    const Model model = find_model("resnet18").build();
+    const Model model = find_model("resnet18").model;
     const auto buckets = buckets_of(model, Bytes{4});
     const ComputeTimes times = step_times_by_formula(model, 1'000'000);
     const Program ddp = ddp_program(model, DataType::float32, buckets, {&times, 1}, 500);
-    const Program zero = zero_program(find_model("gpt2").build(), {.stage = 3}, 1'000'000, 500);
+    const Program zero = zero_program(find_model("gpt2").model, {.stage = 3}, 1'000'000, 500);
     for (const Program& program : {ddp, zero}) {
         EXPECT_EQ(program.tasks.size(), 1U);
         EXPECT_EQ(program.ranks(), 500);

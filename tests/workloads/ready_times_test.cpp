@@ -15,7 +15,7 @@ namespace {
 
 TEST(ReadyTimes, ByFormulaRiseToTheEndOfTheBackwardPass) {
     for (const auto& entry : model_list()) {
-        const auto model = entry.build();
+        const auto model = entry.model;
         const auto times = step_times_by_formula(model, 300'000'000);
         EXPECT_EQ(times.forward_ns, 100'000'000);
         EXPECT_EQ(times.backward_ns, 200'000'000);
@@ -33,7 +33,7 @@ TEST(ReadyTimes, ByFormulaAreTheShareOfTheFlopsThatAreDone) {
 }
 
 TEST(ReadyTimes, BeginWithTheTiedHead) {
-    const auto model = find_model("gpt2").build();
+    const auto model = find_model("gpt2").model;
     const auto times = step_times_by_formula(model, 3'000'000);
     const auto& shape = *model.transformer;
     const double head = 2.0 * static_cast<double>(shape.vocabulary * shape.hidden * shape.sequence);
@@ -42,7 +42,7 @@ TEST(ReadyTimes, BeginWithTheTiedHead) {
 }
 
 TEST(ReadyTimes, DoNotChangeWithTheScale) {
-    const auto model = find_model("resnet50").build();
+    const auto model = find_model("resnet50").model;
     EXPECT_EQ(step_times_by_formula(model, 3'000'000).ready_ns,
               step_times_by_formula(scaled(model, 0.01), 3'000'000).ready_ns);
 }
@@ -58,13 +58,13 @@ TEST(ReadyTimes, OfATraceAreItsOwnAndNeverFall) {
 TEST(ReadyTimes, OfATraceAreRefusedWhereTheyDoNotFit) {
     EXPECT_THROW(step_times_of_trace(2, std::vector<std::int64_t>{1}, 0, 0), Error);
     EXPECT_THROW(step_times_of_trace(1, std::vector<std::int64_t>{-1}, 0, 0), Error);
-    EXPECT_THROW(step_times_by_formula(find_model("dlrm").build(), -1), Error);
+    EXPECT_THROW(step_times_by_formula(find_model("dlrm").model, -1), Error);
 }
 
 TEST(ReadyTimes, ByFormulaResembleThoseThatWereMeasured) {
     // Within 7 % of the pass at every gradient, though the formula knows nothing of memory.
     TRACE_OR_SKIP(trace, "resnet50_ddp_2xA100.json");
-    const auto times = step_times_by_formula(find_model("resnet50").build(), 3'000'000);
+    const auto times = step_times_by_formula(find_model("resnet50").model, 3'000'000);
     for (const auto& iteration : trace["iterations"]) {
         const auto measured = iteration["ready_us"].get<std::vector<double>>();
         ASSERT_EQ(measured.size(), times.ready_ns.size());

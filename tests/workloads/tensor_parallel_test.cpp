@@ -20,7 +20,7 @@ std::int64_t shared_bytes(const Program& program, Phase phase, Collective collec
 }  // namespace
 
 TEST(TensorParallel, HandsOverWhatItsFormulaSays) {
-    const Model model = find_model("gpt2").build();
+    const Model model = find_model("gpt2").model;
     const std::int64_t layers = 12, tokens = 120, sums = tokens * 768 * 4;
     for (int ranks = 2; ranks <= 8; ++ranks)
         for (int t = 1; t <= ranks; ++t) {
@@ -49,7 +49,7 @@ TEST(TensorParallel, HandsOverWhatItsFormulaSays) {
 TEST(TensorParallel, SumsActivationsAndAveragesGradients) {
     for (const bool sequence : {false, true}) {
         const Program program = tensor_parallel_program(
-            find_model("gpt2").build(),
+            find_model("gpt2").model,
             {.tensor_ranks = 2, .tokens = 8, .sequence_parallel = sequence}, 1'000'000, 4);
         for (const char* sums : {"attention", "feed-forward", "embedding"})
             expect_op(program, sums, Op::sum);
@@ -64,7 +64,7 @@ TEST(TensorParallel, SumsActivationsAndAveragesGradients) {
 // replicas' averages but for those of the first layer and the embedding, behind which nothing is
 // computed.
 TEST(TensorParallel, HidesWhatNothingWaitsFor) {
-    const Model model = find_model("gpt2").build();
+    const Model model = find_model("gpt2").model;
     const std::int64_t layers = 12, tokens = 120, share = tokens * 768 * 4 / 2;
     std::int64_t averages = 0;
     const auto counts = model.unit_counts();
@@ -81,7 +81,7 @@ TEST(TensorParallel, HidesWhatNothingWaitsFor) {
 TEST(TensorParallel, SendsWhatAicbListsForLlama7B) {
     AICB_OR_SKIP(listed, "L7B-M1-C04_Llama7B_megatron_tp2_pp1_mbs1.csv");
     const Program program = tensor_parallel_program(
-        find_model("llama2-7b").build(),
+        find_model("llama2-7b").model,
         {.tensor_ranks = 2, .tokens = 2048, .type = DataType::bfloat16}, 0, 4);
     EXPECT_EQ(shared_bytes(program, Phase::forward, Collective::all_reduce),
               (listed[{"all_reduce", "tp_group", "forward"}].bytes +

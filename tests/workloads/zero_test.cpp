@@ -20,7 +20,7 @@ void expect_about(std::int64_t bytes, std::int64_t formula, std::size_t messages
 
 TEST(Zero, HandsOverGradientsOnceAndItsShareOfWeightsOnceOrTwice) {
     for (const char* name : {"resnet50", "gpt2", "llama3-8b"}) {
-        const Model model = find_model(name).build();
+        const Model model = find_model(name).model;
         for (int ranks = 2; ranks <= 8; ++ranks)
             for (const int stage : {1, 2, 3})
                 for (const int prefetch : {0, 1, 2}) {
@@ -39,7 +39,7 @@ TEST(Zero, HandsOverGradientsOnceAndItsShareOfWeightsOnceOrTwice) {
 TEST(Zero, HasNoMoreGathersUnderWayThanItHasBuffersFor) {
     for (const int prefetch : {0, 1, 2}) {
         const Program program =
-            zero_program(find_model("gpt2").build(), {.stage = 3, .prefetch = prefetch}, 1000, 4);
+            zero_program(find_model("gpt2").model, {.stage = 3, .prefetch = prefetch}, 1000, 4);
         int gathers = 0, most = 0;
         std::map<std::int64_t, std::map<int, int>> memories;  // of each size
         for (const Task& task : program.tasks[0]) {
@@ -58,14 +58,14 @@ TEST(Zero, HasNoMoreGathersUnderWayThanItHasBuffersFor) {
 
 TEST(Zero, AveragesGradients) {
     for (const int stage : {1, 2, 3})
-        expect_op(zero_program(find_model("gpt2").build(), {.stage = stage}, 1000, 4), "gradients",
+        expect_op(zero_program(find_model("gpt2").model, {.stage = stage}, 1000, 4), "gradients",
                   Op::avg);
 }
 
 // All but what is waited for before anything can be computed, and what is ready when all is; the
 // embedding (unit 0) is looked up, which is no computing.
 TEST(Zero, HidesAllButTheFirstGathersAndTheLastScatter) {
-    const Model model = find_model("gpt2").build();
+    const Model model = find_model("gpt2").model;
     constexpr int ranks = 4;
     std::vector<std::int64_t> shares;  // bytes
     for (const std::int64_t count : model.unit_counts())
@@ -89,7 +89,7 @@ TEST(Zero, HidesMoreBehindComputingWithEachStage) {
     // When the first collective of gradients leaves, counted in tasks that compute before it.
     const auto computed_before = [](int stage) {
         const Program program =
-            zero_program(find_model("gpt2").build(), {.stage = stage}, 1'000'000, 2);
+            zero_program(find_model("gpt2").model, {.stage = stage}, 1'000'000, 2);
         std::int64_t computed = 0;
         for (const Task& task : program.tasks[0]) {
             if (task.kind == Task::Kind::compute) computed += task.compute_ns[0];
@@ -105,7 +105,7 @@ TEST(Zero, HidesMoreBehindComputingWithEachStage) {
 }
 
 TEST(Zero, SendsWhatAicbListsForLlama7B) {
-    const Model model = find_model("llama2-7b").build();
+    const Model model = find_model("llama2-7b").model;
     constexpr int ranks = 128;
     const auto program_of = [&](int stage) {
         return zero_program(model, {.stage = stage, .type = DataType::bfloat16}, 0, ranks);

@@ -1,59 +1,218 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/models/model_list.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <string>
 #include <vector>
 
+#include "base/index.hpp"
+#include "base/json_reader.hpp"
 #include "base/name_table.hpp"
 
 namespace tutti {
-
-// Each family in a file of its name. Shapes, names and order are those of the implementations that
-// the totals below were published for.
-
-// Images of 224 x 224.
-Model resnet18();
-Model resnet50();
-Model vgg16();
-// Sequences of 512 tokens.
-Model bert_base();
-Model bert_large();
-// Sequences of 1024 tokens.
-Model gpt2();
-Model gpt2_xl();
-// Sequences of 4096 or 8192 tokens.
-Model llama2_7b();
-Model llama3_8b();
-Model llama3_70b();
-Model mixtral_8x7b();
-// One click: 13 numbers, 26 rows that are looked up.
-Model dlrm();
-
 namespace {
 
-// clang-format off
-const std::array<ModelEntry, 12> entries{{
-    {"resnet18", "residual network of 18 layers", 11'689'512, "torchvision, resnet18", {32, 0}, resnet18},
-    {"resnet50", "residual network of 50 layers, with bottlenecks", 25'557'032, "torchvision, resnet50", {32, 0}, resnet50},
-    {"vgg16", "13 convolutions, and linear layers of which one is three quarters of the model", 138'357'544, "torchvision, vgg16", {32, 0}, vgg16},
-    {"bert-base", "encoder of 12 layers", 109'482'240, "Hugging Face, bert-base-uncased without heads", {8, 512}, bert_base},
-    {"bert-large", "encoder of 24 layers", 335'141'888, "Hugging Face, bert-large-uncased without heads", {4, 512}, bert_large},
-    {"gpt2", "decoder of 12 layers, head tied to the embedding", 124'439'808, "Hugging Face, gpt2", {4, 1024}, gpt2},
-    {"gpt2-xl", "decoder of 48 layers, head tied to the embedding", 1'557'611'200, "Hugging Face, gpt2-xl", {1, 1024}, gpt2_xl},
-    {"llama2-7b", "decoder of 32 layers, gated feed-forward", 6'738'415'616, "Hugging Face, meta-llama/Llama-2-7b-hf", {1, 4096}, llama2_7b},
-    {"llama3-8b", "decoder of 32 layers, keys and values shared by four queries", 8'030'261'248, "Hugging Face, meta-llama/Meta-Llama-3-8B", {1, 8192}, llama3_8b},
-    {"llama3-70b", "decoder of 80 layers, keys and values shared by eight queries", 70'553'706'496, "Hugging Face, meta-llama/Meta-Llama-3-70B", {1, 8192}, llama3_70b},
-    {"mixtral-8x7b", "decoder of 32 layers of eight experts, two for a token", 46'702'792'704, "Hugging Face, mistralai/Mixtral-8x7B-v0.1", {1, 4096}, mixtral_8x7b},
-    {"dlrm", "recommender: the MLPs around its embedding tables", 2'368'897, "sum of (in+1) out over the layers, sizes as in MLPerf training", {2048, 0}, dlrm},
-}};
-// clang-format on
+struct LayerKind {
+    enum class Bias { none, ready_first, ready_last };
+    std::string_view name;
+    double flops;  // for each element and position; a multiply-add is 2
+    Bias bias = Bias::none;
+    bool has_statistics = false;  // running mean, variance and their count, which are broadcast
+};
+
+// The bias of a linear layer is ready first, because its weight waits for a transposition.
+constexpr LayerKind layer_kinds[] = {{"embedding", 0},
+                                     {"weight", 2},
+                                     {"linear", 2, LayerKind::Bias::ready_first},
+                                     {"convolution", 2, LayerKind::Bias::ready_last},
+                                     {"scale", 1},
+                                     {"norm", 1, LayerKind::Bias::ready_last},
+                                     {"batch-norm", 1, LayerKind::Bias::ready_last, true}};
+
+void decode(const JsonPlace& place, const LayerKind*& kind) {
+    try {
+        kind = &find_row(layer_kinds, "kind of layer", place.name());
+    } catch (const Error& error) {
+        place.fail_as(error.what());
+    }
+}
+
+struct LayerRow {
+    const LayerKind* kind = nullptr;
+    std::string name;                 // "{}" is the number of the block
+    std::vector<std::int64_t> shape;  // of the weight; the bias has the first dimension
+    double positions = 0;             // pixels or tokens of a sample; 0: as the model says
+    double flops_after = 0;           // without parameters, between this layer and the next
+};
+
+void walk(auto& f, Is<LayerRow> auto& layer) {
+    f.must("kind", layer.kind);
+    f.must("name", layer.name);
+    f.must("shape", layer.shape);
+    f.may("positions", layer.positions);
+    f.may("flops_after", layer.flops_after);
+}
+
+void check(const LayerRow& layer, const JsonPlace& place) {
+    if (layer.shape.empty()) place.needed("shape").fail("has no dimensions");
+    for (std::size_t i = 0; i < layer.shape.size(); ++i)
+        place.needed("shape").item(i).whole_number(1, 1 << 30);
+}
+
+struct UnitRow {
+    std::vector<std::int64_t> blocks;    // first and last number of equal blocks, each a unit
+    std::vector<LayerRow> layers;        // in the order of registration
+    std::vector<std::string> run_order;  // names of layers in the forward pass, if that differs
+};
+
+void walk(auto& f, Is<UnitRow> auto& unit) {
+    f.may("blocks", unit.blocks);
+    f.must("layers", unit.layers);
+    f.may("run_order", unit.run_order);
+}
+
+void check(const UnitRow& unit, const JsonPlace& place) {
+    if (unit.layers.empty()) place.needed("layers").fail("is empty");
+    if (!unit.blocks.empty() && (unit.blocks.size() != 2 || unit.blocks[0] > unit.blocks[1]))
+        place.needed("blocks").fail("is not [first, last]");
+    std::vector<std::string> names, run = unit.run_order;
+    for (const LayerRow& layer : unit.layers) names.push_back(layer.name);
+    std::ranges::sort(names);
+    std::ranges::sort(run);
+    if (!run.empty() && run != names)
+        place.needed("run_order").fail("does not name each layer of the unit once");
+}
+
+struct ModelRows {
+    ModelEntry entry;
+    double positions = 1;
+    std::vector<UnitRow> units;
+};
 
 }  // namespace
 
-std::span<const ModelEntry> model_list() { return entries; }
+void walk(auto& f, Is<Transformer> auto& transformer) {
+    f.must("layers", transformer.layers);
+    f.must("hidden", transformer.hidden);
+    f.must("heads", transformer.heads);
+    f.must("kv_heads", transformer.kv_heads);
+    f.must("feed_forward", transformer.feed_forward);
+    f.must("vocabulary", transformer.vocabulary);
+    f.must("sequence", transformer.sequence);
+    f.may("experts", transformer.experts, 1);
+    f.may("experts_per_token", transformer.experts_per_token, 1);
+}
 
-const ModelEntry& find_model(std::string_view name) { return find_row(entries, "model", name); }
+void walk(auto& f, Is<EmbeddingTables> auto& tables) {
+    f.must("tables", tables.tables);
+    f.must("dimension", tables.dimension);
+}
+
+namespace {
+
+void walk(auto& f, Is<ModelRows> auto& rows) {
+    f.must("name", rows.entry.name);
+    f.must("description", rows.entry.description);
+    f.must("parameters", rows.entry.total);
+    f.must("source", rows.entry.source);
+    f.must("paper", rows.entry.paper);
+    f.may("transformer", rows.entry.model.transformer);
+    f.may("tables", rows.entry.model.tables);
+    f.may("positions", rows.positions, 1);
+    f.must("units", rows.units);
+}
+
+/// Parameters of one layer, in the order in which their gradients become ready.
+using ReadyOrder = std::vector<int>;
+
+ReadyOrder add_layer(Model& model, const LayerRow& layer, const std::string& name, int unit,
+                     double positions) {
+    const auto add = [&](const char* part, std::vector<std::int64_t> shape, double flops) {
+        Parameter& parameter = model.parameters.emplace_back(
+            Parameter{.name = name + part, .shape = std::move(shape), .unit = unit});
+        parameter.forward_flops = flops * static_cast<double>(parameter.count()) * positions;
+        return static_cast<int>(model.parameters.size()) - 1;
+    };
+    const LayerKind& kind = *layer.kind;
+    ReadyOrder ready{add(".weight", layer.shape, kind.flops)};
+    if (kind.bias != LayerKind::Bias::none)
+        ready.insert(kind.bias == LayerKind::Bias::ready_first ? ready.begin() : ready.end(),
+                     add(".bias", {layer.shape.front()}, 1));
+    if (kind.has_statistics) {
+        if (model.buffers.empty()) model.buffers = {{Bytes{4}, 0}, {Bytes{8}, 0}};
+        model.buffers[0].count += 2 * layer.shape.front();
+        model.buffers[1].count += 1;
+    }
+    // In the backward pass this layer waits for the work without parameters.
+    at(model.parameters, ready.front()).forward_flops += layer.flops_after;
+    return ready;
+}
+
+std::string with_number(std::string name, std::int64_t number) {
+    if (const auto place = name.find("{}"); place != name.npos)
+        name.replace(place, 2, std::to_string(number));
+    return name;
+}
+
+/// Adds one unit, and returns its layers in the order of the forward pass.
+std::vector<ReadyOrder> add_unit(Model& model, const UnitRow& unit, std::int64_t number,
+                                 double positions) {
+    const int index = model.units();
+    std::vector<ReadyOrder> layers;
+    for (const LayerRow& layer : unit.layers)
+        layers.push_back(add_layer(model, layer, with_number(layer.name, number), index,
+                                   layer.positions > 0 ? layer.positions : positions));
+    if (unit.run_order.empty()) return layers;
+    std::vector<ReadyOrder> as_run;
+    for (const std::string& name : unit.run_order) {
+        const auto layer = std::ranges::find(unit.layers, name, &LayerRow::name);
+        as_run.push_back(layers[as_size(layer - unit.layers.begin())]);
+    }
+    return as_run;
+}
+
+}  // namespace
+
+ModelEntry parse_model(const ModelFile& file) {
+    constexpr JsonRules rules{.whole = "the model",
+                              .numbers = JsonRules::Numbers::from_0,
+                              .unknown_fields = JsonRules::UnknownFields::refused,
+                              .texts = JsonRules::Texts::names};
+    const Source source(file.text, std::string(file.name));
+    const JsonValue json = parse_json(source);
+    const JsonPlace place(json, source, rules);
+    ModelRows rows;
+    decode(place, rows);
+    Model& model = rows.entry.model;
+    model.name = rows.entry.name;
+    std::vector<ReadyOrder> forward;
+    for (const UnitRow& unit : rows.units) {
+        const auto blocks = unit.blocks.empty() ? std::vector<std::int64_t>{0, 0} : unit.blocks;
+        for (std::int64_t number = blocks[0]; number <= blocks[1]; ++number)
+            std::ranges::move(add_unit(model, unit, number, rows.positions),
+                              std::back_inserter(forward));
+    }
+    for (auto layer = forward.rbegin(); layer != forward.rend(); ++layer)
+        model.ready_order.insert(model.ready_order.end(), layer->begin(), layer->end());
+    if (model.count() != rows.entry.total)
+        place.needed("parameters")
+            .fail(fmt::format("is not {}, the sum of the layers", model.count()));
+    return std::move(rows.entry);
+}
+
+std::span<const ModelEntry> model_list() {
+    static const std::vector<ModelEntry> entries = [] {
+        std::vector<ModelEntry> all;
+        for (const ModelFile& file : model_files()) all.push_back(parse_model(file));
+        return all;
+    }();
+    return entries;
+}
+
+const ModelEntry& find_model(std::string_view name) {
+    return find_row(model_list(), "model", name);
+}
 
 }  // namespace tutti

@@ -27,7 +27,7 @@ double scale_factor(const Settings& settings) {
 }  // namespace
 
 Model scaled_model(const Settings& settings) {
-    const Model model = find_model(settings.text("model")).build();
+    const Model model = find_model(settings.text("model")).model;
     if (settings.text("scale") == "small")
         return scaled(model, std::min(1.0, small / static_cast<double>(model.count())));
     return scaled(model, scale_factor(settings));
