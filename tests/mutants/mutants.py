@@ -4,29 +4,35 @@ import tomllib
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from pattern import NoPlace, find, planted
+
 
 @dataclass(frozen=True)
 class Mutant:
     layer: str
     name: str
-    what: str  # the bug, in words
-    file: str
-    old: str
-    new: str
-    tests: str  # of ctest, by a regular expression; what must notice it
-    targets: tuple  # of the build, that these tests need
-    filter: str = "*"  # as GoogleTest has it, or patterns of unittest, for speed: among its tests are those that must notice it
-    timeout: int = 120  # seconds; a program that hangs has noticed, too
+    what: str  # the bug, in a sentence
+    file: str  # where the code is, or was: it may move
+    old: str  # a piece of code, a pattern of pattern.py
+    new: str  # the same piece with the bug
+    tests: str  # a regular expression for ctest: the tests that must fail
+    targets: tuple  # build targets that these tests need
+    function: str = ""  # called `in` in the tables; needed where several places look like `old`
+    filter: str = "*"  # for speed: of GoogleTest, or patterns of unittest. It keeps the tests that must fail
+    timeout: int = 120  # seconds; a test that hangs has failed, too
+
+    def place(self, tree: Path):
+        return find(tree, self.file, self.old, self.function)
 
     def misfit(self, tree: Path):
         """Why it cannot be planted in the tree; None if it can."""
-        path = tree / self.file
-        if not path.is_file():
-            return f"there is no {self.file}"
-        found = path.read_text(encoding="utf-8").count(self.old)
-        if found != 1:
-            return f"its text is in {self.file} {found} times"
-        return "it changes nothing" if self.old == self.new else None
+        if self.file.startswith("tests/"):
+            return "it changes a test; plant bugs in what is tested"
+        try:
+            place = self.place(tree)
+        except NoPlace as why:
+            return str(why)
+        return "it changes nothing" if planted(place, self.new) == place.path.read_text(encoding="utf-8") else None
 
 
 def read_table(path: Path):
@@ -36,6 +42,7 @@ def read_table(path: Path):
     mutants = []
     for row in table["mutant"]:
         row = usual | row
+        row["function"] = row.pop("in", "")
         if unknown := set(row) - known:
             raise ValueError(f"{path.name}: {row.get('name')} has unknown fields: {', '.join(sorted(unknown))}")
         row["targets"] = tuple(row["targets"])

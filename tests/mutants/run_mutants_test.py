@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What plants bugs does so, notices who notices them, and leaves the tree as it was: on a tree of two shell scripts."""
+"""Plants bugs in a small tree of its own: where they are found, which test notices them, what is left afterwards."""
 import sys
 import tempfile
 import unittest
@@ -8,6 +8,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from mutants import Mutant, read_table  # noqa: E402
+from pattern import planted  # noqa: E402
 from workshop import SKIPPED, Workshop, copy_of_tree, filtered, run_within  # noqa: E402
 
 
@@ -76,15 +77,59 @@ class Filters(unittest.TestCase):
                          ["python3", "x_test.py", "--failfast", "-k", "A.test_b", "-k", "C"])
 
 
-class Misfits(Tree):
-    def test_a_text_must_be_there_once_and_change(self):
-        self.assertIsNone(self.mutant("exit 1").misfit(self.tree))
-        self.assertEqual(self.mutant("exit 0").misfit(self.tree), "it changes nothing")
-        self.assertEqual(self.mutant("x", old="exit 7").misfit(self.tree), "its text is in test.sh 0 times")
-        self.script.write_text("exit 0\nexit 0\n")
-        self.assertEqual(self.mutant("x").misfit(self.tree), "its text is in test.sh 2 times")
-        self.script.unlink()
-        self.assertEqual(self.mutant("x").misfit(self.tree), "there is no test.sh")
+class Patterns(Tree):
+    """Where a row finds its place after changes."""
+
+    source = """
+int first(int left, int right) {
+    if (left < right) return at(left);  // the smaller
+    return at(right);
+}
+int second(int one, int other) {
+    return at(other);
+}
+"""
+
+    def planted(self, old, new, source, file="a.cpp", function=""):
+        (self.tree / "a.cpp").write_text(source)
+        mutant = Mutant(layer="x", name="m", what="", file=file, old=old, new=new, tests="t", targets=(), function=function)
+        if mutant.misfit(self.tree):
+            return mutant.misfit(self.tree)
+        return planted(mutant.place(self.tree), new)
+
+    def expect(self, old, new, source, changed, **more):
+        self.assertEqual(self.planted(old, new, source, **more), source.replace(*changed))
+
+    def test_find_renamed_and_reformatted_code(self):
+        source = self.source.replace("left", "begin").replace("at(", "value_at(").replace("< right", "<\n        right")
+        self.expect("if (left < right) return at(left);", "return at(left);", source,
+                    ("if (begin <\n        right) return value_at(begin);", "return value_at(begin);"))
+
+    def test_names_decide_between_places_that_look_alike(self):
+        self.expect("return at(other);", "return other;", self.source, ("at(other)", "other"))
+        self.expect("return at(right);", "return 0;", self.source, ("return at(right)", "return 0"))
+
+    def test_the_function_decides_if_names_do_not(self):
+        source = self.source.replace("right", "r").replace("other", "o")
+        self.expect("return at(value);", "return 7;", source, ("return at(o)", "return 7"), function="second")
+
+    def test_code_is_found_in_another_file(self):
+        self.expect("if (left < right)", "if (right < left)", self.source, ("left < right", "right < left"), file="gone.cpp")
+
+    def test_a_string_stands_for_any_string(self):
+        self.expect('throw Error("old text");', "", 'void f() {\n    throw Error("new text");\n}\n', ('    throw Error("new text");\n', ""))
+
+    def test_a_row_says_why_it_does_not_fit(self):
+        self.assertIn("lines 3, 4, 7", self.planted("return at(x)", "", self.source))
+        self.assertIn("nothing", self.planted("while (left)", "", self.source))
+        self.assertIn("changes nothing", self.planted("left < right", "left < right", self.source))
+        self.assertIn("a test", self.planted("left < right", "", self.source, file="tests/a.cpp"))
+
+    def test_python_is_indented_as_its_place(self):
+        (self.tree / "a.py").write_text("def f():\n    if x:\n        g(1)\n        h()\n")
+        mutant = Mutant(layer="x", name="m", what="", file="a.py", old="g(1)", new="for i in x:\n    g(1)", tests="", targets=())
+        self.assertEqual(planted(mutant.place(self.tree), mutant.new),
+                         "def f():\n    if x:\n        for i in x:\n            g(1)\n        h()\n")
 
 
 class Tables(Tree):

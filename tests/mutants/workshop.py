@@ -11,6 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from pattern import planted
+
 # Optimised as little as tests in all their sizes bear, and asserting nothing, as releases do. Without the code of GPUs.
 SETTINGS = ("-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG", "-DTUTTI_CUDA=OFF",
             "-DTUTTI_BENCHMARKS=OFF", "-DTUTTI_PRECOMPILED_HEADERS=OFF")
@@ -98,10 +100,10 @@ class Workshop:
 
     @contextlib.contextmanager
     def _planted(self, mutant):
-        path = self.tree / mutant.file
-        sound = path.read_text(encoding="utf-8")
+        place = mutant.place(self.tree)
+        path, sound = place.path, place.path.read_text(encoding="utf-8")
         try:
-            path.write_text(sound.replace(mutant.old, mutant.new), encoding="utf-8")
+            path.write_text(planted(place, mutant.new), encoding="utf-8")
             yield
         finally:
             path.write_text(sound, encoding="utf-8")
