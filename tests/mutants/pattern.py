@@ -6,7 +6,7 @@ literal) stands for any name (string), the same one for each occurrence; so rena
 look alike, the one that agrees in most names is meant, and `in`, the function around it, counts for two names.
 """
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, Optional
@@ -209,7 +209,9 @@ def find(tree: Path, file: str, pattern: str, function: str = "") -> Place:
     if best and best.agreeing >= needed:
         return best
     suffixes = frozenset(CPP if path.suffix in CPP else {path.suffix})
-    elsewhere = [place for source in sources_of(tree, suffixes) if source != path
+    # A file that was moved as a whole keeps its name, which counts for two names of the pattern.
+    elsewhere = [replace(place, agreeing=place.agreeing + 2 * (source.name == path.name))
+                 for source in sources_of(tree, suffixes) if source != path
                  for place in places_in(source, pattern, function)]
     moved = clearest(elsewhere)
     if moved and moved.agreeing >= max(needed, 1) and moved.agreeing > max((place.agreeing for place in here), default=0):
