@@ -6,8 +6,8 @@
 namespace tutti {
 namespace {
 
-// Who has a block, before the collective or after it: all ranks, the root, the rank of its number,
-// or one end of a pair, which is block (sender) * P + (receiver).
+// The ranks that hold a block before or after the collective: all, the root, the rank with the
+// block's number, or one end of a pair (block sender * P + receiver).
 enum class Holder { all, root, own, pair };
 
 struct Holders {

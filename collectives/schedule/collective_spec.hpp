@@ -8,9 +8,9 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// What a collective specifies, in blocks: the message is one block (all_reduce, broadcast,
-/// reduce), one block per rank (all_gather, reduce_scatter, scatter, gather: block b belongs to
-/// rank b), or one per pair (all_to_all: block i * ranks + j goes from rank i to rank j).
+/// A collective in terms of blocks. The message is one block (all_reduce, broadcast, reduce), one
+/// block per rank (all_gather, reduce_scatter, scatter, gather: block b belongs to rank b), or one
+/// per pair (all_to_all: block i * ranks + j goes from rank i to rank j).
 class CollectiveSpec {
 public:
     CollectiveSpec(Collective collective, int ranks, Rank root = {0})
@@ -23,7 +23,7 @@ public:
 
     std::int64_t blocks() const;
 
-    /// Whether the rank has a share of (or the) block before the collective.
+    /// Whether the rank has (its share of) the block before the collective.
     bool starts_with(Rank rank, std::int64_t block) const;
     /// True if the rank starts with the block and the collective adds nothing to it. The rank never
     /// needs to receive this block, and the memory that holds it may be read-only.
@@ -32,16 +32,16 @@ public:
     }
     /// Whether the rank must have the finished block afterwards.
     bool ends_with(Rank rank, std::int64_t block) const;
-    /// The rank whose data a moved block is; only for collectives that do not reduce.
+    /// Returns the rank whose data the block holds; only for collectives that do not reduce.
     Rank source_of(std::int64_t block) const;
 
-    /// Where a block lies in the rank's input and output, counted in blocks. Only asked for blocks
-    /// that the rank starts or ends with.
+    /// Return the position of a block in the rank's input or output, counted in blocks. Only valid
+    /// for blocks that the rank starts or ends with.
     std::int64_t place_in_input(Rank rank, std::int64_t block) const;
     std::int64_t place_in_output(Rank rank, std::int64_t block) const;
-    /// The block at a place of the rank's output: the inverse of place_in_output.
+    /// Returns the block at a position of the rank's output: the inverse of place_in_output.
     std::int64_t block_in_output(Rank rank, std::int64_t place) const;
-    /// How many blocks the rank's input and output hold (0: it has none).
+    /// Return the number of blocks in the rank's input and output (0: it has none).
     std::int64_t input_blocks(Rank rank) const;
     std::int64_t output_blocks(Rank rank) const;
 

@@ -89,12 +89,12 @@ Schedule without_returns(const Schedule& schedule, const CollectiveSpec& spec) {
 
 namespace {
 
-// A schedule of a group and how its ranks and chunks are called outside.
+// A schedule for one group, and the mapping of its ranks and chunks to those of the whole.
 struct Inner {
     Group group;
     Schedule schedule;
-    std::unordered_map<int, int> inner_rank_of;  // outer rank index -> inner rank index
-    int parts = 1;                               // outer chunks per inner chunk, where cut alike
+    std::unordered_map<int, int> inner_rank_of;  // rank of the whole -> rank of the group
+    int parts = 1;  // chunks of the whole per chunk of the group, if both cut the message alike
 
     void write_step(int step, Step& out) const {
         if (step >= schedule.steps()) return;
@@ -158,7 +158,7 @@ Schedule on_each(int ranks, int chunks, const std::vector<Group>& groups,
 
 namespace {
 
-// Ranks at positions, and what becomes of the blocks.
+// Maps positions to ranks, and the blocks of positions to the blocks of those ranks.
 class Reordering {
 public:
     Reordering(const std::vector<Rank>& order, int chunks, Collective collective)
@@ -174,9 +174,9 @@ public:
     Rank rank_at(Rank position) const { return at(rank_at_, position); }
     Rank position_of(Rank rank) const { return {at(position_of_, rank)}; }
 
-    // Adds the transfer with its chunks renamed, in runs as long as they stay contiguous.
+    // Adds the transfer with its chunks renamed, in runs while they stay contiguous.
     void add(Transfer transfer, Step& out) const {
-        if (chunks_per_block_ == 0) return out.add(transfer);  // one block, which is no rank's own
+        if (chunks_per_block_ == 0) return out.add(transfer);  // a single block belongs to no rank
         const int end = transfer.chunks.first + transfer.chunks.count;
         Chunks run{0, 0};
         for (int chunk = transfer.chunks.first; chunk < end;) {

@@ -9,9 +9,9 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// What a schedule costs, counted without running it. Chunks are those of the schedule.
+/// The cost of a schedule in its chunks, counted without running it.
 struct Counts {
-    int steps = 0;               ///< steps in which anything moves between ranks
+    int steps = 0;  ///< steps in which data moves between ranks
     std::vector<long> sent;      ///< chunks that each rank sends to others
     std::vector<long> received;  ///< chunks that each rank receives from others
     long transfers = 0;          ///< messages between ranks
@@ -19,16 +19,16 @@ struct Counts {
 
     long most_sent() const;
     long most_received() const;
-    /// What the busiest rank sends (or receives, if more), in vectors.
+    /// Returns the vectors that the busiest rank sends or receives, whichever is more.
     double busiest() const;
 };
 
-/// Throws Error past `most_transfers`: 300 million take some 5 s.
+/// Throws Error for more than `most_transfers`; counting 300 million takes about 5 s.
 Counts count(const Schedule& schedule, const CollectiveSpec& spec,
              long most_transfers = std::numeric_limits<long>::max());
 
-/// The least that any algorithm needs where a rank sends and receives one message at a time
-/// (Chan, Heimlich, Purkayastha, van de Geijn 2007).
+/// The minimum for any algorithm if a rank sends and receives one message at a time (Chan,
+/// Heimlich, Purkayastha, van de Geijn 2007).
 struct LowerBound {
     int steps = 0;
     double busiest = 0;  ///< vectors that the busiest rank sends or receives

@@ -8,11 +8,12 @@
 namespace tutti {
 namespace {
 
-// A number that depends on all that was added, and on its order.
+// A hash of all added numbers and their order.
 class Chain {
 public:
     void add(std::uint64_t item) {
-        // The finalizer of splitmix64 (Steele, Lea, Flood 2014): every bit of the sum reaches all.
+        // The finalizer of splitmix64 (Steele, Lea, Flood 2014): each bit of the sum affects all
+        // bits.
         std::uint64_t mixed = value_ + item + 0x9e3779b97f4a7c15;
         mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
         mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
@@ -25,7 +26,7 @@ private:
     std::uint64_t value_ = 0;
 };
 
-// What one rank sends, and what it receives.
+// Hashes of one rank's sends and receives.
 struct Part {
     Chain sends, receives;
 };

@@ -64,7 +64,8 @@ std::string as_svg(const Schedule& schedule, const std::string& title) {
             const Point2 from{x_of(t.from), y_of(step)}, to{x_of(t.to), y_of(step) + row - 14};
             if (t.from == t.to) return canvas.dot(from, 4, adds ? "reduces" : "copies");
             canvas.arrow(from, to, adds ? reduce.style : copy.style, 1.5);
-            // The label sits near the arrow's begin, where arrows of an exchange do not cross.
+            // Place the label near the start of the arrow, where arrows of an exchange do not
+            // cross.
             canvas.text({from.x + (to.x - from.x) / 5, from.y + (to.y - from.y) / 5 + 4},
                         chunks_in_short(t.chunks), adds ? "reduces label" : "copies label",
                         Anchor::middle);

@@ -7,12 +7,12 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// A schedule in words, one line per transfer under its step: "  rank 0 -> rank 1  chunk 3
+/// Prints a schedule with one line per transfer under its step: "  rank 0 -> rank 1  chunk 3
 /// (reduce)".
 std::string in_words(const Schedule& schedule);
 
-/// A picture: ranks from left to right, steps downwards, one arrow per transfer, labelled with its
-/// chunks; reductions are red, copies blue. Self-contained SVG.
+/// Draws a schedule as self-contained SVG: ranks from left to right, steps downwards, one arrow per
+/// transfer, labelled with its chunks; reductions are red, copies blue.
 std::string as_svg(const Schedule& schedule, const std::string& title);
 
 }  // namespace tutti

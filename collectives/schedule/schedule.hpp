@@ -11,20 +11,20 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// A run of neighbouring chunks of the message. Count 0 is allowed and means nothing.
+/// A run of neighbouring chunks of the message. It may be empty (count 0).
 struct Chunks {
     int first = 0;
     int count = 1;
     auto operator<=>(const Chunks&) const = default;
 };
 
-/// The chunk that belongs to rank r, where the message has one chunk per rank.
+/// Returns the chunk that belongs to rank r, where the message has one chunk per rank.
 constexpr Chunks chunk_of(Rank r) { return {r.index, 1}; }
 
-/// All of a message that is not cut: its one chunk.
+/// The only chunk of a message that is not cut.
 inline constexpr Chunks whole_message{0, 1};
 
-/// What a receiver does with what arrives: put it in place of its own, or combine the two.
+/// How a receiver uses arriving data: it overwrites its own (copy) or combines both (reduce).
 enum class Action : std::uint8_t { copy, reduce };
 
 /// One message: `to` overwrites its chunks (copy) or combines the arriving ones in (reduce).
@@ -38,9 +38,9 @@ struct Transfer {
     auto operator<=>(const Transfer&) const = default;
 };
 
-/// Takes the transfers of one step from an algorithm, in order. Nothing is stored: each goes to the
-/// listener at once, so a step of millions of transfers costs no memory. Transfers that arrive at
-/// the same chunk of the same rank are applied in the order in which they were added.
+/// Takes the transfers of one step from an algorithm, in order. Stores nothing: each transfer goes
+/// to the listener at once, so a step of millions of transfers costs no memory. Transfers that
+/// arrive at the same chunk of the same rank are applied in the order in which they were added.
 class Step {
 public:
     using Listener = void (*)(void* context, const Transfer&);
@@ -64,8 +64,8 @@ public:
             listener_(context_, transfer);
     }
 
-    /// False if transfers between these two are not listened to: lets an algorithm skip a long
-    /// inner loop when one rank's plan is built. Never needed for correctness.
+    /// False if transfers between these ranks are ignored: while one rank's plan is built, an
+    /// algorithm may then skip a long inner loop. Never needed for correctness.
     bool concerns(Rank from, Rank to) const {
         return only_.index < 0 || from == only_ || to == only_;
     }
@@ -80,18 +80,18 @@ private:
     Rank only_;
 };
 
-/// The extent of a schedule: everything but its transfers.
+/// The size of a schedule: everything but its transfers.
 struct Extent {
     int ranks = 1;
-    int chunks = 1;  ///< the message is cut into so many equal chunks
+    int chunks = 1;  ///< number of equal chunks of the message
     int steps = 0;
 };
 
-/// A whole collective, written from above: for each step, who sends which chunks to whom.
+/// A whole collective, seen from outside: for each step, which rank sends which chunks to which.
 ///
 /// It is a function from step number to transfers; nothing is stored, so a schedule over thousands
-/// of ranks is a few bytes. A step is an order *per rank*, not a barrier: a rank moves on when its
-/// own transfers of the step are done.
+/// of ranks takes a few bytes. A step is an order *per rank*, not a barrier: a rank continues when
+/// its own transfers of the step are done.
 class Schedule {
 public:
     using Writer = std::function<void(int step, Step& out)>;
@@ -126,16 +126,17 @@ public:
     /// Adds the transfers of one step (0 .. steps()-1) to `out`.
     void write_step(int step, Step& out) const;
 
-    /// This, and after it `next`. Chunks are cut finer where the two cut the message differently.
+    /// Returns this schedule followed by `next`. Cuts chunks finer if the two cut the message
+    /// differently.
     Schedule then(const Schedule& next) const;
 
-    /// The same transfers with each chunk cut into `parts`.
+    /// Returns the same transfers with each chunk cut into `parts`.
     Schedule finer(int parts) const;
 
 private:
     struct Phase {
         int steps;
-        int parts;  ///< each chunk of the writer is so many chunks of the schedule
+        int parts;  ///< chunks of the schedule per chunk of the writer
         Writer writer;
     };
 
@@ -153,7 +154,7 @@ private:
     std::vector<Phase> phases_;
 };
 
-/// Ranks 0 .. ranks-1, to be looped over.
+/// Ranks 0 .. ranks-1, for range-based loops.
 class AllRanks {
 public:
     class Iterator {
@@ -193,8 +194,8 @@ public:
     Rank behind(Rank r, int places) const { return ahead(r, -places); }
     Rank next(Rank r) const { return ahead(r, 1); }
 
-    /// The chunks of `count` neighbours from `first` on, where rank r owns chunk r:
-    /// one run of chunks, or two where the circle closes. Empty runs have count 0.
+    /// Returns the chunks of `count` neighbours from `first` on, where rank r owns chunk r: one run
+    /// of chunks, or two where the circle closes. Empty runs have count 0.
     std::array<Chunks, 2> arc(Rank first, int count) const {
         const int before_wrap = count < ranks_ - first.index ? count : ranks_ - first.index;
         return {Chunks{first.index, before_wrap}, Chunks{0, count - before_wrap}};

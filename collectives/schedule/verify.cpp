@@ -12,12 +12,12 @@
 namespace tutti {
 namespace {
 
-// A partial sum by number; equal numbers are equal expressions. 0 is "nothing".
+// A partial sum, identified by number; equal numbers are equal expressions. 0 is "nothing".
 using Sum = std::uint32_t;
 constexpr Sum nothing = 0;
 
-// All partial sums that came up, each stored once. A sum is one rank's share, or the sum of two
-// sums (unordered, as a + b and b + a round alike); it knows the set of shares in it.
+// All distinct partial sums. A sum is one rank's share, or the sum of two sums (unordered: a + b
+// equals b + a). Each sum stores the set of its shares.
 class PartialSums {
 public:
     explicit PartialSums(int ranks)
@@ -30,7 +30,7 @@ public:
 
     Sum share_of(Rank rank) const { return static_cast<Sum>(rank.index) + 1; }
 
-    // a + b, which must have no share in common.
+    // Returns a + b, which must have no share in common.
     Sum add(Sum a, Sum b) {
         const std::uint64_t pair =
             static_cast<std::uint64_t>(std::min(a, b)) << 32 | std::max(a, b);
@@ -42,15 +42,15 @@ public:
         return known->second;
     }
 
-    // A rank whose share is in both.
+    // Returns a rank whose share is in both.
     std::optional<Rank> common(Sum a, Sum b) const {
         return lowest([](std::uint64_t x, std::uint64_t y) { return x & y; }, a, b);
     }
-    // A rank whose share is not in the sum.
+    // Returns a rank whose share is not in the sum.
     std::optional<Rank> missing_from(Sum sum) const {
         return lowest([](std::uint64_t x, std::uint64_t) { return ~x; }, sum, sum);
     }
-    // Some rank whose share is in the sum.
+    // Returns some rank whose share is in the sum.
     std::optional<Rank> any_in(Sum sum) const { return common(sum, sum); }
 
 private:
@@ -72,8 +72,8 @@ private:
     std::unordered_map<std::uint64_t, Sum> sum_of_pair_;
 };
 
-// Follows the shares. What a step changes is kept apart until the step ends, because every transfer
-// reads what its sender held before.
+// Follows the shares through the schedule. Stores the changes of a step separately until it ends,
+// because every transfer reads what its sender held before.
 class Follower {
 public:
     Follower(const Schedule& schedule, const CollectiveSpec& start, const CollectiveSpec& end)
@@ -220,7 +220,7 @@ private:
     int chunks_;
     PartialSums sums_;
     std::vector<Sum> held_;                 // by rank, then chunk
-    std::vector<Change> changes_;           // of the current step
+    std::vector<Change> changes_;  // in the current step
     std::vector<std::uint32_t> change_of_;  // cell -> index in changes_
     std::vector<int> read_in_;              // cell -> last step in which a peer read it
     Proof proof_;

@@ -14,15 +14,16 @@
 
 namespace tutti {
 
-/// What a plan will ask of its endpoint, known before it runs, so that nothing is allocated then.
+/// A plan's requirements for its endpoint, known before it runs, so that nothing is allocated then.
 struct EndpointNeeds {
-    int plan = 0;  ///< number of the plan, equal on all ranks: messages of plans never mix
-    std::size_t most_posts = 0;    ///< most messages posted in one step
-    std::size_t most_to_one = 0;   ///< most of them for one peer: 1 unless messages are cut
-    std::size_t most_bytes = 0;    ///< in one message
-    std::vector<Rank> peers = {};  ///< all that it sends to or receives from
-    /// Between the memory of devices: the queue's earlier work is done before a posted message is
-    /// sent; work queued after all_done() begins after the messages.
+    /// number of the plan, equal on all ranks: messages of different plans never mix
+    int plan = 0;
+    std::size_t most_posts = 0;  ///< maximum number of messages posted in one step
+    std::size_t most_to_one = 0;  ///< maximum of them for one peer: 1 unless messages are cut
+    std::size_t most_bytes = 0;  ///< largest message
+    std::vector<Rank> peers = {};  ///< all ranks that it sends to or receives from
+    /// For messages between memory of devices: a posted message is sent after the queue's earlier
+    /// work, and work queued after all_done() begins after the messages.
     DeviceQueue* queue = nullptr;
 };
 
@@ -31,28 +32,29 @@ class Endpoint {
 public:
     virtual ~Endpoint() = default;
 
-    /// Both return at once. The memory stays untouched by the caller until all_done().
+    /// Return at once. The caller does not touch the memory until all_done().
     virtual void post_receive(int step, Rank from, std::span<std::byte> into) = 0;
     virtual void post_send(int step, Rank to, std::span<const std::byte> from) = 0;
 
-    /// Whether everything posted is finished; then new messages may be posted.
+    /// Whether all posted messages are finished; then new ones may be posted.
     virtual bool all_done() = 0;
 
-    /// A peer that this rank still waits for, for the report of a hang.
+    /// Returns a peer that this rank still waits for, for the report of a hang.
     virtual std::optional<Rank> waits_for() const = 0;
 
-    /// For endpoints that run in the order of a queue: the step that the queue has reached.
+    /// The step that the queue has reached, for endpoints that run in the order of a queue.
     struct Outstanding {
         int step = 0;
-        std::vector<Rank> peers = {};  ///< of these messages; no more is known of who is late
+        /// peers of its messages; it is not known which of them is late
+        std::vector<Rank> peers = {};
     };
     virtual std::optional<Outstanding> outstanding() const { return std::nullopt; }
-    /// Throws Error (rank_lost) if that will never end.
+    /// Throws Error (rank_lost) if the messages will never complete.
     virtual void throw_if_failed() {}
-    /// Cancels what is open: from here on it touches no memory of the caller.
+    /// Cancels open messages: from here on it touches no memory of the caller.
     virtual void give_up() {}
 
-    /// A message that came and was never received, in words: a sign of a doubled transfer.
+    /// Describes a message that arrived and was never received: a sign of a doubled transfer.
     virtual std::optional<std::string> left_over() const { return std::nullopt; }
 };
 
@@ -61,23 +63,23 @@ class Transport {
 public:
     virtual ~Transport() = default;
     virtual std::string_view name() const = 0;
-    /// What it found on this rank and takes, in words; empty where its name says all.
+    /// Describes what the transport found and uses on this rank; empty if its name says all.
     virtual std::string details() const { return ""; }
 };
 
-/// Moves bytes by message.
+/// Moves bytes by messages.
 class MessageTransport : public Transport {
 public:
-    /// For one plan. Collective: all ranks connect the same plans in the same order, so it may use
-    /// the World to exchange addresses; everything that allocates happens here. Bytes move while
-    /// all_done() is called; a receive is as long as the message that it meets.
+    /// Connects one plan. Collective: all ranks connect the same plans in the same order, so it may
+    /// use the World to exchange addresses, and allocates everything here. Bytes move while
+    /// all_done() is called; a receive is as long as its message.
     virtual std::unique_ptr<Endpoint> connect(const EndpointNeeds& needs) = 0;
-    /// Takes device memory, and only that: endpoints need a queue.
+    /// Whether it moves only device memory: endpoints then need a queue.
     virtual bool is_between_devices() const { return false; }
-    /// Messages run in the order of their queue: all_done() is true at once, all ranks must start
-    /// their runs in the same order, and lanes bring nothing.
+    /// Whether messages run in the order of their queue: all_done() is then true at once, all ranks
+    /// must start their runs in the same order, and lanes have no effect.
     virtual bool follows_queue() const { return false; }
-    /// Larger messages are cut by the plan.
+    /// Maximum message size; plans cut larger messages.
     virtual std::size_t most_bytes() const { return std::size_t{1} << 30; }
 };
 

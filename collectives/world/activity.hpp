@@ -4,13 +4,14 @@
 
 namespace tutti {
 
-/// Sets what this process is doing, as reports of a wait name it: "all_reduce ring (shm) 4 KiB".
+/// Sets the activity of this process, for reports of a wait: "all_reduce ring (shm) 4 KiB".
 void say_activity(const std::string& what);
 
-/// What say_activity was told last; empty before the first time.
+/// Returns the latest activity; empty before the first.
 std::string activity();
 
-/// The same as a part of a sentence: " in all_reduce ring (shm) 4 KiB"; empty if there is none.
+/// Returns the activity as part of a sentence: " in all_reduce ring (shm) 4 KiB"; empty if there is
+/// none.
 std::string in_activity();
 
 }  // namespace tutti

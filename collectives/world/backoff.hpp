@@ -7,28 +7,28 @@
 
 namespace tutti {
 
-/// Barriers have a deadline that is so many times longer: a rank that waits within a plan gives up
-/// first, as its report names the peer.
+/// Barriers wait this many times longer than plans: a rank that waits in a plan gives up first,
+/// because its report names the peer.
 inline constexpr double barrier_timeout_factor = 2;
 
-/// How a waiting loop spends its time: spins for as long as a signal from a running rank takes,
-/// then gives the core to others that may be the ones waited for. It also decides when to sleep
-/// (where that is possible) and when to give up. Call pause() once per failed poll.
+/// Controls a waiting loop: it spins for as long as a signal from a running rank takes, then yields
+/// the core, which the awaited rank may need. Also decides when to sleep (where possible) and when
+/// to give up. Call pause() once per failed poll.
 class Backoff {
 public:
     explicit Backoff(const World& world, double times = 1)
         : spins_(world.oversubscribed ? 8 : 1024),
           limit_ns_(limit_in_ns(world.hang_timeout * times)) {}
 
-    /// Of a caller that sleeps when wants_sleep() says so: beside a computation, instead of
-    /// yielding.
+    /// Returns a Backoff for a caller that sleeps when wants_sleep() is true. If other threads
+    /// compute, it sleeps instead of yielding.
     static Backoff of_sleeper(const World& world) {
         Backoff backoff(world);
         backoff.sleeps_early_ = world.background;
         return backoff;
     }
 
-    /// Something has come: the next wait spins first, and has the whole time before it.
+    /// Restarts the wait after progress: it spins first again and has the full timeout.
     void renew() {
         looks_ = 0;
         waited_ns_ = 0;
@@ -47,12 +47,12 @@ public:
         return waited_ns_ < limit_ns_;
     }
 
-    /// Whether the wait has been so long that the core is given to others: time, too, to move what
-    /// a peer may be waiting for before it comes (World::make_progress).
+    /// Whether the wait has been long enough to yield the core. Then there is also time to move
+    /// data that a peer may need before it can send its signal (World::make_progress).
     bool yields() const { return looks_ > spins_; }
 
-    /// Whether the wait has been so long that sleeping, where the caller can be woken, costs little
-    /// in comparison.
+    /// Whether the wait has been so long that sleeping costs little in comparison, if the caller
+    /// can be woken.
     bool wants_sleep() const { return sleeps_early_ ? yields() : waited_ns_ > yielding_ns; }
 
 private:

@@ -12,7 +12,7 @@
 namespace tutti {
 namespace {
 
-// The kernel compares 32 bits: those that change with every step.
+// The kernel compares 32 bits: the half that changes with every step.
 std::uint32_t* low_half(std::uint64_t& word) {
     return reinterpret_cast<std::uint32_t*>(&word) + (std::endian::native == std::endian::big);
 }

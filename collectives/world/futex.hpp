@@ -4,11 +4,11 @@
 
 namespace tutti {
 
-/// Sleeps until `word` is no longer `expected` and someone has called wake_sleepers, or about so
-/// many nanoseconds. May return early. `word` may lie in memory that processes share.
+/// Sleeps until `word` differs from `expected` and wake_sleepers is called, or for about
+/// `nanoseconds`. May return early. `word` may lie in memory that processes share.
 void sleep_while(std::uint64_t& word, std::uint64_t expected, std::int64_t nanoseconds);
 
-/// Wakes all that sleep on `word`, in all processes: a system call.
+/// Wakes all threads that sleep on `word`, in all processes. Costs a system call.
 void wake_sleepers(std::uint64_t& word);
 
 }  // namespace tutti

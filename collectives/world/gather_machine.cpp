@@ -6,7 +6,7 @@
 
 namespace tutti {
 
-// A host travels as the JSON of a machine that has just this host.
+// Each host is sent as the JSON of a machine with only this host.
 Machine gather_machine(World& world) {
     const std::string mine =
         world.is_leader() ? to_json(Machine{.hosts = {detect_host()}, .network = {}}) : "";

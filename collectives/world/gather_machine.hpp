@@ -5,8 +5,8 @@
 
 namespace tutti {
 
-/// The hosts of all ranks as one machine, in the order of their first rank; each host is looked at
-/// by that rank alone. Collective; complete on every rank.
+/// Returns the hosts of all ranks as one machine, in the order of their first rank; only that rank
+/// inspects the host. Collective; the result is complete on every rank.
 Machine gather_machine(World& world);
 
 }  // namespace tutti

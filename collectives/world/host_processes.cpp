@@ -26,10 +26,10 @@ Placement hosts_by_name(const std::vector<std::string>& name_of_rank) {
     return Placement::by_label(labels);
 }
 
-// The launcher may have bound each rank to a core of its own, so what counts is the union of the
-// cores of all ranks of this machine; of containers that share one, all together.
+// The launcher may have bound each rank to its own core, so this counts the union of the cores of
+// all ranks of a machine. Containers that share a machine count together.
 bool is_oversubscribed(World& world) {
-    // For 8192 CPUs: the kernel refuses a mask that is too short for its own.
+    // The mask has room for 8192 CPUs: the kernel refuses a mask shorter than its own.
     struct Mask {
         cpu_set_t words[8];
     };
@@ -37,7 +37,7 @@ bool is_oversubscribed(World& world) {
     sched_getaffinity(0, sizeof mine, mine.words);
     const auto cores_of = gather_all(world, mine);
     constexpr double no_limit = std::numeric_limits<double>::infinity();
-    static const HostFacts facts = host_facts();  // slow: once for many worlds
+    static const HostFacts facts = host_facts();  // slow: computed once for all worlds
     const double quota = facts.cpu_quota.value_or(no_limit);
     const auto has_too_many = [&](const std::vector<Rank>& together, double most) {
         if (std::ranges::find(together, world.rank()) == together.end()) return false;

@@ -7,14 +7,14 @@
 
 namespace tutti {
 
-/// What processes of one host, and only they, have in common.
+/// Returns a name that all processes of one host share, and no process of another host.
 std::string name_of_this_host();
 
-/// Numbers the hosts in the order of their first rank, by every rank's name of its host.
+/// Numbers the hosts in the order of their first rank, given the host name of every rank.
 Placement hosts_by_name(const std::vector<std::string>& name_of_rank);
 
-/// Whether some machine has more of these processes than cores for them, the same on all ranks, as
-/// it decides how they meet. Collective.
+/// Whether some machine runs more of these processes than it has cores. The same on all ranks,
+/// because it decides how they synchronize. Collective.
 bool is_oversubscribed(World& world);
 
 }  // namespace tutti

@@ -26,7 +26,8 @@ PeerArenas::Mapping::Mapping(OpenFile opened, std::size_t largest)
     void* const mapped =
         mmap(nullptr, most, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.number, 0);
     begin = mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped);
-    if (begin != nullptr) madvise(begin, most, MADV_HUGEPAGE);  // where the owner has huge pages
+    // huge pages where the owner has them
+    if (begin != nullptr) madvise(begin, most, MADV_HUGEPAGE);
 }
 
 PeerArenas::Mapping::~Mapping() {
@@ -50,7 +51,7 @@ std::shared_ptr<const PeerArenas::Mapping> PeerArenas::map(const HeapPlace& plac
     if (!file || fstat(file.number, &seen) != 0 || seen.st_dev != place.device ||
         seen.st_ino != place.inode)
         refuse(place, "cannot be opened through /proc (other user or container?)");
-    // What may shrink could end this process while it reads.
+    // A file that may shrink could kill this process (SIGBUS) during a read.
     if (const int seals = fcntl(file.number, F_GET_SEALS); seals < 0 || !(seals & F_SEAL_SHRINK))
         refuse(place, "may shrink, which no heap of tutti does");
     auto mapping = std::make_shared<const Mapping>(std::move(file), as_size(place.arena_most));

@@ -10,17 +10,17 @@
 
 namespace tutti {
 
-/// Where memory of another process lies in the file of its heap; that process told.
+/// The location of memory in the file of another process's heap, as sent by that process.
 using HeapPlace = tutti_heap_place;
 
-/// The heaps of other processes on this host, as this process has them. Each is mapped once in the
-/// process, when the first address in it is seen, as large as it may grow, and stays as long as an
-/// object here knows it. Each object is for one thread.
+/// The heaps of other processes on this host, as mapped by this process. Each heap is mapped once
+/// per process, when the first address in it is seen, with room for its largest size. It stays
+/// mapped while an object of this class refers to it. Each object is for one thread.
 class PeerArenas {
 public:
-    /// Where this process loads and stores those bytes, as long as this object lives. A lookup of a
-    /// few ns if the heap is known and has not grown since. Throws Error if the file is not the one
-    /// that was told of, cannot be mapped, or does not have those bytes.
+    /// Returns the address of those bytes in this process, valid as long as this object lives.
+    /// Takes a few ns if the heap is known and has not grown since. Throws Error if the file is
+    /// another one, cannot be mapped, or does not have those bytes.
     std::byte* address_of(const HeapPlace& place) {
         const auto known = arenas_.find({place.device, place.inode});
         Arena& arena = known != arenas_.end() ? known->second : open(place);
@@ -50,7 +50,7 @@ private:
         void grow(const HeapPlace& place);
 
         std::shared_ptr<const Mapping> mapping;
-        std::size_t bytes = 0;  // that the file is known to have
+        std::size_t bytes = 0;  // known size of the file
     };
 
     Arena& open(const HeapPlace& place);

@@ -16,7 +16,7 @@
 namespace tutti {
 namespace {
 
-// The bytes read; -1 with errno set if none could be.
+// Returns the number of bytes read; -1 with errno set if none could be.
 ssize_t read_some(const PeerMemory& from, std::byte* into, std::size_t bytes) {
     const iovec here{into, bytes};
     const iovec there{const_cast<std::byte*>(from.address), bytes};
@@ -41,10 +41,11 @@ void PeerMemory::read(std::byte* into, std::size_t bytes) const {
 
 std::optional<std::string> peer_memory_refuses(World& world) {
     if (!world.one_host()) return "the ranks are on several hosts";
-    // Some systems let only parents look into a process, unless it says otherwise.
+    // Some systems let only a process's parents read its memory, unless it allows other processes
+    // to.
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-    // In another container the same process number is another process: only one that has the token
-    // is the peer.
+    // In another container the same process number is another process: the token identifies the
+    // peer.
     struct CopyTrial {
         PeerMemory where;
         std::uint64_t token;
@@ -60,7 +61,7 @@ std::optional<std::string> peer_memory_refuses(World& world) {
         else if (read_token != of_peer.token)
             problem = "process_vm_readv reaches other processes than the ranks (containers?)";
     }
-    // The token must stay until all have read it: this exchange comes after.
+    // The token must stay until all ranks have read it; this exchange waits for that.
     if (!true_on_all_ranks(world, problem == nullptr))
         return problem != nullptr ? problem : "process_vm_readv is refused on another rank";
     return std::nullopt;

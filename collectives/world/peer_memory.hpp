@@ -10,7 +10,8 @@
 namespace tutti {
 
 /// Unregistered memory of another process on this host, read through the kernel (process_vm_readv,
-/// cross memory attach): one copy without preparation, for a system call and a walk over the pages.
+/// cross memory attach): one copy without preparation, at the cost of a system call and a page
+/// walk.
 struct PeerMemory {
     int process = 0;  ///< the operating system's number
     const std::byte* address = nullptr;
@@ -19,7 +20,7 @@ struct PeerMemory {
     void read(std::byte* into, std::size_t bytes) const;
 };
 
-/// Why the ranks cannot read each other's memory so; nothing if they can. Collective.
+/// Returns why the ranks cannot read each other's memory this way; nothing if they can. Collective.
 std::optional<std::string> peer_memory_refuses(World& world);
 
 }  // namespace tutti

@@ -10,7 +10,7 @@
 namespace tutti {
 namespace {
 
-// Process numbers are valid only within their namespace, which is one host's.
+// Process numbers are valid only within one process namespace of one host.
 struct Process {
     pid_t number;
     dev_t device;
@@ -34,7 +34,7 @@ ProcessWatch::ProcessWatch(World& world) {
         if (rank == world.rank() || other.device != me.device || other.name_space != me.name_space)
             continue;
         const long watched = syscall(SYS_pidfd_open, other.number, 0);
-        if (watched < 0) continue;  // gone already, or no such call: other deadlines remain
+        if (watched < 0) continue;  // gone already, or no pidfd: rely on the other deadlines
         processes_.push_back({.fd = static_cast<int>(watched), .events = POLLIN, .revents = 0});
         ranks_.push_back(rank);
     }

@@ -9,17 +9,17 @@
 
 namespace tutti {
 
-/// The other ranks' processes, as far as this one can see them: those of this host and this process
-/// namespace. For transports without a connection whose end would show it.
+/// Watches the other ranks' processes that this one can see: those on the same host and in the same
+/// process namespace. For transports without a connection that breaks when a process ends.
 class ProcessWatch {
 public:
-    /// Collective. Watches nobody where ranks are threads, or the kernel is older than 5.3.
+    /// Collective. Watches no process if ranks are threads or the kernel is older than 5.3.
     explicit ProcessWatch(World& world);
     ~ProcessWatch();
     ProcessWatch(const ProcessWatch&) = delete;
     ProcessWatch& operator=(const ProcessWatch&) = delete;
 
-    /// A rank whose process has ended; a system call.
+    /// Returns a rank whose process has ended. Costs a system call.
     std::optional<Rank> ended();
 
 private:

@@ -12,19 +12,20 @@ namespace tutti {
 
 class Accelerator;
 
-/// A piece of memory per rank that every rank can load and store: "registered" memory. On the host,
-/// or on devices; then only plans of that device reach it, and the host by copies.
+/// One piece of memory per rank that every rank can load and store: "registered" memory. It lies on
+/// the host or on devices; memory on a device is used by plans of that device, and by the host only
+/// through copies.
 class ReachableMemory {
 public:
     virtual ~ReachableMemory() = default;
 
     std::span<std::byte> mine() const { return of(me_); }
-    /// As this rank's processor sees it.
+    /// Returns a rank's piece, as this rank's processor addresses it.
     virtual std::span<std::byte> of(Rank rank) const = 0;
-    /// The device that holds this rank's piece; none: the host.
+    /// Returns the device that holds this rank's piece; null for the host.
     virtual Accelerator* device() const { return nullptr; }
 
-    /// Where `part` begins within this rank's piece; nothing if it lies (partly) outside.
+    /// Returns where `part` begins in this rank's piece; nothing if any of it lies outside.
     std::optional<std::size_t> offset_of(std::span<const std::byte> part) const {
         const auto begin = reinterpret_cast<std::uintptr_t>(mine().data());
         const auto from = reinterpret_cast<std::uintptr_t>(part.data());

@@ -23,24 +23,24 @@ std::size_t whole(std::size_t unit, std::size_t bytes) {
     return std::max(unit, round_up(bytes, unit));
 }
 
-// What a peer process needs to open a piece of memory.
+// Data with which a peer process opens a piece of memory.
 struct Key {
     int process = 0;
     int descriptor = -1;
     std::size_t size = 0;
     std::size_t unit = page;
-    std::uint64_t token = 0;  // stands at the start of the memory while peers open it
+    std::uint64_t token = 0;  // stored at the start of the memory while peers open it
 };
 
 void agree(World& world, const char* problem) { fail_together(world, "shared memory", problem); }
 
 }  // namespace
 
-// One piece as this process sees it; the pages live as long as anyone has them mapped.
+// One piece as mapped by this process; the pages live as long as any process maps them.
 class SharedMemory::Mapping {
 public:
-    // A file's pages of the size that it has them in, or fresh ones with descriptor -1. Empty if
-    // the system refuses.
+    // Maps a file in its page size, or fresh memory with descriptor -1. Empty if the system
+    // refuses.
     Mapping(std::size_t size, int descriptor, std::size_t unit = page) {
         const int kind = descriptor < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED;
         void* address =
@@ -48,7 +48,7 @@ public:
         if (address == MAP_FAILED) return;
         all_ = {static_cast<std::byte*>(address), whole(unit, size)};
         used_ = all_.first(size);
-        // Fewer misses of the address cache, where the system offers it.
+        // Huge pages cause fewer TLB misses, where the system offers them.
         if (unit == page && size >= huge_page) madvise(address, all_.size(), MADV_HUGEPAGE);
     }
     ~Mapping() {
@@ -66,8 +66,8 @@ private:
     std::span<std::byte> used_;
 };
 
-// A rank's own memory as a file, and a first mapping of it. In huge pages where enough of them are
-// set aside for such use (vm.nr_hugepages).
+// A rank's own memory as a file, and a first mapping of it. Uses huge pages if enough of them are
+// reserved (vm.nr_hugepages).
 struct SharedMemory::OwnFile {
     explicit OwnFile(std::size_t size) {
         if (size >= huge_page) make(size, huge_page, MFD_HUGETLB);
@@ -84,7 +84,7 @@ private:
         file.emplace(memfd_create("tutti", MFD_CLOEXEC | kind));
         const auto length = static_cast<off_t>(whole(unit, size));
         if (!*file || ftruncate(file->number, length) != 0) return;
-        // Set aside is not had: a container may be denied huge pages, which would end it by SIGBUS.
+        // Reserving huge pages is not enough: a container limit can still deny them (SIGBUS).
         if (kind != 0 && fallocate(file->number, 0, 0, length) != 0) return;
         mapping = std::make_unique<Mapping>(size, file->number, unit);
     }
@@ -98,7 +98,7 @@ SharedMemory::SharedMemory(World& world, std::size_t mine) : ReachableMemory(wor
         share_by_file(world, mine);
 }
 
-// Threads share the mappings themselves: each stays until the last rank has let go of it.
+// Threads share the mappings themselves: each stays until the last rank releases it.
 void SharedMemory::share_by_pointer(World& world, std::size_t size) {
     std::shared_ptr<const Mapping> piece = std::make_shared<Mapping>(size, -1);
     agree(world, piece->failed() ? "out of memory" : nullptr);
@@ -107,12 +107,12 @@ void SharedMemory::share_by_pointer(World& world, std::size_t size) {
     world.barrier();
 }
 
-// A file without a name; peers reach it through /proc as long as this process has it open.
+// Shares a file without a name; peers open it through /proc while this process has it open.
 void SharedMemory::share_by_file(World& world, std::size_t size) {
     const OwnFile own(size);
     agree(world, !own.mapping || own.mapping->failed() ? std::strerror(errno) : nullptr);
-    // Ranks in containers of their own may share a host's name but not its process numbers, and
-    // then find some other file: only what shows the token is the peer's.
+    // Ranks in different containers may share a host name but not process numbers, and would then
+    // open a wrong file: the token identifies the peer's.
     const std::uint64_t token = std::random_device{}() | std::uint64_t{1} << 32;
     auto* const published_token = reinterpret_cast<std::uint64_t*>(own.mapping->all().data());
     *published_token = token;

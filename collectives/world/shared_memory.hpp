@@ -11,7 +11,7 @@
 namespace tutti {
 
 /// Registered memory on one host, in huge pages where the system offers them.
-/// It has no name in any file system, so nothing is left behind however the ranks end.
+/// It has no name in any file system, so nothing remains however the ranks end.
 class SharedMemory final : public ReachableMemory {
 public:
     /// Collective. Every rank contributes `mine` bytes (sizes may differ; zeroed, page-aligned).

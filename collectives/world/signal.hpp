@@ -7,13 +7,13 @@
 
 namespace tutti {
 
-/// What two ranks write must not share a line, or each write would cost the other a miss.
+/// Data written by two ranks must not share a line, or each write costs the other rank a miss.
 inline constexpr std::size_t cache_line = 64;
 
-/// How one rank signals another, and all the ordering there is in shared memory: who sees the flag
-/// also sees all that was written before it (release, acquire), and may overwrite what the
-/// publisher has read before. On x86 both are plain moves, kept in place by the compiler. A
-/// template parameter only so that a test can weaken each order and see the race found.
+/// The memory orders of a signal from one rank to another, and the only ordering in shared memory:
+/// a rank that sees the flag also sees all that was written before it (release, acquire), and may
+/// overwrite what the publisher has read before. On x86 both are plain moves that the compiler does
+/// not reorder. A template parameter only so that a test can weaken each order and find the race.
 struct InOrder {
     static constexpr std::memory_order publishing = std::memory_order_release;
     static constexpr std::memory_order seeing = std::memory_order_acquire;
@@ -29,14 +29,14 @@ std::uint64_t seen(std::uint64_t& flag) {
     return std::atomic_ref(flag).load(Orders::seeing);
 }
 
-/// Asks for the line that this rank will write next, as long as nobody waits for it: a store to a
-/// line that a peer has read would first have to fetch it back, which takes as long as the
+/// Prefetches the line that this rank will write next, at a time when no rank waits for it: a store
+/// to a line that a peer has read would first have to fetch it back, which takes as long as the
 /// signal itself.
 inline void prefetch_to_write(const void* line) {
 #if defined(__x86_64__)
     asm volatile("prefetchw %0"
                  :
-                 : "m"(*static_cast<const char*>(line)));  // GCC has none without -mprfchw
+                 : "m"(*static_cast<const char*>(line)));  // GCC's builtin needs -mprfchw
 #else
     __builtin_prefetch(line, 1);
 #endif
@@ -58,7 +58,7 @@ struct alignas(cache_line) LlLine {
         publish<Orders>(flag, number);
     }
 
-    /// Whether line `number` is there; then its first `bytes` are copied.
+    /// Whether line `number` has arrived; if so, copies its first `bytes`.
     template <class Orders = InOrder>
     bool read(std::byte* into, std::size_t bytes, std::uint64_t number) {
         if (seen<Orders>(flag) != number) return false;

@@ -18,7 +18,7 @@
 namespace tutti {
 namespace {
 
-// What the threads of one run share.
+// The state that the threads of one run share.
 struct Team {
     explicit Team(int ranks, const Team* part_of = nullptr)
         : size(ranks),
@@ -27,7 +27,7 @@ struct Team {
           barriers_of(as_size(ranks)),
           sent(as_size(ranks)) {}
 
-    // Also if a rank of the whole has that is not in this part of it.
+    // Also true if a rank outside this part of the whole has failed.
     bool has_failed() const {
         return failed.load(std::memory_order_relaxed) || (whole != nullptr && whole->has_failed());
     }
@@ -36,7 +36,7 @@ struct Team {
     const Team* whole;
     Placement hosts;
     std::atomic<long> arrivals{0};               // at all barriers so far
-    std::vector<std::atomic<long>> barriers_of;  // that each rank has come to, for reports
+    std::vector<std::atomic<long>> barriers_of;  // barriers that each rank has entered, for reports
     std::atomic<bool> failed{false};
     std::vector<std::span<const std::byte>> sent;  // what each rank offers in the current exchange
 
@@ -93,7 +93,7 @@ public:
             part = std::make_shared<Team>(int_size(members), &team_);
         const auto parts = gather_all<const std::shared_ptr<Team>*>(*this, &part);
         if (!members.empty() && !part) {
-            // Nobody moves on before all have their own.
+            // No rank may continue before all have their part.
             part = *at(parts, members.front());
         }
         barrier();
@@ -108,7 +108,7 @@ public:
     }
 
 private:
-    // Arrivals are counted for ever; barrier number k is over at k * size of them. `pause` is false
+    // Arrivals are never reset; barrier number k is over at k * size of them. `pause` returns false
     // once the wait has lasted for `times` hang timeouts.
     template <class Pause>
     void meet(double times, Pause&& pause) {
@@ -123,8 +123,8 @@ private:
         }
     }
 
-    // Takes this rank's arrival back, or else whoever comes late would take what it shows to
-    // exchange for still there. False if all have come by now.
+    // Takes back this rank's arrival; otherwise a late rank would read the data that this rank
+    // exposes, which may be gone by then. Returns false if all have arrived by now.
     bool withdraw(long goal) {
         long arrivals = team_.arrivals.load(std::memory_order_acquire);
         while (arrivals < goal)
@@ -132,7 +132,7 @@ private:
         return false;
     }
 
-    // Those that have not come to this barrier.
+    // Returns the ranks that have not reached this barrier.
     std::vector<Rank> absent_ranks() const {
         std::vector<Rank> absent;
         for (int rank = 0; rank < team_.size; ++rank)
@@ -141,7 +141,7 @@ private:
         return absent;
     }
 
-    // Everyone shows its data between two barriers.
+    // Every rank exposes its data between two barriers.
     template <class Read>
     void exchange(std::span<const std::byte> mine, Read&& read) {
         at(team_.sent, rank_) = mine;

@@ -20,13 +20,13 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// Another rank has failed, so this one ends too; it has nothing of its own to report.
+/// Another rank has failed, so this one ends, too, without an error of its own.
 class OthersFailed : public Error {
 public:
     OthersFailed() : Error("another rank has failed", Exit::rank_lost) {}
 };
 
-/// What only moves on while someone calls it, such as messages of a library without a thread.
+/// Work that advances only when called, such as messages of a library without a progress thread.
 class Progressable {
 public:
     virtual void make_progress() = 0;
@@ -35,8 +35,9 @@ protected:
     ~Progressable() = default;
 };
 
-/// The ranks of one run and what they do together outside of measured time, as a communicator of
-/// MPI. Every wait has a deadline; past it calls throw Error with Exit::time_out, saying what for.
+/// The ranks of one run and their collective operations outside of measured time, like an MPI
+/// communicator. Every wait has a deadline; after it, calls throw Error with Exit::time_out and the
+/// reason.
 class World {
 public:
     virtual ~World() = default;
@@ -45,52 +46,53 @@ public:
     virtual int size() const = 0;
     bool is_first() const { return rank().index == 0; }
 
-    /// "threads", "mpi", or "processes" that have met by a rendezvous.
+    /// "threads", "mpi", or "processes" (joined by a rendezvous).
     virtual std::string_view kind() const = 0;
     /// Whether all ranks are threads of this process.
     virtual bool one_process() const = 0;
 
-    /// The ranks can no longer communicate (after MPI_Finalize): collective calls throw Error.
+    /// Whether the ranks can no longer communicate (after MPI_Finalize): collective calls then
+    /// throw Error.
     virtual bool has_ended() const { return false; }
 
     virtual void barrier() = 0;
-    /// Everyone's `mine` (the same size on all), in rank order. Nothing is waited for where it is
+    /// Gathers every rank's `mine` (the same size on all), in rank order. Does not wait if it is
     /// empty.
     virtual void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
-    /// `data` of rank 0 everywhere.
+    /// Copies `data` of rank 0 to all ranks.
     virtual void broadcast(std::span<std::byte> data) = 0;
 
-    /// A barrier for which the ranks sleep, so that one that works for up to so many seconds more
-    /// has the machine to itself. Takes up to a millisecond longer than barrier().
+    /// A barrier in which ranks sleep, so that a rank that works for up to `seconds` more has the
+    /// machine to itself. Takes up to a millisecond longer than barrier().
     virtual void sleeping_barrier(double seconds) {
         (void)seconds;
         barrier();
     }
 
-    /// The ranks that name the same group, as a world of their own in their order here, valid as
-    /// long as this one; none for those who name none. Groups may communicate and run plans at the
-    /// same time. Collective over all ranks of this world.
+    /// Returns the ranks that pass the same group as a new world, in the same order, valid as long
+    /// as this one; null on ranks that pass none. Groups may communicate and run plans at the same
+    /// time. Collective over all ranks of this world.
     virtual std::unique_ptr<World> split(std::optional<int> group);
 
-    /// The ranks of this rank's host as a world of their own; none where all are on one host.
+    /// Returns the ranks of this rank's host as a new world; null if all are on one host.
     /// Collective.
     std::unique_ptr<World> of_host();
 
-    /// Throws Error (rank_lost), naming the rank, where these ranks can tell that one has ended in
-    /// the middle; for waits of plans, which see shared memory alone. A system call.
+    /// Throws Error (rank_lost) that names a rank which ended unexpectedly, if this world can
+    /// detect that. For waits of plans, which see only shared memory. Costs a system call.
     virtual void throw_if_lost() {}
 
-    /// Which ranks share a host.
+    /// Returns which ranks share a host.
     virtual const Placement& hosts() const = 0;
     bool one_host() const { return hosts().nodes().size() == 1; }
-    /// The ranks of this rank's host, ascending.
+    /// Returns the ranks of this rank's host, ascending.
     const std::vector<Rank>& ranks_of_host() const;
-    /// Whether this is the first of them, which speaks for the host.
+    /// Whether this rank is the first of its host, which acts for the host.
     bool is_leader() const { return ranks_of_host().front() == rank(); }
 
     /// Grows with each collective call: shows a watchdog that this rank is alive.
     std::atomic<long> heartbeats{0};
-    /// Counted for this world and all that it is a part of.
+    /// Counts in this world and all its parents.
     void heartbeat() {
         heartbeats.fetch_add(1, std::memory_order_relaxed);
         if (parent != nullptr) parent->heartbeat();
@@ -99,17 +101,17 @@ public:
     /// The world that this one was split from, if any.
     World* parent = nullptr;
 
-    /// From registering to unregistering, `one` makes progress while this rank waits for others in
-    /// any part of the whole world: a peer may first wait for the rest of a message that this rank
-    /// has sent, or for a collective of another group.
+    /// Between registering and unregistering, `one` makes progress while this rank waits in any
+    /// part of the whole world: a peer may first need the rest of a message that this rank has
+    /// sent, or a collective of another group.
     void register_progress(Progressable& one) { whole().progressables_.push_back(&one); }
     void unregister_progress(Progressable& one) { std::erase(whole().progressables_, &one); }
     void make_progress() {
         for (Progressable* one : whole().progressables_) one->make_progress();
     }
 
-    /// The T that is cached with these ranks (as MPI's attributes of a communicator), such as a
-    /// library's own communicator; made by `make` when first asked for.
+    /// Returns the T that is cached with these ranks (like an attribute of an MPI communicator),
+    /// e.g. a library's own communicator; `make` makes it on first use.
     template <class T, class Make>
     T& attribute(Make&& make) {
         auto& place = attributes_[typeid(T)];
@@ -117,28 +119,28 @@ public:
         return *static_cast<T*>(place.get());
     }
 
-    /// Seconds after which a wait gives up.
+    /// Seconds until a wait gives up.
     double hang_timeout = 30;
-    /// More ranks on some machine than cores to run them: waiting then yields the core at once.
-    /// Hosts that are containers of one machine share its cores.
+    /// Some machine has more ranks than cores: waits yield the core at once. Containers of one
+    /// machine share its cores.
     bool oversubscribed = false;
-    /// Other threads of the processes compute during calls: a rank that waits sleeps early, and is
-    /// woken, as yielding would keep it off its core for a whole time slice.
+    /// Other threads of the processes compute during calls: a waiting rank sleeps early and is
+    /// woken, because yielding would keep it off its core for a whole time slice.
     bool background = false;
 
-    /// The world of all ranks, whatever part this is.
+    /// Returns the world of all ranks.
     World& whole() { return parent == nullptr ? *this : parent->whole(); }
 
-    /// A call has failed here that others may still be in: what ends on this rank waits for nobody,
-    /// and the others are to take it for lost.
+    /// This rank failed a call; peers may still be inside it, so teardown must not block. The peers
+    /// treat this rank as lost.
     bool has_given_up = false;
 
 private:
-    std::vector<Progressable*> progressables_;  // of the whole world only
+    std::vector<Progressable*> progressables_;  // used only in the world of all ranks
     std::map<std::type_index, std::shared_ptr<void>> attributes_;
 };
 
-/// The value of every rank, in rank order. T is trivially copyable. Collective.
+/// Gathers the value of every rank, in rank order. T is trivially copyable. Collective.
 template <class T>
 std::vector<T> gather_all(World& world, const T& mine) {
     std::vector<T> all(as_size(world.size()));
@@ -146,32 +148,33 @@ std::vector<T> gather_all(World& world, const T& mine) {
     return all;
 }
 
-/// The logical and over all ranks; the same answer on each. Collective.
+/// Returns the logical and over all ranks. Collective.
 inline bool true_on_all_ranks(World& world, bool mine) {
     const auto all = gather_all(world, static_cast<char>(mine));
     return std::find(all.begin(), all.end(), char{0}) == all.end();
 }
 
-/// The value of rank 0, on all ranks. T is trivially copyable. Collective.
+/// Returns the value of rank 0 on all ranks. T is trivially copyable. Collective.
 template <class T>
 T from_rank0(World& world, T value) {
     world.broadcast(std::as_writable_bytes(std::span(&value, 1)));
     return value;
 }
 
-/// The text of every rank, in rank order. Collective.
+/// Gathers the text of every rank, in rank order. Collective.
 std::vector<std::string> gather_all_texts(World& world, const std::string& mine);
 
 /// If any rank has a `problem` (null: none here), all throw Error "WHAT: PROBLEM" of the first such
-/// rank, where otherwise some would wait for the others. Collective.
+/// rank, so that no rank waits for the others. Collective.
 void fail_together(World& world, const std::string& what, const char* problem);
 
-/// Why a rank lacks something (`here`: why this one does): nothing if all ranks have it, else the
-/// same words on all; if only some lack it, with the first of them and its host. Collective.
+/// Returns why a rank lacks something (`here`: the reason on this rank): nothing if all ranks have
+/// it, else the same text on all. If only some lack it, the text names the first of them and its
+/// host. Collective.
 std::optional<std::string> missing_on_any(World& world, const std::optional<std::string>& here);
 
-/// What `make` gives on this rank. If it throws on any, as out of memory, all ranks throw Error in
-/// the first one's words. Collective; `make` need not be.
+/// Returns the result of `make` on this rank. If it throws on any rank, e.g. out of memory, all
+/// ranks throw Error with the first such message. Collective; `make` need not be.
 template <class Make>
 auto make_on_all_ranks(World& world, const std::string& what, Make&& make) {
     decltype(make()) made{};
@@ -179,7 +182,7 @@ auto make_on_all_ranks(World& world, const std::string& what, Make&& make) {
     try {
         made = make();
     } catch (const Error& error) {
-        if (error.code() != Exit::usage) throw;  // a rank is lost: the others miss it
+        if (error.code() != Exit::usage) throw;  // a rank is lost: the others detect that
         problem = error.what();
     } catch (const std::exception& error) {
         problem = error.what();
@@ -188,19 +191,20 @@ auto make_on_all_ranks(World& world, const std::string& what, Make&& make) {
     return made;
 }
 
-/// The ranks that name the same group as this one, in order; none if it names none. Collective.
+/// Returns the ranks that pass the same group as this one, in order; empty if it passes none.
+/// Collective.
 std::vector<Rank> ranks_of_group(World& world, std::optional<int> group);
 
 /// "rank 2", "one of ranks 1, 2".
 std::string one_of(std::span<const Rank> ranks);
 
-/// The report of a wait outside of plans that has lasted `times` hang timeouts: "rank 0 waited 12 s
-/// for a barrier in all_reduce ring (shm) 4 KiB: no answer from rank 2". `absent`: who is known not
-/// to have come; may be empty.
+/// Returns the report of a wait outside of plans that has lasted `times` hang timeouts: "rank 0
+/// waited 12 s for a barrier in all_reduce ring (shm) 4 KiB: no answer from rank 2". `absent`:
+/// ranks known to be late; may be empty.
 std::string waited_for(const World& world, const std::string& what, double times,
                        std::span<const Rank> absent);
 
-/// A rank that is alone, of kind "threads".
+/// Makes a world of one rank, of kind "threads".
 std::unique_ptr<World> world_of_one();
 
 /// Runs body(world) as `ranks` threads of this process and waits for all. If some throw, the others

@@ -20,7 +20,7 @@ DeviceMemory::DeviceMemory(World& world, std::shared_ptr<Accelerator> device, st
     if (world.one_process()) {
         for (const auto* of_rank : gather_all<const std::shared_ptr<std::byte>*>(world, &own))
             pieces_.push_back(*of_rank);
-        world.barrier();  // until then the peers look at `own`
+        world.barrier();  // until then the peers read `own`
         return;
     }
     const auto keys = gather_all(world, device_->key_of(own.get()));

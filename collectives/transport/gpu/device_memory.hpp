@@ -10,12 +10,12 @@
 
 namespace tutti {
 
-/// Registered memory on devices: a piece per rank on its own device, zeroed. Each piece is an
-/// allocation of its own, and peers know it by nothing but its address: whether they run on the
-/// same device, on another of this process, or in another process makes no difference to them.
+/// Registered memory on devices: one piece per rank on its own device, zeroed. Each piece is a
+/// separate allocation that peers use by its address: it makes no difference whether they run on
+/// the same device, on another one of this process, or in another process.
 class DeviceMemory final : public ReachableMemory {
 public:
-    /// Collective. Throws Error, on all ranks alike, if a device has not so much or a peer cannot
+    /// Collective. Throws Error on all ranks if a device has too little memory or a peer cannot
     /// reach it.
     DeviceMemory(World& world, std::shared_ptr<Accelerator> device, std::size_t mine);
 
@@ -28,18 +28,18 @@ private:
     std::vector<std::size_t> sizes_;
 };
 
-/// Memory of a rank's device that its peers reach by messages alone: so they may be on other hosts,
-/// or share the device from processes of their own.
+/// Memory of a rank's device that peers reach only by messages: they may be on other hosts, or be
+/// other processes that share the device.
 class LoneMemory final : public ReachableMemory {
 public:
-    /// Throws Error if the device has not so much.
+    /// Throws Error if the device has too little memory.
     LoneMemory(Rank me, std::shared_ptr<Accelerator> device, std::size_t bytes)
         : ReachableMemory(me),
           device_(std::move(device)),
           bytes_(bytes),
           memory_(allocated(device_, std::max<std::size_t>(bytes, 1))) {}
 
-    /// Nothing of the peers.
+    /// Returns an empty span for peers.
     std::span<std::byte> of(Rank rank) const override {
         return rank == me_ ? std::span(memory_.get(), bytes_) : std::span<std::byte>();
     }
@@ -51,11 +51,11 @@ private:
     std::shared_ptr<std::byte> memory_;
 };
 
-/// That of this rank's GPU (see gpu_number). Throws Error, on all ranks alike, if one has no GPU or
-/// not so much memory. Collective.
+/// Allocates memory of this rank's GPU (see gpu_number). Throws Error on all ranks if one has no
+/// GPU or too little memory. Collective.
 std::unique_ptr<ReachableMemory> lone_gpu_memory(World& world, std::size_t bytes);
 
-/// Memory of this rank's host that its GPU copies from and to by itself. Throws as
+/// Allocates host memory that this rank's GPU can copy from and to by itself. Throws as
 /// lone_gpu_memory() does. Collective.
 std::shared_ptr<std::byte> lone_pinned_memory(World& world, std::size_t bytes);
 

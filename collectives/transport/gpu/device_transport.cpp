@@ -19,7 +19,7 @@ std::string DeviceTransport::details() const {
 
 namespace {
 
-// Up to here a flag beside every 8 bytes costs less than a signal by a counter of its own.
+// Up to this size a flag next to every 8 bytes costs less than a separate counter as signal.
 constexpr Bytes cuda_ll_up_to{8 << 10};
 
 std::optional<std::string> refuses_threads(World& world) {
@@ -38,8 +38,8 @@ std::optional<std::string> refuses_threads(World& world) {
     return std::nullopt;
 }
 
-// Kernels of two processes are time-sliced on a GPU: one would wait a whole slice for the other at
-// each step, or for ever.
+// Kernels of two processes on one GPU are time-sliced: at each step, one would wait a whole slice
+// for the other, or for ever.
 std::optional<std::string> refuses_processes(World& world) {
     if (!world.one_host()) return "the ranks are on several hosts; type --transport mpi";
     auto all = gather_all_texts(world, gpus().at(as_size(gpu_number(world))).uuid);
@@ -76,7 +76,7 @@ std::unique_ptr<Transport> cuda_transport(World& world, const std::optional<Faul
     } else {
         places.neighbours = {world.rank()};
     }
-    // Ranks that share one launch share the device of the first.
+    // Ranks that share one launch share the device of the first one.
     const bool is_only_rank = places.neighbours.size() == 1;
     places.device =
         make_on_all_ranks(world, "transport cuda", [&]() -> std::shared_ptr<Accelerator> {
@@ -98,7 +98,7 @@ std::unique_ptr<Transport> emulated_transport(World& world, const std::optional<
     if (world.is_first()) own = emulated_device(stopped);
     DevicePlaces places{shared_by_first(world, Rank{0}, own), {}, world.size() > 1};
     for (const Rank rank : all_ranks(world.size())) places.neighbours.push_back(rank);
-    constexpr Bytes ll_up_to{512};  // few, so that tests reach both protocols
+    constexpr Bytes ll_up_to{512};  // small, so that tests reach both protocols
     return std::make_unique<DeviceTransport>("cuda-emulated", std::move(places), ll_up_to);
 }
 

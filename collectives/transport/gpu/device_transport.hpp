@@ -13,19 +13,20 @@
 
 namespace tutti {
 
-/// Which device each rank runs on. Ranks of one process on one device are *virtual ranks*: they are
-/// run by one launch.
+/// The device of each rank. Ranks of one process on one device are *virtual ranks*, run by one
+/// launch.
 struct DevicePlaces {
-    std::shared_ptr<Accelerator> device;  ///< this rank's, the same object for its neighbours
-    std::vector<Rank> neighbours;         ///< of this process on the same device, with this rank
+    /// this rank's device, the same object for its neighbours
+    std::shared_ptr<Accelerator> device;
+    std::vector<Rank> neighbours;  ///< ranks of this process on the same device, including this one
     bool is_virtual = false;              ///< some device hosts several ranks
 };
 
-/// Between ranks on devices that load and store each other's memory: a plan runs inside one kernel,
-/// see execute/device/device_plan.cpp.
+/// For ranks on devices that load and store each other's memory: a plan runs inside one kernel, see
+/// execute/device/device_plan.cpp.
 class DeviceTransport final : public Transport {
 public:
-    /// Calls of at most `ll_up_to` go by messages that carry their flags.
+    /// Calls of at most `ll_up_to` use messages that carry their flags.
     DeviceTransport(std::string_view name, DevicePlaces places, Bytes ll_up_to)
         : name_(name), places_(std::move(places)), ll_up_to_(ll_up_to) {}
 
@@ -41,22 +42,22 @@ private:
     Bytes ll_up_to_;
 };
 
-/// Ranks on GPUs: threads are dealt to those of TUTTI_GPUS (or all) in turn, processes have one
-/// each. Both throw Error if a GPU is named that is not there.
+/// For ranks on GPUs: threads take those of TUTTI_GPUS (or all) in turn, processes have one each.
+/// Both throw Error if TUTTI_GPUS names a missing GPU.
 std::optional<std::string> cuda_refuses(World& world);
 std::unique_ptr<Transport> cuda_transport(World& world, const std::optional<Fault>& fault);
 
-/// All ranks on one emulated device. They are threads of one process. The fault can only be `stop`.
+/// Runs all ranks on one emulated device, as threads of one process. The fault can only be `stop`.
 std::unique_ptr<Transport> emulated_transport(World& world, const std::optional<Fault>& fault);
 
-/// What the first of the ranks that name the same group gives to all of them; they are threads of
-/// one process, or each is alone in its group. Collective over all ranks.
+/// Returns the value of rank `first` to all ranks that pass the same `first`: threads of one
+/// process, or each alone in its group. Collective over all ranks.
 template <class T>
 std::shared_ptr<T> shared_by_first(World& world, Rank first, const std::shared_ptr<T>& mine) {
     if (!world.one_process()) return mine;
     const auto all = gather_all<const std::shared_ptr<T>*>(world, &mine);
     const std::shared_ptr<T> shared = *at(all, first);
-    world.barrier();  // until then the first one's is looked at
+    world.barrier();  // until then the first rank's value is read
     return shared;
 }
 

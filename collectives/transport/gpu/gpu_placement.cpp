@@ -13,7 +13,7 @@
 namespace tutti {
 namespace {
 
-// TUTTI_GPUS, or all.
+// Returns the GPUs of TUTTI_GPUS, or all.
 std::vector<int> chosen_gpus() {
     if (const auto missing = gpus_missing()) throw Error(*missing);
     const auto there = int_size(gpus());
@@ -47,7 +47,7 @@ int gpu_number(World& world) {
     for (const auto& host : whole.hosts().nodes())
         for (std::size_t place = 0; place < host.size(); ++place)
             if (host[place] == whole.rank()) return chosen[place % chosen.size()];
-    throw Error("this rank is on no host");  // hosts have all
+    throw Error("this rank is on no host");  // cannot happen: every rank is on a host
 }
 
 std::vector<int> gpus_of_process(World& world) {

@@ -9,14 +9,14 @@
 namespace tutti {
 namespace {
 
-// The messages of a step are one group, so that none waits for another one to be posted.
+// Posts the messages of a step as one group, so that none waits for another one to be posted.
 class NcclEndpoint final : public Endpoint {
 public:
     NcclEndpoint(NcclRanks& ranks, const EndpointNeeds& needs)
         : ranks_(ranks), queue_(*needs.queue), stream_(static_cast<cudaStream_t>(queue_.handle())) {
         messages_.reserve(needs.most_posts);
     }
-    // The destructor also runs while an error unwinds the stack.
+    // The destructor also runs during stack unwinding.
     ~NcclEndpoint() override {
         if (std::uncaught_exceptions() > 0) ranks_.give_up();
     }
@@ -26,11 +26,11 @@ public:
     }
 
     void post_send(int step, Rank to, std::span<const std::byte> from) override {
-        // Only ever read.
+        // Only read.
         add(step, {Direction::out, to, {const_cast<std::byte*>(from.data()), from.size()}});
     }
 
-    // From then on the stream keeps the order: what it is asked next comes after the messages.
+    // From then on the stream keeps the order: later work runs after the messages.
     bool all_done() override {
         if (groups_.empty() || groups_.back().posted) return true;
         Group& group = groups_.back();
@@ -63,12 +63,12 @@ private:
     };
     struct Group {
         int step;
-        std::size_t first, end;  // of its messages
+        std::size_t first, end;  // indices of its messages
         std::optional<DeviceQueue::Mark> posted = {};
     };
 
-    // Those of a run are kept until the next one, so that the step that the stream has reached can
-    // be reported. So only the first run allocates.
+    // Keeps the groups of a run until the next one, so that the step that the stream has reached
+    // can be reported. Only the first run allocates.
     void add(int step, const Message& message) {
         const bool is_next_run =
             !groups_.empty() && groups_.back().posted && step <= groups_.back().step;
@@ -86,7 +86,7 @@ private:
         return std::span(messages_).subspan(group.first, group.end - group.first);
     }
 
-    // The first group that the stream has not finished.
+    // Returns the first group that the stream has not finished.
     const Group* current() const {
         for (const Group& group : groups_)
             if (!group.posted || !queue_.is_past(*group.posted)) return &group;
@@ -121,7 +121,7 @@ private:
         return worst != ncclSuccess ? worst : ended;
     }
 
-    // Within a group nothing has begun yet.
+    // Inside a group, NCCL has started nothing yet.
     static ncclResult_t keep(ncclResult_t result) {
         return result == ncclInProgress ? ncclSuccess : result;
     }

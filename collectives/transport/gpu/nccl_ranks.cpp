@@ -31,7 +31,7 @@ public:
         settle(what, ncclCommInitRankConfig(&communicator_, world.size(), id, me_, &config));
     }
 
-    // Waits for the kernels under way, unless this rank leaves because of an error.
+    // Waits for running kernels, unless this rank leaves because of an error.
     ~Ranks() override {
         if (communicator_ == nullptr) return;
         if (std::uncaught_exceptions() == 0) try {
@@ -57,7 +57,7 @@ public:
         if (state != ncclSuccess && state != ncclInProgress) fail(what, state);
     }
 
-    // Kernels under way end, too; other ranks notice when they query NCCL themselves.
+    // Ends running kernels, too; other ranks notice when they query NCCL themselves.
     void give_up() override {
         if (communicator_ != nullptr) ncclCommAbort(communicator_);
         communicator_ = nullptr;
@@ -95,11 +95,11 @@ private:
     }
 
     World& world_;
-    int me_;  // kept here, as the world may end first
+    int me_;  // stored here, because the world may end first
     ncclComm_t communicator_ = nullptr;
 };
 
-// "0000:17:00.0" of two ranks of one host are one GPU.
+// Compares PCI addresses, e.g. "0000:17:00.0": equal ones on a host are one GPU.
 std::optional<std::string> two_ranks_on_one_gpu(World& world) {
     const auto mine = gpus().at(as_size(gpu_number(world))).address;
     const auto addresses = gather_all_texts(world, mine);
@@ -116,13 +116,13 @@ std::optional<std::string> two_ranks_on_one_gpu(World& world) {
     return std::nullopt;
 }
 
-// Both or neither: the ranks as NCCL knows them, or why it does not.
+// Either the ranks' communicator or the reason why there is none.
 struct Joined {
     std::unique_ptr<Ranks> ranks;
     std::optional<std::string> refusal;
 };
 
-// Any rank may find that no communicator can be made. Then the others leave, too, all with the same
+// Any rank may find that no communicator can be made. Then the others leave, too, with the same
 // reason.
 Joined join(World& world) {
     struct Word {

@@ -11,7 +11,7 @@
 namespace tutti {
 namespace {
 
-// How many pieces an end of a ring has done with since it was made, on a line of its own.
+// The number of pieces that one end of a ring has finished, on a cache line of its own.
 struct alignas(cache_line) Count {
     std::uint64_t pieces;
 };
@@ -35,7 +35,7 @@ public:
     }
 
 private:
-    struct alignas(256) Head {  // slots begin where copies are fast
+    struct alignas(256) Head {  // slots begin at an alignment that copies fast
         Count filled, emptied;
     };
 
@@ -44,8 +44,8 @@ private:
     Shape shape_;
 };
 
-// One end of a ring. The device is asked for a piece as soon as its slot is free (or full), and the
-// peer is signalled when the device has done it.
+// One end of a ring. It enqueues the copy of a piece as soon as its slot is free (or full), and
+// signals the peer when the device has finished it.
 class End {
 public:
     enum class Direction { out, in };
@@ -58,7 +58,7 @@ public:
     Direction direction() const { return direction_; }
     Rank peer() const { return peer_; }
     bool is_over() const { return current_ == messages_.size() && published_ == enqueued_; }
-    // Pieces that arrived and were never received.
+    // Whether pieces arrived and were never received.
     bool has_left_over() const {
         return direction_ == Direction::in && seen(ring_.filled()) != enqueued_;
     }
@@ -69,7 +69,7 @@ public:
         current_ = 0;
     }
 
-    // Goes on as far as it can without waiting.
+    // Advances as far as possible without waiting.
     void advance(DeviceQueue& queue) {
         while (current_ < messages_.size() && is_ready()) {
             auto& rest = messages_[current_];
@@ -88,7 +88,7 @@ public:
     }
 
 private:
-    // Whether the slot of the next piece is empty, or has it.
+    // Whether the slot of the next piece is free (sender) or filled (receiver).
     bool is_ready() const {
         return direction_ == Direction::out ? enqueued_ - seen(ring_.emptied()) < marks_.size()
                                             : enqueued_ < seen(ring_.filled());
@@ -97,13 +97,13 @@ private:
     Direction direction_;
     Rank peer_;
     Ring ring_;
-    std::vector<std::span<std::byte>> messages_;  // what is left of each; before current_ nothing
+    std::vector<std::span<std::byte>> messages_;  // the rest of each; empty before current_
     std::size_t current_ = 0;
     std::uint64_t enqueued_ = 0, published_ = 0;  // pieces, counted over all runs
     std::vector<DeviceQueue::Mark> marks_;
 };
 
-// Who has a ring for whom: the ring from `peer` is so many rings behind the start of `of`'s memory.
+// The pairs of ranks that use a ring, and the position of each ring in its owner's memory.
 class Places {
 public:
     Places(World& world, const std::vector<Rank>& peers)
@@ -163,7 +163,7 @@ public:
         post(End::Direction::in, from, into);
     }
     void post_send(int, Rank to, std::span<const std::byte> from) override {
-        // Only ever read.
+        // Only read.
         post(End::Direction::out, to, {const_cast<std::byte*>(from.data()), from.size()});
     }
 
@@ -206,7 +206,7 @@ private:
         is_open_ = true;
     }
 
-    // What is sent may just be packed, and what is received overwrite what is still read.
+    // Sent data may have just been packed, and received data may overwrite data that is still read.
     void begin() {
         out_->follow(plan_);
         in_->follow(plan_);
@@ -215,9 +215,9 @@ private:
 
     DeviceQueue& plan_;
     std::unique_ptr<SharedMemory> memory_;
-    std::vector<std::shared_ptr<void>> known_;  // let go before the memory is
+    std::vector<std::shared_ptr<void>> known_;  // released before the memory is
     std::unique_ptr<DeviceQueue> out_, in_;
-    std::vector<Rank> end_to_;  // whose two ends stand in this order
+    std::vector<Rank> end_to_;  // peers, in the order of their two ends
     std::vector<End> ends_;
     bool is_open_ = false, is_begun_ = false;
 };
@@ -228,7 +228,8 @@ public:
         : world_(world), device_(device), staging_(staging) {}
 
     std::string_view name() const override { return "shm"; }
-    std::size_t most_bytes() const override { return std::size_t{1} << 62; }  // cut here anyhow
+    // cut here in any case
+    std::size_t most_bytes() const override { return std::size_t{1} << 62; }
 
     std::unique_ptr<Endpoint> connect(const EndpointNeeds& needs) override {
         assert(needs.queue != nullptr && "messages between devices come in the order of a queue");

@@ -6,12 +6,12 @@
 
 namespace tutti {
 
-/// Messages between the memory of devices of one host, by memory that both ranks share and both
-/// devices know: a sender's device copies a piece into a slot of the receiver's ring, and the
-/// receiver's copies it out. So each byte crosses the host's memory once, and processors do no more
-/// than to say which slots are full and which are empty. Rings of an endpoint take no more than
-/// `staging.ring` bytes of a rank if pieces of `least_piece` suffice for that. Throws Error when
-/// connected if ranks are on several hosts or a device cannot know the memory.
+/// Moves messages between the memory of devices of one host, through memory that both ranks share
+/// and both devices have mapped: the sender's device copies a piece into a slot of the receiver's
+/// ring, and the receiver's device copies it out. So each byte crosses host memory once, and
+/// processors only signal which slots are full and which are empty. The rings of an endpoint take
+/// at most `staging.ring` bytes of a rank, if pieces of `least_piece` suffice for that. Throws
+/// Error when connected if ranks are on several hosts or a device cannot map the memory.
 std::unique_ptr<MessageTransport> shared_rings_transport(World& world, MemoryDevice& device,
                                                          const Staging& staging = {});
 

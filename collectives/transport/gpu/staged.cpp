@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t whole_lines(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
-// A message of the step, all of it in the device's memory.
+// One message of the step, in device memory.
 struct Message {
     Rank peer;
     std::byte* memory;
@@ -23,7 +23,7 @@ struct Piece {
     std::size_t offset, bytes;
 };
 
-// Both ends cut a message alike.
+// How messages are cut, the same at both ends.
 class Cut {
 public:
     Cut(World& world, const EndpointNeeds& needs, const Staging& staging) {
@@ -35,7 +35,7 @@ public:
     std::size_t bytes() const { return bytes_; }
     std::size_t most_posts() const { return most_posts_; }
     std::size_t rounds(std::size_t message) const { return divide_up(message, bytes_); }
-    // The piece of a message that travels in a round; of 0 bytes behind its end.
+    // Returns the piece of a message that is sent in a round; 0 bytes past its end.
     Piece piece(std::size_t message, std::size_t round) const {
         const std::size_t offset = std::min(round * bytes_, message);
         return {offset, std::min(bytes_, message - offset)};
@@ -46,9 +46,9 @@ private:
     std::size_t bytes_ = 0;
 };
 
-// Pinned memory for one piece of every message of a step, and the endpoint that carries them.
-// Pieces are dealt to the slots in turn, at both ends alike, so that those of one endpoint arrive
-// in order.
+// Pinned memory for one piece of every message of a step, and the endpoint that sends them. Pieces
+// are assigned to the slots in turn, the same way at both ends, so that those of one endpoint
+// arrive in order.
 class Slot {
 public:
     Slot(std::unique_ptr<Endpoint> endpoint, std::shared_ptr<std::byte> memory)
@@ -67,7 +67,7 @@ public:
 
     bool is_over(const Step& step) const { return phase_ == Phase::idle && round_ >= step.rounds; }
 
-    // Goes on to the next phase, if it can.
+    // Advances to the next phase if possible.
     bool advance(const Step& step, const Cut& cut, std::size_t slots, DeviceQueue& out,
                  DeviceQueue& in) {
         switch (phase_) {
@@ -96,7 +96,7 @@ public:
 private:
     enum class Phase { idle, copying_out, in_flight, copying_in };
 
-    // Calls visit(message, its piece, its place in pinned memory) of this round.
+    // Calls visit(message, its piece, its place in pinned memory) in this round.
     template <class Visit>
     void each(const std::vector<Message>& messages, std::size_t first_place, const Cut& cut,
               Visit&& visit) {
@@ -107,7 +107,7 @@ private:
         }
     }
 
-    // Receives are posted first: whoever sends need not wait for our copies.
+    // Posts receives first, so that senders need not wait for our copies.
     void copy_out(const Step& step, const Cut& cut, DeviceQueue& out) {
         each(step.receives, 0, cut, [&](const Message& message, Piece piece, std::byte* place) {
             endpoint_->post_receive(step.number, message.peer, {place, piece.bytes});
@@ -173,7 +173,7 @@ public:
     }
 
     void post_send(int step, Rank to, std::span<const std::byte> from) override {
-        // Only ever read.
+        // Only read.
         step_.sends.push_back(posted(step, to, {const_cast<std::byte*>(from.data()), from.size()}));
     }
 
@@ -212,7 +212,7 @@ private:
         return {peer, memory.data(), memory.size()};
     }
 
-    // What is sent may just be packed, and what is received overwrite what is still read.
+    // Sent data may have just been packed, and received data may overwrite data that is still read.
     void begin() {
         out_->follow(plan_);
         in_->follow(plan_);
@@ -235,7 +235,8 @@ public:
         : world_(world), device_(device), messages_(std::move(messages)), staging_(staging) {}
 
     std::string_view name() const override { return messages_->name(); }
-    std::size_t most_bytes() const override { return std::size_t{1} << 62; }  // cut here anyhow
+    // cut here in any case
+    std::size_t most_bytes() const override { return std::size_t{1} << 62; }
 
     std::unique_ptr<Endpoint> connect(const EndpointNeeds& needs) override {
         assert(needs.queue != nullptr && "messages between devices come in the order of a queue");

@@ -7,27 +7,27 @@
 
 namespace tutti {
 
-/// How a message between devices is cut on its way through the host. Copying a piece over PCIe
-/// (about 20 us for 1 MiB) takes several times longer than asking for it and noticing its end; and
-/// with three pieces one is copied out or in while another one is on its way and the third waits
-/// for neither.
+/// How messages between devices are cut on their way through the host. Copying a piece over PCIe
+/// (about 20 us for 1 MiB) takes several times longer than starting it and detecting its end. With
+/// three pieces, one is copied out or in, another one is on the network, and the third waits for
+/// neither.
 struct Staging {
     std::size_t piece = std::size_t{1} << 20;
     std::size_t least_piece = std::size_t{64} << 10;  ///< where a step has many messages
-    std::size_t ring = std::size_t{16} << 20;  ///< pinned memory of an endpoint, if that is enough
+    std::size_t ring = std::size_t{16} << 20;  ///< pinned memory of an endpoint, if sufficient
     int slots = 3;
 };
 
-/// How large pieces are where an endpoint holds `slots` of them for each of so many messages, of at
-/// most so many bytes; the same on all ranks, so that both ends cut a message alike. Collective.
+/// Returns the piece size for an endpoint that holds `slots` pieces of each of `messages` messages
+/// of at most `most_bytes`; the same on all ranks, so that both ends cut a message the same way.
+/// Collective.
 std::size_t agreed_piece(World& world, const Staging& staging, std::size_t messages,
                          std::size_t most_bytes);
 
-/// Messages between the memory of devices over a library that takes no addresses of devices: cut in
-/// pieces, each copied to pinned memory of the host, sent from there, received in such memory and
-/// copied to the device. The library sees memory of the host alone. Pieces on their way out, over
-/// the network and in overlap; see DeviceQueue for what comes before and after messages.
-/// `messages` is used by nobody else.
+/// Moves messages between the memory of devices over a library that takes only host addresses: cut
+/// into pieces, each copied to pinned host memory, sent from there, received in such memory and
+/// copied to the device. Pieces on their way out, over the network and in overlap; see DeviceQueue
+/// for the order relative to other work. `messages` must have no other user.
 std::unique_ptr<MessageTransport> staged_transport(World& world, MemoryDevice& device,
                                                    std::unique_ptr<MessageTransport> messages,
                                                    const Staging& staging = {});

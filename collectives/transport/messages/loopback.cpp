@@ -13,13 +13,12 @@
 namespace tutti {
 namespace {
 
-// Injects one fault: decides which messages it hits, and owns the copies that are sent in their
-// place.
+// Injects one fault: decides which messages it affects, and owns the copies that are sent instead.
 class FaultInjector {
 public:
     FaultInjector(World& world, const Fault& fault) : world_(world), fault_(fault) {}
 
-    // What happens to the message that `me` is sending. A rank that stops does not come back.
+    // Returns the fault for the message that `me` is sending. A stopped rank does not return.
     std::optional<Fault::Kind> fault_for(Rank me, Rank to, int step) {
         const bool matches = fault_.from.value_or(me) == me && fault_.to.value_or(to) == to &&
                              fault_.step.value_or(step) == step;
@@ -40,14 +39,14 @@ public:
     }
 
     std::span<const std::byte> corrupted_copy(std::span<const std::byte> message) {
-        if (copies_.size() > 64) copies_.pop_front();  // long since received
+        if (copies_.size() > 64) copies_.pop_front();  // received long ago
         auto& copy = copies_.emplace_back(message.begin(), message.end());
         if (!copy.empty()) copy[copy.size() / 2] ^= std::byte{0x10};
         return copy;
     }
 
 private:
-    // Silent until another rank gives up on this one.
+    // Stays silent until another rank gives up on this one.
     [[noreturn]] void stop() {
         world_.hang_timeout = 1e6;
         world_.barrier();
@@ -60,7 +59,8 @@ private:
     std::deque<std::vector<std::byte>> copies_;
 };
 
-// A doubled message shifts all that follow, so lengths may differ: the check sees the data.
+// A doubled message shifts all later ones, so lengths may differ: the check of the data detects
+// that.
 using PairQueue = MessageQueue<>;
 
 // The queues of one plan, by sender and receiver.
@@ -106,7 +106,8 @@ public:
 
     bool all_done() override {
         deliver_held_back();
-        // In order per sender: a receive behind one that is still open must not overtake it.
+        // Keeps the order of each sender: a receive must not overtake an earlier one that is still
+        // open.
         for (std::size_t i = 0; i < receives_.size();) {
             const bool is_next =
                 std::none_of(receives_.begin(), receives_.begin() + static_cast<long>(i),
@@ -146,7 +147,7 @@ private:
     };
     struct Send {
         Rank to;
-        std::uint64_t number;  // finished when so many messages of the queue are taken
+        std::uint64_t number;  // finished when this many messages of the queue are taken
     };
     struct Held {
         Rank to;

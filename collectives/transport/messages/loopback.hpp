@@ -8,8 +8,8 @@
 
 namespace tutti {
 
-/// Messages between ranks that are threads of one process. A send is finished when the receiver has
-/// copied the data (no buffering at all, the strictest a schedule can meet). Injects `fault`.
+/// Moves messages between ranks that are threads of one process. A send completes when the receiver
+/// has copied the data (no buffering at all, the strictest case for a schedule). Injects `fault`.
 std::unique_ptr<MessageTransport> loopback_transport(World& world, std::optional<Fault> fault = {});
 
 }  // namespace tutti

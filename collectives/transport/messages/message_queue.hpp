@@ -25,7 +25,7 @@ public:
         publish<Orders>(sent_, sent_ + 1);
     }
 
-    /// Copies the oldest message, if there is one. Of unequal lengths the shorter counts.
+    /// Copies the oldest message, if there is one. If lengths differ, the shorter counts.
     bool take(std::span<std::byte> into) {
         if (sent() == taken_) return false;
         const auto message = slots_[taken_ % slots_.size()];
@@ -37,7 +37,8 @@ public:
 
 private:
     std::vector<std::span<const std::byte>> slots_;
-    // Both grow for ever; each is written by one side only, which may read it as it is.
+    // Both are never reset; each is written by one side only, which may read its own without
+    // ordering.
     std::uint64_t sent_ = 0, taken_ = 0;
 };
 

@@ -30,12 +30,13 @@ bool mpi_is_over() {
     return is_over != 0;
 }
 
-// A program may end MPI before it lets go of what uses it; then there is nothing left to free.
+// A program may call MPI_Finalize before it releases objects that use MPI; then there is nothing
+// left to free.
 void free_unless_over(MPI_Comm& comm) {
     if (!mpi_is_over()) PMPI_Comm_free(&comm);
 }
 
-// Not by MPI_Comm_dup, which would call the program's own functions that copy attributes.
+// Does not use MPI_Comm_dup, which would call the program's attribute copy functions.
 MPI_Comm duplicate(MPI_Comm comm) {
     MPI_Group ranks = MPI_GROUP_NULL;
     check(PMPI_Comm_group(comm, &ranks));
@@ -45,7 +46,7 @@ MPI_Comm duplicate(MPI_Comm comm) {
     return copy;
 }
 
-// MPI counts in int. Plans cut their messages; what else is sent is small, or this says so.
+// MPI counts in int. Plans cut their messages, and other messages are small.
 int count_of(std::span<const std::byte> bytes) {
     if (!std::in_range<int>(bytes.size()))
         throw Error("MPI cannot send " + describe(Bytes{static_cast<std::int64_t>(bytes.size())}) +
@@ -53,7 +54,7 @@ int count_of(std::span<const std::byte> bytes) {
     return static_cast<int>(bytes.size());
 }
 
-// The properties of a communicator's ranks that never change.
+// The constant properties of a communicator's ranks.
 class RanksOfMpi : public World {
 public:
     explicit RanksOfMpi(MPI_Comm comm) : comm_(comm) {
@@ -70,7 +71,7 @@ public:
     bool has_ended() const override { return mpi_is_over(); }
 
 protected:
-    // Exchanges the hosts' names; call it when the derived class can gather.
+    // Exchanges the host names; call it when the derived class can gather.
     void learn_hosts() {
         char name[MPI_MAX_PROCESSOR_NAME] = {};
         int length = 0;
@@ -87,9 +88,9 @@ private:
     int size_ = 1;
 };
 
-// Makes blocking collectives on the program's communicator. Non-blocking ones would be wrong there:
-// Open MPI 4 implements MPI_Comm_idup by non-blocking collectives, and starts each when the one
-// before has completed. Those of tutti would then start in a different order on each rank.
+// Uses blocking collectives on the program's communicator. Non-blocking ones would be wrong there:
+// Open MPI 4 implements MPI_Comm_idup by non-blocking collectives, and starts each when the
+// previous one has completed. Those of tutti would then start in a different order on each rank.
 class WorldOfProgram final : public RanksOfMpi {
 public:
     WorldOfProgram(MPI_Comm comm, double timeout) : RanksOfMpi(comm) {
@@ -116,8 +117,8 @@ public:
     }
 
 private:
-    // Sets MPI_ERRORS_RETURN for the time of a collective and then restores the program's error
-    // handler. That handler might end the program, or leave this function by longjmp.
+    // Sets MPI_ERRORS_RETURN during a collective and then restores the program's error handler.
+    // That handler might end the program, or leave this function by longjmp.
     class ErrorsReturn {
     public:
         explicit ErrorsReturn(MPI_Comm comm) : comm_(comm) {
@@ -137,10 +138,10 @@ private:
     };
 };
 
-// Makes non-blocking collectives, so that it notices a rank that never joins.
+// Uses non-blocking collectives, so that it detects a rank that never joins.
 class MpiWorld final : public RanksOfMpi {
 public:
-    // Takes ownership of the communicator. Finds out the ranks' hosts unless `hosts` is given.
+    // Takes ownership of the communicator. Determines the ranks' hosts unless `hosts` is given.
     explicit MpiWorld(MPI_Comm comm, std::optional<double> timeout = {},
                       std::optional<Placement> hosts = {})
         : RanksOfMpi(comm) {
@@ -162,7 +163,7 @@ public:
 
     void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
         refuse_if_over();
-        if (mine.empty()) return;  // a call that Open MPI 5 with UCC never completes
+        if (mine.empty()) return;  // Open MPI 5 with UCC never completes such a call
         MPI_Request request;
         auto memory = std::make_unique<Memory>(mine.begin(), mine.end());
         memory->resize(mine.size() + all.size());
@@ -219,8 +220,8 @@ private:
                         Exit::rank_lost);
     }
 
-    // Of an exchange. A rank that is late may still write there: so it is not freed if this one
-    // does not wait for it.
+    // The buffer of an exchange. A late rank may still write to it, so it is not freed if this rank
+    // stops waiting.
     using Memory = std::vector<std::byte>;
     void finish(MPI_Request& request, const char* what, std::unique_ptr<Memory>& memory) {
         Memory* const kept = memory.release();
@@ -231,7 +232,7 @@ private:
     void finish(MPI_Request& request, const char* what) {
         Backoff backoff(*this, barrier_timeout_factor);
         for (int done = 0;;) {
-            heartbeat();  // also while it waits, which has a deadline of its own
+            heartbeat();  // also during a wait, which has its own deadline
             check(PMPI_Test(&request, &done, MPI_STATUS_IGNORE));
             if (done != 0) return;
             make_progress();
@@ -244,12 +245,13 @@ private:
         throw Error(waited_for(*this, what, times, absent), Exit::time_out);
     }
 
-    // A roll call among those that give up: they began to wait at about the same time, so all but
-    // the ranks that they wait for answer soon. The library's call cannot tell who is missing.
+    // Calls the roll among the ranks that give up: they began to wait at about the same time, so
+    // all but the missing ranks answer soon. The library's call cannot tell which ranks are
+    // missing.
     std::vector<Rank> ranks_without_answer() {
         constexpr int tag = 1;
         constexpr double seconds = 1.5;
-        // Never freed, as messages that are still open may come later.
+        // Never freed, because open messages may complete later.
         static const char here = 1;
         auto& answers = *new std::vector<char>(as_size(size()));
         std::vector<MPI_Request> requests(2 * answers.size(), MPI_REQUEST_NULL);
@@ -261,7 +263,7 @@ private:
         for (int done = 0; done == 0 && waited.look_seconds() < seconds; sched_yield())
             if (PMPI_Testall(int_size(requests), requests.data(), &done, MPI_STATUSES_IGNORE) !=
                 MPI_SUCCESS)
-                break;  // a peer has ended: those that have answered are known
+                break;  // a peer has ended: the ranks that answered are known
         std::vector<Rank> absent;
         for (int rank = 0; rank < size(); ++rank)
             if (at(answers, rank) == 0) absent.push_back({rank});
@@ -320,7 +322,7 @@ private:
 
 class MpiMessages final : public MessageTransport {
 public:
-    // Ranks of messages are those of the world.
+    // Ranks in messages are those of the world.
     explicit MpiMessages(const World& world)
         : comm_(duplicate(communicator_of(mpi_handle(world)))) {
         check(PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
@@ -339,7 +341,7 @@ public:
 
 private:
     MPI_Comm comm_;
-    int tags_ = 32767;  // the least that MPI specifies
+    int tags_ = 32767;  // the minimum that MPI guarantees
 };
 
 }  // namespace

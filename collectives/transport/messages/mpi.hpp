@@ -8,17 +8,18 @@
 
 namespace tutti {
 
-/// Why this build has no MPI, and how to get it; nothing if it has.
+/// Returns why this build has no MPI, and how to get it; nothing if it has.
 std::optional<std::string> mpi_missing();
 
-/// Why MPI cannot do anything for these ranks, and how to get such as it can; nothing if it can.
+/// Returns why MPI cannot be used by these ranks, and how to start ranks that can; nothing if it
+/// can.
 inline std::optional<std::string> ranks_are_not_of_mpi(const World& world) {
     if (world.kind() == "mpi") return std::nullopt;
     return world.kind() == "threads" ? "ranks are threads; start with mpirun"
                                      : "ranks have met by a rendezvous; start with mpirun instead";
 }
 
-/// Starts MPI and ends it; the ranks are those of the launcher. Make one, before any thread.
+/// Initializes and finalizes MPI; the ranks are those of the launcher. Make one, before any thread.
 class MpiSession {
 public:
     MpiSession();
@@ -32,29 +33,29 @@ private:
     std::unique_ptr<World> world_;
 };
 
-/// The ranks of a communicator of the program's own, by its Fortran handle (MPI_Comm_c2f; in a
-/// build for MPI's standard ABI MPI_Comm_toint), so that no header of ours needs mpi.h. Works on a
-/// duplicate. Collective over the communicator. Throws Error if MPI does not run, or if another
-/// rank does not come within so many seconds (as many as worlds have if not given), which is the
-/// world's hang_timeout from then on. Ends before MPI does; where a program lets it live longer, it
-/// cannot be used any more, and leaves what it holds to MPI_Finalize.
+/// Makes a world of the ranks of the program's communicator, given by its Fortran handle
+/// (MPI_Comm_c2f; in a build for MPI's standard ABI MPI_Comm_toint), so that headers do not need
+/// mpi.h. Works on a duplicate. Collective over the communicator. Throws Error if MPI is not
+/// initialized, or if another rank does not join within `hang_timeout` seconds (default: that of
+/// worlds), which then is the world's hang_timeout. Should end before MPI does; if it lives longer,
+/// it cannot be used any more, and leaves its resources to MPI_Finalize.
 std::unique_ptr<World> mpi_world(int number, std::optional<double> hang_timeout = {});
 
-/// The ranks of the program's communicator. Makes no duplicate of it, because that could block
-/// while an MPI_Comm_idup of the program is outstanding. The world's calls are blocking MPI
+/// Makes a world of the ranks of the program's communicator without a duplicate, because that could
+/// block while an MPI_Comm_idup of the program is outstanding. The world's calls are blocking MPI
 /// collectives on this communicator. Make them only while all ranks are in the same collective call
 /// of the program on it. The world sends no messages and cannot be split. It must end before the
 /// communicator is freed.
 std::unique_ptr<World> world_on_programs_communicator(int number, double hang_timeout);
 
-/// That number of the communicator of exactly this world's ranks. Throws Error unless its
-/// kind is "mpi".
+/// Returns the handle (see mpi_world) of the communicator of exactly this world's ranks. Throws
+/// Error unless its kind is "mpi".
 int mpi_handle(const World& world);
 
-/// MPI's point-to-point messages (MPI_Isend, MPI_Irecv) on a communicator of its own.
+/// Uses MPI's point-to-point messages (MPI_Isend, MPI_Irecv) on a communicator of its own.
 std::unique_ptr<MessageTransport> mpi_transport(World& world);
 
-/// "Open MPI 4.1.4" as the library names itself, on one line.
+/// Returns the library's name and version on one line, e.g. "Open MPI 4.1.4".
 std::string mpi_library();
 
 }  // namespace tutti

@@ -7,7 +7,8 @@ namespace tutti {
 /// Throws Error (a rank or its connection is lost) with MPI's text and the calling line.
 [[noreturn]] void throw_mpi_error(int code, std::source_location where);
 
-/// That, unless `code` is MPI_SUCCESS, which the standard makes 0. In timed loops: a comparison.
+/// Calls throw_mpi_error unless `code` is MPI_SUCCESS, which the standard defines as 0. In timed
+/// loops it costs a comparison.
 inline void check(int code, std::source_location where = std::source_location::current()) {
     if (code != 0) throw_mpi_error(code, where);
 }

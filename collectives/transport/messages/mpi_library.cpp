@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the MPI library says: its name, and what went wrong.
+// The MPI library's name and error messages.
 #include <mpi.h>
 
 #include <string>
@@ -22,7 +22,8 @@ std::string mpi_library() {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
     int length = 0;
     PMPI_Get_library_version(text, &length);
-    // "Open MPI v4.1.4, package: ..." and "MPICH Version:\t4.0.2\nMPICH Release date..."
+    // The text is e.g. "Open MPI v4.1.4, package: ..." or "MPICH Version:\t4.0.2\nMPICH Release
+    // date...".
     const std::string_view whole(text);
     const std::string_view line = whole.substr(0, whole.find_first_of(",\n"));
     const auto digit = line.find_first_of("0123456789");

@@ -4,8 +4,8 @@
 
 namespace tutti {
 
-// A communicator as an int, for headers without mpi.h: its Fortran handle, or in a build for MPI's
-// standard ABI what MPI_Comm_toint says, as that ABI need not have Fortran handles.
+// A communicator as an int, for headers without mpi.h: its Fortran handle, or MPI_Comm_toint in a
+// build for MPI's standard ABI, which need not have Fortran handles.
 #if defined(MPI_ABI_VERSION) && MPI_ABI_VERSION > 0
 constexpr bool is_for_standard_abi = true;
 inline int number_of(MPI_Comm comm) { return MPI_Comm_toint(comm); }

@@ -6,17 +6,17 @@
 
 namespace tutti {
 
-/// Small messages between two ranks outside of plans, for measuring hosts and their network. All
-/// calls block until they are done, and throw Error with Exit::time_out, naming the peer, if that
-/// takes longer than the world's deadline.
+/// Small messages between two ranks outside of plans, for measurements of hosts and their network.
+/// All calls block until they are done, and throw Error with Exit::time_out, naming the peer, if
+/// that takes longer than the world's deadline.
 class PointToPointChannel {
 public:
-    /// Over the plain messages of this world: MPI's, those between threads, or UCX's. Collective.
+    /// Uses the plain messages of this world: MPI's, those between threads, or UCX's. Collective.
     explicit PointToPointChannel(World& world);
 
     void send(Rank to, std::span<const std::byte> words);
     void receive(Rank from, std::span<std::byte> words);
-    /// Both at once.
+    /// Sends and receives at the same time.
     void exchange(Rank to, std::span<const std::byte> out, Rank from, std::span<std::byte> in);
 
     /// T is trivially copyable.

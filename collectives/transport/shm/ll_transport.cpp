@@ -14,8 +14,8 @@ namespace {
 
 std::size_t lines_of(std::size_t bytes) { return divide_up(bytes, LlLine::capacity); }
 
-// How many lines the receiver has taken, on a line of its own: the sender looks there only when it
-// has gone once round.
+// The number of lines that the receiver has taken, on a cache line of its own: the sender reads it
+// only after a full round.
 struct alignas(cache_line) Taken {
     std::uint64_t lines;
 };
@@ -30,7 +30,7 @@ public:
 
     static std::size_t bytes(std::size_t lines) { return sizeof(Taken) + lines * sizeof(LlLine); }
 
-    /// Sends as much of the message as there is room for, and shortens it by that.
+    /// Sends as much of the message as there is room for, and removes that part from `message`.
     void send(std::span<const std::byte>& message) {
         const std::uint64_t first = next_;
         while (!message.empty()) {
@@ -43,19 +43,20 @@ public:
             ++next_;
             message = message.subspan(bytes);
         }
-        // The next message is likely to be as long.
+        // The next message is likely to have the same length.
         for (std::uint64_t i = next_; i < next_ + (next_ - first) && i < next_ + 16; ++i)
             prefetch_to_write(&ring_[i & mask_]);
     }
 
-    /// Takes what has come of the message, and shortens `into` by that.
+    /// Takes the part of the message that has arrived, and removes it from `into`.
     void take(std::span<std::byte>& into) {
         while (!into.empty()) {
             const std::size_t bytes = std::min(into.size(), LlLine::capacity);
             if (!line().read(into.data(), bytes, next_ + 1)) return;
             ++next_;
             into = into.subspan(bytes);
-            // Seldom, as it takes the line away from the sender; but before the ring is full.
+            // Done rarely, because it takes the line away from the sender; but before the ring is
+            // full.
             if (next_ - known_taken_ > mask_ / 4) publish(taken_->lines, known_taken_ = next_);
         }
     }
@@ -130,7 +131,7 @@ private:
 
     static LineRing& ring_of(std::vector<LineRing>& rings, Rank peer) { return at(rings, peer); }
 
-    // Whether no earlier one to or from the same peer is open.
+    // Whether no earlier message to or from the same peer is open.
     template <class Posts>
     static bool is_next(const Posts& posts, std::size_t index, Rank peer) {
         return std::none_of(posts.begin(), posts.begin() + static_cast<long>(index),

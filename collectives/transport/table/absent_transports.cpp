@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the place of the transports whose libraries were not found when configuring; CMake defines
-// which those are.
+// Replaces the transports whose libraries were not found when configuring; CMake defines which.
 #include "collectives/device/gpus.hpp"
 #include "collectives/transport/gpu/nccl.hpp"
 #include "collectives/transport/messages/mpi.hpp"

@@ -78,7 +78,7 @@ std::string near_devices(const std::vector<NetworkDevice>& devices, std::optiona
     std::string names;
     bool leaves_one_out = false;
     for (const NetworkDevice& device : devices) {
-        // Nothing to choose where a network has no near device, or only a slow one.
+        // There is no choice if a network has no near device, or only a slow one.
         const auto is_near_twin = [&](const NetworkDevice& other) {
             return !other.is_virtual && other.network == device.network &&
                    other.mbit_per_s == fastest && other.node == node;

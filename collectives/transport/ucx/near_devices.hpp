@@ -12,29 +12,29 @@ namespace tutti {
 struct NetworkDevice {
     std::string name;         ///< "eth0"
     std::string network;      ///< "10.0.0.0/24"; interfaces of one network reach the same peers
-    std::optional<int> node;  ///< the NUMA node whose PCIe root it hangs on
+    std::optional<int> node;  ///< the NUMA node whose PCIe root it is attached to
     long mbit_per_s = 0;      ///< 0: unknown
     bool is_virtual = false;  ///< a bond, VLAN, bridge: no hardware of its own
 };
 
 using NetworkOfInterface = std::map<std::string, std::string>;
 
-/// The networks (IPv4) that the interfaces of this host are in.
+/// Returns the IPv4 networks of this host's interfaces.
 NetworkOfInterface networks_of_interfaces();
 
-/// Interfaces but the loopback that are up and have an address. None where there is InfiniBand, for
-/// which UCX knows the distances itself.
+/// Returns the interfaces, except the loopback, that are up and have an address. None if there is
+/// InfiniBand, for which UCX determines the distances itself.
 std::vector<NetworkDevice> network_devices(
     const std::filesystem::path& root = "/",
     const NetworkOfInterface& networks = networks_of_interfaces());
 
-/// The NUMA node that this rank is bound to; none if it may run on several.
+/// Returns the NUMA node that this rank is bound to; none if it may run on several.
 std::optional<int> node_of_this_rank();
 
-/// Which devices a rank on `node` should use where several lead to the same network at the same
-/// speed: the near ones, as UCX_NET_DEVICES takes them ("eth0,eth1"). Empty where it does not
-/// matter or is not known, or where only a virtual device leads to some network: the choice is
-/// UCX's.
+/// Returns the devices that a rank on `node` should use if several lead to the same network at the
+/// same speed: the near ones, in the format of UCX_NET_DEVICES ("eth0,eth1"). Empty leaves the
+/// choice to UCX: if it does not matter or is unknown, or if only a virtual device leads to some
+/// network.
 std::string near_devices(const std::vector<NetworkDevice>& devices, std::optional<int> node);
 
 }  // namespace tutti

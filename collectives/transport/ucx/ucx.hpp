@@ -8,18 +8,18 @@
 
 namespace tutti {
 
-/// Why this build has no UCX, and how to get it; nothing if it has.
+/// Returns why this build has no UCX, and how to get it; nothing if it has.
 std::optional<std::string> ucx_missing();
 
-/// Why UCX cannot join these ranks; nothing if it can. The same on all ranks. Collective.
+/// Returns why UCX cannot join these ranks; nothing if it can. The same on all ranks. Collective.
 std::optional<std::string> ucx_refuses(World& world);
 
-/// Tagged messages of UCX's protocol layer (UCP) over a context, a worker and endpoints of its own.
-/// A peer that is lost makes the next look at an endpoint throw Error (rank_lost) with the peer's
-/// rank. Collective, and so is its end.
+/// Tagged messages of UCX's protocol layer (UCP) over its own context, worker and endpoints. After
+/// the loss of a peer, the next poll of an endpoint throws Error (rank_lost) with the peer's rank.
+/// Its construction and destruction are collective.
 std::unique_ptr<MessageTransport> ucx_transport(World& world);
 
-/// "1.13.1" as the library numbers itself; "none" without it.
+/// Returns the library's version, e.g. "1.13.1"; "none" without it.
 std::string ucx_version();
 
 }  // namespace tutti

@@ -13,8 +13,8 @@
 namespace tutti {
 namespace {
 
-// Plan, step and sender: what belongs together meets, whatever else is under way. Step numbers may
-// come round, as the messages between two ranks are matched in the order sent.
+// A tag consists of plan, step and sender, so that messages match only within these. Step numbers
+// may wrap around, because the messages between two ranks are matched in the order sent.
 constexpr int plan_bits = 28, step_bits = 16, sender_bits = 20;
 
 constexpr ucp_tag_t low_bits(ucp_tag_t value, int bits) {
@@ -30,16 +30,16 @@ constexpr ucp_tag_t tag_of(int plan, int step, Rank sender) {
 constexpr ucp_tag_t whole_tag = ~ucp_tag_t{0};
 constexpr ucp_tag_t plan_of_tag = ~low_bits(whole_tag, step_bits + sender_bits);
 
-// Within a host a message is copied twice, through shared memory, or once, by the kernel and after
-// a handshake. UCX changes over between 8 and 16 KiB; measured, the copies are faster up to here. A
-// send that is to complete soon is copied up to UCX_RNDV_SEND_NBR_THRESH (256 KiB), or what the
-// user has set.
+// Within a host a message is copied either twice, through shared memory, or once, by the kernel and
+// after a handshake. UCX switches between 8 and 16 KiB; measurements show that two copies are
+// faster up to this size. A send that is to complete soon is copied up to UCX_RNDV_SEND_NBR_THRESH
+// (256 KiB), or the user's setting.
 constexpr std::size_t copied_up_to = 64 * 1024;
 
 constexpr int most_polls = 1000;  // in a row
 
-// The messages of one step. UCX works in memory that lies before the address of each request, so
-// that a plan allocates nothing while it runs.
+// The messages of one step. UCX uses memory before the address of each request, so a plan allocates
+// nothing while it runs.
 class Requests {
 public:
     Requests(std::size_t most, std::size_t request_bytes)
@@ -53,7 +53,7 @@ public:
     enum class Kind : std::uint8_t { send, receive };
     struct Entry {
         UcxWorker* worker;
-        std::size_t* open;  // how many are not done
+        std::size_t* open;  // number of requests that are not done
         Rank peer;
         Kind kind;
         bool is_done;
@@ -175,7 +175,7 @@ private:
         return how;
     }
 
-    // Done already, or under way, or refused.
+    // The request is already done, in progress, or refused.
     static void settle(Requests::Entry& entry, ucs_status_ptr_t result) {
         if (!UCS_PTR_IS_PTR(result)) entry.end(UCS_PTR_STATUS(result));
     }

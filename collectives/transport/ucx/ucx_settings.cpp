@@ -15,7 +15,7 @@ bool is_set_by_user(const std::string& name) {
     return std::getenv(("UCX_" + name).c_str()) != nullptr;
 }
 
-// UCX warns of a setting of a transport that it does not use. "^tcp,cma" is all but those.
+// UCX warns about settings of a transport that it does not use. "^tcp,cma" means all but those two.
 bool may_take_tcp() {
     const char* transports = std::getenv("UCX_TLS");
     const std::string_view named = transports == nullptr ? "all" : transports;
@@ -23,8 +23,8 @@ bool may_take_tcp() {
     return named.starts_with('^') ? !names_tcp : names_tcp || named.find("all") != named.npos;
 }
 
-// Before UCX 1.17, ucp_config_modify took a transport's setting by its name without the
-// transport's: TX_SEG_SIZE.
+// Before UCX 1.17, ucp_config_modify took the name of a transport's setting without the transport:
+// TX_SEG_SIZE.
 std::string prefix_of_tcp() {
     unsigned major = 0, minor = 0, release = 0;
     ucp_get_version(&major, &minor, &release);
@@ -38,8 +38,8 @@ UcxConfig::UcxConfig() {
         config_ = nullptr;
         return;
     }
-    // TCP takes a message in pieces of the lesser of the two, a system call each: 8 KiB and 64 KiB
-    // by default. Larger ones than 96 KiB are slower again: docs/background/ucx.md.
+    // TCP sends a message in pieces of the smaller of the two sizes, with one system call each: 8
+    // KiB and 64 KiB by default. Pieces above 96 KiB are slower again: docs/background/ucx.md.
     const std::string prefix = prefix_of_tcp();
     if (may_take_tcp())
         for (const std::string name : {"TX_SEG_SIZE", "RX_SEG_SIZE"})

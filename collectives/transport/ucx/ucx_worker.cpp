@@ -18,15 +18,15 @@
 namespace tutti {
 namespace {
 
-// A peer that is gone does not answer when its endpoint is closed.
+// A lost peer does not answer when its endpoint is closed.
 constexpr std::int64_t close_timeout_ns = 2'000'000'000;
 constexpr std::int64_t launcher_kills_within_ns = 2'000'000'000;  // Open MPI's takes 1 s
 
-// Polling a network is a system call; so many polls take as long as a message and its answer.
+// Polling a network is a system call; this many polls take as long as a message and its answer.
 // Within a host polls are short, and Backoff decides when to yield.
 constexpr long polls_of_a_round_trip = 32;
 
-// So many polls without progress take about a millisecond.
+// This many polls without progress take about a millisecond.
 constexpr long looks_between_watches = 8192;
 
 std::string failed(const std::string& what, ucs_status_t status) {
@@ -77,19 +77,19 @@ UcxWorker::~UcxWorker() {
     is_leaving_ = true;
     is_in_trouble_ =
         lost_ || world_.has_given_up || std::uncaught_exceptions() != unwinding_before_;
-    // A barrier: no endpoint is closed while others still send.
+    // A barrier: no endpoint is closed while other ranks still send.
     if (!is_in_trouble_) try {
             world_.barrier();
-        } catch (const std::exception&) {  // whoever is late, this rank is done
+        } catch (const std::exception&) {  // late peers do not matter any more
             is_in_trouble_ = true;
         }
     world_.unregister_progress(*this);
     release();
 }
 
-// The part of the set-up that needs no peer; returns why it failed, or nothing.
+// The part of the setup that needs no peer; returns the reason of a failure, or nothing.
 std::string UcxWorker::open() {
-    static std::mutex one_thread_looks;  // at what it takes then
+    static std::mutex one_thread_looks;  // at the environment and settings
     const std::lock_guard lock(one_thread_looks);
     if (std::string missing = missing_for_ucx(); !missing.empty()) return missing;
     UcxConfig config;
@@ -138,8 +138,8 @@ void UcxWorker::exchange(std::string refusal) {
     for (const Rank member : world_.ranks_of_host()) of(member).is_on_this_host = true;
 }
 
-// One rank of this host and one of the next host: if they cannot be reached, all ranks learn it
-// now.
+// Connects to one rank of this host and one of the next host: if they cannot be reached, all ranks
+// learn it now.
 void UcxWorker::reach_neighbours() {
     std::string refusal;
     try {
@@ -165,8 +165,8 @@ void UcxWorker::connect(Rank peer) {
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                         UCP_EP_PARAM_FIELD_ERR_HANDLER;
     params.address = reinterpret_cast<const ucp_address_t*>(at(addresses_, peer).data());
-    // Within a host UCX would give up its fastest transports for an endpoint that reports errors,
-    // and check the peer every 20 s: so we check it ourselves.
+    // For an endpoint within a host that reports errors, UCX would not use its fastest transports,
+    // and would check the peer only every 20 s: so we check it ourselves.
     params.err_mode =
         other.is_on_this_host ? UCP_ERR_HANDLING_MODE_NONE : UCP_ERR_HANDLING_MODE_PEER;
     params.err_handler.arg = &other;
@@ -224,8 +224,8 @@ void UcxWorker::throw_lost() const {
 }
 
 // Endpoints to other hosts are closed by force: this rank has either met all others after their
-// last message, or is unwinding an error. UCX does not support force within a host; while an error
-// unwinds, those endpoints stay open.
+// last message, or is unwinding an error. UCX does not support force within a host; during
+// unwinding, those endpoints stay open.
 void UcxWorker::close_endpoints() {
     std::vector<void*> under_way;
     for (Peer& peer : peers_) {

@@ -10,7 +10,7 @@
 #include "collectives/world/process_watch.hpp"
 #include "collectives/world/world.hpp"
 
-// UCX's own types; only the .cpp files see what is in them.
+// UCX's own types; only the .cpp files use their contents.
 struct ucp_config;
 struct ucp_context;
 struct ucp_ep;
@@ -18,8 +18,8 @@ struct ucp_worker;
 
 namespace tutti {
 
-/// What a UCX context is made with: the user's UCX_* (environment, ucx.conf) as they are, and what
-/// suits collectives better than UCX's defaults where the environment says nothing.
+/// The configuration of a UCX context: the user's UCX_* settings (environment, ucx.conf) unchanged,
+/// and values that suit collectives better than UCX's defaults where the environment sets none.
 class UcxConfig {
 public:
     UcxConfig();
@@ -27,29 +27,28 @@ public:
     UcxConfig(const UcxConfig&) = delete;
     UcxConfig& operator=(const UcxConfig&) = delete;
 
-    /// Null if UCX could not read its settings: then it takes its defaults.
+    /// Null if UCX could not read its settings: then it uses its defaults.
     ucp_config* handle() const { return config_; }
 
 private:
     ucp_config* config_ = nullptr;
 };
 
-/// One rank's UCX: a context with the user's settings, a worker that moves its messages, and an
-/// endpoint to every rank that it has spoken to.
+/// One rank's UCX objects: a context with the user's settings, a worker that moves its messages,
+/// and an endpoint to every rank that it has communicated with.
 class UcxWorker final : public Progressable {
 public:
-    /// Collective. Throws the same Error on all ranks if one of them has no UCX that works, or
+    /// Collective. Throws the same Error on all ranks if UCX does not work on one of them, or one
     /// cannot reach its neighbours.
     explicit UcxWorker(World& world);
-    /// Collective, unless this rank has given up or is being unwound by an error: then it leaves at
-    /// once.
+    /// Collective, unless this rank has given up or an error unwinds it: then it leaves at once.
     ~UcxWorker();
     UcxWorker(const UcxWorker&) = delete;
     UcxWorker& operator=(const UcxWorker&) = delete;
 
     const World& world() const { return world_; }
     ucp_worker* handle() const { return worker_; }
-    /// Bytes that UCX wants before the address of a request of ours.
+    /// Bytes that UCX needs before the address of a request.
     std::size_t request_bytes() const { return request_bytes_; }
 
     /// Makes the endpoint if there is none; throws Error (usage) if the peer cannot be reached.
@@ -57,18 +56,19 @@ public:
     ucp_ep* endpoint(Rank peer) const { return of(peer).endpoint; }
     bool is_on_this_host(Rank peer) const { return of(peer).is_on_this_host; }
 
-    /// What UCX takes to the ranks that it has endpoints to: "; to rank 1 by posix/memory
+    /// Describes the lanes that UCX uses to the connected ranks: "; to rank 1 by posix/memory
     /// cma/memory". Ranks with the same lanes are listed together.
     std::string connections() const;
 
-    /// Moves all messages; whether any moved.
+    /// Moves all messages; returns whether any moved.
     bool progress();
-    /// Whether so many polls brought nothing that the rank should yield after each.
+    /// Whether enough polls were idle that the rank should yield after each.
     bool should_yield() const { return idle_looks_ > looks_before_yield_; }
-    /// A barrier between plans. Also throws Error (rank_lost), as a lost rank will not arrive.
+    /// Makes progress between plans. Also throws Error (rank_lost), because a lost rank will not
+    /// arrive.
     void make_progress() override;
 
-    /// Remembers the first loss, with UCX's word for it, which the next throw_if_lost() reports.
+    /// Stores the first loss, with UCX's reason, for the next throw_if_lost().
     void lose(Rank peer, const char* why) {
         if (!lost_) lost_ = {peer, why};
     }
@@ -76,8 +76,8 @@ public:
         if (lost_) throw_lost();
     }
 
-    /// Memory that UCX may still write to. The worker then stays open until the process ends: it
-    /// must move nothing any more, as the messages' own memory goes.
+    /// Keeps memory that UCX may still write to. The worker then stays open until the process ends:
+    /// it must move nothing any more, because the memory of the messages is freed.
     void keep(std::shared_ptr<void> memory) { kept_.push_back(std::move(memory)); }
 
 private:
@@ -113,7 +113,7 @@ private:
     std::optional<std::int64_t> gone_since_;
     long idle_looks_ = 0;
     bool is_leaving_ = false;
-    bool is_in_trouble_ = false;  // this rank leaves alone
+    bool is_in_trouble_ = false;  // this rank leaves without waiting for others
     long looks_before_yield_ = std::numeric_limits<long>::max();
     std::optional<Loss> lost_;
     std::vector<std::shared_ptr<void>> kept_;

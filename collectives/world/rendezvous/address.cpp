@@ -30,7 +30,7 @@ void set(int socket, int level, int option, int value) {
     setsockopt(socket, level, option, &value, sizeof value);
 }
 
-// Small messages go at once, and a host that is switched off is noticed within some 5 s.
+// Sends small messages at once, and detects a host that was switched off within about 5 s.
 void set_up(int socket) {
     set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
     set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
@@ -42,7 +42,7 @@ void set_up(int socket) {
 
 using FoundAddresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
-// As a library resolves a name; null with the reason in `problem`.
+// Resolves the address; returns null with the reason in `problem` on failure.
 FoundAddresses resolve(const TcpAddress& address, std::string& problem) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
@@ -54,7 +54,7 @@ FoundAddresses resolve(const TcpAddress& address, std::string& problem) {
     return {code == 0 ? found : nullptr, &freeaddrinfo};
 }
 
-// In `milliseconds` at most; errno says why not.
+// Connects within `milliseconds`; errno holds the reason of a failure.
 bool connects(int socket, const addrinfo& to, int milliseconds) {
     if (connect(socket, to.ai_addr, to.ai_addrlen) == 0) return true;
     if (errno != EINPROGRESS) return false;
@@ -74,7 +74,8 @@ bool connects(int socket, const addrinfo& to, int milliseconds) {
     return problem == 0;
 }
 
-// As TCP does where the port that it chose for this end is the one that is asked for.
+// Whether the socket is connected to itself, as happens in TCP if the port chosen for this end is
+// the requested one.
 bool is_connected_to_itself(int socket) {
     sockaddr_storage own{}, far{};
     socklen_t own_length = sizeof own, far_length = sizeof far;
@@ -88,7 +89,7 @@ TcpAddress numeric(const sockaddr_storage& end, socklen_t length) {
     getnameinfo(reinterpret_cast<const sockaddr*>(&end), length, host, sizeof host, nullptr, 0,
                 NI_NUMERICHOST);
     std::string name = host;
-    if (name.starts_with("::ffff:")) name.erase(0, 7);  // IPv4 on a socket for both
+    if (name.starts_with("::ffff:")) name.erase(0, 7);  // IPv4 address on a dual-stack socket
     return {.host = name, .port = 0};
 }
 
@@ -100,7 +101,7 @@ OpenFile new_socket(int family) {
     return OpenFile{::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
 }
 
-// All interfaces, of both kinds of addresses where the system has IPv6.
+// Listens on all interfaces, with IPv6 and IPv4 where the system has both.
 OpenFile listen_everywhere(int port) {
     OpenFile both = new_socket(AF_INET6);
     if (both) {
@@ -174,7 +175,7 @@ ConnectAttempt try_connect(const TcpAddress& address, int milliseconds) {
         if (socket && connects(socket.number, *one, milliseconds)) {
             set_up(socket.number);
             if (!is_connected_to_itself(socket.number)) return {std::move(socket), ""};
-            errno = ECONNREFUSED;  // nobody listens there
+            errno = ECONNREFUSED;  // no process listens there
         }
         is_refused = errno == ECONNREFUSED;
         problem = std::strerror(errno);

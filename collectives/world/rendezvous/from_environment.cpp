@@ -26,7 +26,7 @@ int number_of(const char* variable, const char* whose) {
     return *number;
 }
 
-// "node[003-007,9],login1" begins with node003.
+// Returns the first host of a SLURM list: node003 for "node[003-007,9],login1".
 std::string first_host(const std::string& list) {
     const auto bracket = list.find('['), comma = list.find(',');
     if (bracket == list.npos || comma < bracket) return list.substr(0, comma);
@@ -41,7 +41,7 @@ std::string first_host(const std::string& list) {
 Rendezvous of_torchrun() {
     constexpr const char* whose = "torchrun";
     int port = number_of("MASTER_PORT", whose);
-    // There torchrun's own agent listens at the port, and serves its store.
+    // torchrun's own agent listens at the given port to serve its store: use the next one.
     const char* agent = std::getenv("TORCHELASTIC_USE_AGENT_STORE");
     if (agent != nullptr && std::strcmp(agent, "True") == 0) ++port;
     const char* job = std::getenv("TORCHELASTIC_RUN_ID");
@@ -54,7 +54,7 @@ Rendezvous of_torchrun() {
 Rendezvous of_slurm() {
     constexpr const char* whose = "srun";
     const int job = number_of("SLURM_JOB_ID", whose), step = number_of("SLURM_STEP_ID", whose);
-    // Each step of each job has a port of its own, outside of those that systems hand out.
+    // Each step of each job gets its own port, outside the range that systems assign.
     const int port = 20000 + (job * 16 + step % 16) % 12000;
     const char* list = is_set("SLURM_STEP_NODELIST") ? "SLURM_STEP_NODELIST" : "SLURM_JOB_NODELIST";
     return {.address = to_string(TcpAddress{first_host(text_of(list, whose)), port}),

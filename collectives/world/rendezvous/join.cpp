@@ -16,7 +16,7 @@
 namespace tutti {
 namespace {
 
-// Grows from 10 ms, so that many ranks do not ask rank 0's host all the time.
+// The pause between attempts. It grows from 10 ms, so that many ranks do not flood rank 0's host.
 class RetryPause {
 public:
     void sleep() {
@@ -29,7 +29,7 @@ private:
     long milliseconds_ = 10;
 };
 
-// Rank 0's answer; none if the connection ends before, as that of a job that is just ending.
+// Returns rank 0's answer; none if the connection ends first, e.g. because that job is just ending.
 std::optional<Answer> answer_of(const OpenFile& socket, AwakeTime& waited, double deadline) {
     Answer answer;
     for (std::size_t received = 0; received < sizeof answer;) {
@@ -41,7 +41,7 @@ std::optional<Answer> answer_of(const OpenFile& socket, AwakeTime& waited, doubl
             continue;
         }
         if (got == 0 || (errno != EAGAIN && errno != EINTR)) return std::nullopt;
-        // Rank 0 gives up first, as it can say for whom.
+        // Rank 0 gives up first, because it can name the missing ranks.
         if (waited.look_seconds() > deadline + 2) return std::nullopt;
         pollfd ready{.fd = socket.number, .events = POLLIN, .revents = 0};
         poll(&ready, 1, 50);

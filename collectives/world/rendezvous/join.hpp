@@ -6,9 +6,9 @@
 
 namespace tutti {
 
-/// The other ranks' side of a rendezvous: a connection to rank 0, which all ranks have by then.
-/// Tries until so many seconds have passed. Throws Error: time_out, or usage with rank 0's words if
-/// it refuses this rank.
+/// Joins a rendezvous from a rank other than 0; returns the connection to rank 0 once all ranks
+/// have joined. Retries until the deadline. Throws Error: time_out, or usage with rank 0's reason
+/// if it refuses this rank.
 OpenFile join_rank0(const TcpAddress& address, const Hello& hello, double deadline_seconds);
 
 }  // namespace tutti

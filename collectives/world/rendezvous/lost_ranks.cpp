@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a rank learns that another one is lost or late, and tells the others.
+// How a rank detects that another one is lost or late, and notifies the others.
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -16,15 +16,15 @@
 namespace tutti {
 namespace {
 
-// Of rank 0 to a roll call, where it waits for others, too.
+// Time for rank 0 to answer a roll call while it waits for other ranks, too.
 constexpr double seconds_for_answer = 1.5;
-// In which rank 0 would say that all is well with a rank whose process has ended, or another rank
-// would bring what a plan needs that rank 0 has done with.
+// Grace time after a process has ended: rank 0 may still report that the rank ended normally, or
+// another rank may still deliver data for a plan that rank 0 has finished.
 constexpr double seconds_for_good_end = 1;
 
 }  // namespace
 
-// To all that this rank is connected to, as far as they can take it at once.
+// Sends to every connected rank except `but`, without blocking.
 void ProcessWorld::tell_others(FrameKind kind, std::span<const Rank> ranks, Rank but) noexcept {
     std::byte message[sizeof(Frame) + 4096];
     const std::size_t bytes = std::min(ranks.size_bytes(), sizeof message - sizeof(Frame));
@@ -37,7 +37,8 @@ void ProcessWorld::tell_others(FrameKind kind, std::span<const Rank> ranks, Rank
                    MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-// Of the frame that comes next from there, if it is there already. Throws if there is an end.
+// Returns the kind of the next frame from that rank if one has arrived. Throws if the connection
+// has ended.
 std::optional<FrameKind> ProcessWorld::next_kind(Rank from) {
     Frame frame;
     const auto got = recv(socket_to(from), &frame, sizeof frame, MSG_PEEK | MSG_DONTWAIT);
@@ -46,15 +47,15 @@ std::optional<FrameKind> ProcessWorld::next_kind(Rank from) {
     return frame.kind;
 }
 
-// Rank 0 may be busy when another rank is lost, and a process that the lost one has forked may keep
-// its connection. One whose process ends as it should has met this one before, in a barrier whose
-// end is told soon.
+// Rank 0 may be busy when another rank is lost, and a child process of the lost rank may keep its
+// connection open. A process that ends normally has met this one in a barrier before, whose end
+// arrives soon.
 void ProcessWorld::look_at_neighbours() {
     const auto ended = neighbours_ ? neighbours_->ended() : std::nullopt;
     if (ended && is_gone_for_long()) lose(*ended);
 }
 
-// From the first such call on.
+// Whether the grace time has passed since the first call.
 bool ProcessWorld::is_gone_for_long() {
     if (!gone_since_) gone_since_ = now_ns();
     return seconds_since(*gone_since_) > seconds_for_good_end;
@@ -99,7 +100,7 @@ void ProcessWorld::give_up(const std::string& what, double times) {
     throw Error(waited_for(*this, what, times, absent), Exit::time_out);
 }
 
-// Whom rank 0 misses, if it waits as well; else it is absent itself.
+// Asks rank 0 which ranks it waits for; without an answer, rank 0 itself is absent.
 std::vector<Rank> ProcessWorld::called_roll() {
     tell_others(FrameKind::roll_call, {}, rank_);
     pollfd answer{.fd = socket_to({0}), .events = POLLIN, .revents = 0};
@@ -109,7 +110,7 @@ std::vector<Rank> ProcessWorld::called_roll() {
     return {Rank{0}};
 }
 
-// Of a small frame from rank 0, which is there as a whole.
+// Reads the ranks in a small frame from rank 0 that has arrived completely.
 std::vector<Rank> ProcessWorld::ranks_that_follow() {
     Frame frame;
     recv(socket_to({0}), &frame, sizeof frame, MSG_DONTWAIT);
@@ -131,7 +132,7 @@ void ProcessWorld::throw_lost(Rank lost) {
               Exit::rank_lost));
 }
 
-// From here on the others are to take this rank for lost.
+// Marks this rank as failed: the others treat it as lost from now on.
 Error ProcessWorld::failed(Error error) {
     has_failed_ = true;
     return error;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int look_ms = 20;
 constexpr int hello_ms = 5000;
-constexpr int connect_ms = 900;  // within what AwakeTime counts
+constexpr int connect_ms = 900;  // shorter than the gaps that AwakeTime leaves out
 constexpr double seconds_before_watching = 1;
 constexpr int no_socket = -1;
 
@@ -35,13 +35,13 @@ std::uint64_t new_token() {
 
 }  // namespace
 
-// One wait for another rank.
+// The state of one wait for another rank.
 class PeerMessages::Wait {
 public:
     Wait(const ProcessWorld& world, const char* what, Rank peer, int tag)
         : world_(world), what_(what), peer_(peer), tag_(tag) {}
 
-    // Until the socket is ready for `events`, or a little while has passed.
+    // Waits until the socket is ready for `events` or a short time has passed.
     void until(int socket, short events) {
         pollfd look{.fd = socket, .events = events, .revents = 0};
         poll(&look, 1, look_ms);
@@ -52,7 +52,7 @@ public:
                 Exit::time_out);
     }
     double seconds() { return waited_.look_seconds(); }
-    // Something has moved.
+    // Restarts the timeout after progress.
     void renew() {
         waited_ = {};
         has_moved_ = true;
@@ -77,7 +77,7 @@ private:
     Rank peer_;
     int tag_;
     AwakeTime waited_;
-    bool has_moved_ = false;  // of the message
+    bool has_moved_ = false;  // any part of the message
 };
 
 PeerMessages::PeerMessages(ProcessWorld& world)
@@ -112,7 +112,7 @@ void PeerMessages::send(std::span<const std::byte> data, Rank to, int tag) {
     });
 }
 
-// Tries once; false if nobody listens there any more.
+// Tries once to connect; returns false if no process listens there any more.
 bool PeerMessages::connect(Line& outgoing, Rank to) {
     ConnectAttempt attempt = try_connect(at(addresses_, to), connect_ms);
     if (!attempt.socket) return !attempt.is_refused;
@@ -120,13 +120,13 @@ bool PeerMessages::connect(Line& outgoing, Rank to) {
                       .size = world_.size(),
                       .process = getpid(),
                       .job = at(tokens_, to)};
-    // All of it fits the empty buffer of a new connection.
+    // The message fits into the empty buffer of a new connection.
     if (::send(attempt.socket.number, &hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello)
         outgoing.socket.emplace(std::move(attempt.socket));
     return true;
 }
 
-// One message. If it breaks off, its rest must not be taken for the next one's.
+// Moves one message. If it is cut off, its rest must not be read as the next message.
 template <class Move>
 void PeerMessages::as_a_whole(Line& line, Wait& wait, Move&& move) {
     wait.begin_message();
@@ -177,7 +177,7 @@ void PeerMessages::receive(std::span<std::byte> data, Rank from, int tag) {
     }
 }
 
-// Who has left may have sent before.
+// A rank that has left may have sent a message before.
 void PeerMessages::accept_from(Incoming& incoming, Rank rank, Wait& wait) {
     bool has_left = false;
     while (!has_accepted(incoming, rank)) {
@@ -198,7 +198,8 @@ bool PeerMessages::has_accepted(Incoming& incoming, Rank rank) {
     return true;
 }
 
-// As the connection for messages to it shows, which is made if there is none.
+// Whether the rank has ended, as the connection for messages to it shows. Makes that connection if
+// there is none.
 bool PeerMessages::has_ended(Rank rank) {
     Line& outgoing = at(outgoing_, rank);
     const std::unique_lock lock(outgoing.mutex, std::try_to_lock);
@@ -209,7 +210,8 @@ bool PeerMessages::has_ended(Rank rank) {
     return poll(&look, 1, 0) > 0;
 }
 
-// Whether one was there. A rank says who it is at once; who does not is none.
+// Accepts one pending connection; returns false if there is none. A rank identifies itself at once;
+// other connections are dropped.
 bool PeerMessages::accept_one() {
     OpenFile socket = accept_pending(listening_.number);
     if (!socket) return false;

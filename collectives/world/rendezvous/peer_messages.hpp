@@ -13,8 +13,8 @@
 
 namespace tutti {
 
-/// Messages of any length from one rank to another, over a TCP connection for each direction, which
-/// the first message makes. Several threads may send and receive at the same time.
+/// Messages of any length between two ranks, over one TCP connection per direction, made by the
+/// first message. Several threads may send and receive at the same time.
 class PeerMessages {
 public:
     /// Collective. The world must outlive it.
@@ -22,12 +22,12 @@ public:
     PeerMessages(const PeerMessages&) = delete;
     PeerMessages& operator=(const PeerMessages&) = delete;
 
-    /// Returns once `data` may be changed. Throws Error: time_out after the world's hang timeout,
-    /// rank_lost if the other has ended, usage for a rank that is not another one of these. After a
-    /// time_out the call may be made again, unless a part of the message had moved: then all
-    /// further messages in this direction are refused (rank_lost).
+    /// Sends a message; returns once `data` may be changed. Throws Error: time_out after the
+    /// world's hang timeout, rank_lost if the peer has ended, usage if `to` is not another rank.
+    /// After a time_out the call may be repeated, unless part of the message had moved: then all
+    /// later messages in this direction are refused (rank_lost).
     void send(std::span<const std::byte> data, Rank to, int tag);
-    /// The next message of this tag. Throws as send(), and usage if its length is another.
+    /// Receives the next message with this tag. Throws as send(), and usage if its length differs.
     void receive(std::span<std::byte> data, Rank from, int tag);
 
 private:
@@ -38,7 +38,8 @@ private:
         bool is_cut = false;  // within a message
     };
     struct Incoming : Line {
-        std::map<int, std::deque<Message>> early;  // of other tags than were asked for, by tag
+        // messages with other tags than requested, by tag
+        std::map<int, std::deque<Message>> early;
     };
     class Wait;
 
@@ -56,11 +57,11 @@ private:
     ProcessWorld& world_;
     OpenFile listening_;
     std::vector<TcpAddress> addresses_;  // by rank
-    std::vector<std::uint64_t> tokens_;  // by rank: who knows it belongs to these ranks
+    std::vector<std::uint64_t> tokens_;  // by rank; a peer shows that of the rank it connects to
     std::vector<Line> outgoing_;
     std::vector<Incoming> incoming_;
     std::mutex accepting_;
-    std::map<int, OpenFile> accepted_;  // that nobody has waited for yet, by rank
+    std::map<int, OpenFile> accepted_;  // not yet requested, by rank
 };
 
 }  // namespace tutti

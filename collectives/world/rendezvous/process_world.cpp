@@ -35,7 +35,7 @@ const char* in_words(FrameKind kind) {
     }
 }
 
-// What a rank that has come to something else is told.
+// Returns the error for a rank that meets a different call on another rank.
 Error in_another_call(Rank me, const Frame& mine, Rank other, const Frame& of_other) {
     if (of_other.kind == FrameKind::goodbye)
         return Error(fmt::format("rank {} waits for {}, but rank {} has left", me.index,
@@ -53,8 +53,8 @@ Error in_another_call(Rank me, const Frame& mine, Rank other, const Frame& of_ot
 
 }  // namespace
 
-// One call of this rank with others, from its beginning. If it breaks off, for whatever reason, it
-// is the last: its frames are under way.
+// One collective call of this rank. If it is interrupted, for whatever reason, no further call is
+// possible, because its frames may be partly sent.
 class ProcessWorld::Waiting {
 public:
     Waiting(ProcessWorld& world, FrameKind what)
@@ -70,12 +70,12 @@ public:
     }
     Waiting(const Waiting&) = delete;
     Waiting& operator=(const Waiting&) = delete;
-    // For ranks that work for up to so many seconds.
+    // Waits for ranks that work for up to `working_seconds` before they join.
     Waiting(ProcessWorld& world, FrameKind what, double working_seconds) : Waiting(world, what) {
         asleep_limit_ = working_seconds + world.hang_timeout * barrier_timeout_factor;
     }
 
-    // Once for each look that found nothing.
+    // Call this after each poll that found nothing.
     void pause() {
         world_.heartbeat();
         world_.make_progress();
@@ -84,7 +84,7 @@ public:
         if (is_over) world_.give_up(what_, times());
         if (asleep_limit_ || backoff_.wants_sleep()) world_.sleep_a_while(*this);
     }
-    // Seconds that it lasts at most, in hang timeouts.
+    // Returns the maximum duration in hang timeouts.
     double times() const {
         return asleep_limit_ ? *asleep_limit_ / world_.hang_timeout : barrier_timeout_factor;
     }
@@ -113,7 +113,7 @@ ProcessWorld::ProcessWorld(Rank rank, int size, std::vector<OpenFile> connection
     oversubscribed = is_oversubscribed(*this);
 }
 
-// Without a goodbye where an error unwinds this rank: the others shall not wait for it.
+// Sends no goodbye if an error unwinds this rank: the others must not wait for it.
 ProcessWorld::~ProcessWorld() {
     if (!has_failed_ && !has_given_up && std::uncaught_exceptions() == unwinding_before_)
         tell_others(FrameKind::goodbye, {}, rank_);
@@ -147,7 +147,7 @@ void ProcessWorld::broadcast(std::span<std::byte> data) {
     for (int rank = 1; rank < size_; ++rank) send({rank}, FrameKind::broadcast, data, waiting);
 }
 
-// Everything goes to rank 0, and from there to all.
+// Gathers all data on rank 0, which sends it to all.
 void ProcessWorld::exchange(FrameKind kind, std::span<const std::byte> mine,
                             std::span<std::byte> all, Waiting& waiting) {
     heartbeat();
@@ -177,7 +177,7 @@ Frame ProcessWorld::frame_of(FrameKind kind, std::size_t bytes) const {
     return {.kind = kind, .call = call_, .bytes = bytes};
 }
 
-// Whether anything came of it.
+// Returns whether any data arrived.
 bool ProcessWorld::advance(Incoming& incoming, FrameKind kind, Rank from,
                            std::span<std::byte> into) {
     constexpr std::size_t head = sizeof(Frame);
@@ -196,7 +196,7 @@ bool ProcessWorld::advance(Incoming& incoming, FrameKind kind, Rank from,
     return incoming.is_complete || incoming.received > before;
 }
 
-// What has come, 0 for nothing so far.
+// Returns the number of bytes that have arrived, 0 if there are none yet.
 std::size_t ProcessWorld::receive_some(Rank from, std::byte* into, std::size_t bytes) {
     const auto got = recv(socket_to(from), into, bytes, MSG_DONTWAIT);
     if (got > 0) return as_size(got);
@@ -246,7 +246,7 @@ void ProcessWorld::send_bytes(Rank to, std::span<const std::byte> bytes, int fla
     }
 }
 
-// Until something comes, but not for long: plans under way go on meanwhile.
+// Sleeps until data arrives, but not for long: plans in progress continue meanwhile.
 void ProcessWorld::sleep_a_while(const Waiting& waiting) {
     std::vector<pollfd> looks;
     for (const OpenFile& connection : connections_)
@@ -256,7 +256,7 @@ void ProcessWorld::sleep_a_while(const Waiting& waiting) {
     else
         nanosleep(&a_while, nullptr);
     look_at_neighbours();
-    // A rank whose part has come says no more, unless it gives up, or is lost.
+    // A rank whose part has arrived sends nothing more, unless it gives up or is lost.
     for (int rank = 1; is_gathering_ && rank < size_; ++rank) {
         if (looks[as_size(rank - 1)].revents == 0 || !at(incoming_, rank).is_complete) continue;
         if (next_kind({rank}) == FrameKind::roll_call) give_up(waiting.what(), waiting.times());

@@ -13,11 +13,13 @@
 
 namespace tutti {
 
-/// Ranks that are processes, as a star: each has a TCP connection to rank 0, which gathers what all
-/// have and hands it out. A process that ends without a goodbye is noticed wherever a rank waits.
+/// Ranks that are processes, connected as a star: each has a TCP connection to rank 0, which
+/// gathers all data and sends it to all. A process that ends without a goodbye is detected wherever
+/// a rank waits.
 class ProcessWorld final : public World {
 public:
-    /// Rank 0 has the connections of ranks 1, 2, ...; the others have one, to rank 0. Collective.
+    /// Rank 0 passes the connections of ranks 1, 2, ...; each other rank passes one, to rank 0.
+    /// Collective.
     ProcessWorld(Rank rank, int size, std::vector<OpenFile> connections, double hang_timeout);
     ~ProcessWorld() override;
 
@@ -34,18 +36,18 @@ public:
     std::unique_ptr<World> split(std::optional<int> group) override;
     void throw_if_lost() override;
 
-    /// A socket that the other ranks can reach, at any port that is free.
+    /// Returns a socket at any free port that the other ranks can reach.
     OpenFile listen_for_ranks() const;
-    /// Where each rank listens that has named a port (0: none), as this rank can reach it.
+    /// Returns the address, as seen from this rank, of each rank that passes a port (0: none).
     /// Collective.
     std::vector<TcpAddress> addresses_of(int port_of_this_rank);
 
 private:
     class Waiting;
-    // A frame as it comes in from a rank, and its data behind it.
+    // A frame that is arriving from a rank, and the data after it.
     struct Incoming {
         Frame frame = {};
-        std::size_t received = 0;  // of both
+        std::size_t received = 0;  // bytes of frame and data
         bool is_complete = false;
     };
 
@@ -78,10 +80,10 @@ private:
     std::vector<OpenFile> connections_;
     Placement hosts_;
     std::optional<ProcessWatch> neighbours_;
-    std::optional<std::int64_t> gone_since_;  // one of them, or rank 0
-    std::vector<Incoming> incoming_;          // of the exchange under way, by rank; on rank 0
+    std::optional<std::int64_t> gone_since_;  // a neighbour, or rank 0
+    std::vector<Incoming> incoming_;  // of the current exchange, by rank; on rank 0
     bool is_gathering_ = false;
-    std::uint32_t call_ = 0;  // the present one's number
+    std::uint32_t call_ = 0;  // number of the current call
     bool has_failed_ = false;
     int unwinding_before_;
 };

@@ -12,7 +12,7 @@
 namespace tutti {
 namespace {
 
-// A program's own socket may block, and go on in what the program starts.
+// A program's own socket may be blocking, and may be inherited by processes that it starts.
 OpenFile taken_over(int socket) {
     if (socket >= 0) {
         fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK);
@@ -28,7 +28,7 @@ std::unique_ptr<World> rendezvous_world(const Rendezvous& rendezvous) {
     if (size < 1 || rank < 0 || rank >= size)
         throw Error("there is no rank " + std::to_string(rank) + " of " + std::to_string(size) +
                     "; ranks are 0 to size - 1");
-    OpenFile socket = taken_over(listening);  // from here on ours, whatever happens
+    OpenFile socket = taken_over(listening);  // owned from here on, also on errors
     const TcpAddress address = parse_tcp_address(text);
     std::vector<OpenFile> connections;
     const std::uint64_t job_id = fnv1a(std::as_bytes(std::span(job)));

@@ -17,12 +17,12 @@
 namespace tutti {
 namespace {
 
-// A hello is sent at once; who is silent for so long is something else.
+// A rank sends its hello at once; a connection that is silent for this long is not from a rank.
 constexpr double seconds_for_hello = 5;
-// Of connections that say nothing; the oldest make room.
+// Maximum number of silent connections; the oldest are closed to make room.
 constexpr std::size_t most_pending = 1024;
 
-// All of it fits the empty buffer of a new connection.
+// The message fits into the empty buffer of a new connection.
 void say(const OpenFile& socket, const Answer& answer) {
     [[maybe_unused]] const auto sent =
         send(socket.number, &answer, sizeof answer, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -42,7 +42,7 @@ std::vector<OpenFile> RendezvousServer::all_connections(double deadline_seconds)
     AwakeTime waited;
     while (missing_ > 0) {
         accept_all();
-        forget_ended();  // whose places those that were started again are to find free
+        forget_ended();  // frees the places of ranks that ended and were started again
         hear_pending();
         forget_ended();
         if (missing_ == 0) break;
@@ -73,7 +73,7 @@ void RendezvousServer::hear_pending() {
         pending = has_heard(*pending) ? pending_.erase(pending) : std::next(pending);
 }
 
-// Whether the connection is done with: it is a rank's now, was refused, has ended or is silent.
+// Whether the connection is settled: it now belongs to a rank, was refused, has ended or is silent.
 bool RendezvousServer::has_heard(PendingConnection& pending) {
     auto* const into = reinterpret_cast<char*>(&pending.hello) + pending.received;
     const auto got =
@@ -128,7 +128,7 @@ std::optional<std::string> RendezvousServer::refusal_of(const Hello& hello) cons
     return std::nullopt;
 }
 
-// A rank that ends before all are there may be started again.
+// Forgets a rank that ended before all ranks had joined; it may be started again.
 void RendezvousServer::forget_ended() {
     for (auto& member : members_) {
         char byte = 0;

@@ -10,8 +10,8 @@
 
 namespace tutti {
 
-/// Rank 0's side of a rendezvous: takes the connections of the other ranks, once each has shown
-/// that it belongs here. Whoever does not is told why and closed; the others do not notice.
+/// Rank 0's side of a rendezvous: accepts the connections of the other ranks, once each has shown
+/// that it belongs to this job. Other connections get the reason and are closed.
 class RendezvousServer {
 public:
     struct Expected {
@@ -20,18 +20,18 @@ public:
         std::string where = {};  ///< for messages: "tcp://node3:29500"
     };
 
-    /// Takes over a socket that listens.
+    /// Takes over a listening socket.
     RendezvousServer(OpenFile listening, Expected expected);
 
     int port() const;
 
-    /// The connection of each rank but 0, in order, once all have come: then they know it. Throws
-    /// Error (time_out) after so many seconds, with the ranks that are missing and who was refused;
-    /// those that have come are told so, too.
+    /// Returns the connections of ranks 1, 2, ... once all ranks have joined, and notifies them.
+    /// Throws Error (time_out) after the deadline, naming the missing and the refused ranks; the
+    /// ranks that have joined are notified, too.
     std::vector<OpenFile> all_connections(double deadline_seconds);
 
 private:
-    // A connection of which nothing is known yet.
+    // A connection that has not yet identified itself.
     struct PendingConnection {
         OpenFile socket;
         std::string from;
@@ -57,7 +57,7 @@ private:
     OpenFile listening_;
     Expected expected_;
     std::list<PendingConnection> pending_;
-    std::vector<std::optional<Member>> members_;  // by rank; none of rank 0
+    std::vector<std::optional<Member>> members_;  // by rank; none for rank 0
     int missing_;
     int refused_ = 0;
     std::string last_refusal_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of the ranks as worlds of their own: their first ranks listen, as rank 0 of a rendezvous.
+// Splits a world into groups: the first rank of each group listens, as rank 0 of a rendezvous.
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 constexpr const char* loopback = "127.0.0.1";
 
 struct Group {
-    std::uint64_t token = 0;  // that of its first rank shows who belongs to it
+    std::uint64_t token = 0;  // the first rank's token identifies members of the group
     int port = 0;
 };
 
@@ -37,7 +37,7 @@ std::vector<TcpAddress> ProcessWorld::addresses_of(int port_of_this_rank) {
         const Rank rank{index};
         const bool is_near = std::ranges::find(neighbours, rank) != neighbours.end();
         const bool is_with_rank0 = std::ranges::find(of_rank0, rank) != of_rank0.end();
-        // A rank of rank 0's host may know that by an address which is only valid there.
+        // A rank on rank 0's host may have an address there that is valid only on that host.
         addresses.push_back({.host = is_near         ? loopback
                                      : is_with_rank0 ? far_end(socket_to({0})).host
                                                      : at(names, rank),
