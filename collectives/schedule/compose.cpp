@@ -21,7 +21,7 @@ namespace {
 int countable(std::int64_t chunks) {
     if (chunks > std::numeric_limits<int>::max())
         throw Error(fmt::format(
-            "the schedule would have {} chunks; take fewer ranks, segments or channels", chunks));
+            "the schedule would have {} chunks; use fewer ranks, segments or channels", chunks));
     return static_cast<int>(chunks);
 }
 

@@ -39,7 +39,7 @@ Counts count(const Schedule& schedule, const CollectiveSpec& spec, long most_tra
             at(counts.received, transfer.to) += transfer.chunks.count;
             if (++counts.transfers > most_transfers)
                 throw Error("more than " + std::to_string(most_transfers) + " messages on " +
-                            std::to_string(ranks) + " ranks; type --ranks with fewer");
+                            std::to_string(ranks) + " ranks; use fewer --ranks");
         });
         if (counts.transfers > before) ++counts.steps;
     }

@@ -166,7 +166,7 @@ private:
         }
         const Sum own = changed_before ? changes_[change_of_[target]].sum : held_[target];
         if (own == nothing)
-            return fault(fmt::format("step {}: rank {} is to add rank {}'s chunk {} to nothing",
+            return fault(fmt::format("step {}: rank {} adds rank {}'s chunk {} to nothing",
                                      step, transfer.to.index, transfer.from.index, chunk));
         if (const auto twice = sums_.common(own, arriving))
             return fault(

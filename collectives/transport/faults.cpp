@@ -20,7 +20,7 @@ int number_of(std::string_view text, std::string_view whole) {
     const auto number = number_in<int>(text);
     if (!number || *number < 0)
         throw Error("fault '" + std::string(whole) + "' has '" + std::string(text) +
-                    "' where a number belongs; type for example drop:from=1,step=0");
+                    "' where a number is expected; use e.g. drop:from=1,step=0");
     return *number;
 }
 
@@ -54,7 +54,7 @@ Fault parse_fault(std::string_view text) {
         const auto equals = field.find('=');
         if (equals == field.npos)
             throw Error("fault '" + std::string(text) + "' has '" + std::string(field) +
-                        "' where FIELD=NUMBER belongs; type for example drop:from=1,step=0");
+                        "' where FIELD=NUMBER is expected; use e.g. drop:from=1,step=0");
         set(fault, field.substr(0, equals), number_of(field.substr(equals + 1), text), text);
     }
     return fault;

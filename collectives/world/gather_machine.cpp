@@ -13,7 +13,7 @@ Machine gather_machine(World& world) {
     Machine machine;
     int rank = 0;
     for (const std::string& text : gather_all_texts(world, mine)) {
-        const std::string name = "what rank " + std::to_string(rank++) + " reports of its host";
+        const std::string name = "the host description of rank " + std::to_string(rank++);
         if (text.empty()) continue;
         Machine of_rank = parse_machine(text, name);
         for (Host& host : of_rank.hosts) machine.hosts.push_back(std::move(host));

@@ -57,11 +57,11 @@ std::optional<std::string> heaps_refuse(World& world) {
     const auto place = trial ? heap->place_of({trial.get(), 1}) : std::nullopt;
     std::optional<std::string> problem;
     if (!heap)
-        problem = "libtutti_heap.so is not loaded; type LD_PRELOAD=build/libtutti_heap.so";
+        problem = "libtutti_heap.so is not loaded; use LD_PRELOAD=build/libtutti_heap.so";
     else if (trial == nullptr)
-        problem = "the heap gives no memory (TUTTI_HEAP_THRESHOLD=off?)";
+        problem = "the heap allocates no memory (TUTTI_HEAP_THRESHOLD=off?)";
     else if (!place)
-        problem = "the heap is that of the process which has forked this one";
+        problem = "the heap belongs to the process that forked this one";
     problem = missing_on_any(world, problem);
     if (problem) return problem;
     auto places = gather_all(world, *place);

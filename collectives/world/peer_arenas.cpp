@@ -53,7 +53,7 @@ std::shared_ptr<const PeerArenas::Mapping> PeerArenas::map(const HeapPlace& plac
         refuse(place, "cannot be opened through /proc (other user or container?)");
     // A file that may shrink could kill this process (SIGBUS) during a read.
     if (const int seals = fcntl(file.number, F_GET_SEALS); seals < 0 || !(seals & F_SEAL_SHRINK))
-        refuse(place, "may shrink, which no heap of tutti does");
+        refuse(place, "is not sealed against shrinking");
     auto mapping = std::make_shared<const Mapping>(std::move(file), as_size(place.arena_most));
     if (mapping->begin == nullptr)
         refuse(place, std::string("cannot be mapped: ") + std::strerror(errno));
@@ -64,7 +64,7 @@ void PeerArenas::Arena::grow(const HeapPlace& place) {
     struct stat seen {};
     if (fstat(mapping->file.number, &seen) == 0)
         bytes = std::min(mapping->most, as_size(seen.st_size));
-    if (!has(place)) refuse(place, "does not reach as far as was told");
+    if (!has(place)) refuse(place, "is smaller than its owner said");
 }
 
 }  // namespace tutti

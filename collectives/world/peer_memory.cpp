@@ -31,7 +31,7 @@ void PeerMemory::read(std::byte* into, std::size_t bytes) const {
         const ssize_t done = read_some(rest, into, bytes);
         if (done <= 0)
             throw Error("the memory of process " + std::to_string(process) +
-                            " cannot be read any more: " + std::strerror(errno),
+                            " can no longer be read: " + std::strerror(errno),
                         Exit::rank_lost);
         rest.address += done;
         into += done;

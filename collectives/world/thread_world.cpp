@@ -192,7 +192,7 @@ void run_as_threads(int ranks, double hang_timeout, const std::function<void(Wor
         const std::lock_guard lock(team.mutex);
         if (!team.reason)
             team.reason = std::make_exception_ptr(Error("cannot start " + std::to_string(ranks) +
-                                                        " threads; type a smaller --ranks"));
+                                                        " threads; use a smaller --ranks"));
         team.failed = true;
     }
     for (auto& thread : threads) thread.join();

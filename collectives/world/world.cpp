@@ -53,7 +53,7 @@ std::optional<std::string> missing_on_any(World& world, const std::optional<std:
     gethostname(host, sizeof host - 1);
     const auto rank = as_size(first - reasons.begin());
     return *first + " (rank " + std::to_string(rank) + " on " +
-           gather_all_texts(world, host)[rank] + ", though other ranks have it)";
+           gather_all_texts(world, host)[rank] + ", but other ranks have it)";
 }
 
 std::vector<std::string> gather_all_texts(World& world, const std::string& mine) {
@@ -84,7 +84,7 @@ std::string waited_for(const World& world, const std::string& what, double times
         "rank {} waited {:g} s for {}{}: {}", world.rank().index, world.hang_timeout * times, what,
         in_activity(),
         absent.empty()
-            ? "every rank answers, but in another call"
+            ? "all ranks are alive but in different calls"
             : (absent.size() == 1 ? "no answer from rank " : "no answer from ranks ") + who);
 }
 

@@ -111,8 +111,8 @@ class Show(Commands):
         self.assertRegex(text, rf"\nmessages +{2 * 4095 * 4096} ")
         self.assertIn("\nproof      not made: it would take too much memory; type --ranks with fewer\n", text)
         done = tutti.run("show", "ring", "all_reduce", "--ranks", 100000)
-        self.assertEqual((done.returncode, done.stderr),
-                         (64, "tutti: more than 300000000 messages on 100000 ranks; type --ranks with fewer\n"))
+        self.assertEqual(done.returncode, 64)
+        self.assertIn("more than 300000000 messages", done.stderr)
 
     def test_prints_the_counts_and_draws_a_picture(self):
         picture = self.folder / "ring.svg"

@@ -23,7 +23,7 @@ class Refused(tutti.Folder):
         reason = tutti.transport_missing("cuda")
         if not reason:
             self.skipTest("there is a GPU")
-        for kind, what in (("device", "buffers on devices: "), ("pinned", "pinned buffers: ")):
+        for kind, what in (("device", "device buffers: "), ("pinned", "pinned buffers: ")):
             for command in (("bench", "all_reduce", *QUICK), ("tune", "all_reduce", "--table", self.folder / "t.json"),
                             ("workload", "ddp", *STEPS)):
                 with self.subTest(kind=kind, command=command[0]):

@@ -67,8 +67,8 @@ class Commands(tutti.Folder):
 
     def test_what_mpi_alone_has_is_left_out_in_a_line(self):
         out = self.run_ranks(2, "bench", "all_reduce", "-b", 8, "-e", 8, "--transport", "all", "--baseline", "all", *QUICK)
-        self.assertIn("transport mpi left out: ranks have met by a rendezvous; start with mpirun instead", out)
-        self.assertIn("baseline mpi left out: ranks have met by a rendezvous; start with mpirun instead", out)
+        self.assertRegex(out, "transport mpi .*start with mpirun")
+        self.assertRegex(out, "baseline mpi .*start with mpirun")
 
     def test_records_say_whose_the_ranks_were(self):
         file = self.folder / "run.jsonl"
@@ -125,13 +125,13 @@ class WrongWords(tutti.Folder):
         self.assertEqual(len(done.stderr.splitlines()), 1)
 
     def test_are_answered_by_what_to_type(self):
-        self.check(("--rendezvous", "node3:1", "--rank", 0, "--size", 2), "type tcp://HOST:PORT")
+        self.check(("--rendezvous", "node3:1", "--rank", 0, "--size", 2), "tcp://HOST:PORT")
         self.check(("--rendezvous", "tcp://localhost:1"), "type --rank R --size N")
         self.check(("--rendezvous", "tcp://localhost:1", "--rank", "a", "--size", 2), "--rank a is no number")
         self.check(("--rendezvous", "tcp://localhost:1", "--rank", 2, "--size", 2), "there is no rank 2 of 2")
         self.check(("--rendezvous",), "--rendezvous needs a value")
         self.check(("--rank", 0), "--rank and --size belong to --rendezvous")
-        self.check(("--rendezvous", "auto"), "neither torchrun nor srun has started this process")
+        self.check(("--rendezvous", "auto"), "neither torchrun nor srun")
         self.check(("--rendezvous", "auto", "--rank", 1), "leave --rank and --size out")
         self.check(("--ranks", 2, "--rendezvous", "tcp://localhost:1", "--rank", 0, "--size", 2), "leave one of the two out")
 
@@ -140,8 +140,8 @@ class WrongWords(tutti.Folder):
         self.addCleanup(ranks.clean_up)
         refused = ranks.processes[1].communicate(timeout=30)
         self.assertEqual(ranks.processes[1].returncode, USAGE)
-        self.assertEqual(tutti.said(refused[1]), ["tutti: rank 0 refuses this process as rank 1: it is one of 3 ranks, rank 0 one of 2; "
-                                                  "give all the same size"])
+        line, = tutti.said(refused[1])
+        self.assertIn("one of 3 ranks", line)
         address = ranks.processes[0].args[-5]
         right = subprocess.run([tutti.EXECUTABLE, "bench", "all_reduce", "-e", "8", *QUICK, "--rendezvous", address, "--rank", "1",
                                 "--size", "2"], capture_output=True, text=True, check=False, timeout=60, env=tutti.CLEAN)
@@ -158,7 +158,7 @@ class WrongWords(tutti.Folder):
     def test_a_rank_that_does_not_come_is_named(self):
         (code, _, said), = Ranks([(0, 2)], "bench", "all_reduce", "--start-timeout", "1s").end()
         self.assertEqual(code, TIME_OUT)
-        self.assertRegex(said[0], r"^tutti: rank 0 waited 1 s, and 1 of 2 ranks did not come to tcp://127.0.0.1:\d+: rank 1$")
+        self.assertRegex(said[0], r"^tutti: rank 0 waited 1 s: .* tcp://127.0.0.1:\d+: rank 1$")
 
 
 class LostRank(tutti.Folder):

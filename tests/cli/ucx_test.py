@@ -57,8 +57,8 @@ class Processes(tutti.Folder):
     def test_that_it_cannot_join_are_reported_in_one_line(self):
         done = self.bench(2, "all_reduce", "--counts", 1, "--algo", "ring", UCX_TLS="self")
         self.assertEqual(done.returncode, 64, done.stdout + done.stderr)
-        self.assertRegex(done.stdout + done.stderr, r"UCX finds no transport from rank [01] to rank [01] \(.*\): look at "
-                                                    r"UCX_TLS and UCX_NET_DEVICES, or type --transport mpi\n")
+        self.assertRegex(done.stdout + done.stderr, r"UCX finds no transport from rank [01] to rank [01] \(.*\): check "
+                                                    r"UCX_TLS and UCX_NET_DEVICES, or use --transport mpi\n")
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ TEST(LoneGpuMemory, IsRefusedOnAllRanksInTheSameWordsWhereThereIsNoGpu) {
                 ADD_FAILURE() << "there was memory";
             } catch (const Error& error) {
                 const std::string what = error.what();
-                EXPECT_TRUE(what.starts_with(pins ? "pinned buffers: " : "buffers on devices: "));
+                EXPECT_TRUE(what.starts_with(pins ? "pinned buffers: " : "device buffers: "));
                 EXPECT_NE(what.find(gpus_missing()->substr(0, 60)), std::string::npos) << what;
                 EXPECT_EQ(error.code(), Exit::usage);
             }

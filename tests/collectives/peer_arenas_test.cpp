@@ -105,7 +105,7 @@ TEST(PeerArenas, GrowWhereTheyAre) {
 
 TEST(PeerArenas, RefuseWhatLiesBeyondTheEndOfTheFile) {
     Owner owner;
-    const std::string why = "does not reach as far as was told";
+    const std::string why = "smaller";
     expect_refused(owner.place(4), why);
     expect_refused(owner.place(3, page + 1), why);
     expect_refused(owner.place(0, ~std::size_t{0}), why);
@@ -119,7 +119,7 @@ TEST(PeerArenas, NeverReachFurtherThanWasSaidTheyMayGrow) {
     Owner owner;
     HeapPlace place = owner.place(3);
     place.arena_most = 3 * page;
-    expect_refused(place, "does not reach as far as was told");
+    expect_refused(place, "smaller");
 }
 
 TEST(PeerArenas, RefuseAnotherFileUnderTheSameNumbers) {
@@ -142,7 +142,7 @@ TEST(PeerArenas, RefuseAnotherFileUnderTheSameNumbers) {
 
 TEST(PeerArenas, RefuseAFileThatMayShrink) {
     Owner owner(0);
-    expect_refused(owner.place(0), "may shrink, which no heap of tutti does");
+    expect_refused(owner.place(0), "not sealed");
 }
 
 TEST(PeerArenas, SayWhenThereAreNotSoManyAddresses) {

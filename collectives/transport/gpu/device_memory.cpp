@@ -15,7 +15,7 @@ constexpr std::size_t line = 256;
 
 DeviceMemory::DeviceMemory(World& world, std::shared_ptr<Accelerator> device, std::size_t mine)
     : ReachableMemory(world.rank()), device_(std::move(device)), sizes_(gather_all(world, mine)) {
-    const auto own = make_on_all_ranks(world, "memory of devices",
+    const auto own = make_on_all_ranks(world, "device memory",
                                        [&] { return allocated(device_, std::max(mine, line)); });
     if (world.one_process()) {
         for (const auto* of_rank : gather_all<const std::shared_ptr<std::byte>*>(world, &own))
@@ -24,7 +24,7 @@ DeviceMemory::DeviceMemory(World& world, std::shared_ptr<Accelerator> device, st
         return;
     }
     const auto keys = gather_all(world, device_->key_of(own.get()));
-    pieces_ = make_on_all_ranks(world, "memory of devices", [&] {
+    pieces_ = make_on_all_ranks(world, "device memory", [&] {
         std::vector<std::shared_ptr<std::byte>> pieces;
         const auto close = [device = device_](std::byte* memory) { device->close(memory); };
         for (const DeviceKey& key : keys)
@@ -42,7 +42,7 @@ std::span<std::byte> DeviceMemory::of(Rank rank) const {
 
 std::unique_ptr<ReachableMemory> lone_gpu_memory(World& world, std::size_t bytes) {
     return make_on_all_ranks(
-        world, "buffers on devices", [&]() -> std::unique_ptr<ReachableMemory> {
+        world, "device buffers", [&]() -> std::unique_ptr<ReachableMemory> {
             return std::make_unique<LoneMemory>(world.rank(), own_gpu(world), bytes);
         });
 }

@@ -28,12 +28,12 @@ std::optional<std::string> refuses_threads(World& world) {
         for (const int to : used)
             if (from != to && !cuda_reaches(from, to))
                 return "GPU " + std::to_string(from) + " cannot reach the memory of GPU " +
-                       std::to_string(to) + "; type TUTTI_GPUS=" + std::to_string(from);
+                       std::to_string(to) + "; use TUTTI_GPUS=" + std::to_string(from);
     // Kernels of several groups on one GPU, each waiting for a kernel on another GPU, could
     // deadlock.
     const auto gpus_of_all = gpus_of_process(world).size();
     if (&world != &world.whole() && used.size() > 1 && gpus_of_all < as_size(world.whole().size()))
-        return "groups of ranks need a GPU for each rank, or one for all; type --ranks " +
+        return "groups of ranks need a GPU for each rank, or one for all; use --ranks " +
                std::to_string(gpus_of_all) + " or TUTTI_GPUS=" + std::to_string(used[0]);
     return std::nullopt;
 }
@@ -41,7 +41,7 @@ std::optional<std::string> refuses_threads(World& world) {
 // Kernels of two processes on one GPU are time-sliced: at each step, one would wait a whole slice
 // for the other, or for ever.
 std::optional<std::string> refuses_processes(World& world) {
-    if (!world.one_host()) return "the ranks are on several hosts; type --transport mpi";
+    if (!world.one_host()) return "the ranks are on several hosts; use --transport mpi";
     auto all = gather_all_texts(world, gpus().at(as_size(gpu_number(world))).uuid);
     std::ranges::sort(all);
     if (std::ranges::adjacent_find(all) != all.end())
@@ -91,7 +91,7 @@ std::unique_ptr<Transport> emulated_transport(World& world, const std::optional<
     std::optional<int> stopped;
     if (fault) {
         if (fault->kind != Fault::Kind::stop || !fault->from)
-            throw Error("cuda-emulated knows one fault; type stop:from=RANK");
+            throw Error("cuda-emulated injects only one fault; use stop:from=RANK");
         stopped = fault->from->index;
     }
     std::shared_ptr<Accelerator> own;

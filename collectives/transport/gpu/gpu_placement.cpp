@@ -28,10 +28,10 @@ std::vector<int> chosen_gpus() {
         if (!gpu || *gpu >= as_size(there))
             throw Error("TUTTI_GPUS=" + std::string(text) + " names GPU '" + word +
                         "', but this machine has 0.." + std::to_string(there - 1) +
-                        "; type for example TUTTI_GPUS=0");
+                        "; use e.g. TUTTI_GPUS=0");
         chosen.push_back(static_cast<int>(*gpu));
     }
-    if (chosen.empty()) throw Error("TUTTI_GPUS names no GPU; type for example TUTTI_GPUS=0");
+    if (chosen.empty()) throw Error("TUTTI_GPUS names no GPU; use e.g. TUTTI_GPUS=0");
     return chosen;
 }
 

@@ -103,7 +103,7 @@ private:
     }
 
     std::string in_words(const Group* group) const {
-        if (group == nullptr) return "messages that have come";
+        if (group == nullptr) return "messages that have arrived";
         return "messages of step " + std::to_string(group->step) + " with " +
                one_of(peers_of(*group));
     }

@@ -66,7 +66,7 @@ public:
 private:
     void refuse_if_given_up(const What& what) const {
         if (communicator_ == nullptr)
-            throw Error(fmt::format("rank {} has given up NCCL before {}", me_, what()),
+            throw Error(fmt::format("rank {} aborted NCCL before {}", me_, what()),
                         Exit::rank_lost);
     }
 
@@ -109,7 +109,7 @@ std::optional<std::string> two_ranks_on_one_gpu(World& world) {
                 const auto& address = addresses[as_size(host[one].index)];
                 if (address != addresses[as_size(host[other].index)]) continue;
                 return fmt::format(
-                    "ranks {} and {} share the GPU {}, and NCCL takes one rank of each (it says: "
+                    "ranks {} and {} share the GPU {}, but NCCL takes one rank per GPU (it says: "
                     "Duplicate GPU detected); start one rank for each GPU",
                     host[one].index, host[other].index, address);
             }

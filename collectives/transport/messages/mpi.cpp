@@ -170,7 +170,7 @@ public:
         std::byte* const gathered = memory->data() + mine.size();
         check(PMPI_Iallgather(memory->data(), count_of(mine), MPI_BYTE, gathered, count_of(mine),
                               MPI_BYTE, comm_, &request));
-        finish(request, "an exchange of facts", memory);
+        finish(request, "an all-gather of setup data", memory);
         std::copy_n(gathered, all.size(), all.begin());
     }
 
@@ -180,7 +180,7 @@ public:
         MPI_Request request;
         auto memory = std::make_unique<Memory>(data.begin(), data.end());
         check(PMPI_Ibcast(memory->data(), count_of(data), MPI_BYTE, 0, comm_, &request));
-        finish(request, "a word from rank 0", memory);
+        finish(request, "a broadcast from rank 0", memory);
         std::ranges::copy(*memory, data.begin());
     }
 
@@ -216,7 +216,7 @@ public:
 private:
     static void refuse_if_over() {
         if (mpi_is_over())
-            throw Error("MPI has ended; end what uses its ranks before MPI_Finalize",
+            throw Error("MPI has ended; release objects that use its ranks before MPI_Finalize",
                         Exit::rank_lost);
     }
 
@@ -363,7 +363,7 @@ std::unique_ptr<World> mpi_world(int number, std::optional<double> hang_timeout)
     int has_begun = 0;
     PMPI_Initialized(&has_begun);
     if (has_begun == 0 || mpi_is_over())
-        throw Error("MPI does not run; use its communicators between MPI_Init and MPI_Finalize");
+        throw Error("MPI is not initialized; use its communicators between MPI_Init and MPI_Finalize");
     const MPI_Comm comm = communicator_of(number);
     if (comm == MPI_COMM_NULL) throw Error("there are no ranks in MPI_COMM_NULL");
     return std::make_unique<MpiWorld>(duplicate(comm), hang_timeout);

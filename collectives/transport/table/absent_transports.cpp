@@ -39,7 +39,7 @@ std::string ucx_version() { return "none"; }
 #ifdef TUTTI_WITHOUT_NCCL
 std::optional<std::string> nccl_missing() {
     if (auto missing = cuda_not_built()) return missing;
-    return "this build has no NCCL; install libnccl-dev beside CUDA and build again";
+    return "this build has no NCCL; install libnccl-dev in addition to CUDA and build again";
 }
 
 std::string nccl_version() { return "none"; }

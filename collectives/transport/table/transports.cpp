@@ -67,13 +67,13 @@ const TransportRow rows[] = {
      }},
     {"mpi", "point-to-point messages of the MPI library", mpi_missing, needs_mpi,
      open<mpi_transport>},
-    {"ucx", "tagged messages of UCX: InfiniBand, TCP, or within a host, whichever it finds",
+    {"ucx", "tagged messages of UCX over InfiniBand, TCP or shared memory, as UCX chooses",
      ucx_missing, ucx_refuses, open<ucx_transport>},
     {"nccl",
-     "groups of ncclSend and ncclRecv between GPUs, one rank for each; reduced by our own kernels",
+     "groups of ncclSend and ncclRecv between GPUs, one rank for each; tutti's kernels reduce",
      nccl_missing, nccl_refuses, open<nccl_transport>, !is_part, !on_device, between_devices},
     {"shm",
-     "ranks of one host read and write each other's memory, by the best of the methods below",
+     "ranks of one host read and write each other's memory, by the best of the shm-* methods",
      nothing_missing, needs_one_host,
      [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
          HostTransport::Methods methods{
@@ -107,7 +107,7 @@ const TransportRow rows[] = {
      is_part},
     {"cuda", "plans inside one kernel of each GPU, whose blocks reach all ranks' memory",
      gpus_missing, cuda_refuses, cuda_transport, !is_part, on_device},
-    {"cuda-emulated", "what runs inside a GPU's kernel, by threads of this host; for tests",
+    {"cuda-emulated", "emulation of a GPU's kernel by threads of this host; for tests",
      nothing_missing, needs_threads, emulated_transport, is_part, on_device},
 };
 

@@ -39,7 +39,7 @@ std::string lanes_of(ucp_ep_h endpoint) {
     char* printed = nullptr;
     std::size_t length = 0;
     std::FILE* memory = open_memstream(&printed, &length);
-    if (memory == nullptr) return " lanes that are not known";
+    if (memory == nullptr) return " unknown lanes";
     ucp_ep_print_info(endpoint, memory);
     std::fclose(memory);
     std::string lanes;
@@ -179,7 +179,7 @@ void UcxWorker::connect(Rank peer) {
     other.endpoint = nullptr;
     throw Error("UCX finds no transport from rank " + std::to_string(world_.rank().index) +
                 " to rank " + std::to_string(peer.index) + " (" + ucs_status_string(status) +
-                "): look at UCX_TLS and UCX_NET_DEVICES, or type --transport mpi");
+                "): check UCX_TLS and UCX_NET_DEVICES, or use --transport mpi");
 }
 
 std::string UcxWorker::connections() const {

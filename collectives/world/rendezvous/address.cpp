@@ -22,8 +22,8 @@ constexpr std::string_view scheme = "tcp://";
 
 [[noreturn]] void refuse(std::string_view text) {
     throw Error("'" + std::string(text) +
-                "' is no address for a rendezvous; type tcp://HOST:PORT with the host of rank 0 "
-                "and a free port there, as tcp://node3:29500");
+                "' is not a rendezvous address; use tcp://HOST:PORT with the host of rank 0 "
+                "and a free port there, e.g. tcp://node3:29500");
 }
 
 void set(int socket, int level, int option, int value) {
@@ -163,7 +163,7 @@ OpenFile listen_at(const TcpAddress& address) {
         problem = std::strerror(errno);
     }
     throw Error("rank 0 cannot listen at " + to_string(address) + ": " + problem +
-                "; type another port");
+                "; use another port");
 }
 
 ConnectAttempt try_connect(const TcpAddress& address, int milliseconds) {

@@ -14,15 +14,15 @@ bool is_set(const char* variable) { return std::getenv(variable) != nullptr; }
 std::string text_of(const char* variable, const char* whose) {
     const char* text = std::getenv(variable);
     if (text == nullptr || *text == '\0')
-        throw Error(std::string(variable) + " is not set, which " + whose +
-                    " does; or type --rendezvous tcp://HOST:PORT --rank R --size N");
+        throw Error(std::string(variable) + " is not set, but " + whose +
+                    " sets it; set it or use --rendezvous tcp://HOST:PORT --rank R --size N");
     return text;
 }
 
 int number_of(const char* variable, const char* whose) {
     const std::string text = text_of(variable, whose);
     const auto number = number_in<int>(text);
-    if (!number) throw Error(std::string(variable) + "=" + text + " is no number");
+    if (!number) throw Error(std::string(variable) + "=" + text + " is not a number");
     return *number;
 }
 
@@ -69,8 +69,8 @@ Rendezvous rendezvous_from_environment() {
     if (is_set("WORLD_SIZE") || is_set("MASTER_ADDR")) return of_torchrun();
     if (is_set("SLURM_PROCID")) return of_slurm();
     throw Error(
-        "neither torchrun nor srun has started this process (no MASTER_ADDR, no SLURM_PROCID in "
-        "the environment); type --rendezvous tcp://HOST:PORT --rank R --size N");
+        "neither torchrun nor srun started this process (no MASTER_ADDR, no SLURM_PROCID in "
+        "the environment); use --rendezvous tcp://HOST:PORT --rank R --size N");
 }
 
 }  // namespace tutti

@@ -60,14 +60,14 @@ OpenFile join_rank0(const TcpAddress& address, const Hello& hello, double deadli
         ConnectAttempt attempt = try_connect(address);
         problem = attempt.problem;
         if (attempt.socket) {
-            problem = "it is there, but not all others are";
+            problem = "it answers, but other ranks are missing";
             [[maybe_unused]] const auto sent =
                 send(attempt.socket.number, &hello, sizeof hello, MSG_NOSIGNAL);
             if (const auto answer = answer_of(attempt.socket, waited, deadline_seconds)) {
                 if (!answer->head.is_of_tutti())
                     throw Error(
-                        fmt::format("{} connected to {}, where another program answers than "
-                                    "rank 0; type another port",
+                        fmt::format("{} connected to {}, but a program other than "
+                                    "rank 0 answers there; use another port",
                                     me, to_string(address)));
                 if (answer->admission == Admission::too_late)
                     throw Error(me + ": " + answer->why, Exit::time_out);
@@ -77,8 +77,8 @@ OpenFile join_rank0(const TcpAddress& address, const Hello& hello, double deadli
             }
         }
         if (waited.look_seconds() > deadline_seconds)
-            throw Error(fmt::format("{} waited {:g} s for rank 0 at {}: {}; is rank 0 started, and "
-                                    "the address that of its host?",
+            throw Error(fmt::format("{} waited {:g} s for rank 0 at {}: {}; is rank 0 running, and is this "
+                                    "the address of its host?",
                                     me, deadline_seconds, to_string(address), problem),
                         Exit::time_out);
         pause.sleep();

@@ -126,7 +126,7 @@ void ProcessWorld::lose(Rank lost) {
 
 void ProcessWorld::throw_lost(Rank lost) {
     throw failed(
-        Error(fmt::format("rank {} lost rank {}{}: its process or its connection has ended "
+        Error(fmt::format("rank {} lost rank {}{}: its process or its connection ended "
                           "without a goodbye",
                           rank_.index, lost.index, in_activity()),
               Exit::rank_lost));

@@ -27,9 +27,9 @@ const char* in_words(FrameKind kind) {
         case FrameKind::barrier:
             return "a barrier";
         case FrameKind::all_gather:
-            return "an exchange of facts";
+            return "an all-gather of setup data";
         case FrameKind::broadcast:
-            return "a word from rank 0";
+            return "a broadcast from rank 0";
         default:
             return "nothing more";
     }
@@ -43,9 +43,9 @@ Error in_another_call(Rank me, const Frame& mine, Rank other, const Frame& of_ot
                      Exit::rank_lost);
     std::string numbers;
     if (of_other.call != mine.call && of_other.call != 0)
-        numbers = fmt::format(" (its call {}, here {})", of_other.call, mine.call);
+        numbers = fmt::format(" (call number {} there, {} here)", of_other.call, mine.call);
     return Error(
-        fmt::format("ranks do not do the same: rank {} is in {}, rank {} in {} of {} bytes{}",
+        fmt::format("ranks are in different calls: rank {} is in {}, rank {} in {} of {} bytes{}",
                     me.index, in_words(mine.kind), other.index, in_words(of_other.kind),
                     of_other.bytes, numbers),
         Exit::rank_lost);
@@ -60,7 +60,7 @@ public:
     Waiting(ProcessWorld& world, FrameKind what)
         : world_(world), what_(in_words(what)), backoff_(world, barrier_timeout_factor) {
         if (world.has_failed_)
-            throw Error(fmt::format("rank {} can take no part in {}, as a call before has failed",
+            throw Error(fmt::format("rank {} cannot join {}: an earlier call failed",
                                     world.rank().index, what_),
                         Exit::rank_lost);
         ++world.call_;

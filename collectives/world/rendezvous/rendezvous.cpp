@@ -33,7 +33,7 @@ std::unique_ptr<World> rendezvous_world(const Rendezvous& rendezvous) {
     std::vector<OpenFile> connections;
     const std::uint64_t job_id = fnv1a(std::as_bytes(std::span(job)));
     if (size > 1 && address.port == 0 && listening < 0)
-        throw Error(text + " has no port; type one that is free on the host of rank 0, as " +
+        throw Error(text + " has no port; use one that is free on the host of rank 0, e.g. " +
                     to_string({address.host, 29500}));
     if (size > 1 && rank == 0) {
         RendezvousServer server(listening >= 0 ? std::move(socket) : listen_at(address),

@@ -112,18 +112,18 @@ std::optional<std::string> RendezvousServer::refusal_of(const Hello& hello) cons
             "ranks with the same tutti",
             hello.head.version, HandshakeHead::this_version);
     if (hello.job != expected_.job)
-        return "it belongs to another job; give all processes the same job id, and each job a port "
+        return "it belongs to another job; use the same job id in all processes, and for each job a port "
                "of its own";
     if (hello.size != expected_.size)
-        return fmt::format("it is one of {} ranks, rank 0 one of {}; give all the same size",
+        return fmt::format("it is one of {} ranks, rank 0 one of {}; use the same size for all",
                            hello.size, expected_.size);
     if (hello.rank < 1 || hello.rank >= expected_.size)
         return fmt::format("there is no rank {} to join rank 0; ranks are 0 to {}, each once",
                            hello.rank, expected_.size - 1);
     if (const auto& member = at(members_, hello.rank))
         return fmt::format(
-            "rank {} is there already, process {} from {}; give each process a rank "
-            "of its own",
+            "rank {} has already joined (process {} from {}); use a rank of its own "
+            "for each process",
             hello.rank, member->process, member->from);
     return std::nullopt;
 }
@@ -155,11 +155,11 @@ void RendezvousServer::give_up(double deadline_seconds) {
             missing += (missing.empty() ? "" : ", ") + std::to_string(rank);
     if (missing_ > 16) missing += ", ...";
     const std::string who =
-        fmt::format("{} of {} ranks did not come to {}: {} {}", missing_, expected_.size,
+        fmt::format("{} of {} ranks did not connect to {}: {} {}", missing_, expected_.size,
                     expected_.where, missing_ == 1 ? "rank" : "ranks", missing);
     for (const auto& member : members_)
         if (member) say(member->socket, Answer::no(Admission::too_late, who));
-    throw Error(fmt::format("rank 0 waited {:g} s, and {}{}", deadline_seconds, who,
+    throw Error(fmt::format("rank 0 waited {:g} s: {}{}", deadline_seconds, who,
                             refused_ == 0 ? ""
                                           : fmt::format("; refused: {}, the last one was {}",
                                                         refused_, last_refusal_)),

@@ -90,13 +90,13 @@ TEST(RendezvousFromEnvironment, ReadsWhatSrunSays) {
 
 TEST(RendezvousFromEnvironment, NamesTheVariableThatIsMissing) {
     EXPECT_TRUE(holds(thrown_by([] { rendezvous_from_environment(); }).text,
-                      "neither torchrun nor srun has started this process"));
+                      "neither torchrun nor srun"));
     const Environment few({{"MASTER_ADDR", "node1"}, {"MASTER_PORT", "many"}});
     EXPECT_TRUE(holds(thrown_by([] { rendezvous_from_environment(); }).text,
-                      "MASTER_PORT=many is no number"));
+                      "MASTER_PORT=many"));
     const Environment more(Environment::Variables{{"MASTER_PORT", "1"}});
     EXPECT_TRUE(holds(thrown_by([] { rendezvous_from_environment(); }).text,
-                      "RANK is not set, which torchrun does"));
+                      "RANK is not set"));
 }
 
 }  // namespace

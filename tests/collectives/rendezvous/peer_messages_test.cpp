@@ -154,14 +154,14 @@ TEST(PeerMessages, AreRefusedBehindOneThatBrokeOffWhileItWasSent) {
             if (world.is_first()) {
                 EXPECT_EQ(thrown_by([&] { messages.send(data, {1}, 1); }).code, Exit::time_out);
                 const Thrown next = thrown_by([&] { messages.send({}, {1}, 2); });
-                EXPECT_EQ(next.text, "rank 0 can no longer send to rank 1: a message broke off");
+                EXPECT_TRUE(holds(next.text, "can no longer send to rank 1"));
                 EXPECT_EQ(next.code, Exit::rank_lost);
             }
             world.sleeping_barrier(5);
             if (!world.is_first()) {
                 EXPECT_EQ(thrown_by([&] { messages.receive(data, {0}, 1); }).code, Exit::rank_lost);
-                EXPECT_EQ(thrown_by([&] { messages.receive({}, {0}, 2); }).text,
-                          "rank 1 can no longer receive from rank 0: a message broke off");
+                EXPECT_TRUE(holds(thrown_by([&] { messages.receive({}, {0}, 2); }).text,
+                                  "can no longer receive from rank 0"));
             }
             world.sleeping_barrier(5);
         },
@@ -183,7 +183,7 @@ TEST(PeerMessages, AreRefusedBehindOneThatBrokeOffWhileItWasReceived) {
     EXPECT_EQ(thrown_by([&] { messages.receive(data, {1}, 1); }).code, Exit::time_out);
     child.kill(SIGCONT);
     const Thrown next = thrown_by([&] { messages.receive({}, {1}, 0); });
-    EXPECT_EQ(next.text, "rank 0 can no longer receive from rank 1: a message broke off");
+    EXPECT_TRUE(holds(next.text, "can no longer receive from rank 1"));
     EXPECT_EQ(next.code, Exit::rank_lost);
     EXPECT_EQ(child.end(), static_cast<int>(Exit::rank_lost));
 }
@@ -205,7 +205,8 @@ TEST(PeerMessages, OfARankThatHasEndedAreNotWaitedFor) {
         });
         const Thrown thrown = thrown_by([&] { messages.receive({}, {1}, 7); });
         EXPECT_LT(std::chrono::steady_clock::now() - began, 5s);
-        EXPECT_EQ(thrown.text, "rank 0 lost rank 1, while it waited to receive from it (tag 7)");
+        EXPECT_TRUE(holds(thrown.text, "rank 0 lost rank 1"));
+        EXPECT_TRUE(holds(thrown.text, "tag 7"));
         EXPECT_EQ(thrown.code, Exit::rank_lost);
         killer.join();
     }
