@@ -10,8 +10,8 @@ namespace tutti {
 #if defined(__x86_64__)
 namespace {
 
-// clang 14 does not know the name "f16c". Where AVX2 is usable its registers are saved, so the bit
-// is enough.
+// clang 14 does not know the name "f16c". If AVX2 is usable, the system saves its registers, so the
+// bit is enough.
 bool has_f16c() {
     unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
     return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;

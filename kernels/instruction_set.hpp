@@ -4,21 +4,22 @@
 
 namespace tutti {
 
-/// What a file of this tree may be compiled for beyond the machine that the program needs at least
-/// (`baseline`). `avx2` has F16C with it; `avx512` is F, BW, DQ and VL.
+/// The instruction set that a file may be compiled for beyond the program's minimum (`baseline`).
+/// `avx2` includes F16C; `avx512` is F, BW, DQ and VL.
 enum class InstructionSet { baseline, avx2, avx512 };
 
 /// Whether this CPU and its system can run it.
 bool runs_here(InstructionSet set);
 
-/// One of several implementations of the same thing.
+/// One of several implementations of the same function.
 template <class Implementation>
 struct ForInstructionSet {
     InstructionSet set;
     Implementation implementation;
 };
 
-/// The first one that runs here: the table begins with the fastest and ends with `baseline`.
+/// Returns the first one that runs here: the table begins with the fastest and ends with
+/// `baseline`.
 template <class Implementation, std::size_t size>
 Implementation fastest_of(const ForInstructionSet<Implementation> (&table)[size]) {
     std::size_t i = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast the reduce kernels of each set move bytes, against memcpy, in and out of the caches.
-// Bytes moved are those read from every source plus those written to every out.
-// Neighbours disturb: run with --benchmark_enable_random_interleaving=true and repetitions.
+// Measures how fast the reduce kernels of each set move bytes, compared with memcpy, in and out of
+// the caches. Bytes moved are those read from every source plus those written to every out. Other
+// processes disturb: run with --benchmark_enable_random_interleaving=true and repetitions.
 #include <benchmark/benchmark.h>
 
 #include <cstring>
@@ -15,7 +15,7 @@
 namespace tutti {
 namespace {
 
-/// Where all buffers of one benchmark are together: each gets its share of so many bytes.
+/// The cache or memory that holds all buffers of one benchmark, and their total size.
 struct Place {
     const char* name;
     std::size_t bytes;
@@ -24,7 +24,7 @@ constexpr Place places[] = {{"L1", 24 << 10}, {"L2", 480 << 10}, {"memory", 192 
 constexpr DataType types[] = {DataType::float32, DataType::float64, DataType::int32, DataType::half,
                               DataType::bfloat16};
 
-/// How many sources are combined into how many outs.
+/// The number of sources that are combined, and of outs.
 struct Shape {
     std::size_t sources, outs;
     std::size_t buffers() const { return sources + outs; }
@@ -39,7 +39,7 @@ std::string_view name_of(Stores stores) {
     return stores == Stores::cached ? "cached" : "streaming";
 }
 
-/// Buffers on lines and pages of their own; one line further each, or they would share cache sets.
+/// Buffers on separate pages, each one line further, or they would share cache sets.
 class Buffers {
 public:
     Buffers(std::size_t how_many, std::size_t bytes) : memory_(how_many * (bytes + line) + page) {
@@ -57,7 +57,7 @@ private:
     std::vector<std::byte*> starts_;
 };
 
-/// The share of one of so many buffers, in whole lines.
+/// Returns the size of one of `buffers` buffers, in whole lines.
 std::size_t share(const Place& place, std::size_t buffers) { return place.bytes / buffers & ~63ul; }
 
 void count_bytes(benchmark::State& state, std::size_t bytes_each) {

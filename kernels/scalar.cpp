@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The truth: one element after the other, as the definition says. Every other set must give these
-// bits.
+// The reference: one element after the other, as defined. Every other set must give these bits.
 #include <cstring>
 #include <type_traits>
 
@@ -10,7 +9,7 @@
 namespace tutti {
 namespace {
 
-/// Element number i of memory that may start at any address.
+/// Loads element number i of memory that may start at any address.
 template <class Element>
 Element load(const std::byte* elements, std::size_t i) {
     Element element;
@@ -30,8 +29,9 @@ struct Product {
     static auto of(auto so_far, auto next) { return so_far * next; }
 };
 
-/// Of two of which neither is less: a NaN if one is; of two zeros -0, or, for a maximum, +0, if one
-/// is. So the bits of both, with the sign turned round for a maximum, and back.
+/// Returns the result if neither of two is less: a NaN if one is; of two zeros -0, or, for a
+/// maximum, +0, if one is. Combines the bits of both, with the sign inverted before and after for a
+/// maximum.
 template <class Number>
 Number neither_less(Number a, Number b, bool is_max) {
     if constexpr (!std::is_integral_v<Number>) {
@@ -62,7 +62,7 @@ struct Max {
     }
 };
 
-/// Computes in Wide, which converts to and from what is stored.
+/// Computes in Wide, which converts to and from the stored type.
 template <class Element, class Wide, class Combine>
 void reduce(std::byte* const* outs, std::size_t how_many_outs, const std::byte* const* sources,
             std::size_t how_many, std::size_t count) noexcept {

@@ -31,15 +31,14 @@ constexpr KernelSet sets[] = {
     {"scalar", InstructionSet::baseline, scalar_reduce, scalar_divide},
 };
 
-// The table is ordered, but a CPU need not have a set because it has a faster one: asked row by
-// row.
+// Checks each row: a CPU that has a faster set need not have all slower ones.
 template <class Find>
 auto first_found(Find find) {
     for (const KernelSet& set : allowed_sets())
         if (set.runs_here())
             if (const auto kernel = find(set)) return kernel;
     throw Error(
-        "no kernel set has this data type");  // scalar has all: only a broken table gets here
+        "no kernel set has this data type");  // scalar has all: unreachable with a valid table
 }
 
 }  // namespace

@@ -10,10 +10,9 @@
 
 namespace tutti {
 
-/// How results are stored. `cached`: by ordinary stores. `streaming`: past the caches, for
+/// How results are stored. `cached`: by ordinary stores. `streaming`: bypassing the caches, for
 /// results that do not fit them; ends with a store fence, so that a later release store publishes
-/// them. A hint about where bytes go, not what they are: where there are no such stores it means
-/// `cached`.
+/// them. A hint that does not affect the result: without such instructions it means `cached`.
 enum class Stores { cached, streaming };
 
 /// outs[o][i] = ((s0[i] op s1[i]) op s2[i]) ... for each of `how_many_outs` and `count` elements
@@ -31,9 +30,9 @@ using ReduceKernel = void (*)(std::byte* const* outs, std::size_t how_many_outs,
 /// half, bfloat16 and fp8 are divided in float and rounded; integers truncate towards zero.
 using DivideKernel = void (*)(std::byte* data, std::size_t count, std::int64_t divisor) noexcept;
 
-/// The kernels of one instruction set. All sets give the same bits, save sign and payload of a NaN
-/// that is made out of two numbers. A finder returns nullptr for what its set does not speed
-/// up.
+/// The kernels of one instruction set. All sets give the same bits, except sign and payload of a
+/// NaN that results from two numbers. A finder returns nullptr for operations that its set does not
+/// speed up.
 struct KernelSet {
     std::string_view name;
     InstructionSet needs;
@@ -43,17 +42,18 @@ struct KernelSet {
     bool runs_here() const { return tutti::runs_here(needs); }
 };
 
-/// Every set of this build, fastest first; the last is `scalar`, which runs anywhere and has all.
+/// Returns every set of this build, fastest first; the last is `scalar`, which runs anywhere and
+/// has all kernels.
 std::span<const KernelSet> kernel_sets();
 
-/// The rows that find_reduce and find_divide choose from: all, or, if the environment variable
-/// TUTTI_KERNELS names a set, that one and those below it.
-/// Throws Error if it names no set, or one that this CPU cannot run.
+/// Returns the rows that find_reduce and find_divide choose from: all, or, if the environment
+/// variable TUTTI_KERNELS names a set, that one and those below it. Throws Error if it names no
+/// set, or one that this CPU cannot run.
 std::span<const KernelSet> allowed_sets();
 
-/// The fastest kernel that this CPU can run; Op::avg is reduced as sum, and find_divide() gives
-/// what turns that into a mean. For set-up, not for the timed loop: both ask the CPU and the
-/// environment. Throw Error as allowed_sets() does.
+/// Return the fastest kernel that this CPU can run; Op::avg is reduced as sum, and the kernel of
+/// find_divide() turns that into a mean. For setup, not for the timed loop: both query the CPU and
+/// the environment. Throw Error as allowed_sets() does.
 ReduceKernel find_reduce(DataType type, Op op, Stores stores = Stores::cached);
 DivideKernel find_divide(DataType type);
 

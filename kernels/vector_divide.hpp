@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Division over lanes, for the float types: integers have no vector division.
-// See vector_lanes.hpp for why all is in an unnamed namespace.
+// Division over lanes, for the float types: integers have no vector division. See vector_lanes.hpp
+// for the reason of the unnamed namespace.
 #pragma once
 #include "kernels/sets.hpp"
 #include "kernels/vector_pass.hpp"
@@ -30,7 +30,7 @@ void divide(std::byte* data, std::size_t count, std::int64_t divisor) noexcept {
                                         Quotient<Number>{data, static_cast<Number>(divisor)});
 }
 
-/// Kernels of registers `bytes` wide; none for half, whose conversion differs from set to set.
+/// Returns kernels of registers `bytes` wide; none for half, whose conversion differs between sets.
 template <std::size_t bytes>
 DivideKernel vector_divide(DataType type) {
     switch (type) {

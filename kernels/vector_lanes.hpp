@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How elements sit in vector registers, in GCC's vector language.
-//
-// Each instruction set compiles the vector_*.hpp anew with its own flags. So all of it is in an
-// unnamed namespace and calls no inline function of anyone else: the linker keeps one copy of
-// those, and if it kept one with AVX-512 inside, older CPUs would stop there. A test looks for such
-// copies.
+// Elements in vector registers, in GCC's vector language. Each instruction set compiles the
+// vector_*.hpp separately with its own flags. So all of it is in an unnamed namespace and calls no
+// inline function from elsewhere: the linker keeps one copy of those, and if it kept one with
+// AVX-512 inside, older CPUs would stop there. A test looks for such copies.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -19,14 +17,13 @@ struct VectorOf {
 template <class Element, std::size_t bytes>
 using Vector = typename VectorOf<Element, bytes>::type;
 
-/// Half as wide, down to the 16 bytes that every CPU has; below that, one element.
+/// Returns half the width, down to the 16 bytes that every CPU has; below that, one element.
 constexpr std::size_t narrower(std::size_t bytes, std::size_t element_bytes) {
     return bytes > 16 ? bytes / 2 : element_bytes;
 }
 
-/// Lanes say how many bytes they hold in memory, what is computed in, how to go from one to the
-/// other, and which lanes take what is too short for them. These are computed in as they are
-/// stored.
+/// Lanes define the bytes that they hold in memory, the type to compute in, the conversions between
+/// both, and the lanes for data that is too short for them. Plain lanes compute in the stored type.
 template <class Element, std::size_t size>
 struct PlainLanes {
     using Number = Element;
@@ -40,7 +37,7 @@ struct PlainLanes {
     static Stored narrow(Wide wide) { return wide; }
 };
 
-/// Two vectors that go through everything alike.
+/// Two vectors with the same operations.
 template <class Lane>
 struct Pair {
     Lane even, odd;
@@ -50,8 +47,8 @@ Pair<Lane> operator/(Pair<Lane> pair, float divisor) {
     return {pair.even / divisor, pair.odd / divisor};
 }
 
-/// bfloat16, computed in float. A word holds two, and each is a float but for its lower half: so
-/// they are taken apart and put together without moving anything across the register.
+/// bfloat16, computed in float. A word holds two, and each is a float without its lower half: so
+/// they are separated and joined without moving data across the register.
 template <std::size_t size>
 struct BFloat16Lanes {
     using Number = float;
@@ -70,7 +67,7 @@ struct BFloat16Lanes {
     }
 
 private:
-    // In the upper half of each word, as BFloat16(float) of base/floats.hpp does.
+    // Rounds into the upper half of each word, like BFloat16(float) of base/floats.hpp.
     static Stored rounded(Floats number) {
         const Stored word = reinterpret_cast<Stored>(number);
         const Stored nearest_even = word + 0x7fffu + ((word >> 16) & 1u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One pass over memory, vector by vector. See vector_lanes.hpp for why all is in an unnamed
+// One pass over memory, vector by vector. See vector_lanes.hpp for the reason of the unnamed
 // namespace.
 #pragma once
 #include "kernels/sets.hpp"
@@ -12,7 +12,7 @@
 namespace tutti {
 namespace {
 
-// Stores past the caches; where the architecture has none, ordinary ones.
+// Stores that bypass the caches; ordinary ones if the architecture has none.
 #ifdef __SSE2__
 /// Stores a whole register, to memory aligned to its size.
 template <class Stored>
@@ -25,7 +25,7 @@ template <class Stored>
         _mm_stream_si128(reinterpret_cast<__m128i*>(to), reinterpret_cast<__m128i>(vector));
 }
 
-/// Whoever sees a store made after this sees what was streamed before it.
+/// A rank that sees a store made after this also sees the streamed data before it.
 [[gnu::always_inline]] inline void publish_streamed() { _mm_sfence(); }
 #else
 template <class Stored>
@@ -36,7 +36,7 @@ template <class Stored>
 [[gnu::always_inline]] inline void publish_streamed() {}
 #endif
 
-/// Pieces of memory of the same size, so few that the compiler knows how many and keeps their
+/// A few pieces of memory of the same size; their number is a constant, so the compiler keeps their
 /// addresses in registers.
 template <class Byte, std::size_t known>
 struct Few {
@@ -45,7 +45,7 @@ struct Few {
     static constexpr std::size_t how_many() { return known; }
 };
 
-/// Any number; their addresses are read again for every block.
+/// Any number of pieces; their addresses are read again for every block.
 template <class Byte>
 struct Many {
     Byte* const* starts;
@@ -53,14 +53,14 @@ struct Many {
     std::size_t how_many() const { return number; }
 };
 
-/// How many vectors to a block, measured on Zen 5 in L2. Two sources: eight (float sum into one
-/// place, AVX-512: 8 move 233 GB/s, 16 move 217, 2 move 225; memcpy 247).
+/// Vectors per block, measured on Zen 5 in L2. Two sources: eight (float sum into one place,
+/// AVX-512: 8 move 233 GB/s, 16 move 217, 2 move 225; memcpy 247).
 template <class Lanes>
 constexpr std::size_t long_block = 8 * sizeof(typename Lanes::Stored) /
                                    sizeof(typename Lanes::Wide);
 
-/// More streams than that: at most two lines of each (sum of four, AVX-512: 2 vectors move 230
-/// GB/s, 8 move 145); whole lines always, for streaming.
+/// For more streams, at most two lines of each (sum of four, AVX-512: 2 vectors move 230 GB/s, 8
+/// move 145); always whole lines, for streaming.
 template <class Lanes>
 constexpr std::size_t short_block = Lanes::bytes < 32 ? 4 : 128 / Lanes::bytes;
 
@@ -77,8 +77,8 @@ template <class Lanes, std::size_t vectors>
 struct Block {
     typename Lanes::Stored at[vectors];
 
-    /// To one out after the other: a line is written whole before the next is begun, which is what
-    /// streaming stores are collected by.
+    /// Stores to one out after the other: a line is written completely before the next is begun, so
+    /// that streaming stores are combined.
     template <Stores stores, class Outs>
     [[gnu::always_inline]] void store_to(const Outs& outs, std::size_t offset) const {
         for (std::size_t o = 0; o < outs.how_many(); ++o) {
@@ -96,8 +96,8 @@ struct Range {
     std::size_t size() const { return end - begin; }
 };
 
-/// Stores blocks of what `result.block<Lanes, vectors>(offset)` computes to each of `outs`, as many
-/// as fit into the range; says where it stopped.
+/// Stores blocks of `result.block<Lanes, vectors>(offset)` to each of `outs`, as many as fit into
+/// the range; returns where it stopped.
 template <class Lanes, std::size_t vectors, Stores stores, class Outs, class Result>
 [[gnu::always_inline]] inline std::size_t blocks(const Outs& outs, Range range,
                                                  const Result& result) {
@@ -108,20 +108,19 @@ template <class Lanes, std::size_t vectors, Stores stores, class Outs, class Res
     return range.begin;
 }
 
-/// Fills a range of at least one vector. The last vector may overlap the one before, and an out may
-/// be what is computed from: so the last is computed before anything is written, and written after
-/// all else.
+/// Fills a range of at least one vector. The last vector may overlap the previous one, and an out
+/// may be a source: so the last one is computed before anything is written, and written at the end.
 template <class Lanes, std::size_t vectors, class Outs, class Result>
 [[gnu::always_inline]] inline void pass(const Outs& outs, Range range, const Result& result) {
     const std::size_t last_offset = range.end - Lanes::bytes;
     const Block<Lanes, 1> last = result.template block<Lanes, 1>(last_offset);
-    --range.end;  // at least one byte is left to the last vector
+    --range.end;  // at least one byte remains for the last vector
     range.begin = blocks<Lanes, vectors, Stores::cached>(outs, range, result);
     blocks<Lanes, 1, Stores::cached>(outs, range, result);
     last.template store_to<Stores::cached>(outs, last_offset);
 }
 
-/// Fills a range of any size: narrower lanes where there is less than one vector.
+/// Fills a range of any size: with narrower lanes for less than one vector.
 template <class Lanes, std::size_t vectors, class Outs, class Result>
 void any_pass(const Outs& outs, Range range, const Result& result) noexcept {
     if (range.size() >= Lanes::bytes) return pass<Lanes, vectors>(outs, range, result);
@@ -129,8 +128,8 @@ void any_pass(const Outs& outs, Range range, const Result& result) noexcept {
         any_pass<typename Lanes::Narrower, 1>(outs, range, result);
 }
 
-/// How many bytes lie before the first whole line of every out, if the lines of all begin at the
-/// same element; else `bytes`, as there is no such line.
+/// Returns the bytes before the first whole line of every out, if the lines of all begin at the
+/// same element; else `bytes`, because there is no such line.
 template <class Lanes, class Outs>
 std::size_t bytes_before_lines(const Outs& outs, std::size_t bytes) noexcept {
     constexpr std::size_t line = 64;
@@ -140,8 +139,7 @@ std::size_t bytes_before_lines(const Outs& outs, std::size_t bytes) noexcept {
     return before % Lanes::element_bytes == 0 && before < bytes ? before : bytes;
 }
 
-/// Fills whole lines by streaming stores, from the first one on; what is before and after them by
-/// ordinary ones.
+/// Fills whole lines by streaming stores; the rest before and after them by ordinary ones.
 template <class Lanes, class Outs, class Result>
 void streaming_pass(const Outs& outs, std::size_t first_line, std::size_t bytes,
                     const Result& result) noexcept {

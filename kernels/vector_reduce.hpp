@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reduction over lanes. See vector_lanes.hpp for why all is in an unnamed namespace.
+// Reduction over lanes. See vector_lanes.hpp for the reason of the unnamed namespace.
 #pragma once
 #include "kernels/sets.hpp"
 #include "kernels/vector_pass.hpp"
@@ -26,8 +26,8 @@ constexpr bool is_of_floats = [] {
     return __is_same(Number, float) || __is_same(Number, double);
 }();
 
-/// Where neither is less, either the numbers are equal, or there is a NaN, and the bits of both
-/// make one; and -0 out of both zeros.
+/// If neither is less, either the numbers are equal, or one is a NaN, and the bits of both give a
+/// NaN; and two zeros give -0.
 template <class Lane>
 Lane bits_of_both(Lane a, Lane b) {
     using Words = Vector<std::uint32_t, sizeof(Lane)>;
@@ -79,7 +79,7 @@ struct Reduction {
     }
 };
 
-/// So many sources to so many outs, in at least one vector.
+/// Combines `sources` sources to `outs` outs, in at least one vector.
 template <class Lanes, class Combine, std::size_t sources, std::size_t outs>
 void reduce_few(std::byte* const* to, const std::byte* const* from, std::size_t bytes) noexcept {
     using Sources = Few<const std::byte, sources>;
@@ -90,7 +90,7 @@ void reduce_few(std::byte* const* to, const std::byte* const* from, std::size_t 
 
 using FewKernel = void (*)(std::byte* const*, const std::byte* const*, std::size_t) noexcept;
 
-/// To one out, or from as many ranks as there are to as many; nullptr for numbers that are rare.
+/// Returns kernels for one out, or for equal numbers of sources and outs; nullptr for rare numbers.
 template <class Lanes, class Combine>
 FewKernel few_kernel(std::size_t sources, std::size_t outs) {
     constexpr FewKernel to_one[] = {
@@ -112,8 +112,8 @@ FewKernel few_kernel(std::size_t sources, std::size_t outs) {
     }
 }
 
-/// One source to every out that is not the source itself, piece by piece: what the first out needs
-/// from memory, the others find in L1.
+/// Copies one source to every out that is not the source itself, piece by piece: the first out
+/// loads a piece from memory, the others find it in L1.
 template <class CopyOne>
 [[gnu::always_inline]] inline void copy(std::byte* const* outs, std::size_t how_many_outs,
                                         const std::byte* source, std::size_t bytes,
@@ -139,14 +139,14 @@ void copy_streaming(std::byte* out, const std::byte* source, std::size_t bytes) 
                           Reduction<Sum, Source>{Source(&source)});
 }
 
-/// The ReduceKernel of one type and operation, by ordinary stores.
+/// The ReduceKernel of one type and operation, with ordinary stores.
 template <class Lanes, class Combine>
 void reduce(std::byte* const* outs, std::size_t how_many_outs, const std::byte* const* sources,
             std::size_t how_many, std::size_t count) noexcept {
     const std::size_t bytes = count * Lanes::element_bytes;
     if (how_many == 1) return copy(outs, how_many_outs, sources[0], bytes, copy_cached);
-    // Out of L2, Zen 5 loads two streams faster by 32 bytes than by 64 (float sum: 234 against 227
-    // GB/s; memcpy 241); out of L1, half as fast.
+    // From L2, Zen 5 loads two streams faster by 32 bytes than by 64 (float sum: 234 against 227
+    // GB/s; memcpy 241); from L1, half as fast.
     constexpr std::size_t more_than_l1 = 32 << 10;
     if constexpr (Lanes::bytes == 64 && sizeof(typename Lanes::Wide) == 64)
         if (how_many == 2 && how_many_outs == 1 && bytes >= more_than_l1)
@@ -158,8 +158,8 @@ void reduce(std::byte* const* outs, std::size_t how_many_outs, const std::byte* 
         Reduction<Combine, Many<const std::byte>>{{sources, how_many}});
 }
 
-/// By streaming stores, where the outs are aligned alike. Memory is so slow that it matters little
-/// whether the numbers of sources and outs are known; two to one gain 5 %.
+/// With streaming stores, if the outs are aligned alike. Memory is so slow that constant numbers of
+/// sources and outs matter little; two to one gain 5 %.
 template <class Lanes, class Combine>
 void reduce_streaming(std::byte* const* outs, std::size_t how_many_outs,
                       const std::byte* const* sources, std::size_t how_many,
@@ -185,7 +185,7 @@ ReduceKernel stored(Stores stores) {
     return stores == Stores::streaming ? reduce_streaming<Lanes, Combine> : reduce<Lanes, Combine>;
 }
 
-/// Integers give unsigned lanes to add in, which wrap, and their own to compare in.
+/// Integers are added in unsigned lanes, which wrap, and compared in their own.
 template <class Adding, class Comparing = Adding>
 ReduceKernel reduce_kernel(Op op, Stores stores) {
     const ReduceKernel kernels[] = {// in the order of Op; avg is divided afterwards
@@ -195,7 +195,7 @@ ReduceKernel reduce_kernel(Op op, Stores stores) {
     return kernels[static_cast<std::size_t>(op)];
 }
 
-/// Kernels of registers `bytes` wide; none for half, whose conversion differs from set to set.
+/// Returns kernels of registers `bytes` wide; none for half, whose conversion differs between sets.
 template <std::size_t bytes>
 ReduceKernel vector_reduce(DataType type, Op op, Stores stores) {
     using Bytes = PlainLanes<std::uint8_t, bytes>;

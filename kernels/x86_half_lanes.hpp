@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// half, computed in float: F16C converts 1 or 8 in one instruction, and rounds to nearest even.
-// See vector_lanes.hpp for why all is in an unnamed namespace.
+// half, computed in float: F16C converts 1 or 8 in one instruction, and rounds to nearest even. See
+// vector_lanes.hpp for the reason of the unnamed namespace.
 #pragma once
 #include <immintrin.h>
 
@@ -9,7 +9,7 @@
 namespace tutti {
 namespace {
 
-/// Eight, or one: then it is the lowest of eight, and the rest are zeros.
+/// Eight elements, or one: then it is the lowest of eight, and the rest are zeros.
 template <std::size_t size>
 struct HalfLanes {
     using Number = float;

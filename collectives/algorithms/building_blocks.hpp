@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The algorithms that others are built from. Everything else is declared where it is listed, in
-// catalog.cpp.
+// Algorithms that other algorithms are built from. All others are declared where they are listed,
+// in catalog.cpp.
 #include "base/index.hpp"
 #include "collectives/schedule/schedule.hpp"
 #include "topology/placement/placement.hpp"
@@ -24,8 +24,8 @@ Schedule ring_reduce_scatter(int ranks);
 Schedule ring_all_reduce(int ranks);
 Schedule butterfly_all_reduce(int ranks, int radix);
 
-// Numbers written to a base, the radix of an algorithm. With most_radix, all fit an int for any
-// rank count that a schedule can have.
+// Numbers in a base, the radix of an algorithm. Up to most_radix, all fit an int for any rank count
+// that a schedule can have.
 
 inline int power(int radix, int exponent) {
     int result = 1;
@@ -33,17 +33,17 @@ inline int power(int radix, int exponent) {
     return result;
 }
 
-/// The digits that ranks 0 .. ranks-1 have: ceil(log ranks).
+/// Returns the number of digits of ranks 0 .. ranks-1: ceil(log ranks).
 inline int rounds_to_reach(int ranks, int radix) {
     int rounds = 0;
     for (int reached = 1; reached < ranks; reached *= radix) ++rounds;
     return rounds;
 }
 
-/// The digit that stands for multiples of `place`, a power of the radix.
+/// Returns the digit for multiples of `place`, a power of the radix.
 inline int digit_of(int number, int place, int radix) { return number / place % radix; }
 
-/// The largest power of the radix up to `ranks`.
+/// Returns the largest power of the radix up to `ranks`.
 inline int power_within(int ranks, int radix) {
     int within = 1;
     while (within <= ranks / radix) within *= radix;

@@ -9,8 +9,9 @@ namespace {
 
 int log2_of(int power) { return std::countr_zero(static_cast<unsigned>(power)); }
 
-// Lets the first ranks run `core`; each rank beyond them hands its vector to a partner before, and
-// gets the result from it after. Two more steps, and the partners send a vector more for each.
+// Lets the first ranks run `core`; each rank beyond them sends its vector to a partner first, and
+// receives the result from it at the end. This takes two more steps, and one more vector for the
+// partners.
 Schedule folded(int ranks, const Schedule& core) {
     const int inside = core.ranks();
     const int outside = ranks - inside;
@@ -27,8 +28,9 @@ Schedule folded(int ranks, const Schedule& core) {
 }
 
 // Every rank combines with the ranks whose numbers differ from its own in one digit, digit after
-// digit. P a power of the radix. All add in the order of the digit, so that they get the same bits;
-// the first two may begin with their own share, which saves a copy of it, as a + b equals b + a.
+// digit. Requires that P is a power of the radix. All ranks add in the order of the digit, so that
+// they get the same bits; the first two may begin with their own share, which saves a copy of it,
+// because a + b equals b + a.
 Schedule recursive_multiplying(int ranks, int radix) {
     return Schedule({ranks, /*chunks=*/1, rounds_to_reach(ranks, radix)},
                     [=](int round, Step& step) {
@@ -49,18 +51,18 @@ Schedule recursive_multiplying(int ranks, int radix) {
 
 }  // namespace
 
-// Whole vectors are exchanged and added across ever wider pairs: log2 P steps (floor + 2 if P is no
-// power of two), one vector per step. The fewest steps there can be with one message at a time:
-// best for small messages (Thakur, Rabenseifner, Gropp 2005: recursive doubling). In groups of
-// `radix` instead of pairs it is log_radix P steps with radix-1 vectors in each (Ruefenacht, Bull,
-// Booth 2017: recursive multiplying).
+// Exchanges and adds whole vectors across ever wider pairs: log2 P steps (floor + 2 if P is not a
+// power of two), one vector per step. These are the fewest possible steps with one message at a
+// time: best for small messages (Thakur, Rabenseifner, Gropp 2005: recursive doubling). In groups
+// of `radix` instead of pairs it takes log_radix P steps with radix-1 vectors each (Ruefenacht,
+// Bull, Booth 2017: recursive multiplying).
 Schedule butterfly_all_reduce(int ranks, int radix) {
     return folded(ranks, recursive_multiplying(power_within(ranks, radix), radix));
 }
 
-// Pairs, then pairs of pairs, exchange all that they have gathered, so the known blocks double:
-// log2 P steps and (P-1)/P of the message, both optimal. Ranks beyond the largest power of two give
-// their block to a partner first and get everything at the end.
+// Pairs, then pairs of pairs, exchange all blocks that they know, so the known blocks double: log2
+// P steps and (P-1)/P of the message, both optimal. Ranks beyond the largest power of two first
+// send their block to a partner and receive everything at the end.
 Schedule butterfly_all_gather(int ranks) {
     const int inside = power_within(ranks, 2);
     const int outside = ranks - inside;
@@ -81,7 +83,7 @@ Schedule butterfly_all_gather(int ranks) {
                 step.copy({.chunks = {inside + first, folded_in}, .from = r, .to = partner});
             }
         } else {
-            for (int partner = 0; partner < outside; ++partner) {  // all but what it gave itself
+            for (int partner = 0; partner < outside; ++partner) {  // all but its own block
                 const Rank to{inside + partner};
                 step.copy({.chunks = {0, to.index}, .from = {partner}, .to = to});
                 step.copy(
@@ -91,23 +93,23 @@ Schedule butterfly_all_gather(int ranks) {
     });
 }
 
-// The all-gather backwards (recursive halving): halves of the vector are exchanged and added across
-// ever narrower pairs until each rank is left with its own block.
+// The all-gather backwards (recursive halving): exchanges and adds halves of the vector across ever
+// narrower pairs until each rank has only its own block.
 Schedule butterfly_reduce_scatter(int ranks) {
     return mirrored(butterfly_all_gather(ranks), Action::reduce);
 }
 
-// Recursive halving, then recursive doubling: 2 log2 P steps and 2(P-1)/P of the message, the least
-// possible (Rabenseifner 2004); with a fold if P is no power of two. Best for medium and large
+// Recursive halving, then recursive doubling: 2 log2 P steps and 2(P-1)/P of the message, the
+// minimum (Rabenseifner 2004); with a fold if P is not a power of two. Best for medium and large
 // messages.
 Schedule halving_doubling_all_reduce(int ranks) {
     const int inside = power_within(ranks, 2);
     return folded(ranks, butterfly_reduce_scatter(inside).then(butterfly_all_gather(inside)));
 }
 
-// The range of ranks is halved again and again; the holder of a range's blocks sends the other half
-// to the opposite rank in it. ceil(log2 P) steps, (P-1)/P of the message from the root; unlike in
-// the tree, blocks are always contiguous in memory, whatever the root.
+// Halves the range of ranks repeatedly; the rank that holds a range's blocks sends the other half
+// to the opposite rank. ceil(log2 P) steps, (P-1)/P of the message from the root; unlike in the
+// tree, blocks are always contiguous in memory, for any root.
 Schedule butterfly_scatter(int ranks, Rank root) {
     struct Halving {
         // Adds the transfer of range [low, high), whose blocks `holder` has, at `depth` below it.
@@ -135,20 +137,20 @@ Schedule butterfly_gather(int ranks, Rank root) {
     return mirrored(butterfly_scatter(ranks, root), Action::copy);
 }
 
-// Scatter, then all-gather: about 2(P-1)/P of the message in 2 log2 P steps, where a tree sends
+// Scatter, then all-gather: about 2(P-1)/P of the message in 2 log2 P steps, while a tree sends
 // log2 P messages from the root (van de Geijn). Best for medium and large messages.
 Schedule butterfly_broadcast(int ranks, Rank root) {
     return without_returns(butterfly_scatter(ranks, root).then(butterfly_all_gather(ranks)),
                            {Collective::broadcast, ranks, root});
 }
 
-// Its mirror image: reduce-scatter, then gather (Rabenseifner's reduce).
+// The mirror image: reduce-scatter, then gather (Rabenseifner's reduce).
 Schedule butterfly_reduce(int ranks, Rank root) {
     return butterfly_reduce_scatter(ranks).then(butterfly_gather(ranks, root));
 }
 
-// A hypercube: across each bit the partners swap the P/2 blocks whose receivers live on the other
-// side. log2 P steps and (log2 P)/2 vectors. P a power of two. Best for tiny blocks.
+// A hypercube: across each bit the partners swap the P/2 blocks whose receivers are on the other
+// side. log2 P steps and (log2 P)/2 vectors. P is a power of two. Best for tiny blocks.
 Schedule butterfly_all_to_all(int ranks) {
     const Extent extent{ranks, /*chunks=*/ranks * ranks, log2_of(ranks)};
     return Schedule(extent, [=](int bit, Step& step) {

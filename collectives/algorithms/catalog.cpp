@@ -14,7 +14,7 @@
 
 namespace tutti {
 
-// Line 1 of two that a new algorithm adds here: that it exists.
+// A new algorithm adds two lines here. The first one declares it.
 Schedule ring_scatter(int ranks, Rank root);
 Schedule ring_broadcast(int ranks, Rank root);
 Schedule ring_all_to_all(int ranks);
@@ -109,7 +109,7 @@ Builder butterfly_of(const Job& job) {
     return [radix = radix_of(job)](int ranks) { return butterfly_all_reduce(ranks, radix); };
 }
 
-// An algorithm takes of a job just what it needs.
+// Passes to an algorithm the parts of a job that it needs.
 Schedule call(Schedule (*build)(int), const Job& j) { return build(j.ranks); }
 Schedule call(Schedule (*build)(int, Rank), const Job& j) { return build(j.ranks, j.root); }
 Schedule call(Schedule (*build)(int, int radix), const Job& j) {
@@ -148,8 +148,7 @@ constexpr Takes across_nodes = Takes::segments | Takes::placement;
 
 using enum Collective;
 
-// Line 2: its row.
-// clang-format off
+// The second line is its row.
 const Algorithm rows[] = {
     {all_reduce, "ring", "every chunk goes round the ring, gathering shares, then once more as the result", of<ring_all_reduce>},
     {all_reduce, "tree", "up a tree of the radix (2: binomial), down the same", of<tree_all_reduce>, Takes::radix},
@@ -238,7 +237,7 @@ const Algorithm rows[] = {
 
 std::span<const Algorithm> catalog() { return rows; }
 
-// Pipelined here and nowhere else; what an algorithm does to a segment it does to all.
+// Pipelining is done only here; an algorithm treats all segments the same way.
 Schedule Algorithm::build(const Job& job) const {
     const Schedule whole = build_unsegmented_(job);
     return pipelines ? pipelined(whole, job.segments) : whole;

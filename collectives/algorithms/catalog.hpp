@@ -14,37 +14,38 @@
 
 namespace tutti {
 
-/// What a step multiplies by where nothing is asked for.
+/// The default factor per step.
 inline constexpr int default_radix = 2;
-/// A rank that serves more peers in a step than this is as good as linear.
+/// With more peers per step a rank is hardly faster than linear algorithms.
 inline constexpr int most_radix = 64;
 
-/// What a schedule is wanted for. An algorithm takes from it just what it needs.
+/// The input of an algorithm, which uses only the parts that it needs.
 struct Job {
     Collective collective = Collective::all_reduce;
     int ranks = 1;
     Rank root = {0};
-    int segments = 1;          ///< how finely pipelined algorithms cut; others ignore it
-    int radix = 0;             ///< of algorithms that take one, 2 .. most_radix; 0: the default, 2
-    Placement placement = {};  ///< which rank is in which node; empty: all in one
+    int segments = 1;  ///< number of segments of pipelined algorithms; others ignore it
+    int radix = 0;  ///< for algorithms that take one, 2 .. most_radix; 0: the default, 2
+    Placement placement = {};  ///< the node of each rank; empty: all in one
     Order order = {};          ///< see build_in_order; algorithms ignore it
 };
 
-/// Why an algorithm cannot do a job, and what to take instead; nothing if it can.
+/// Returns why an algorithm cannot do a job, and which to use instead; nothing if it can.
 using Refusal = std::optional<std::string> (*)(const Job&);
 
-/// Parts of a Job that an algorithm makes use of beside ranks and root.
+/// Parts of a Job that an algorithm uses in addition to ranks and root.
 enum class Takes : unsigned { nothing = 0, segments = 1, placement = 2, radix = 4 };
 constexpr Takes operator|(Takes a, Takes b) {
     return static_cast<Takes>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
 
-/// One row of the table that tests, tuner, command and documents walk.
+/// One row of the table of algorithms that tests, tuner, command and documents iterate over.
 class Algorithm {
 public:
     using Build = Schedule (*)(const Job&);
 
-    /// `build_unsegmented` need not look at Job::segments: build() pipelines all that take them.
+    /// `build_unsegmented` need not read Job::segments: build() pipelines all algorithms that use
+    /// them.
     Algorithm(Collective of, std::string_view row_name, std::string_view sentence,
               Build build_unsegmented, Takes takes, Refusal refusal = any_ranks)
         : collective(of),
@@ -66,9 +67,9 @@ public:
     std::string_view name;  ///< kebab-case and stable: results files use it
     std::string_view idea;  ///< one sentence
     Refusal refuses;
-    bool pipelines;     ///< makes use of Job::segments
-    bool hierarchical;  ///< makes use of Job::placement
-    bool takes_radix;   ///< makes use of Job::radix: how many a step multiplies by
+    bool pipelines;  ///< uses Job::segments
+    bool hierarchical;  ///< uses Job::placement
+    bool takes_radix;  ///< uses Job::radix: the factor per step
 
 private:
     static std::optional<std::string> any_ranks(const Job&) { return std::nullopt; }
@@ -79,21 +80,21 @@ private:
     Build build_unsegmented_;
 };
 
-/// The schedule of a job in its order: the algorithm runs over positions, and the order says which
-/// rank is at each; each of several channels carries a share of the message. Without an order it is
-/// what the algorithm builds.
+/// Builds the schedule of a job in its order: the algorithm works on positions, and the order gives
+/// the rank at each; each of several channels carries a share of the message. Without an order it
+/// returns the algorithm's schedule unchanged.
 Schedule build_in_order(const Algorithm& algorithm, const Job& job);
 
-/// Every algorithm of every collective: the one place where they are listed.
+/// Every algorithm of every collective; the only list of them.
 std::span<const Algorithm> catalog();
 
-/// Null if the collective has no such algorithm.
+/// Returns null if the collective has no such algorithm.
 const Algorithm* algorithm_called(Collective collective, std::string_view name);
 
-/// Throws Error naming the known algorithms, or the collectives that the name does exist for.
+/// Throws Error that names the known algorithms, or the collectives that have one of this name.
 const Algorithm& find_algorithm(Collective collective, std::string_view name);
 
-/// The algorithms of one collective, in the order of the catalog.
+/// Returns the algorithms of one collective, in the order of the catalog.
 std::vector<const Algorithm*> algorithms_of(Collective collective);
 
 }  // namespace tutti

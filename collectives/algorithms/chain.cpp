@@ -4,9 +4,9 @@
 
 namespace tutti {
 
-// The message walks from rank to rank, starting at the root: P-1 steps. Alone it is slow; cut into
-// segments that follow one another (see pipelined) every link is busy, and the time for a large
-// message is that of sending it once. Best for few ranks and large messages.
+// Passes the message from rank to rank, starting at the root: P-1 steps. By itself it is slow; cut
+// into segments that follow one another (see pipelined), every link is busy, and a large message
+// takes the time of sending it once. Best for few ranks and large messages.
 Schedule chain_broadcast(int ranks, Rank root) {
     const Ring ring{ranks};
     return Schedule({ranks, /*chunks=*/1, /*steps=*/ranks - 1}, [=](int relative, Step& step) {

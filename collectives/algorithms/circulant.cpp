@@ -10,9 +10,9 @@
 namespace tutti {
 namespace {
 
-// known[k]: how many blocks (its own and those of the ranks ahead) a rank has before step k; the
-// last entry is all P. Everyone knows as many, so a rank that is to know m times as much asks m-1
-// others.
+// known[k] is the number of blocks (its own and those of the ranks ahead) that a rank has before
+// step k; the last entry is P. The number is the same for all ranks, so to multiply it by m, a rank
+// receives from m-1 others.
 Schedule spreading_all_gather(int ranks, const std::vector<int>& known) {
     const Ring ring{ranks};
     const int steps = static_cast<int>(known.size()) - 1;
@@ -30,17 +30,17 @@ Schedule spreading_all_gather(int ranks, const std::vector<int>& known) {
 
 }  // namespace
 
-// Known blocks multiply by the radix until all P are there: ceil(log P) steps and (P-1)/P of the
-// message for any P, with radix 2 both optimal (Bruck et al. 1997).
+// Known blocks multiply by the radix until all P are known: ceil(log P) steps and (P-1)/P of the
+// message for any P, both optimal with radix 2 (Bruck et al. 1997).
 Schedule bruck_all_gather(int ranks, int radix) {
     std::vector<int> known{1};
     while (known.back() < ranks) known.push_back(std::min(radix * known.back(), ranks));
     return spreading_all_gather(ranks, known);
 }
 
-// As Bruck's, with P divided by the radix (rounded up) again and again as the counts of known
-// blocks, which makes the mirror image a reduce-scatter with as even steps (Traeff, arXiv
-// 2410.14234, for radix 2).
+// Like Bruck's, but the numbers of known blocks are P divided by the radix (rounded up) repeatedly,
+// which makes the mirror image a reduce-scatter with equally even steps (Traeff, arXiv 2410.14234,
+// for radix 2).
 Schedule circulant_all_gather(int ranks, int radix) {
     std::vector<int> known{ranks};
     while (known.back() > 1) known.push_back(divide_up(known.back(), radix));
@@ -52,16 +52,16 @@ Schedule circulant_reduce_scatter(int ranks, int radix) {
     return mirrored(circulant_all_gather(ranks, radix), Action::reduce);
 }
 
-// 2 ceil(log P) steps and exactly 2(P-1)/P of the message for any P: no fold where P is no power of
+// 2 ceil(log P) steps and exactly 2(P-1)/P of the message for any P: no fold if P is not a power of
 // two. Best for medium and large messages on odd rank counts.
 Schedule circulant_all_reduce(int ranks, int radix) {
     return circulant_reduce_scatter(ranks, radix).then(circulant_all_gather(ranks, radix));
 }
 
-// A block for the rank d places ahead takes a jump of v radix^k for every digit v of d: ceil(log P)
+// A block for the rank d places ahead jumps v radix^k places for every digit v of d: ceil(log P)
 // steps with radix-1 messages each. With radix 2 about (log2 P)/2 vectors: best for tiny blocks.
-// The wider, the fewer times a block is passed on, up to radix P: everyone to everyone at once
-// (Bruck et al. 1997).
+// With a larger radix, blocks are forwarded less often; with radix P every rank sends directly to
+// every other (Bruck et al. 1997).
 Schedule bruck_all_to_all(int ranks, int radix) {
     const Ring ring{ranks};
     const Extent extent{ranks, /*chunks=*/ranks * ranks, rounds_to_reach(ranks, radix)};

@@ -8,8 +8,8 @@ namespace tutti {
 namespace {
 
 // The binary tree over relative ranks 1..last in which even ones are inner nodes and odd ones are
-// leaves: a node's height is the number of its trailing zero bits, its children lie half that far
-// to both sides. The top is the largest power of two.
+// leaves: a node's height is the number of its trailing zero bits, and its children are half that
+// distance away on both sides. The top is the largest power of two.
 class InOrderTree {
 public:
     explicit InOrderTree(int last) : last_(last) {}
@@ -38,7 +38,7 @@ private:
     static int reach(int node) { return (node & -node) / 2; }
     static int lower_child(int node) { return reach(node) == 0 ? 0 : node - reach(node); }
 
-    // To the right the tree may be incomplete: then the child is the nearest smaller node there.
+    // On the right the tree may be incomplete: then the child is the nearest smaller node there.
     int upper_child(int node) const {
         for (int step = reach(node); step > 0; step /= 2)
             if (node + step <= last_) return node + step;
@@ -50,7 +50,7 @@ private:
 
 }  // namespace
 
-// Two binary trees, each carrying half of the message. Who is an inner node in one is a leaf in the
+// Two binary trees, each carrying half of the message. An inner node of one tree is a leaf of the
 // other, so each rank forwards one half twice and the other not at all: full bandwidth (each rank
 // sends and receives about one vector) at the latency of a tree, log2 P + segments steps when
 // pipelined. Best for large messages on many ranks (Sanders, Speck, Traeff 2009).
@@ -59,7 +59,7 @@ Schedule double_tree_broadcast(int ranks, Rank root) {
     const int others = ranks - 1;
     if (others == 0) return Schedule({ranks, 1, 0}, [](int, Step&) {});
     const InOrderTree tree{others};
-    // The second tree is mirrored where that turns even relative ranks into odd ones, else shifted.
+    // The second tree is mirrored if that turns even relative ranks into odd ones, else shifted.
     const auto second = [=](int node) { return ranks % 2 == 1 ? ranks - node : node % others + 1; };
     return Schedule({ranks, /*chunks=*/2, tree.depth()}, [=](int level, Step& step) {
         const auto send = [&](int parent, int child) {

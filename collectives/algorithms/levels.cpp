@@ -9,9 +9,10 @@
 namespace tutti {
 namespace {
 
-// Collectives level by level: inside every innermost group at once, then among the leaders of
-// these groups inside every group of the next level, and so on up to the leaders of the outermost.
-// The root leads every group that it is in, and leaders come first in their group.
+// Collectives level by level: inside all innermost groups at the same time, then among the leaders
+// of these groups inside every group of the next level, and so on up to the leaders of the
+// outermost groups. The root leads every group that contains it, and leaders come first in their
+// group.
 class Levels {
 public:
     Levels(int ranks, const Nesting& nesting, Rank root = {0}) : ranks_(ranks), root_(root) {
@@ -24,7 +25,7 @@ public:
 
     int top() const { return static_cast<int>(levels_.size()) - 1; }
 
-    // The whole message, cut alike in every group of the level.
+    // The whole message, cut the same way in every group of the level.
     Schedule whole(int level, const Builder& inner) const {
         return on_each(ranks_, 1, groups(level), inner);
     }
@@ -39,7 +40,7 @@ public:
     }
 
 private:
-    // A member of a group, and the ranks of the levels below whose leader it is.
+    // A member of a group, and the ranks of the levels below that it leads.
     struct Member {
         Rank leader;
         std::vector<Rank> led;
@@ -89,7 +90,7 @@ Schedule nothing_to_do(int ranks) {
     return Schedule({ranks, 1, 0}, [](int, Step&) {});
 }
 
-// The phases one after the other, from the innermost level outwards or back.
+// Runs the phases one after the other, from the innermost level outwards or back.
 template <class Phase>
 Schedule outwards(Schedule begin, const Levels& levels, Phase&& phase) {
     for (int level = 0; level < levels.top(); ++level) begin = begin.then(phase(level));
@@ -108,10 +109,10 @@ Schedule collect(int ranks) { return tree_gather(ranks, Rank{0}); }
 
 }  // namespace
 
-// Add up inside each group, level by level, then among the outermost leaders, then broadcast inside
-// the groups: what crosses a level's border is one message per group, not per rank; of H nodes each
+// Adds up inside each group, level by level, then among the outermost leaders, then broadcasts
+// inside the groups: one message per group, not per rank, crosses a level's border; each of H nodes
 // sends 2(H-1)/H of the message if `among_leaders` is bandwidth-optimal. Cut into segments, all
-// levels are busy at once. Best where each level is much slower than the one inside.
+// levels are busy at once. Best if each level is much slower than the one inside.
 Schedule levels_all_reduce(int ranks, const Nesting& nesting, const Builder& among_leaders) {
     const Levels levels{ranks, nesting};
     const Schedule sums =
@@ -130,7 +131,7 @@ Schedule levels_reduce(int ranks, Rank root, const Nesting& nesting) {
     return mirrored(levels_broadcast(ranks, root, nesting), Action::reduce);
 }
 
-// Leaders get the blocks of their group and hand them out.
+// Leaders receive the blocks of their group and distribute them.
 Schedule levels_scatter(int ranks, Rank root, const Nesting& nesting) {
     const Levels levels{ranks, nesting, root};
     return inwards(levels.blocks(levels.top(), deal), levels,

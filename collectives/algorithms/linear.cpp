@@ -4,8 +4,8 @@
 
 namespace tutti {
 
-// Centralised: the root sends to everyone itself. One step, but P-1 vectors leave the root.
-// Good for two or three ranks; the reference for what a central server costs.
+// Centralised: the root sends to every rank itself. One step, but P-1 vectors leave the root. Good
+// for two or three ranks; the reference for the cost of a central server.
 Schedule linear_broadcast(int ranks, Rank root) {
     const Ring ring{ranks};
     return Schedule({ranks, /*chunks=*/1, /*steps=*/ranks > 1 ? 1 : 0}, [=](int, Step& step) {
@@ -32,7 +32,7 @@ Schedule linear_gather(int ranks, Rank root) {
     return mirrored(linear_scatter(ranks, root), Action::copy);
 }
 
-// Everyone sends to one rank, which adds up and sends the result: a parameter server with one
+// Every rank sends to one rank, which adds up and sends the result: a parameter server with one
 // server.
 Schedule linear_all_reduce(int ranks) {
     return linear_reduce(ranks, Rank{0}).then(linear_broadcast(ranks, Rank{0}));
@@ -47,7 +47,7 @@ Schedule linear_reduce_scatter(int ranks) {
     return linear_reduce(ranks, Rank{0}).then(linear_scatter(ranks, Rank{0}));
 }
 
-// Everyone sends to everyone at once: one step, all links at the same time.
+// Every rank sends to every other at once: one step, all links at the same time.
 Schedule linear_all_to_all(int ranks) {
     const Extent extent{ranks, /*chunks=*/ranks * ranks, /*steps=*/ranks > 1 ? 1 : 0};
     const Ring ring{ranks};

@@ -9,8 +9,8 @@
 namespace tutti {
 namespace {
 
-// Rail k runs through the k-th rank of every node, its owner there: as many rails as the smallest
-// node has ranks. The root's node comes first, and the root first in it.
+// Rail k consists of the k-th rank of every node, its owner there: there are as many rails as the
+// smallest node has ranks. The root's node comes first, and the root first in it.
 class Rails {
 public:
     Rails(int ranks, const Placement& placement, Rank root = {0})
@@ -32,7 +32,7 @@ public:
     int most_in_a_node() const { return most_in_a_node_; }
     const Grouping& members() const { return nodes_; }
 
-    // The ranks of a node whose blocks a rail carries: its owner's, and those of ranks without one.
+    // Returns the ranks of a node whose blocks a rail carries: its owner, and ranks without a rail.
     std::vector<Rank> on(int rail, const std::vector<Rank>& node) const {
         std::vector<Rank> ranks;
         for (int at = rail; at < static_cast<int>(node.size()); at += rails_)
@@ -53,8 +53,8 @@ public:
         return on_each(ranks_, chunks, groups, inner);
     }
 
-    // In round t each owner sends to the rank t + 1 places on, so that nobody receives from two at
-    // once: one round less than the largest node has ranks.
+    // In round t each owner sends to the rank t + 1 places ahead, so that no rank receives from two
+    // at once: one round less than the largest node has ranks.
     using SendShare = std::function<void(int rail, Rank owner, Rank other, Step& step)>;
     Schedule inside(int chunks, const SendShare& send_share) const {
         return Schedule({ranks_, chunks, most_in_a_node_ - 1},
@@ -85,9 +85,9 @@ private:
 
 // Inside each node every owner adds up its rail's share of the message, the rails all-reduce their
 // shares at the same time, and every owner sends to its node: each of H nodes sends and receives
-// 2(H-1)/H of the message, the least possible, spread evenly over the R ranks that own a rail (and
-// over their NICs). Best for large messages; cut into segments, the network never waits for what
-// happens inside nodes.
+// 2(H-1)/H of the message, the minimum, spread evenly over the R ranks that own a rail (and over
+// their NICs). Best for large messages; cut into segments, the network never waits for transfers
+// inside nodes.
 Schedule multi_rail_all_reduce(int ranks, const Placement& placement) {
     const Rails rails{ranks, placement};
     const int nodes = rails.nodes(), chunks = rails.rails() * nodes;
@@ -104,8 +104,8 @@ Schedule multi_rail_all_reduce(int ranks, const Placement& placement) {
         .then(spread);
 }
 
-// The root deals the message to the owners of its node, every rail is a chain through the nodes,
-// and the owners send to their nodes: each node sends and receives the message once.
+// The root distributes the message to the owners of its node, every rail is a chain through the
+// nodes, and the owners send to their nodes: each node sends and receives the message once.
 Schedule multi_rail_broadcast(int ranks, Rank root, const Placement& placement) {
     const Rails rails{ranks, placement, root};
     const int chunks = rails.rails();
@@ -126,8 +126,8 @@ Schedule multi_rail_reduce(int ranks, Rank root, const Placement& placement) {
     return mirrored(multi_rail_broadcast(ranks, root, placement), Action::reduce);
 }
 
-// Ranks without a rail give their block to an owner, the rails gather at the same time, and the
-// owners send to their nodes. Of H equal nodes each sends and receives (H-1)/H of the message.
+// Ranks without a rail send their block to an owner, the rails gather at the same time, and the
+// owners send to their nodes. Each of H equal nodes sends and receives (H-1)/H of the message.
 Schedule multi_rail_all_gather(int ranks, const Placement& placement) {
     const Rails rails{ranks, placement};
     const int count = rails.rails();
@@ -156,7 +156,7 @@ Schedule multi_rail_all_gather(int ranks, const Placement& placement) {
     }
     const auto send_share = [=](int rail, Rank owner, Rank other, Step& step) {
         for (const Chunks run : at(blocks_on, rail)) {
-            // All but the other's own block, which may lie in the middle of a run.
+            // All but the other rank's own block, which may lie in the middle of a run.
             const int own = std::clamp(other.index, run.first, run.first + run.count);
             const int behind = std::min(own + (own == other.index ? 1 : 0), run.first + run.count);
             step.copy({.chunks = {run.first, own - run.first}, .from = owner, .to = other});

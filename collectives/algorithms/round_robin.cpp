@@ -5,8 +5,8 @@
 namespace tutti {
 
 // At round k every rank sends its block to the rank k places ahead, so each round is a permutation
-// and no rank receives from two at once. P-1 rounds, (P-1)/P of the message; every block travels
-// once, straight from its owner. Best on a full crossbar.
+// and no rank receives from two at once. P-1 rounds, (P-1)/P of the message; every block is sent
+// directly by its owner. Best on a full crossbar.
 Schedule round_robin_all_gather(int ranks) {
     const Ring ring{ranks};
     return Schedule({ranks, /*chunks=*/ranks, /*steps=*/ranks - 1}, [=](int round, Step& step) {
@@ -15,7 +15,7 @@ Schedule round_robin_all_gather(int ranks) {
     });
 }
 
-// Each rank owns one chunk; at round k it gets the share of the rank k places behind.
+// Each rank owns one chunk; at round k it receives the share of the rank k places behind.
 Schedule round_robin_reduce_scatter(int ranks) {
     const Ring ring{ranks};
     return Schedule({ranks, /*chunks=*/ranks, /*steps=*/ranks - 1}, [=](int round, Step& step) {
@@ -26,7 +26,7 @@ Schedule round_robin_reduce_scatter(int ranks) {
     });
 }
 
-// 2(P-1) rounds and 2(P-1)/P of the message, as the ring; but no share waits for another's.
+// 2(P-1) rounds and 2(P-1)/P of the message, like the ring; but no share waits for another one.
 Schedule round_robin_all_reduce(int ranks) {
     return round_robin_reduce_scatter(ranks).then(round_robin_all_gather(ranks));
 }
@@ -55,8 +55,8 @@ Schedule round_robin_reduce(int ranks, Rank root) {
     return round_robin_reduce_scatter(ranks).then(round_robin_gather(ranks, root));
 }
 
-// At round k every rank sends the block that it has for the rank k places ahead: P-1 rounds,
-// (P-1)/P of the vector, each block once. Best for large blocks.
+// At round k every rank sends its block for the rank k places ahead: P-1 rounds, (P-1)/P of the
+// vector, each block once. Best for large blocks.
 Schedule round_robin_all_to_all(int ranks) {
     const Ring ring{ranks};
     const Extent extent{ranks, /*chunks=*/ranks * ranks, /*steps=*/ranks - 1};

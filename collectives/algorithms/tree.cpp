@@ -4,12 +4,11 @@
 
 namespace tutti {
 
-// Everyone who has the message passes it on to radix-1 others, so the informed multiply at each
-// step: ceil(log2 P) steps with radix 2 (a binomial tree), the fewest possible where a rank sends
-// one message at a time. A wider tree has fewer steps and radix-1 messages in each: better where
-// starting a message costs a sender less than waiting for one costs a receiver. Best for small
-// messages. By relative rank (counted from the root), i sends to i + informed, i + 2
-// informed, ...
+// Every rank that has the message sends it to radix-1 others, so the informed ranks multiply at
+// each step: ceil(log2 P) steps with radix 2 (a binomial tree), the minimum if a rank sends one
+// message at a time. A wider tree has fewer steps with radix-1 messages each: better if starting a
+// message costs a sender less than waiting for one costs a receiver. Best for small messages. By
+// relative rank (counted from the root), i sends to i + informed, i + 2 informed, ...
 Schedule tree_broadcast(int ranks, Rank root, int radix) {
     const Ring ring{ranks};
     return Schedule(
@@ -30,7 +29,7 @@ Schedule tree_reduce(int ranks, Rank root, int radix) {
 
 // The root cuts the ranks into `radix` equal parts and sends the blocks of each to its first rank,
 // and all these do the same with their part: ceil(log P) steps, and the root sends each block once,
-// (P-1)/P of the message: optimal in both with radix 2 (Chan et al. 2007), but inner ranks carry
+// (P-1)/P of the message. Both are optimal with radix 2 (Chan et al. 2007), but inner ranks forward
 // blocks of others.
 Schedule tree_scatter(int ranks, Rank root, int radix) {
     const Ring ring{ranks};

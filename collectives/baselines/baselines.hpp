@@ -13,10 +13,11 @@
 
 namespace tutti {
 
-/// A call that a library is to do, by an algorithm of its own.
+/// A call of a library, by one of its algorithms.
 struct LibraryCall {
     Call call;
-    std::string algorithm = {};  ///< as the library names it, in kebab-case; empty: its own choice
+    /// the library's name for it, in kebab-case; empty: its own choice
+    std::string algorithm = {};
     bool in_place = false;
     MemoryOf memory = MemoryOf::host;
 };
@@ -25,33 +26,34 @@ struct LibraryCall {
 struct Baseline {
     std::string_view name;
     std::string_view what;                    ///< one sentence
-    std::optional<std::string> (*missing)();  ///< why this build lacks it
+    std::optional<std::string> (*missing)();  ///< returns why this build lacks it
     /// Configures the library before it starts, so that its algorithms can be forced.
     void (*before_start)();
-    /// The algorithms that can be forced on it. None before it has started, or if it has no names.
+    /// Returns the algorithms that can be forced. None before the library has started, or if it has
+    /// no names.
     std::vector<std::string> (*algorithms)(Collective);
-    /// Why these ranks or this call cannot use it, though it is there on all; nothing if they can.
-    /// Collective.
+    /// Returns why these ranks or this call cannot use it, although all ranks have it; nothing if
+    /// they can. Collective.
     std::optional<std::string> (*refuses)(World&, const LibraryCall&);
     std::unique_ptr<Operation> (*make)(World&, const LibraryCall&, const CallBuffers&);
-    /// Resets what the last call has set in the library and would affect the program's own calls,
-    /// too. For programs, after each run; a benchmark need not.
+    /// Resets the library's settings of the last call that would affect the program's own calls.
+    /// For programs, after each run; a benchmark need not call it.
     void (*leave_as_found)();
-    bool is_default = true;  ///< "all" names it, too
-    /// Its start returns only when the call is done on this rank, so ranks that start two calls in
-    /// different orders deadlock.
+    bool is_default = true;  ///< included in "all"
+    /// Starting it returns only when the call is done on this rank, so ranks that start two calls
+    /// in different orders deadlock.
     bool blocks = true;
     bool takes_device = false;  ///< buffers on devices
 };
 
-/// Why these ranks or this call cannot use the library, be it that some of their hosts lack it;
+/// Returns why these ranks or this call cannot use the library, including that some hosts lack it;
 /// nothing if they can. Collective.
 std::optional<std::string> refusal(World& world, const Baseline& baseline, const LibraryCall& call);
 
-/// The one place where baselines are listed.
+/// The only list of baselines.
 std::span<const Baseline> baselines();
 
-/// Throws Error naming the known ones.
+/// Throws Error that names the known baselines.
 const Baseline& find_baseline(std::string_view name);
 
 }  // namespace tutti

@@ -2,42 +2,42 @@
 #pragma once
 #include "collectives/baselines/baselines.hpp"
 
-// The rows of baselines.cpp. Each library's functions are in its own file, or, where it was not
-// found when configuring, in the file *_absent.cpp.
+// The functions of the rows in baselines.cpp. Each library's functions are in its own file, or, if
+// it was not found when configuring, in the file *_absent.cpp.
 namespace tutti {
 
-/// Lets Open MPI accept forced algorithms; to be called before it starts.
-/// Nothing changes for calls on which none is forced.
+/// Lets Open MPI accept forced algorithms; call this before it starts. Calls without a forced
+/// algorithm are not affected.
 void allow_forced_mpi_algorithms();
 
 /// See Baseline::leave_as_found.
 void leave_mpi_as_found();
 
-/// The algorithms that the running MPI library names for the collective. None before MPI runs.
+/// Returns the names of the running MPI library's algorithms for the collective. None before MPI
+/// runs.
 std::vector<std::string> mpi_algorithms(Collective collective);
 
-/// Why MPI's own collective cannot be compared for this call: memory of a GPU, types that MPI does
-/// not have, counts beyond its int, an algorithm that cannot be forced or would not be the one that
-/// runs.
+/// Returns why MPI's own collective cannot be compared for this call: GPU memory, types that MPI
+/// does not have, counts beyond its int, an algorithm that cannot be forced or would be replaced.
 std::optional<std::string> mpi_baseline_refuses(World& world, const LibraryCall& call);
 
 /// MPI_Allreduce, MPI_Bcast, ... on the world's own communicator with the library's own choice of
-/// algorithm, or on a copy of it with a forced one. `avg`, which MPI lacks, is its sum and our
-/// division.
+/// algorithm, or on a copy of it with a forced one. MPI has no `avg`: it is MPI's sum and a
+/// division by tutti.
 std::unique_ptr<Operation> mpi_baseline(World& world, const LibraryCall& call,
                                         const CallBuffers& buffers);
 
-/// MPI_Iallreduce, MPI_Ibcast, ... and MPI_Test until they are done. The library has other
-/// algorithms for these, and no names for them.
+/// MPI_Iallreduce, MPI_Ibcast, ... and MPI_Test until they are done. Libraries have other
+/// algorithms for these, without names.
 std::unique_ptr<Operation> mpi_nonblocking(World& world, const LibraryCall& call,
                                            const CallBuffers& buffers);
 
-/// Why NCCL's own collective cannot be compared for this call: no GPU or several ranks on one,
-/// buffers of the host, types that NCCL does not have, an all-to-all in place.
+/// Returns why NCCL's own collective cannot be compared for this call: no GPU or several ranks on
+/// one, host buffers, types that NCCL does not have, an all-to-all in place.
 std::optional<std::string> nccl_baseline_refuses(World& world, const LibraryCall& call);
 
-/// ncclAllReduce, ncclBroadcast, ... on the ranks' one communicator; what NCCL has no call for
-/// (all_to_all, scatter, gather) as one group of ncclSend and ncclRecv.
+/// ncclAllReduce, ncclBroadcast, ... on the ranks' communicator; collectives without such a call
+/// (all_to_all, scatter, gather) are one group of ncclSend and ncclRecv.
 std::unique_ptr<Operation> nccl_baseline(World& world, const LibraryCall& call,
                                          const CallBuffers& buffers);
 

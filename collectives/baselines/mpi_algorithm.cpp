@@ -16,7 +16,7 @@ namespace {
 
 using Choice = MpiControlVariable::Choice;
 
-// MPI's name of a collective, as Open MPI's settings have it.
+// MPI's name of a collective, as in Open MPI's settings.
 constexpr Named<Collective> spellings[] = {
     {Collective::all_reduce, "allreduce"}, {Collective::reduce_scatter, "reduce_scatter_block"},
     {Collective::all_gather, "allgather"}, {Collective::broadcast, "bcast"},
@@ -35,9 +35,9 @@ std::optional<MpiControlVariable> mpich_setting(Collective collective, const std
     return MpiControlVariable::find("MPIR_CVAR_" + name + what);
 }
 
-// MPICH's numbers have no names but in the text that describes the setting ("auto - Internal ...
-// ring - Force ring algorithm"), whose lines have lost their ends. So the words are looked for: the
-// n-th line is number n.
+// MPICH's values have names only in the description of the setting ("auto - Internal ... ring -
+// Force ring algorithm"), without line breaks. So these words are searched for: the n-th line is
+// value n.
 constexpr std::string_view words_of_mpich[] = {
     "binomial",
     "brucks",
@@ -103,8 +103,8 @@ std::optional<int> number_of(const std::string& algorithm, const Menu& menu) {
 
 constexpr const char* switch_of_open_mpi = "OMPI_MCA_coll_tuned_use_dynamic_rules";
 
-// Where a library quietly runs another algorithm than the one that was forced, or fails. A record
-// under that name would not be true. (Read in the sources of Open MPI 4.1.4 and MPICH 4.0.2.)
+// Cases in which a library silently runs another algorithm than the forced one, or fails. A record
+// under the forced name would be wrong. (From the sources of Open MPI 4.1.4 and MPICH 4.0.2.)
 struct Swap {
     std::string_view library;
     std::optional<Collective> collective;  // none: any
@@ -118,7 +118,7 @@ bool is_not_two(const LibraryCall&, const World& world) { return world.size() !=
 bool is_no_power_of_two(const LibraryCall&, const World& world) {
     return !std::has_single_bit(static_cast<unsigned>(world.size()));
 }
-// One host, or hosts of one rank.
+// Whether there is one host, or one rank per host.
 bool has_one_level(const LibraryCall&, const World& world) {
     return world.one_host() ||
            world.hosts().nodes().size() == static_cast<std::size_t>(world.size());
@@ -126,7 +126,7 @@ bool has_one_level(const LibraryCall&, const World& world) {
 bool has_fewer_elements_than_ranks(const LibraryCall& call, const World& world) {
     return call.call.count < world.size();
 }
-// Than the largest power of two that is not above the ranks.
+// Compares with the largest power of two up to the number of ranks.
 bool has_fewer_elements_than_power(const LibraryCall& call, const World& world) {
     return call.call.count < std::bit_floor(static_cast<unsigned>(world.size()));
 }
@@ -136,7 +136,7 @@ bool has_long_vector(const LibraryCall& call, const World& world) {
     return call.call.count * world.size() > std::numeric_limits<int>::max();
 }
 
-// Bytes; 0 where messages are not cut.
+// Returns bytes; 0 if messages are not cut.
 std::int64_t segment_of_open_mpi(Collective collective) {
     const auto setting = open_mpi_setting(collective, "_algorithm_segmentsize");
     return setting ? setting->value() : 0;
@@ -215,7 +215,7 @@ MpiAlgorithm::MpiAlgorithm(Collective collective, const std::string& name)
     const auto number = menu ? number_of(name, *menu) : std::nullopt;
     if (!number) throw Error("this MPI library has no algorithm '" + name + "'");
     forced_.push_back({menu->variable, menu->variable.value(), *number});
-    // MPICH would otherwise ask the device first, which takes a collective apart by hosts.
+    // Otherwise MPICH would first use the device's algorithm, which splits a collective by hosts.
     if (const auto device = mpich_setting(collective, "_DEVICE_COLLECTIVE"))
         forced_.push_back({*device, device->value(), 0});
 }

@@ -10,11 +10,11 @@
 namespace tutti {
 
 /// Forces one of the running MPI library's algorithms for a collective, by its control variables.
-/// Open MPI 4 reads them when a communicator is made, MPICH 4 at every call. They hold for the
-/// whole program, so they are taken back where others may call: see restore().
+/// Open MPI 4 reads them when a communicator is made, MPICH 4 at every call. They affect the whole
+/// program, so restore() resets them before other calls.
 class MpiAlgorithm {
 public:
-    /// `name` empty: the library's own choice.
+    /// An empty `name` means the library's own choice.
     MpiAlgorithm(Collective collective, const std::string& name);
     ~MpiAlgorithm();
     MpiAlgorithm(const MpiAlgorithm&) = delete;
@@ -22,8 +22,7 @@ public:
 
     bool is_forced() const { return !forced_.empty(); }
 
-    /// Runs `make`, which copies the communicator that calls are to use, while the algorithm is
-    /// set.
+    /// Runs `make`, which copies the communicator for the calls, while the algorithm is set.
     template <class Make>
     void force_while(Make&& make) {
         set();
@@ -31,13 +30,14 @@ public:
         restore();
     }
 
-    /// Before a call: a library that reads at every call takes this algorithm until another is
-    /// forced or restore(). In a timed loop: a comparison.
+    /// Call this before each call: a library that reads its settings at every call uses this
+    /// algorithm until another one is forced or restore() is called. In a timed loop it costs a
+    /// comparison.
     void force() {
         if (read_at_every_call_ && in_force != this) set();
     }
 
-    /// Gives all control variables the values that the program's user has given them.
+    /// Resets all control variables to the values given by the program's user.
     static void restore();
 
 private:
@@ -52,7 +52,8 @@ private:
     bool read_at_every_call_;
 };
 
-/// Why a named algorithm cannot be forced, or why the library would run another one in its place.
+/// Returns why a named algorithm cannot be forced, or why the library would run another one
+/// instead.
 std::optional<std::string> mpi_algorithm_refuses(const LibraryCall& call, const World& world);
 
 }  // namespace tutti

@@ -19,7 +19,7 @@
 namespace tutti {
 namespace {
 
-// MPI_DATATYPE_NULL for the types that MPI lacks.
+// Returns MPI_DATATYPE_NULL for types that MPI does not have.
 MPI_Datatype type_of(DataType type) {
     static const std::map<DataType, MPI_Datatype> types = {
         {DataType::int8, MPI_INT8_T},     {DataType::int16, MPI_INT16_T},
@@ -31,20 +31,21 @@ MPI_Datatype type_of(DataType type) {
     return known == types.end() ? MPI_DATATYPE_NULL : known->second;
 }
 
-// Elements that are moved and not combined: only their size counts.
+// Returns a type for elements that are moved and not combined: only their size matters.
 MPI_Datatype type_to_move(DataType type) {
     const MPI_Datatype known = type_of(type);
     if (known != MPI_DATATYPE_NULL) return known;
     return size_of(type) == 1 ? MPI_UINT8_T : MPI_UINT16_T;
 }
 
-// The sum stands for the mean, which MPI lacks.
+// MPI has no mean: it is a sum, divided afterwards.
 MPI_Op op_of(Op op) {
     const MPI_Op ops[] = {MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX, MPI_SUM};  // in the order of Op
     return at(ops, op);
 }
 
-// The world's ranks; with a forced algorithm, a copy that was made while it was set.
+// The world's ranks; with a forced algorithm, on a copy of the communicator that was made while it
+// was set.
 class MpiRanks {
 public:
     MpiRanks(const World& world, MpiAlgorithm& algorithm)
@@ -68,7 +69,7 @@ private:
     bool is_copy_;
 };
 
-// What both kinds of call share.
+// The common part of blocking and non-blocking calls.
 class MpiCall : public Operation {
 public:
     MpiCall(World& world, const Call& call, const CallBuffers& buffers)
@@ -89,7 +90,7 @@ public:
     }
 
 protected:
-    // Without a request the blocking call, to its end; else begins the other.
+    // Without a request, runs the blocking call to its end; else starts the non-blocking one.
     void begin(MPI_Comm all, MPI_Request* request) {
         const int root = call_.root.index;
         const void* const mine = buffers_.input.data();
@@ -110,7 +111,8 @@ protected:
                 return call(mpi_collectives.all_gather, PMPI_Iallgather, input, count_, type_,
                             output, count_, type_, all);
             case Collective::broadcast:
-                // In one buffer: out of place the root copies its message first, as NCCL does.
+                // MPI broadcasts in one buffer: out of place the root copies its message first, as
+                // NCCL does.
                 if (is_root_ && !buffers_.in_place) copy_to_output(mine);
                 return call(mpi_collectives.broadcast, PMPI_Ibcast, output, count_, type_, root,
                             all);
@@ -130,8 +132,8 @@ protected:
         }
     }
 
-    // In place, MPI leaves the result of a reduce_scatter at the start of the whole vector; ours
-    // belongs at the rank's own block. Copying it there is part of the job, as it would be in a
+    // In place, MPI leaves the result of a reduce_scatter at the start of the whole vector; tutti's
+    // contract puts it at the rank's own block. Copying it there is timed, as it would be in a
     // program.
     void finish() {
         if (call_.collective == Collective::reduce_scatter && buffers_.in_place)
@@ -214,8 +216,7 @@ private:
 };
 
 // Open MPI's AVX kernels add 8- and 16-bit integers with saturation (its issue 8045), so 200 + 200
-// is 255 where everyone else's arithmetic wraps round. Such sums are only compared without these
-// kernels.
+// is 255 instead of wrapping round. Such sums are only compared without these kernels.
 bool saturates(const Call& call) {
     if (call.op != Op::sum && call.op != Op::avg) return false;
     const bool narrow_integer = size_of(call.type) <= 2 && type_of(call.type) != MPI_DATATYPE_NULL;
@@ -224,8 +225,8 @@ bool saturates(const Call& call) {
     return kernels == nullptr || std::string_view(kernels).find("^avx") == std::string_view::npos;
 }
 
-// By its own choice MPICH 4.0 takes MPI_IN_PLACE for memory when a root other than 0 reduces over
-// 2 KiB, and crashes. The device makes that choice.
+// By default MPICH 4.0 treats MPI_IN_PLACE as memory when a root other than 0 reduces over 2 KiB,
+// and crashes. The device makes that choice.
 bool crashes(const LibraryCall& what) {
     return what.call.collective == Collective::reduce && what.in_place &&
            what.call.root != Rank{0} && what.algorithm.empty() &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the place of mpi_baseline.cpp where no MPI library was found when configuring.
+// Replaces mpi_baseline.cpp if no MPI library was found when configuring.
 #include "collectives/baselines/library_baselines.hpp"
 #include "collectives/transport/messages/mpi.hpp"
 

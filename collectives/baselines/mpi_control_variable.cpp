@@ -8,9 +8,9 @@
 namespace tutti {
 namespace {
 
-// Open MPI 4.1.4 crashes when its tool interface is ended after MPI, MPICH 4.0.2 when it is begun a
-// second time. So it begins once, and ends as the attributes of MPI_COMM_SELF do: first of all in
-// MPI_Finalize.
+// Open MPI 4.1.4 crashes when its tool interface is finalized after MPI, MPICH 4.0.2 when it is
+// initialized a second time. So it is initialized once, and finalized by an attribute of
+// MPI_COMM_SELF: at the very start of MPI_Finalize.
 void begin_tool_interface() {
     static const bool begun = [] {
         int provided = 0, key = 0;
@@ -77,7 +77,7 @@ std::optional<MpiControlVariable> MpiControlVariable::find(const std::string& na
 }
 
 int MpiControlVariable::value() const {
-    int value = 0;  // a truth value fills its first byte
+    int value = 0;  // booleans fill only the first byte
     check(MPI_T_cvar_read(handle_->of_mpi, &value));
     return value;
 }

@@ -7,17 +7,17 @@
 
 namespace tutti {
 
-/// One of the MPI library's own settings while it runs (a control variable of MPI's tool interface
-/// whose value is a number). All of them are closed by themselves when MPI ends.
+/// A setting of the running MPI library (a control variable of MPI's tool interface whose value is
+/// a number). All of them are closed automatically when MPI ends.
 class MpiControlVariable {
 public:
-    /// Nothing if the library has no such number, or does not run.
+    /// Returns nothing if the library has no such variable, or is not running.
     static std::optional<MpiControlVariable> find(const std::string& name);
 
     int value() const;
     void set(int value) const;
 
-    /// A value that the library has a name for.
+    /// A value for which the library has a name.
     struct Choice {
         std::string name;
         int value;

@@ -25,7 +25,7 @@ constexpr Named<ncclDataType_t> nccl_types[] = {
 #endif
 };
 
-// Null for a type that NCCL does not have.
+// Returns null for a type that NCCL does not have.
 const Named<ncclDataType_t>* type_of(DataType type) { return find_in(nccl_types, name_of(type)); }
 
 ncclRedOp_t op_of(Op op) {
@@ -49,7 +49,7 @@ public:
         block_ = static_cast<std::size_t>(call.count) * size_of(call.type);
     }
 
-    // The destructor also runs while an error unwinds the stack.
+    // The destructor also runs during stack unwinding.
     ~NcclCollective() override {
         if (std::uncaught_exceptions() > 0) ranks_.give_up();
     }
@@ -89,8 +89,8 @@ private:
     int root() const { return call_.root.index; }
     bool is_root() const { return world_.rank() == call_.root; }
 
-    // The late peer is known only where there is one other rank, or where only the root is waited
-    // for.
+    // The late peer is known only if there is one other rank, or if this rank waits only for the
+    // root.
     std::string in_words() const {
         std::string words = fmt::format("NCCL's own {}", name_of(call_.collective));
         const bool meets_root_only =
@@ -120,7 +120,7 @@ private:
         return ncclInvalidArgument;
     }
 
-    // One group. A root's own block is sent like the others, unless it is already where it belongs.
+    // Posts one group. A root's own block is sent like the others, unless it is already in place.
     ncclResult_t exchange(ncclComm_t comm) const {
         const bool to_all = call_.collective == Collective::all_to_all;
         const bool gives = to_all || (call_.collective == Collective::scatter && is_root());
@@ -163,7 +163,8 @@ private:
     std::optional<DeviceQueue::Mark> end_;
 };
 
-// The oldest GPU of all ranks decides; NCCL reduces fp8 from 9.0 on. Collective for these types.
+// The oldest GPU of all ranks decides: NCCL reduces fp8 from compute capability 9.0 on. Collective
+// for these types.
 bool is_too_old_for(DataType type, World& world) {
     if (!name_of(type).starts_with("fp8")) return false;
     const auto mine = static_cast<std::size_t>(gpu_number(world));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the place of nccl_baseline.cpp where no NCCL was found when configuring.
+// Replaces nccl_baseline.cpp if NCCL was not found when configuring.
 #include "collectives/baselines/library_baselines.hpp"
 #include "collectives/transport/gpu/nccl.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the blocks of a plan synchronise. Peers may be on other devices, and the host reads the
-// words, too: so all operations have system scope.
+// Synchronisation of a plan's blocks. Peers may be on other devices, and the host reads the words,
+// too: so all operations have system scope.
 #pragma once
 #ifndef __CUDACC__
 #include "collectives/device/emulated_block.hpp"
@@ -29,12 +29,12 @@ __device__ inline void store_release(std::uint64_t& word, std::uint64_t value) {
 __device__ inline void store_relaxed(std::uint64_t& word, std::uint64_t value) {
     system_atomic(word).store(value, cuda::memory_order_relaxed);
 }
-/// What is there then; releases and acquires.
+/// Returns the new value; releases and acquires.
 __device__ inline std::uint64_t add_one(std::uint64_t& word) {
     return system_atomic(word).fetch_add(1, cuda::memory_order_acq_rel) + 1;
 }
 
-/// One access of 16 bytes, which is never seen in part.
+/// Stores 16 bytes in one access, so that no reader sees a part.
 __device__ inline void store_line(DeviceLine& line, DeviceLine value) {
     asm volatile(
         "{ .reg .b128 both; mov.b128 both, {%1, %2}; st.relaxed.sys.global.b128 [%0], both; }"
@@ -52,14 +52,14 @@ __device__ inline DeviceLine load_line(const DeviceLine& line) {
     return value;
 }
 
-/// The same clock on all of a device.
+/// Returns the time of a clock that all of the device shares.
 __device__ inline std::uint64_t now_ns() {
     std::uint64_t now;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
     return now;
 }
 
-/// Between two polls of a counter. A load from memory takes long enough.
+/// Called between two polls of a counter. A load from memory takes long enough.
 __device__ inline void pause() {}
 
 }  // namespace tutti::device

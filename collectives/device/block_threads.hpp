@@ -9,8 +9,8 @@
 
 namespace tutti {
 
-/// Threads that stand for the blocks of a device: whatever is started has one of its own at once,
-/// so that blocks may wait for each other. They are kept for what is started next.
+/// Threads that emulate the blocks of a device: each started block gets its own thread at once, so
+/// that blocks may wait for each other. Threads are kept for the next start.
 class BlockThreads {
 public:
     using Block = std::function<void()>;

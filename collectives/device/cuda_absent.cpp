@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the place of all files that need CUDA where it was left out, or no toolkit was found.
+// Replaces all files that need CUDA if it was disabled, or no toolkit was found.
 #include "base/error.hpp"
 #include "collectives/device/accelerator.hpp"
 #include "collectives/device/gpus.hpp"

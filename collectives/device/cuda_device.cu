@@ -32,7 +32,7 @@ cudaDeviceProp properties(int ordinal) {
     return all;
 }
 
-// A GPU chosen for a while.
+// Selects a GPU for a scope.
 class Chosen {
 public:
     explicit Chosen(int ordinal) {
@@ -103,7 +103,7 @@ public:
         check(cudaStreamSynchronize(copies_), "cudaStreamSynchronize");
         return static_cast<std::byte*>(memory);
     }
-    // By whichever thread was the last owner, whose own GPU stays chosen.
+    // Called by the thread that was the last owner; its own GPU stays selected.
     void release(std::byte* memory) noexcept override {
         const Chosen here(ordinal_);
         cudaFree(memory);
@@ -141,8 +141,8 @@ public:
 
     MemoryDevice* for_messages() override { return for_messages_.get(); }
 
-    // With a block on each multiprocessor: a second one there hides little more, as every thread
-    // has several loads of 16 bytes under way.
+    // One block per multiprocessor: a second one would hide little more, because every thread has
+    // several loads of 16 bytes in flight.
     unsigned most_blocks(int ranks) override {
         return static_cast<unsigned>(std::max(multiprocessors_ / ranks, 1));
     }
@@ -185,8 +185,8 @@ private:
         check(cudaStreamSynchronize(copies_), "cudaStreamSynchronize");
     }
 
-    // From the call until the host sees that a kernel which does nothing is over; the least of
-    // several. The first one also loads the module.
+    // Returns the time from launching an empty kernel until the host sees that it is over; the
+    // minimum of several. The first one also loads the module.
     std::int64_t time_of_a_launch() {
         std::int64_t least = INT64_MAX;
         for (int i = 0; i < 20; ++i) {
@@ -205,7 +205,7 @@ private:
     int multiprocessors_;
     std::unique_ptr<MemoryDevice> for_messages_ = gpu_memory(ordinal_);
     cudaStream_t kernels_ = nullptr, copies_ = nullptr;
-    std::uint64_t* stop_ = nullptr;  // of the host
+    std::uint64_t* stop_ = nullptr;  // on the host
     std::int64_t launch_ns_ = 0;
 };
 

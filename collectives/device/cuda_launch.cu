@@ -40,7 +40,8 @@ void CudaLaunch::launch_once(cudaStream_t stream) {
           "cudaLaunchCooperativeKernel");
 }
 
-// On a stream of its own, as other plans may be started on the device's at the same time.
+// Captures on a separate stream, because other plans may be started on the device's stream at the
+// same time.
 void CudaLaunch::capture() {
     cudaStream_t drawing = nullptr;
     cudaGraph_t drawn = nullptr;

@@ -11,10 +11,10 @@ namespace tutti {
 
 PlanKernel plan_kernel(DataType type, Op op);
 
-/// All of a launch's blocks at once, or an error: they wait for each other.
+/// Launches all blocks at once, or fails: they wait for each other.
 class CudaLaunch final : public DeviceLaunch {
 public:
-    /// `of_rank` lies on the device and stays there as long as this.
+    /// `of_rank` lies on the device and must outlive this.
     CudaLaunch(int ordinal, cudaStream_t stream, const Work& work,
                std::shared_ptr<const DeviceProgram*> of_rank, std::uint64_t* stop);
     ~CudaLaunch() override;
@@ -34,7 +34,7 @@ private:
     std::shared_ptr<const DeviceProgram*> of_rank_;
     LaunchArguments arguments_;
     cudaEvent_t began_ = nullptr, ended_ = nullptr;
-    cudaGraphExec_t graph_ = nullptr;  // of several runs
+    cudaGraphExec_t graph_ = nullptr;  // several runs
 };
 
 }  // namespace tutti

@@ -6,34 +6,34 @@
 
 namespace tutti {
 
-// What the blocks of a rank read while they run: flat, and full of addresses in device memory.
+// Data that the blocks of a rank read while they run: flat, with addresses in device memory.
 
 /// A rank's public state, and the counters of its blocks' barriers. It lies at the start of its
-/// piece of the plan's memory and lives as long as the plan; nothing in it is ever reset.
+/// piece of the plan's memory and lives as long as the plan; it is never reset.
 struct DeviceState {
     static constexpr std::size_t line = 128;
 
-    alignas(line) std::uint64_t finished = 0;  ///< steps over all runs: what peers wait for
+    alignas(line) std::uint64_t finished = 0;  ///< steps over all runs; peers wait for this
     alignas(line) std::uint64_t arrived = 0;  ///< blocks at the ends of their phases, over all runs
-    /// The number of the run under way. The last block of a run moves it on, so that a launch can
-    /// be repeated as it is (a CUDA graph). The first is 2, as small messages wait for the run two
-    /// back.
+    /// The number of the current run. The last block of a run increments it, so that a launch can
+    /// be repeated unchanged (a CUDA graph). The first one is 2, because small messages wait for
+    /// the run two back.
     alignas(line) std::uint64_t run = 0;
 
-    /// Before the first run.
+    /// Returns the state before the first run.
     static DeviceState fresh(std::uint64_t steps_of_run, std::uint64_t arrivals_of_run) {
         return {2 * steps_of_run - 1, 2 * arrivals_of_run, 2};
     }
 };
 
-/// Until `finished` of a peer is so many steps further than at the start of this run.
+/// Waits until `finished` of a peer has advanced by `steps` since the start of this run.
 struct DeviceWait {
     const std::uint64_t* finished;
     std::int64_t steps;
     std::int32_t peer;
 };
 
-/// Every out = sources combined in order; or, with a divisor, its one out divided by that.
+/// Each out = sources combined in order; or, with a divisor, its one out divided by it.
 struct DeviceMove {
     std::uint64_t bytes;
     std::uint32_t first_out, outs;
@@ -41,12 +41,13 @@ struct DeviceMove {
     std::uint32_t divisor = 0;
 };
 
-/// Half data, half flag, in one store: whoever sees the number of the run there has the data, too.
+/// Half data, half flag, written by one store: a reader that sees the number of the run there also
+/// has the data.
 struct alignas(16) DeviceLine {
     std::uint64_t data, run;
 };
 
-/// A message by the LL protocol: bytes of this rank, and the lines in memory of its receiver, one
+/// A message by the LL protocol: bytes of this rank, and the lines in its receiver's memory, one
 /// set for even runs and one for odd ones.
 struct LlMessage {
     std::byte* bytes;
@@ -55,12 +56,13 @@ struct LlMessage {
     std::int32_t peer;
 };
 
-/// What a block does between two barriers of the rank's blocks, in the order of the members. Each
-/// list begins where that of the phase before ends.
+/// The work of a block between two barriers of the rank's blocks, in the order of the members. Each
+/// list begins where that of the previous phase ends.
 struct DevicePhase {
     std::uint32_t waits_end, packing_end, sends_end, receives_end, moves_end;
-    std::int32_t step;  ///< of the schedule, for the report of a hang
-    /// Steps of this run that the rank has finished after the phase; or `nothing` new.
+    std::int32_t step;  ///< step of the schedule, for the report of a hang
+    /// Steps of this run that the rank has finished after the phase; or `nothing` if there are
+    /// none.
     std::uint64_t finished;
     static constexpr std::uint64_t nothing = ~std::uint64_t{0};
 };
@@ -68,11 +70,12 @@ struct DevicePhase {
 /// One block's share of a rank's part.
 struct DeviceProgram {
     DeviceState* state;
-    std::uint64_t steps_of_run;  ///< by how much a run moves `finished` on
+    std::uint64_t steps_of_run;  ///< increment of `finished` per run
     std::int32_t rank;
-    std::uint32_t blocks;  ///< of the rank
+    std::uint32_t blocks;  ///< per rank
     std::uint32_t phases_count;
-    const DevicePhase* phases;  ///< an empty one, in which all lists begin, and so many
+    /// an empty one, in which all lists begin, then phases_count phases
+    const DevicePhase* phases;
     const DeviceWait* waits;
     const LlMessage* sends;
     const LlMessage* receives;
@@ -81,12 +84,12 @@ struct DeviceProgram {
     const std::byte* const* sources;
 };
 
-/// Who gave up, where, and for whom it had waited.
+/// The rank that gave up, its step, and the peer that it waited for.
 struct DeviceStop {
     int rank, step, peer;
 };
 
-/// As one word, so that it is never seen in part; never 0.
+/// Packs it into one word, so that it is never read in part; never 0.
 constexpr std::uint64_t to_word(DeviceStop stop) {
     return std::uint64_t{1} << 63 | static_cast<std::uint64_t>(stop.rank & 0x7fff) << 48 |
            static_cast<std::uint64_t>(stop.peer & 0xffff) << 32 |

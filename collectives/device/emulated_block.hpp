@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stand-ins for block_instructions.cuh by which the host's compiler can build the plan
+// Replacements for block_instructions.cuh with which the host's compiler can build the plan
 // kernels.
 #pragma once
 #include <sched.h>
@@ -32,7 +32,7 @@ inline std::uint64_t add_one(std::uint64_t& word) {
     return system_atomic(word).fetch_add(1, std::memory_order_acq_rel) + 1;
 }
 
-// The flag last, as the host has no store of 16 bytes.
+// Stores the flag last, because the host has no store of 16 bytes.
 inline void store_line(DeviceLine& line, DeviceLine value) {
     store_relaxed(line.data, value.data);
     store_release(line.run, value.run);
@@ -44,7 +44,7 @@ inline DeviceLine load_line(const DeviceLine& line) {
 
 inline std::uint64_t now_ns() { return static_cast<std::uint64_t>(tutti::now_ns()); }
 
-/// There are fewer cores than blocks.
+/// Yields, because there are fewer cores than blocks.
 inline void pause() { sched_yield(); }
 
 }  // namespace tutti::device

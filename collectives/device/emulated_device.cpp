@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::align_val_t page{4096};
 
-// What the blocks of one launch have in common.
+// The common data of the blocks of one launch.
 struct Kernels {
     ReduceKernel reduce;
     DivideKernel divide;
@@ -98,13 +98,14 @@ public:
         threads_.start(tasks_);
     }
     bool is_over() override { return !is_running_.load(); }
-    // Blocks that gave up still look at this; those of a rank that was stopped never did.
+    // Blocks that gave up still access this; those of a stopped rank never started.
     void settle() override {
         while (is_running_.load() && left_.load() > blocks_ - tasks_.size()) sched_yield();
     }
 
 private:
-    // The next run begins when all blocks of one have ended, as with kernels in a stream.
+    // The next run begins when all blocks of the previous one have ended, as with kernels in a
+    // stream.
     void end_block() {
         if (left_.fetch_sub(1) != 1) return;
         if (--runs_left_ == 0) {
@@ -117,7 +118,7 @@ private:
 
     BlockThreads& threads_;
     unsigned runs_;
-    unsigned runs_left_ = 0;  // touched by the last block of a run alone
+    unsigned runs_left_ = 0;  // accessed only by the last block of a run
     Kernels kernels_;
     std::vector<BlockThreads::Block> tasks_;
     std::size_t blocks_ = 0;
@@ -144,8 +145,8 @@ public:
     void* handle() const override { return nullptr; }
 };
 
-// The memory of an emulated device: that of this host. What a queue is asked for is done at once,
-// and all memory of the host is known. May be used by several threads.
+// The memory of an emulated device is host memory. Its queue executes work at once, and all host
+// memory counts as mapped. Several threads may use it.
 class EmulatedMemory final : public MemoryDevice {
 public:
     std::shared_ptr<std::byte> allocate(std::size_t bytes) override {
@@ -186,7 +187,7 @@ public:
 
     MemoryDevice* for_messages() override { return &for_messages_; }
 
-    // More would show nothing new, and each is a thread.
+    // More blocks would test nothing new, and each is a thread.
     unsigned most_blocks(int) override { return 4; }
     std::size_t grain() const override { return 256; }
 

@@ -19,12 +19,12 @@ namespace tutti {
 namespace {
 
 Error no_room(const char* where, std::size_t bytes, cudaError_t error) {
-    cudaGetLastError();  // said here, and not by the next call
+    cudaGetLastError();  // clears the error, so that the next call does not report it
     return Error(fmt::format("no room for {} bytes {} (CUDA says: {}); take smaller messages",
                              bytes, where, cudaGetErrorString(error)));
 }
 
-// Events mark where a stream is; those that are past are used again.
+// Events mark positions in a stream; those that have passed are reused.
 class Marks {
 public:
     Marks() = default;
@@ -68,7 +68,7 @@ private:
     DeviceQueue::Mark made_ = 0, past_ = 0;
 };
 
-// CUDA keeps it for each thread, and takes work for a stream of that GPU alone.
+// CUDA keeps the current GPU per thread, and accepts work only for its streams.
 void choose(int number) { check_cuda(cudaSetDevice(number)); }
 
 class Stream final : public DeviceQueue {
@@ -94,8 +94,8 @@ public:
         choose(number_);
         const Op sum = op == Op::avg ? Op::sum : op;
         const auto count = static_cast<std::int64_t>(elements);
-        // A launch takes so many; the others are combined with what is there then, in order, which
-        // gives the same bits as one pass would: see most_sources().
+        // A launch takes at most this many sources; the others are combined with the intermediate
+        // result, in order, which gives the same bits as one pass: see most_sources().
         auto now = sources.first(std::min<std::size_t>(sources.size(), device::most_sources));
         auto later = sources.subspan(now.size());
         device::reduce(type, sum, outs, now, count, stream_);
@@ -108,7 +108,7 @@ public:
         }
     }
 
-    // What is added up in wider numbers must be rounded once, so in one launch.
+    // Sums in wider numbers must be rounded once, so they need a single launch.
     std::size_t most_sources(DataType type) const override {
         const bool is_widened = type == DataType::half || type == DataType::bfloat16 ||
                                 type == DataType::fp8_e4m3 || type == DataType::fp8_e5m2;
@@ -120,7 +120,7 @@ public:
         device::divide(type, values, static_cast<std::int64_t>(elements), ranks, stream_);
     }
 
-    // An event may be recorded again: who waits for it still waits for the earlier record.
+    // An event may be recorded again: work that waits for it still waits for the earlier record.
     void follow(DeviceQueue& other) override {
         choose(number_);
         check_cuda(cudaEventRecord(follows_, static_cast<cudaStream_t>(other.handle())));
@@ -141,8 +141,8 @@ private:
     Marks marks_;
 };
 
-// Memory of the host whose pages are locked, and which all GPUs of this process copy from and to.
-// CUDA refuses to register twice what several ranks of a process share: it is counted.
+// Page-locked host memory that all GPUs of this process copy from and to. CUDA refuses to register
+// memory twice, and several ranks of a process may share it: registrations are counted.
 class KnownMemory {
 public:
     explicit KnownMemory(std::span<std::byte> memory) : memory_(memory) {
@@ -188,8 +188,7 @@ public:
         return {static_cast<std::byte*>(memory), [](std::byte* there) { cudaFree(there); }};
     }
 
-    // UnregisteredMethod pages made known to CUDA, so that libraries may still let the kernel copy
-    // them.
+    // Ordinary pages registered with CUDA, so that libraries may still let the kernel copy them.
     std::shared_ptr<std::byte> pinned(std::size_t bytes) override {
         choose(number_);
         bytes = std::max<std::size_t>(bytes, 1);
@@ -198,7 +197,7 @@ public:
         if (memory == MAP_FAILED) throw no_room("on the host", bytes, cudaErrorMemoryAllocation);
         const std::shared_ptr<std::byte> pages(static_cast<std::byte*>(memory),
                                                [bytes](std::byte* here) { munmap(here, bytes); });
-        // Unlocked before it is given back.
+        // Unregisters the pages before they are unmapped.
         return {pages.get(), [pages, known = make_known({pages.get(), bytes})](std::byte*) mutable {
                     known.reset();
                 }};

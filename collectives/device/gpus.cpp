@@ -25,7 +25,7 @@ std::string uuid_of(const cudaUUID_t& uuid) {
     return text;
 }
 
-// Asked once: where there is no driver, each question would look for one anew.
+// Determined once: without a driver, each query would search for one again.
 struct Count {
     int gpus = 0;
     std::optional<std::string> refusal;
@@ -33,7 +33,7 @@ struct Count {
     Count() {
         const cudaError_t error = cudaGetDeviceCount(&gpus);
         if (error != cudaSuccess) {
-            gpus = 0;  // CUDA may have left it untouched
+            gpus = 0;  // CUDA may have left it unset
             refusal = fmt::format("no GPU here (CUDA says: {})", cudaGetErrorString(error));
         } else if (gpus == 0) {
             refusal = "no GPU here (CUDA says: 0 devices)";
@@ -87,7 +87,8 @@ std::string cuda_driver_version() {
     return version_of(number);
 }
 
-// "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Sun Jul 27 ..."
+// The file contains e.g. "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Sun Jul 27
+// ...".
 std::string gpu_driver_release() {
     std::ifstream file("/proc/driver/nvidia/version");
     std::string line, word;

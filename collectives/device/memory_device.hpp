@@ -9,20 +9,20 @@
 
 namespace tutti {
 
-/// Work on a device that is done in the order asked for, beside the host. What is asked for returns
-/// at once; all addresses must stay valid until it is done. Throws Error (rank_lost) if the device
-/// has failed.
+/// Work on a device that is executed in order, asynchronously to the host. Calls return at once;
+/// all addresses must stay valid until the work is done. Throws Error (rank_lost) if the device has
+/// failed.
 class DeviceQueue {
 public:
     virtual ~DeviceQueue() = default;
 
-    /// Either end in the device's memory, or in memory of the host that it knows: pinned, or made
-    /// known.
+    /// Both ends are in the device's memory, or in host memory that is pinned or registered with
+    /// it.
     virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
 
-    /// Each out = sources[0] op sources[1] op ..., as the host's kernels do it; avg as the sum. All
-    /// in the device's memory; `sources` and `outs` are read before it returns. At most
-    /// most_sources() of them.
+    /// Combines: each out = sources[0] op sources[1] op ..., with the result of the host's kernels;
+    /// avg as the sum. All operands are in the device's memory; `sources` and `outs` are read
+    /// before it returns. Takes at most most_sources() sources.
     virtual void combine(DataType type, Op op, std::span<std::byte* const> outs,
                          std::span<const std::byte* const> sources, std::size_t elements) = 0;
 
@@ -31,34 +31,35 @@ public:
         return SIZE_MAX;
     }
 
-    /// Turns a sum over so many ranks into their mean, in place.
+    /// Turns a sum over `ranks` ranks into their mean, in place.
     virtual void divide(DataType type, std::byte* values, std::size_t elements, int ranks) = 0;
 
-    /// What is asked for from here on begins when all is done that `other` has been asked so far.
+    /// Work queued from here on begins when all work that `other` holds now is done.
     virtual void follow(DeviceQueue& other) = 0;
 
-    /// Whether all is done that was asked for before the mark was made.
+    /// Marks a position in the queue; is_past() tells whether all work before it is done.
     using Mark = std::uint64_t;
     virtual Mark mark() = 0;
     virtual bool is_past(Mark mark) = 0;
 
-    /// As the device's own library names it (a cudaStream_t), to ask it for other work in between.
+    /// Returns the handle of the device's own library (a cudaStream_t), to queue other work in
+    /// between.
     virtual void* handle() const = 0;
 };
 
-/// A device with memory of its own that the host cannot touch, as far as plans by message need one.
-/// Must outlive its queues.
+/// A device with memory that the host cannot access, as seen by plans by messages. Must outlive its
+/// queues.
 class MemoryDevice {
 public:
     virtual ~MemoryDevice() = default;
 
-    /// Both throw Error if there is too little; allocate() of the device's memory.
+    /// Allocates device memory; throws Error if there is too little, as pinned() does.
     virtual std::shared_ptr<std::byte> allocate(std::size_t bytes) = 0;
-    /// Memory of the host that the device copies from and to by itself.
+    /// Allocates host memory that the device copies from and to by itself.
     virtual std::shared_ptr<std::byte> pinned(std::size_t bytes) = 0;
-    /// The same for memory that is there already, such as what ranks share: until the last owner
-    /// of what it returns is gone. Ranks that are threads may all do so. Throws Error if the pages
-    /// cannot be locked.
+    /// Makes existing memory, e.g. memory shared by ranks, usable in the same way, until the last
+    /// owner of the result is gone. Several ranks that are threads may all do so. Throws Error if
+    /// the pages cannot be locked.
     virtual std::shared_ptr<void> make_known(std::span<std::byte> memory) = 0;
     virtual std::unique_ptr<DeviceQueue> queue() = 0;
 };

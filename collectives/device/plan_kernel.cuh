@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel that runs plans: the step loop by a GPU's blocks, for one type and operation each.
+// The kernel that runs plans: the step loop on a GPU's blocks, for one type and operation each.
 #pragma once
 #include "collectives/device/block_instructions.cuh"
 #include "collectives/device/step_loop.hpp"
@@ -13,12 +13,12 @@ inline constexpr int threads_of_plan = 256;
 /// Arguments of all blocks of a launch. The same for all runs, so that a graph can replay them.
 struct LaunchArguments {
     const DeviceProgram* const* of_rank;  ///< the programs of a rank's blocks
-    unsigned blocks;                      ///< of each rank
-    std::uint64_t* stop;                  ///< a word of the host, see DeviceStop
+    unsigned blocks;  ///< per rank
+    std::uint64_t* stop;  ///< a word in host memory, see DeviceStop
     std::uint64_t timeout_ns;
 };
 
-/// The same for all types.
+/// Shared by all types.
 __device__ __attribute__((noinline)) inline void copy_apart(std::byte* const* outs,
                                                             int how_many_outs,
                                                             const std::byte* source,
@@ -26,7 +26,7 @@ __device__ __attribute__((noinline)) inline void copy_apart(std::byte* const* ou
     device::copy(outs, how_many_outs, source, bytes, threadIdx.x, blockDim.x);
 }
 
-/// A block is many threads. Ranks may be on one GPU or on several: nothing here depends on it.
+/// A block is many threads. Ranks may share a GPU or not: the code does not depend on it.
 template <class Element, Op op>
 class CudaMachine {
 public:
@@ -57,10 +57,10 @@ public:
     __device__ std::uint64_t timeout_ns() const { return launch_.timeout_ns; }
     __device__ void pause() const { device::pause(); }
     __device__ bool has_stopped() const { return device::load_relaxed(*launch_.stop) != 0; }
-    // The last block that stores wins; all of them have waited for too long.
+    // The last block that stores wins; all of them have waited too long.
     __device__ void stop(std::uint64_t word) const { device::store_relaxed(*launch_.stop, word); }
 
-    // Functions of their own, as what the loop keeps in registers would be spilled in the passes.
+    // Separate functions, because registers of the loop would otherwise be spilled in the passes.
     __device__ __attribute__((noinline)) static void combine(std::byte* const* outs,
                                                              std::uint32_t how_many_outs,
                                                              const std::byte* const* sources,
@@ -105,10 +105,10 @@ PlanKernel plan_kernel_of(Op op) {
     return kernels[static_cast<int>(op)];
 }
 
-/// Does nothing: what a launch costs.
+/// Does nothing, to measure the cost of a launch.
 void (*empty_kernel())();
 
-/// Null for a type of another group.
+/// Returns null for a type of another group.
 template <class Group>
 PlanKernel plan_kernel_in(DataType type, Op op);
 

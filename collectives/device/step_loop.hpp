@@ -12,20 +12,20 @@
 
 namespace tutti {
 
-/// What one block of a rank does in a run: the same source for a GPU and for threads of the host.
+/// Executes one block of a rank in a run; the same source for GPUs and for threads of the host.
 /// `Machine` supplies the primitives: the thread's number in its block and the block's barrier
 /// (`all`), acquire loads and release stores of counters, a clock, and the combining of bytes.
 ///
-/// A block waits for what its part needs: for peers, and for the rank's own blocks to have finished
-/// the phase before. The last block that arrives at the end of a phase signals the peers. There is
-/// no barrier over a device.
+/// A block waits for the dependencies of its part: for peers, and for the rank's own blocks to have
+/// finished the previous phase. The last block that arrives at the end of a phase signals the
+/// peers. There is no barrier over a device.
 template <class Machine>
 class StepLoop {
 public:
     TUTTI_ON_DEVICE StepLoop(Machine& machine, const DeviceProgram& program)
         : machine_(machine), program_(program), run_(program.state->run) {}
 
-    /// Ends early if some block, this one or another, has waited for too long.
+    /// Ends early if any block has waited too long.
     TUTTI_ON_DEVICE void run() {
         base_ = run_ * program_.steps_of_run;
         arrivals_ = run_ * program_.phases_count * program_.blocks;
@@ -40,7 +40,7 @@ public:
             move(before.moves_end, phase.packing_end);
             const bool has_messages =
                 phase.sends_end > before.sends_end || phase.receives_end > before.receives_end;
-            if (has_messages) machine_.all(true);  // all is packed
+            if (has_messages) machine_.all(true);  // packing is finished
             for (auto i = before.sends_end; i < phase.sends_end; ++i) send(program_.sends[i]);
             bool came = true;
             for (auto i = before.receives_end; i < phase.receives_end; ++i)
@@ -60,7 +60,7 @@ private:
                has_come(program_.state->arrived, arrivals_, program_.rank);
     }
 
-    // Each thread looks at other counters.
+    // Each thread polls different counters.
     TUTTI_ON_DEVICE bool wait_for_peers(std::uint32_t first, std::uint32_t end) {
         for (auto i = first + machine_.thread(); i < end; i += machine_.threads()) {
             const DeviceWait& wait = program_.waits[i];
@@ -74,8 +74,8 @@ private:
         return wait_for(peer, [&] { return machine_.acquire(counter) >= value; });
     }
 
-    // False at a time-out, or if another block has given up. The clock and the host's word are slow
-    // to read compared with a counter, so they are read only now and then.
+    // Returns false at a timeout, or if another block has given up. The clock and the host's word
+    // are slow to read compared with a counter, so they are read only occasionally.
     template <class Holds>
     TUTTI_ON_DEVICE bool wait_for(int peer, Holds holds) {
         constexpr int looks_between = 512;
@@ -111,7 +111,8 @@ private:
         return message.size - line * 8 < 8 ? message.size - line * 8 : 8;
     }
 
-    // Two runs ago the receiver has read what these lines held: the phase has waited for that.
+    // The receiver has read these lines' earlier content two runs ago: the phase has waited for
+    // that.
     TUTTI_ON_DEVICE void send(const LlMessage& message) {
         for (std::uint32_t i = machine_.thread(); i < lines_of(message); i += machine_.threads()) {
             std::uint64_t data = 0;
@@ -135,7 +136,7 @@ private:
         return true;
     }
 
-    // What all blocks wrote is visible to whoever sees that the phase is finished.
+    // Data written by all blocks is visible to a peer that sees the finished phase.
     TUTTI_ON_DEVICE void arrive(std::uint64_t finished, bool is_last) {
         DeviceState& state = *program_.state;
         if (program_.blocks > 1 && machine_.arrive(state.arrived) != arrivals_) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the executors cost beside the transport. Each benchmark of a plan stands next to the bare
-// transport that does the same without a plan; the difference of the two is the executor's own
+// Measures the cost of the executors without the transport. Each benchmark of a plan has a
+// counterpart that uses the bare transport without a plan; the difference is the executor's own
 // share.
 //   executor_bench --benchmark_counters_tabular=true
 #include <benchmark/benchmark.h>
@@ -23,7 +23,7 @@ void report(benchmark::State& state) {
         Counter(steps, Counter::kIsIterationInvariantRate | Counter::kInvert);
 }
 
-// Rank 0 sends rank 1 an element at each step, or the two exchange one.
+// Rank 0 sends an element to rank 1 at each step, or the two exchange one.
 Schedule sending() {
     return Schedule{{.ranks = 2, .chunks = 2, .steps = steps}, [](int, Step& step) {
                         step.copy({.chunks = {0, 1}, .from = {0}, .to = {1}});
@@ -37,7 +37,7 @@ Schedule exchanging() {
                     }};
 }
 
-// Two floats per rank and what a plan is compiled from.
+// Two floats per rank, and the input of a plan's compilation.
 struct Buffers {
     float input[2] = {1, 2};
     float output[2] = {};
@@ -51,7 +51,7 @@ struct Buffers {
     }
 };
 
-// Finished as soon as posted: leaves nothing but the executor.
+// Messages complete as soon as they are posted, so only the executor's cost remains.
 class NullTransport final : public MessageTransport {
 public:
     class NullEndpoint final : public Endpoint {
@@ -72,7 +72,7 @@ public:
     }
 };
 
-// (a) What a run costs that has nothing to do.
+// (a) The cost of a run without any work.
 void empty_plan(benchmark::State& state) {
     run_as_threads(1, 30, [&](World& world) {
         Progress progress(world);
@@ -117,8 +117,8 @@ void messages_bare(benchmark::State& state) {
 }
 BENCHMARK(messages_bare);
 
-// (c) Both ranks' plans moved by one thread, so that no wait is ever in vain: first the sender goes
-// through all its steps, then the receiver.
+// (c) One thread advances both ranks' plans, so that no wait is ever in vain: first the sender
+// executes all its steps, then the receiver.
 void direct_by_plan(benchmark::State& state) {
     std::promise<Plan*> sender;
     std::promise<void> over;
@@ -151,7 +151,7 @@ struct Shared {
     alignas(64) float element = 0;
 };
 
-// The same without plans: count up as the sender; look, copy, count up as the receiver.
+// The same without plans: the sender increments; the receiver polls, copies, increments.
 void direct_bare(benchmark::State& state) {
     Shared sender, receiver;
     std::uint64_t base = 0;
@@ -191,7 +191,7 @@ void signal_by_plan(benchmark::State& state) {
 }
 BENCHMARK(signal_by_plan)->UseRealTime();
 
-// One run as the plan does it, to the last reader.
+// One run as the plan does it, up to the last reader.
 void signal_once(const World& world, Shared& mine, const Shared& theirs, float& received) {
     const auto wait_for = [&](std::uint64_t count) {
         Backoff backoff(world);

@@ -56,7 +56,7 @@ std::unique_ptr<Operation> make_operation(Planner& planner, const Configuration&
         return planner.plan(
             {&find_algorithm(call.collective, configuration.algorithm), configuration, environment},
             call, buffers, registered);
-    planner.progress().finish_all();  // what is under way does not move while the library waits
+    planner.progress().finish_all();  // running plans do not advance while the library blocks
     return find_baseline(configuration.impl)
         .make(planner.world(), library_call(configuration, request), buffers);
 }
@@ -66,7 +66,7 @@ std::unique_ptr<Operation> make_operation_on_all(Planner& planner,
                                                  const OperationRequest& request) {
     World& world = planner.world();
     const bool runs = !refusal(planner, configuration, request, world.hosts());
-    // Our own refusals are the same on all ranks.
+    // Refusals by tutti itself are the same on all ranks.
     if (configuration.is_ours() ? !runs : !true_on_all_ranks(world, runs)) return nullptr;
     std::unique_ptr<Operation> made;
     try {
@@ -74,7 +74,7 @@ std::unique_ptr<Operation> make_operation_on_all(Planner& planner,
                               {.ranks = world.size(), .default_segment = default_segment(world)});
     } catch (const Error& error) {
         if (error.code() != Exit::usage) throw;
-    } catch (const std::bad_alloc&) {  // here, maybe, and not elsewhere
+    } catch (const std::bad_alloc&) {  // may happen on this rank only
     }
     if (!true_on_all_ranks(world, made != nullptr)) made.reset();
     return made;

@@ -8,27 +8,27 @@
 
 namespace tutti {
 
-/// A call that is to be done, by whatever configuration.
+/// A collective call that some configuration is to execute.
 struct OperationRequest {
     Call call;
-    CallBuffers buffers;  ///< for a refusal count only where they lie and whether they are in place
-    const ReachableMemory* registered = nullptr;  ///< that the buffers are part of, if any
+    CallBuffers buffers;  ///< refusals depend only on their memory and on whether they are in place
+    const ReachableMemory* registered = nullptr;  ///< memory that contains the buffers, if any
 };
 
-/// Why these ranks cannot do the call as the configuration says; nothing if they can. Of a library,
-/// ranks may differ. Collective.
+/// Returns why these ranks cannot execute the call with this configuration; nothing if they can.
+/// For a library's configuration, the answer may differ between ranks. Collective.
 std::optional<std::string> refusal(Planner& planner, const Configuration& configuration,
                                    const OperationRequest& request,
                                    const Placement& placement = {});
 
-/// The call done as the configuration says. Throws Error if it is refused or cannot be made here.
-/// Collective.
+/// Makes the operation for the call with this configuration. Throws Error if it is refused or
+/// cannot be made. Collective.
 std::unique_ptr<Operation> make_operation(Planner& planner, const Configuration& configuration,
                                           const OperationRequest& request,
                                           const Environment& environment);
 
-/// The same in the environment of the planner's world; null on all ranks if one of them cannot.
-/// Errors that end the run pass through. Collective.
+/// Makes the operation in the environment of the planner's world; null on all ranks if one of them
+/// cannot. Passes on errors that end the run. Collective.
 std::unique_ptr<Operation> make_operation_on_all(Planner& planner,
                                                  const Configuration& configuration,
                                                  const OperationRequest& request);

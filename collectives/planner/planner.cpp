@@ -60,8 +60,8 @@ Job job_of(const Choice& choice, const Call& call, int ranks, const Placement& h
             .order = order};
 }
 
-// More lanes bridge longer pauses of a peer; with fewer segments each they would hardly overlap.
-// Channels go through lanes of their own, as each has its own peers to wait for.
+// More lanes bridge longer pauses of a peer; but with fewer segments each they would hardly
+// overlap. Channels have their own lanes, because each waits for its own peers.
 Lanes lanes_for(const Algorithm& algorithm, const Job& job, const Schedule& schedule) {
     constexpr int most_lanes = 8;
     const int segments = algorithm.pipelines ? job.segments : 1;
@@ -79,24 +79,25 @@ Lanes lanes_for(const Algorithm& algorithm, const Job& job, const Schedule& sche
 
 namespace {
 
-// Below this size a trial costs about as much as the pass itself, and the results fit the caches.
+// Below this size a trial costs about as much as the pass itself, and the results fit in the
+// caches.
 constexpr Bytes worth_adapting{1 << 20};
 
-// Unregistered memory is staged in pieces of the host's tuning, or of this size, which lets ranks
-// that wait for each other begin earlier.
+// Unregistered memory is staged in pieces of the host's tuning, or of this size, which lets waiting
+// ranks begin earlier.
 constexpr Bytes small_piece{8 << 10};
-constexpr int many_pieces = 16;  // of which the first is no more than a small part
-// From this size on it may pay to let the kernel copy, and up to this one to copy twice, into lines
-// of the LL protocol and out of them.
+constexpr int many_pieces = 16;  // so that the first one is only a small part
+// From this size on it may be faster to let the kernel copy, and up to the next one to copy twice,
+// into and out of lines of the LL protocol.
 constexpr Bytes worth_system_call{4 << 10};
 constexpr Bytes most_in_lines{16 << 10};
 
-// In place an all-to-all reads from a copy of its input, which all of it has to wait for.
+// In place, an all-to-all reads from a copy of its input, which all lanes would have to wait for.
 bool goes_in_lanes(const Call& call, const CallBuffers& buffers) {
     return call.collective != Collective::all_to_all || !buffers.in_place;
 }
 
-// Whether peers can reach the buffers of all ranks; the same answer on each.
+// Whether peers can reach the buffers of all ranks. Collective.
 bool all_is_registered(World& world, const PlanRequest& request) {
     const auto reaches = [&](std::span<const std::byte> buffer) {
         return buffer.empty() || request.registered->offset_of(buffer).has_value();
@@ -106,14 +107,14 @@ bool all_is_registered(World& world, const PlanRequest& request) {
     return true_on_all_ranks(world, mine);
 }
 
-// Buffers in registered memory of a device are that device's, also for messages.
+// Buffers in registered memory of a device belong to that device, also for messages.
 CallBuffers with_device(CallBuffers buffers, const ReachableMemory* registered) {
     if (buffers.device == nullptr && registered != nullptr && registered->device() != nullptr)
         buffers.device = registered->device()->for_messages();
     return buffers;
 }
 
-// What a call touches in all: in place, input and output count once.
+// Returns the size of all buffers of a call: in place, input and output count once.
 Bytes bytes_of_all_buffers(const Call& call, int ranks, bool in_place) {
     Bytes all;
     for (Rank rank : all_ranks(ranks)) {
@@ -158,8 +159,8 @@ std::optional<std::string> Planner::refuses(std::string_view transport, MemoryOf
     return std::nullopt;
 }
 
-// A library without support for devices would take a device's address for one of the host. Such
-// messages are staged over a transport of their own, with plan numbers of its own.
+// A library without support for devices would use a device's address as a host address. Such
+// messages are staged over a separate transport, with separate plan numbers.
 MessageTransport& Planner::between_devices(std::string_view name, MemoryDevice& device) {
     Opened& found = opened(name);
     auto* const messages = dynamic_cast<MessageTransport*>(found.transport.get());
@@ -182,7 +183,7 @@ std::string Planner::details(std::string_view transport) {
     return found.transport ? found.transport->details() : "";
 }
 
-// Null if it is not one, or cannot be used here.
+// Returns null if it is not one, or cannot be used here.
 const DeviceTransport* Planner::on_device(std::string_view name) {
     return dynamic_cast<const DeviceTransport*>(opened(name).transport.get());
 }
@@ -246,8 +247,8 @@ std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
     return plan_on_host(dynamic_cast<HostTransport&>(*found.transport), request, buffers.in_place);
 }
 
-// Who has his elsewhere copies all of them in each call: that should be the exception. The heap
-// must have room for the copies.
+// Ranks whose buffers are outside the heap copy them on every call, so this should be the
+// exception. The heap needs room for the copies.
 bool Planner::are_mapped(const CallBuffers& buffers) {
     enum class Has { no_room_in_heap, buffers_elsewhere, buffers_in_heap };
     const auto has = [&, heap = Heap::find()] {
@@ -291,7 +292,7 @@ std::unique_ptr<Plan> Planner::plan_on_host(HostTransport& host, PlanRequest& re
     return direct_plan(progress_, request);
 }
 
-// Where there is a choice of methods, the plan finds out which is the fastest.
+// If there are several methods, the plan measures which is the fastest.
 std::unique_ptr<Plan> Planner::unregistered_plan(const HostTransport::Methods& methods,
                                                  const PlanRequest& request) {
     using enum UnregisteredMethod;

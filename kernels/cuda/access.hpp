@@ -4,8 +4,8 @@
 
 namespace tutti::device {
 
-/// `shared`: by ordinary loads and stores, right for memory that other blocks or devices write.
-/// `streamed`: evicted first, for what nobody looks at again soon.
+/// Kind of memory access. `shared`: ordinary loads and stores, for memory that other blocks or
+/// devices write. `streamed`: evicted first, for data that is not read again soon.
 enum class Access { shared, streamed };
 
 /// 16 bytes as two units of 8, the first in memory first and in the low bits.

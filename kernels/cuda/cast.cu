@@ -38,7 +38,7 @@ void (*kernel_of(DataType type))(CastArguments) {
 
 }  // namespace
 
-// The side that is only read is not written through the pointer that says it could be.
+// The side that is only read is not written through its non-const pointer.
 void cast_from_float(DataType type, std::byte* to, const float* from, std::int64_t count,
                      Stream stream, int waves) {
     auto* const floats = reinterpret_cast<std::byte*>(const_cast<float*>(from));

@@ -9,7 +9,7 @@ namespace tutti::device {
 
 enum class Direction { narrow, widen };
 
-/// 8 bytes of narrow elements, and as many floats.
+/// 8 bytes of narrow elements, and the corresponding floats.
 template <class Narrow>
 struct CastUnit {
     static constexpr int count = Lanes<Narrow>::count;
@@ -36,7 +36,7 @@ private:
     }
 };
 
-/// One packet of narrow elements, at `narrow`, and their floats: all loads first.
+/// Casts one packet of narrow elements, at `narrow`, and their floats; all loads come first.
 template <class Narrow, Direction direction, Access access>
 __device__ void cast_packet(std::byte* narrow, std::byte* floats) {
     using Unit = CastUnit<Narrow>;
@@ -82,8 +82,8 @@ __device__ void cast_element(std::byte* narrow, std::byte* floats) {
     }
 }
 
-/// narrow[i] from floats[i] or the other way, whatever the addresses; where no whole number of
-/// elements leads to a multiple of 16 in both, element by element.
+/// Casts floats[i] to narrow[i] or the other way, at any addresses; element by element if no whole
+/// number of elements leads to a multiple of 16 in both.
 template <class Narrow, Direction direction, Access access>
 __device__ void cast(std::byte* narrow, std::byte* floats, std::int64_t count, std::int64_t thread,
                      std::int64_t threads) {

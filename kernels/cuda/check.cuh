@@ -8,7 +8,7 @@
 
 namespace tutti::device {
 
-/// Whether nothing works any more for this process, as CUDA's manual says it of these.
+/// Whether CUDA's manual says that the process cannot use the GPU after this error.
 inline bool is_lost(cudaError_t error) {
     switch (error) {
         case cudaErrorIllegalAddress:
@@ -28,11 +28,11 @@ inline bool is_lost(cudaError_t error) {
     }
 }
 
-/// Throws Error with what was asked of CUDA and what it answered, if that was not success: that the
-/// GPU is lost (rank_lost), or that this cannot be done (usage).
+/// Throws Error with the request and CUDA's answer, unless that is success: the GPU is lost
+/// (rank_lost), or the request is invalid (usage).
 inline void check(cudaError_t answer, const char* what) {
     if (answer == cudaSuccess) return;
-    cudaGetLastError();  // forgotten, or the next call would report it again
+    cudaGetLastError();  // cleared, or the next call would report it again
     throw Error(std::string("CUDA: ") + what + ": " + cudaGetErrorString(answer),
                 is_lost(answer) ? Exit::rank_lost : Exit::usage);
 }

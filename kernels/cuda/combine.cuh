@@ -22,7 +22,7 @@
 
 namespace tutti::device {
 
-// What one operation does to the elements in 8 bytes: the arithmetic of kernels/scalar.cpp.
+// The arithmetic of one operation on the elements in 8 bytes, as in kernels/scalar.cpp.
 
 template <class Number>
 __device__ Number quotient(Number total, int divisor) {
@@ -32,7 +32,7 @@ __device__ Number quotient(Number total, int divisor) {
         return rounded_quotient(total, static_cast<Number>(divisor));
 }
 
-/// As Total, of one source that is divided: it was rounded before.
+/// Like Total, for one source that is divided; it was rounded before.
 template <class Element>
 class Quotient {
 public:
@@ -54,7 +54,7 @@ private:
     std::uint64_t bits_;
 };
 
-/// The running result of 8 bytes of elements: starts as the first source's, adds the others'.
+/// The running result of 8 bytes of elements: starts with the first source, adds the others.
 template <class Element, Op op>
 class Total {
 public:
@@ -74,14 +74,14 @@ public:
             op == Op::min || op == Op::max ? Storing::exact : Storing::rounded;
         const std::uint64_t stored = Lane::template narrow<storing>(numbers_);
         if constexpr (op != Op::avg) return stored;
-        return Quotient<Element>{stored}.result(divisor);  // as the host does, in two passes
+        return Quotient<Element>{stored}.result(divisor);  // like the host, in two passes
     }
 
 private:
     using Lane = Lanes<Element>;
     using Number = typename Lane::Number;
 
-    // As kernels/scalar.cpp has it.
+    // See kernels/scalar.cpp.
     __device__ static Number neither_less(Number a, Number b) {
         if constexpr (std::is_integral_v<Number>) {
             return a;
@@ -114,7 +114,7 @@ private:
     Number numbers_[Lane::count];
 };
 
-/// As Total, of one source that is not looked into.
+/// Like Total, for one source that is copied as raw bytes.
 class Untouched {
 public:
     static constexpr int element_bytes = 1;
@@ -128,11 +128,11 @@ private:
     std::uint64_t bits_;
 };
 
-/// outs[o][i] = ((sources[0][i] op sources[1][i]) op ...), as ReduceKernel in kernels/sets.hpp, to
-/// the same bits, save those of a NaN: half, bfloat16 and fp8 are combined in float and rounded
-/// once, whatever the number of sources. Op::avg divides what was summed and rounded by `divisor`,
-/// as DivideKernel would. One source is copied bit for bit. Any alignment; an out may be one of the
-/// sources exactly. Both tables of pointers lie where the device can read them (global, shared or
+/// outs[o][i] = ((sources[0][i] op sources[1][i]) op ...), like ReduceKernel in kernels/sets.hpp,
+/// with the same bits except those of a NaN: half, bfloat16 and fp8 are combined in float and
+/// rounded once, for any number of sources. Op::avg divides the rounded sum by `divisor`, like
+/// DivideKernel. A single source is copied bit for bit. Any alignment; an out may be exactly one of
+/// the sources. Both tables of pointers lie where the device can read them (global, shared or
 /// constant memory; a table in registers would be spilled).
 struct Operands {
     const std::byte* const* sources;
@@ -185,9 +185,9 @@ __device__ Partition partition_of(const Operands& operands, int element_bytes) {
     return partition(first, differences, element_bytes, operands.count);
 }
 
-/// `unroll` packets of up to `batch` sources, `threads` packets from each other: all loads are
-/// under way before the first result is computed. Packets from number `packets` on are left alone;
-/// sources beyond a batch of 8 follow one by one.
+/// Combines `unroll` packets of up to `batch` sources, `threads` packets apart: all loads are
+/// issued before the first result is computed. Ignores packets from number `packets` on; sources
+/// beyond a batch of 8 follow one by one.
 template <class Total, Access access, int batch, int unroll, class Operands>
 __device__ void combine_packets(const Operands& operands, std::int64_t start, std::int64_t packets,
                                 std::int64_t i, std::int64_t threads) {
@@ -208,7 +208,8 @@ __device__ void combine_packets(const Operands& operands, std::int64_t start, st
         if (!inside(u)) return;
         Packet result;
 #pragma unroll
-        for (int half = 0; half < Packet::units; ++half) {  // one after the other: fewer registers
+        // one after the other, to use fewer registers
+        for (int half = 0; half < Packet::units; ++half) {
             Total total{loaded[u][0].unit[half]};
 #pragma unroll
             for (int s = 1; s < batch; ++s)
@@ -224,7 +225,7 @@ __device__ void combine_packets(const Operands& operands, std::int64_t start, st
     }
 }
 
-/// 16 bytes at a time, where the operands' addresses do not allow one load or store of them.
+/// Combines 16 bytes at a time if the operands' addresses do not allow a single load or store.
 template <class Total, class Operands>
 __device__ void combine_skewed(const Operands& operands, std::int64_t packets, std::int64_t thread,
                                std::int64_t threads) {
@@ -245,7 +246,7 @@ __device__ void combine_skewed(const Operands& operands, std::int64_t packets, s
     }
 }
 
-/// The elements of head and tail, one a thread.
+/// Combines the elements of head and tail, one per thread.
 template <class Total, class Operands>
 __device__ void combine_ends(const Operands& operands, const Partition& cut, std::int64_t thread,
                              std::int64_t threads) {
@@ -263,7 +264,8 @@ __device__ void combine_ends(const Operands& operands, const Partition& cut, std
     }
 }
 
-/// The fewer sources, the more packets at once: about eight loads are under way in each thread.
+/// With fewer sources it handles more packets at once: about eight loads are in flight in each
+/// thread.
 template <class Total, Access access, class Operands>
 __device__ void combine_pass(const Operands& operands, std::int64_t thread, std::int64_t threads) {
     const Partition cut = partition_of(operands, Total::element_bytes);
@@ -287,7 +289,7 @@ __device__ void combine_pass(const Operands& operands, std::int64_t thread, std:
     combine_ends<Total>(operands, cut, thread, threads);
 }
 
-/// combine() of two sources or more.
+/// combine() for two sources or more.
 template <class Element, Op op, Access access = Access::shared>
 __device__ void combine_several(const Operands& operands, std::int64_t thread,
                                 std::int64_t threads) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast the kernels on a GPU move bytes, each as a fraction (`of_copy`) of what cudaMemcpy from
-// device to device moves in the same run. Bytes moved are those read from every source plus those
-// written to every out, as a copy's are; times are those of CUDA events around one launch.
+// Measures how fast the GPU kernels move bytes, each as a fraction (`of_copy`) of cudaMemcpy from
+// device to device in the same run. Bytes moved are those read from every source plus those written
+// to every out, as for a copy; times are those of CUDA events around one launch.
 #include <benchmark/benchmark.h>
 #include <cuda_runtime_api.h>
 
@@ -24,7 +24,7 @@ void require(cudaError_t answer) {
     if (answer != cudaSuccess) throw std::runtime_error(cudaGetErrorString(answer));
 }
 
-/// Buffers far larger than the caches, for as long as the program runs.
+/// Buffers far larger than the caches, for the lifetime of the program.
 class Buffers {
 public:
     Buffers() {
@@ -69,14 +69,14 @@ private:
     cudaEvent_t begin_{}, end_{};
 };
 
-/// Something to launch, and the bytes that it reads and writes.
+/// A launch, and the bytes that it reads and writes.
 struct Work {
     std::string name;
     double bytes;
     std::function<void()> launch;
 };
 
-/// Bytes a second of the median of 30 runs after 5.
+/// Returns bytes per second, as the median of 30 runs after 5 warm-up runs.
 double speed_of(const Work& work, Stopwatch& watch) {
     for (int i = 0; i < 5; ++i) watch.seconds(work.launch);
     std::vector<double> seconds;

@@ -7,8 +7,8 @@
 
 namespace tutti {
 
-/// What stands for a data type on the device. Combined has the same bits in sums and products, so
-/// that signed and unsigned integers share their kernels.
+/// The representation of a data type on the device. Combined has the same bits in sums and
+/// products, so that signed and unsigned integers share their kernels.
 template <DataType of, class ElementType, class CombinedType = ElementType>
 struct ElementKind {
     static constexpr DataType type = of;
@@ -16,10 +16,10 @@ struct ElementKind {
     using Combined = CombinedType;
 };
 
-/// Types whose kernels are in one file, so that those of several groups compile side by side.
+/// Types whose kernels are in one file, so that several groups compile in parallel.
 template <class... Kinds>
 struct ElementGroup {
-    /// visit() of the kind that stands for the type; null if it is of another group.
+    /// Returns visit() of the kind for the type; null if it is of another group.
     static auto find(DataType type, auto&& visit) {
         decltype((visit(Kinds{}), ...)) found = nullptr;
         ((type == Kinds::type ? void(found = visit(Kinds{})) : void()), ...);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the passes need of the hardware. Loads and stores are written in PTX: so each is exactly
-// that instruction, and the loads of several packets stay ahead of the first store. Never
-// ld.global.nc, whose cache does not see what other blocks and devices store. The host's compiler
-// builds the passes for tests alone, by tests/simulated_gpu/emulated_instructions.hpp in place of
-// it.
+// Hardware instructions for the passes. Loads and stores are written in PTX, so that each is
+// exactly that instruction, and the loads of several packets stay ahead of the first store. Never
+// uses ld.global.nc, whose cache does not see stores of other blocks and devices. Tests on the host
+// use tests/simulated_gpu/emulated_instructions.hpp instead.
 #pragma once
 #ifdef __CUDACC__
 #include <cstddef>
@@ -13,8 +12,8 @@
 
 namespace tutti::device {
 
-/// What lies at `from`, a multiple of 16, if `wanted`; else any bits. There is no branch around the
-/// load, so that many can be under way.
+/// Loads the packet at `from`, a multiple of 16, if `wanted`; else returns any bits. There is no
+/// branch around the load, so that many can be in flight.
 template <Access access>
 __device__ inline Packet load_packet(const std::byte* from, bool wanted = true) {
     Packet packet;
@@ -33,7 +32,7 @@ __device__ inline Packet load_packet(const std::byte* from, bool wanted = true) 
     return packet;
 }
 
-/// `to` is a multiple of 16.
+/// Stores a packet; `to` is a multiple of 16.
 template <Access access>
 __device__ inline void store_packet(std::byte* to, Packet packet) {
     const auto address = __cvta_generic_to_global(to);
@@ -47,7 +46,7 @@ __device__ inline void store_packet(std::byte* to, Packet packet) {
                      : "memory");
 }
 
-/// A piece of 1, 2, 4 or 8 bytes at a multiple of its size.
+/// Loads 1, 2, 4 or 8 bytes at a multiple of that size.
 template <int bytes>
 __device__ inline std::uint64_t load_piece(const std::byte* from) {
     const auto address = __cvta_generic_to_global(from);
@@ -93,7 +92,7 @@ __device__ inline float float_of_half(std::uint16_t half) {
     return number;
 }
 
-/// Two of them, rounded to nearest even, `low` in the low bits.
+/// Rounds two floats to nearest even, `low` in the low bits.
 __device__ inline std::uint32_t halves_of(float low, float high) {
     std::uint32_t pair;
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The elements in 8 bytes, as numbers to compute with and back.
+// Converts the elements in 8 bytes to numbers to compute with, and back.
 #pragma once
 #include <cstdint>
 #include <type_traits>
@@ -10,10 +10,10 @@
 namespace tutti::device {
 
 /// How numbers are stored. `rounded`: to the nearest, fp8 within the finite range. `exact`: the
-/// number is one of the type's, an infinity perhaps.
+/// number is one of the type's, perhaps an infinity.
 enum class Storing { rounded, exact };
 
-/// Integers, float and double, computed as they are; integers of less than 4 bytes in 4.
+/// Integers, float and double, computed without conversion; integers below 4 bytes in 4 bytes.
 template <class Element>
 struct Lanes {
     static constexpr int count = 8 / sizeof(Element);
@@ -51,7 +51,7 @@ struct Lanes {
     }
 };
 
-/// The part that the 16-bit floats share: Pair says how two of them become floats and back.
+/// The common part of the 16-bit floats: Pair converts two of them to floats and back.
 template <class Pair>
 struct PairLanes {
     static constexpr int count = 4;
@@ -89,8 +89,8 @@ struct Lanes<Half> : PairLanes<HalfPair> {};
 template <>
 struct Lanes<BFloat16> : PairLanes<BFloat16Pair> {};
 
-// Devices have fp8 instructions from compute capability 8.9 on; before, the host's arithmetic gives
-// the same bits.
+// Devices have fp8 instructions from compute capability 8.9 on; for older ones the host's
+// arithmetic gives the same bits.
 struct E4M3Pair {
     using Format = E4M3Format;
 #if __CUDA_ARCH__ >= 890
@@ -105,12 +105,12 @@ struct E4M3Pair {
         return pair;
     }
 #endif
-    __device__ static std::uint16_t exact(float low, float high);  // below
+    __device__ static std::uint16_t exact(float low, float high);  // defined below
 };
 
 struct E5M2Pair {
     using Format = E5M2Format;
-    // The upper halves of binary16s.
+    // E5M2 numbers are the upper halves of binary16 numbers.
     __device__ static std::uint32_t halves(std::uint16_t pair) {
         return (pair & 0xffu) << 8 | (pair & 0xff00u) << 16;
     }
@@ -127,7 +127,7 @@ struct E5M2Pair {
 #endif
 };
 
-/// Two fp8 numbers to floats and back, in instructions where `Pair` has them.
+/// Converts two fp8 numbers to floats and back, by instructions if `Pair` has them.
 template <class Pair>
 __device__ inline void widen_fp8(std::uint16_t pair, float& low, float& high) {
     if constexpr (requires { Pair::halves(pair); }) {
@@ -149,7 +149,7 @@ __device__ inline std::uint16_t narrow_fp8(float low, float high) {
                                           Pair::Format::from_float(high) << 8);
 }
 
-// It has no infinity to keep.
+// E4M3 has no infinity to keep.
 __device__ inline std::uint16_t E4M3Pair::exact(float low, float high) {
     return narrow_fp8<E4M3Pair>(low, high);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many blocks a pass gets.
+// The grid size of a pass.
 #pragma once
 #include <algorithm>
 
@@ -10,9 +10,9 @@ namespace tutti::device {
 
 inline constexpr int block_threads = 256;
 
-/// Launches `kernel` on `bytes` of work a source: as many blocks as fill the device `waves` times,
-/// if there is a packet for each thread. More than once, so that a multiprocessor that is done
-/// early gets the next block.
+/// Launches `kernel` on `bytes` of work per source: enough blocks to fill the device `waves` times,
+/// if there is a packet for each thread. With several waves, a multiprocessor that finishes early
+/// gets the next block.
 template <class Arguments>
 void launch(void (*kernel)(Arguments), const Arguments& arguments, std::int64_t bytes, int waves,
             void* stream) {
@@ -33,7 +33,7 @@ void launch(void (*kernel)(Arguments), const Arguments& arguments, std::int64_t 
           "launch of a kernel");
 }
 
-/// What a thread of such a grid calls itself, and how many there are.
+/// The number of a thread in such a grid, and the number of threads.
 __device__ inline std::int64_t grid_thread() {
     return std::int64_t{blockIdx.x} * block_threads + threadIdx.x;
 }

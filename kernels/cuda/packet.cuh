@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// 16 bytes of global memory at any address, and single elements.
+// Loads and stores of 16 bytes of global memory at any address, and of single elements.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@ __device__ inline std::uint64_t address_of(const std::byte* pointer) {
     return reinterpret_cast<std::uint64_t>(pointer);
 }
 
-/// Up to 8 bytes in pieces of `piece`, whose multiple the address is.
+/// Loads up to 8 bytes in pieces of `piece` bytes, to which the address is aligned.
 template <int piece, int bytes>
 __device__ inline std::uint64_t load_pieces(const std::byte* from) {
     std::uint64_t all = 0;
@@ -28,7 +28,7 @@ __device__ inline void store_pieces(std::byte* to, std::uint64_t all) {
     for (int at = 0; at < bytes; at += piece) store_piece<piece>(to + at, all >> (8 * at));
 }
 
-/// One element at any address, in the low bits.
+/// Loads one element at any address, into the low bits.
 template <int bytes>
 __device__ inline std::uint64_t load_element(const std::byte* from) {
     return address_of(from) % bytes == 0 ? load_piece<bytes>(from) : load_pieces<1, bytes>(from);
@@ -42,9 +42,9 @@ __device__ inline void store_element(std::byte* to, std::uint64_t element) {
         store_pieces<1, bytes>(to, element);
 }
 
-/// 16 bytes at any address. All threads of a warp take the same branch, as they are packets apart;
-/// the pieces that they load between them fill whole sectors, and find them in the first-level
-/// cache.
+/// Loads 16 bytes at any address. All threads of a warp take the same branch, because they are
+/// whole packets apart; the pieces that they load together fill whole sectors, and hit the
+/// first-level cache.
 __device__ inline Packet gather_packet(const std::byte* from) {
     Packet packet;
     const std::uint64_t skew = address_of(from) % packet_bytes;

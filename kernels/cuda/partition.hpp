@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a pass over device memory is cut, as arithmetic that the host can test.
+// How a pass over device memory is cut, as arithmetic that can be tested on the host.
 #pragma once
 #include <cstdint>
 
 namespace tutti::device {
 
-/// The most that a thread loads or stores at once.
+/// Maximum size of one load or store of a thread.
 inline constexpr std::int64_t packet_bytes = 16;
 
-/// `head` elements, then `packets` of 16 bytes, then `tail` elements; together all of them.
+/// `head` elements, then `packets` of 16 bytes, then `tail` elements; together all elements.
 struct Partition {
     std::int64_t head = 0;
     std::int64_t packets = 0;
@@ -16,10 +16,10 @@ struct Partition {
     bool aligned = false;  // every packet starts at a multiple of 16 in every operand
 };
 
-/// The cut of `count` elements of `element_bytes` (a power of two up to 8). `address` is where one
-/// operand starts; `differences` the bitwise or of what the other operands' addresses differ from
-/// it by (exclusive or). Packets are aligned where some whole number of elements leads to a
-/// multiple of 16 in all operands together; otherwise the packets start at once.
+/// Cuts `count` elements of `element_bytes` (a power of two up to 8). `address` is the start of one
+/// operand; `differences` is the bitwise or of its exclusive or with each other operand's address.
+/// Packets are aligned if some whole number of elements leads to a multiple of 16 in all operands;
+/// otherwise the packets start at once.
 constexpr Partition partition(std::uint64_t address, std::uint64_t differences,
                               std::int64_t element_bytes, std::int64_t count) {
     constexpr std::uint64_t low = packet_bytes - 1;
@@ -34,15 +34,14 @@ constexpr Partition partition(std::uint64_t address, std::uint64_t differences,
     return cut;
 }
 
-/// The element that `end`, a number below head + tail, stands for.
+/// Returns the element with number `end`, below head + tail, of head and tail.
 constexpr std::int64_t element_of_end(const Partition& cut, std::int64_t end,
                                       std::int64_t element_bytes) {
     return end < cut.head ? end : end + cut.packets * (packet_bytes / element_bytes);
 }
 
-/// The cut of a cast of `count` elements between `narrow`, of `narrow_bytes` each (1 or 2), and
-/// `floats`: in packets of narrow elements, aligned in both; or, where that cannot be, in a head
-/// that is all there is.
+/// Cuts a cast of `count` elements between `narrow`, of `narrow_bytes` each (1 or 2), and `floats`:
+/// into packets of narrow elements, aligned in both; or, if that is impossible, into a head only.
 constexpr Partition cast_partition(std::uint64_t narrow, std::uint64_t floats,
                                    std::int64_t narrow_bytes, std::int64_t count) {
     constexpr std::uint64_t low = packet_bytes - 1;

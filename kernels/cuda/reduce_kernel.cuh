@@ -8,7 +8,7 @@
 
 namespace tutti::device {
 
-/// Lies in constant memory, so that the tables of pointers cost no load from global memory.
+/// Lies in constant memory, so that the tables of pointers need no load from global memory.
 struct ReduceArguments {
     const std::byte* sources[most_sources];
     std::byte* outs[most_outs];
@@ -27,12 +27,12 @@ __global__ void __launch_bounds__(block_threads, 3)
                             a.count,   a.divisor};
     if constexpr (op == Op::avg)
         combine<Element, op, Access::streamed>(operands, grid_thread(), grid_threads());
-    else  // one source goes to the kernel that copies
+    else  // a single source uses the copy kernel
         combine_several<Element, op, Access::streamed>(operands, grid_thread(), grid_threads());
 }
 
-/// The kernel of one type; Combined has the same bits in sums and products, so that signed and
-/// unsigned integers share them.
+/// Returns the kernel of one type; Combined has the same bits in sums and products, so that signed
+/// and unsigned integers share them.
 template <class Element, class Combined = Element>
 ReduceFunction reduce_kernel_of(Op op) {
     constexpr ReduceFunction kernels[] = {
@@ -43,7 +43,7 @@ ReduceFunction reduce_kernel_of(Op op) {
     return kernels[static_cast<int>(op)];
 }
 
-/// Null for a type of another group.
+/// Returns null for a type of another group.
 template <class Group>
 ReduceFunction kernel_in(DataType type, Op op);
 

@@ -13,7 +13,7 @@ bool Touched::overlaps(const std::byte* from, std::size_t bytes) const {
     return next != begins_.end() && next->second < from + bytes;
 }
 
-// Overlapping parts become one.
+// Merges overlapping intervals.
 void Touched::add(const std::byte* from, std::size_t bytes) {
     const std::byte* end = from + bytes;
     for (auto next = begins_.upper_bound(from); next != begins_.end() && next->second < end;
@@ -60,7 +60,7 @@ void DeviceDraft::end_phase(std::uint64_t published_steps) {
 
 namespace {
 
-// From places to addresses, as direct_plan does on the host.
+// Turns places into addresses, as direct_plan does on the host.
 class DirectLoader {
 public:
     DirectLoader(const DirectProgram& program, World& world, const DeviceAddresses& at,

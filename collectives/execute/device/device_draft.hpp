@@ -36,18 +36,18 @@ public:
     std::vector<DeviceWait> waits;
     std::vector<LlMessage> sends, receives;
     Moves moves;
-    int step = 0;  ///< that the next phase belongs to
+    int step = 0;  ///< step of the next phase
     std::uint64_t steps_of_run = 1;
-    /// At the end: results that are sums become means.
+    /// Results that are divided at the end, as sums become means.
     std::byte* divided = nullptr;
     std::uint64_t divided_bytes = 0;
     std::uint32_t divisor = 0;
 
     void add_move(std::span<const Moves::Operand> outs, std::span<const Moves::Operand> sources,
                   std::size_t bytes);
-    /// Ends the packing: moves added so far run before the phase's messages, later ones after them.
+    /// Ends the packing: moves added before run before the phase's messages, later ones after them.
     void end_packing();
-    /// Ends a phase: it consists of what was added since the last one ended.
+    /// Ends a phase, which consists of everything added since the previous one ended.
     void end_phase(std::uint64_t published_steps);
     bool has_moves_left() const { return moves.size() > phases.back().moves_end; }
 
@@ -56,26 +56,26 @@ private:
     Touched read_, written_;
 };
 
-/// Addresses as this rank's device sees them.
+/// Addresses as this rank's device uses them.
 struct DeviceAddresses {
     std::function<std::byte*(Rank, Place)> place;
-    std::function<const std::uint64_t*(Rank)> finished;  ///< the rank's counter
+    std::function<const std::uint64_t*(Rank)> finished;  ///< counter of the rank
 };
 
-/// Collective, as peers exchange what they publish.
+/// Drafts a direct program. Collective, because peers exchange their published places.
 DeviceDraft draft_direct(const DirectProgram& program, const PlanRequest& request, World& world,
                          const DeviceAddresses& at);
 
 /// A rank's part of a small call by the LL protocol (each store carries its flag): the same steps
-/// as message_plan, inside a kernel. Each message has a mailbox of its own in the memory of its
-/// receiver, for even and for odd runs. A sender waits until its receiver has finished the run
-/// before the last, which is nearly always the case.
+/// as message_plan, inside a kernel. Each message has its own mailbox in its receiver's memory, one
+/// for even and one for odd runs. A sender waits until its receiver has finished the run before the
+/// previous one, which is nearly always the case.
 class LlDraft {
 public:
-    /// Collective, as receivers send senders the addresses of their mailboxes.
+    /// Collective, because receivers send senders the addresses of their mailboxes.
     LlDraft(const PlanRequest& request, World& world);
 
-    /// Bytes of the plan's own memory.
+    /// Returns the size of the plan's own memory.
     std::size_t bytes() const { return bytes_; }
 
     DeviceDraft with_addresses(const DeviceAddresses& at) const;
@@ -89,13 +89,13 @@ private:
     int steps_;
     MessageDraft draft_;
     std::size_t inbox_ = 0, outbox_ = 0, bytes_ = 0;      // offsets in the plan's memory
-    std::vector<std::size_t> own_mailboxes_;              // of each receive, in order
-    std::vector<std::vector<std::size_t>> mailboxes_at_;  // by peer: of each send to it, in order
+    std::vector<std::size_t> own_mailboxes_;  // one per receive, in order
+    std::vector<std::vector<std::size_t>> mailboxes_at_;  // by peer: one per send to it, in order
 };
 
-/// The programs of the rank's blocks in one piece of memory: `place` gets its size and returns its
-/// address. Moves of less than two grains go to one block each, in turn; others are cut, at
-/// multiples of 16 bytes, so that each block gets a grain at least.
+/// The programs of the rank's blocks in one piece of memory; `place` gets its size and returns its
+/// address. Moves of less than two grains go to one block each, in turn; larger ones are cut at
+/// multiples of 16 bytes, so that each block gets at least a grain.
 struct DeviceImage {
     std::vector<std::byte> bytes;
     std::size_t programs = 0;  ///< offset of the blocks' programs

@@ -8,7 +8,7 @@
 namespace tutti {
 namespace {
 
-// Moves as one block does them.
+// The moves of one block.
 struct Share {
     std::vector<DevicePhase> phases{DevicePhase{}};
     std::vector<DeviceMove> moves;
@@ -48,7 +48,7 @@ private:
         return static_cast<std::uint32_t>(share.moves.size());
     }
 
-    // Calls visit(share, from, end) for each block that gets some of it.
+    // Calls visit(share, from, end) for each block that gets a part of it.
     template <class Visit>
     void cut(std::uint64_t bytes, Visit visit) {
         constexpr std::uint64_t unit = 16;

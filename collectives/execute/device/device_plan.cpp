@@ -15,7 +15,7 @@
 namespace tutti {
 namespace {
 
-// The device gives up before the host does, as it knows which peer it waits for.
+// The device gives up before the host does, because it can name the peer that it waits for.
 constexpr double part_of_timeout = 0.9;
 
 // One launch of all ranks of this process on one device: blocks that wait for each other must all
@@ -37,8 +37,8 @@ public:
         launched_.fetch_add(1);
     }
 
-    // Before a rank releases memory that its blocks use: of a call that was given up they may still
-    // run, and one that has not begun must not begin any more.
+    // Call this before a rank releases memory that its blocks use: blocks of a call that was given
+    // up may still run, and a call that has not begun must not begin any more.
     void leave() {
         {
             const std::lock_guard lock(mutex_);
@@ -49,7 +49,7 @@ public:
 
     bool has_begun(std::uint64_t run) const { return launched_.load() >= run; }
     bool has_ended(std::uint64_t run) { return has_begun(run) && launch_->is_over(); }
-    // A rank that has not started that run; nothing if all have.
+    // Returns a rank that has not started that run; nothing if all have.
     std::optional<Rank> missing_in(std::uint64_t run) const {
         for (std::size_t i = 0; i < ranks_.size(); ++i)
             if (starts_[i].load() < run) return ranks_[i];
@@ -60,15 +60,15 @@ public:
 private:
     std::vector<Rank> ranks_;
     std::unique_ptr<DeviceLaunch> launch_;
-    std::unique_ptr<std::atomic<std::uint64_t>[]> starts_;  // of each rank
+    std::unique_ptr<std::atomic<std::uint64_t>[]> starts_;  // one per rank
     std::mutex mutex_;
     std::size_t waiting_ = 0;
-    bool has_left_ = false;                    // one of the ranks
+    bool has_left_ = false;  // some rank has left
     std::atomic<std::uint64_t> launched_ = 0;  // runs
 };
 
-// The launch that this rank takes part in. `programs` are those of its blocks, in device memory;
-// the rest of the work is the same on all ranks. Collective.
+// Returns the launch that this rank takes part in. `programs` are those of its blocks, in device
+// memory; the rest of the work is the same on all ranks. Collective.
 std::shared_ptr<JointLaunch> joint_launch(World& world, const DevicePlaces& places,
                                           const DeviceProgram* programs, Work work) {
     const auto all = gather_all(world, programs);
@@ -124,7 +124,7 @@ public:
 private:
     Accelerator& device() const { return transport_.device(); }
 
-    // In memory of the device, laid out as the caller's.
+    // Allocates buffers in device memory with the layout of the caller's.
     void allocate_buffers() {
         const std::span<const std::byte> input = caller_.given().input;
         const std::span<const std::byte> output = caller_.given().output;
@@ -186,7 +186,7 @@ private:
         return reinterpret_cast<DeviceState*>(memory_->of(rank).data());
     }
 
-    // As many as the call is worth; the same on all ranks.
+    // Returns a number of blocks suitable for the size of the call; the same on all ranks.
     unsigned blocks_for(Bytes vector) const {
         if (vector <= transport_.ll_up_to()) return 1;
         const auto neighbours = static_cast<int>(transport_.places().neighbours.size());
@@ -213,7 +213,7 @@ private:
                   .op = request.call.op};
         const auto* programs =
             reinterpret_cast<const DeviceProgram*>(programs_.get() + image.programs);
-        // Collective, so nobody runs before all have set their counters.
+        // Collective, so no rank runs before all have set their counters.
         return joint_launch(world(), transport_.places(), programs, work);
     }
 
@@ -229,7 +229,7 @@ private:
             throw Error(hang_report_of(Rank{stop->rank}, {stop->step, Rank{stop->peer}}),
                         Exit::time_out);
         if (!launch_->has_begun(run_)) return false;
-        at_ = 1;  // from here on the device watches the time
+        at_ = 1;  // from here on the device measures the timeout
         if (!launch_->has_ended(run_)) return false;
         if (!is_registered_ && !has_result_before_)
             device().copy_out(caller_.given().output, output_);
@@ -244,8 +244,8 @@ private:
     CallerMemory caller_;
     bool has_result_before_;
     bool is_registered_;                         // the caller's memory is registered on the device
-    std::unique_ptr<DeviceMemory> own_buffers_;  // in its place, if not
-    const ReachableMemory* buffers_ = nullptr;   // the one or the other
+    std::unique_ptr<DeviceMemory> own_buffers_;  // used instead, if not
+    const ReachableMemory* buffers_ = nullptr;  // the buffers in use
     std::byte *input_ = nullptr, *output_ = nullptr;
     std::unique_ptr<DeviceMemory> memory_;
     std::shared_ptr<std::byte> programs_;

@@ -8,11 +8,11 @@
 namespace tutti {
 namespace {
 
-constexpr std::size_t alignment = 256;  // of what different ranks or steps use
+constexpr std::size_t alignment = 256;  // alignment of data of different ranks or steps
 
 std::size_t aligned(std::size_t bytes) { return round_up(bytes, alignment); }
 
-// Of a mailbox for even runs, or for odd ones.
+// Returns the size of a mailbox, for even or for odd runs.
 std::size_t mailbox_bytes(std::size_t bytes) { return (bytes + 7) / 8 * sizeof(DeviceLine); }
 
 }  // namespace
@@ -36,7 +36,7 @@ LlDraft::LlDraft(const PlanRequest& request, World& world)
     mailboxes_at_ = exchanged(world, for_sender);
 }
 
-// The plan's memory begins with the chunks in transit, then come the inbox and the outbox.
+// The plan's memory holds the chunks in transit, then the inbox, then the outbox.
 Place LlDraft::in_plan_memory(Place place) const {
     if (place.in == Place::In::inbox) return {Place::In::plan, inbox_ + place.offset};
     if (place.in == Place::In::outbox) return {Place::In::plan, outbox_ + place.offset};
@@ -44,7 +44,7 @@ Place LlDraft::in_plan_memory(Place place) const {
 }
 
 DeviceDraft LlDraft::with_addresses(const DeviceAddresses& addresses) const {
-    DeviceDraft draft(type_, op_);  // all of a run is one step for the peers
+    DeviceDraft draft(type_, op_);  // to peers, a run is a single step
     const auto address = [&](Place place) { return addresses.place(me_, in_plan_memory(place)); };
     const auto add_moves = [&](const std::vector<DraftMove>& moves) {
         std::vector<Moves::Operand> sources;

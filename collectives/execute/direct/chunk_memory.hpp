@@ -12,20 +12,22 @@
 
 namespace tutti {
 
-/// A peer reads a place in a step; until it has finished that step the place must not be written.
+/// A peer that reads a place in a step; until it has finished that step, the place must not be
+/// written.
 struct Reader {
     Place place;
     Rank peer;
     int step;
 };
 
-/// Names a move by the indices of its step and of itself: pointers would break while lists grow.
+/// Identifies a move by the indices of its step and of itself: pointers would dangle while lists
+/// grow.
 inline constexpr std::size_t prologue = SIZE_MAX;
 struct MoveIndex {
     std::size_t step, move;
 };
 
-/// Where the value of a chunk is, could be, and who still reads it.
+/// The place of a chunk's value, its possible places, and its readers.
 struct Chunk {
     Place destination;               // where it ends (or stays while in transit)
     Place current;                   // where its value is now
@@ -33,15 +35,15 @@ struct Chunk {
     std::optional<Place> alternate;  // a second place, for steps in which peers read the first
     std::vector<Reader> readers;
     int read_in_step = -1;             // at its current place
-    int last_use_of_destination = -1;  // by this rank
+    int last_use_of_destination = -1;  // last use by this rank
     bool is_input = true;
-    bool is_in_transit = false;      // it is in no result of this rank
-    std::optional<int> computed_in;  // the step; not if only copied
+    bool is_in_transit = false;  // not part of any result of this rank
+    std::optional<int> computed_in;  // the step; empty if only copied
     std::optional<MoveIndex> written_by = {};
 };
 
-/// Hands out the plan's own shared memory, in pieces on cache lines of their own. Slots, all of one
-/// size, are used again and again, so that few of them are needed and those stay in the cache.
+/// Allocates the plan's own shared memory, in pieces on separate cache lines. Slots of one size are
+/// reused, so that few are needed and these stay in the cache.
 class PlanMemory {
 public:
     explicit PlanMemory(std::size_t slot_bytes) : slot_bytes_(slot_bytes) {}
@@ -54,8 +56,8 @@ public:
         return place;
     }
 
-    /// A slot that `step` can write to once the dependencies added here are met: the readers of
-    /// what was there have finished.
+    /// Returns a slot that `step` may write once the dependencies added here are met: the readers
+    /// of its earlier content have finished.
     Place take_slot(int step, std::vector<Dependency>& dependencies) {
         if (free_.empty() || free_.front().last_use + steps_between_uses > step)
             return take(slot_bytes_);
@@ -66,7 +68,7 @@ public:
         return slot.place;
     }
 
-    /// Gives a slot back. Its readers leave the list of `readers`.
+    /// Frees a slot, and removes its readers from `readers`.
     void free_slot(Place place, std::vector<Reader>& readers, int last_use) {
         Slot slot{place, {}, last_use};
         std::erase_if(readers, [&](const Reader& reader) {
@@ -79,7 +81,8 @@ public:
     }
 
 private:
-    // Some steps apart, so that no rank waits for a reader that is only a little behind.
+    // Slots are reused only some steps later, so that no rank waits for a reader that is slightly
+    // late.
     static constexpr int steps_between_uses = 3;
 
     struct Slot {
@@ -90,7 +93,7 @@ private:
 
     std::size_t slot_bytes_;
     std::size_t bytes_ = 0;
-    std::deque<Slot> free_;  // the longest unused first
+    std::deque<Slot> free_;  // longest unused first
 };
 
 }  // namespace tutti

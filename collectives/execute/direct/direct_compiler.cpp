@@ -10,8 +10,8 @@
 namespace tutti {
 namespace {
 
-// Decides where chunks lie at each step and in which order they are moved. What is pushed instead
-// of read, Pushes decides.
+// Decides where chunks lie at each step and in which order they are moved. Pushes decides which
+// chunks are pushed instead of read.
 class DirectCompiler {
 public:
     DirectCompiler(const DirectTask& task, Pushes& pushes)
@@ -42,7 +42,7 @@ public:
     }
 
 private:
-    // In place, an all-to-all's input and output chunks overlap crosswise: read from a copy.
+    // In place, an all-to-all's input and output chunks overlap crosswise, so it reads from a copy.
     void copy_input_in_place() {
         const std::size_t bytes = task_.request.buffers.input.size();
         if (call_.collective != Collective::all_to_all || buffers_.input != buffers_.output ||
@@ -66,13 +66,13 @@ private:
     std::vector<Dependency>& dependencies() { return program_.steps.back().dependencies; }
     std::vector<DirectMove>& moves() { return program_.steps.back().moves; }
 
-    // Each rank fetches what it needs; none writes to another.
+    // Whether each rank only fetches: no rank writes to another one.
     bool peers_only_read() const { return buffers_.peers_read && !buffers_.peers_write; }
     bool peers_read(Place place) const {
         return place.in == Place::In::plan || buffers_.peers_read;
     }
 
-    // A slot that the step of index `user` (or the prologue) can write to.
+    // Returns a slot that step index `user` (or the prologue) may write.
     Place take_slot(std::size_t user) {
         if (user == prologue) return memory_.take_slot(-1, no_dependencies_);
         DirectStep& step = program_.steps[user];
@@ -119,7 +119,7 @@ private:
                                                          ? read_own(step.number, receive.chunk)
                                                          : next_published_by(receive.peer));
         }
-        // Only now may values move: all of the step reads what was held before it.
+        // Only now may values move: the whole step reads the values held before it.
         for (const auto& [chunk_number, move] : written) write(step.number, chunk_number, move);
         for (const auto* transfers : {&step.sends, &step.receives})
             for (const RankTransfer& transfer : *transfers)
@@ -129,7 +129,7 @@ private:
             program_.steps.push_back(DirectStep{step.number, std::move(pushes_in_step), {}});
     }
 
-    // A chunk that was used for the last time leaves its slots to others.
+    // Frees the slots of a chunk after its last use.
     void free_memory_of(int number, int step) {
         const auto known = known_chunks_.find(number);
         if (known == known_chunks_.end()) return;
@@ -141,7 +141,7 @@ private:
         known_chunks_.erase(known);
     }
 
-    // Pushed, or published for the peer to read.
+    // Pushes the chunk, or publishes it for the peer to read.
     void add_send(int step, const RankTransfer& send) {
         Chunk& sent = chunk(send.chunk);
         if (send.action == Action::copy)
@@ -182,7 +182,7 @@ private:
     }
 
     // Copies a chunk to where peers can read it, before the current step: in the pass that computes
-    // it, or else after the step before.
+    // it, or else after the previous step.
     void make_readable(int number, Chunk& chunk) {
         const std::size_t step = chunk.written_by             ? chunk.written_by->step
                                  : program_.steps.size() == 1 ? prologue
@@ -195,7 +195,7 @@ private:
         }
         auto& moves = step == prologue ? program_.prologue : program_.steps[step].moves;
         moves.push_back({{target}, {{std::nullopt, chunk.current}}, layout_.bytes_of(number)});
-        // What also belongs in the result goes there in the same pass.
+        // Data that also belongs in the result is stored there in the same pass.
         if (chunk.is_in_transit || chunk.current == chunk.destination || spec_.reduces()) return;
         moves.back().targets.push_back({std::nullopt, chunk.destination});
         chunk.current = chunk.destination;
@@ -206,7 +206,7 @@ private:
             program_.steps[chunk.written_by->step].moves[chunk.written_by->move].is_final = false;
     }
 
-    // Then the only thing to do is to wait for the step in which the peer pushes.
+    // Whether the sender pushes; then this rank only waits for the step in which it does.
     bool is_pushed_here(int step, const RankTransfer& receive, int receives_of_chunk,
                         std::vector<Dependency>& pushes_in_step) {
         if (receive.action != Action::copy || receive.peer == task_.me) return false;
@@ -234,9 +234,9 @@ private:
         return terms;
     }
 
-    // The value is now another one, at another place.
+    // Releases the places of the old value, after the chunk got a new value at another place.
     void leave(int step, Chunk& chunk, Place place) {
-        is_read(chunk);  // no longer final, as more is written there
+        is_read(chunk);  // no longer final, because more is written there
         std::erase_if(chunk.readers, [&](const Reader& r) { return r.place == place; });
         if (chunk.readable) memory_.free_slot(*chunk.readable, chunk.readers, step);
         chunk.readable.reset();
@@ -269,7 +269,7 @@ private:
         move.is_final = target == written.destination && !written.is_in_transit;
     }
 
-    // The destination, unless peers read there in this very step: then the value moves beside it.
+    // Returns the destination, unless peers read there in this very step: then another place.
     Place free_place(int step, int number, Chunk& chunk) {
         if (chunk.read_in_step != step || chunk.current != chunk.destination)
             return chunk.destination;
@@ -285,9 +285,9 @@ private:
         });
     }
 
-    // Results that are not at their destination are copied there: at once if nobody reads that
-    // place, else after the last reader. What the rank gives itself comes first, as it may still
-    // lie in the rank's own cache; but not where peers wait for what the rank writes to them.
+    // Copies results that are not at their destination there: at once if no rank reads that place,
+    // else after the last reader. Copies within the rank come first, while the data may still be in
+    // the rank's own cache; but not where peers wait for data that the rank writes to them.
     void settle() {
         std::vector<DirectMove> own;
         for_each_output_chunk(spec_, task_.me, chunks_, [&](int number) {
@@ -324,7 +324,7 @@ private:
     DirectProgram program_;
     PlanMemory memory_;
     std::vector<Dependency> no_dependencies_;  // of the prologue, whose slots are all new
-    int own_copies_ = 0;  // chunks that go from its own input to its own output
+    int own_copies_ = 0;  // chunks copied from its own input to its own output
     int load_receiving_ = 0,
         load_sending_ = 0;  // of the step: chunks to handle if peers push, or it
     std::unordered_map<int, int> last_step_of_;  // by chunk

@@ -41,7 +41,7 @@ public:
             divide_ = find_divide(request.call.type);  // results are read once more at the end
         load(program);
         element_size_ = size_of(request.call.type);
-        world().barrier();  // nobody runs before all have read the places
+        world().barrier();  // no rank runs before all have read the places
     }
 
     bool rebinds() const override { return registered_ == nullptr; }
@@ -59,9 +59,10 @@ private:
     struct Wait {
         std::uint64_t* counter;
         std::uint64_t* sleepers;
-        std::uint64_t steps;  // of this run
+        std::uint64_t steps;  // in this run
         Rank peer;
-        // Of the peer, to be looked up once this is met; none: not needed, or an earlier wait does.
+        // The peer's buffers to look up once this wait is over; null: not needed, or done by an
+        // earlier wait.
         const PublishedBuffers* buffers = nullptr;
         std::uint64_t known_version = 0;
     };
@@ -72,7 +73,7 @@ private:
         bool keeps_results;
     };
 
-    // What the plan works in.
+    // Returns the buffers that the plan uses.
     CallBuffers reachable(const CallBuffers& given) {
         return mapped_ ? mapped_->reachable(given) : given;
     }
@@ -126,7 +127,7 @@ private:
         return {begin == nullptr ? nullptr : begin + offset, &buffer.memory, offset};
     }
 
-    // Places become addresses, and the lists of the program flat arrays.
+    // Turns places into addresses, and the program's lists into flat arrays.
     void load(const DirectProgram& program) {
         add_moves(program.prologue);
         prologue_end_ = moves_.size();
@@ -145,8 +146,8 @@ private:
         sleepers_ = &head_of(me_).sleepers;
     }
 
-    // A rank waits for a peer before it comes to its buffers. They are looked up in the first of
-    // these waits: in one after its last use of them, the peer may be changing them already.
+    // A rank waits for a peer before it accesses the peer's buffers, and looks them up in the first
+    // of these waits: after its last access in a run, the peer may already be changing them.
     void look_up_buffers_at_first_waits() {
         if (!mapped_) return;
         std::vector<char> has_waited(as_size(world().size()), false);
@@ -191,7 +192,7 @@ private:
         publish_finished(0);
     }
 
-    // Between two runs no peer looks at them, see PublishedBuffers. The next run's counter shows
+    // No peer reads these between two runs, see PublishedBuffers. The next run's counter publishes
     // them.
     void publish_buffers() {
         PublishedBuffers& published = head_of(me_).buffers;
@@ -205,15 +206,15 @@ private:
         }
     }
 
-    // Publishes that so many steps are finished. Whoever sees the counter may overwrite what they
-    // read, and also sees what they wrote (release) where they do not keep it.
+    // Publishes that `steps` steps are finished. A rank that sees the counter may overwrite data
+    // read by these steps, and sees data written by them (release), unless they keep their results.
     void publish_finished(std::size_t steps) {
         const auto finished = steps < steps_.size()
                                   ? static_cast<std::uint64_t>(steps_[steps].number)
                                   : steps_of_run_ - 1;
         if (base_ + finished == published_) return;
         publish(*counter_, published_ = base_ + finished);
-        // A peer that begins to sleep at this moment may be missed here: its sleep has a time
+        // A peer that starts to sleep at this moment may be missed here: its sleep has a time
         // limit.
         if (std::atomic_ref(*sleepers_).load(std::memory_order_relaxed) != 0)
             wake_sleepers(*counter_);
@@ -285,12 +286,12 @@ private:
     }
 
     Rank me_;
-    std::uint64_t steps_of_run_;  // by how much a run moves the counters on
+    std::uint64_t steps_of_run_;  // increment of the counters per run
     const ReachableMemory* registered_;
-    UnregisteredMethod unregistered_;  // where there is no registered memory
+    UnregisteredMethod unregistered_;  // if there is no registered memory
     std::unique_ptr<MappedBuffers> mapped_;
     bool has_result_before_;
-    StoreChoice stores_;  // of final results
+    StoreChoice stores_;  // for final results
     CallerMemory caller_;
     int process_ = getpid();
     std::unique_ptr<SharedMemory> memory_;

@@ -30,8 +30,8 @@ void mark_kept_results(DirectProgram& program) {
     for (const Dependency& reader : program.last_readers)
         last_read = std::max(last_read, reader.steps);
     const auto is_of_peer = [](const MovePlace& source) { return source.peer.has_value(); };
-    // Of several peers some may hold their parts in their plans' memory, which is read while all is
-    // added.
+    // If there are several peers, some may hold their parts in their plans' memory, which is read
+    // while all parts are added.
     for (DirectStep& step : program.steps)
         step.keeps_results = step.number + 1 >= last_read &&
                              std::ranges::all_of(step.moves, [&](const DirectMove& move) {
@@ -47,11 +47,12 @@ DirectProgram compile_direct(World& world, const PlanRequest& request,
 
 std::optional<int> PushTerms::push_step(const Sender& sender, const Receiver& receiver, int step) {
     if (!receiver.is_open) return std::nullopt;
-    // In the very pass that computes the value; there the sender may read the old one, too.
+    // Pushes in the very pass that computes the value; the sender may read the old value there,
+    // too.
     if (sender.computed_in && receiver.last_use < *sender.computed_in &&
         receiver.last_read_by_sender <= *sender.computed_in)
         return sender.computed_in;
-    // Loads strictly grow from those who push to those who read: nobody waits in a circle.
+    // Loads strictly increase from pushing to reading ranks, so ranks cannot wait in a circle.
     if (sender.from_input && sender.load < receiver.load && receiver.last_use < step &&
         receiver.last_read_by_sender < step)
         return step;

@@ -9,21 +9,20 @@
 
 namespace tutti {
 
-/// A source or target of a move: a place of this rank, or of `peer`. What peers publish is read at
-/// {Place::In::published, number}, as they alone know where it lies.
+/// A source or target of a move: a place of this rank, or of `peer`. A published place is
+/// {Place::In::published, number}, because only the peer knows where it lies.
 struct MovePlace {
     std::optional<Rank> peer;
     Place place;
-    int for_step = -1;  ///< of a target at a peer: the step whose transfer this write replaces
+    int for_step = -1;  ///< for a target at a peer: the step whose transfer this write replaces
 };
 
-/// Every target = sources combined in order.
+/// Combines the sources in order and stores the result to every target.
 struct DirectMove {
     std::vector<MovePlace> targets;
     std::vector<MovePlace> sources;
     std::size_t bytes;
-    /// In this run, neither this rank nor a peer reads what it writes here: it may bypass the
-    /// caches.
+    /// In this run, no rank reads the data written here: the stores may bypass the caches.
     bool is_final = false;
 };
 
@@ -33,13 +32,14 @@ struct Dependency {
     int steps;
 };
 
-/// One step: wait for the dependencies, then do the moves.
+/// One step: waits for the dependencies, then does the moves.
 struct DirectStep {
     int number;
     std::vector<Dependency> dependencies;
     std::vector<DirectMove> moves;
-    /// No peer comes to what the rank writes in this step or later, and what it adds is its own and
-    /// one peer's: peers wait only until it has read what they hold, not until it has added it.
+    /// No peer accesses the data that the rank writes in this step or later, and the rank adds only
+    /// its own data and those of one peer: peers wait only until it has read their data, not until
+    /// it has added them.
     bool keeps_results = false;
 };
 
@@ -47,34 +47,35 @@ struct DirectStep {
 /// examined without peers: each rank decides by itself where its chunks lie, and publishes to each
 /// peer, in the order of the schedule, the places to read.
 struct DirectProgram {
-    std::vector<DirectMove> prologue;  ///< before peers may read
+    std::vector<DirectMove> prologue;  ///< done before peers may read
     std::vector<DirectStep> steps;
     std::vector<std::vector<Place>> published;  ///< by peer
-    std::vector<DirectMove> settling_early;     ///< at the end: results to where nobody reads
-    std::vector<Dependency> last_readers;       ///< then waits until these have finished reading
+    /// at the end: results copied to places that no rank reads
+    std::vector<DirectMove> settling_early;
+    std::vector<Dependency> last_readers;  ///< then waits until these have finished reading
     std::vector<DirectMove> settling_late;      ///< then the other results
-    std::size_t plan_bytes = 0;                 ///< shared memory that the plan itself needs
+    std::size_t plan_bytes = 0;  ///< size of the plan's own shared memory
 };
 
-/// Says of each step whether it keeps its results, in a program whose peers read through the
-/// kernel. `last_readers` are still complete.
+/// Determines for each step whether it keeps its results, in a program whose peers read through the
+/// kernel. Requires that `last_readers` is still complete.
 void mark_kept_results(DirectProgram& program);
 
-/// Removes each dependency that an earlier step has already waited for: counters never go back.
+/// Removes each dependency that an earlier step has already waited for: counters only grow.
 void leave_out_implied_dependencies(DirectProgram& program);
 
-/// The caller's buffers and what peers can do with them. In place, `input` and `output` are places
-/// in the same memory.
+/// The caller's buffers and how peers can access them. In place, `input` and `output` are places in
+/// the same memory.
 struct BufferAccess {
     Place input, output;
-    /// Peers read there (registered memory; or through the kernel). If not, what they are to read
+    /// Whether peers read there (registered memory, or through the kernel). If not, data for them
     /// is first copied into the plan's memory.
     bool peers_read = true;
-    bool peers_write = true;  ///< Results may be stored there by whoever computes them.
+    bool peers_write = true;  ///< Whether peers may store results there.
 };
 
-/// What one rank's program is compiled from; the schedule is read once, here. The request must
-/// outlive it.
+/// The input of the compiler for one rank's program; it reads the schedule once, here. The request
+/// must outlive it.
 struct DirectTask {
     DirectTask(const PlanRequest& to_do, Rank rank, const BufferAccess& access)
         : request(to_do), me(rank), buffers(access), steps(rank_steps(to_do, rank)) {}
@@ -87,34 +88,34 @@ struct DirectTask {
 
 /// A rank that computes a chunk can write it straight into the results of the ranks that need it (a
 /// *push*), instead of letting them read it: this saves a pass over memory and a signal. It also
-/// spreads work: where one rank would have to read from many idle ones, they write to it.
+/// spreads work: if one rank would read from many idle ranks, they write to it instead.
 ///
-/// That takes two: the sender knows when it has the value, the receiver when its place is free. So
-/// each sends the other its terms, and both decide by the same rule. One entry for each chunk
-/// copied between two ranks, in the order of the schedule.
+/// Both sides must agree: the sender knows when it has the value, the receiver when its place is
+/// free. So each sends the other its terms, and both decide by the same rule. There is one entry
+/// for each chunk copied between two ranks, in the order of the schedule.
 struct PushTerms {
     struct Sender {
-        /// The step in which it computes the chunk; its value is then kept until it is sent.
+        /// The step in which it computes the chunk; it keeps the value until it is sent.
         std::optional<int> computed_in;
-        bool from_input = false;  ///< the chunk is as the sender's caller gave it
+        bool from_input = false;  ///< the chunk is unchanged from the sender's input
         int load = 0;             ///< chunks to handle in the step of the transfer, if it pushes
     };
     struct Receiver {
-        bool is_open = false;  ///< the place can be written by the sender at all, if late enough
+        bool is_open = false;  ///< whether the sender can ever write the place, if late enough
         Place place = {};
-        int last_use = -1;             ///< step in which the receiver last uses the place before
-        int last_read_by_sender = -1;  ///< and the sender
-        int load = 0;                  ///< chunks to handle in that step, if it reads
+        int last_use = -1;  ///< last step before in which the receiver uses the place
+        int last_read_by_sender = -1;  ///< last step before in which the sender does
+        int load = 0;  ///< chunks to handle in that step, if it reads
     };
-    std::vector<std::vector<Sender>> as_sender;      ///< of this rank, by receiver
-    std::vector<std::vector<Receiver>> as_receiver;  ///< of this rank, by sender
+    std::vector<std::vector<Sender>> as_sender;  ///< this rank's terms, by receiver
+    std::vector<std::vector<Receiver>> as_receiver;  ///< this rank's terms, by sender
 
-    /// The step in which the sender writes into the receiver's place, for the transfer of `step`;
-    /// nothing: the receiver reads it.
+    /// Returns the step in which the sender writes into the receiver's place, for the transfer of
+    /// `step`; nothing if the receiver reads it.
     static std::optional<int> push_step(const Sender& sender, const Receiver& receiver, int step);
 };
 
-/// The terms that this rank has sent to its peers, and theirs.
+/// The terms that this rank has sent to its peers, and their terms.
 struct PushNegotiation {
     PushTerms own;
     std::vector<std::vector<PushTerms::Sender>> senders;      ///< by sender
@@ -124,24 +125,24 @@ struct PushNegotiation {
 /// Exchanges the terms of all ranks. Collective.
 PushNegotiation negotiate_pushes(World& world, PushTerms own);
 
-/// Decides for a compiler which chunks are pushed. It is asked once for each chunk copied between
+/// Decides for a compiler which chunks are pushed. It is called once for each chunk copied between
 /// this rank and another, in the order of the schedule.
 class Pushes {
 public:
     struct Push {
         int step;
-        Place place;   ///< of the receiver
-        int last_use;  ///< by the receiver, which must have finished that step
+        Place place;  ///< at the receiver
+        int last_use;  ///< the receiver must have finished this step
     };
 
     virtual ~Pushes() = default;
-    /// How this rank pushes the chunk to `receiver`; nothing: publish it.
+    /// Returns how this rank pushes the chunk to `receiver`; nothing if it publishes the chunk.
     virtual std::optional<Push> to(Rank receiver, int step, const PushTerms::Sender& own) = 0;
-    /// The step in which `sender` pushes the chunk here; nothing: read it.
+    /// Returns the step in which `sender` pushes the chunk here; nothing if this rank reads it.
     virtual std::optional<int> from(Rank sender, int step, const PushTerms::Receiver& own) = 0;
 };
 
-/// Before the negotiation: notes this rank's terms, and nothing is pushed.
+/// Records this rank's terms before the negotiation; nothing is pushed.
 class ProposedPushes final : public Pushes {
 public:
     explicit ProposedPushes(int ranks);
@@ -153,7 +154,8 @@ private:
     PushTerms terms_;
 };
 
-/// After it. The terms that were exchanged count, as a program with pushes would have others.
+/// Applies the result of the negotiation. It uses the exchanged terms, because a program with
+/// pushes would have others.
 class AgreedPushes final : public Pushes {
 public:
     explicit AgreedPushes(const PushNegotiation& negotiation);
@@ -165,12 +167,12 @@ private:
     std::vector<std::size_t> sent_, received_;  // by peer: chunks copied so far
 };
 
-/// What this rank contributes to the negotiation of pushes.
+/// Returns this rank's contribution to the negotiation of pushes.
 PushTerms push_terms(const DirectTask& task);
 
 DirectProgram compile_direct(const DirectTask& task, const PushNegotiation& negotiation);
 
-/// The same with the negotiation between. Collective.
+/// Negotiates pushes, then compiles. Collective.
 DirectProgram compile_direct(World& world, const PlanRequest& request, const BufferAccess& buffers);
 
 }  // namespace tutti

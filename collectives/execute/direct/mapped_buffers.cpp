@@ -16,7 +16,7 @@ CallBuffers MappedBuffers::reachable(const CallBuffers& given) {
     std::byte* const output = reachable(caller.memory(Place::In::output), output_stand_in_);
     const auto moved = [&](const std::byte* begin) -> std::byte* {
         const auto place = caller.place_of(begin);
-        if (!place) return nullptr;  // it is empty
+        if (!place) return nullptr;  // the buffer is empty
         return (place->in == Place::In::input ? input : output) + place->offset;
     };
     const auto if_it_moves = [&](const std::byte* begin) {
@@ -35,7 +35,7 @@ std::byte* MappedBuffers::reachable(std::span<std::byte> memory,
                                     std::shared_ptr<std::byte>& stand_in) const {
     if (memory.empty() || arenas_ == nullptr || heap_->place_of(memory)) return memory.data();
     if (stand_in == nullptr) stand_in = heap_->allocate(memory.size());
-    if (stand_in == nullptr)  // the other ranks go on and wait for this one
+    if (stand_in == nullptr)  // the other ranks continue and wait for this one
         throw Error("the heap has no memory that could stand in for a buffer outside of it",
                     Exit::rank_lost);
     return stand_in.get();

@@ -11,29 +11,29 @@
 
 namespace tutti {
 
-/// What a rank tells its peers of the buffers that it works in, in memory that all of them see. It
-/// changes between two runs only. A peer may look between its first wait for this rank in a run and
-/// the last time that it comes to the buffers then, which the run does not end before.
+/// A rank's current buffers, in memory that all peers read. They change only between two runs. A
+/// peer may read this after its first wait for this rank in a run, until its last access to the
+/// buffers in that run, which the run waits for.
 struct alignas(cache_line) PublishedBuffers {
     struct Buffer {
         PeerMemory memory;
-        HeapPlace place;  ///< in the heap of another process; of 0 bytes if it is not there
+        HeapPlace place;  ///< in the heap of another process; 0 bytes if it is not there
     };
-    std::uint64_t version = 0;  ///< a higher one each time that the buffers change
-    Buffer input, output;       ///< in place all is output, see CallerMemory
+    std::uint64_t version = 0;  ///< grows each time the buffers change
+    Buffer input, output;  ///< in place, everything is output, see CallerMemory
 };
 
-/// Buffers that peers load and store where they are, in the heaps of the ranks' processes. For a
-/// buffer that is in none a piece of the heap stands in: a run copies its input there first, and
-/// its output back at the end. Where ranks are threads of one process, all memory will do.
+/// Buffers that peers load and store in place, in the heaps of the ranks' processes. A buffer
+/// outside of these heaps is staged: a run copies the input to a piece of the heap first, and the
+/// output back at the end. If ranks are threads of one process, any memory will do.
 class MappedBuffers {
 public:
     explicit MappedBuffers(World& world);
 
-    /// The given buffers, or those that stand in for them, for the runs from now on. A few ns,
-    /// unless it needs memory: throws Error if the heap has none.
+    /// Returns the caller's buffers, or their staging buffers, for the runs from now on. Takes a
+    /// few ns, unless it allocates: throws Error if the heap is full.
     CallBuffers reachable(const CallBuffers& given);
-    /// True if the program has mapped over memory of the heap since the last reachable(). Call
+    /// Whether the program has mapped over memory of the heap since the last reachable(). Call
     /// reachable() again, because its answer may differ.
     bool is_outdated() const { return arenas_ != nullptr && heap_->changes() != seen_changes_; }
 
@@ -45,9 +45,10 @@ public:
             copy({output_copy_, given_.output.size()}, given_.output.data());
     }
 
-    /// What peers need to know of such a buffer.
+    /// Returns the information with which peers reach such a buffer.
     HeapPlace place_of(std::span<const std::byte> reachable) const;
-    /// Where this process has a peer's buffer; null if it is empty. A few ns if its heap is known.
+    /// Returns where this process has mapped a peer's buffer; null if it is empty. Takes a few ns
+    /// if the heap is known.
     std::byte* address_of(const PublishedBuffers::Buffer& buffer) const;
 
 private:
@@ -55,11 +56,11 @@ private:
     std::byte* reachable(std::span<std::byte> memory, std::shared_ptr<std::byte>& stand_in) const;
 
     std::optional<Heap> heap_;
-    PeerArenas* arenas_;                                           // none where ranks are threads
-    std::shared_ptr<std::byte> input_stand_in_, output_stand_in_;  // once needed
+    PeerArenas* arenas_;  // null if ranks are threads
+    std::shared_ptr<std::byte> input_stand_in_, output_stand_in_;  // allocated on first use
     std::uint64_t seen_changes_ = 0;  // heap_->changes() at the last reachable()
     CallBuffers given_;
-    std::byte *input_copy_ = nullptr, *output_copy_ = nullptr;  // of these, where needed
+    std::byte *input_copy_ = nullptr, *output_copy_ = nullptr;  // in the staging buffers, if used
 };
 
 }  // namespace tutti

@@ -11,13 +11,14 @@
 
 namespace tutti {
 
-/// At the start of a rank's piece of the plan's shared memory. The counter has a line of its own.
+/// Stored at the start of a rank's piece of the plan's shared memory. The counter has its own cache
+/// line.
 struct Head {
     alignas(cache_line)
         std::uint64_t counter;  // steps finished by the rank, over all runs; see keeps_results
     alignas(cache_line) std::uint64_t sleepers;  // peers that sleep until the counter changes
-    std::uint64_t published;                     // where the lists of places begin
-    PublishedBuffers buffers;                    // for peers that come to them
+    std::uint64_t published;  // offset of the lists of places
+    PublishedBuffers buffers;  // for peers that access them
 };
 
 /// A rank's piece: head | plan memory | places published to each peer.
@@ -34,7 +35,7 @@ struct PieceLayout {
     std::size_t published, bytes;
 };
 
-/// Written once by the owner: for each peer the offset of its list of places, then the lists.
+/// Writes, once, for each peer the offset of its list of places, and then the lists.
 inline void publish_places(const DirectProgram& program, std::span<std::byte> piece) {
     const PieceLayout layout(program);
     reinterpret_cast<Head*>(piece.data())->published = layout.published;
@@ -47,7 +48,7 @@ inline void publish_places(const DirectProgram& program, std::span<std::byte> pi
     }
 }
 
-/// The place of that number in the peer's list for this rank.
+/// Returns the place with that number in the peer's list for this rank.
 inline Place published_to(Rank me, std::uint64_t number, std::span<const std::byte> piece_of_peer) {
     const auto* head = reinterpret_cast<const Head*>(piece_of_peer.data());
     const auto* starts = reinterpret_cast<const std::uint64_t*>(&piece_of_peer[head->published]);

@@ -19,19 +19,20 @@ public:
           lane_(lane),
           spec_(request.call.collective, request.schedule.ranks(), request.call.root),
           layout_(request.call, spec_, me, request.schedule.chunks()) {
-        // In place, an all-to-all's input and output chunks overlap crosswise: read from a copy.
+        // In place, an all-to-all's input and output chunks overlap crosswise, so it reads from a
+        // copy.
         const CallBuffers& buffers = request.buffers;
         copies_input_ = request.call.collective == Collective::all_to_all &&
                         !buffers.input.empty() && buffers.input.data() == buffers.output.data();
         if (!copies_input_) return;
-        // Another lane could write the output, which is the input, before this one has its copy.
+        // Another lane could write the output, which is the input, before this lane has its copy.
         assert(request.lanes.count == 1);
         const Place copy{In::plan, take_plan_memory(buffers.input.size())};
         const DraftMove to_copy{copy, {{In::input, 0}}, buffers.input.size()};
         draft_.steps.push_back({.number = 0, .moves = {to_copy}});
     }
 
-    // The lane's part of the next step.
+    // Drafts the lane's part of the next step.
     void draft(const RankStep& step) {
         DraftStep& draft = draft_.steps.emplace_back(DraftStep{.number = step.number});
         draft_sends(step, draft);
@@ -52,16 +53,17 @@ private:
         return copies_input_ ? Place{In::plan, offset} : Place{In::input, offset};
     }
 
-    // Where the chunk's value is now; it is in the input until something arrives.
+    // Returns where the chunk's value is now; it is in the input until something arrives.
     Place current(int chunk) {
         const auto known = current_.find(chunk);
         if (known != current_.end()) return known->second;
-        // A schedule that is not proved may send what it does not hold: then any bytes are sent.
+        // A schedule that is not proved may send chunks that it does not hold: then any bytes are
+        // sent.
         const auto in_input = layout_.in_input(chunk);
         return in_input ? input_place(*in_input) : destination(chunk);
     }
 
-    // Where the chunk ends: in the output, or in the plan's memory if it is in transit.
+    // Returns where the chunk ends: in the output, or in the plan's memory if it is in transit.
     Place destination(int chunk) {
         if (const auto offset = layout_.in_output(chunk)) return {In::output, *offset};
         const auto [known, is_new] = transit_.try_emplace(chunk);
@@ -83,7 +85,7 @@ private:
         return address(a) != nullptr && address(a) == address(b);
     }
 
-    // Sent from where it lies if it is contiguous, else packed.
+    // Sends messages from where they lie if they are contiguous, else packs them.
     void draft_sends(const RankStep& step, DraftStep& draft) {
         std::size_t outbox = 0;
         for (const auto& message : by_peer(step.sends)) {
@@ -157,7 +159,7 @@ private:
         return true;
     }
 
-    // One move per chunk that arrived: its own value first unless a copy replaces it.
+    // Makes one move per chunk that arrived: its own value comes first unless a copy replaces it.
     void draft_moves(const RankStep& step, const std::vector<Place>& arrived_at,
                      const std::vector<bool>& in_place, DraftStep& draft) {
         std::unordered_map<int, std::size_t> move_of;
@@ -175,7 +177,7 @@ private:
             current_[receive.chunk] = destination(receive.chunk);
     }
 
-    // Results that still lie in the input go to the output.
+    // Copies results that are still in the input to the output.
     void settle() {
         for_each_output_chunk(spec_, me_, request_.schedule.chunks(), [&](int chunk) {
             if (layout_.bytes_of(chunk) == 0 || !is_mine(chunk)) return;
@@ -195,7 +197,7 @@ private:
     MessageDraft draft_;
 };
 
-// The part of a step that each lane does.
+// Splits a step into the parts of the lanes.
 void distribute(const RankStep& step, const Lanes& lanes, std::vector<RankStep>& parts) {
     for (RankStep& part : parts) {
         part.number = step.number;

@@ -33,8 +33,8 @@ struct MessageDraft {
     std::size_t plan = 0, inbox = 0, outbox = 0;  ///< bytes needed
 };
 
-/// A draft for each lane. What goes from one rank to another in a step of a lane is one message;
-/// its chunks have the order of the schedule on both sides.
+/// Makes a draft for each lane. All data sent from one rank to another in a step of a lane is one
+/// message; its chunks have the order of the schedule on both sides.
 std::vector<MessageDraft> draft_messages(const PlanRequest& request, Rank me);
 
 }  // namespace tutti

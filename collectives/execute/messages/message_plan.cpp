@@ -17,7 +17,7 @@ std::vector<Rank> peers_of(const MessageProgram& program) {
     return peers;
 }
 
-// Goes through the steps of its chunks, at its own pace.
+// Executes the steps of its chunks, at its own pace.
 class Lane {
 public:
     Lane(MessageTransport& transport, MessageProgram program, int number)
@@ -37,11 +37,12 @@ public:
         posted_ = false;
     }
 
-    // Steps done since begin().
+    // Returns the number of steps done since begin().
     std::size_t at() const { return at_; }
 
-    // Goes on as far as possible without waiting; true at the end. `step_is_ready` is called when
-    // the messages of a step are through, `step_has_ended` with its number when its moves are done.
+    // Advances as far as possible without waiting; returns true at the end. Calls `step_is_ready`
+    // when the messages of a step have arrived, `step_has_ended` with its number when its moves are
+    // done.
     bool advance(const auto& step_is_ready, const auto& step_has_ended) {
         if (is_done()) return true;
         for (; at_ < program_.steps.size(); ++at_, posted_ = false) {
@@ -59,7 +60,7 @@ public:
 
     bool is_done() const { return at_ > program_.steps.size(); }
 
-    // Holds what a device still has to do after the last step.
+    // Returns the queue with the device's pending work after the last step.
     DeviceQueue* queue() { return program_.queue.get(); }
 
     int step() const { return at_ < program_.steps.size() ? program_.steps[at_].number : 0; }
@@ -117,8 +118,8 @@ public:
     }
 
 private:
-    // One rank may lack memory (a root has messages of all), or its device may not be able to do
-    // its part.
+    // A rank may lack memory (a root has messages of all ranks), or its device may not support its
+    // part.
     std::vector<MessageProgram> programs_of(const PlanRequest& request, std::size_t most_bytes) {
         return make_on_all_ranks(world(), request.what,
                                  [&] { return compile_messages(request, world(), most_bytes); });
@@ -146,7 +147,7 @@ private:
         return all_are_done;
     }
 
-    // All lanes have asked their queues for their last moves.
+    // Called after all lanes have enqueued their last moves.
     bool device_is_done(DeviceQueue& queue) {
         if (!settling_) {
             for (Lane& lane : lanes_)
@@ -160,7 +161,7 @@ private:
         return false;
     }
 
-    // Of the first lane that is not done.
+    // Reports the first unfinished lane.
     ProgressState progress_state() const override {
         for (const Lane& lane : lanes_)
             if (!lane.is_done()) return {lane.step(), lane.waits_for()};
@@ -178,7 +179,7 @@ private:
     CallerMemory caller_;
     bool begins_at_once_;
     DataType type_;
-    std::optional<DeviceQueue::Mark> settling_;  // of a device: where its work ends
+    std::optional<DeviceQueue::Mark> settling_;  // on a device: mark after its last work
     DivideKernel divide_ = nullptr;
     std::size_t elements_ = 0;
 };

@@ -9,7 +9,7 @@
 namespace tutti {
 namespace {
 
-// Gives a draft its memory: places become addresses, and its lists one flat array each.
+// Allocates the memory of a draft: places become addresses, and each list becomes a flat array.
 class Assembly {
 public:
     Assembly(const PlanRequest& request, std::size_t most_bytes)
@@ -84,7 +84,7 @@ private:
 
     std::byte* begin_of(Place::In in) const {
         switch (in) {
-            // Only ever read: it is a source, or a message that is sent.
+            // Only read: it is a source, or a message that is sent.
             case Place::In::input:
                 return const_cast<std::byte*>(request_.buffers.input.data());
             case Place::In::output:
@@ -97,7 +97,7 @@ private:
                 return program_.outbox.get();
             case Place::In::registered:
             case Place::In::published:
-                break;  // only of direct plans
+                break;  // only in direct plans
         }
         return nullptr;
     }

@@ -31,32 +31,33 @@ struct MessageStep {
     Entries moves;
 };
 
-/// One lane of one rank's part as a list of steps. Steps without messages of this rank are not in
-/// it.
+/// One lane of one rank's part as a list of steps. Steps in which this rank has no messages are
+/// left out.
 struct MessageProgram {
     MessageProgram(const Call& call, const CallBuffers& buffers)
         : device(buffers.device),
           queue(device != nullptr ? device->queue() : nullptr),
           moves(call.type, call.op, buffers, queue.get()) {}
 
-    /// From now on in the caller's other buffers, which fit.
+    /// Switches to other buffers of the caller, which fit.
     void rebind(const CallerMemory& caller);
 
-    MemoryDevice* device;                ///< in whose memory all is; none: the host's
-    std::unique_ptr<DeviceQueue> queue;  ///< of such a device
+    MemoryDevice* device;  ///< device that holds all memory; null for the host
+    std::unique_ptr<DeviceQueue> queue;  ///< queue of that device
     std::vector<MessageStep> steps;
     std::vector<Post> receives;
     std::vector<Post> sends;
     Moves moves;
     Entries settling;             ///< at the end: results that are not at their destination
     std::size_t most_posts = 0;   ///< in one step
-    std::size_t most_to_one = 0;  ///< of them between two ranks
-    std::size_t most_bytes = 0;   ///< in one
-    /// For chunks in transit, what arrives, what is packed: as large as the schedule needs.
+    std::size_t most_to_one = 0;  ///< between two ranks
+    std::size_t most_bytes = 0;  ///< largest message
+    /// Memory for chunks in transit, for arriving data, and for packed data: as large as the
+    /// schedule needs.
     std::shared_ptr<std::byte> memory, inbox, outbox;
 };
 
-/// A program for each lane, see draft_messages. Messages over `most_bytes` are cut.
+/// Compiles a program for each lane, see draft_messages. Messages over `most_bytes` are cut.
 std::vector<MessageProgram> compile_messages(const PlanRequest& request, const World& world,
                                              std::size_t most_bytes);
 

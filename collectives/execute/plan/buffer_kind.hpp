@@ -5,11 +5,11 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// Where the buffers of a call lie. `registered`: memory that the peers can load and store;
-/// `unregistered`: each rank's own heap; `mapped`: a heap that the peers can map
-/// (libtutti_heap.so); `device`: memory of a device, which the peers' devices can load and store
-/// where they can do that at all; `pinned`: a rank's own memory on the host, which its device
-/// copies from and to without staging.
+/// The memory that holds the buffers of a call. `registered`: memory that the peers can load and
+/// store; `unregistered`: each rank's own heap; `mapped`: a heap that the peers can map
+/// (libtutti_heap.so); `device`: memory of a device, which the peers' devices can load and store if
+/// they support that; `pinned`: a rank's own memory on the host, which its device copies from and
+/// to without staging.
 enum class BufferKind { registered, unregistered, mapped, device, pinned };
 template <>
 struct NamesOf<BufferKind> {
@@ -20,7 +20,7 @@ struct NamesOf<BufferKind> {
                                                  {BufferKind::device, "device"},
                                                  {BufferKind::pinned, "pinned"}};
 };
-/// Older files and commands say "ordinary".
+/// Accepts "ordinary", the former name of `unregistered`, from older files and commands.
 inline void parse_name(std::string_view name, BufferKind& kind) {
     kind = name == "ordinary" ? BufferKind::unregistered : parse_as<BufferKind>(name);
 }

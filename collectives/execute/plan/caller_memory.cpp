@@ -9,7 +9,7 @@ namespace tutti {
 
 CallerMemory::CallerMemory(const CallBuffers& buffers)
     : given_(buffers),
-      // Only ever read: it is a source, or a message that is sent.
+      // Only read: it is a source, or a message that is sent.
       input_(const_cast<std::byte*>(buffers.input.data()), buffers.input.size()),
       output_(buffers.output) {
     together_ = !input_.empty() && !output_.empty() &&

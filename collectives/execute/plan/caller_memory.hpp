@@ -11,31 +11,31 @@ namespace tutti {
 
 class MemoryDevice;
 
-/// The buffers of one call of one rank. In place: they coincide as in_place_offsets() says.
+/// The buffers of one call of one rank. In place, they coincide as in_place_offsets() specifies.
 struct CallBuffers {
     std::span<const std::byte> input;
     std::span<std::byte> output;
     bool in_place = false;
-    MemoryDevice* device = nullptr;  ///< in whose memory they lie; none: the host's
+    MemoryDevice* device = nullptr;  ///< device that holds them; null for the host
 };
 
-/// Where buffers lie, as far as it is known.
+/// The kind of memory that holds buffers, as far as it is known.
 enum class MemoryOf { host, device, any };
 inline MemoryOf memory_of(const CallBuffers& buffers) {
     return buffers.device == nullptr ? MemoryOf::host : MemoryOf::device;
 }
 
-/// A place in memory of a rank before addresses are known: bytes from the start of one of its
-/// memories.
+/// A location in memory of a rank before addresses are known: an offset in one of its memories.
 struct Place {
     enum class In : std::uint32_t {
         input,  ///< the caller's buffers
         output,
-        registered,  ///< the memory that the caller has registered; peers load and store there
+        registered,  ///< the caller's registered memory; peers load and store there
         plan,        ///< the plan's own memory
         inbox,
-        outbox,     ///< the plan's memory for messages that arrive, and for packed ones
-        published,  ///< of a peer: `offset` counts the places that it publishes to this rank
+        outbox,  ///< the plan's memory for arriving messages, and for packed ones
+        /// at a peer: `offset` is an index in the list of places that it publishes to this rank
+        published,
     } in = In::plan;
     std::uint64_t offset = 0;
 
@@ -43,19 +43,19 @@ struct Place {
     auto operator<=>(const Place&) const = default;
 };
 
-/// The caller's buffers that a plan is compiled for. Addresses in them can be carried over to other
-/// buffers of the same sizes, so that a plan need not be made anew for each.
+/// The caller's buffers that a plan is compiled for. Addresses in them can be translated to other
+/// buffers of the same sizes, so a plan can be reused for them.
 class CallerMemory {
 public:
     CallerMemory() = default;
     explicit CallerMemory(const CallBuffers& buffers);
 
-    /// Where an address lies in these buffers; nothing for other memory. In place, both buffers are
-    /// one stretch of memory that counts as the output.
+    /// Returns the place of an address in these buffers; nothing for other memory. In place, both
+    /// buffers are one piece of memory that counts as the output.
     std::optional<Place> place_of(const std::byte* address) const;
-    /// The address of such a place.
+    /// Returns the address of such a place.
     std::byte* address(Place place) const { return memory(place.in).data() + place.offset; }
-    /// All that such places lie in, of the caller's input or output.
+    /// Returns the whole memory of the caller's input or output.
     std::span<std::byte> memory(Place::In in) const {
         return in == Place::In::input ? input_ : output_;
     }
@@ -64,10 +64,10 @@ public:
         return is_same(buffers.input, given_.input) && is_same(buffers.output, given_.output);
     }
 
-    /// Throws Error unless the sizes are equal, and both in place or neither.
+    /// Throws Error unless the sizes are equal, and both or neither are in place.
     void check_fits(const CallerMemory& other) const;
 
-    /// The same place in `other`, which fits; an address of other memory stays.
+    /// Returns the same place in `other`, which fits; an address of other memory is unchanged.
     std::byte* carried(std::byte* address, const CallerMemory& other) const {
         const auto place = place_of(address);
         return place ? other.address(*place) : address;

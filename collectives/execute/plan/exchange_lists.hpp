@@ -10,8 +10,9 @@
 
 namespace tutti {
 
-/// Each rank's list for each other, by receiver; comes back by sender. T is trivially copyable.
-/// Collective; outside of measured time, as text is what a World can exchange in any length.
+/// Sends each rank's list for each peer, by receiver; returns the received lists by sender. T is
+/// trivially copyable. Collective; outside of measured time, because a World exchanges lists of
+/// varying length as text.
 template <class T>
 std::vector<std::vector<T>> exchanged(World& world, const std::vector<std::vector<T>>& by_peer) {
     std::string mine;

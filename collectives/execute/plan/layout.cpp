@@ -12,7 +12,8 @@ Layout::Layout(const Call& call, const CollectiveSpec& spec, Rank rank, int chun
       chunks_per_block_(chunks / spec.blocks()),
       element_size_(size_of(call.type)) {}
 
-// Of a chunk counted within its block; 128 bits, as counts go beyond 2^31 and chunks do too.
+// Returns the first element of a chunk counted within its block. Uses 128 bits, because both counts
+// and chunks may exceed 2^31.
 std::int64_t Layout::first_element(std::int64_t chunk_in_block) const {
     __extension__ using Wide = __int128;
     return static_cast<std::int64_t>(static_cast<Wide>(elements_of_block_) * chunk_in_block /

@@ -11,7 +11,7 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// What a call is about: elements are counted as MPI and NCCL count them.
+/// A collective call; elements are counted as in MPI and NCCL.
 struct Call {
     Collective collective = Collective::all_reduce;
     DataType type = DataType::float32;
@@ -22,17 +22,18 @@ struct Call {
     bool operator==(const Call&) const = default;
 };
 
-/// Where the chunks of a message lie in one rank's input and output: the only place that divides.
-/// Chunk i of C covers the elements [n*i/C, n*(i+1)/C), so any count works, also fewer than chunks.
+/// Maps the chunks of a message to one rank's input and output; the only place that divides. Chunk
+/// i of C covers the elements [n*i/C, n*(i+1)/C), so any count works, even fewer elements than
+/// chunks.
 class Layout {
 public:
     Layout(const Call& call, const CollectiveSpec& spec, Rank rank, int chunks);
 
     std::size_t bytes_of(int chunk) const;
     std::size_t most_bytes_of_chunk() const;
-    /// Offset within the input, if the rank starts with (a share of) the chunk.
+    /// Returns the offset in the input, if the rank starts with (a share of) the chunk.
     std::optional<std::size_t> in_input(int chunk) const;
-    /// Offset within the output, if the rank must end with the chunk.
+    /// Returns the offset in the output, if the rank must end with the chunk.
     std::optional<std::size_t> in_output(int chunk) const;
 
 private:
@@ -56,19 +57,19 @@ void for_each_output_chunk(const CollectiveSpec& spec, Rank rank, int chunks, Vi
             visit(static_cast<int>(spec.block_in_output(rank, place) * per_block + part));
 }
 
-/// Bytes of the input and output buffers that `rank` passes for a call.
+/// Return the sizes of the input and output buffers that `rank` passes for a call.
 std::size_t input_bytes(const Call& call, int ranks, Rank rank);
 std::size_t output_bytes(const Call& call, int ranks, Rank rank);
 
-/// The size column of nccl-tests: the vector, or all ranks' blocks together.
+/// Returns the size column of nccl-tests: the vector, or all ranks' blocks together.
 std::int64_t total_bytes(const Call& call, int ranks);
 
-/// The elements whose size (as nccl-tests counts it) is at least `size`: sizes that are no multiple
-/// are rounded up, so that a small size is never measured as nothing. 0 bytes are 0 elements.
+/// Returns the element count whose size (as in nccl-tests) is at least `size`: sizes that are not a
+/// multiple are rounded up, so that a small size is never measured as nothing. 0 bytes are 0
+/// elements.
 std::int64_t count_for(Collective collective, DataType type, int ranks, Bytes size);
 
-/// Where the input of an in-place call begins in the buffer that holds input and output, and where
-/// the output does: one of the two is 0.
+/// Offsets of an in-place call's input and output in the buffer that holds both; one of them is 0.
 struct InPlace {
     std::size_t input = 0;
     std::size_t output = 0;

@@ -10,9 +10,10 @@
 namespace tutti {
 namespace {
 
-// So much of other processes' memory is read before it is added: each system call costs 2 to 3 us,
-// and out of the third-level cache it is added as fast as out of a smaller one. What lies beside
-// the result shares that, down to so much of each process.
+// Amount of other processes' memory that is read before it is added: each system call costs 2 to 3
+// us, and adding from the third-level cache is as fast as from a smaller one. If several sources
+// are read to a buffer apart from the result, they share this amount, with at least least_piece for
+// each.
 constexpr std::size_t most_read = 1024 * 1024, least_piece = 128 * 1024;
 
 bool in_same_buffer(const CallerMemory& caller, const std::byte* one, const std::byte* other) {
@@ -20,7 +21,7 @@ bool in_same_buffer(const CallerMemory& caller, const std::byte* one, const std:
     return place && other_place ? place->in == other_place->in : place == other_place;
 }
 
-// Not in a buffer that a peer may change for another.
+// Whether the operand is not in a peer's buffer, which may be replaced by another one.
 bool is_own(const Moves::Operand& operand) { return operand.peer == nullptr; }
 bool is_far(const Moves::Operand& operand) {
     return !is_own(operand) && operand.address == nullptr;
@@ -57,7 +58,7 @@ bool Moves::replaces_source(const Move& move) const {
     return std::ranges::find(sources, outs_[move.first_out]) != sources.end();
 }
 
-// Of sources that single_copy() cannot read into the result.
+// Counts the sources that single_copy() cannot read into the result.
 std::size_t Moves::beside_result(const Move& move) const {
     const std::span sources(&all_sources_[move.first_source], move.sources);
     const auto far = static_cast<std::size_t>(std::ranges::count_if(sources, is_far));
@@ -74,7 +75,8 @@ void Moves::make_room_beside(const Move& move) {
     copied_in_.resize(std::max(copied_in_.size(), beside_result(move) * piece_of(move)));
 }
 
-// The caller's two buffers may be neighbours now, and lie elsewhere after rebind(); a peer's, too.
+// The caller's two buffers may be neighbours now, but not after rebind(); the same holds for a
+// peer's.
 bool Moves::follows(const Operand& last, std::size_t bytes, const Operand& next) const {
     if (last.peer != next.peer) return false;
     if (last.peer != nullptr) return last.offset + bytes == next.offset;
@@ -143,7 +145,7 @@ void Moves::queue(const Move& move) {
         queue_->combine(type_, op_, outs, sources, move.bytes / element_size_);
 }
 
-// The first part may stay in the cache, to be written over there by the next call.
+// Stores the first part normally: it may stay in the cache until the next call overwrites it.
 void Moves::stream_in_part(const Move& move, double share) {
     const std::size_t all = move.bytes / element_size_;
     const auto cached =
@@ -159,8 +161,8 @@ void Moves::stream_in_part(const Move& move, double share) {
                       all - cached);
 }
 
-// A copy goes straight to its place. So does the first of what is to be combined, unless the result
-// replaces a source; the others are read beside it.
+// Reads a copy straight to its place, and also the first source to be combined, unless the result
+// replaces a source. Reads the other sources to a separate buffer.
 void Moves::single_copy(const Move& move, const std::function<void()>* after_reading) {
     std::byte* const* outs = &outs_[move.first_out];
     const std::byte* const* here = &sources_[move.first_source];

@@ -14,22 +14,22 @@
 
 namespace tutti {
 
-/// The local work of a plan in order: each move combines some sources into one output or several,
-/// or copies one. Neighbouring moves over neighbouring memory are joined when added, so that
-/// cutting a message into many chunks costs the executor nothing.
+/// The local work of a plan in order: each move combines sources into one or more outputs, or
+/// copies one. Neighbouring moves over neighbouring memory are joined when added, so that cutting a
+/// message into many chunks costs the executor nothing.
 class Moves {
 public:
-    /// What a move reads or writes: memory that this process can load and store. In a buffer of a
-    /// peer, which may be another one in the next run, it is `offset` bytes from there: where
-    /// place_peer() says; or, to be read through the kernel, without an address, where `peer` says
-    /// when the move is done.
+    /// An operand of a move: memory that this process can load and store. In a peer's buffer, which
+    /// may be replaced in the next run, it is `offset` bytes from the buffer's start: either from
+    /// the address given to place_peer(); or, if it is read through the kernel, from `peer` at the
+    /// time of the move, without an address.
     struct Operand {
         std::byte* address = nullptr;
         const PeerMemory* peer = nullptr;
         std::size_t offset = 0;
     };
 
-    /// With a queue, all memory is its device's.
+    /// With a queue, all memory is that of its device.
     Moves(DataType type, Op op, const CallBuffers& buffers, DeviceQueue* queue = nullptr)
         : type_(type),
           op_(op),
@@ -40,23 +40,24 @@ public:
           caller_(buffers) {}
 
     const CallerMemory& caller() const { return caller_; }
-    /// From now on in the caller's other buffers, which fit.
+    /// Switches to other buffers of the caller, which fit.
     void rebind(const CallerMemory& caller);
-    /// From now on the peer's buffer, which this process has mapped, begins there.
+    /// Sets the start of the peer's buffer, as mapped by this process.
     void place_peer(const PeerMemory& buffer, std::byte* begin);
     /// Whether some operand lies in the buffer.
     bool comes_to(const PeerMemory& buffer) const;
 
-    /// Each out = sources[0] op sources[1] op ...; `bytes` is a whole number of elements. Only a
-    /// `final` move, whose results nobody reads soon, may be done with streaming stores, see run().
+    /// Adds a move: each out = sources[0] op sources[1] op ...; `bytes` is a whole number of
+    /// elements. Only a `final` move, whose results no rank reads soon, may use streaming stores,
+    /// see run().
     void add(std::span<const Operand> outs, std::span<const Operand> sources, std::size_t bytes,
              bool is_final = false);
 
-    /// Moves added from now on are not joined with those before.
+    /// Prevents moves added from now on from being joined with earlier ones.
     void close() { joinable_from_ = moves_.size(); }
     std::uint32_t size() const { return static_cast<std::uint32_t>(moves_.size()); }
 
-    /// One move, for those who do the moves elsewhere. No source is another process's.
+    /// One move, for code that executes moves elsewhere. No source is another process's.
     struct View {
         std::size_t bytes;
         std::span<std::byte* const> outs;
@@ -69,11 +70,10 @@ public:
                 {&sources_[move.first_source], move.sources}};
     }
 
-    /// Does the moves from `first` up to `end`, that share (0 to 1) of final ones with streaming
-    /// stores; on a device, adds them to its queue. Throws Error only if another process or the
-    /// device is gone.
-    /// Once the last one has read all that it takes from other processes through the kernel, calls
-    /// `after_reading`, before it adds that up.
+    /// Executes the moves from `first` up to `end`; the fraction `streaming_share` (0 to 1) of
+    /// final ones uses streaming stores. On a device, adds them to its queue. Calls `after_reading`
+    /// once the last move has read all its data from other processes through the kernel, before it
+    /// adds them. Throws Error only if another process or the device is lost.
     void run(std::uint32_t first, std::uint32_t end, double streaming_share = 0,
              const std::function<void()>* after_reading = nullptr);
 
@@ -105,10 +105,10 @@ private:
     std::vector<Move> moves_;
     std::vector<std::byte*> outs_;
     std::vector<const std::byte*> sources_;
-    std::vector<Operand> all_outs_, all_sources_;  // the same as they were added
+    std::vector<Operand> all_outs_, all_sources_;  // operands as they were added
     CallerMemory caller_;
-    // For the move that runs, so that nothing is allocated then: pieces read from other processes,
-    // and where the current part of it begins.
+    // For the running move, so that nothing is allocated then: pieces read from other processes,
+    // and the addresses of the current part.
     std::vector<std::byte> copied_in_;
     std::vector<const std::byte*> part_sources_;
     std::vector<std::byte*> part_outs_;

@@ -16,10 +16,10 @@ namespace tutti {
 namespace {
 
 constexpr std::size_t most_named = 3;
-// Of a wait that has become long: some milliseconds.
+// Number of polls between two checks for lost ranks in a long wait: some milliseconds.
 constexpr long looks_between_watches = 64;
 
-// "add from rank 1, 64K"; nothing if there is none.
+// Returns e.g. "add from rank 1, 64K"; empty if there are no transfers.
 std::string in_words(const char* what, const std::vector<RankTransfer>& transfers,
                      const Layout& layout) {
     if (transfers.empty()) return {};
@@ -38,7 +38,7 @@ std::string in_words(const char* what, const std::vector<RankTransfer>& transfer
     return fmt::format("{} {}, {}", what, named, to_string(bytes));
 }
 
-// What is received, or what is sent where nothing is.
+// Describes the receives of a step, or its sends if there are none.
 std::string in_words(const RankStep& step, const Layout& layout) {
     const auto received = [&](const char* what, Action action) {
         std::vector<RankTransfer> transfers = step.receives;

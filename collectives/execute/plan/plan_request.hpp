@@ -14,15 +14,15 @@
 
 namespace tutti {
 
-/// Lanes of a plan by messages: no chunk ever meets another, so a plan may distribute its chunks
-/// over lanes that go through the steps each at their own pace. While one waits for the end of a
-/// step, the others keep the network busy. Channels of a schedule and segments of a pipelined one
-/// go to lanes round-robin.
+/// Lanes of a message plan. Different chunks never depend on each other, so a plan may distribute
+/// its chunks over lanes that execute the steps at their own pace. While one lane waits for the end
+/// of a step, the others keep the network busy. Channels of a schedule and segments of a pipelined
+/// one are assigned to lanes round-robin.
 struct Lanes {
     int count = 1;
-    int segments = 1;         ///< of the schedule: its chunk c is of segment c % segments
+    int segments = 1;  ///< of the schedule: chunk c belongs to segment c % segments
     int channels = 1;         ///< of the schedule: see side_by_side
-    int chunks_of_share = 1;  ///< what a channel carries of a block
+    int chunks_of_share = 1;  ///< chunks per block that a channel carries
     int lane_of(int chunk) const {
         const int channel = chunk / chunks_of_share % channels;
         return (chunk % segments * channels + channel) % count;
@@ -34,36 +34,35 @@ struct Lanes {
 struct PlanRequest {
     Schedule schedule;
     Call call;
-    /// Sizes as input_bytes() and output_bytes() say; they coincide as in_place_offsets() says, or
-    /// do not overlap.
+    /// Sizes are those of input_bytes() and output_bytes(); the buffers coincide as
+    /// in_place_offsets() specifies, or do not overlap.
     CallBuffers buffers = {};
     std::string what = {};  ///< names the plan in reports: "all_reduce ring (shm)"
-    int number = 0;         ///< of the plan, the same on all ranks; one for each lane from here on
+    int number = 0;  ///< of the plan, the same on all ranks; lanes use consecutive numbers
     Lanes lanes = {};
-    /// Memory that holds both buffers and that peers can reach; none, on all ranks alike:
-    /// unregistered.
+    /// Memory that holds both buffers and that peers can reach; null, on all ranks, for
+    /// unregistered buffers.
     const ReachableMemory* registered = nullptr;
     /// How peers read unregistered memory.
     UnregisteredMethod unregistered = UnregisteredMethod::copy_in_copy_out;
-    /// Runs, one after the other, that one start of a plan on devices does.
+    /// Number of consecutive runs per start of a plan on devices.
     unsigned runs = 1;
-    /// How results are stored that nobody reads in the call.
+    /// How to store results that no rank reads during the call.
     StoreChoice stores = StoreChoice();
 };
 
-/// True if the rank's output holds the result before the call, as at the root of an in-place
+/// Whether the rank's output holds the result before the call, as at the root of an in-place
 /// broadcast. A plan must not write there, not even the same values: it may be read-only memory.
 bool has_result_before(const PlanRequest& request, Rank rank);
 
-/// One chunk on its way in or out of this rank at some step.
+/// One chunk that this rank sends or receives in some step.
 struct RankTransfer {
     int chunk;
     Rank peer;
     Action action;
 };
 
-/// One rank's transfers of one step, in the order of the schedule; chunks without bytes are left
-/// out.
+/// One rank's transfers of one step, in the order of the schedule, without empty chunks.
 struct RankStep {
     int number = 0;
     std::vector<RankTransfer> sends = {};     ///< to other ranks
@@ -71,27 +70,27 @@ struct RankStep {
     bool is_empty() const { return sends.empty() && receives.empty(); }
 };
 
-/// The steps in which the rank has transfers, read from the schedule of the request.
+/// Returns the steps in which the rank has transfers, read from the request's schedule.
 std::vector<RankStep> rank_steps(const PlanRequest& request, Rank rank);
 
-/// The transfers of each peer, by their index; peers and transfers in their order.
+/// Groups transfers by peer, as indices; peers and transfers keep their order.
 std::vector<std::vector<std::size_t>> by_peer(const std::vector<RankTransfer>& transfers);
 
-/// What a step does to one chunk of a rank.
+/// How a step uses one chunk of a rank.
 struct Traffic {
     int receives = 0;
     bool is_sent = false;
 };
 
-/// By chunk.
+/// Returns the traffic of a step, by chunk.
 std::unordered_map<int, Traffic> traffic_of(const RankStep& step);
 
-/// Whether reading unregistered memory through the kernel (single-copy) is expected to pay for a
-/// call of this size. The cost model asks this; a plan finds out by trying.
+/// Whether reading unregistered memory through the kernel (single copy) is expected to be faster
+/// for a call of this size. The cost model uses this; a plan measures instead.
 bool is_worth_single_copy(const Call& call, int ranks, int chunks, const HostTuning& tuning);
 
-/// In how many pieces of about that size, pipelined, a schedule of so many chunks is copied in and
-/// out.
+/// Returns the number of pieces of about that size in which a schedule is copied in and out,
+/// pipelined.
 int copy_in_pieces(const Call& call, int ranks, int chunks, Bytes piece);
 
 }  // namespace tutti

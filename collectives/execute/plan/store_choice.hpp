@@ -8,22 +8,22 @@
 
 namespace tutti {
 
-/// What share of a plan's results bypasses the caches. The best share depends on what fits the
-/// caches and on who else uses caches and memory, which changes within seconds on a shared machine.
-/// So each rank decides by the measured times of its own passes with none, half or all of the
-/// results. It tries another share with two calls in every `period`; the first of the two does not
-/// count, as it finds the caches as the other share left them. Ranks need not agree.
+/// Chooses the fraction of a plan's results that bypasses the caches. The best fraction depends on
+/// the cache sizes and on other users of caches and memory, so it changes within seconds on a
+/// shared machine. Each rank decides by the measured times of its own passes with none, half or all
+/// of the results. It tries another fraction in two calls of every `period`; the first of the two
+/// does not count, because the other fraction has filled the caches. Ranks need not agree.
 class StoreChoice {
 public:
-    /// Begins with all or none of the results; stays with that unless it `adapts`.
+    /// Begins with all or none of the results; keeps that unless it `adapts`.
     explicit StoreChoice(Stores guess = Stores::cached, bool adapts = false)
         : adapts_(adapts), best_(guess == Stores::cached ? 0 : shares - 1), now_(best_) {}
 
     bool adapts() const { return adapts_; }
-    /// From 0 to 1.
+    /// Returns the fraction, from 0 to 1.
     double streaming_share() const { return static_cast<double>(now_) / (shares - 1); }
 
-    /// The passes of one call, with streaming_share(), took so long.
+    /// Records the duration of one call's passes with the current streaming_share().
     void took(std::int64_t ns) {
         if (++calls_since_change_ > 1) times_[now_].add(ns);
         const bool is_trial = now_ != best_;
@@ -33,7 +33,7 @@ public:
             now_ = next_trial_ = (next_trial_ + 1) % shares == best_ ? (next_trial_ + 2) % shares
                                                                      : (next_trial_ + 1) % shares;
         } else if (times_[now_].typical() < times_[best_].typical()) {
-            best_ = now_;  // and goes on with it
+            best_ = now_;  // continue with it
             return;
         } else {
             now_ = best_;
@@ -45,7 +45,7 @@ private:
     static constexpr std::size_t shares = 3;
     static constexpr int period = 64;
 
-    // The last few, of which the middle one is not disturbed by a single bad one.
+    // The last few times; their median is not affected by a single outlier.
     class Times {
     public:
         void add(std::int64_t ns) { last_[added_++ % last_.size()] = ns; }
@@ -65,7 +65,7 @@ private:
     std::size_t best_, now_;
     std::size_t next_trial_ = 0;
     int calls_since_change_ = 0;
-    int calls_to_next_trial_ = 2;  // often at first, as first calls are unlike those that follow
+    int calls_to_next_trial_ = 2;  // often at first, because first calls are not typical
     std::array<Times, shares> times_;
 };
 

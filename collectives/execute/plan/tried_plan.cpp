@@ -29,13 +29,13 @@ public:
         return std::ranges::all_of(plans_, [](const auto& one) { return one->rebinds(); });
     }
 
-    // The others are told when their turn comes.
+    // The other plans are rebound when their turn comes.
     void rebind(const CallBuffers& buffers) override {
         current().rebind(buffers);  // refuses what does not fit
         buffers_ = buffers;
     }
 
-    // Whoever looks at steps looks at those of one plan.
+    // Steps are recorded only while one fixed plan runs.
     void note_step_ends(std::vector<StepEnd>* ends) override {
         is_watched_ = ends != nullptr;
         for (const auto& one : plans_) one->note_step_ends(ends);
@@ -51,8 +51,8 @@ public:
     }
 
 private:
-    // What a rank tells the others of its times, in one trial in one half and in the next in the
-    // other: a slower rank may still read what it was told in the last one.
+    // A rank's times as published to the others: alternating between two halves, because a slower
+    // rank may still read the times of the previous trial.
     struct Told {
         alignas(cache_line) std::uint64_t trials = 0;
         std::array<PlanChoice::Times, 2> times;
@@ -113,7 +113,7 @@ private:
     std::vector<PlanChoice::Times> all_times_;
     std::uint64_t trials_ = 0;
     bool is_agreeing_ = false;
-    bool is_watched_ = false;  // on all ranks alike, so that they count the same runs
+    bool is_watched_ = false;  // same on all ranks, so that they count the same runs
     std::int64_t began_ns_ = 0;
 };
 

@@ -8,9 +8,9 @@
 
 namespace tutti {
 
-/// A plan that does the call of the request by whichever of these plans of it is the fastest, as
-/// PlanChoice finds out while it runs: at most PlanChoice::most_plans, of ranks of one host, first
-/// by that of number `guess`. Collective; throws Error on all ranks if one lacks memory.
+/// Makes a plan that runs the request by the fastest of `plans`, which PlanChoice determines at run
+/// time: at most PlanChoice::most_plans plans, for ranks of one host, starting with number `guess`.
+/// Collective; throws Error on all ranks if one lacks memory.
 std::unique_ptr<Plan> tried_plan(Progress& progress, const PlanRequest& request,
                                  std::vector<std::unique_ptr<Plan>> plans, int guess);
 
