@@ -84,7 +84,7 @@ std::optional<std::string> pairs_in_int(const Job& job) {
 std::optional<std::string> power_of_two(const Job& job) {
     if (std::has_single_bit(static_cast<unsigned>(job.ranks))) return std::nullopt;
     return "it needs a power of two, not " + std::to_string(job.ranks) +
-           " ranks; take bruck or round-robin";
+           " ranks; use bruck or round-robin";
 }
 
 std::optional<std::string> pairs_by_bits(const Job& job) {
@@ -102,7 +102,7 @@ Nesting by_island(const Job& job) { return {placed(job).islands(), placed(job).n
 int radix_of(const Job& job) {
     if (job.radix == 0) return default_radix;
     if (job.radix >= 2 && job.radix <= most_radix) return job.radix;
-    throw Error(fmt::format("radix {} is out of range; type 2 .. {}", job.radix, most_radix));
+    throw Error(fmt::format("radix {} is out of range; use 2 .. {}", job.radix, most_radix));
 }
 
 Builder butterfly_of(const Job& job) {
@@ -283,7 +283,7 @@ const Algorithm& find_algorithm(Collective collective, std::string_view name) {
     std::string text = "algorithm '" + std::string(name) + "' cannot do " +
                        std::string(name_of(collective)) + ", only";
     for (const auto& collective_name : has_it) text += " " + collective_name;
-    text += "; for " + std::string(name_of(collective)) + " take one of:";
+    text += "; for " + std::string(name_of(collective)) + " use one of:";
     for (const auto& algorithm : known) text += " " + algorithm;
     throw Error(text);
 }

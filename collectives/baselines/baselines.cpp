@@ -21,8 +21,8 @@ const Baseline rows[] = {
      mpi_baseline_refuses, mpi_nonblocking, [] {}, /*is_default=*/false,
      /*blocks=*/false},
     {"nccl",
-     "NCCL's own collective (ncclAllReduce, ...) on the memory of GPUs, one rank for each; what it "
-     "has no call for as one group of ncclSend and ncclRecv",
+     "NCCL's own collective (ncclAllReduce, ...) on GPU memory, one rank for each; "
+     "collectives without such a call are one group of ncclSend and ncclRecv",
      nccl_missing, [] {}, [](Collective) { return std::vector<std::string>(); },
      nccl_baseline_refuses, nccl_baseline, [] {}, /*is_default=*/true, /*blocks=*/false,
      /*takes_device=*/true},

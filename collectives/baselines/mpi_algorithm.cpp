@@ -174,12 +174,12 @@ const Swap swaps[] = {
     {open_mpi, Collective::broadcast, "scatter-allgather-ring", has_fewer_elements_than_ranks,
      "with fewer elements than ranks Open MPI runs basic-linear"},
     {open_mpi, Collective::all_gather, "recursive-doubling", is_no_power_of_two,
-     "Open MPI runs bruck where ranks are no power of two"},
+     "Open MPI runs bruck if the number of ranks is not a power of two"},
     {open_mpi, Collective::all_gather, "neighbor", is_odd,
-     "Open MPI runs ring where ranks are odd in number"},
+     "Open MPI runs ring for odd numbers of ranks"},
     {open_mpi, std::nullopt, "two-proc", is_not_two, "it needs two ranks"},
     {open_mpi, Collective::all_to_all, "", is_in_place,
-     "in place Open MPI runs one algorithm whatever is forced"},
+     "in place Open MPI ignores forced algorithms"},
 
     {mpich, std::nullopt, "smp", has_one_level, "it needs several hosts with several ranks"},
     {mpich, Collective::all_gather, "recursive-doubling", is_no_power_of_two,
@@ -252,9 +252,9 @@ std::optional<std::string> mpi_algorithm_refuses(const LibraryCall& call, const 
                std::string(name_of(call.call.collective));
     if (const auto heeds = MpiControlVariable::find("coll_tuned_use_dynamic_rules");
         heeds && heeds->value() == 0)
-        return "Open MPI heeds a forced algorithm only with " + std::string(switch_of_open_mpi) +
+        return "Open MPI uses a forced algorithm only with " + std::string(switch_of_open_mpi) +
                "=1";
-    if (world.size() == 1) return "one rank has nobody to run an algorithm with";
+    if (world.size() == 1) return "a single rank runs no algorithm";
     for (const Swap& swap : swaps)
         if (concerns(swap, call, library) && swap.happens(call, world))
             return std::string(swap.why);

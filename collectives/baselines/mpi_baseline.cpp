@@ -206,7 +206,7 @@ public:
     std::string hang_report() const override {
         return waited_in(
             world_, world_.rank(),
-            fmt::format("the MPI library's own non-blocking {}", name_of(call_.collective)));
+            fmt::format("non-blocking {} of the MPI library", name_of(call_.collective)));
     }
 
 private:
@@ -240,7 +240,7 @@ std::optional<std::string> mpi_baseline_refuses(World& world, const LibraryCall&
     const Call& call = what.call;
     if (auto refusal = ranks_are_not_of_mpi(world)) return refusal;
     if (what.memory == MemoryOf::device)
-        return "this MPI library is given no addresses of GPUs; type --buffers host";
+        return "this MPI library is not used with GPU memory; use --buffers host";
     if (call.count > std::numeric_limits<int>::max())
         return "MPI counts are int: over 2^31-1 elements";
     if (reduces(call.collective) && type_of(call.type) == MPI_DATATYPE_NULL)

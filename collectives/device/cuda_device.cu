@@ -54,7 +54,7 @@ public:
         if (attribute(ordinal, cudaDevAttrCooperativeLaunch) == 0)
             throw Error("GPU " + std::to_string(ordinal) +
                         " has no cooperative launch, so its blocks cannot wait for each other; "
-                        "type --transport shm");
+                        "use --transport shm");
         use();
         for (const int peer : peers) {
             if (peer == ordinal) continue;
@@ -96,7 +96,7 @@ public:
             cudaGetLastError();
             throw Error("GPU " + std::to_string(ordinal_) + " has " + in_words(free) +
                         " bytes free and " + in_words(bytes) +
-                        " are needed; take smaller messages");
+                        " are needed; use smaller messages");
         }
         check(answer, "cudaMalloc");
         check(cudaMemsetAsync(memory, 0, bytes, copies_), "cudaMemsetAsync");
@@ -159,7 +159,7 @@ public:
         if (blocks > most)
             throw Error(std::to_string(work.of_rank.size()) + " ranks do not fit on GPU " +
                         std::to_string(ordinal_) + ", which runs " + std::to_string(most) +
-                        " blocks at once; type fewer --ranks");
+                        " blocks at once; use fewer --ranks");
         const std::size_t bytes = work.of_rank.size() * sizeof(const DeviceProgram*);
         auto* memory = allocate(bytes);
         const std::shared_ptr<const DeviceProgram*> of_rank(

@@ -9,7 +9,7 @@ PlanKernel plan_kernel(DataType type, Op op) {
     for (const auto find : {plan_kernel_in<SmallIntegers>, plan_kernel_in<LargeIntegers>,
                             plan_kernel_in<Floats>, plan_kernel_in<Fp8s>})
         if (const PlanKernel kernel = find(type, op)) return kernel;
-    throw Error("no kernel for type " + std::string(name_of(type)) + "; type -d float");
+    throw Error("no kernel for type " + std::string(name_of(type)) + "; use -d float");
 }
 
 CudaLaunch::CudaLaunch(int ordinal, cudaStream_t stream, const Work& work,

@@ -152,7 +152,7 @@ public:
     std::shared_ptr<std::byte> allocate(std::size_t bytes) override {
         auto* memory = static_cast<std::byte*>(::operator new(bytes, page, std::nothrow));
         if (memory == nullptr)
-            throw Error("no memory for an emulated device; take smaller messages");
+            throw Error("no memory for an emulated device; use smaller messages");
         return {memory, [](std::byte* there) { ::operator delete(there, page); }};
     }
     std::shared_ptr<std::byte> pinned(std::size_t bytes) override { return allocate(bytes); }
@@ -169,7 +169,7 @@ public:
     std::byte* allocate(std::size_t bytes) override {
         auto* memory = static_cast<std::byte*>(::operator new(bytes, page, std::nothrow));
         if (memory == nullptr)
-            throw Error("no memory for an emulated device; take smaller messages");
+            throw Error("no memory for an emulated device; use smaller messages");
         std::memset(memory, 0, bytes);
         return memory;
     }
@@ -199,7 +199,7 @@ public:
 
 private:
     static Error no_processes() {
-        return Error("processes cannot share an emulated device; type --ranks N, without mpirun");
+        return Error("processes cannot share an emulated device; use --ranks N without mpirun");
     }
 
     EmulatedMemory for_messages_;

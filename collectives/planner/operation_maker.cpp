@@ -21,11 +21,11 @@ LibraryCall library_call(const Configuration& configuration, const OperationRequ
 std::optional<std::string> library_refusal(World& world, const Configuration& configuration,
                                            const OperationRequest& request) {
     const Baseline* library = row_called(baselines(), configuration.impl);
-    if (library == nullptr) return "this build knows no library '" + configuration.impl + "'";
+    if (library == nullptr) return "this build has no library '" + configuration.impl + "'";
     const LibraryCall call = library_call(configuration, request);
     if (auto reason = refusal(world, *library, call)) return reason;
     if (call.memory != MemoryOf::device || library->takes_device) return std::nullopt;
-    return configuration.impl + " takes no buffers on devices; type --buffers registered";
+    return configuration.impl + " takes no device buffers; use --buffers registered";
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ std::optional<std::string> refusal(Planner& planner, const Configuration& config
         return "this build has no " + std::string(name_of(request.call.collective)) + " by '" +
                configuration.algorithm + "'";
     if (row_called(transports(), configuration.transport) == nullptr)
-        return "this build knows no transport '" + configuration.transport + "'";
+        return "this build has no transport '" + configuration.transport + "'";
     if (auto reason = planner.refuses(configuration.transport, memory_of(request.buffers),
                                       request.registered))
         return reason;

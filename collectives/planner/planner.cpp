@@ -38,7 +38,7 @@ Order order_of(const Choice& choice) {
     if (name.empty()) return {};
     const auto known = choice.environment.orders.find(name);
     if (known == choice.environment.orders.end())
-        throw Error("the order '" + name + "' of ranks is not known here");
+        throw Error("unknown order of ranks '" + name + "'");
     return known->second;
 }
 
@@ -148,14 +148,14 @@ std::optional<std::string> Planner::refuses(std::string_view transport, MemoryOf
                                           : holder != nullptr && holder->for_messages() != nullptr;
     if (holder != nullptr && !reaches)
         return std::string(transport) +
-               " does not reach buffers on that device; type --buffers registered";
+               " does not reach buffers on that device; use --buffers registered";
     if (holder != nullptr) memory = MemoryOf::device;
     const auto* messages = dynamic_cast<const MessageTransport*>(found.transport.get());
     const auto* host = dynamic_cast<const HostTransport*>(found.transport.get());
     if (memory == MemoryOf::host && messages != nullptr && messages->is_between_devices())
         return "needs --buffers device";
     if (memory == MemoryOf::device && host != nullptr && !host->methods().ll)
-        return "does not reach the memory of GPUs; type --transport shm";
+        return "does not reach GPU memory; use --transport shm";
     return std::nullopt;
 }
 
@@ -207,7 +207,7 @@ std::shared_ptr<std::byte> Planner::pinned_memory(std::string_view transport, st
     if (found.refusal) throw Error(*found.refusal);
     const DeviceTransport* device = on_device(transport);
     if (device == nullptr || device->device().for_messages() == nullptr)
-        throw Error(std::string(transport) + " has no devices that copy from memory of the host");
+        throw Error(std::string(transport) + " has no devices that copy from host memory");
     return make_on_all_ranks(world_, "pinned buffers",
                              [&] { return device->device().for_messages()->pinned(bytes); });
 }

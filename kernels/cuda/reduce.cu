@@ -32,7 +32,7 @@ void check_sizes(std::size_t outs, std::size_t sources, int divisor) {
     if (outs < 1 || outs > most_outs || sources < 1 || sources > most_sources)
         throw Error("a kernel on the GPU takes 1 to " + std::to_string(most_sources) +
                     " sources and 1 to " + std::to_string(most_outs) + " outs");
-    if (divisor < 1) throw Error("an average is over 1 or more");
+    if (divisor < 1) throw Error("the divisor of an average must be at least 1");
 }
 
 }  // namespace

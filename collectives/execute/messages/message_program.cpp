@@ -76,8 +76,8 @@ private:
         const std::size_t most = program_.queue->most_sources(request_.call.type);
         if (sources <= most) return;
         throw Error("the GPU adds up at most " + std::to_string(most) + " shares of " +
-                    std::string(name_of(request_.call.type)) + " at once, and here are " +
-                    std::to_string(sources) + "; type --algo ring");
+                    std::string(name_of(request_.call.type)) + " at once, but this call has " +
+                    std::to_string(sources) + "; use --algo ring");
     }
 
     std::byte* address(Place place) const { return begin_of(place.in) + place.offset; }

@@ -54,7 +54,7 @@ std::string in_words(const RankStep& step, const Layout& layout) {
 }  // namespace
 
 void Operation::rebind(const CallBuffers&) {
-    throw Error("what peers reach in registered memory stays where it is; make another plan");
+    throw Error("buffers in registered memory cannot be rebound; create a new plan");
 }
 
 bool ends_in_time(World& world, Operation& operation) {

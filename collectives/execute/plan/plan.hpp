@@ -49,7 +49,7 @@ public:
     virtual std::vector<std::string> steps_in_words() const { return {}; }
     /// Returns the error message for a run that takes too long: which rank waits, in which step,
     /// for which peer.
-    virtual std::string hang_report() const { return "a collective of the library does not end"; }
+    virtual std::string hang_report() const { return "collective of the MPI library timed out"; }
     /// Whether rebind() can be used. False if peers know the addresses.
     virtual bool rebinds() const { return false; }
     /// Uses other buffers from the next run on: with the same sizes, and in place if the first ones
