@@ -24,8 +24,8 @@ struct Job {
     Collective collective = Collective::all_reduce;
     int ranks = 1;
     Rank root = {0};
-    int segments = 1;  ///< number of segments of pipelined algorithms; others ignore it
-    int radix = 0;  ///< for algorithms that take one, 2 .. most_radix; 0: the default, 2
+    int segments = 1;          ///< number of segments of pipelined algorithms; others ignore it
+    int radix = 0;             ///< for algorithms that take one, 2 .. most_radix; 0: the default, 2
     Placement placement = {};  ///< the node of each rank; empty: all in one
     Order order = {};          ///< see build_in_order; algorithms ignore it
 };
@@ -67,9 +67,9 @@ public:
     std::string_view name;  ///< kebab-case and stable: results files use it
     std::string_view idea;  ///< one sentence
     Refusal refuses;
-    bool pipelines;  ///< uses Job::segments
+    bool pipelines;     ///< uses Job::segments
     bool hierarchical;  ///< uses Job::placement
-    bool takes_radix;  ///< uses Job::radix: the factor per step
+    bool takes_radix;   ///< uses Job::radix: the factor per step
 
 private:
     static std::optional<std::string> any_ranks(const Job&) { return std::nullopt; }

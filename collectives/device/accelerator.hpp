@@ -20,7 +20,7 @@ struct Work {
     /// in device memory: the programs of a rank's blocks
     std::vector<const DeviceProgram*> of_rank;
     unsigned blocks = 1;  ///< per rank
-    unsigned runs = 1;  ///< consecutive runs per launch
+    unsigned runs = 1;    ///< consecutive runs per launch
     DataType type = DataType::float32;
     Op op = Op::sum;
 };

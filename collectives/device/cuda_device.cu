@@ -95,8 +95,7 @@ public:
         if (answer == cudaErrorMemoryAllocation) {
             cudaGetLastError();
             throw Error("GPU " + std::to_string(ordinal_) + " has " + in_words(free) +
-                        " bytes free and " + in_words(bytes) +
-                        " are needed; use smaller messages");
+                        " bytes free and " + in_words(bytes) + " are needed; use smaller messages");
         }
         check(answer, "cudaMalloc");
         check(cudaMemsetAsync(memory, 0, bytes, copies_), "cudaMemsetAsync");

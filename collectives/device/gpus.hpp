@@ -16,7 +16,7 @@ class MemoryDevice;
 /// A GPU that this process can use through CUDA.
 struct GpuFacts {
     std::string model;
-    std::string uuid;  ///< "GPU-8f6c...", as in nvidia-smi
+    std::string uuid;     ///< "GPU-8f6c...", as in nvidia-smi
     std::string address;  ///< on the PCI bus: "0000:17:00.0"
     Bytes memory;
     int multiprocessors = 0;

@@ -13,8 +13,8 @@ inline constexpr int threads_of_plan = 256;
 /// Arguments of all blocks of a launch. The same for all runs, so that a graph can replay them.
 struct LaunchArguments {
     const DeviceProgram* const* of_rank;  ///< the programs of a rank's blocks
-    unsigned blocks;  ///< per rank
-    std::uint64_t* stop;  ///< a word in host memory, see DeviceStop
+    unsigned blocks;                      ///< per rank
+    std::uint64_t* stop;                  ///< a word in host memory, see DeviceStop
     std::uint64_t timeout_ns;
 };
 

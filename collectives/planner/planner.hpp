@@ -33,7 +33,7 @@ inline Bytes default_segment(const World& world) {
 struct Environment {
     int ranks = 1;
     Placement hosts = {};  ///< also the nodes of hierarchical algorithms; empty: the world's
-    Bytes default_segment = segment_on_host;  ///< for configurations that set none
+    Bytes default_segment = segment_on_host;   ///< for configurations that set none
     std::map<std::string, Order> orders = {};  ///< by their names in configurations
 };
 

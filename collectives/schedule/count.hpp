@@ -11,7 +11,7 @@ namespace tutti {
 
 /// The cost of a schedule in its chunks, counted without running it.
 struct Counts {
-    int steps = 0;  ///< steps in which data moves between ranks
+    int steps = 0;               ///< steps in which data moves between ranks
     std::vector<long> sent;      ///< chunks that each rank sends to others
     std::vector<long> received;  ///< chunks that each rank receives from others
     long transfers = 0;          ///< messages between ranks

@@ -166,8 +166,8 @@ private:
         }
         const Sum own = changed_before ? changes_[change_of_[target]].sum : held_[target];
         if (own == nothing)
-            return fault(fmt::format("step {}: rank {} adds rank {}'s chunk {} to nothing",
-                                     step, transfer.to.index, transfer.from.index, chunk));
+            return fault(fmt::format("step {}: rank {} adds rank {}'s chunk {} to nothing", step,
+                                     transfer.to.index, transfer.from.index, chunk));
         if (const auto twice = sums_.common(own, arriving))
             return fault(
                 fmt::format("step {}: rank {} adds rank {}'s share of chunk {} a second time "
@@ -220,7 +220,7 @@ private:
     int chunks_;
     PartialSums sums_;
     std::vector<Sum> held_;                 // by rank, then chunk
-    std::vector<Change> changes_;  // in the current step
+    std::vector<Change> changes_;           // in the current step
     std::vector<std::uint32_t> change_of_;  // cell -> index in changes_
     std::vector<int> read_in_;              // cell -> last step in which a peer read it
     Proof proof_;

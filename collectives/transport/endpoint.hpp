@@ -18,9 +18,9 @@ namespace tutti {
 struct EndpointNeeds {
     /// number of the plan, equal on all ranks: messages of different plans never mix
     int plan = 0;
-    std::size_t most_posts = 0;  ///< maximum number of messages posted in one step
-    std::size_t most_to_one = 0;  ///< maximum of them for one peer: 1 unless messages are cut
-    std::size_t most_bytes = 0;  ///< largest message
+    std::size_t most_posts = 0;    ///< maximum number of messages posted in one step
+    std::size_t most_to_one = 0;   ///< maximum of them for one peer: 1 unless messages are cut
+    std::size_t most_bytes = 0;    ///< largest message
     std::vector<Rank> peers = {};  ///< all ranks that it sends to or receives from
     /// For messages between memory of devices: a posted message is sent after the queue's earlier
     /// work, and work queued after all_done() begins after the messages.

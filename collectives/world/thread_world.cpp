@@ -191,8 +191,8 @@ void run_as_threads(int ranks, double hang_timeout, const std::function<void(Wor
     } catch (const std::system_error&) {
         const std::lock_guard lock(team.mutex);
         if (!team.reason)
-            team.reason = std::make_exception_ptr(Error("cannot start " + std::to_string(ranks) +
-                                                        " threads; use a smaller --ranks"));
+            team.reason = std::make_exception_ptr(
+                Error("cannot start " + std::to_string(ranks) + " threads; use a smaller --ranks"));
         team.failed = true;
     }
     for (auto& thread : threads) thread.join();

@@ -116,7 +116,8 @@ TEST(HeapFork, RanksThatWereForkedAreToldThatPeersCannotReachThem) {
     EXPECT_EQ(in_child([] {
                   std::atomic<int> told = 0;
                   run_as_rendezvous(2, [&](World& world) {
-                      if (heaps_refuse(world).value_or("").find("forked") != std::string::npos) ++told;
+                      if (heaps_refuse(world).value_or("").find("forked") != std::string::npos)
+                          ++told;
                   });
                   return told.load();
               }),

@@ -89,7 +89,7 @@ private:
     int steps_;
     MessageDraft draft_;
     std::size_t inbox_ = 0, outbox_ = 0, bytes_ = 0;      // offsets in the plan's memory
-    std::vector<std::size_t> own_mailboxes_;  // one per receive, in order
+    std::vector<std::size_t> own_mailboxes_;              // one per receive, in order
     std::vector<std::vector<std::size_t>> mailboxes_at_;  // by peer: one per send to it, in order
 };
 

@@ -63,7 +63,7 @@ private:
     std::unique_ptr<std::atomic<std::uint64_t>[]> starts_;  // one per rank
     std::mutex mutex_;
     std::size_t waiting_ = 0;
-    bool has_left_ = false;  // some rank has left
+    bool has_left_ = false;                    // some rank has left
     std::atomic<std::uint64_t> launched_ = 0;  // runs
 };
 
@@ -245,7 +245,7 @@ private:
     bool has_result_before_;
     bool is_registered_;                         // the caller's memory is registered on the device
     std::unique_ptr<DeviceMemory> own_buffers_;  // used instead, if not
-    const ReachableMemory* buffers_ = nullptr;  // the buffers in use
+    const ReachableMemory* buffers_ = nullptr;   // the buffers in use
     std::byte *input_ = nullptr, *output_ = nullptr;
     std::unique_ptr<DeviceMemory> memory_;
     std::shared_ptr<std::byte> programs_;

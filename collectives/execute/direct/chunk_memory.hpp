@@ -37,7 +37,7 @@ struct Chunk {
     int read_in_step = -1;             // at its current place
     int last_use_of_destination = -1;  // last use by this rank
     bool is_input = true;
-    bool is_in_transit = false;  // not part of any result of this rank
+    bool is_in_transit = false;      // not part of any result of this rank
     std::optional<int> computed_in;  // the step; empty if only copied
     std::optional<MoveIndex> written_by = {};
 };

@@ -324,7 +324,7 @@ private:
     DirectProgram program_;
     PlanMemory memory_;
     std::vector<Dependency> no_dependencies_;  // of the prologue, whose slots are all new
-    int own_copies_ = 0;  // chunks copied from its own input to its own output
+    int own_copies_ = 0;                       // chunks copied from its own input to its own output
     int load_receiving_ = 0,
         load_sending_ = 0;  // of the step: chunks to handle if peers push, or it
     std::unordered_map<int, int> last_step_of_;  // by chunk

@@ -52,9 +52,9 @@ struct DirectProgram {
     std::vector<std::vector<Place>> published;  ///< by peer
     /// at the end: results copied to places that no rank reads
     std::vector<DirectMove> settling_early;
-    std::vector<Dependency> last_readers;  ///< then waits until these have finished reading
-    std::vector<DirectMove> settling_late;      ///< then the other results
-    std::size_t plan_bytes = 0;  ///< size of the plan's own shared memory
+    std::vector<Dependency> last_readers;   ///< then waits until these have finished reading
+    std::vector<DirectMove> settling_late;  ///< then the other results
+    std::size_t plan_bytes = 0;             ///< size of the plan's own shared memory
 };
 
 /// Determines for each step whether it keeps its results, in a program whose peers read through the
@@ -103,11 +103,11 @@ struct PushTerms {
     struct Receiver {
         bool is_open = false;  ///< whether the sender can ever write the place, if late enough
         Place place = {};
-        int last_use = -1;  ///< last step before in which the receiver uses the place
+        int last_use = -1;             ///< last step before in which the receiver uses the place
         int last_read_by_sender = -1;  ///< last step before in which the sender does
-        int load = 0;  ///< chunks to handle in that step, if it reads
+        int load = 0;                  ///< chunks to handle in that step, if it reads
     };
-    std::vector<std::vector<Sender>> as_sender;  ///< this rank's terms, by receiver
+    std::vector<std::vector<Sender>> as_sender;      ///< this rank's terms, by receiver
     std::vector<std::vector<Receiver>> as_receiver;  ///< this rank's terms, by sender
 
     /// Returns the step in which the sender writes into the receiver's place, for the transfer of
@@ -131,7 +131,7 @@ class Pushes {
 public:
     struct Push {
         int step;
-        Place place;  ///< at the receiver
+        Place place;   ///< at the receiver
         int last_use;  ///< the receiver must have finished this step
     };
 

@@ -20,7 +20,7 @@ struct alignas(cache_line) PublishedBuffers {
         HeapPlace place;  ///< in the heap of another process; 0 bytes if it is not there
     };
     std::uint64_t version = 0;  ///< grows each time the buffers change
-    Buffer input, output;  ///< in place, everything is output, see CallerMemory
+    Buffer input, output;       ///< in place, everything is output, see CallerMemory
 };
 
 /// Buffers that peers load and store in place, in the heaps of the ranks' processes. A buffer
@@ -56,7 +56,7 @@ private:
     std::byte* reachable(std::span<std::byte> memory, std::shared_ptr<std::byte>& stand_in) const;
 
     std::optional<Heap> heap_;
-    PeerArenas* arenas_;  // null if ranks are threads
+    PeerArenas* arenas_;                                           // null if ranks are threads
     std::shared_ptr<std::byte> input_stand_in_, output_stand_in_;  // allocated on first use
     std::uint64_t seen_changes_ = 0;  // heap_->changes() at the last reachable()
     CallBuffers given_;

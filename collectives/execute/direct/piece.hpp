@@ -17,8 +17,8 @@ struct Head {
     alignas(cache_line)
         std::uint64_t counter;  // steps finished by the rank, over all runs; see keeps_results
     alignas(cache_line) std::uint64_t sleepers;  // peers that sleep until the counter changes
-    std::uint64_t published;  // offset of the lists of places
-    PublishedBuffers buffers;  // for peers that access them
+    std::uint64_t published;                     // offset of the lists of places
+    PublishedBuffers buffers;                    // for peers that access them
 };
 
 /// A rank's piece: head | plan memory | places published to each peer.

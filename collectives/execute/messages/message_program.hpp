@@ -42,7 +42,7 @@ struct MessageProgram {
     /// Switches to other buffers of the caller, which fit.
     void rebind(const CallerMemory& caller);
 
-    MemoryDevice* device;  ///< device that holds all memory; null for the host
+    MemoryDevice* device;                ///< device that holds all memory; null for the host
     std::unique_ptr<DeviceQueue> queue;  ///< queue of that device
     std::vector<MessageStep> steps;
     std::vector<Post> receives;
@@ -51,7 +51,7 @@ struct MessageProgram {
     Entries settling;             ///< at the end: results that are not at their destination
     std::size_t most_posts = 0;   ///< in one step
     std::size_t most_to_one = 0;  ///< between two ranks
-    std::size_t most_bytes = 0;  ///< largest message
+    std::size_t most_bytes = 0;   ///< largest message
     /// Memory for chunks in transit, for arriving data, and for packed data: as large as the
     /// schedule needs.
     std::shared_ptr<std::byte> memory, inbox, outbox;

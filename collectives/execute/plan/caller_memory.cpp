@@ -37,7 +37,9 @@ void CallerMemory::check_fits(const CallerMemory& other) const {
                             given_.output.size() == other.given_.output.size();
     const bool same_shape = together_ == other.together_ && output_.size() == other.output_.size();
     if (!same_sizes || !same_shape)
-        throw Error("new buffers of a plan must have the same sizes and be in place if the first ones were");
+        throw Error(
+            "new buffers of a plan must have the same sizes and be in place if the first ones "
+            "were");
 }
 
 }  // namespace tutti

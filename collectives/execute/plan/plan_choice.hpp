@@ -83,8 +83,8 @@ private:
 
     int plans_;
     int best_;
-    int tried_ = none;  // plans tried in the current trial; none: no trial
-    std::int64_t left_ = 1;  // runs until the next trial
+    int tried_ = none;              // plans tried in the current trial; none: no trial
+    std::int64_t left_ = 1;         // runs until the next trial
     std::size_t runs_of_plan_ = 0;  // in the current trial
     std::array<Last, most_plans> last_{};
 };

@@ -56,7 +56,7 @@ bool is_worth_single_copy(const Call& call, int ranks, int chunks, const HostTun
     switch (call.collective) {
         // copied in and out, the work is shared: one rank copies, another adds
         case Collective::reduce:
-                                  // adds
+            // adds
             return false;
         case Collective::all_reduce:  // if each rank adds only its share
             return all >= tuning.fetch_all_reduce_from && chunks >= ranks;

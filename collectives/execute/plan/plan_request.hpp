@@ -20,7 +20,7 @@ namespace tutti {
 /// one are assigned to lanes round-robin.
 struct Lanes {
     int count = 1;
-    int segments = 1;  ///< of the schedule: chunk c belongs to segment c % segments
+    int segments = 1;         ///< of the schedule: chunk c belongs to segment c % segments
     int channels = 1;         ///< of the schedule: see side_by_side
     int chunks_of_share = 1;  ///< chunks per block that a channel carries
     int lane_of(int chunk) const {
@@ -38,7 +38,7 @@ struct PlanRequest {
     /// in_place_offsets() specifies, or do not overlap.
     CallBuffers buffers = {};
     std::string what = {};  ///< names the plan in reports: "all_reduce ring (shm)"
-    int number = 0;  ///< of the plan, the same on all ranks; lanes use consecutive numbers
+    int number = 0;         ///< of the plan, the same on all ranks; lanes use consecutive numbers
     Lanes lanes = {};
     /// Memory that holds both buffers and that peers can reach; null, on all ranks, for
     /// unregistered buffers.

@@ -41,10 +41,9 @@ std::span<std::byte> DeviceMemory::of(Rank rank) const {
 }
 
 std::unique_ptr<ReachableMemory> lone_gpu_memory(World& world, std::size_t bytes) {
-    return make_on_all_ranks(
-        world, "device buffers", [&]() -> std::unique_ptr<ReachableMemory> {
-            return std::make_unique<LoneMemory>(world.rank(), own_gpu(world), bytes);
-        });
+    return make_on_all_ranks(world, "device buffers", [&]() -> std::unique_ptr<ReachableMemory> {
+        return std::make_unique<LoneMemory>(world.rank(), own_gpu(world), bytes);
+    });
 }
 
 std::shared_ptr<std::byte> lone_pinned_memory(World& world, std::size_t bytes) {

@@ -19,7 +19,7 @@ struct DevicePlaces {
     /// this rank's device, the same object for its neighbours
     std::shared_ptr<Accelerator> device;
     std::vector<Rank> neighbours;  ///< ranks of this process on the same device, including this one
-    bool is_virtual = false;              ///< some device hosts several ranks
+    bool is_virtual = false;       ///< some device hosts several ranks
 };
 
 /// For ranks on devices that load and store each other's memory: a plan runs inside one kernel, see

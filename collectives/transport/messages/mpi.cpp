@@ -363,7 +363,8 @@ std::unique_ptr<World> mpi_world(int number, std::optional<double> hang_timeout)
     int has_begun = 0;
     PMPI_Initialized(&has_begun);
     if (has_begun == 0 || mpi_is_over())
-        throw Error("MPI is not initialized; use its communicators between MPI_Init and MPI_Finalize");
+        throw Error(
+            "MPI is not initialized; use its communicators between MPI_Init and MPI_Finalize");
     const MPI_Comm comm = communicator_of(number);
     if (comm == MPI_COMM_NULL) throw Error("there are no ranks in MPI_COMM_NULL");
     return std::make_unique<MpiWorld>(duplicate(comm), hang_timeout);

@@ -15,8 +15,9 @@ std::optional<std::string> mpi_missing();
 /// can.
 inline std::optional<std::string> ranks_are_not_of_mpi(const World& world) {
     if (world.kind() == "mpi") return std::nullopt;
-    return world.kind() == "threads" ? "ranks are threads; start with mpirun"
-                                     : "ranks were joined by a rendezvous; start with mpirun instead";
+    return world.kind() == "threads"
+               ? "ranks are threads; start with mpirun"
+               : "ranks were joined by a rendezvous; start with mpirun instead";
 }
 
 /// Initializes and finalizes MPI; the ranks are those of the launcher. Make one, before any thread.

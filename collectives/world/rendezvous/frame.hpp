@@ -17,7 +17,7 @@ enum class FrameKind : std::uint32_t {
     lost,    ///< a rank is lost; its number follows, as int32
     // Other messages to rank 0.
     roll_call,  ///< asks which ranks are absent
-    goodbye  ///< this rank ends normally
+    goodbye     ///< this rank ends normally
 };
 
 /// The header of every message.

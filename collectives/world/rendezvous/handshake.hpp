@@ -29,7 +29,7 @@ struct Hello {
 enum class Admission : std::uint32_t {
     admitted,  ///< all ranks have joined
     refused,   ///< the hello was wrong
-    too_late  ///< other ranks did not join before the deadline
+    too_late   ///< other ranks did not join before the deadline
 };
 
 /// Rank 0's answer: sent at once to a wrong hello, and to the others when all have joined.

@@ -77,10 +77,11 @@ OpenFile join_rank0(const TcpAddress& address, const Hello& hello, double deadli
             }
         }
         if (waited.look_seconds() > deadline_seconds)
-            throw Error(fmt::format("{} waited {:g} s for rank 0 at {}: {}; is rank 0 running, and is this "
-                                    "the address of its host?",
-                                    me, deadline_seconds, to_string(address), problem),
-                        Exit::time_out);
+            throw Error(
+                fmt::format("{} waited {:g} s for rank 0 at {}: {}; is rank 0 running, and is this "
+                            "the address of its host?",
+                            me, deadline_seconds, to_string(address), problem),
+                Exit::time_out);
         pause.sleep();
     }
 }

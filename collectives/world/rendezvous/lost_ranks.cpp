@@ -125,11 +125,10 @@ void ProcessWorld::lose(Rank lost) {
 }
 
 void ProcessWorld::throw_lost(Rank lost) {
-    throw failed(
-        Error(fmt::format("rank {} lost rank {}{}: its process or its connection ended "
-                          "without a goodbye",
-                          rank_.index, lost.index, in_activity()),
-              Exit::rank_lost));
+    throw failed(Error(fmt::format("rank {} lost rank {}{}: its process or its connection ended "
+                                   "without a goodbye",
+                                   rank_.index, lost.index, in_activity()),
+                       Exit::rank_lost));
 }
 
 // Marks this rank as failed: the others treat it as lost from now on.

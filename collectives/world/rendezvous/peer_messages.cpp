@@ -61,9 +61,10 @@ public:
     bool has_moved() const { return has_moved_; }
     void expect_whole(const Line& line) const {
         if (line.is_cut)
-            throw Error(fmt::format("rank {} can no longer {} rank {}: an earlier message was cut off",
-                                    world_.rank().index, what_, peer_.index),
-                        Exit::rank_lost);
+            throw Error(
+                fmt::format("rank {} can no longer {} rank {}: an earlier message was cut off",
+                            world_.rank().index, what_, peer_.index),
+                Exit::rank_lost);
     }
     [[noreturn]] void lose() const {
         throw Error(fmt::format("rank {} lost rank {} while waiting to {} it (tag {})",
@@ -90,9 +91,9 @@ PeerMessages::PeerMessages(ProcessWorld& world)
 
 void PeerMessages::expect_other_rank(Rank rank) const {
     if (rank.index >= 0 && rank.index < world_.size() && rank != world_.rank()) return;
-    throw Error(
-        fmt::format("rank {} cannot exchange messages with rank {}; its peers are the other ranks from 0 to {}",
-                    world_.rank().index, rank.index, world_.size() - 1));
+    throw Error(fmt::format(
+        "rank {} cannot exchange messages with rank {}; its peers are the other ranks from 0 to {}",
+        world_.rank().index, rank.index, world_.size() - 1));
 }
 
 void PeerMessages::send(std::span<const std::byte> data, Rank to, int tag) {

@@ -12,8 +12,8 @@ namespace tutti {
 /// process is.
 struct Rendezvous {
     std::string address;   ///< "tcp://HOST:PORT": rank 0 listens there, the others connect
-    int rank = 0;  ///< rank of this process, 0 .. size - 1
-    int size = 1;  ///< number of processes
+    int rank = 0;          ///< rank of this process, 0 .. size - 1
+    int size = 1;          ///< number of processes
     std::string job = {};  ///< an id that differs between jobs; may be empty
     double deadline = 30;  ///< seconds until all processes must have joined
     /// On rank 0: a TCP socket that already listens; it is taken over and replaces the address's

@@ -112,7 +112,8 @@ std::optional<std::string> RendezvousServer::refusal_of(const Hello& hello) cons
             "ranks with the same tutti",
             hello.head.version, HandshakeHead::this_version);
     if (hello.job != expected_.job)
-        return "it belongs to another job; use the same job id in all processes, and for each job a port "
+        return "it belongs to another job; use the same job id in all processes, and for each job "
+               "a port "
                "of its own";
     if (hello.size != expected_.size)
         return fmt::format("it is one of {} ranks, rank 0 one of {}; use the same size for all",

@@ -89,14 +89,12 @@ TEST(RendezvousFromEnvironment, ReadsWhatSrunSays) {
 }
 
 TEST(RendezvousFromEnvironment, NamesTheVariableThatIsMissing) {
-    EXPECT_TRUE(holds(thrown_by([] { rendezvous_from_environment(); }).text,
-                      "neither torchrun nor srun"));
+    EXPECT_TRUE(
+        holds(thrown_by([] { rendezvous_from_environment(); }).text, "neither torchrun nor srun"));
     const Environment few({{"MASTER_ADDR", "node1"}, {"MASTER_PORT", "many"}});
-    EXPECT_TRUE(holds(thrown_by([] { rendezvous_from_environment(); }).text,
-                      "MASTER_PORT=many"));
+    EXPECT_TRUE(holds(thrown_by([] { rendezvous_from_environment(); }).text, "MASTER_PORT=many"));
     const Environment more(Environment::Variables{{"MASTER_PORT", "1"}});
-    EXPECT_TRUE(holds(thrown_by([] { rendezvous_from_environment(); }).text,
-                      "RANK is not set"));
+    EXPECT_TRUE(holds(thrown_by([] { rendezvous_from_environment(); }).text, "RANK is not set"));
 }
 
 }  // namespace
