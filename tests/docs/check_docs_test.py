@@ -70,9 +70,20 @@ class Documentation(unittest.TestCase):
     def test_output_is_no_command(self):
         self.assertEqual(self.calls("```text\ntutti: rank 2 waited\n```\n"), [])
 
-    def test_the_list_of_algorithms_must_be_the_programs(self):
-        self.assertEqual(check_docs.fault_of_algorithms(check_docs.HEAD + "| a |\n", "| a |\n"), [])
-        self.assertEqual(len(check_docs.fault_of_algorithms(check_docs.HEAD + "| a |\n", "| b |\n")), 1)
+    def test_a_generated_page_must_be_up_to_date(self):
+        self.assertEqual(check_docs.stale("| a |\n", "| a |\n"), [])
+        self.assertEqual(len(check_docs.stale("| a |\n", "| b |\n")), 1)
+
+    def test_the_options_of_all_commands_are_listed(self):
+        page = check_docs.options_page(HELP.__getitem__)
+        self.assertIn("## tutti bench\n\n```text\n", page)
+        self.assertIn("--minbytes", page)
+
+    def test_a_variable_that_the_code_reads_must_be_described(self):
+        (self.root / "CMakeLists.txt").write_text('option(TUTTI_LOST "words" ON)\n')
+        (self.root / "cli").mkdir()
+        (self.root / "cli" / "main.cpp").write_text('getenv("TUTTI_LOST_TOO"); getenv("TUTTI_KERNELS");\n')
+        self.assertEqual(len(list(check_docs.faults_of_variables(self.root))), 2)
 
 
 if __name__ == "__main__":
