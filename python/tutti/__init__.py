@@ -41,7 +41,7 @@ def read(files):
     """The points of one file or several as a pandas DataFrame, one row a point.
 
     Columns: file, session, launch, t (when the launch began), git, machine (its fingerprint), metric (as `tutti compare`
-    names it), and those of `points` in docs/reference/results_database.md. A value that a point has not is missing (NaN)."""
+    names it), and those of `points` in docs/reference/results_file.md. A value that a point has not is missing (NaN)."""
     import pandas  # only here: everything else works without it
 
     rows, launches, commits = [], {}, {}

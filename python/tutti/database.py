@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An SQLite index over results files: each record once, with its JSON, and a view of columns for each kind.
 
-docs/reference/results_database.md describes the schema. A change of it is a new SCHEMA."""
+docs/reference/results_file.md describes the schema. A change of it is a new SCHEMA."""
 
 import contextlib
 import datetime

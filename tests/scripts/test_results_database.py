@@ -25,7 +25,7 @@ from folder import Folder  # noqa: E402
 from tutti import columns, database, names  # noqa: E402
 
 REFERENCE = ROOT / "results/reference/epyc-2-cores/all_reduce-np2.jsonl"
-PAGE = ROOT / "docs/reference/results_database.md"
+PAGE = ROOT / "docs/reference/results_file.md"
 
 
 def results(*words):
