@@ -75,7 +75,7 @@ BUILD = {
 }
 PICTURES = {"docs/pictures/ring-all-reduce-4.svg": ["show", "ring", "all_reduce", "--ranks", "4"]}
 # What running the commands leaves behind, and what the worked example invents.
-NOT_IN_THE_TREE = re.compile(r"build(-\w+)?/|results/(demo|compare|gpu_check|reference/MACHINE)\b|collectives/algorithms/neighbour_exchange\.cpp$")
+NOT_IN_THE_TREE = re.compile(r"build(-\w+)?/|results/(demo|compare|gpu_check|reference/MACHINE)\b|workloads/models/NAME\.json|collectives/algorithms/neighbour_exchange\.cpp$")
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
