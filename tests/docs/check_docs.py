@@ -74,7 +74,7 @@ BUILD = {
     "MPI_C_COMPILER": "the MPI library (default: `mpicc`); with `mpicc_abi`, everything is built for MPI's standard ABI",
 }
 PICTURES = {"docs/pictures/ring-all-reduce-4.svg": ["show", "ring", "all_reduce", "--ranks", "4"]}
-# What running the commands leaves behind, and what the worked example invents.
+# Paths that commands create, and that the example of a new algorithm invents.
 NOT_IN_THE_TREE = re.compile(r"build(-\w+)?/|results/(demo|compare|gpu_check|reference/MACHINE)\b|workloads/models/NAME\.json|collectives/algorithms/neighbour_exchange\.cpp$")
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -191,7 +191,7 @@ def picture(tutti, arguments):
 
 
 def anchors(text):
-    """The names that a page's headings can be linked by, as GitHub forms them."""
+    """Returns the names by which a page's headings can be linked, as GitHub forms them."""
     headings = re.findall(r"^#+ +(.+)$", FENCE.sub("", text), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
 
@@ -199,17 +199,17 @@ def anchors(text):
 def faults_of_links(page, text):
     for target in LINK.findall(FENCE.sub("", text)):
         if re.match(r"[a-z]+:", target):
-            continue  # elsewhere
+            continue  # another site
         name, _, anchor = target.partition("#")
         goal = (page.parent / name).resolve() if name else page
         if not goal.exists():
             yield f"links to {target}, which is not there"
         elif anchor and anchor not in anchors(goal.read_text(encoding="utf-8")):
-            yield f"links to {target}, but no heading there is called so"
+            yield f"links to {target}, but that page has no such heading"
 
 
 def mentioned_paths(text, top_level):
-    """Words in code that begin with something at the top of the tree: `cli/`, `scripts/test -R x`."""
+    """Yields words in code that begin with an entry of the top folder: `cli/`, `scripts/test -R x`."""
     for code in [*CODE.findall(FENCE.sub("", text)), *shell_lines(text)]:
         for word in code.split():
             word = word.strip(",;()")
@@ -233,7 +233,7 @@ def shell_lines(text):
 
 
 def tutti_calls(lines):
-    """The words behind `tutti` in each command of each line."""
+    """Yields the arguments of `tutti` in each command of each line."""
     for line in lines:
         words = shlex.split(line, comments=True)
         end = 0
@@ -242,9 +242,9 @@ def tutti_calls(lines):
                 continue
             end = next((i for i in range(start, len(words)) if words[i] in ("&&", "|", ";", ">")), len(words))
             call = words[start + 1:end]
-            both = call.index("--") if "--" in call else len(call)  # of compare: what both do
+            both = call.index("--") if "--" in call else len(call)  # compare: the words of both jobs
             yield call[:both]
-            if call[both + 1:] and call[0] != "run":  # which starts any program
+            if call[both + 1:] and call[0] != "run":  # run starts any program
                 yield call[both + 1:]
 
 
@@ -256,21 +256,21 @@ def calls_of(text):
 
 
 def faults_of_calls(text, help_of):
-    """`help_of(command)` is its help text; of the empty command that of tutti itself."""
+    """`help_of(command)` returns its help text; that of "" is tutti's own."""
     commands = commands_of(help_of(""))
     for words in calls_of(text):
         if not words or words[0] in ("COMMAND", "...") or words[0].startswith("-"):
             continue
         if words[0] not in commands:
-            yield f"calls 'tutti {words[0]}', which is no command"
+            yield f"calls 'tutti {words[0]}', an unknown command"
             continue
         command = words[0]
         if len(words) > 1 and not words[1].startswith("-") and words[1] in commands_of(help_of(command)):
-            command += " " + words[1]  # as 'tutti workload ddp': each has options of its own
+            command += " " + words[1]  # such as 'tutti workload ddp', with options of its own
         known = set(OPTION.findall(help_of(command)))
         for option in words[1:]:
             if re.fullmatch(r"--?[A-Za-z]\S*", option) and option.split("=")[0] not in known:
-                yield f"calls 'tutti {command}' with {option}, which it does not know"
+                yield f"calls 'tutti {command}' with {option}, an unknown option"
 
 
 def output_of(tutti, *arguments):

@@ -1,11 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The checker sees what it is there for."""
+"""Tests of the checks of the documentation."""
+import importlib.machinery
+import importlib.util
 import tempfile
 import unittest
 from pathlib import Path
 
 import check_docs
+
+
+def load_script(path):
+    loader = importlib.machinery.SourceFileLoader("commands", str(path))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("commands", loader))
+    loader.exec_module(module)
+    return module
+
+
+commands = load_script(check_docs.ROOT / "scripts/check_docs")
 
 HELP = {"": "usage\n\n  bench     sweep\n  show      tell\n  workload  train\n",
         "workload": "usage\n  --list-models\n\n  ddp     buckets\n", "workload ddp": "  --model TEXT\n",
@@ -32,7 +44,7 @@ class Documentation(unittest.TestCase):
     def test_a_command_with_names_has_options_for_each(self):
         self.assertEqual(self.calls("`tutti workload ddp --model x` `tutti workload --list-models`"), [])
         self.assertEqual(self.calls("`tutti workload --model x`"),
-                         ["calls 'tutti workload' with --model, which it does not know"])
+                         ["calls 'tutti workload' with --model, an unknown option"])
         self.assertEqual(len(self.calls("`tutti workload ddp --list-models`")), 1)
 
     def test_pages_of_all_folders_are_read(self):
@@ -59,7 +71,7 @@ class Documentation(unittest.TestCase):
 
     def test_a_command_must_be_known(self):
         self.assertEqual(self.calls("```sh\nmpirun -np 2 build/tutti bench x -b 8  # tutti lost\n```\n"), [])
-        self.assertEqual(self.calls("`tutti lost`"), ["calls 'tutti lost', which is no command"])
+        self.assertEqual(self.calls("`tutti lost`"), ["calls 'tutti lost', an unknown command"])
         self.assertEqual(len(self.calls("```sh\ncmake --build build --target tutti\ntutti lost\n```\n")), 1)
 
     def test_an_option_must_be_known(self):
@@ -84,6 +96,39 @@ class Documentation(unittest.TestCase):
         (self.root / "cli").mkdir()
         (self.root / "cli" / "main.cpp").write_text('getenv("TUTTI_LOST_TOO"); getenv("TUTTI_KERNELS");\n')
         self.assertEqual(len(list(check_docs.faults_of_variables(self.root))), 2)
+
+
+class Commands(unittest.TestCase):
+    def test_numbers_may_differ(self):
+        self.assertIsNone(commands.first_difference("time  1.5 us\n", "head\ntime 22.75  us\n"))
+        self.assertEqual(commands.first_difference("time 1.5 us\n", "rate 1.5 us\n"), "time 1.5 us")
+
+    def test_lines_follow_each_other_unless_dots_stand_between(self):
+        self.assertEqual(commands.first_difference("a\nc\n", "a\nb\nc\n"), "c")
+        self.assertIsNone(commands.first_difference("a\n…\nc\n", "a\nb\nc\n"))
+        self.assertEqual(commands.first_difference("c\n…\na\n", "a\nb\nc\n"), "a")
+
+    def test_a_comment_labels_the_next_block(self):
+        page = "<!-- check: minutes, exit=2 -->\n```sh\nfalse\n```\n\n```sh\ntrue\n```\n"
+        first, second = commands.blocks_of(page)
+        self.assertEqual((first.labels, first.exit, first.line), (["minutes"], 2, 3))
+        self.assertEqual((second.labels, second.exit), ([], 0))
+
+    def test_an_unknown_label_is_refused(self):
+        with self.assertRaises(ValueError):
+            commands.blocks_of("<!-- check: often -->\n```sh\ntrue\n```\n")
+
+    def test_the_pages_have_known_labels(self):
+        for page in commands.pages_in_order():
+            commands.blocks_of(page.read_text(encoding="utf-8"))
+
+    def test_variables_and_folder_are_kept_between_blocks(self):
+        with tempfile.TemporaryDirectory() as folder:
+            session = commands.Session(Path(folder), check_docs.ROOT / "README.md")
+            first, second, third = commands.blocks_of("```sh\nexport A=1\nmkdir x\ncd x\n```\n```sh\ntest $A = 1 && touch y\n```\n"
+                                                      "```sh\nfalse\ntrue\n```\n")
+            self.assertEqual([session.run(block, 60)[0] for block in (first, second, third)], [0, 0, 1])
+            self.assertTrue((Path(folder) / "tutti/x/y").exists())
 
 
 if __name__ == "__main__":
