@@ -111,8 +111,8 @@ class Commands(unittest.TestCase):
     def test_a_comment_labels_the_next_block(self):
         page = "<!-- check: minutes, exit=2 -->\n```sh\nfalse\n```\n\n```sh\ntrue\n```\n"
         first, second = commands.blocks_of(page)
-        self.assertEqual((first.labels, first.exit, first.line), (["minutes"], 2, 3))
-        self.assertEqual((second.labels, second.exit), ([], 0))
+        self.assertEqual((first.labels, first.exit, first.line), (["minutes"], [2], 3))
+        self.assertEqual((second.labels, second.exit), ([], [0]))
 
     def test_an_unknown_label_is_refused(self):
         with self.assertRaises(ValueError):
