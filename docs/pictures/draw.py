@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws the explaining pictures of the documentation: docs/pictures/draw.py [TUTTI]
 
-report-parts.png shows the parts of a report with figures of stored results, call-time.svg how a call is timed, and rounds.svg in
-which order candidates run. all-reduce-2-ranks.svg and ring-all-reduce-4.svg come from tutti itself.
+report-parts.png shows the parts of a report, with figures of stored results. call-time.svg shows how a call is timed, rounds.svg the
+order in which candidates run, memory.svg the kinds of memory, levels.svg a hierarchical all-reduce. The other pictures come from tutti.
 """
 import csv
 import subprocess
@@ -20,7 +20,7 @@ from matplotlib.patches import Rectangle  # noqa: E402  # pylint: disable=wrong-
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE.parents[1] / "results/reference/epyc-2-cores/all_reduce-np2.jsonl"
 INK, PALE, BLUE, ORANGE, GREY = "#222222", "#f3f5f8", "#2a6fb0", "#d9822b", "#8a929c"
-plt.rcParams.update({"font.size": 9, "font.family": "DejaVu Sans", "svg.hashsalt": "tutti", "svg.fonttype": "none"})
+plt.rcParams.update({"font.size": 9, "font.family": "DejaVu Sans", "svg.hashsalt": "tutti"})
 
 
 def canvas(width, height):
@@ -121,7 +121,65 @@ def draw_rounds():
     figure.savefig(HERE / "rounds.svg", metadata={"Date": None, "Creator": None})
 
 
+def arrow(axes, start, end, colour=BLUE, bend=0.0):
+    axes.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": colour, "linewidth": 1.4, "connectionstyle": f"arc3,rad={bend}"})
+
+
+def buffer(axes, left, bottom, text, colour="white", width=0.95):
+    box(axes, left, bottom, width, 0.34, colour)
+    axes.text(left + width / 2, bottom + 0.17, text, ha="center", va="center", size=8, color=INK)
+
+
+def draw_memory():
+    figure, axes = canvas(8.6, 2.6)
+    panels = [("registered, mapped", "peers access the buffer itself"), ("unregistered: copy-in-copy-out", "the owner copies pieces into shared memory"),
+              ("unregistered: single-copy", "the kernel copies between the processes")]
+    for number, (name, meaning) in enumerate(panels):
+        left = 0.15 + 2.85 * number
+        axes.text(left + 1.3, 2.4, name, ha="center", size=9.5, weight="bold", color=INK)
+        axes.text(left + 1.3, 2.18, meaning, ha="center", size=7.8, color=INK)
+        for side, rank in ((0, "rank 0"), (1.55, "rank 1")):
+            box(axes, left + side, 0.2, 1.1, 1.8)
+            axes.text(left + side + 0.55, 0.28, rank, ha="center", size=8, color=GREY)
+        buffer(axes, left + 0.07, 1.5, "input")
+        buffer(axes, left + 1.62, 0.6, "output")
+        if number == 0:
+            arrow(axes, (left + 1.02, 1.6), (left + 1.7, 0.98))
+        elif number == 1:
+            buffer(axes, left + 0.9, 1.05, "shared", "#fdf4e7", 0.85)
+            arrow(axes, (left + 0.6, 1.5), (left + 0.98, 1.3), ORANGE)
+            arrow(axes, (left + 1.7, 1.08), (left + 1.95, 0.94))
+        else:
+            arrow(axes, (left + 1.02, 1.6), (left + 1.7, 0.98), ORANGE)
+            axes.text(left + 1.33, 1.38, "kernel", ha="center", size=8, color=ORANGE, rotation=0, backgroundcolor="white")
+    figure.savefig(HERE / "memory.svg", metadata={"Date": None, "Creator": None})
+
+
+def draw_levels():
+    figure, axes = canvas(8.0, 2.3)
+    centres = []
+    for node in range(3):
+        left = 0.2 + 2.65 * node
+        box(axes, left, 0.25, 2.3, 1.3)
+        axes.text(left + 1.15, 0.08, f"node {node}", ha="center", size=8.5, color=GREY)
+        for rank in range(4):
+            x = left + 0.32 + 0.55 * rank
+            leader = rank == 0
+            axes.add_patch(plt.Circle((x, 0.62 if not leader else 1.2), 0.17, facecolor=ORANGE if leader else BLUE, edgecolor="none"))
+            axes.text(x, 0.62 if not leader else 1.2, str(4 * node + rank), ha="center", va="center", color="white", size=8)
+            if not leader:
+                arrow(axes, (x - 0.08, 0.78), (left + 0.46, 1.12), GREY)
+        centres.append(left + 0.32)
+    for first, second in zip(centres, centres[1:]):
+        arrow(axes, (first + 0.1, 1.36), (second - 0.1, 1.36), ORANGE, -0.18)
+    axes.text(0.2, 2.08, "First each node reduces to its leader, then the leaders run a ring, then each node gets the result.", size=8.8, color=INK)
+    axes.set_aspect("equal")
+    figure.savefig(HERE / "levels.svg", metadata={"Date": None, "Creator": None})
+
+
 if __name__ == "__main__":
     draw_report(sys.argv[1] if len(sys.argv) > 1 else "build/tutti")
     draw_call()
     draw_rounds()
+    draw_memory()
+    draw_levels()
