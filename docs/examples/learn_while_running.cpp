@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that begins with what its last run found, tries other algorithms for at most 5 % of its
-// time in collectives, and keeps what it finds.
+// Begins with the results of its last run, tries other algorithms for at most 5 % of its time in
+// collectives, and keeps what it learns.
 //   mpirun -n 2 learn_while_running TABLE [SECONDS]
 #include <mpi.h>
 
@@ -13,7 +13,7 @@
 
 namespace {
 
-// The first rank's file: what it said of other sizes stays.
+// Updates the first rank's file. Its entries for other sizes stay.
 void keep(const tutti::Table& learnt, const char* file) {
     tutti::Table table;
     if (std::filesystem::exists(file)) table = tutti::read_table(file);
@@ -21,7 +21,7 @@ void keep(const tutti::Table& learnt, const char* file) {
     tutti::keep_table(table, file);
 }
 
-// Whether the first rank has the file; the same on all.
+// Returns on all ranks whether the first rank has the file.
 bool is_there(const char* file) {
     int found = std::filesystem::exists(file) ? 1 : 0;
     MPI_Bcast(&found, 1, MPI_INT, 0, MPI_COMM_WORLD);
@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
         for (int goes_on = 1; goes_on == 1;) {
             for (int call = 0; call < 1'000; ++call) ranks.all_reduce(gradients, tutti::Op::max);
             calls += 1'000;
-            // All ranks make the same calls, so the first one's clock decides.
+            // All ranks must make the same calls, so the first rank's clock decides.
             goes_on = MPI_Wtime() - began < seconds ? 1 : 0;
             ranks.broadcast(std::span(&goes_on, 1));
         }

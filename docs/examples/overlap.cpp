@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Backward passes whose gradients are summed while earlier layers are still computed: start after
-// each layer, test now and then, wait at the end.
+// Sums the gradients of a backward pass while earlier layers are still computed: start after each
+// layer, test now and then, wait at the end.
 //   mpirun -n 4 overlap
 #include <mpi.h>
 
@@ -14,8 +14,7 @@ namespace {
 constexpr std::size_t layer_sizes[] = {1'000, 40'000, 40'000, 5'000};
 constexpr std::size_t slice = 1'000;  // elements computed between two tests
 
-// Stands for one layer's backward pass. Nothing moves while a rank is in no call, so it calls
-// test().
+// Simulates one layer's backward pass. Data moves only during calls, so it calls test().
 void compute(std::vector<float>& gradients, float value, std::vector<tutti::Request>& under_way) {
     for (std::size_t i = 0; i < gradients.size(); ++i) {
         gradients[i] = value;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An algorithm of one's own: written as a schedule, proved, counted and drawn, with neither MPI nor
-// buffers.
+// Writes an algorithm as a schedule, then proves, counts and draws it, without MPI or buffers.
 //   own_schedule [RANKS] [SVG]
 #include <cstdio>
 #include <cstdlib>
@@ -21,7 +20,7 @@ Schedule two_way_all_gather(int ranks) {
         for (const Rank r : all_ranks(ranks)) {
             const Rank before = ring.behind(r, hop), after = ring.ahead(r, hop);
             step.copy({.chunks = chunk_of(before), .from = r, .to = ring.next(r)});
-            if (2 * (hop + 1) < ranks)  // else both streams would bring the same chunk
+            if (2 * (hop + 1) < ranks)  // otherwise both streams bring the same chunk
                 step.copy({.chunks = chunk_of(after), .from = r, .to = ring.behind(r, 1)});
         }
     };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that are threads of one process: collectives without MPI and without a launcher, for unit
-// tests, say.
+// Runs ranks as threads of one process: collectives without MPI and without a launcher, for example
+// in unit tests.
 //   ranks_as_threads [RANKS]
 #include <atomic>
 #include <cstdio>
@@ -21,10 +21,10 @@ int main(int argc, char** argv) {
             tutti::Communicator ranks(world);
             const int rank = ranks.rank().index;
 
-            // Every rank's number, on all of them ...
+            // All ranks get the number of each rank ...
             std::vector<int> numbers(static_cast<std::size_t>(count));
             ranks.all_gather(std::span(&rank, 1), numbers);
-            // ... and their sum on the last one.
+            // ... and the last rank gets their sum.
             int sum = rank;
             ranks.reduce(std::span(&sum, 1), tutti::Op::sum, tutti::Rank{count - 1});
 

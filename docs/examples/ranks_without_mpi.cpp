@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that are processes, without MPI: each is told where they meet and which of them it is.
+// Runs ranks as processes without MPI. Arguments name the address where they meet, the rank and the
+// size, or torchrun or srun sets them in the environment:
 //   ranks_without_mpi tcp://HOST:PORT RANK SIZE
-// or torchrun or srun says so:
 //   srun -n 4 ranks_without_mpi
 #include <cstdio>
 #include <cstdlib>
@@ -13,7 +13,7 @@
 int main(int argc, char** argv) {
     try {
         if (argc != 1 && argc != 4)
-            throw tutti::Error("type: ranks_without_mpi tcp://HOST:PORT RANK SIZE");
+            throw tutti::Error("usage: ranks_without_mpi tcp://HOST:PORT RANK SIZE");
         const tutti::Rendezvous where = argc == 1 ? tutti::rendezvous_from_environment()
                                                   : tutti::Rendezvous{.address = argv[1],
                                                                       .rank = std::atoi(argv[2]),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same sum in memory of the program's own and in registered memory, which the ranks of a host
-// read and write in place. Tells both times.
+// Compares the times of a sum in the program's own memory and in registered memory, which the ranks
+// of a host read and write in place.
 //   mpirun -n 2 registered_memory [ELEMENTS]
 #include <mpi.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int calls = 100;
 
-// Mean time of a call in µs; the first calls, in which the plan is made, do not count.
+// Returns the mean time of a call in µs, without the first calls, which make the plan.
 double time_of(tutti::Communicator& ranks, std::span<const float> input, std::span<float> output) {
     for (int warm_up = 0; warm_up < 10; ++warm_up) ranks.all_reduce(input, output);
     const double began = MPI_Wtime();
@@ -36,14 +36,14 @@ int main(int argc, char** argv) {
         std::vector<float> sums(elements);
         const double unregistered = time_of(ranks, input, sums);
 
-        // All ranks allocate alike, and give the same places in each call.
+        // All ranks allocate in the same order, and use the same places in each call.
         const std::span<float> shared_input = ranks.allocate<float>(elements);
         const std::span<float> shared_sums = ranks.allocate<float>(elements);
         std::ranges::copy(input, shared_input.begin());
         const double registered = time_of(ranks, shared_input, shared_sums);
 
         result = std::ranges::equal(sums, shared_sums) ? 0 : 2;
-        ranks.release(shared_sums);  // or the communicator's end does it
+        ranks.release(shared_sums);  // the communicator's end would do it, too
         ranks.release(shared_input);
         if (ranks.rank().index == 0)
             std::printf(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An MPI program that sums gradients over its ranks by tutti: first bucket by bucket, then while
-// the next bucket is still being computed.
+// Sums gradients over the ranks of an MPI program: first bucket by bucket, then each bucket while
+// the next one is computed.
 //   mpirun -n 4 sum_gradients [--learn TABLE]
 #include <mpi.h>
 
@@ -13,11 +13,11 @@
 
 namespace {
 
-// As many floats as a few layers have.
+// The number of floats in a few layers.
 constexpr std::size_t bucket_sizes[] = {25'000, 1'000, 60'000, 3'000};
 constexpr int steps = 20;
 
-// Stands for the backward pass: gradients that are known beforehand, so that sums can be checked.
+// Simulates the backward pass with known gradients, so that sums can be checked.
 void compute(std::span<float> gradients, int rank, int step) {
     for (std::size_t i = 0; i < gradients.size(); ++i)
         gradients[i] = static_cast<float>((static_cast<int>(i % 7) + step) * (rank + 1));
@@ -48,19 +48,19 @@ bool sum_all(tutti::Communicator& communicator) {
         for (const std::span<float> bucket : buckets) {
             compute(bucket, rank, step);
             under_way.push_back(communicator.start_all_reduce(bucket));
-            for (tutti::Request& one : under_way) one.test();  // what was started goes on
+            for (tutti::Request& one : under_way) one.test();  // moves the started calls
         }
         for (tutti::Request& one : under_way) one.wait();
         for (const std::span<float> bucket : buckets)
             all_right = all_right && is_summed(bucket, ranks, step);
     }
-    // The ranks agree, in unregistered memory and by the least of what they found.
+    // The ranks agree by the minimum of their results, in unregistered memory.
     int verdict = all_right ? 1 : 0;
     communicator.all_reduce(std::span(&verdict, 1), tutti::Op::min);
     return verdict == 1;
 }
 
-// Into the table that there is, if there is one.
+// Updates the table if it exists, else writes a new one.
 void keep(const tutti::Table& learnt, const char* file, bool is_first) {
     if (!is_first) return;
     tutti::Table table;
@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
                         std::size(bucket_sizes), 2 * steps, is_right ? "right" : "WRONG");
         if (learns) keep(communicator.learnt(), argv[2], is_first);
         result = is_right ? 0 : 2;
-    } catch (const tutti::Error& error) {  // others may wait for this rank
+    } catch (const tutti::Error& error) {  // other ranks may wait for this one
         std::fprintf(stderr, "sum_gradients: %s\n", error.what());
         MPI_Abort(MPI_COMM_WORLD, static_cast<int>(error.code()));
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sum over processes, in C and without MPI. Each process is told where they meet and which of
- * them it is: sum_in_c tcp://HOST:PORT RANK SIZE or torchrun or srun says so: srun -n 4 sum_in_c */
+/* Sums over processes, in C and without MPI. Arguments name the address where they meet, the rank
+ * and the size (sum_in_c tcp://HOST:PORT RANK SIZE), or torchrun or srun sets them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <tutti/tutti.h>
@@ -9,7 +9,7 @@ enum { COUNT = 1000 };
 
 int main(int argc, char** argv) {
     if (argc != 1 && argc != 4) {
-        fprintf(stderr, "sum_in_c: type: sum_in_c tcp://HOST:PORT RANK SIZE\n");
+        fprintf(stderr, "usage: sum_in_c tcp://HOST:PORT RANK SIZE\n");
         return 64;
     }
     tutti_comm* ranks = NULL;
