@@ -14,7 +14,7 @@ const Baseline rows[] = {
      "the MPI library's own collective (MPI_Allreduce, ...); mpi/ring forces one of its "
      "algorithms, mpi/all tries every one",
      mpi_missing, allow_forced_mpi_algorithms, mpi_algorithms, mpi_baseline_refuses, mpi_baseline,
-     leave_mpi_as_found},
+     restore_mpi_settings},
     {"mpi-nonblocking",
      "the MPI library's non-blocking collective (MPI_Iallreduce, ...), tested until it is done",
      mpi_missing, [] {}, [](Collective) { return std::vector<std::string>(); },

@@ -36,9 +36,9 @@ struct Baseline {
     /// they can. Collective.
     std::optional<std::string> (*refuses)(World&, const LibraryCall&);
     std::unique_ptr<Operation> (*make)(World&, const LibraryCall&, const CallBuffers&);
-    /// Resets the library's settings of the last call that would affect the program's own calls.
-    /// For programs, after each run; a benchmark need not call it.
-    void (*leave_as_found)();
+    /// Restores the library settings that the last call changed, as they would affect the program's
+    /// own calls. Programs need this after each run, benchmarks do not.
+    void (*restore)();
     bool is_default = true;  ///< included in "all"
     /// Starting it returns only when the call is done on this rank, so ranks that start two calls
     /// in different orders deadlock.

@@ -10,8 +10,8 @@ namespace tutti {
 /// algorithm are not affected.
 void allow_forced_mpi_algorithms();
 
-/// See Baseline::leave_as_found.
-void leave_mpi_as_found();
+/// Implements Baseline::restore for MPI.
+void restore_mpi_settings();
 
 /// Returns the names of the running MPI library's algorithms for the collective. None before MPI
 /// runs.

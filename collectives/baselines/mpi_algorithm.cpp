@@ -261,7 +261,7 @@ std::optional<std::string> mpi_algorithm_refuses(const LibraryCall& call, const 
     return std::nullopt;
 }
 
-void leave_mpi_as_found() { MpiAlgorithm::restore(); }
+void restore_mpi_settings() { MpiAlgorithm::restore(); }
 
 void allow_forced_mpi_algorithms() { setenv(switch_of_open_mpi, "1", /*overwrite=*/0); }
 

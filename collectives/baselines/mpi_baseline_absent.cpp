@@ -7,7 +7,7 @@ namespace tutti {
 
 void allow_forced_mpi_algorithms() {}
 
-void leave_mpi_as_found() {}
+void restore_mpi_settings() {}
 
 std::vector<std::string> mpi_algorithms(Collective) { return {}; }
 

@@ -171,7 +171,7 @@ public:
 
 private:
     PageState* table_ = nullptr;
-    std::atomic<std::uint64_t> count_ = 0;  // of pages that are not `own`
+    std::atomic<std::uint64_t> count_ = 0;  // number of pages that are not `own`
     std::uint64_t changes_ = 0;
 };
 

@@ -9,8 +9,8 @@ namespace tutti::heap {
 
 using Page = std::uint32_t;  ///< index of a page in the range; also a number of pages
 
-/// What the pages of an extent hold. Free extents are listed by kind, so that calloc need not
-/// clear memory that is zero already.
+/// The state of an extent. Free extents are listed by kind, so that calloc need not clear memory
+/// that is zero already.
 enum class Kind : std::uint32_t { used, dirty, zero };
 
 /// Consecutive pages that are allocated or free together.

@@ -9,53 +9,30 @@
 #include <cstdarg>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "collectives/heap/system_calls.hpp"
 
 namespace tutti::heap::next {
 namespace {
 
-void* pointer(long result) { return reinterpret_cast<void*>(result); }
-
-void* bare_mmap(void* address, std::size_t bytes, int protection, int flags, int file,
-                off_t offset) {
-    return pointer(syscall(SYS_mmap, address, bytes, protection, flags, file, offset));
+// A system call with the type of the C library's function.
+template <long number, class Result, class... Arguments>
+Result direct(Arguments... arguments) {
+    const long result = syscall(number, arguments...);
+    if constexpr (std::is_pointer_v<Result>)
+        return reinterpret_cast<Result>(result);
+    else
+        return static_cast<Result>(result);
 }
 
-int bare_munmap(void* address, std::size_t bytes) {
-    return static_cast<int>(syscall(SYS_munmap, address, bytes));
-}
-
-void* bare_mremap(void* address, std::size_t bytes, std::size_t new_bytes, int flags, ...) {
+void* direct_mremap(void* address, std::size_t bytes, std::size_t new_bytes, int flags, ...) {
     va_list more;
     va_start(more, flags);
     void* const to = va_arg(more, void*);
     va_end(more);
-    return pointer(syscall(SYS_mremap, address, bytes, new_bytes, flags, to));
+    return direct<SYS_mremap, void*>(address, bytes, new_bytes, flags, to);
 }
-
-int bare_madvise(void* address, std::size_t bytes, int advice) {
-    return static_cast<int>(syscall(SYS_madvise, address, bytes, advice));
-}
-
-int bare_mprotect(void* address, std::size_t bytes, int protection) {
-    return static_cast<int>(syscall(SYS_mprotect, address, bytes, protection));
-}
-
-int bare_pkey_mprotect(void* address, std::size_t bytes, int protection, int key) {
-    return static_cast<int>(syscall(SYS_pkey_mprotect, address, bytes, protection, key));
-}
-
-int bare_remap_file_pages(void* address, std::size_t bytes, int protection, std::size_t page,
-                          int flags) {
-    return static_cast<int>(syscall(SYS_remap_file_pages, address, bytes, protection, page, flags));
-}
-
-void* bare_shmat(int segment, const void* address, int flags) {
-    return pointer(syscall(SYS_shmat, segment, address, flags));
-}
-
-int bare_shmdt(const void* address) { return static_cast<int>(syscall(SYS_shmdt, address)); }
 
 template <class Function>
 void find(Function& function, const char* name) {
@@ -122,9 +99,15 @@ constinit Scratch scratch;
 
 }  // namespace
 
-constinit Calls calls{bare_mmap,     bare_munmap,        bare_mremap,           bare_madvise,
-                      bare_mprotect, bare_pkey_mprotect, bare_remap_file_pages, bare_shmat,
-                      bare_shmdt};
+constinit Calls calls{.mmap = direct<SYS_mmap>,
+                      .munmap = direct<SYS_munmap>,
+                      .mremap = direct_mremap,
+                      .madvise = direct<SYS_madvise>,
+                      .mprotect = direct<SYS_mprotect>,
+                      .pkey_mprotect = direct<SYS_pkey_mprotect>,
+                      .remap_file_pages = direct<SYS_remap_file_pages>,
+                      .shmat = direct<SYS_shmat>,
+                      .shmdt = direct<SYS_shmdt>};
 
 void find_calls() {
     find(calls.mmap, "mmap");

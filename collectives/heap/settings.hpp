@@ -4,7 +4,7 @@
 
 namespace tutti::heap {
 
-/// What a forked child gets of the heap.
+/// How a forked child gets the heap.
 enum class AfterFork {
     copy,  ///< a copy, taken at the fork
     exec,  ///< nothing: the child only executes another program

@@ -323,7 +323,7 @@ std::unique_ptr<Plan> Planner::unregistered_plan(const HostTransport::Methods& m
         plans.push_back(message_plan(progress_, *methods.ll, in_lines));
     }
     return plans.size() == 1 ? std::move(plans.front())
-                             : tried_plan(progress_, request, std::move(plans), /*guess=*/0);
+                             : tried_plan(progress_, request, std::move(plans));
 }
 
 }  // namespace tutti

@@ -87,7 +87,7 @@ public:
         : Plan(progress, request),
           transport_(transport),
           caller_(request.buffers),
-          has_result_before_(has_result_before(request, world().rank())),
+          has_result_before_(has_result_before(request.call, request.buffers, world().rank())),
           is_registered_(request.registered != nullptr) {
         if (is_registered_) {
             buffers_ = request.registered;

@@ -28,7 +28,7 @@ public:
           mapped_(registered_ == nullptr && unregistered_ == UnregisteredMethod::mapped
                       ? std::make_unique<MappedBuffers>(world())
                       : nullptr),
-          has_result_before_(has_result_before(request, me_)),
+          has_result_before_(has_result_before(request.call, request.buffers, me_)),
           stores_(request.stores),
           caller_(request.buffers),
           moves_(request.call.type, request.call.op, reachable(request.buffers)) {

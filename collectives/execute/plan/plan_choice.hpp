@@ -8,29 +8,28 @@
 
 namespace tutti {
 
-/// Chooses between several plans of the same call at run time. All ranks must take the same plan,
-/// and the fastest one depends on where cores and buffers lie, so it changes within seconds. Every
-/// rank counts the same runs, so all try the plans at the same time, a few runs in a row of each;
-/// then they exchange their times, and all make the same decision.
+/// Chooses which of several plans of the same call does the next run. All ranks must use the same
+/// plan. The fastest depends on the placement of cores and buffers, and can change within seconds.
+/// All ranks count the same runs, so they try the plans at the same time, a few runs each. Then
+/// they exchange their times and decide alike.
 ///
-/// The first run takes the guess, because it may be the only one. A trial follows at once, and
-/// later trials are so rare that the slower plans cost 2 % of the total time.
+/// The first run uses the first plan, as it may stay the only run. A trial follows at once. It is
+/// repeated so rarely that the slower plans cost 2 % of the time.
 class PlanChoice {
 public:
     static constexpr int most_plans = 4;
-    /// One rank's typical time of each plan, in ns, as sent to the other ranks.
+    /// The typical time of each plan on one rank, in ns.
     using Times = std::array<std::int64_t, most_plans>;
 
-    /// Chooses between `plans` plans; `guess` comes first.
-    PlanChoice(int plans, int guess) : plans_(plans), best_(guess) {}
+    explicit PlanChoice(int plans) : plans_(plans) {}
 
-    /// Whether the next run must begin with agree().
+    /// Returns whether the next run must begin with agree().
     bool must_agree() const { return tried_ == plans_; }
-    /// Returns the plan of the next run; if it must begin with agree(), only after that.
+    /// Returns the plan of the next run. If agree() must be called first, valid after it.
     int current() const {
         return is_trial() ? (best_ + tried_) % plans_ : best_;  // the best so far comes first
     }
-    /// Returns the fastest plan so far.
+    /// Returns the fastest plan known so far.
     int best() const { return best_; }
     /// Returns this rank's times in the trial that has ended.
     Times times() const {
@@ -39,20 +38,20 @@ public:
         return all;
     }
 
-    /// Records the duration of a run of the current plan on this rank.
+    /// Records the time that a run of the current plan took on this rank.
     void took(std::int64_t ns) {
         if (!is_trial()) {
             if (--left_ == 0) tried_ = 0;
             return;
         }
-        // The first run does not count: another plan has filled the caches.
+        // Ignore the first run: the caches still hold the data of another plan.
         if (runs_of_plan_ > 0) last_[static_cast<std::size_t>(current())][runs_of_plan_ - 1] = ns;
         if (++runs_of_plan_ <= counted) return;
         runs_of_plan_ = 0;
         ++tried_;
     }
 
-    /// Decides by the times() of all ranks, including this one: a call takes as long as its slowest
+    /// Chooses by the times() of all ranks, including this one. A call takes as long as its slowest
     /// rank.
     void agree(std::span<const Times> of_all) {
         Times slowest{};
@@ -74,7 +73,7 @@ private:
     static constexpr std::int64_t counted = 3;  // runs of one plan in a trial
     using Last = std::array<std::int64_t, counted>;
 
-    // The median is not affected by a single outlier.
+    // Returns the median, which ignores a single outlier.
     static std::int64_t typical(Last times) {
         std::ranges::sort(times);
         return times[counted / 2];
@@ -82,8 +81,8 @@ private:
     bool is_trial() const { return tried_ >= 0 && tried_ < plans_; }
 
     int plans_;
-    int best_;
-    int tried_ = none;              // plans tried in the current trial; none: no trial
+    int best_ = 0;
+    int tried_ = none;              // plans that the current trial has tried; none: no trial runs
     std::int64_t left_ = 1;         // runs until the next trial
     std::size_t runs_of_plan_ = 0;  // in the current trial
     std::array<Last, most_plans> last_{};

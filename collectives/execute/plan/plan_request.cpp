@@ -5,9 +5,9 @@
 
 namespace tutti {
 
-bool has_result_before(const PlanRequest& request, Rank rank) {
-    return request.call.collective == Collective::broadcast && request.call.root == rank &&
-           request.buffers.input.data() == request.buffers.output.data();
+bool has_result_before(const Call& call, const CallBuffers& buffers, Rank rank) {
+    return call.collective == Collective::broadcast && call.root == rank &&
+           buffers.input.data() == buffers.output.data();
 }
 
 std::vector<RankStep> rank_steps(const PlanRequest& request, Rank rank) {

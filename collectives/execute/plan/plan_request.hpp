@@ -51,9 +51,9 @@ struct PlanRequest {
     StoreChoice stores = StoreChoice();
 };
 
-/// Whether the rank's output holds the result before the call, as at the root of an in-place
-/// broadcast. A plan must not write there, not even the same values: it may be read-only memory.
-bool has_result_before(const PlanRequest& request, Rank rank);
+/// Returns whether the rank's output holds the result before the call, as at the root of an
+/// in-place broadcast. Do not write there, not even the same values: it may be read-only memory.
+bool has_result_before(const Call& call, const CallBuffers& buffers, Rank rank);
 
 /// One chunk that this rank sends or receives in some step.
 struct RankTransfer {

@@ -15,12 +15,12 @@ namespace tutti {
 class TriedPlan final : public Plan {
 public:
     TriedPlan(Progress& progress, const PlanRequest& request,
-              std::vector<std::unique_ptr<Plan>> plans, int guess)
+              std::vector<std::unique_ptr<Plan>> plans)
         : Plan(progress, request),
           plans_(std::move(plans)),
-          choice_(int_size(plans_), guess),
+          choice_(int_size(plans_)),
           buffers_(request.buffers),
-          memory_(world(), sizeof(Told)),
+          memory_(world(), sizeof(Report)),
           all_times_(as_size(world().size())) {
         assert(plans_.size() <= PlanChoice::most_plans);
     }
@@ -29,13 +29,13 @@ public:
         return std::ranges::all_of(plans_, [](const auto& one) { return one->rebinds(); });
     }
 
-    // The other plans are rebound when their turn comes.
+    // The other plans are bound when they run.
     void rebind(const CallBuffers& buffers) override {
-        current().rebind(buffers);  // refuses what does not fit
+        current().rebind(buffers);  // throws if the sizes do not match
         buffers_ = buffers;
     }
 
-    // Steps are recorded only while one fixed plan runs.
+    // While steps are watched, only one plan runs.
     void note_step_ends(std::vector<StepEnd>* ends) override {
         is_watched_ = ends != nullptr;
         for (const auto& one : plans_) one->note_step_ends(ends);
@@ -51,20 +51,22 @@ public:
     }
 
 private:
-    // A rank's times as published to the others: alternating between two halves, because a slower
-    // rank may still read the times of the previous trial.
-    struct Told {
+    // The times that a rank publishes. Trials use the two halves in turn, because a slower rank may
+    // still read the times of the last trial.
+    struct Report {
         alignas(cache_line) std::uint64_t trials = 0;
         std::array<PlanChoice::Times, 2> times;
     };
 
-    Told& told_by(Rank rank) const { return *reinterpret_cast<Told*>(memory_.of(rank).data()); }
+    Report& report_of(Rank rank) const {
+        return *reinterpret_cast<Report*>(memory_.of(rank).data());
+    }
     Plan& current() const { return *at(plans_, is_watched_ ? choice_.best() : choice_.current()); }
 
     void begin() override {
         is_agreeing_ = choice_.must_agree() && !is_watched_;
         if (!is_agreeing_) return begin_current();
-        Told& mine = told_by(world().rank());
+        Report& mine = report_of(world().rank());
         mine.times[++trials_ % 2] = choice_.times();
         publish(mine.trials, trials_);
     }
@@ -78,9 +80,9 @@ private:
 
     bool advance() override {
         if (is_agreeing_) {
-            if (first_silent()) return false;
+            if (first_missing()) return false;
             for (const Rank rank : all_ranks(world().size()))
-                at(all_times_, rank) = told_by(rank).times[trials_ % 2];
+                at(all_times_, rank) = report_of(rank).times[trials_ % 2];
             choice_.agree(all_times_);
             is_agreeing_ = false;
             begin_current();
@@ -91,9 +93,9 @@ private:
         return is_done;
     }
 
-    std::optional<Rank> first_silent() const {
+    std::optional<Rank> first_missing() const {
         for (const Rank rank : all_ranks(world().size()))
-            if (seen(told_by(rank).trials) < trials_) return rank;
+            if (seen(report_of(rank).trials) < trials_) return rank;
         return std::nullopt;
     }
 
@@ -101,7 +103,7 @@ private:
 
     ProgressState progress_state() const override {
         if (!is_agreeing_) return current().progress_state();
-        return {.waits_for = first_silent()};
+        return {.waits_for = first_missing()};
     }
 
     void give_up() override { current().give_up(); }
@@ -113,13 +115,13 @@ private:
     std::vector<PlanChoice::Times> all_times_;
     std::uint64_t trials_ = 0;
     bool is_agreeing_ = false;
-    bool is_watched_ = false;  // same on all ranks, so that they count the same runs
+    bool is_watched_ = false;  // equal on all ranks, so that they count the same runs
     std::int64_t began_ns_ = 0;
 };
 
 std::unique_ptr<Plan> tried_plan(Progress& progress, const PlanRequest& request,
-                                 std::vector<std::unique_ptr<Plan>> plans, int guess) {
-    return std::make_unique<TriedPlan>(progress, request, std::move(plans), guess);
+                                 std::vector<std::unique_ptr<Plan>> plans) {
+    return std::make_unique<TriedPlan>(progress, request, std::move(plans));
 }
 
 }  // namespace tutti

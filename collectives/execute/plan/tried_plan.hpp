@@ -8,10 +8,10 @@
 
 namespace tutti {
 
-/// Makes a plan that runs the request by the fastest of `plans`, which PlanChoice determines at run
-/// time: at most PlanChoice::most_plans plans, for ranks of one host, starting with number `guess`.
-/// Collective; throws Error on all ranks if one lacks memory.
+/// Returns a plan that runs the fastest of these plans of the request, as PlanChoice finds out
+/// while the plan runs. Takes at most PlanChoice::most_plans, for ranks of one host. The first run
+/// uses the first plan. Collective. Throws Error on all ranks if one lacks memory.
 std::unique_ptr<Plan> tried_plan(Progress& progress, const PlanRequest& request,
-                                 std::vector<std::unique_ptr<Plan>> plans, int guess);
+                                 std::vector<std::unique_ptr<Plan>> plans);
 
 }  // namespace tutti

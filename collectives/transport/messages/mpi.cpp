@@ -88,6 +88,26 @@ private:
     int size_ = 1;
 };
 
+// Sets MPI_ERRORS_RETURN for the time of a collective and then restores the program's error
+// handler. That handler might end the program, or leave the collective by longjmp.
+class ErrorsReturn {
+public:
+    explicit ErrorsReturn(MPI_Comm comm) : comm_(comm) {
+        check(PMPI_Comm_get_errhandler(comm_, &before_));
+        check(PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
+    }
+    ~ErrorsReturn() {
+        PMPI_Comm_set_errhandler(comm_, before_);
+        PMPI_Errhandler_free(&before_);
+    }
+    ErrorsReturn(const ErrorsReturn&) = delete;
+    ErrorsReturn& operator=(const ErrorsReturn&) = delete;
+
+private:
+    MPI_Comm comm_;
+    MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
+};
+
 // Uses blocking collectives on the program's communicator. Non-blocking ones would be wrong there:
 // Open MPI 4 implements MPI_Comm_idup by non-blocking collectives, and starts each when the
 // previous one has completed. Those of tutti would then start in a different order on each rank.
@@ -115,27 +135,6 @@ public:
         const ErrorsReturn meanwhile(comm_);
         check(mpi_collectives.broadcast(data.data(), count_of(data), MPI_BYTE, 0, comm_));
     }
-
-private:
-    // Sets MPI_ERRORS_RETURN during a collective and then restores the program's error handler.
-    // That handler might end the program, or leave this function by longjmp.
-    class ErrorsReturn {
-    public:
-        explicit ErrorsReturn(MPI_Comm comm) : comm_(comm) {
-            check(PMPI_Comm_get_errhandler(comm_, &before_));
-            check(PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
-        }
-        ~ErrorsReturn() {
-            PMPI_Comm_set_errhandler(comm_, before_);
-            PMPI_Errhandler_free(&before_);
-        }
-        ErrorsReturn(const ErrorsReturn&) = delete;
-        ErrorsReturn& operator=(const ErrorsReturn&) = delete;
-
-    private:
-        MPI_Comm comm_;
-        MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
-    };
 };
 
 // Uses non-blocking collectives, so that it detects a rank that never joins.
@@ -372,6 +371,12 @@ std::unique_ptr<World> mpi_world(int number, std::optional<double> hang_timeout)
 
 std::unique_ptr<World> world_on_programs_communicator(int number, double hang_timeout) {
     return std::make_unique<WorldOfProgram>(communicator_of(number), hang_timeout);
+}
+
+void maximize_over_ranks(MPI_Comm comm, std::span<std::int64_t> values) {
+    const ErrorsReturn meanwhile(comm);
+    check(mpi_collectives.all_reduce(MPI_IN_PLACE, values.data(), int_size(values), MPI_INT64_T,
+                                     MPI_MAX, comm));
 }
 
 int mpi_handle(const World& world) {

@@ -2,6 +2,9 @@
 #pragma once
 #include <mpi.h>
 
+#include <cstdint>
+#include <span>
+
 namespace tutti {
 
 /// The blocking MPI collectives that tutti calls, e.g. as the baseline `mpi`. The preload defines
@@ -18,5 +21,9 @@ struct MpiCollectives {
     decltype(&MPI_Barrier) barrier = MPI_Barrier;
 };
 extern MpiCollectives mpi_collectives;
+
+/// Replaces each value by its maximum over the ranks of a communicator of the program. The
+/// program's error handler is not called. Collective. Throws Error.
+void maximize_over_ranks(MPI_Comm comm, std::span<std::int64_t> values);
 
 }  // namespace tutti
