@@ -19,23 +19,23 @@ bool is_same_but_for_places(const CallKey& one, const CallKey& other) {
            one.arm == other.arm && one.is_registered() == other.is_registered();
 }
 
-std::string in_words(const RegisteredPlace& place) {
+std::string to_string(const RegisteredPlace& place) {
     return place.arena < 0 ? "nothing" : fmt::format("byte {}", place.offset);
 }
 
-std::string in_words(const CallKey& key) {
+std::string to_string(const CallKey& key) {
     const Call& call = key.call;
     std::string words = fmt::format("{} of {} {} {} to root {}{}", name_of(call.collective),
                                     call.count, name_of(call.type), name_of(call.op),
                                     call.root.index, key.in_place ? ", in place" : "");
     if (key.is_registered())
         words +=
-            fmt::format(", registered, from {} to {}", in_words(key.input), in_words(key.output));
+            fmt::format(", registered, from {} to {}", to_string(key.input), to_string(key.output));
     return words + (key.mode == CallMode::nonblocking ? ", started" : "");
 }
 
-// The first rank that gives another place than a rank before it, and that one. A rank on which the
-// buffer plays no part may leave it out.
+// Returns the first two ranks that give different places. Ranks that do not use the buffer are
+// skipped.
 struct Pair {
     std::size_t one = 0, other = 0;
 };
@@ -58,25 +58,14 @@ std::optional<Pair> different(const std::vector<CallKey>& all) {
 
 enum class TableFrom : std::uint8_t { none, program, file };
 
-// The name of the file is the first rank's affair.
-struct Given {
+// Options that must be equal on all ranks. The name of the table file matters on rank 0 only.
+struct SharedOptions {
     std::uint64_t table = 0;
     double learning_bound = 0;
     std::uint64_t most_plans = 0;
     TableFrom from = TableFrom::none;
     bool table_anyway = false;
 };
-
-std::string table_in_words(const Given& given) {
-    if (given.from == TableFrom::none) return "no table";
-    if (given.from == TableFrom::file) return "a table file";
-    return fmt::format("table {:016x}", given.table);
-}
-
-std::string learning_in_words(const Given& given) {
-    if (given.learning_bound == 0) return "does not learn";
-    return fmt::format("learns for {} of the time", given.learning_bound);
-}
 
 }  // namespace
 
@@ -85,12 +74,12 @@ void check_same_call(World& world, const CallKey& key) {
     const auto pair = different(all);
     if (!pair) return;
     throw Error(fmt::format("ranks make different calls: rank {} {}; rank {} {}", pair->one,
-                            in_words(all[pair->one]), pair->other, in_words(all[pair->other])),
+                            to_string(all[pair->one]), pair->other, to_string(all[pair->other])),
                 Exit::rank_lost);
 }
 
 void check_same_options(World& world, const CommunicatorOptions& options) {
-    Given mine;
+    SharedOptions mine;
     if (options.table) {
         mine.from = TableFrom::program;
         const std::string table = to_json(*options.table);
@@ -103,28 +92,25 @@ void check_same_options(World& world, const CommunicatorOptions& options) {
     mine.most_plans = options.most_plans;
 
     const auto all = gather_all(world, mine);
-    const Given& first = all.front();
-    for (std::size_t rank = 1; rank < all.size(); ++rank) {
-        const Given& other = all[rank];
-        if (other.from != first.from || other.table != first.table)
-            throw Error(fmt::format(
-                "ranks have different tables: rank 0 {}, rank {} {}; give all ranks the same one, "
-                "or .table_file, which the first rank reads for all",
-                table_in_words(first), rank, table_in_words(other)));
-        if (other.table_anyway != first.table_anyway)
-            throw Error(
-                fmt::format("ranks differ in .table_anyway: rank 0 {}, rank {} {}; give all "
-                            "ranks the same",
-                            first.table_anyway, rank, other.table_anyway));
-        if (other.learning_bound != first.learning_bound)
-            throw Error(fmt::format("rank 0 {}, rank {} {}; give all ranks the same .learn",
-                                    learning_in_words(first), rank, learning_in_words(other)));
-        if (other.most_plans != first.most_plans)
-            throw Error(fmt::format(
-                "ranks keep different numbers of plans: rank 0 {}, rank {} {}; give all ranks the "
-                "same .most_plans",
-                first.most_plans, rank, other.most_plans));
-    }
+    const auto expect_equal = [&](const char* option, const auto& describe) {
+        const std::string first = describe(all.front());
+        for (std::size_t rank = 1; rank < all.size(); ++rank)
+            if (const std::string other = describe(all[rank]); other != first)
+                throw Error(fmt::format(
+                    "{} differs: {} on rank 0, {} on rank {}; use the same on all ranks", option,
+                    first, other, rank));
+    };
+    using Options = SharedOptions;
+    expect_equal("table", [](const Options& one) -> std::string {
+        if (one.from == TableFrom::none) return "none";
+        return one.from == TableFrom::file ? "a file" : fmt::format("{:016x}", one.table);
+    });
+    expect_equal("table_anyway",
+                 [](const Options& one) { return fmt::to_string(one.table_anyway); });
+    expect_equal("learn", [](const Options& one) {
+        return one.learning_bound == 0 ? "off" : fmt::format("bound {}", one.learning_bound);
+    });
+    expect_equal("most_plans", [](const Options& one) { return fmt::to_string(one.most_plans); });
 }
 
 }  // namespace tutti

@@ -7,7 +7,7 @@
 
 namespace tutti {
 
-/// Whether the caller waits for the end of a call where it makes it.
+/// Blocking, or started and completed later.
 enum class CallMode : std::uint8_t { blocking, nonblocking };
 
 /// A place in registered memory.
@@ -17,13 +17,13 @@ struct RegisteredPlace {
     auto operator<=>(const RegisteredPlace&) const = default;
 };
 
-/// Calls that one plan serves. Equal on all ranks, or at least equal to an earlier one on all ranks
-/// alike, as making a plan is collective: so there are no addresses of unregistered memory in it.
+/// Identifies the calls that one plan serves. Making a plan is collective, so either all ranks find
+/// the key in their cache or none does. Thus it contains no addresses of unregistered memory.
 struct CallKey {
     Call call;
     bool in_place = false;
     CallMode mode = CallMode::blocking;
-    std::int16_t arm = -1;  ///< that is being tried; -1: the choice
+    std::int16_t arm = -1;  ///< the configuration to try, if the communicator learns; else -1
     RegisteredPlace input, output;
     bool operator==(const CallKey&) const = default;
 

@@ -26,7 +26,7 @@ Request& Request::operator=(Request&& other) noexcept {
 Request::~Request() {
     try {
         wait();
-    } catch (const std::exception&) {  // the communicator remembers, and refuses the next call
+    } catch (const std::exception&) {  // the communicator refuses the next call
     }
 }
 
@@ -45,7 +45,7 @@ std::size_t Request::progress_count() const {
 }
 
 std::string Request::hang_report() const {
-    return is_done() ? "a call that has ended" : slot_->plan->hang_report();
+    return is_done() ? "the call is complete" : slot_->plan->hang_report();
 }
 
 void Request::wait() {
@@ -61,10 +61,9 @@ Communicator::Communicator(std::unique_ptr<State> state) : state_(std::move(stat
 
 namespace {
 
-// A wait for another rank would give up at once, or never.
 void expect_deadline(double seconds) {
     if (!(seconds > 0))
-        throw Error(fmt::format("a deadline of {} seconds; give more than 0", seconds));
+        throw Error(fmt::format("deadline {} s is invalid; use more than 0", seconds));
 }
 
 std::unique_ptr<Communicator::State> on(std::unique_ptr<World> world, CommunicatorOptions options) {

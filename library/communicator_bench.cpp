@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call of a communicator costs beside the run of its plan: to count the arguments' lengths,
-// to find the plan, and to give it other buffers. Each stands next to the bare plan.
+// Measures the overhead of a call of a communicator over its bare plan: checking the lengths,
+// finding the plan and binding the buffers.
 //   communicator_bench --benchmark_repetitions=5
 #include <benchmark/benchmark.h>
 
@@ -38,7 +38,7 @@ void call_of_one_rank(benchmark::State& state) {
 }
 BENCHMARK(call_of_one_rank);
 
-// In rounds in two pairs of buffers.
+// Alternates between two pairs of buffers.
 void call_of_one_rank_in_other_buffers(benchmark::State& state) {
     Communicator self = Communicator::self();
     std::vector<float> input(elements), output(elements), others(elements), results(elements);
@@ -50,7 +50,7 @@ void call_of_one_rank_in_other_buffers(benchmark::State& state) {
 }
 BENCHMARK(call_of_one_rank_in_other_buffers);
 
-// Among a thousand kinds of calls that are cached.
+// With a thousand kinds of calls in the cache.
 void call_of_one_rank_among_many(benchmark::State& state) {
     Communicator self = Communicator::self({.most_plans = 2000});
     std::vector<float> input(1000), output(1000);
@@ -68,8 +68,7 @@ void start_and_wait_of_one_rank(benchmark::State& state) {
 }
 BENCHMARK(start_and_wait_of_one_rank);
 
-// Two ranks as threads: the first one's calls are timed, a fixed number of them, as the other has
-// to make as many.
+// Two ranks as threads. Rank 0 times a fixed number of calls, because rank 1 must make as many.
 constexpr int rounds = 1000;
 
 template <class MakeCall>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registered memory of a communicator, and plans that it lets go of.
+// Registered memory of a communicator, and eviction of plans.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::size_t whole_lines(std::size_t bytes) {
 
 }  // namespace
 
-// Each as large as all before it together, so that there are few.
+// Each arena is as large as all earlier ones together, so there are few.
 RegisteredMemory::Arena& RegisteredMemory::new_arena(std::size_t at_least) {
     std::size_t bytes = std::max(least_arena, at_least);
     std::size_t so_far = 0;
@@ -34,7 +34,7 @@ RegisteredMemory::Arena& RegisteredMemory::new_arena(std::size_t at_least) {
         arena.shared = arena.own.get();
         arena.memory = arena.own->mine();
     } catch (const Error& error) {
-        if (error.code() != Exit::usage) throw;  // a rank is lost or late
+        if (error.code() != Exit::usage) throw;  // a rank has ended or timed out
         arena.unregistered = make_on_all_ranks(world_, "memory of a communicator", [&] {
             return std::make_unique_for_overwrite<std::byte[]>(at_least);
         });
@@ -58,7 +58,7 @@ std::span<std::byte> RegisteredMemory::take(Arena& arena, std::size_t bytes) {
 std::span<std::byte> RegisteredMemory::allocate(std::size_t bytes) {
     constexpr auto most = std::numeric_limits<std::ptrdiff_t>::max() / 2;
     if (bytes > static_cast<std::size_t>(most))
-        throw Error(fmt::format("no machine has {} bytes of memory: allocate less", bytes));
+        throw Error(fmt::format("cannot allocate {} bytes; allocate less", bytes));
     const std::size_t whole = whole_lines(bytes);
     std::span<std::byte> found;
     for (Arena& arena : arenas_)
@@ -89,7 +89,7 @@ void RegisteredMemory::release(std::span<std::byte> memory) {
         }
         return;
     }
-    throw Error("released memory that is not allocated; give what allocate() returned, once");
+    throw Error("released memory is not allocated; pass what allocate() returned, once");
 }
 
 void RegisteredMemory::adopt(const ReachableMemory& memory) {
@@ -124,7 +124,6 @@ const ReachableMemory* RegisteredMemory::arena(std::int32_t number) const {
     return number < 0 ? nullptr : at(arenas_, number).shared;
 }
 
-// What is registered decides how a call is done.
 std::span<std::byte> Communicator::State::allocate(std::size_t bytes) {
     std::span<std::byte> memory;
     guarded([&] {
@@ -134,7 +133,7 @@ std::span<std::byte> Communicator::State::allocate(std::size_t bytes) {
     return memory;
 }
 
-// What is left after a failure goes with the communicator.
+// After a failure, the destructor frees the memory.
 void Communicator::State::release(std::span<std::byte> memory) {
     if (is_broken) return;
     guarded([&] {
@@ -150,7 +149,7 @@ void Communicator::State::adopt(const ReachableMemory& memory) {
     });
 }
 
-// A plan that is under way on this rank ends first. Behind the barrier it has ended on all.
+// Pending plans end first. After the barrier they have ended on all ranks.
 template <class Is>
 void Communicator::State::forget_if(Is&& is) {
     for (const auto& [key, call] : calls)
@@ -170,7 +169,7 @@ void Communicator::State::forget_if(Is&& is) {
     recent_.forget();
 }
 
-void Communicator::State::forget_the_oldest() {
+void Communicator::State::evict_the_oldest() {
     ++evictions;
     admission_.forget();
     const auto oldest = std::ranges::min_element(

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs calls whose length rarely repeats, in slots. A slot length's plan serves all shorter
-// lengths.
+// Runs calls whose length rarely repeats. Their data are copied into slots of a few sizes, so that
+// few plans serve all lengths.
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
 #include "base/index.hpp"
 #include "base/rounding.hpp"
+#include "collectives/execute/plan/plan_request.hpp"
 #include "collectives/world/signal.hpp"
 #include "library/communicator_state.hpp"
 
 namespace tutti {
 namespace {
 
-// Above this size, making a plan is cheaper than copying into a slot and back.
+// Above this size, a plan costs less than copying into a slot and back.
 constexpr std::size_t most_bytes_in_slots = std::size_t{8} << 20;
 
-// Returns the smallest slot length that holds `bytes`: at least 512 B, then powers of two, and from
-// 4 KiB on also their midpoints. A multiple of 8, so that it holds whole elements.
+// Returns the smallest slot that holds `bytes`: at least 512 B, then powers of two, and above 4 KiB
+// also their midpoints. All are multiples of 8, so that they hold whole elements.
 std::size_t slot_for(std::size_t bytes) {
     constexpr std::size_t least = 512, fine_from = 4096;
     const std::size_t whole = std::bit_ceil(std::max(bytes, least));
@@ -58,7 +59,7 @@ bool Communicator::State::is_admitted(const CallArguments& call, CallMode mode) 
     if (is_preloaded) return true;
     const Call& what = call.call;
     const std::int64_t bytes = total_bytes(what, world.size());
-    CallKey key{.call = what, .mode = mode};  // all ranks are in place or none, see make()
+    CallKey key{.call = what, .mode = mode};
     if (!reduces(what.collective)) key.call.op = Op::sum;
     if (!has_root(what.collective)) key.call.root = Rank{0};
     const auto agree = [&](const PlanAdmission::Times& mine) {
@@ -72,8 +73,8 @@ bool Communicator::State::is_admitted(const CallArguments& call, CallMode mode) 
            what.count == 0 || as_size(bytes) > most_bytes_in_slots;
 }
 
-// Slot plans use registered memory. A reduction also combines the unused end of a slot, so that is
-// zeroed: other bits could be slow to add or raise floating-point exceptions.
+// Slots are in registered memory. A reduction also combines the unused end of a slot. It is zeroed,
+// because random bits could be slow to add or raise floating-point exceptions.
 void Communicator::State::run_in_slot(const CallArguments& call) {
     const Call slot = in_slot(call.call);
     const SlotBytes needed(slot, world.size());
@@ -99,9 +100,7 @@ void Communicator::State::run_in_slot(const CallArguments& call) {
         for (std::size_t input = 0; input < inputs; ++input)
             std::fill_n(memory + input * slot_block + block, slot_block - block, std::byte{0});
     run_planned({slot, buffers});
-    const bool has_result = inputs > 0 && slot.collective == Collective::broadcast &&
-                            call.buffers.input.data() == call.buffers.output.data();
-    if (!has_result)
+    if (!has_result_before(call.call, call.buffers, world.rank()))
         copy_blocks(call.buffers.output.data(), block, buffers.output.data(), slot_block, outputs,
                     block);
 }

@@ -17,7 +17,7 @@
 namespace tutti {
 namespace {
 
-// So many calls of one kind may be under way at once; more wait for the oldest of them.
+// Greatest number of pending calls of one kind. Another start waits for the oldest one.
 constexpr std::size_t most_slots = 8;
 
 HostTuning tuning_of(World& world) {
@@ -26,9 +26,11 @@ HostTuning tuning_of(World& world) {
     return from_rank0(world, of_this_host);
 }
 
+double since(std::int64_t began_ns) { return static_cast<double>(now_ns() - began_ns); }
+
 void check_length(std::size_t given, std::size_t needed, std::string_view what, const Call& call) {
     if (given == needed) return;
-    throw Error(fmt::format("{} of {} holds {} bytes; this call needs {} there", what,
+    throw Error(fmt::format("{} of {} has {} bytes; this call needs {}", what,
                             name_of(call.collective), given, needed));
 }
 
@@ -57,14 +59,14 @@ Communicator::State::State(std::unique_ptr<World> own_world, World& its_world,
     world.register_progress(plan_progress_);
 }
 
-// All leave together, as a peer may still read what this rank holds.
+// Waits for the peers, because they may still read this rank's memory.
 Communicator::State::~State() {
     try {
         if (!is_preloaded && !is_broken && !world.has_ended() && std::uncaught_exceptions() == 0) {
             planner.progress().finish_all();
             world.barrier();
         }
-    } catch (const std::exception&) {  // another rank is gone; nothing is left to be done for it
+    } catch (const std::exception&) {  // another rank has ended
         is_broken = true;
     }
     if (is_broken) world.has_given_up = true;
@@ -72,7 +74,7 @@ Communicator::State::~State() {
 }
 
 void Communicator::State::refuse() {
-    throw Error("a call of this communicator has failed before, so it cannot be used any more",
+    throw Error("the communicator cannot be used any more: an earlier call failed",
                 Exit::rank_lost);
 }
 
@@ -80,7 +82,8 @@ CallArguments Communicator::State::settled(const CallArguments& given) const {
     const Call& call = given.call;
     const int ranks = world.size();
     if (call.root.index < 0 || call.root.index >= ranks)
-        throw Error(fmt::format("there is no root {} among {} ranks", call.root.index, ranks));
+        throw Error(
+            fmt::format("root {} is out of range; there are {} ranks", call.root.index, ranks));
     const std::size_t input = input_bytes(call, ranks, world.rank()),
                       output = output_bytes(call, ranks, world.rank());
     const CallBuffers& all = given.buffers;
@@ -91,8 +94,9 @@ CallArguments Communicator::State::settled(const CallArguments& given) const {
         settled.buffers.input = all.input.first(input);
         settled.buffers.output = all.output.first(output);
         if (CallerMemory(settled.buffers).is_together())
-            throw Error(fmt::format("input and output of {} overlap; call it with one buffer",
-                                    name_of(call.collective)));
+            throw Error(
+                fmt::format("input and output of {} overlap; pass one buffer for an in-place call",
+                            name_of(call.collective)));
         return settled;
     }
     const InPlace at = in_place_offsets(call, ranks, world.rank());
@@ -111,7 +115,7 @@ CallKey Communicator::State::key_of(const CallArguments& given, CallMode mode) c
                           output = registered.place_of(given.buffers.output);
     const bool input_counts = !given.buffers.input.empty(),
                output_counts = !given.buffers.output.empty();
-    // A plan takes both from one arena.
+    // A plan needs both in the same arena.
     const bool is_registered = (!input_counts || input.arena >= 0) &&
                                (!output_counts || output.arena >= 0) &&
                                (!input_counts || !output_counts || input.arena == output.arena);
@@ -143,7 +147,7 @@ void Communicator::State::run_planned(const CallArguments& given,
         RecentCall learnt = run_and_learn(key, call);
         learnt.given = given;
         learnt.settled = call.buffers;
-        recent_.place_of(given) = learnt;  // what was there may have been forgotten meanwhile
+        recent_.place_of(given) = learnt;  // `recent` may have been cleared meanwhile
         return;
     }
     CachedPlan& found = plan_for(key, call);
@@ -177,8 +181,8 @@ Request Communicator::State::start(const CallArguments& given) {
     return pending;
 }
 
-// A library's call makes no progress on our plans under way, and its end may depend on a rank that
-// waits for one of them. The program's own calls of the library must not be affected.
+// A library's call makes no progress on pending plans, but may wait for a rank that waits for one
+// of them. So pending plans end first. After the call, the settings of the library are restored.
 void Communicator::State::run_slot(Request::Slot& slot, const CallBuffers& buffers,
                                    const void* bound_by) {
     if (slot.plan == nullptr && !planner.progress().is_idle()) planner.progress().finish_all();
@@ -188,7 +192,7 @@ void Communicator::State::run_slot(Request::Slot& slot, const CallBuffers& buffe
     }
     slot.operation->run();
     if (slot.plan == nullptr)
-        for (const Baseline& library : baselines()) library.leave_as_found();
+        for (const Baseline& library : baselines()) library.restore();
 }
 
 CachedPlan& Communicator::State::plan_for(const CallKey& key, const CallArguments& settled,
@@ -207,7 +211,7 @@ OperationRequest Communicator::State::request_for(const CallKey& key,
 
 namespace {
 
-// A plan maps up to five pieces of each rank of the host, and a process has 65,530 mappings.
+// A plan maps up to five pieces of memory of each rank. Linux allows 65,530 mappings per process.
 std::size_t plans_that_fit(int ranks) { return std::max<std::size_t>(4096 / as_size(ranks), 16); }
 
 }  // namespace
@@ -217,9 +221,9 @@ CachedPlan& Communicator::State::make(const CallKey& key, const CallArguments& s
     check_same_call(world, key);
     const std::int64_t began = now_ns();
     const auto most = std::clamp<std::size_t>(options.most_plans, 1, plans_that_fit(world.size()));
-    while (calls.size() >= most) forget_the_oldest();
+    while (calls.size() >= most) evict_the_oldest();
     const OperationRequest preferred = request_for(key, settled);
-    // Buffers of later calls may be of another kind: the plan is right for them, too.
+    // Later calls may have buffers of another kind. The plan is still correct for them.
     const BufferKind kind = key.is_registered() ? BufferKind::registered
                             : selector && planner.are_mapped(settled.buffers)
                                 ? BufferKind::mapped
@@ -235,7 +239,7 @@ CachedPlan& Communicator::State::make(const CallKey& key, const CallArguments& s
         }
         made.is_as_requested = false;
     }
-    throw Error(fmt::format("no algorithm of this build can do {} among these {} ranks",
+    throw Error(fmt::format("no algorithm of this build supports {} on these {} ranks",
                             name_of(key.call.collective), world.size()));
 }
 
@@ -260,7 +264,7 @@ std::vector<Configuration> Communicator::State::configurations(const CallKey& ke
             return one.is_ours() ? one.transport != "shm" : !one.algorithm.empty();
         });
     if (key.mode == CallMode::blocking) return configurations;
-    // A library's call makes no progress without this rank, so libraries come last.
+    // Prefer plans: a library's call makes no progress in the background.
     std::vector<Configuration> in_order;
     for (const bool are_ours : {true, false})
         std::ranges::copy_if(configurations, std::back_inserter(in_order),
@@ -280,9 +284,10 @@ Request::Slot& Communicator::State::new_slot(std::unique_ptr<Operation> operatio
     return slot;
 }
 
-// Plans of a kind of call are used round-robin. Whether the next one is still under way may differ
-// from rank to rank, and making one more is collective. So the ranks agree on it at each of the
-// first starts, and then ever less often; in between, a start waits for the next plan.
+// Plans of a kind of call are used round-robin. If the next one is still pending, another plan can
+// be made. That is collective, but the plan may be pending on some ranks only. So the ranks agree
+// on it at each of the first starts, and then less and less often. Otherwise a start waits for the
+// plan.
 Request::Slot& Communicator::State::slot_to_start(CachedPlan& cached, const CallKey& key,
                                                   const CallArguments& settled) {
     const std::uint64_t start = cached.starts++;
@@ -300,6 +305,56 @@ Request::Slot& Communicator::State::slot_to_start(CachedPlan& cached, const Call
     if (!slot->is_done()) slot->plan->wait();
     cached.next = (cached.next + 1) % cached.slots.size();
     return *slot;
+}
+
+// Returns the online search for a call. A new one begins with the configuration and the plan that
+// the call has without learning.
+Learner::Point& Communicator::State::point_of(const CallKey& key, const CallArguments& call) {
+    if (Learner::Point* known = learner->find(key)) return *known;
+    plan_for(key, call);
+    auto plan = calls.extract(key);
+    plan.key().arm = 0;
+    plan.mapped().is_as_requested = true;
+    Learner::Point& point = learner->begin(key, plan.mapped().configuration);
+    calls.insert(std::move(plan));
+    return point;
+}
+
+RecentCall Communicator::State::run_and_learn(CallKey key, const CallArguments& call) {
+    Learner::Point& point = point_of(key, call);
+    const Learner::CallShape shape = learner->shape_of(key);
+    std::int64_t began = now_ns();
+    int arm = learner->arm_for(point, key);
+    const auto by_arm = [&] {
+        key.arm = static_cast<std::int16_t>(arm);
+        return &plan_for(key, call, &at(point.arms, arm));
+    };
+    CachedPlan* chosen = by_arm();
+    // The arm cannot run and was replaced by a fallback, which must not be timed as this arm.
+    // Exclude it and use the incumbent. Only one arm is tried per call, as the time for it is lost.
+    if (!chosen->is_as_requested && arm != point.search.incumbent()) {
+        learner->exclude(point, arm, since(began));
+        began = now_ns();
+        arm = point.search.incumbent();
+        chosen = by_arm();
+    }
+    const bool is_new = chosen->uses++ == 0;
+    const double making = is_new ? since(began) : 0;
+    const std::int64_t made = now_ns();
+    run_slot(*chosen->slots.front(), call.buffers);
+    learner->record(point, shape, since(made), making);
+    return {.plan = chosen, .point = &point, .shape = shape, .arm = arm};
+}
+
+// Non-blocking calls use what blocking calls have learnt, unless it is a library's call.
+CachedPlan& Communicator::State::plan_for_start(CallKey key, const CallArguments& call) {
+    Learner::Point* const point = learner ? learner->find(key) : nullptr;
+    if (point == nullptr) return plan_for(key, call);
+    const int arm = point->search.incumbent();
+    const Configuration& found = at(point->arms, arm);
+    if (!found.is_ours()) return plan_for(key, call);
+    key.arm = static_cast<std::int16_t>(arm);
+    return plan_for(key, call, &found);
 }
 
 }  // namespace tutti

@@ -23,37 +23,37 @@
 #pragma GCC visibility push(hidden)
 namespace tutti {
 
-/// Memory that peers can reach, dealt out in pieces: from few large arenas, as a plan takes input
-/// and output from one. An arena costs addresses; memory only where it is touched. All ranks
-/// allocate and release alike, so pieces have equal places on all.
+/// Allocates pieces of memory that peers can access. There are few large arenas, because a plan
+/// needs input and output in the same one. An arena takes addresses; memory only where it is
+/// touched. All ranks make the same calls, so a piece has the same place on all ranks.
 class RegisteredMemory {
 public:
     explicit RegisteredMemory(World& world) : world_(world) {}
 
-    /// Zeroed, at a cache line of its own. Unregistered memory where ranks cannot share any.
-    /// Collective.
+    /// Returns zeroed memory, aligned to cache lines. Returns unregistered memory if the ranks
+    /// cannot share any. Collective.
     std::span<std::byte> allocate(std::size_t bytes);
     /// Throws Error if it was not allocated here.
     void release(std::span<std::byte> memory);
 
-    /// Memory that the ranks share already; nothing is allocated in it. It lives until disown(), or
-    /// longer than this. All ranks adopt and disown alike.
+    /// Registers memory that the ranks share already, as an arena without free pieces. It must live
+    /// until disown(), or longer than this object. All ranks make the same calls.
     void adopt(const ReachableMemory& memory);
-    /// The number that its arena had, which the next one adopted may get; -1 if it was none.
+    /// Returns the number of its arena, which may be reused; -1 if it was not adopted.
     std::int32_t disown(const ReachableMemory& memory);
 
-    /// Where the buffer lies; of no arena if it is (partly) unregistered memory.
+    /// Returns the place of the buffer; without an arena if any of it is unregistered memory.
     RegisteredPlace place_of(std::span<const std::byte> buffer) const;
-    /// Null for none.
+    /// Returns null for -1.
     const ReachableMemory* arena(std::int32_t number) const;
 
 private:
     struct Arena {
-        const ReachableMemory* shared = nullptr;  // none where the ranks cannot share any
-        std::unique_ptr<SharedMemory> own;        // the same, unless it was adopted
+        const ReachableMemory* shared = nullptr;  // null if the ranks cannot share any
+        std::unique_ptr<SharedMemory> own;        // owns `shared`, unless it was adopted
         std::unique_ptr<std::byte[]> unregistered;
         std::span<std::byte> memory;
-        std::map<std::size_t, std::size_t> free;  // offset, bytes; neighbours are joined
+        std::map<std::size_t, std::size_t> free;  // offset and size; neighbours are joined
         std::map<std::size_t, std::size_t> used;
     };
     Arena& new_arena(std::size_t at_least);
@@ -63,24 +63,24 @@ private:
     std::vector<Arena> arenas_;
 };
 
-/// Throws Error (a rank is lost), on all ranks alike, where ranks ask for different calls: plans
-/// are made together, so they would wait for each other in vain. Collective.
+/// Throws Error (Exit::rank_lost) on all ranks if they make different calls: making a plan together
+/// would deadlock. Collective.
 void check_same_call(World& world, const CallKey& key);
 
-/// Throws Error, on all ranks alike, where ranks were given different tables or learn differently:
-/// they would make plans by different algorithms, and wait for each other in vain. Collective.
+/// Throws Error on all ranks if their options differ: they would choose different algorithms and
+/// deadlock. Collective.
 void check_same_options(World& world, const CommunicatorOptions& options);
 
 struct CachedPlan;
 
-/// A call that was made lately, and what does it.
+/// A recent call and its plan.
 struct RecentCall {
     CallArguments given;
     CallBuffers settled;
-    CachedPlan* plan = nullptr;       ///< null: none
-    Learner::Point* point = nullptr;  ///< of one that learns
-    Learner::CallShape shape = {};    ///< then
-    int arm = 0;                      ///< and what does it
+    CachedPlan* plan = nullptr;       ///< null: the entry is empty
+    Learner::Point* point = nullptr;  ///< if the communicator learns
+    Learner::CallShape shape = {};    ///< if the communicator learns
+    int arm = 0;                      ///< if the communicator learns: the configuration
 
     bool is(const CallArguments& other) const {
         const auto is_same = [](const auto& one, const auto& another) {
@@ -93,18 +93,18 @@ struct RecentCall {
     }
 };
 
-/// A cache of recent calls, found without counting lengths and looking up keys: programs make the
-/// same few calls over and over. Each has one place, which a later one may take.
+/// A direct-mapped cache of recent calls, because programs repeat the same few calls. A hit saves
+/// the check of the lengths and the look-up of the key.
 class RecentCalls {
 public:
-    /// What is there may be another call.
+    /// Returns the entry of a call. It may hold another call.
     RecentCall& place_of(const CallArguments& given) {
         const auto address = reinterpret_cast<std::uintptr_t>(given.buffers.output.data());
         const std::uint64_t mixed =
             (address >> 6) ^ static_cast<std::uint64_t>(given.call.count) * 0x9E3779B97F4A7C15U;
         return calls_[(mixed ^ mixed >> 32) % places];
     }
-    /// Where what does calls, or how memory is registered, has changed.
+    /// Clears the cache: plans or registered memory have changed.
     void forget() { calls_.fill({}); }
 
 private:
@@ -112,38 +112,36 @@ private:
     std::array<RecentCall, places> calls_;
 };
 
-/// One plan, or a library's call, that is cached. Its memory outlives it, so that a Request of an
-/// earlier run can always ask.
+/// A cached plan, or a cached call of a library. Slots are reused but never freed, so a Request of
+/// an earlier run can still query its slot.
 struct Request::Slot {
     Communicator::State* owner = nullptr;
     std::unique_ptr<Operation> operation;
-    Plan* plan = nullptr;  ///< the same, unless it is a library's
+    Plan* plan = nullptr;  ///< the same object; null for a call of a library
     std::uint64_t run = 0;
-    const void* bound_by =
-        nullptr;  ///< who gave it the buffers that it has, if that can come again
+    const void* bound_by = nullptr;  ///< the RecentCall whose buffers it is bound to, if any
 
     bool is_done() const { return plan == nullptr || plan->is_done(); }
 };
 
-/// How one kind of call is done.
+/// The plans of one kind of call.
 struct CachedPlan {
     Configuration configuration;
-    bool is_as_requested = true;  ///< the first configuration that was asked for did
-    /// Where calls of this kind may be under way at the same time, as many plans as that took so
-    /// far, used round-robin.
+    bool is_as_requested = true;  ///< false if it is a fallback
+    /// Used round-robin. Several if calls of this kind were pending at the same time.
     std::vector<Request::Slot*> slots;
     std::size_t next = 0;
     std::uint64_t starts = 0;
     std::uint64_t last_use = 0;
-    std::uint64_t uses = 0;  ///< of one that learns
+    std::uint64_t uses = 0;  ///< counted if the communicator learns
 };
 
-/// What a communicator is made of.
+/// The implementation of Communicator.
 struct Communicator::State {
     State(std::unique_ptr<World> own, World& world, CommunicatorOptions options);
     ~State();
 
-    /// The parts of the arguments that play a part on this rank. Throws Error for wrong lengths.
+    /// Returns the parts of the buffers that this rank uses. Throws Error for wrong lengths.
     CallArguments settled(const CallArguments& given) const;
     CallKey key_of(const CallArguments& given, CallMode mode) const;
 
@@ -154,18 +152,19 @@ struct Communicator::State {
     void disown(const ReachableMemory& memory);
     Request start(const CallArguments& given);
     Configuration choice_for(const CallArguments& given);
-    /// Throws Error where these ranks have none. By any thread.
+    /// Throws Error if these ranks have none. Thread-safe.
     PeerMessages& peer_messages() {
         if (is_broken) refuse();
         if (messages) return *messages;
-        throw Error(
-            "only ranks of a rendezvous send each other messages here; those of MPI have MPI_Send");
+        throw Error("send and receive need ranks of a rendezvous; with MPI, use MPI_Send");
     }
-    /// Made by the configuration if possible, else by the best that can run. Collective when new.
+    /// Returns the plan of a call. Makes a new one with the preferred configuration if possible,
+    /// else with the best that works. Collective if it is new.
     CachedPlan& plan_for(const CallKey& key, const CallArguments& settled,
                          const Configuration* preferred = nullptr);
 
-    /// After an error that others may not share, nothing can be relied on.
+    /// Runs a function. An error breaks the communicator, as other ranks may not have it; except
+    /// Exit::usage, which is thrown before anything is sent.
     template <class Do>
     void guarded(Do&& what) {
         if (is_broken) refuse();
@@ -174,7 +173,7 @@ struct Communicator::State {
         } catch (const Error& error) {
             is_broken = is_broken || error.code() != Exit::usage;
             throw;
-        } catch (...) {  // out of memory, say: others do not know of it
+        } catch (...) {  // for example out of memory, on this rank alone
             is_broken = true;
             throw;
         }
@@ -188,18 +187,18 @@ struct Communicator::State {
     std::optional<JobShape> job_shape;
     std::optional<Selector> selector;
     std::optional<Learner> learner;
-    std::optional<PeerMessages> messages;  ///< of ranks of a rendezvous
+    std::optional<PeerMessages> messages;  ///< if the ranks are of a rendezvous
     std::unordered_map<CallKey, CachedPlan, HashOfCallKey> calls;
-    std::int64_t making_ns = 0;   ///< time that this rank has spent on making plans
-    std::uint64_t evictions = 0;  ///< plans that made room for others
+    std::int64_t making_ns = 0;   ///< time spent on making plans
+    std::uint64_t evictions = 0;  ///< number of plans evicted from the cache
     std::atomic<bool> is_broken = false;
-    /// True when preloaded into an MPI program. Then no communicators are made, all calls are
-    /// blocking, stay on one host and get plans. Destruction does not wait for peers: they have
-    /// mapped the memory that they still read.
+    /// True when preloaded into an MPI program. Then all calls are blocking, stay on one host and
+    /// get plans at once. The destructor does not wait for peers: they have mapped the memory that
+    /// they still read.
     bool is_preloaded = false;
 
 private:
-    // What is under way goes on while ranks meet to make a plan: one of them may wait for it.
+    // Drives pending calls while ranks make a plan together: a late rank may wait for them.
     struct PlanProgress final : Progressable {
         explicit PlanProgress(State& its_state) : state(its_state) {}
         void make_progress() override {
@@ -212,7 +211,7 @@ private:
     CachedPlan& make(const CallKey& key, const CallArguments& settled,
                      const Configuration* preferred);
     bool is_admitted(const CallArguments& call, CallMode mode);
-    /// `call` is given as settled, unless that is still to be done.
+    /// `call`: the settled arguments if they are known already.
     void run_planned(const CallArguments& given, const CallArguments* call = nullptr);
     void run_in_slot(const CallArguments& call);
     RecentCall run_and_learn(CallKey key, const CallArguments& call);
@@ -226,14 +225,14 @@ private:
                                  const CallArguments& settled);
     template <class Is>
     void forget_if(Is&& is);
-    void forget_the_oldest();
+    void evict_the_oldest();
     void run_slot(Request::Slot& slot, const CallBuffers& buffers, const void* bound_by = nullptr);
 
     PlanProgress plan_progress_;
     std::deque<Request::Slot> slots_;
     std::vector<Request::Slot*> free_slots_;
     PlanAdmission admission_{/*free_plans=*/4};
-    std::uint64_t uses_ = 0;  // the same on all ranks, as it decides who is forgotten
+    std::uint64_t uses_ = 0;  // equal on all ranks, because it decides which plan is evicted
     RecentCalls recent_;
     std::span<std::byte> slot_memory_;  // registered memory for slots
 };

@@ -12,14 +12,14 @@
 namespace tutti {
 namespace {
 
-// After so many calls in a row of other sorts, rounds are of the present sort.
+// After this many consecutive calls of other shapes, rounds use the current shape.
 constexpr int most_others_in_a_row = 64;
 
-// No machine is much faster than that: a call and its bytes, for the length of the first round.
+// Lower bound of the time of a call. It determines the length of the first round.
 constexpr double least_call_ns = 500, least_ns_per_byte = 0.02;
 
-// What a rank sends the others at the end of a round. The slowest rank's times count; but an
-// exchange takes as long as for the rank that comes last, as the others have waited for that one.
+// The times that a rank sends at the end of a round. The maximum over the ranks counts, except for
+// the exchange: the last rank does not wait for others, so the minimum is the time of the exchange.
 struct Report {
     double spent = 0, calls = 0, making = 0, longest_making = 0, exchange = 0, lost = 0;
     std::array<double, Learner::samples_of_round> samples{};
@@ -45,7 +45,8 @@ Report exchanged(World& world, const Report& mine, double& exchange_ns) {
     return slowest;
 }
 
-// Odd, as programs alternate between buffers and lengths, and all should have a round.
+// Returns the distance between timed calls. It is odd, because programs alternate between buffers
+// or lengths, and all of them should be timed.
 std::int64_t between_timed(const Round& round) {
     return std::max<std::int64_t>(round.calls / Learner::samples_of_round, 1) | 1;
 }
@@ -66,11 +67,11 @@ RangeEvidence evidence_of(const Learner::Point& point, int ranks) {
 
 }  // namespace
 
-// The first exchanges find cold caches, and ranks that come late.
+// The first exchanges are slow: caches are cold and ranks are late. So the minimum counts.
 Learner::Learner(World& world, Learning learning)
     : world_(world), learning_(std::move(learning)), budget_(learning_.bound) {
     if (!(learning_.bound > 0 && learning_.bound < 1))
-        throw Error("what learning may cost is a share between 0 and 1; give for example 0.05");
+        throw Error("Learning::bound must be between 0 and 1, for example 0.05");
     exchanged(world, {}, my_exchange_ns_);
     for (int i = 0; i < 8; ++i) {
         double now = 0;
@@ -173,7 +174,7 @@ void Learner::record(Point& point, CallShape shape, double call_ns, double makin
     if (++point.calls_done >= point.round.calls) exchange(point);
 }
 
-// All of a try were timed; of the incumbent's round the samples stand for the others.
+// All calls of a trial are timed. In the incumbent's round, samples are extrapolated to all calls.
 void Learner::exchange(Point& point) {
     if (point.round.arm == point.search.incumbent() && point.sampled > 0) {
         const auto samples = std::span(point.samples).first(point.sampled);
@@ -204,7 +205,7 @@ void Learner::exchange(Point& point) {
     take_round(point);
 }
 
-// Spots of a subject come in the order of sizes.
+// Points of a subject are in the order of sizes.
 std::vector<Section> Learner::learnt(const JobShape& job_shape) const {
     std::vector<Section> sections;
     for (const auto& [kind, point] : points_) {

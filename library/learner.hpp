@@ -11,10 +11,10 @@
 
 namespace tutti {
 
-/// The online searches of a communicator: one for each subject and octave of sizes. Only blocking
-/// calls of one quarter of an octave are timed, as their times are close to each other; all others
-/// use what they found. Ranks exchange their times within the last call of a round, so that all go
-/// on with the same arm. All members but learnt() are called alike on all ranks.
+/// Online tuning of a communicator: one search for each subject and octave of sizes. Only blocking
+/// calls of one quarter of an octave are timed, as their times are similar; all others use the
+/// result. Ranks exchange their times within the last call of a round, so that all continue with
+/// the same arm. All ranks must make the same calls of all members except learnt().
 class Learner {
 public:
     /// Collective.
@@ -22,7 +22,7 @@ public:
 
     static constexpr std::int64_t samples_of_round = 16;
 
-    /// What calls of a point have in common that take about the same time.
+    /// Calls of the same point and shape take about the same time.
     struct CallShape {
         int quarter = 0;  ///< of the octave
         bool in_place = false;
@@ -30,33 +30,34 @@ public:
     };
     CallShape shape_of(const CallKey& key) const;
 
-    /// A search and the round under way: of one subject and octave.
+    /// The search of one subject and octave, with its current round.
     struct Point {
         Subject subject;
         int octave = 0;
         std::vector<Configuration> arms;
         OnlineSearch search;
-        CallKey example;       ///< calls like that are timed and tried
+        CallKey example;       ///< calls of its shape are timed and use the round's arm
         CallShape shape = {};  ///< of the example
         int others_in_a_row = 0;
         Round round = {};
         std::int64_t calls_done = 0, next_timed = 0;
-        RoundTimes times = {};  ///< on this rank
+        RoundTimes times = {};  ///< measured on this rank
         std::array<double, samples_of_round> samples = {};
         std::size_t sampled = 0;
     };
 
-    /// Null if nothing is known of such calls yet: then begin() with what does them now.
+    /// Returns null if there is no search for such calls yet. Then call begin() with the current
+    /// configuration.
     Point* find(const CallKey& key);
     Point& begin(const CallKey& key, const Configuration& incumbent);
 
-    /// The arm for this call. If it cannot do the call: exclude() it, and ask again.
+    /// Returns the arm for this call. If the arm cannot run, exclude() it and use the incumbent.
     int arm_for(Point& point, const CallKey& key);
     void exclude(Point& point, int arm, double lost_ns);
 
-    /// Counts a call of the incumbent's round that is neither timed nor the round's last, and
-    /// returns true: it is then done as before. Most calls are such, and small ones take less time
-    /// than reading the clock.
+    /// Returns true, and counts the call, if it is neither timed nor the last of the incumbent's
+    /// round. Then repeat the previous call. This is the fast path: small calls take less time than
+    /// reading the clock.
     bool passes(Point& point, int arm, CallShape shape) {
         const bool is_one = arm == point.round.arm && arm == point.search.incumbent() &&
                             shape == point.shape && !is_timed(point) &&
@@ -67,15 +68,15 @@ public:
         return true;
     }
 
-    /// Takes the times of a call and of making its plan on this rank. Collective where a round
-    /// ends.
+    /// Records the times of a call and of making its plan on this rank. Collective at the end of a
+    /// round.
     void record(Point& point, CallShape shape, double call_ns, double making_ns);
 
     std::vector<Section> learnt(const JobShape& job_shape) const;
 
 private:
     using Kind = std::pair<Subject, int>;
-    // Evenly from among the calls of a round.
+    // Timed calls are spread evenly over a round.
     static bool is_timed(const Point& point) {
         return point.calls_done == point.next_timed && point.sampled < point.samples.size();
     }
@@ -87,10 +88,10 @@ private:
     Learning learning_;
     RegretBudget budget_;
     std::map<Kind, Point> points_;
-    double lost_ns_ = 0;         // by this rank since then, with arms that could not be had
-    double spent_ns_ = 0;        // by this rank since the last exchange
-    double my_exchange_ns_ = 0;  // of the last exchange, as this rank saw it
-    double exchange_ns_ = 0;     // the same as all have agreed on
+    double lost_ns_ = 0;         // on this rank since the last exchange, with arms that cannot run
+    double spent_ns_ = 0;        // on this rank since the last exchange
+    double my_exchange_ns_ = 0;  // time of the last exchange on this rank
+    double exchange_ns_ = 0;     // minimum over all ranks
 };
 
 }  // namespace tutti

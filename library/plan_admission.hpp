@@ -2,14 +2,17 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
+
+#include "base/clock.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace tutti {
 
-/// Decides which calls get a plan of their own. Making a plan costs every rank the time of tens to
-/// thousands of calls. That does not pay for a length that rarely repeats.
+/// Decides which calls get a plan. Making a plan costs every rank the time of tens to thousands of
+/// calls, which does not pay for a length that rarely repeats.
 ///
 /// A call is admitted after 3 to 32 calls in quick succession, while planning has taken at most
 /// 100 ms plus 1 % of the elapsed time. It is also admitted after 64 calls in all, within the 1 %
@@ -22,9 +25,11 @@ public:
         std::int64_t elapsed_ns;  ///< since the start
         std::int64_t spent_ns;    ///< on making plans
     };
+    /// Times that admit no call.
+    static constexpr Times never{0, std::numeric_limits<std::int64_t>::max()};
 
-    /// The first `free_plans` different calls get a plan when they first come.
-    explicit PlanAdmission(int free_plans);
+    /// The first `free_plans` different calls get a plan at once.
+    explicit PlanAdmission(int free_plans) : free_plans_(free_plans), began_ns_(now_ns()) {}
 
     /// Counts a call and returns whether it has a plan or gets one now. `key` identifies calls
     /// that are admitted together; `bytes` is the size of the call. Both must be equal on all
@@ -48,7 +53,7 @@ public:
         }
         const std::optional<std::int64_t> credit_ns = credit_of(entry, bytes);
         if (!credit_ns) return false;
-        const Times times = agree(Times{elapsed_ns(), spent_ns + next_ns});
+        const Times times = agree(Times{now_ns() - began_ns_, spent_ns + next_ns});
         entry.is_admitted = times.spent_ns <= *credit_ns + times.elapsed_ns / share;
         if (!entry.is_admitted) refuse(entry);
         return entry.is_admitted;
@@ -119,8 +124,6 @@ private:
         refused_at_ = now_;
         calls_between_ = std::min<std::uint32_t>(2 * calls_between_ + 1024, 1U << 16);
     }
-
-    std::int64_t elapsed_ns() const;
 
     int free_plans_;
     std::uint32_t now_ = 0;  // number of the call

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <span>
@@ -6,29 +11,131 @@
 #include <utility>
 #include <vector>
 
-#include "library/c/call.hpp"
+#include "base/types.hpp"
 #include "tutti/communicator.hpp"
 #include "tutti/error.hpp"
 #include "tutti/rendezvous.hpp"
 #include "tutti/tutti.h"
 
+struct tutti_comm {
+    tutti::Communicator ranks;
+    std::vector<std::span<std::byte>> allocated = {};  // by tutti_allocate
+};
+
 struct tutti_request {
-    std::vector<std::byte> root_block;  // the call's until it has ended
+    std::vector<std::byte> root_block;  // in use until the call has ended
     tutti::Request call;
 };
 
 namespace {
 
+using tutti::Call;
+using tutti::CallArguments;
 using tutti::Collective;
+using tutti::DataType;
 using tutti::Error;
-using tutti::expect_place;
-using tutti::Given;
-using tutti::Prepared;
+using tutti::Op;
 using tutti::Rank;
 
 thread_local std::string last_error;
 
-// What goes wrong stays on this side.
+// A call as C programs make it. `count` is the number of elements of a vector or block.
+struct CallFromC {
+    Collective collective;
+    const void* input;
+    void* output;
+    std::size_t count;
+    tutti_type type;
+    tutti_op op = TUTTI_SUM;
+    int root = 0;
+};
+
+// The same call for the communicator, with memory that it needs until it has ended.
+struct StagedCall {
+    CallArguments arguments;
+    std::vector<std::byte> root_block = {};
+};
+
+void expect_pointer(const void* pointer, const char* name) {
+    if (pointer == nullptr) throw Error(std::string(name) + " is NULL");
+}
+
+DataType type_of(tutti_type type) {
+    constexpr std::array types{DataType::int8,     DataType::int16,   DataType::int32,
+                               DataType::int64,    DataType::uint8,   DataType::uint16,
+                               DataType::uint32,   DataType::uint64,  DataType::half,
+                               DataType::bfloat16, DataType::float32, DataType::float64};
+    const auto number = static_cast<std::size_t>(type);
+    if (number >= types.size())
+        throw Error("unknown type " + std::to_string(number) + "; use a value of tutti_type");
+    return types[number];
+}
+
+Op op_of(tutti_op op) {
+    constexpr std::array ops{Op::sum, Op::prod, Op::min, Op::max, Op::avg};
+    const auto number = static_cast<std::size_t>(op);
+    if (number >= ops.size())
+        throw Error("unknown operation " + std::to_string(number) + "; use a value of tutti_op");
+    return ops[number];
+}
+
+// In a gather or scatter the root may be in place where other ranks are not, and ranks do not know
+// this of each other. So no rank is in place for the communicator: the root's own block is copied.
+// Memory of tutti_allocate is different: all ranks give the same places of it.
+StagedCall rooted_in_place(const tutti_comm& comm, const Call& call, std::span<std::byte> buffer,
+                           std::size_t block) {
+    const bool gathers = call.collective == Collective::gather;
+    const bool is_root = comm.ranks.rank() == call.root;
+    if (!is_root) buffer = buffer.first(block);
+    if (std::ranges::any_of(comm.allocated, [&](std::span<std::byte> one) {
+            return buffer.data() >= one.data() && buffer.data() < one.data() + one.size();
+        }))
+        return {{call, {buffer, buffer, true}}};
+    if (!is_root)
+        return {gathers ? CallArguments{call, {buffer, {}, false}}
+                        : CallArguments{call, {{}, buffer, false}}};
+    std::vector<std::byte> own(block);
+    if (gathers && block > 0)
+        std::memcpy(own.data(), &buffer[static_cast<std::size_t>(call.root.index) * block], block);
+    const CallArguments apart = gathers ? CallArguments{call, {own, buffer, false}}
+                                        : CallArguments{call, {buffer, own, false}};
+    return {apart, std::move(own)};
+}
+
+StagedCall staged(const tutti_comm& comm, const CallFromC& given) {
+    const DataType type = type_of(given.type);
+    const Call call{given.collective, type, op_of(given.op), Rank{given.root},
+                    static_cast<std::int64_t>(given.count)};
+    const auto blocks = static_cast<std::size_t>(comm.ranks.size());
+    // The size in bytes would overflow, for example for a negative count.
+    if (given.count > PTRDIFF_MAX / size_of(type) / blocks)
+        throw Error("a count of " + std::to_string(given.count) + " exceeds the size of memory");
+    const std::size_t block = given.count * size_of(type);
+    const std::size_t all = block * blocks;
+    const Collective collective = given.collective;
+    const bool has_blocks_in = collective == Collective::reduce_scatter ||
+                               collective == Collective::scatter ||
+                               collective == Collective::all_to_all;
+    const bool has_blocks_out = collective == Collective::all_gather ||
+                                collective == Collective::gather ||
+                                collective == Collective::all_to_all;
+    const bool in_place = given.input == TUTTI_IN_PLACE || collective == Collective::broadcast;
+    auto* const output = static_cast<std::byte*>(given.output);
+    if (in_place) {
+        if (block > 0) expect_pointer(output, "the buffer");
+        const std::span<std::byte> data(output, has_blocks_in || has_blocks_out ? all : block);
+        if (collective == Collective::gather || collective == Collective::scatter)
+            return rooted_in_place(comm, call, data, block);
+        return {{call, {data, data, true}}};
+    }
+    const auto* const input = static_cast<const std::byte*>(given.input);
+    // The communicator checks which buffers must be there.
+    const std::size_t input_bytes = input == nullptr ? 0 : has_blocks_in ? all : block;
+    const std::size_t output_bytes = output == nullptr ? 0 : has_blocks_out ? all : block;
+    return {{call, {{input, input_bytes}, {output, output_bytes}, false}}};
+}
+
+// Runs a function. Turns its exceptions into result codes and the last error.
 template <class Do>
 tutti_result guarded(Do&& what) {
     try {
@@ -44,36 +151,36 @@ tutti_result guarded(Do&& what) {
 }
 
 tutti_comm& given_comm(tutti_comm* comm) {
-    if (comm == nullptr) throw Error("the communicator is NULL; make one by tutti_comm_create");
+    if (comm == nullptr) throw Error("the communicator is NULL; create one with tutti_comm_create");
     return *comm;
 }
 
 tutti::Communicator& ranks_of(tutti_comm* comm) { return given_comm(comm).ranks; }
 
-tutti_result run(tutti_comm* comm, const Given& given) {
+tutti_result run(tutti_comm* comm, const CallFromC& given) {
     return guarded([&] {
-        const Prepared call = prepared(given_comm(comm), given);
+        const StagedCall call = staged(given_comm(comm), given);
         ranks_of(comm).run(call.arguments);
     });
 }
 
-tutti_result start(tutti_comm* comm, const Given& given, tutti_request** request) {
+tutti_result start(tutti_comm* comm, const CallFromC& given, tutti_request** request) {
     return guarded([&] {
-        expect_place(request, "where the request is to go");
+        expect_pointer(request, "the pointer to the request");
         *request = nullptr;
-        Prepared call = prepared(given_comm(comm), given);
+        StagedCall call = staged(given_comm(comm), given);
         *request =
             new tutti_request{std::move(call.root_block), ranks_of(comm).start(call.arguments)};
     });
 }
 
-// What a newer program has more than this library knows is not looked at.
+// Ignores options that a newer program has and this library does not know.
 tutti_options options_of(const tutti_options* given) {
     const tutti_options defaults = TUTTI_OPTIONS_INIT;
     if (given == nullptr) return defaults;
     if (given->bytes < sizeof(tutti_options))
         throw Error("tutti_options of " + std::to_string(given->bytes) +
-                    " bytes; begin with TUTTI_OPTIONS_INIT");
+                    " bytes is too small; initialise it with TUTTI_OPTIONS_INIT");
     return *given;
 }
 
@@ -88,7 +195,7 @@ tutti::CommunicatorOptions settings_of(const tutti_options& options) {
 template <class Make>
 tutti_result make(tutti_comm** comm, const tutti_options* given, Make&& made_by) {
     return guarded([&] {
-        expect_place(comm, "where the communicator is to go");
+        expect_pointer(comm, "the pointer to the communicator");
         *comm = nullptr;
         const tutti_options options = options_of(given);
         *comm = new tutti_comm{made_by(options, settings_of(options))};
@@ -113,7 +220,7 @@ const char* tutti_last_error(void) { return last_error.c_str(); }
 tutti_result tutti_comm_create(const char* address, int rank, int size, const tutti_options* given,
                                tutti_comm** comm) {
     return make(comm, given, [&](const auto& options, const auto& settings) {
-        expect_place(address, "the address");
+        expect_pointer(address, "the address");
         const tutti::Rendezvous where{.address = address, .rank = rank, .size = size};
         return tutti::Communicator::over_rendezvous(with_options(where, options), settings);
     });
@@ -216,8 +323,8 @@ tutti_result tutti_start_all_to_all(tutti_comm* comm, const void* input, void* o
 
 tutti_result tutti_test(tutti_request** request, int* done) {
     return guarded([&] {
-        expect_place(request, "the request");
-        expect_place(done, "where the answer is to go");
+        expect_pointer(request, "the request");
+        expect_pointer(done, "the pointer to the flag");
         *done = 1;
         if (*request == nullptr) return;
         try {
@@ -232,7 +339,7 @@ tutti_result tutti_test(tutti_request** request, int* done) {
 
 tutti_result tutti_wait(tutti_request** request) {
     return guarded([&] {
-        expect_place(request, "the request");
+        expect_pointer(request, "the request");
         const std::unique_ptr<tutti_request> ended(std::exchange(*request, nullptr));
         if (ended) ended->call.wait();
     });
@@ -240,20 +347,20 @@ tutti_result tutti_wait(tutti_request** request) {
 
 tutti_result tutti_send(tutti_comm* comm, const void* data, size_t bytes, int to, int tag) {
     return guarded([&] {
-        if (bytes > 0) expect_place(data, "what is to be sent");
+        if (bytes > 0) expect_pointer(data, "the message");
         ranks_of(comm).send_bytes({static_cast<const std::byte*>(data), bytes}, Rank{to}, tag);
     });
 }
 tutti_result tutti_receive(tutti_comm* comm, void* data, size_t bytes, int from, int tag) {
     return guarded([&] {
-        if (bytes > 0) expect_place(data, "where the message is to go");
+        if (bytes > 0) expect_pointer(data, "the receive buffer");
         ranks_of(comm).receive_bytes({static_cast<std::byte*>(data), bytes}, Rank{from}, tag);
     });
 }
 
 tutti_result tutti_allocate(tutti_comm* comm, size_t bytes, void** memory) {
     return guarded([&] {
-        expect_place(memory, "where the address is to go");
+        expect_pointer(memory, "the pointer to the address");
         const std::span<std::byte> allocated = ranks_of(comm).allocate_bytes(bytes);
         comm->allocated.push_back(allocated);
         *memory = allocated.data();

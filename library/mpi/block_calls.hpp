@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// MPI's collectives whose blocks may differ from rank to rank, as calls of tutti with equal blocks:
-// all travel in slots that hold any of them. Where no rank knows all sizes, they are agreed on
-// first.
+// MPI's collectives with blocks of different sizes (MPI_Gatherv, ...), as calls of tutti with equal
+// blocks: each block is sent in a slot that is large enough for any of them. If no rank knows all
+// sizes, the ranks agree on them first.
 #include <numeric>
 
-#include "library/mpi/block_list.hpp"
 #include "library/mpi/calls.hpp"
 
 namespace tutti::calls {
@@ -126,10 +125,10 @@ int all_to_all_v(const Next& next, const void* send, const Count* send_counts,
         });
 }
 
-/// Bytes of all ranks that are summed for each, which pays up to here.
+/// Greatest bytes of all blocks together for which reducing all of them on every rank pays.
 inline constexpr std::int64_t most_summed = std::int64_t{32} << 10;
 
-/// Few different counts are summed for all ranks, of which each takes its own.
+/// MPI_Reduce_scatter. With different counts, all ranks reduce all blocks and each takes its own.
 template <class Next, class Count>
 int reduce_scatter_counts(const Next& next, const void* send, void* receive, const Count* counts,
                           MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
@@ -140,7 +139,7 @@ int reduce_scatter_counts(const Next& next, const void* send, void* receive, con
     if (std::ranges::all_of(of_ranks, [&](Count count) { return count == counts[0]; }))
         return reduce_scatter(*ranks, by_library, send, receive, counts[0], type, op);
 
-    // So that they can be added.
+    // Ensures that the sums below do not overflow.
     if (std::ranges::any_of(of_ranks, [](Count count) { return count < 0 || count > most_summed; }))
         return by_library();
     const auto before = of_ranks.first(as_size(ranks->rank()));

@@ -9,7 +9,7 @@
 
 namespace tutti {
 
-/// How many bytes the smallest and the largest block of a call have.
+/// Sizes of the smallest and the largest block of a call, in bytes.
 struct BlockSizes {
     std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;
 
@@ -21,22 +21,22 @@ struct BlockSizes {
         return {std::min(least, other.least), std::max(most, other.most)};
     }
     bool are_equal() const { return least == most; }
-    /// For a rank that does not know the sizes: never changes the agreed minimum or maximum.
+    /// For a rank that does not know the sizes: does not change the agreed minimum and maximum.
     static BlockSizes unknown() { return {std::numeric_limits<std::int64_t>::max(), 0}; }
-    /// Of arguments that the library is to look at.
+    /// For arguments that the MPI library must check.
     static BlockSizes for_the_library() { return {0, std::numeric_limits<std::int64_t>::max()}; }
     bool is_for_tutti() const { return most < std::numeric_limits<std::int64_t>::max(); }
 };
 
-/// Larger calls are the library's: what is packed is counted in int.
+/// Greatest size of a call of tutti, because MPI_Pack counts in int.
 inline constexpr std::size_t most_bytes = std::size_t{1} << 30;
 
-/// Where blocks differ, all travel in slots of one size, which pays as long as what a call costs is
-/// more than what its bytes do: so many of all ranks.
+/// Greatest size of all slots together if the blocks differ. Beyond it, sending padded slots costs
+/// more than it saves.
 inline constexpr std::uint64_t most_padded = std::uint64_t{64} << 10;
 
-/// The bytes of a slot for any of the blocks; nothing where the library moves them. Slots of few
-/// sizes, as each size has a plan of its own.
+/// Returns the size of a slot for any of the blocks, in bytes; nullopt if the MPI library must do
+/// the call. There are few sizes, because each size has its own plan.
 inline std::optional<std::size_t> slot_for(const BlockSizes& blocks, int ranks) {
     if (!blocks.is_for_tutti() || blocks.most == 0) return std::nullopt;
     const auto most = static_cast<std::uint64_t>(blocks.most);
@@ -49,8 +49,8 @@ inline std::optional<std::size_t> slot_for(const BlockSizes& blocks, int ranks) 
     return slot;
 }
 
-/// Whether it pays to agree on the sizes of such blocks: not if the library sends them, or most of
-/// them, without asking the receiver.
+/// Returns whether agreeing on the sizes pays. It does not if the MPI library sends most blocks
+/// eagerly.
 inline bool pays_once_agreed(const BlockSizes& blocks) {
     constexpr std::int64_t most_eager = std::int64_t{4} << 10;
     return blocks.are_equal() ? blocks.most >= most_eager : blocks.most > most_eager;

@@ -7,16 +7,14 @@
 
 #include "collectives/transport/messages/mpi_check.hpp"
 #include "kernels/copy.hpp"
-#include "library/mpi/block_list.hpp"
-#include "library/mpi/types.hpp"
 
 namespace tutti {
 namespace {
 
 int as_int(std::size_t count) { return static_cast<int>(count); }  // below most_bytes
 
-// Elements at absolute addresses (MPI_BOTTOM) as seen from somewhere: MPICH packs nothing from
-// nowhere.
+// Converts elements at absolute addresses (MPI_BOTTOM) to addresses relative to this object,
+// because MPICH cannot pack from MPI_BOTTOM.
 class Located {
 public:
     explicit Located(const TypedBuffer& buffer)
@@ -71,10 +69,12 @@ std::optional<TypedBuffer> TypedBuffer::of(const void* address, std::int64_t cou
 }
 
 TypedBuffer TypedBuffer::part(std::int64_t first, std::int64_t of_count) const {
-    MPI_Aint begin = 0, extent = 0;
-    check(PMPI_Type_get_extent(type, &begin, &extent));
     TypedBuffer one = *this;
-    one.address = static_cast<std::byte*>(address) + first * extent;
+    if (first != 0) {
+        MPI_Aint begin = 0, extent = 0;
+        check(PMPI_Type_get_extent(type, &begin, &extent));
+        one.address = static_cast<std::byte*>(address) + first * extent;
+    }
     one.count = of_count;
     one.bytes = bytes / as_size(count) * as_size(of_count);
     return one;
@@ -117,13 +117,13 @@ std::optional<TypedBuffer> block_of(const void* address, std::int64_t count, MPI
 
 TypedBuffer known_block(const void* address, std::int64_t count, MPI_Datatype type) {
     const auto block = block_of(address, count, type);
-    if (!block) throw Error("MPI does not take such a count, datatype or buffer");
+    if (!block) throw Error("invalid count, datatype or buffer");
     return *block;
 }
 
 void must_fit(const TypedBuffer& block, std::size_t slot) {
     if (block.bytes > slot)
-        throw Error(fmt::format("this rank has a block of {} bytes where the root has {}",
+        throw Error(fmt::format("this rank has a block of {} bytes; the root expects {}",
                                 block.bytes, slot));
 }
 

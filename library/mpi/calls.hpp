@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// MPI's collectives as calls of tutti. Each function is given the library's own, `next`, and MPI's
-// arguments, with counts of either width, and returns MPI's code. What decides who does a call is
-// the same on all ranks: the collective, how many bytes of which type are combined how, the
-// communicator. Never addresses; nor datatypes where data is only moved, as one rank may send
-// vectors and another receive integers. What MPI gives a meaning on the root alone is read there
-// alone.
+// MPI's collectives as calls of tutti. Each function gets the MPI library's function `next` and
+// MPI's arguments, with int or MPI_Count counts, and returns an MPI error code. All ranks must
+// decide alike whether tutti does a call. So the decision depends only on arguments that are equal
+// on all ranks: communicator, collective, number of bytes, and in a reduction type and operation.
+// It never depends on addresses, nor on datatypes where data is only moved, because one rank may
+// send vectors that another receives as integers. Arguments that only matter at the root are read
+// only there.
 #include <mpi.h>
 
 #include "library/mpi/buffers.hpp"
@@ -24,7 +25,7 @@ inline CallArguments moving(Collective collective, std::size_t bytes, const Call
 
 inline CallBuffers in_place(std::span<std::byte> memory) { return {memory, memory, true}; }
 
-/// Of a call that combines: nothing where tutti lacks the type or the operation.
+/// Returns the call of a reduction; nullopt if tutti does not support the type or the operation.
 inline std::optional<Call> combining(Collective collective, MPI_Datatype type, MPI_Op op,
                                      std::int64_t count, int root = 0) {
     const auto our_op = op_of(op);
@@ -36,12 +37,12 @@ inline std::optional<Call> combining(Collective collective, MPI_Datatype type, M
     return Call{collective, *named->element, *our_op, Rank{root}, 2 * count};
 }
 
-/// Whether all blocks together are few enough bytes.
+/// Returns whether all blocks together are within the limit.
 inline bool fits(const TypedBuffer& block, int blocks) {
     return block.bytes * as_size(blocks) <= most_bytes;
 }
 
-/// What a collective has to say of its size: of one rank's vector or block.
+/// Returns the size of a rank's vector or block as the collective reports it.
 inline std::int64_t size_of(const TypedBuffer& buffer) {
     return static_cast<std::int64_t>(buffer.bytes);
 }
@@ -103,32 +104,57 @@ int broadcast(const Next& next, void* data, Count count, MPI_Datatype type, int 
     });
 }
 
+/// MPI_Allgather and MPI_Alltoall, which differ in how many blocks a rank sends.
+template <class Library, class Count>
+int exchange_blocks(Collective collective, const Library& by_library, const void* send,
+                    Count send_count, MPI_Datatype send_type, void* receive, Count count,
+                    MPI_Datatype type, MPI_Comm comm) {
+    const auto kind = static_cast<CallKind>(collective);
+    Ranks* const ranks = ranks_for(kind, comm);
+    if (ranks == nullptr) return by_library();
+    const bool is_in_place = send == MPI_IN_PLACE;
+    const auto block = TypedBuffer::of(receive, count, type);
+    if (!block || !fits(*block, ranks->size())) return by_library();
+    const auto given = is_in_place ? block : TypedBuffer::of(send, send_count, send_type);
+    if (!given) return by_library();
+    return ranks->take_turn(kind, size_of(*block), 0, by_library, [&] {
+        const bool sends_all = collective == Collective::all_to_all;
+        const std::int64_t sent_blocks = sends_all ? ranks->size() : 1;
+        const TypedBuffer all = block->part(0, std::int64_t{count} * ranks->size());
+        const std::span<std::byte> place = place_for(*ranks, all);
+        if (is_in_place && !all.is_dense) {
+            const int first = sends_all ? 0 : ranks->rank();
+            const TypedBuffer input = all.part(std::int64_t{count} * first, count * sent_blocks);
+            pack(input, place.subspan(block->bytes * as_size(first), input.bytes), comm);
+        }
+        CallBuffers buffers = in_place(place);
+        if (!is_in_place) {
+            const TypedBuffer input = given->part(0, send_count * sent_blocks);
+            buffers = {packed_apart_from(place, *ranks, input), place, false};
+        }
+        ranks->run(moving(collective, block->bytes, buffers));
+        finish(*ranks, place, all);
+    });
+}
+
 template <class Next, class Count>
 int all_gather(const Next& next, const void* send, Count send_count, MPI_Datatype send_type,
                void* receive, Count count, MPI_Datatype type, MPI_Comm comm) {
     const auto by_library = [&] {
         return next(send, send_count, send_type, receive, count, type, comm);
     };
-    Ranks* const ranks = ranks_for(CallKind::all_gather, comm);
-    if (ranks == nullptr) return by_library();
-    const int size = ranks->size();
-    const bool is_in_place = send == MPI_IN_PLACE;
-    const auto block = TypedBuffer::of(receive, count, type);
-    if (!block || !fits(*block, size)) return by_library();
-    const auto given = is_in_place ? block : TypedBuffer::of(send, send_count, send_type);
-    if (!given) return by_library();
-    return ranks->take_turn(CallKind::all_gather, size_of(*block), 0, by_library, [&] {
-        const TypedBuffer all = block->part(0, std::int64_t{count} * size);
-        const std::span<std::byte> place = place_for(*ranks, all);
-        if (is_in_place && !all.is_dense)
-            pack(all.part(std::int64_t{count} * ranks->rank(), count),
-                 place.subspan(block->bytes * as_size(ranks->rank()), block->bytes), comm);
-        ranks->run(moving(
-            Collective::all_gather, block->bytes,
-            is_in_place ? in_place(place)
-                        : CallBuffers{packed_apart_from(place, *ranks, *given), place, false}));
-        finish(*ranks, place, all);
-    });
+    return exchange_blocks(Collective::all_gather, by_library, send, send_count, send_type, receive,
+                           count, type, comm);
+}
+
+template <class Next, class Count>
+int all_to_all(const Next& next, const void* send, Count send_count, MPI_Datatype send_type,
+               void* receive, Count count, MPI_Datatype type, MPI_Comm comm) {
+    const auto by_library = [&] {
+        return next(send, send_count, send_type, receive, count, type, comm);
+    };
+    return exchange_blocks(Collective::all_to_all, by_library, send, send_count, send_type, receive,
+                           count, type, comm);
 }
 
 template <class Next, class Count>
@@ -180,7 +206,7 @@ int scatter(const Next& next, const void* send, Count send_count, MPI_Datatype s
     const auto result = is_root && !is_in_place ? TypedBuffer::of(receive, count, type) : block;
     if (!result) return by_library();
     return ranks->take_turn(CallKind::scatter, size_of(*block), root, by_library, [&] {
-        // In place: the root's own block stays where it is, and the copy of it is dropped.
+        // In place, the root's own block stays where it is. It is received into scratch memory.
         const std::span<std::byte> place =
             is_in_place ? ranks->scratch(Ranks::Scratch::output, block->bytes)
                         : place_for(*ranks, *result);
@@ -194,37 +220,8 @@ int scatter(const Next& next, const void* send, Count send_count, MPI_Datatype s
     });
 }
 
-template <class Next, class Count>
-int all_to_all(const Next& next, const void* send, Count send_count, MPI_Datatype send_type,
-               void* receive, Count count, MPI_Datatype type, MPI_Comm comm) {
-    const auto by_library = [&] {
-        return next(send, send_count, send_type, receive, count, type, comm);
-    };
-    Ranks* const ranks = ranks_for(CallKind::all_to_all, comm);
-    if (ranks == nullptr) return by_library();
-    const int size = ranks->size();
-    const bool is_in_place = send == MPI_IN_PLACE;
-    const auto block = TypedBuffer::of(receive, count, type);
-    if (!block || !fits(*block, size)) return by_library();
-    const auto given = is_in_place ? block : TypedBuffer::of(send, send_count, send_type);
-    if (!given) return by_library();
-    return ranks->take_turn(CallKind::all_to_all, size_of(*block), 0, by_library, [&] {
-        const TypedBuffer all = block->part(0, std::int64_t{count} * size);
-        const std::span<std::byte> place = place_for(*ranks, all);
-        if (is_in_place && !all.is_dense) pack(all, place, comm);
-        ranks->run(moving(
-            Collective::all_to_all, block->bytes,
-            is_in_place
-                ? in_place(place)
-                : CallBuffers{packed_apart_from(place, *ranks,
-                                                given->part(0, std::int64_t{send_count} * size)),
-                              place, false}));
-        finish(*ranks, place, all);
-    });
-}
-
-/// The part of both forms that tutti does; `by_library` is the form's own. MPI does not say that
-/// all ranks call it in place, so none does so with tutti.
+/// Implements both forms of MPI's reduce-scatter. MPI does not require that all ranks are in place,
+/// so tutti's call is never in place.
 template <class Library>
 int reduce_scatter(Ranks& ranks, const Library& by_library, const void* send, void* receive,
                    std::int64_t count, MPI_Datatype type, MPI_Op op) {
@@ -263,6 +260,48 @@ int barrier(const Next& next, MPI_Comm comm) {
         ranks->run({{Collective::all_reduce, DataType::uint8, Op::max, Rank{0}, 1},
                     {std::span(&mine, 1), std::span(&all, 1), false}});
     });
+}
+
+/// Least bytes of a vector. The MPI library passes shorter vectors on without waiting.
+inline constexpr std::size_t least_scanned = 512;
+/// Greatest bytes of all vectors together for which an all-gather pays.
+inline constexpr std::size_t most_scanned = std::size_t{64} << 10;
+
+/// MPI_Scan and MPI_Exscan: all ranks gather all vectors, and each reduces those of the ranks
+/// before it in rank order. For short vectors that is faster than a chain through all ranks.
+template <class Next, class Count>
+int scan_as(CallKind kind, const Next& next, const void* send, void* receive, Count count,
+            MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+    const auto by_library = [&] { return next(send, receive, count, type, op, comm); };
+    Ranks* const ranks = ranks_for(kind, comm);
+    if (ranks == nullptr) return by_library();
+    const auto call = combining(Collective::all_reduce, type, op, count);
+    const auto given = TypedBuffer::of(send == MPI_IN_PLACE ? receive : send, count, type);
+    if (!call || !given) return by_library();
+    const bool pays = (given->bytes >= least_scanned || preloaded.always) &&
+                      given->bytes <= most_scanned / as_size(ranks->size());
+    if (!pays || !ranks->may_meet(kind)) return ranks->passed(kind, size_of(*given), by_library);
+    return ranks->take_turn(kind, size_of(*given), 0, by_library, [&] {
+        const std::size_t bytes = given->bytes;
+        const std::span<std::byte> all =
+            ranks->scratch(Ranks::Scratch::output, bytes * as_size(ranks->size()));
+        ranks->run(moving(Collective::all_gather, bytes, {given->memory(), all, false}));
+        const int vectors = ranks->rank() + (kind == CallKind::scan ? 1 : 0);
+        ranks->combine(*call, all, vectors, static_cast<std::byte*>(receive));
+    });
+}
+
+template <class Next, class Count>
+int scan(const Next& next, const void* send, void* receive, Count count, MPI_Datatype type,
+         MPI_Op op, MPI_Comm comm) {
+    return scan_as(CallKind::scan, next, send, receive, count, type, op, comm);
+}
+
+/// MPI leaves the result on rank 0 undefined. Here it stays unchanged.
+template <class Next, class Count>
+int exscan(const Next& next, const void* send, void* receive, Count count, MPI_Datatype type,
+           MPI_Op op, MPI_Comm comm) {
+    return scan_as(CallKind::exscan, next, send, receive, count, type, op, comm);
 }
 
 }  // namespace tutti::calls

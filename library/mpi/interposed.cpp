@@ -12,8 +12,6 @@
 #include "collectives/transport/messages/mpi_collectives.hpp"
 #include "library/mpi/block_calls.hpp"
 #include "library/mpi/calls.hpp"
-#include "library/mpi/preload.hpp"
-#include "library/mpi/scan_calls.hpp"
 
 namespace {
 
@@ -22,8 +20,8 @@ Function* next_of(const char* name, Function*) {
     void* const found = dlsym(RTLD_NEXT, name);
     if (found == nullptr) {
         std::fprintf(stderr,
-                     "tutti: no MPI library has %s; preload libtutti_mpi into programs of MPI "
-                     "only\n",
+                     "tutti: no MPI library with %s found; preload libtutti_mpi only into MPI "
+                     "programs\n",
                      name);
         std::abort();
     }
@@ -38,7 +36,7 @@ struct Next {
           is_of_tool(
               !is_same_library(reinterpret_cast<void*>(function), dlsym(RTLD_NEXT, other_name))) {}
 
-    // In most MPI libraries both names are one function. dladdr() takes some 50 us.
+    // In most MPI libraries both names are the same function. dladdr() takes some 50 us.
     static bool is_same_library(void* one, void* other) {
         Dl_info of_one{}, of_other{};
         return one == other || dladdr(one, &of_one) == 0 || dladdr(other, &of_other) == 0 ||
@@ -48,6 +46,27 @@ struct Next {
     Function* function;
     bool is_of_tool;
 };
+
+// MPI_Init and MPI_Init_thread.
+template <class Next, class... Arguments>
+int start_mpi(const Next& next, Arguments... arguments) {
+    const int code = next(arguments...);
+    if (code == MPI_SUCCESS) tutti::mpi_has_started();
+    return code;
+}
+
+template <class Next>
+int end_mpi(const Next& next) {
+    tutti::mpi_is_about_to_end();
+    return next();
+}
+
+// MPI_Comm_free and MPI_Comm_disconnect.
+template <class Next>
+int free_communicator(const Next& next, MPI_Comm* comm) {
+    const tutti::FreedCommunicator freed(comm == nullptr ? MPI_COMM_NULL : *comm);
+    return next(comm);
+}
 
 }  // namespace
 
@@ -64,7 +83,7 @@ struct Next {
         return ours(next.function __VA_OPT__(, ) __VA_ARGS__);                                     \
     }
 
-// The collectives with counts of one width.
+// Defines all collectives, with int or MPI_Count counts.
 #define TUTTI_INTERPOSES_ALL(suffix, Count, Displacement)                                         \
     TUTTI_INTERPOSES(Allreduce##suffix,                                                           \
                      (const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op, \
@@ -145,12 +164,12 @@ TUTTI_INTERPOSES_ALL(_c, MPI_Count, MPI_Aint)
 #endif
 TUTTI_INTERPOSES(Barrier, (MPI_Comm comm), tutti::calls::barrier, comm)
 
-TUTTI_INTERPOSES(Init, (int* words, char*** all), tutti::start_mpi, words, all)
-TUTTI_INTERPOSES(Init_thread, (int* words, char*** all, int required, int* provided),
-                 tutti::start_mpi, words, all, required, provided)
-TUTTI_INTERPOSES(Finalize, (), tutti::end_mpi)
-TUTTI_INTERPOSES(Comm_free, (MPI_Comm * comm), tutti::free_communicator, comm)
-TUTTI_INTERPOSES(Comm_disconnect, (MPI_Comm * comm), tutti::free_communicator, comm)
+TUTTI_INTERPOSES(Init, (int* words, char*** all), start_mpi, words, all)
+TUTTI_INTERPOSES(Init_thread, (int* words, char*** all, int required, int* provided), start_mpi,
+                 words, all, required, provided)
+TUTTI_INTERPOSES(Finalize, (), end_mpi)
+TUTTI_INTERPOSES(Comm_free, (MPI_Comm * comm), free_communicator, comm)
+TUTTI_INTERPOSES(Comm_disconnect, (MPI_Comm * comm), free_communicator, comm)
 
 void tutti::use_library_functions() {
     mpi_collectives = {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "library/mpi/preload.hpp"
-
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -12,6 +10,7 @@
 
 #include "collectives/transport/messages/mpi.hpp"
 #include "collectives/transport/messages/mpi_number.hpp"
+#include "library/mpi/ranks.hpp"
 #include "library/mpi/types.hpp"
 
 namespace tutti {
@@ -30,7 +29,8 @@ const void* base_of(void* function) {
     return function != nullptr && dladdr(function, &found) != 0 ? found.dli_fbase : nullptr;
 }
 
-// Of the MPI that runs: another may be there as well, because this library was linked with it.
+// Returns whether the MPI library of the program has the standard ABI. A second MPI library may be
+// loaded, because this library was linked with it.
 bool runs_standard_abi() {
     void* const version = dlsym(RTLD_DEFAULT, "PMPI_Abi_get_version");
     if (version == nullptr || base_of(version) != base_of(dlsym(RTLD_DEFAULT, "PMPI_Comm_rank")))
@@ -40,15 +40,16 @@ bool runs_standard_abi() {
     return major >= 0;
 }
 
-// To another library, or through another ABI, handles would mean something else.
+// Returns an error if the program uses another MPI library or ABI than this library, because
+// handles differ between them.
 std::optional<std::string> other_library() {
     const bool is_standard = runs_standard_abi();
     const std::string running = is_standard ? std::string(standard_abi) : mpi_library();
     if (running.starts_with(built_for)) return std::nullopt;
-    return fmt::format("this libtutti_mpi is built for {}, and this program runs {}{}", built_for,
+    return fmt::format("this libtutti_mpi is built for {}, but the program uses {}{}", built_for,
                        running,
-                       is_standard           ? "; type tutti run --abi"
-                       : is_for_standard_abi ? "; leave --abi out"
+                       is_standard           ? "; use tutti run --abi"
+                       : is_for_standard_abi ? "; use tutti run without --abi"
                                              : "");
 }
 
@@ -57,14 +58,15 @@ int number_in(const char* variable) {
     return text == nullptr ? -1 : std::atoi(text);
 }
 
-// Without asking MPI, which may be another than this library knows.
+// Does not call MPI, which may be a different library.
 bool is_first_of_launcher() {
     return number_in("OMPI_COMM_WORLD_RANK") <= 0 && number_in("PMI_RANK") <= 0 &&
            number_in("SLURM_PROCID") <= 0;
 }
 
-// Launchers start ranks on other hosts with other environments: there some may run without this
-// library, and would not come. Nobody is asked, as who is not there does not answer.
+// Returns an error if the job runs on several hosts. Launchers may start ranks on other hosts
+// without LD_PRELOAD, and such ranks would never join a call of tutti. They cannot be asked, so
+// only the environment is read.
 std::optional<std::string> several_hosts() {
     constexpr std::array<std::pair<const char*, const char*>, 2> all_and_here{
         {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"}, {"PMI_SIZE", "MPI_LOCALNRANKS"}}};
@@ -114,7 +116,7 @@ void mpi_has_started() {
         return begin_taking_calls();
     }
     if (is_first_of_launcher())
-        fmt::print(stderr, "tutti: the MPI library goes on without tutti: {}\n", *reason);
+        fmt::print(stderr, "tutti: continuing without tutti: {}\n", *reason);
 }
 
 void mpi_is_about_to_end() {

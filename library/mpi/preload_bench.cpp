@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What calls of MPI take: to compare a run as it is with one that libtutti_mpi.so is preloaded
-// into. Calls without elements are the library's in any case, and over at once: what they take
-// longer is what it costs to pass a call on.
+// Measures MPI calls, to compare runs with and without libtutti_mpi.so. The MPI library always does
+// calls without elements, which return at once. Their difference is the cost of passing a call on.
 //   scripts/lib/mpi.sh 2 build/preload_bench
 //   build/tutti run --after 0 -- scripts/lib/mpi.sh 2 build/preload_bench
 #include <mpi.h>
@@ -16,7 +15,7 @@ namespace {
 
 constexpr int most_rounds = 15;
 
-// The median over rounds of the slowest rank's mean time, in ns.
+// Returns the median over rounds of the slowest rank's mean time, in ns.
 double time_of(const std::function<void()>& call, int calls) {
     std::vector<double> rounds;
     for (int round = 0; round < most_rounds; ++round) {
@@ -46,11 +45,11 @@ int main(int argc, char** argv) {
     int ranks = 1;
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     std::vector<double> in(1 << 17, 1.0), out(in.size() * static_cast<std::size_t>(ranks));
-    print("all_reduce of nothing",
+    print("all_reduce of 0 bytes",
           time_of(
               [&] { MPI_Allreduce(in.data(), out.data(), 0, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); },
               100'000));
-    print("the same, by turns on two",
+    print("the same, alternating two",
           time_of(
               [&] {
                   MPI_Allreduce(in.data(), out.data(), 0, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);

@@ -22,7 +22,7 @@ constinit thread_local std::array<KnownPair, 32> known_ranks;
 
 namespace {
 
-// Another rank may compute for hours before it comes; the launcher ends a job that has lost one.
+// Effectively no timeout: a rank may compute for hours. If a rank fails, the launcher ends the job.
 constexpr double years = 1e8;
 
 int keyval = MPI_KEYVAL_INVALID;
@@ -58,14 +58,7 @@ void learn_start_delay(std::int64_t lived_ns, std::int64_t cost_ns) {
         lived_ns < worth * cost_ns ? std::min(most, 4 * now) : std::max<std::int64_t>(1, now / 2);
 }
 
-// Returns the maximum over all ranks.
-std::int64_t agreed_start_delay(MPI_Comm comm) {
-    std::int64_t mine = start_delay, greatest = mine;
-    mpi_collectives.all_reduce(&mine, &greatest, 1, MPI_INT64_T, MPI_MAX, comm);
-    return greatest;
-}
-
-// Ranks of another job may run without this library, and would not come.
+// Ranks of another job may run without this library, and would never join a call of tutti.
 bool are_of_this_job(MPI_Comm comm, int size) {
     MPI_Group theirs = MPI_GROUP_NULL, ours = MPI_GROUP_NULL;
     PMPI_Comm_group(comm, &theirs);
@@ -84,8 +77,8 @@ bool is_between_groups(MPI_Comm comm) {
     return is_so != 0;
 }
 
-// The library's own choice, which is tried first, and what goes within a host: the rest would have
-// to be ended by all ranks together.
+// Returns the MPI library's own choice, which is tried first, and all configurations of the
+// transport shm. Others would need a collective call to end.
 std::vector<Configuration> arms_of(Collective collective, const World& world) {
     std::vector<Configuration> arms = all_choices(collective, world);
     std::erase_if(arms, [](const Configuration& arm) {
@@ -128,14 +121,29 @@ bool Ranks::agree_on_first_calls(std::int64_t calls, int times) {
         leave_to_library();
         return false;
     }
-    if (first_calls_ > 0 && !preloaded.always) first_calls_ *= agreed_start_delay(comm_);
+    if (first_calls_ == 0 || preloaded.always) return true;
+    std::array<std::int64_t, 1> delay{start_delay};
+    if (!maximize(delay)) return false;
+    first_calls_ *= delay[0];
     return calls >= first_calls_ * times;
 }
 
-// Cached look-ups still find this object.
+// Invalidates cached look-ups of this object.
 void Ranks::leave_to_library() {
     stage_ = Stage::the_librarys;
     communicators_freed.fetch_add(1, std::memory_order_release);
+}
+
+// Replaces the values by their maxima over all ranks. Returns false if MPI fails. The MPI library
+// then does all calls, and reports the error to the program.
+bool Ranks::maximize(std::span<std::int64_t> values) {
+    try {
+        maximize_over_ranks(comm_, values);
+        return true;
+    } catch (const Error&) {
+        leave_to_library();
+        return false;
+    }
 }
 
 bool Ranks::is_admitted(std::uint64_t key, std::int64_t bytes) {
@@ -143,9 +151,9 @@ bool Ranks::is_admitted(std::uint64_t key, std::int64_t bytes) {
     if (state_ && std::exchange(known_evictions_, state_->evictions) != state_->evictions)
         admission_.forget();
     const auto agree = [&](const PlanAdmission::Times& mine) -> PlanAdmission::Times {
-        std::array<std::int64_t, 2> given{-mine.elapsed_ns, mine.spent_ns}, greatest = given;
-        mpi_collectives.all_reduce(given.data(), greatest.data(), 2, MPI_INT64_T, MPI_MAX, comm_);
-        return {-greatest[0], greatest[1]};
+        std::array<std::int64_t, 2> all{-mine.elapsed_ns, mine.spent_ns};
+        if (!maximize(all)) return PlanAdmission::never;
+        return {-all[0], all[1]};
     };
     return state_ ? admission_.admits(key, bytes, state_->making_ns, ns_of_plan, agree)
                   : admission_.admits(key, bytes, 0, ns_of_beginning + ns_of_plan, agree);
@@ -161,7 +169,7 @@ void Ranks::begin() {
             return leave_to_library();
         }
         if (!true_on_all_ranks(*world_, !takes_memory_of_gpus()))
-            throw Error("the MPI library takes buffers on GPUs, which tutti does not");
+            throw Error("the MPI library may get buffers on GPUs, which tutti does not support");
         world_->register_progress(progress_);
         state_ = std::make_unique<Communicator::State>(nullptr, *world_, options_for(*world_));
         state_->is_preloaded = true;
@@ -170,9 +178,8 @@ void Ranks::begin() {
         else
             stage_ = Stage::ours;
         beginning_ns_ = now_ns() - began_ns_;
-    } catch (const std::exception& error) {  // on all ranks alike, unless the job has lost one
-        if (rank_ == 0)
-            fmt::print(stderr, "tutti: the MPI library goes on without tutti: {}\n", error.what());
+    } catch (const std::exception& error) {  // on all ranks, unless one has failed
+        if (rank_ == 0) fmt::print(stderr, "tutti: continuing without tutti: {}\n", error.what());
         state_.reset();
         world_.reset();
         leave_to_library();

@@ -20,12 +20,12 @@
 
 namespace tutti {
 
-/// What the environment has asked for; set while MPI starts, before any call is taken over.
+/// The settings from the environment. Set while MPI starts, before any call is taken over.
 extern PreloadSettings preloaded;
 
-/// The ranks of one of the program's communicators: who does its calls, and with what. It lives as
-/// an attribute of the communicator, so it ends when that is freed. It calls nothing of the MPI
-/// library but collectives on that communicator, inside the program's own calls there.
+/// The ranks of a communicator of the program. Decides which calls tutti does, and does them. It is
+/// an attribute of the communicator, so it ends when that is freed. The only MPI communication that
+/// it does is collectives on that communicator, inside the program's own collectives on it.
 class Ranks {
 public:
     explicit Ranks(MPI_Comm comm);
@@ -37,12 +37,12 @@ public:
     int size() const { return size_; }
     MPI_Comm comm() const { return comm_; }
     bool has(int root) const { return root >= 0 && root < size_; }
-    /// Whether there are calls that tutti may do.
+    /// Returns whether tutti may do any call.
     bool may_take() const { return stage_ != Stage::the_librarys; }
 
-    /// Lets the MPI library or tutti do the call: `by_library` returns MPI's code, `by_tutti`
-    /// throws. All ranks must pass the same kind, bytes and root; only these decide who does the
-    /// call. `asking_ns`: time that tutti has already spent on this call.
+    /// Lets the MPI library or tutti do the call. `by_library` returns an MPI error code,
+    /// `by_tutti` throws Error. All ranks must pass the same kind, bytes and root; only these
+    /// determine which of the two does the call.
     template <class Library, class Tutti>
     int take_turn(CallKind kind, std::int64_t bytes, int root, const Library& by_library,
                   const Tutti& by_tutti) {
@@ -50,7 +50,7 @@ public:
         if (is_rare(kind, bytes, root)) return pass_rare_call(kind, bytes, by_library);
         return take_admitted_turn(kind, bytes, by_library, by_tutti);
     }
-    /// The same for a call that is not rare. `asking_ns`: time that tutti has already spent on it.
+    /// The same for a call that is not rare. `asking_ns`: time that agreeing on it has taken.
     template <class Library, class Tutti>
     int take_admitted_turn(CallKind kind, std::int64_t bytes, const Library& by_library,
                            const Tutti& by_tutti, double asking_ns = 0) {
@@ -68,10 +68,10 @@ public:
     }
 
     /// Like take_turn(), for calls in which no rank may know all block sizes. `known`: the sizes
-    /// that this rank knows; in a rooted call only the root's count. `own`: the size of this rank's
-    /// own block. `by_tutti` gets a slot size that holds every block. If a block does not fit, the
-    /// MPI library does the call and reports the error. Passed calls are counted with 0 bytes,
-    /// because the ranks know different sizes.
+    /// that this rank knows; in a rooted call only those of the root count. `own`: the size of this
+    /// rank's block. `by_tutti` gets a slot size that is large enough for every block. If a block
+    /// is larger than the root expects, the MPI library does the call and reports the error. Calls
+    /// that are passed to the MPI library count as 0 bytes, because the ranks know different sizes.
     template <class Library, class Tutti>
     int take_agreed_turn(CallKind kind, const BlockSizes& known, std::int64_t own, int root,
                          const Library& by_library, const Tutti& by_tutti) {
@@ -101,11 +101,11 @@ public:
             turns_ ? static_cast<double>(now_ns() - began) : 0);
     }
 
-    /// Returns whether ranks may wait for each other in a call where the MPI library would not
-    /// wait. That pays where each rank has a core of its own. If not, pass the call to passed().
+    /// Returns whether ranks may wait for each other in a call in which the MPI library would not
+    /// wait. That pays if each rank has its own core. If false, pass the call to passed().
     bool may_meet(CallKind kind) {
-        // Oversubscription is known only after begin(), which costs as much as many calls. So first
-        // let 8 times as many calls pass.
+        // Oversubscription is known only after begin(), which costs as much as many calls. So wait
+        // 8 times as long before it.
         const int times = stage_ == Stage::new_ones ? 8 : 1;
         return !is_too_early(kind, times) && has_begun() &&
                (preloaded.always || !world_->oversubscribed);
@@ -123,33 +123,32 @@ public:
         return by_library();
     }
 
-    /// Of blocking collectives alone, so that the ranks need not meet at the end.
+    /// Runs a blocking collective. There are no others, so the ranks need not meet at the end.
     void run(const CallArguments& arguments) {
-        // Ranks that never wait for each other for long would never move the library's messages.
+        // Ranks that never wait long would never make progress on the program's MPI messages.
         constexpr int calls_without = 32;
         if (++runs_ % calls_without == 0) progress_.make_progress();
         state_->run(arguments);
     }
 
-    /// Memory of so many bytes for the length of one call.
+    /// Returns scratch memory for the duration of one call.
     enum class Scratch : std::uint8_t { input, output };
     std::span<std::byte> scratch(Scratch which, std::size_t bytes);
 
-    /// Combines the first so many of the call's vectors, which lie in a row, into `out`, one after
-    /// the other.
+    /// Reduces the first `how_many` of the given contiguous vectors into `out`, in their order.
     void combine(const Call& call, std::span<const std::byte> vectors, int how_many,
                  std::byte* out);
 
-    /// Ends what tutti has here; from now on the library does all calls.
+    /// Frees tutti's resources. The MPI library does all later calls.
     void leave();
 
 private:
-    // Messages of the program's own, which a peer may be waiting for before it comes.
+    // Makes progress on the program's messages: a late peer may wait for one of them.
     struct ProgressOfMpi final : Progressable {
         void make_progress() override;
     };
     enum class Stage : std::uint8_t { new_ones, ours, the_librarys };
-    // Of calls that are the library's in the end, ever fewer are asked about.
+    // After each refused call, skips more of the following ones without asking.
     class Refusals {
     public:
         bool skip_one() {
@@ -178,6 +177,7 @@ private:
                          static_cast<std::uint64_t>(root) << 4 ^ static_cast<std::uint64_t>(kind);
         return !is_admitted(key, bytes * size_);
     }
+    bool maximize(std::span<std::int64_t> values);
     bool is_admitted(std::uint64_t key, std::int64_t bytes);
     void leave_to_library();
     struct Agreed {
@@ -237,20 +237,20 @@ private:
         Op op = Op::sum;
         ReduceKernel kernel = nullptr;
         std::vector<const std::byte*> vectors = {};
-    } combiner_;  // of the last scan
+    } combiner_;  // for the last scan
 };
 
-/// Which kinds of calls are looked at, a bit for each. None before MPI has started and after its
+/// The kinds of calls that tutti may do, a bit for each. 0 before MPI has started and after its
 /// end.
 extern std::atomic<std::uint32_t> kinds_taken;
 
-/// A communicator that this thread has looked up lately; a freed one's handle may come again.
+/// A recent look-up of a communicator by this thread. The handle of a freed one may be reused.
 struct KnownRanks {
     MPI_Comm comm{};
-    std::uint64_t epoch = 0;  ///< 0: none
+    std::uint64_t epoch = 0;  ///< value of communicators_freed; 0: empty
     Ranks* ranks = nullptr;
 };
-/// Each is in one of two places; what was there longer gives way.
+/// A two-way set of the cache. The older entry is replaced.
 using KnownPair = std::array<KnownRanks, 2>;
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local std::array<KnownPair, 32>
     known_ranks;
@@ -265,8 +265,8 @@ extern std::atomic<std::uint64_t> communicators_freed;
 
 Ranks* look_up_ranks(MPI_Comm comm);
 
-/// Null where the library does such calls: of one rank, between two groups, with ranks of other
-/// jobs.
+/// Returns null if the MPI library does such calls: the communicator has one rank, connects two
+/// groups or has ranks of other jobs.
 inline Ranks* ranks_for(CallKind kind, MPI_Comm comm) {
     if ((kinds_taken.load(std::memory_order_relaxed) >> static_cast<int>(kind) & 1U) == 0)
         return nullptr;
@@ -286,13 +286,22 @@ public:
     FreedCommunicator& operator=(const FreedCommunicator&) = delete;
 };
 
-/// Whether the MPI library takes buffers on GPUs, in a program that has them. Then those of some
-/// calls may be there, which one rank alone would know.
+/// Returns whether the MPI library accepts GPU buffers and the program uses a GPU. Then buffers of
+/// a call may be on a GPU on some ranks only.
 bool takes_memory_of_gpus();
 
-/// Prepares for calls: to be called once MPI has started.
+/// Prepares for calls, after MPI has started.
 void begin_taking_calls();
-/// Ends all communicators of tutti: to be called before MPI ends.
+/// Ends all communicators of tutti, before MPI ends.
 void end_taking_calls();
+
+/// Makes tutti call the MPI library directly, because MPI_X would resolve to this library.
+void use_library_functions();
+
+/// Reads the environment after MPI has started, and begins to take calls. If that is not possible,
+/// prints the reason in one line.
+void mpi_has_started();
+/// Prints the report and ends everything of tutti that uses MPI, before MPI ends.
+void mpi_is_about_to_end();
 
 }  // namespace tutti

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the preloaded library says at the end of a program.
+// The report that the preloaded library prints at the end of a program.
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -21,10 +21,10 @@ constexpr double confidence = 0.95;
 
 using Key = std::pair<CallKind, int>;
 
-// One class, over all ranks that had such calls.
+// One class of calls, over all ranks that made such calls.
 struct ClassOfJob {
     std::int64_t calls = 0, by_tutti = 0, rare = 0;  // maximum over the ranks
-    std::vector<BlockPair> pairs;  // the means over the ranks that have times of them
+    std::vector<BlockPair> pairs;                    // means over the ranks that have times
 };
 
 std::map<Key, ClassOfJob> over_ranks(std::span<const std::vector<ProcessTotals>> ranks) {
@@ -59,8 +59,8 @@ double median_of(const std::vector<BlockPair>& pairs, double BlockPair::*side) {
     return median(std::move(times));
 }
 
-// "16K-32K": the sizes of an octave.
-std::string sizes_in_words(int octave) {
+// Returns the sizes of an octave, such as "16K-32K".
+std::string sizes_of(int octave) {
     if (octave <= 1) return std::to_string(octave);
     const Bytes first{std::int64_t{1} << (octave - 1)}, last{std::int64_t{1} << octave};
     return to_string(first) + "-" + to_string(last);
@@ -70,7 +70,7 @@ double percent(double logarithm) { return 100 * std::expm1(logarithm); }
 
 std::string line_of(const Key& key, const ClassOfJob& one, double& won) {
     std::string line = fmt::format("# {:<15} {:>11} {:>10} {:>10}", name_of(key.first),
-                                   sizes_in_words(key.second), one.calls, one.by_tutti);
+                                   sizes_of(key.second), one.calls, one.by_tutti);
     if (one.pairs.empty()) return line + "   too few calls to compare\n";
     std::vector<double> changes;
     for (const BlockPair& pair : one.pairs) changes.push_back(std::log(pair.tutti / pair.library));
@@ -88,7 +88,7 @@ std::string line_of(const Key& key, const ClassOfJob& one, double& won) {
     return line + fmt::format(" {:>11.3f}\n", seconds);
 }
 
-// Numbers alone: kind, octave, calls, calls by tutti, rare calls, count of pairs, pairs.
+// Serialises the totals: kind, octave, calls, calls by tutti, rare calls, number of pairs, pairs.
 std::vector<double> as_numbers(const std::vector<ProcessTotals>& totals) {
     std::vector<double> numbers;
     for (const auto& [size_class, one] : totals) {
@@ -126,10 +126,10 @@ std::vector<ProcessTotals> from_numbers(std::span<const double> numbers) {
 
 std::string report_of(std::span<const std::vector<ProcessTotals>> ranks) {
     const auto job = over_ranks(ranks);
-    if (job.empty()) return "# tutti: no collective was called that it could do\n";
+    if (job.empty()) return "# tutti: no supported collective was called\n";
     std::string text = fmt::format(
-        "# tutti: collectives of {} ranks. Times in us a call, medians of blocks of calls, means "
-        "over the ranks; the change with its {:.0f} % interval\n"
+        "# tutti: collectives of {} ranks. Times are in us per call: medians over blocks of calls, "
+        "means over ranks. `change` has a {:.0f} % confidence interval\n"
         "# {:<15} {:>11} {:>10} {:>10} {:>10} {:>10} {:>11}  {:>22} {:>11}\n",
         ranks.size(), 100 * confidence, "collective", "bytes", "calls", "by tutti", "library",
         "tutti", "change", "interval", "won, s");
@@ -141,12 +141,13 @@ std::string report_of(std::span<const std::vector<ProcessTotals>> ranks) {
     }
     if (rare > 0)
         text += fmt::format(
-            "# tutti: {} calls went to the MPI library: their lengths repeated too rarely to pay "
-            "for a plan\n",
+            "# tutti: {} calls were left to the MPI library, because their lengths repeated too "
+            "rarely "
+            "for a plan to pay\n",
             rare);
     return text + fmt::format(
-                      "# tutti: {:.3f} s were won in collectives. That is an estimate: the calls "
-                      "by tutti times the difference of the times\n",
+                      "# tutti: {:.3f} s saved in collectives (estimate: calls by tutti times the "
+                      "difference of the times)\n",
                       won);
 }
 

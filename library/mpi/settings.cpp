@@ -14,11 +14,10 @@
 namespace tutti {
 namespace {
 
-std::int64_t whole_number(const char* variable, const std::string& text, std::int64_t least) {
+std::int64_t whole_number(const char* variable, const std::string& text) {
     const auto value = number_in<std::int64_t>(text);
-    if (!value || *value < least)
-        throw Error(fmt::format("{} '{}' is no whole number from {} upwards; type for example 100",
-                                variable, text, least));
+    if (!value || *value < 0)
+        throw Error(fmt::format("{}={} is invalid; use a whole number >= 0", variable, text));
     return *value;
 }
 
@@ -44,52 +43,26 @@ void read_chooser(const std::string& text, PreloadSettings& settings) {
         settings.table_file = text;
     } else {
         throw Error(
-            fmt::format("TUTTI '{}' is unknown; type learn, rules, off, or the file of a "
-                        "table, for example ./table.json",
+            fmt::format("TUTTI={} is invalid; use learn, rules, off, or a table file, for example "
+                        "./table.json",
                         text));
     }
 }
 
-void read_kinds(const std::string& text, PreloadSettings& settings) {
-    settings.kinds = 0;
+std::uint32_t kinds_in(const std::string& text) {
+    std::uint32_t kinds = 0;
     std::istringstream list(text);
     for (std::string name; std::getline(list, name, ',');)
-        settings.kinds |= 1U << static_cast<int>(parse_kind(name));
-    if (settings.kinds == 0) parse_kind(text);
+        kinds |= 1U << static_cast<int>(parse_kind(name));
+    if (kinds == 0) parse_kind(text);
+    return kinds;
 }
 
-void read_after(const std::string& text, PreloadSettings& settings) {
-    settings.after = whole_number("TUTTI_AFTER", text, 0);
-}
-
-bool yes_or_no(const char* variable, const std::string& text) {
+bool flag_in(const char* variable, const std::string& text) {
     if (text != "0" && text != "1")
-        throw Error(fmt::format("{} '{}' is unknown; type 1, or 0", variable, text));
+        throw Error(fmt::format("{}={} is invalid; use 0 or 1", variable, text));
     return text == "1";
 }
-
-void read_anyway(const std::string& text, PreloadSettings& settings) {
-    settings.table_anyway = yes_or_no("TUTTI_TABLE_ANYWAY", text);
-}
-
-void read_always(const std::string& text, PreloadSettings& settings) {
-    settings.always = yes_or_no("TUTTI_ALWAYS", text);
-}
-
-void read_reports(const std::string& text, PreloadSettings& settings) {
-    settings.reports = yes_or_no("TUTTI_REPORT", text);
-}
-
-void read_turns(const std::string& text, PreloadSettings& settings) {
-    settings.turn_calls = whole_number("TUTTI_AB", text, 0);
-}
-
-constexpr std::pair<const char*, void (*)(const std::string&, PreloadSettings&)> variables[] = {
-    {"TUTTI", read_chooser},       {"TUTTI_COLLECTIVES", read_kinds},
-    {"TUTTI_AFTER", read_after},   {"TUTTI_TABLE_ANYWAY", read_anyway},
-    {"TUTTI_ALWAYS", read_always}, {"TUTTI_REPORT", read_reports},
-    {"TUTTI_AB", read_turns},
-};
 
 }  // namespace
 
@@ -108,10 +81,23 @@ std::string_view name_of(CallKind kind) {
 
 PreloadSettings preload_settings(const std::function<const char*(const char*)>& value_of) {
     PreloadSettings settings;
-    for (const auto& [name, read] : variables) {
-        const char* const text = value_of(name);
-        if (text != nullptr && *text != '\0') read(text, settings);
-    }
+    const auto read = [&](const char* variable, const auto& parse) {
+        const char* const text = value_of(variable);
+        if (text != nullptr && *text != '\0') parse(std::string(text));
+    };
+    const auto read_flag = [&](const char* variable, bool& flag) {
+        read(variable, [&](const std::string& text) { flag = flag_in(variable, text); });
+    };
+    const auto read_number = [&](const char* variable, std::int64_t& number) {
+        read(variable, [&](const std::string& text) { number = whole_number(variable, text); });
+    };
+    read("TUTTI", [&](const std::string& text) { read_chooser(text, settings); });
+    read("TUTTI_COLLECTIVES", [&](const std::string& text) { settings.kinds = kinds_in(text); });
+    read_number("TUTTI_AFTER", settings.after);
+    read_flag("TUTTI_TABLE_ANYWAY", settings.table_anyway);
+    read_flag("TUTTI_ALWAYS", settings.always);
+    read_flag("TUTTI_REPORT", settings.reports);
+    read_number("TUTTI_AB", settings.turn_calls);
     return settings;
 }
 

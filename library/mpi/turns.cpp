@@ -9,10 +9,10 @@
 namespace tutti {
 namespace {
 
-// Where only a report is wanted: so few calls of the library that they cost next to nothing.
+// For a report without turns: the MPI library does few calls, at negligible cost.
 constexpr std::int64_t sparse_block = 4, sparse_period = 256;
 
-// More pairs of blocks tell nothing new.
+// Limits the memory: more pairs add no precision.
 constexpr std::size_t most_pairs = 1000;
 
 // Never destroyed, as MPI may end in the destructor of another library, after this one's.
@@ -27,7 +27,7 @@ ClassTurns::Turn ClassTurns::next(const PreloadSettings& settings) {
     const std::int64_t period = alternates ? 2 * block_ : sparse_period;
     const std::int64_t number = calls_ / period, place = calls_ % period;
     ++calls_;
-    if (place == 0) {  // also where an error handler has left a timed call by longjmp
+    if (place == 0) {  // resets the times even if an error handler left a call by longjmp
         sum_ = {};
         timed_ = 0;
     }
@@ -40,7 +40,7 @@ ClassTurns::Turn ClassTurns::next(const PreloadSettings& settings) {
     return turn;
 }
 
-// The first period is not timed: plans are made in it.
+// The first period is not timed, because plans are made in it.
 void ClassTurns::took(double ns, const Turn& turn) {
     (turn.by == By::library ? sum_.library : sum_.tutti) += ns;
     if (++timed_ < 2 * block_) return;

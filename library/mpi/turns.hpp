@@ -13,10 +13,10 @@
 
 namespace tutti {
 
-/// Who does a call.
+/// The implementation that does a call.
 enum class By : std::uint8_t { library, tutti };
 
-/// Calls of a kind whose bytes (of one rank's vector or block) have the same highest bit.
+/// Calls of one kind whose sizes (of a rank's vector or block) have the same highest bit.
 struct SizeClass {
     CallKind kind = CallKind::all_reduce;
     int octave = 0;  ///< 0 bytes, 1, 2 to 3, 4 to 7, ...
@@ -28,20 +28,20 @@ inline SizeClass size_class(CallKind kind, std::int64_t bytes) {
     return {kind, std::min(bits, octaves - 1)};
 }
 
-/// The mean time of a call, in ns, in two blocks that follow each other.
+/// The mean times of a call in two consecutive blocks of calls, in ns.
 struct BlockPair {
     double library = 0, tutti = 0;
 };
 
-/// What this process has done of one class.
+/// Totals of one class in this process.
 struct ClassTotals {
     std::int64_t calls = 0, by_tutti = 0;
     std::vector<BlockPair> pairs;
     std::int64_t rare = 0;  ///< calls left to the MPI library: their length repeats too rarely
 };
 
-/// Whose turn it is in one class of calls of one communicator, by counts that are the same on all
-/// its ranks; and how long the timed ones took on this rank.
+/// Alternates between the MPI library and tutti in one class of calls of one communicator. Decides
+/// by counts that are equal on all ranks. Collects the times of timed calls on this rank.
 class ClassTurns {
 public:
     struct Turn {
@@ -49,13 +49,13 @@ public:
         bool is_timed = false;
     };
 
-    /// Of the next call. Two blocks begin each period, one by the library and one by tutti, and
-    /// whoever was first in one period is second in the next; tutti does what is left of it. Where
-    /// only a report is wanted, periods are long, and the first has no blocks.
+    /// Returns the turn of the next call. A period begins with two blocks of calls, one by the MPI
+    /// library and one by tutti; their order alternates. Tutti does the rest of the period. If only
+    /// a report is requested, periods are long, and the first one has no blocks.
     Turn next(const PreloadSettings& settings);
-    /// The time of the call that next() was asked for.
+    /// Records the time of the call.
     void took(double ns, const Turn& turn);
-    /// A call that was passed on to the library without a turn.
+    /// Counts a call that was passed to the MPI library.
     void count_passed() { ++totals.calls; }
     void count_rare() {
         ++totals.calls;
@@ -71,27 +71,26 @@ private:
     std::int64_t timed_ = 0;
 };
 
-/// All classes of one communicator, made when first met. Adds its totals to those of the process
-/// when it ends.
+/// All classes of one communicator. The destructor adds its totals to those of the process.
 class Turns {
 public:
     ~Turns();
     ClassTurns& of(SizeClass size_class);
 
 private:
-    std::deque<std::pair<SizeClass, ClassTurns>> classes_;  // which stay where they are
+    std::deque<std::pair<SizeClass, ClassTurns>> classes_;  // a deque, for stable references
     std::array<std::array<std::uint16_t, octaves>, call_kinds> place_of_ =
-        {};  // behind it; 0: none
+        {};  // index + 1; 0: none
 };
 
-/// The totals of all communicators that have ended, in the order of kinds and sizes.
+/// Totals of all communicators that have ended, sorted by kind and size.
 struct ProcessTotals {
     SizeClass size_class;
     ClassTotals totals;
 };
 std::vector<ProcessTotals> process_totals();
 
-/// The report as lines, of the totals of each rank.
+/// Returns the report for the totals of all ranks.
 std::string report_of(std::span<const std::vector<ProcessTotals>> ranks);
 
 /// Gathers the totals of all ranks of the job and prints the report on the first. Collective over

@@ -12,7 +12,8 @@ struct Row {
     NamedType type;
 };
 
-// Open addressing: more places than types, and a look-up of a few ns. Written once, at the start.
+// A hash table with open addressing, written once at the start. It has more places than there are
+// types. A look-up takes a few ns.
 constexpr std::size_t places = 512;
 std::array<Row, places> rows;
 
@@ -53,7 +54,7 @@ std::optional<DataType> element_of(Sums sums, int size) {
     }
 }
 
-// Several names may be one handle, and some types are missing where there is no such compiler.
+// Several names may have the same handle. Types are missing without a compiler of their language.
 void know(MPI_Datatype handle, Sums sums) {
     if (handle == MPI_DATATYPE_NULL || named_type(handle) != nullptr) return;
     int size = 0;

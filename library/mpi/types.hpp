@@ -9,21 +9,22 @@
 
 namespace tutti {
 
-/// What is known of one of MPI's own datatypes.
+/// Properties of a predefined MPI datatype.
 struct NamedType {
     std::int64_t size = 0;
-    bool is_dense = false;            ///< elements in a row have no gaps between or within them
-    std::optional<DataType> element;  ///< what tutti can combine it as
-    bool is_complex = false;          ///< two of them, which are summed by themselves
+    bool is_dense = false;            ///< no gaps within or between elements
+    std::optional<DataType> element;  ///< the type of tutti for reductions
+    bool is_complex = false;          ///< two elements, which can only be summed
 };
 
-/// Asks the library about its types, once it runs. To be called before the functions below.
+/// Queries the MPI library for its types. Call it after MPI has started, before the functions
+/// below.
 void know_mpi_types();
 
-/// Null for types that the program has made.
+/// Returns null for types that the program has created.
 const NamedType* named_type(MPI_Datatype type);
 
-/// Nothing for operations that tutti does not have, and for those of the program.
+/// Returns nullopt for operations that tutti does not support, and those of the program.
 std::optional<Op> op_of(MPI_Op op);
 
 }  // namespace tutti

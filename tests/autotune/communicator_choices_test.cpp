@@ -97,7 +97,7 @@ TEST(CommunicatorChoices, RefusesATableOfOtherRanks) {
     });
 }
 
-// Whatever ranks differ in, each gets an error, and none waits.
+// Every rank gets an error if an option differs, and none waits.
 std::string refusal_of(World& world, CommunicatorOptions options) {
     try {
         const Communicator communicator(world, std::move(options));
@@ -113,22 +113,19 @@ TEST(CommunicatorChoices, AreRefusedWhereRanksHaveDifferentTables) {
         Table one = table_of(world, {{Bytes{0}, {.algorithm = "tree", .transport = "shm"}}});
         Table other = table_of(world, {{Bytes{0}, {.algorithm = "ring", .transport = "shm"}}});
         const std::string both = refusal_of(world, {.table = is_last ? other : one});
-        EXPECT_TRUE(both.starts_with("ranks have different tables: rank 0 table ")) << both;
-        EXPECT_NE(both.find("rank 2 table "), both.npos) << both;
+        EXPECT_TRUE(both.starts_with("table differs")) << both;
         const std::string some =
             refusal_of(world, {.table = is_last ? std::nullopt : std::optional(one)});
-        EXPECT_NE(some.find("rank 2 no table; give all ranks the same one"), some.npos) << some;
+        EXPECT_NE(some.find("none on rank 2"), some.npos) << some;
         const std::string file = refusal_of(world, {.table_file = is_last ? "some" : ""});
-        EXPECT_NE(file.find("rank 2 a table file"), file.npos) << file;
+        EXPECT_NE(file.find("a file on rank 2"), file.npos) << file;
         EXPECT_EQ(refusal_of(world, {.table = one}), "none");
 
         CommunicatorOptions learns;
         if (is_last) learns.learn.emplace();
-        EXPECT_EQ(refusal_of(world, learns),
-                  "rank 0 does not learn, rank 2 learns for 0.05 of the time; give all ranks the "
-                  "same .learn");
+        EXPECT_TRUE(refusal_of(world, learns).starts_with("learn differs"));
         const std::string plans = refusal_of(world, {.most_plans = is_last ? 5u : 6u});
-        EXPECT_TRUE(plans.starts_with("ranks keep different numbers of plans")) << plans;
+        EXPECT_TRUE(plans.starts_with("most_plans differs")) << plans;
     });
 }
 

@@ -11,10 +11,10 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// One call: `call` says collective, type, operation, root and count (elements per block, as each
-/// function below derives it from the lengths); `buffers` are bytes. The communicator checks the
-/// lengths. A buffer that plays no part on this rank (`output` of a reduce on another rank than the
-/// root) may be empty.
+/// One call. `call` has collective, type, operation, root and count (elements per block, derived
+/// from the lengths by the functions below). `buffers` are bytes; the communicator checks their
+/// lengths. A buffer that this rank does not use may be empty (`output` of a reduce on other ranks
+/// than the root).
 struct CallArguments {
     Call call;
     CallBuffers buffers;
@@ -38,7 +38,7 @@ std::span<std::byte> written(R& elements) {
         std::span(std::ranges::data(elements), std::ranges::size(elements)));
 }
 
-/// `count` as Call counts; `op` and `root` keep their defaults where a collective has none.
+/// `count` is Call::count. `op` and `root` keep their defaults if the collective has none.
 struct Details {
     std::int64_t count = 0;
     Op op = Op::sum;
@@ -61,7 +61,7 @@ CallArguments in_place(Collective collective, Data& data, const Details& details
             {read(data), written(data), true}};
 }
 
-// The arguments of each call of Communicator, with the same shapes.
+// The arguments of each call of Communicator. The parameters are the same.
 
 template <class In, class Out>
 CallArguments all_reduce(const In& input, Out& output, Op op) {

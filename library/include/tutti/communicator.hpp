@@ -17,38 +17,40 @@ class ReachableMemory;
 class World;
 struct Rendezvous;
 
-/// What a communicator tries out while the program runs, and what that may cost.
+/// Online tuning: a communicator tries configurations while the program runs.
 struct Learning {
-    /// The configurations that are tried for a collective; empty: all of this build. The same on
-    /// all ranks.
+    /// Returns the configurations to try for a collective. Empty: try all of this build. Must
+    /// return the same on all ranks.
     std::function<std::vector<Configuration>(Collective)> arms = {};
-    /// The time lost by trying is at most this share of the time spent in blocking collectives.
+    /// Max fraction of the time in blocking collectives that may be lost by trying.
     double bound = 0.05;
 };
 
-/// All ranks give the same options. The defaults choose algorithms by built-in rules.
+/// Options of a communicator. They must be equal on all ranks. By default, built-in rules choose
+/// the algorithms.
 struct CommunicatorOptions {
-    /// Which configuration does which calls. It must have sections for these ranks: adapted()
-    /// (tutti/table.hpp) makes them.
+    /// Tuning table: the configuration for each call. It must have sections for these ranks; use
+    /// adapted() (tutti/table.hpp) to create them.
     std::optional<Table> table = {};
-    /// Or the first rank's file of 'tutti tune', which is adapted to these ranks.
+    /// Alternative to `table`: a file of 'tutti tune'. Only rank 0 reads it. The table is adapted
+    /// to these ranks.
     std::string table_file = {};
-    bool table_anyway = false;  ///< take a file that was made on another topology, too
-    /// Whether other configurations are tried while the program runs.
+    bool table_anyway = false;  ///< also accept a file from a different topology
+    /// Enables online tuning.
     std::optional<Learning> learn = {};
-    /// How many kinds of calls keep their plans; the one used longest ago is made again.
+    /// Capacity of the plan cache, in kinds of calls. The least recently used plan is evicted.
     std::size_t most_plans = 512;
-    /// Seconds after which waiting for another rank throws; twice as many where plans are made. A
-    /// Communicator(World&) uses its world's own. More than 0, or an error; infinity: never.
+    /// Timeout in seconds for waiting for another rank; doubled while plans are made. Must be > 0;
+    /// infinity disables it. Communicator(World&) uses the timeout of the world instead.
     double deadline = 30;
-    /// Other threads of the process compute during the calls, as when gradients are summed while a
-    /// backward pass goes on: a rank that waits soon sleeps, rather than keep a core busy.
+    /// True if other threads of the process compute during the calls, for example a backward pass
+    /// while gradients are summed. Waiting ranks then sleep soon instead of spinning.
     bool background = false;
 };
 
-/// A call under way, as a start_...() of Communicator returns it. Until it is done its buffers must
-/// not be touched or freed. It must end before its communicator. The destructor waits for the call,
-/// since messages may still arrive in the buffers; errors are then thrown by the next call.
+/// A non-blocking call, returned by Communicator::start_...(). Do not touch or free its buffers
+/// until it is complete. It must end before its communicator. The destructor waits for the call,
+/// because messages may still arrive in the buffers; an error is then thrown by the next call.
 class [[nodiscard]] Request {
 public:
     Request() = default;
@@ -56,14 +58,15 @@ public:
     Request& operator=(Request&& other) noexcept;
     ~Request();
 
-    /// Makes progress on all calls under way; true once this one is done. Throws Error as wait().
+    /// Makes progress on all pending calls. Returns true once this one is complete. Throws Error
+    /// like wait().
     bool test();
-    /// Returns when the call is done. Throws Error: Exit::time_out after the deadline, with the
-    /// rank, step and peer that it waits for; Exit::rank_lost if a rank has ended.
+    /// Waits until the call is complete. Throws Error: Exit::time_out after the deadline, naming
+    /// the rank, step and peer that it waits for; Exit::rank_lost if a rank has ended.
     void wait();
-    /// Whether the call is done, without making progress.
+    /// Returns whether the call is complete, without making progress.
     bool is_done() const;
-    /// Steps done, and an error message for a call that takes too long; for watchdogs.
+    /// For watchdogs: the number of completed steps, and an error message for a call that hangs.
     std::size_t progress_count() const;
     std::string hang_report() const;
 
@@ -75,56 +78,57 @@ private:
     std::uint64_t run_ = 0;
 };
 
-/// Collectives among the ranks of a program, each by the algorithm that is best for its size.
+/// Collectives among the ranks of a program. Each call uses the best algorithm for its size.
 ///
 /// Buffers are contiguous ranges (std::vector, std::array, std::span) of integers, float, double or
-/// the narrow types of tutti/element.hpp. Below P = size() and n is the length of a block, in
-/// elements; a block per rank lies at index rank * n. With one buffer a call is in place, with two
-/// they must not overlap. `output` of a rooted call may be empty on ranks that receive nothing, and
-/// so may `input` on ranks that send nothing. start_...() returns at once and takes no temporary
-/// that owns its elements.
+/// the narrow types of tutti/element.hpp. Below, P = size() and n is the length of a block in
+/// elements. A buffer with a block per rank has the block of rank r at index r * n. A call with one
+/// buffer is in place; two buffers must not overlap. Ranks that receive nothing in a rooted call
+/// may pass an empty `output`, ranks that send nothing an empty `input`. start_...() returns at
+/// once. It does not accept temporaries that own their elements.
 ///
-/// All ranks make the same calls in the same order, as in MPI: same collective, type, operation,
-/// root and length, all in place or all not, all blocking or all started. One thread at a time.
+/// As in MPI, all ranks make the same calls in the same order: same collective, type, operation,
+/// root and length, all in place or none, all blocking or all started. Not thread-safe.
 ///
-/// Every call throws Error, with one line that says what to do:
-/// - Exit::usage before anything is sent: lengths that do not fit each other, a root that is not
-///   among the ranks, overlapping buffers. The communicator stays usable.
-/// - Exit::time_out where another rank does not join within the deadline, Exit::rank_lost where one
-///   has ended or asks for another call. Then the communicator refuses all further calls, and the
-///   call's buffers must stay allocated and untouched until the process ends: a rank that is late
+/// Every call can throw Error. The message is one line that says what to do:
+/// - Exit::usage before anything is sent: wrong lengths, a root out of range, overlapping buffers.
+///   The communicator stays usable.
+/// - Exit::time_out if another rank does not join within the deadline. Exit::rank_lost if a rank
+/// has
+///   ended or makes a different call. After both, the communicator refuses all calls. Keep the
+///   buffers of the failed call allocated and untouched until the process ends, because a late rank
 ///   may still write there.
 ///
 /// All ranks make plans together. A plan serves later calls of the same kind, length and root, with
 /// any buffers in unregistered memory. In registered memory (allocate()) each place has its own
-/// plan. The first four kinds of calls get a plan at once, others after they have come repeatedly.
-/// Until then the call copies its data into and out of a slot. All calls that use slots of one size
-/// share a plan. A start_x() whose call uses a slot blocks until the call is complete.
+/// plan. The first four kinds of calls get a plan at once, others after they are repeated. Until
+/// then the call copies its data into and out of a slot. All calls that use slots of one size share
+/// a plan. A start_...() whose call uses a slot blocks until the call is complete.
 class Communicator {
 public:
-    /// The ranks of a world, which must outlive it. Collective. Throws Error if ranks were given
-    /// different options, or the table cannot be used here.
+    /// Uses the ranks of a world, which must outlive the communicator. Collective. Throws Error if
+    /// the options differ between ranks or the table does not fit these ranks.
     explicit Communicator(World& world, CommunicatorOptions options = {});
-    /// The ranks of an MPI communicator, over_mpi(MPI_Comm_c2f(comm)), which is duplicated; in a
-    /// build for MPI's standard ABI, over_mpi(MPI_Comm_toint(comm)). MPI must be initialised. The
-    /// communicator should end before MPI_Finalize; later it only refuses calls. Collective. Throws
+    /// Uses the ranks of an MPI communicator, which is duplicated: over_mpi(MPI_Comm_c2f(comm)), or
+    /// over_mpi(MPI_Comm_toint(comm)) in a build for MPI's standard ABI. MPI must be initialised.
+    /// Destroy the communicator before MPI_Finalize; after it, all calls throw. Collective. Throws
     /// Error as above, and in a build without MPI.
     static Communicator over_mpi(int fortran_handle, CommunicatorOptions options = {});
-    /// The processes that meet there without MPI (tutti/rendezvous.hpp). Collective. Throws Error
-    /// as rendezvous_world() and as above.
+    /// Connects processes without MPI (tutti/rendezvous.hpp). Collective. Throws Error as above and
+    /// as rendezvous_world().
     static Communicator over_rendezvous(const Rendezvous& where, CommunicatorOptions options = {});
-    /// One rank by itself, without a launcher or MPI.
+    /// Creates a communicator of one rank, without a launcher or MPI.
     static Communicator self(CommunicatorOptions options = {});
 
     Communicator(Communicator&&) noexcept;
     Communicator& operator=(Communicator&&) noexcept;
-    /// Waits for what is under way, then for the other ranks. Collective.
+    /// Waits for pending calls, then for the other ranks. Collective.
     ~Communicator();
 
     Rank rank() const;  ///< 0 .. size() - 1
     int size() const;   ///< P
 
-    /// Combines the ranks' vectors element by element; every rank gets the result.
+    /// Reduces the ranks' vectors element by element; every rank gets the result.
     /// input: n, output: n; in place data: n.
     template <Elements In, MutableElements Out>
     void all_reduce(const In& input, Out&& output, Op op = Op::sum) {
@@ -143,7 +147,7 @@ public:
         return start(arguments::all_reduce(data, op));
     }
 
-    /// Combines the ranks' vectors; rank r gets block r of the result.
+    /// Reduces the ranks' vectors; rank r gets block r of the result.
     /// input: P n, output: n; in place data: P n, with the result in block rank().
     template <Elements In, MutableElements Out>
     void reduce_scatter(const In& input, Out&& output, Op op = Op::sum) {
@@ -162,7 +166,7 @@ public:
         return start(arguments::reduce_scatter(data, op, size()));
     }
 
-    /// Every rank gets the blocks of all, in the order of ranks.
+    /// Every rank gets the blocks of all ranks, in rank order.
     /// input: n, output: P n; in place data: P n, with the input in block rank().
     template <Elements In, MutableElements Out>
     void all_gather(const In& input, Out&& output) {
@@ -191,8 +195,8 @@ public:
         return start(arguments::broadcast(data, root));
     }
 
-    /// Combines the ranks' vectors; the root gets the result.
-    /// input: n, output: n on the root; in place data: n, which other ranks find overwritten.
+    /// Reduces the ranks' vectors; the root gets the result.
+    /// input: n, output: n on the root; in place data: n, which is overwritten on other ranks.
     template <Elements In, MutableElements Out>
     void reduce(const In& input, Out&& output, Op op = Op::sum, Rank root = {0}) {
         run(arguments::reduce(input, output, op, root));
@@ -220,7 +224,7 @@ public:
         return start(arguments::scatter(input, output, root));
     }
 
-    /// The root gets the blocks of all, in the order of ranks. input: n, output: P n on the root.
+    /// The root gets the blocks of all ranks, in rank order. input: n, output: P n on the root.
     template <Elements In, MutableElements Out>
     void gather(const In& input, Out&& output, Rank root = {0}) {
         run(arguments::gather(input, output, root));
@@ -249,16 +253,16 @@ public:
         return start(arguments::all_to_all(data, size()));
     }
 
-    /// Returns when all ranks have come. Calls under way go on meanwhile.
+    /// Returns when all ranks have entered it. Makes progress on pending calls meanwhile.
     void barrier();
 
-    /// A message to one other rank, of any length, which receives it under the same tag. For ranks
-    /// of a rendezvous; those of MPI have MPI_Send. Other threads may be in other calls, and in
-    /// send() or receive() with other ranks. send() returns once `data` may be changed, maybe
-    /// before it is received. Throws Error: time_out after the deadline, rank_lost if the rank has
-    /// ended, usage for another length than was sent. None of them breaks the communicator, and the
-    /// buffer is the caller's again. After a time_out the call may be made once more, unless a part
-    /// of the message had moved: then messages in this direction are refused (rank_lost).
+    /// Sends a message of any length to another rank, which receives it with the same tag. Only for
+    /// ranks of a rendezvous; with MPI, use MPI_Send. Thread-safe with other calls, and with send()
+    /// and receive() to other ranks. send() returns when `data` may be changed, which can be before
+    /// the message is received. Throws Error: time_out after the deadline, rank_lost if the peer
+    /// has ended, usage if the lengths differ. After an error the communicator stays usable, and
+    /// the buffer may be reused. After a time_out the call can be repeated, unless a part of the
+    /// message was transferred: then messages in this direction are refused (rank_lost).
     template <Elements Data>
     void send(const Data& data, Rank to, int tag = 0) {
         send_bytes(arguments::read(data), to, tag);
@@ -267,19 +271,19 @@ public:
     void receive(Data&& data, Rank from, int tag = 0) {
         receive_bytes(arguments::written(data), from, tag);
     }
-    /// The same in bytes.
+    /// The same for raw bytes.
     void send_bytes(std::span<const std::byte> data, Rank to, int tag = 0);
     void receive_bytes(std::span<std::byte> data, Rank from, int tag = 0);
 
-    /// Any of these calls, with types that are known at run time only; lengths in bytes.
+    /// Any of the collectives above, with types chosen at run time and lengths in bytes.
     void run(const CallArguments& arguments);
     Request start(const CallArguments& arguments);
 
-    /// `count` zeroed elements in registered memory, which ranks of one host read and write in
-    /// place: the fastest buffers within a host. Collective, with the same count on all ranks. In a
-    /// call every rank gives the same place of it, also where its buffer plays no part.
-    /// Unregistered memory where ranks cannot share any. Freed by release() or with the
-    /// communicator. Throws Error (Exit::usage) where there is not so much memory.
+    /// Allocates `count` zeroed elements of registered memory, which all ranks of a host can access
+    /// directly: the fastest buffers within a host. Collective, with the same count on all ranks.
+    /// In a call, all ranks must pass the same place of it, even if a rank's buffer is not used.
+    /// Returns unregistered memory if the ranks cannot share any. Freed by release() or with the
+    /// communicator. Throws Error (Exit::usage) if there is not enough memory.
     template <Element T>
     std::span<T> allocate(std::size_t count) {
         constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
@@ -287,28 +291,29 @@ public:
             allocate_bytes(count > most / sizeof(T) ? most : count * sizeof(T));
         return {reinterpret_cast<T*>(memory.data()), count};
     }
-    /// Frees what allocate() gave. All ranks release alike. Throws Error for other memory. Does
-    /// nothing once the communicator refuses calls: all goes with it.
+    /// Frees memory of allocate(). Collective. Throws Error for other memory. Does nothing once the
+    /// communicator refuses calls; its destructor then frees the memory.
     template <Element T>
     void release(std::span<T> memory) {
         release_bytes(std::as_writable_bytes(memory));
     }
-    /// The same in bytes.
+    /// The same for raw bytes.
     std::span<std::byte> allocate_bytes(std::size_t bytes);
     void release_bytes(std::span<std::byte> memory);
 
-    /// From now on treats memory that the ranks share already as registered. It must live until
-    /// disown() or longer than the communicator. All ranks adopt alike.
+    /// Registers memory that the ranks share already. It must live until disown(), or longer than
+    /// the communicator. All ranks must make the same calls.
     void adopt(const ReachableMemory& memory);
-    /// Undoes adopt(); waits for calls under way in the memory and drops their plans. Collective.
+    /// Undoes adopt(). Waits for pending calls in this memory and drops their plans. Collective.
     void disown(const ReachableMemory& memory);
 
-    /// The configuration of the plan for such a call. Makes the plan if there is none, so it is
-    /// collective, and throws as the call does.
+    /// Returns the configuration that such a call uses. Makes the plan if there is none yet, so it
+    /// is collective and throws like the call.
     Configuration choice_for(const CallArguments& arguments);
 
-    /// What a communicator with CommunicatorOptions::learn has found, the same on all ranks; else
-    /// without sections. overlay() and keep_table() (tutti/table.hpp) put it into a file.
+    /// Returns the results of online tuning (CommunicatorOptions::learn), equal on all ranks;
+    /// without it, a table without sections. Use overlay() and keep_table() (tutti/table.hpp) to
+    /// save them.
     Table learnt();
 
     struct [[gnu::visibility("hidden")]] State;

@@ -10,8 +10,8 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// What a C++ type is called as the element of a message: integers by their size and sign, float,
-/// double, Half, BFloat16, Fp8E4M3 and Fp8E5M2.
+/// Returns the DataType of a C++ element type: integers by size and sign, float, double, Half,
+/// BFloat16, Fp8E4M3 and Fp8E5M2.
 template <class T>
 consteval DataType data_type_of() {
     if constexpr (std::same_as<T, Half>) return DataType::half;
@@ -34,7 +34,7 @@ concept Element = std::same_as<T, Half> || std::same_as<T, BFloat16> || std::sam
     std::same_as<T, Fp8E5M2> || std::same_as<T, float> || std::same_as<T, double> ||
     (std::integral<T> && !std::same_as<T, bool> && sizeof(T) <= 8);
 
-/// Elements in a row: std::span, std::vector, std::array.
+/// Contiguous elements: std::span, std::vector, std::array.
 template <class R>
 concept Elements = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
     Element<std::remove_cv_t<std::remove_reference_t<std::ranges::range_reference_t<R>>>>;
@@ -42,13 +42,13 @@ concept Elements = std::ranges::contiguous_range<R> && std::ranges::sized_range<
 template <Elements R>
 using element_of = std::remove_cv_t<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
-/// A message can be stored there.
+/// Contiguous elements that can be written.
 template <class R>
 concept MutableElements =
     Elements<R> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
-/// What outlives the statement that it stands in: something with a name, or a view of it
-/// (std::span), but no temporary that owns its elements.
+/// Elements that outlive the statement: a variable or a view of it (std::span), but no temporary
+/// that owns its elements.
 template <class R>
 concept LastingElements = Elements<R> && std::ranges::borrowed_range<R>;
 template <class R>

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What all calls throw: class Error, with one line of text that says what to do.
+// All calls throw class Error, with one line of text that says what to do.
 #include "base/error.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Ranks that are processes without MPI: where they meet, for Communicator::over_rendezvous(), or as
-// a World.
+// Ranks that are processes without MPI: their meeting address for Communicator::over_rendezvous(),
+// or a World of them.
 #include "collectives/world/rendezvous/rendezvous.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Schedules of one's own: written, proved, counted and drawn.
+// Custom schedules: write, verify, count and print them.
 #include "collectives/schedule/count.hpp"
 #include "collectives/schedule/print.hpp"
 #include "collectives/schedule/schedule.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Ranks without MPI: run_as_threads(), and what else can be the ranks of a Communicator. Memory
-// that they share already: ReachableMemory, for Communicator::adopt().
+// World: the ranks of a Communicator, for example threads by run_as_threads(). ReachableMemory:
+// memory that ranks share already, for Communicator::adopt().
 #include "collectives/world/reachable_memory.hpp"
 #include "collectives/world/world.hpp"
