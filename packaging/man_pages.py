@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the manual pages of tutti, as its --help says it: a page for each command, and for each program of other suites.
+"""Writes the manual pages of tutti from its --help: a page for each command, and for each program that emulates another suite.
 
 man_pages.py TUTTI FOLDER [PROGRAM ...]    PROGRAM: a link to TUTTI that is another suite's program
 """
@@ -28,7 +28,7 @@ def plain(text):
 
 
 def body(lines):
-    """The sections behind the name: first what it does, then what --help has under each heading."""
+    """Yields the sections after the name: the description, then one section for each heading of --help."""
     yield ".SH DESCRIPTION"
     before = ""
     for line in filter(str.strip, lines):
@@ -60,7 +60,7 @@ def page(name, what, text, version, others):
 
 
 def pages_of(command, what, above):
-    """Name, what it does, help and what else to read, of a command and of its parts."""
+    """Yields name, description, help text and related pages of a command and of its subcommands."""
     name, text = "-".join(command), help_of([TUTTI, *command[1:]])
     parts = PART.findall(re.sub(r"\n {8,}", " ", text)) if HAS_PARTS in text else []
     yield name, what, text, [*above, *(f"{name}-{part}" for part, _ in parts)]
@@ -74,7 +74,7 @@ def main(folder, programs):
     for program in programs:
         text = help_of([program])
         same = re.search(r"'(tutti bench \w+)'", text)[1]
-        pages.append((Path(program).name, f"{same} by the flags of another suite", text, ["tutti-bench"]))
+        pages.append((Path(program).name, f"{same} with the flags of another suite", text, ["tutti-bench"]))
     for name, what, text, others in pages:
         lines = page(name, what, text, head[1], others)
         packed = gzip.compress("".join(line + "\n" for line in lines).encode(), mtime=0)

@@ -3,20 +3,20 @@ from spack.package import *
 
 
 class Tutti(CMakePackage, CudaPackage):
-    """Benchmark and tuning of collective communication, and a library that does each call by the best algorithm."""
+    """Benchmark and tuning suite for collective communication, and a library that runs each call with the best algorithm."""
 
-    homepage = "https://example.org/tutti"  # where your copy of the source is
+    homepage = "https://example.org/tutti"  # replace by the location of your source
     git = "https://example.org/tutti.git"
 
     license("Apache-2.0")
     version("main", branch="main")
     version("0.1.0", tag="v0.1.0")
 
-    variant("mpi", default=True, description="Ranks of mpirun")
-    variant("ucx", default=True, description="Messages by UCX itself")
-    variant("nccl", default=False, when="+cuda", description="Ranks on GPUs by NCCL, and its own collectives")
-    variant("hwloc", default=True, description="The machine as hwloc sees it")
-    variant("report", default=True, description="Pages and figures of results")
+    variant("mpi", default=True, description="Run under MPI")
+    variant("ucx", default=True, description="Use UCX directly")
+    variant("nccl", default=False, when="+cuda", description="Use NCCL on GPUs, and compare with its collectives")
+    variant("hwloc", default=True, description="Detect the topology by hwloc")
+    variant("report", default=True, description="Reports and figures")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")

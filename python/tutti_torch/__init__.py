@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tutti beneath torch.distributed, for tensors in memory of the host.
+"""A backend of torch.distributed for CPU tensors.
 
     import tutti_torch                                     # registers the backend
-    torch.distributed.init_process_group("tutti")          # under torchrun, say
+    torch.distributed.init_process_group("tutti")          # for example under torchrun
 
-or beside another backend, as DistributedDataParallel's communication hook:
+It also works next to another backend, as a communication hook of DistributedDataParallel:
 
     model.register_comm_hook(torch.distributed.new_group(backend="tutti"), tutti_torch.all_reduce_hook)
 """

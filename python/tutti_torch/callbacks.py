@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs callbacks of futures on threads that may wait. The calls that callbacks begin have the order of the calls that these
-callbacks belong to."""
+"""Runs callbacks of futures on threads that may block. Calls made by callbacks run in the order of the calls whose callbacks they
+are, so that all ranks have the same order."""
 import queue
 import sys
 import threading

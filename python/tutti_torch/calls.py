@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collectives on tensors: what the worker of a group does. Each returns the tensors that hold its results."""
+"""Collectives on tensors, which the worker of a group runs. Each returns the tensors that hold its results."""
 import contextlib
 import ctypes
 
@@ -17,21 +17,21 @@ OF_BOOLS = {library.SUM: library.MAX, library.PROD: library.MIN}  # or, and
 
 
 def reduction(dtype, operation):
-    """Type and operation as the library numbers them."""
+    """Returns the library's numbers of the type and the operation."""
     kind = TYPES.get(dtype)
     # A ReduceOp has no hash in all versions of torch.
     found = [number for name, number in OPERATIONS.items() if operation == getattr(dist.ReduceOp, name)]
     if kind is None or not found:
-        raise ValueError(f"tutti cannot reduce {dtype} by {operation}; it has sum, avg, product, min and max of "
-                         "real numbers of up to 64 bits")
+        raise ValueError(f"tutti cannot reduce {dtype} by {operation}; use sum, avg, product, min or max of real numbers "
+                         "of up to 64 bits")
     return kind, OF_BOOLS.get(found[0], found[0]) if dtype == torch.bool else found[0]
 
 
 def expect_host(*tensors):
     for tensor in tensors:
         if tensor.device.type != "cpu" or tensor.layout != torch.strided:
-            raise ValueError(f"tutti takes dense tensors in memory of the host, not {tensor.layout} on {tensor.device}; "
-                             "copy it there first, or use another backend for it")
+            raise ValueError(f"tutti needs dense CPU tensors, not {tensor.layout} on {tensor.device}; copy the tensor to the CPU, "
+                             "or use another backend")
 
 
 def bytes_of(tensor):
@@ -39,8 +39,8 @@ def bytes_of(tensor):
 
 
 @contextlib.contextmanager
-def in_a_row(tensor):
-    """The tensor, or, where its elements do not lie in a row, a copy that is copied back at the end."""
+def as_contiguous(tensor):
+    """Yields the tensor if it is contiguous, else a contiguous copy, which is copied back at the end."""
     if tensor.is_contiguous():
         yield tensor
     else:
@@ -49,9 +49,9 @@ def in_a_row(tensor):
         tensor.copy_(copy)
 
 
-def apart(tensor, output):
-    """The tensor's elements in a row, in a copy where they lie in the memory of `output`, which is in a row, too. Nothing is done
-    in place for that: the other ranks do not see where this one's tensors lie."""
+def without_overlap(tensor, output):
+    """Returns the contiguous tensor, in a copy if it overlaps with the contiguous `output`. Calls are never in place, because all
+    ranks would have to be in place, and ranks do not know the addresses of each other's tensors."""
     data = tensor.contiguous()
     overlap = (data.data_ptr() < output.data_ptr() + bytes_of(output) and output.data_ptr() < data.data_ptr() + bytes_of(data))
     return data.clone() if overlap else data
@@ -68,7 +68,7 @@ def expect_blocks(blocks, block, ranks):
                          f"{blocks.numel()} elements of {blocks.dtype}")
 
 
-def spread(flat, tensors):
+def copy_rows(flat, tensors):
     """Copies the rows of `flat` to the tensors."""
     for tensor, row in zip(tensors, flat):
         tensor.copy_(row.view(tensor.shape))
@@ -76,7 +76,7 @@ def spread(flat, tensors):
 
 def all_reduce(comm, tensors, operation):
     for tensor in tensors:
-        with in_a_row(tensor) as data:
+        with as_contiguous(tensor) as data:
             call("all_reduce", comm, IN_PLACE, data.data_ptr(), data.numel(), *reduction(data.dtype, operation))
     return tensors
 
@@ -92,16 +92,16 @@ def reduce(comm, tensor, operation, root, is_root):
 
 
 def broadcast(comm, tensor, root, is_root):
-    # The root's tensor is only read: it may be expanded, or lie in memory that cannot be written.
-    with contextlib.nullcontext(tensor.contiguous()) if is_root else in_a_row(tensor) as data:
+    # The root's tensor is only read: it may be expanded or in read-only memory.
+    with contextlib.nullcontext(tensor.contiguous()) if is_root else as_contiguous(tensor) as data:
         call("broadcast", comm, data.data_ptr(), bytes_of(data), library.UINT8, root)
     return [tensor]
 
 
 def all_gather_into(comm, output, tensor, ranks):
     expect_blocks(output, tensor, ranks)
-    with in_a_row(output) as all_data:
-        data = apart(tensor, all_data)
+    with as_contiguous(output) as all_data:
+        data = without_overlap(tensor, all_data)
         call("all_gather", comm, data.data_ptr(), all_data.data_ptr(), bytes_of(data), library.UINT8)
     return [output]
 
@@ -110,14 +110,14 @@ def all_gather(comm, outputs, tensor, ranks):
     expect_same_sizes(outputs, tensor, ranks)
     flat = torch.empty(ranks, tensor.numel(), dtype=tensor.dtype)
     all_gather_into(comm, flat, tensor, ranks)
-    spread(flat, outputs)
+    copy_rows(flat, outputs)
     return outputs
 
 
 def reduce_scatter_from(comm, output, tensor, operation, ranks):
     expect_blocks(tensor, output, ranks)
-    with in_a_row(output) as block:
-        data = apart(tensor, block)
+    with as_contiguous(output) as block:
+        data = without_overlap(tensor, block)
         call("reduce_scatter", comm, data.data_ptr(), block.data_ptr(), block.numel(), *reduction(data.dtype, operation))
     return [output]
 
@@ -128,7 +128,7 @@ def reduce_scatter(comm, output, inputs, operation, ranks):
 
 
 def gather(comm, outputs, tensor, root, ranks):
-    """outputs: None on other ranks than the root."""
+    """outputs: None on ranks other than the root."""
     data = tensor.contiguous()
     flat = None
     if outputs is not None:
@@ -136,37 +136,37 @@ def gather(comm, outputs, tensor, root, ranks):
         flat = torch.empty(ranks, tensor.numel(), dtype=tensor.dtype)
     call("gather", comm, data.data_ptr(), None if flat is None else flat.data_ptr(), bytes_of(data), library.UINT8, root)
     if flat is not None:
-        spread(flat, outputs)
+        copy_rows(flat, outputs)
     return outputs if outputs is not None else [tensor]
 
 
 def scatter(comm, output, inputs, root, ranks):
-    """inputs: None on other ranks than the root."""
+    """inputs: None on ranks other than the root."""
     flat = None
     if inputs is not None:
         expect_same_sizes(inputs, output, ranks)
         flat = torch.stack([each.reshape(-1) for each in inputs])
-    with in_a_row(output) as block:
+    with as_contiguous(output) as block:
         call("scatter", comm, None if flat is None else flat.data_ptr(), block.data_ptr(), bytes_of(block), library.UINT8, root)
     return [output]
 
 
 def all_to_all_single(comm, output, tensor, output_rows, input_rows):
-    """output_rows, input_rows: of each block of `output` and of `tensor`. A rank whose blocks all have one size does not know that
-    of the others', so all agree on the largest, and make one call."""
+    """output_rows, input_rows: the number of rows of each block of `output` and of `tensor`. No rank knows the sizes of all blocks,
+    so the ranks agree on the largest size first. Then all make the same call."""
     sizes = [*sizes_of(output, output_rows), *sizes_of(tensor, input_rows)]
     block = largest_of_all(comm, max(sizes))
     if min(sizes) < block:
         exchange(comm, output.split(output_rows), tensor.split(input_rows), block)
         return [output]
-    with in_a_row(output) as result:
-        data = apart(tensor, result)
+    with as_contiguous(output) as result:
+        data = without_overlap(tensor, result)
         call("all_to_all", comm, data.data_ptr(), result.data_ptr(), block, library.UINT8)
     return [output]
 
 
 def sizes_of(tensor, rows):
-    """Bytes of blocks of so many rows."""
+    """Returns the sizes of blocks in bytes, from their numbers of rows."""
     bytes_of_row = bytes_of(tensor) // max(1, tensor.shape[0])
     return [each * bytes_of_row for each in rows]
 
@@ -179,14 +179,14 @@ def all_to_all(comm, outputs, inputs, ranks):
 
 
 def largest_of_all(comm, size):
-    """The largest `size` that a rank gives."""
+    """Returns the maximum of `size` over all ranks."""
     most = ctypes.c_int64(size)
     call("all_reduce", comm, IN_PLACE, ctypes.addressof(most), 1, library.INT64, library.MAX)
     return most.value
 
 
 def exchange(comm, outputs, inputs, block):
-    """Blocks of up to so many bytes: each travels as so many."""
+    """Exchanges blocks of up to `block` bytes, padded to this size."""
     sent, received = torch.empty(len(inputs), block, dtype=torch.uint8), torch.empty(len(outputs), block, dtype=torch.uint8)
     for row, tensor in zip(sent, inputs):
         if tensor.numel() > 0:
@@ -209,6 +209,6 @@ def send(comm, tensor, to, tag):
 
 
 def receive(comm, tensor, source, tag):
-    with in_a_row(tensor) as data:
+    with as_contiguous(tensor) as data:
         call("receive", comm, data.data_ptr(), bytes_of(data), source, tag)
     return [tensor]

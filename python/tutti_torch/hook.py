@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DistributedDataParallel's communication hook."""
+"""A communication hook for DistributedDataParallel."""
 import torch.distributed as dist
 
 from . import library

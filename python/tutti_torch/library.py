@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libtutti_c.so by ctypes, which lets other threads of Python run during each call."""
+"""Loads libtutti_c.so by ctypes, which releases the GIL during each call."""
 import ctypes
 import os
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_size_t, c_void_p
@@ -14,7 +14,7 @@ SUM, PROD, MIN, MAX, AVG = range(5)
 
 
 class TuttiError(RuntimeError):
-    """What a call of the library says: one line of text; `code` is 4 after a deadline, 5 for a lost rank, 64 for wrong use."""
+    """An error of a call, with one line of text. `code`: 4 for a timeout, 5 for a failed rank, 64 for wrong use."""
 
     def __init__(self, text, code):
         super().__init__(text)
@@ -29,13 +29,13 @@ class Options(ctypes.Structure):
 
 
 def candidates():
-    """Where the library may be: named, beside the installed package, wherever the loader looks."""
+    """Returns where to look for the library: TUTTI_C_LIBRARY, else next to the installed package, else the loader's search path."""
     if named := os.environ.get("TUTTI_C_LIBRARY"):
         return [named]
     above = Path(__file__).resolve().parents
-    beside = [str(path) for prefix in above[2:5] for folder in ("lib", "lib64") for path in
+    nearby = [str(path) for prefix in above[2:5] for folder in ("lib", "lib64") for path in
               [prefix / folder / NAME, *sorted((prefix / folder).glob(f"*-linux-*/{NAME}"))] if path.exists()]
-    return [*beside, NAME]
+    return [*nearby, NAME]
 
 
 def load():
@@ -47,7 +47,7 @@ def load():
         except OSError as problem:
             problems.append(str(problem))
     else:
-        raise ImportError(f"{NAME} is not found ({'; '.join(problems)}); install libtutti, or set TUTTI_C_LIBRARY to its path")
+        raise ImportError(f"{NAME} not found ({'; '.join(problems)}); install libtutti, or set TUTTI_C_LIBRARY to its path")
     if (found := library.tutti_abi_version()) != ABI:
         raise ImportError(f"{library._name} has version {found} of the C interface, tutti_torch needs {ABI}")
     declare(library)
@@ -55,7 +55,7 @@ def load():
 
 
 def declare(library):
-    """Beyond the number of words that a register holds nothing is guessed: each function has its types."""
+    """Declares the parameter types of all functions, because ctypes would pass integers as int."""
     moves = [c_void_p, c_void_p, c_void_p, c_size_t, c_int]
     arguments = {
         "comm_create": [c_char_p, c_int, c_int, POINTER(Options), POINTER(c_void_p)],
@@ -83,7 +83,7 @@ def call(name, *arguments):
 
 
 def communicator(address, rank, size, *, deadline, job, listening_socket=-1):
-    """The handle of a communicator beside which Python computes; seconds, a text, and a socket of rank 0 that is taken over."""
+    """Returns the handle of a communicator. deadline: in seconds. listening_socket: on rank 0, a socket that the library takes over."""
     options = Options(ctypes.sizeof(Options), deadline, job.encode(), None, listening_socket, background=1)
     made = c_void_p()
     call("comm_create", address.encode(), rank, size, byref(options), byref(made))
@@ -91,5 +91,5 @@ def communicator(address, rank, size, *, deadline, job, listening_socket=-1):
 
 
 def free(handle):
-    """Waits for the other ranks, unless a call has failed."""
+    """Frees a communicator. Waits for the other ranks, unless a call has failed."""
     LIBRARY.tutti_comm_free(handle)

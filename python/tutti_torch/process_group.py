@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The backend: torch's process group over one communicator of tutti."""
+"""The backend: a process group of torch that uses one communicator of tutti."""
 import threading
 import weakref
 from datetime import timedelta
@@ -18,14 +18,15 @@ SECONDS_FOR_MESSAGES = 10
 
 
 def close(comm, peers):
-    """Messages between two ranks end before the communicator does; one that nobody answers keeps it until the process ends."""
+    """Frees the communicator after the messages between two ranks have ended. If a message gets no answer, keeps the communicator
+    until the process ends."""
     if end_within(SECONDS_FOR_MESSAGES, list(peers.values())):
         library.free(comm)
 
 
 class TuttiProcessGroup(dist.ProcessGroup):
-    """Collectives of a group run in the order of their calls, and so do the messages to one peer, and those from it. Waiting for
-    a call raises TuttiError if a rank is lost, or does not come within the timeout."""
+    """Collectives of a group run in the order of their calls. The same holds for the messages to each peer, and for those from it.
+    Waiting for a call raises TuttiError if a rank has failed or does not join within the timeout."""
 
     def __init__(self, store, rank, size, timeout=timedelta(minutes=30)):
         super().__init__(rank, size)
@@ -37,13 +38,13 @@ class TuttiProcessGroup(dist.ProcessGroup):
         weakref.finalize(self, self._worker.end).atexit = False
 
     def _start(self, call, *arguments):
-        """A work of call(communicator, *arguments) on the worker."""
+        """Submits call(communicator, *arguments) to the worker and returns its work."""
         return Work(self._worker, self._worker.submit(lambda: call(self._comm, *arguments)))
 
     def _start_with_peer(self, call, tensors, peer, tag):
         tensor, = tensors
         calls.expect_host(tensor)
-        with self._peers_lock:  # one worker, whichever threads ask: it has the order of the messages
+        with self._peers_lock:  # a peer has only one worker, which keeps the order of the messages
             worker = self._peers.get((call, peer))
             if worker is None:
                 worker = self._peers[call, peer] = Worker(f"tutti rank {self._rank} {call.__name__} {peer}", self._seconds)
@@ -52,7 +53,7 @@ class TuttiProcessGroup(dist.ProcessGroup):
     def getBackendName(self):  # pylint: disable=invalid-name
         return NAME
 
-    # torch 2 keeps a group's name in its C++ backends, of which a group in Python has none.
+    # torch 2 keeps a group's name in its C++ backends, which a group in Python does not have.
     def _set_group_name(self, name):
         self._name = name
 
@@ -69,7 +70,7 @@ class TuttiProcessGroup(dist.ProcessGroup):
         return self.allreduce(tensors, opts)
 
     def average(self, tensor):
-        """A future of the tensor, averaged over all ranks."""
+        """Averages the tensor over all ranks. Returns a future of the tensor."""
         calls.expect_host(tensor)
         return self._start(calls.all_reduce, [tensor], dist.ReduceOp.AVG).get_future().then(lambda done: done.value()[0])
 
@@ -131,7 +132,7 @@ class TuttiProcessGroup(dist.ProcessGroup):
     def alltoall_base(self, output, tensor, output_sizes, input_sizes, opts=None):
         calls.expect_host(output, tensor)
         if not output_sizes and not input_sizes and calls.bytes_of(output) != calls.bytes_of(tensor):
-            raise ValueError("all_to_all_single needs as much output as input; give split sizes otherwise")
+            raise ValueError("all_to_all_single without split sizes needs output and input of equal size; pass split sizes")
         return self._start(calls.all_to_all_single, output, tensor, rows_of_blocks(output, output_sizes, self._ranks),
                            rows_of_blocks(tensor, input_sizes, self._ranks))
 
@@ -145,7 +146,7 @@ class TuttiProcessGroup(dist.ProcessGroup):
         return self._start_with_peer(calls.receive, tensors, peer, tag)
 
     def recv_anysource(self, tensors, tag=0):
-        raise ValueError("tutti receives from a rank that is named; give src")
+        raise ValueError("tutti cannot receive from any source; pass src")
 
 
 def listed(tensors):
@@ -157,12 +158,13 @@ def operation_of(opts):
 
 
 def rows_of_blocks(tensor, sizes, ranks):
-    """Of the blocks that a tensor is cut into along its first dimension, one for each rank; without sizes they are equal."""
+    """Returns the numbers of rows of the ranks' blocks, into which a tensor is split along its first dimension. Without sizes they
+    are equal."""
     rows = tensor.shape[0]
     if not sizes and rows % ranks != 0:
-        raise ValueError(f"all_to_all_single cannot cut {rows} rows into {ranks} equal blocks; give split sizes")
+        raise ValueError(f"all_to_all_single cannot split {rows} rows into {ranks} equal blocks; pass split sizes")
     if sizes and (len(sizes) != ranks or sum(sizes) != rows or min(sizes) < 0):
-        raise ValueError(f"all_to_all_single needs {ranks} split sizes, together {rows} rows, not {list(sizes)}")
+        raise ValueError(f"all_to_all_single needs {ranks} split sizes with a sum of {rows}, not {list(sizes)}")
     return list(sizes) or [rows // ranks] * ranks
 
 
@@ -171,7 +173,7 @@ def create(store, rank, size, timeout):
 
 
 def register():
-    """Once for this process."""
+    """Registers the backend, once per process."""
     if hasattr(dist.Backend, NAME.upper()):
         return
     try:

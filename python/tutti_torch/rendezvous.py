@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the ranks of a process group meet, agreed on in torch's own store."""
+"""Connects the ranks of a process group, with the help of torch's store."""
 import os
 import secrets
 import socket
@@ -12,13 +12,13 @@ LOOPBACK = "127.0.0.1"
 
 
 def name_of_this_host():
-    """What processes of one host have in common."""
+    """Returns a text that is equal for all processes of a host."""
     boot = Path("/proc/sys/kernel/random/boot_id")
     return socket.gethostname() + " " + (boot.read_text(encoding="ascii").strip() if boot.exists() else "")
 
 
 def own_address_towards(host):
-    """This host's address on the way to that one; the loopback's if it is this one, or none is known."""
+    """Returns this host's address in the network of `host`; the loopback address if none is known."""
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             probe.connect((socket.gethostbyname(host), 9))  # sends nothing
@@ -28,7 +28,7 @@ def own_address_towards(host):
 
 
 def join(store, rank, size, deadline):
-    """The handle of a communicator of these ranks; deadline in seconds. The first one listens at a port that the system chooses."""
+    """Returns the handle of a communicator of these ranks. deadline: in seconds. Rank 0 listens at a free port."""
     master = os.environ.get("MASTER_ADDR", LOOPBACK)
     if rank == 0:
         with socket.socket() as listening:
@@ -44,5 +44,5 @@ def join(store, rank, size, deadline):
     if host == name_of_this_host():
         address = LOOPBACK
     elif address.startswith("127."):
-        address = master  # it is on that host
+        address = master  # rank 0 runs on that host
     return library.communicator(f"tcp://{address}:{port}", rank, size, deadline=deadline, job=job)

@@ -1,35 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A call under way, as torch sees it."""
+"""The work object that torch gets for a call."""
 import collections
 
 from torch._C._distributed_c10d import Work as TorchWork
 
-# torch in C++ keeps its own part of a work alone, which waits for ever once the part in Python has gone. So these stay until
-# somebody has asked for their end; of works that nobody asks the last ones that are done.
-MOST_UNASKED = 16
-UNASKED = collections.OrderedDict()
+# torch's C++ code keeps only the C++ part of a work. That part never completes if the Python part is deleted. So works are kept
+# here until the program waits for them. Of works that it never waits for, the latest completed ones are kept.
+MOST_UNAWAITED = 16
+UNAWAITED = collections.OrderedDict()
 
 
 class Work(TorchWork):
-    """wait() raises what the call has raised; torch's own works of a future swallow it."""
+    """wait() raises the error of the call. The works that torch makes from a future would swallow it."""
 
     def __init__(self, worker, call):
         super().__init__()
         self._worker, self._call = worker, call
-        UNASKED[id(self)] = self
-        if len(UNASKED) > MOST_UNASKED:
-            # Of a copy: meanwhile other threads begin works, and end them.
-            for work in [work for work in list(UNASKED.values()) if work.is_completed()][:-MOST_UNASKED]:
-                UNASKED.pop(id(work), None)
+        UNAWAITED[id(self)] = self
+        if len(UNAWAITED) > MOST_UNAWAITED:
+            # Iterates over a copy, because other threads begin and end works meanwhile.
+            for work in [work for work in list(UNAWAITED.values()) if work.is_completed()][:-MOST_UNAWAITED]:
+                UNAWAITED.pop(id(work), None)
 
-    def wait(self, timeout=None):  # pylint: disable=unused-argument  # the library has the group's
-        UNASKED.pop(id(self), None)
+    def wait(self, timeout=None):  # pylint: disable=unused-argument  # the library uses the timeout of the group
+        UNAWAITED.pop(id(self), None)
         self._worker.wait(self._call)
         return True
 
     def get_future(self):
-        """One that has failed, with the text of what the call raised, where that has."""
-        UNASKED.pop(id(self), None)
+        """Returns a future. If the call raises an error, the future fails with the text of that error."""
+        UNAWAITED.pop(id(self), None)
         return self._call.future()
 
     def is_completed(self):
@@ -39,7 +39,7 @@ class Work(TorchWork):
         return self._call.done() and self.exception() is None
 
     def exception(self):
-        """What the call has raised; None before its end, and if it raised nothing."""
+        """Returns the error of the call; None before its end or if there was none."""
         try:
             if self._call.done():
                 self._call.value()

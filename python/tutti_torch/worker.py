@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls one after the other, so that all ranks' calls have one order."""
+"""Runs calls one after another, so that all ranks make them in the same order."""
 import atexit
 import collections
 import queue
@@ -12,12 +12,12 @@ import torch
 from .callbacks import ORDER, THREADS, Callbacks, wait_for_earlier
 
 LIVING = set()
-SECONDS_TO_LEAVE = 10  # at exit: for calls under way, and until the other ranks leave, too
+SECONDS_TO_LEAVE = 10  # at exit: limit of the time to finish calls and to wait for the other ranks
 SECONDS_AFTER_AN_ERROR = 1
 
 
 class Call:
-    """A collective that a worker does, and its outcome."""
+    """A call that a worker runs, and its outcome."""
 
     def __init__(self, function, begun_in):
         """function() returns tensors. begun_in: the Callbacks that begin this call, or None."""
@@ -86,21 +86,21 @@ class Worker:
     does the calls. A call that fails does not cancel later calls."""
 
     def __init__(self, name, seconds=threading.TIMEOUT_MAX, last=None):
-        """seconds: for a call that a callback begins, until callbacks of earlier calls have ended. last(): what the thread does when
-        it ends, which a process waits for."""
+        """seconds: how long a call of a callback may wait for callbacks of earlier calls. last(): runs when the thread ends; the
+        process waits for it."""
         self.calls = collections.deque()
-        self.turn = threading.Lock()  # held by whoever does a call
+        self.turn = threading.Lock()  # held by the thread that runs a call
         self.woken = queue.SimpleQueue()
         self.seconds, self.ending = seconds, False
         self.is_away = False  # its thread runs callbacks
-        self.callbacks = []  # that run, in the order of their calls
+        self.callbacks = []  # running ones, in the order of their calls
         self.last = last
         self.thread = threading.Thread(target=self.work, name=name, daemon=True)
         LIVING.add(self)
         self.thread.start()
 
     def submit(self, function):
-        """A call of function(), which returns tensors. Raises RuntimeError after end(), and TuttiError after `seconds`."""
+        """Submits a call of function(), which returns tensors. Raises RuntimeError after end(), and TuttiError after `seconds`."""
         begun_in = wait_for_earlier(self.seconds, lambda: self.ending)
         if self.ending:
             raise RuntimeError("the process group has ended")
@@ -114,12 +114,12 @@ class Worker:
         try:
             self.help(call)
         finally:
-            if self.calls or self.ending:  # the thread has looked while this one was at work
+            if self.calls or self.ending:  # the worker's thread may have found the turn taken
                 self.wake()
         return call.wait()
 
     def end(self):
-        """After the calls so far the thread ends; does not wait for that."""
+        """Lets the thread end after the submitted calls. Does not wait for it."""
         with ORDER:
             self.ending = True
             ORDER.notify_all()
@@ -172,7 +172,7 @@ class Worker:
                 if call.callbacks is not None:
                     self.run_here(call.callbacks)
         try:
-            self.turn.acquire()  # for good: nobody does a call after the end  # pylint: disable=consider-using-with
+            self.turn.acquire()  # never released, so that no call runs after the end  # pylint: disable=consider-using-with
             if self.last is not None:
                 self.last()
         finally:
@@ -190,7 +190,7 @@ class Worker:
 
 
 def end_within(seconds, workers):
-    """Ends them; whether all threads have ended by then."""
+    """Ends the workers. Returns whether all threads have ended within this time."""
     for worker in workers:
         worker.end()
     end = time.monotonic() + seconds
@@ -201,10 +201,10 @@ def end_within(seconds, workers):
 
 @atexit.register
 def end_all():
-    """A process that ends as it should says goodbye, so that the others do not take it for lost. One that ends by an error does
-    not, but no thread may be within torch when the interpreter goes: that would abort the process. What sys.exit() was given is
-    not known here, so the goodbye is not waited for as long as calls are: others may wait in a call for this rank, and miss it
-    once the process has gone."""
+    """At a normal exit, tells the other ranks, so that they do not treat this rank as failed. After an error it does not. In both
+    cases no thread may run torch code when the interpreter exits, as that would abort the process. The exit code is unknown here:
+    after sys.exit(1), other ranks may still wait in a call for this rank. So the time to wait for them is limited; when the process
+    has ended, they notice."""
     workers = list(LIVING)
     failed = hasattr(sys, "last_type")
     if failed:

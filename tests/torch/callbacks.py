@@ -66,7 +66,7 @@ def nested():
         tensors = [torch.ones(3 + place) for place in range(5)]
         expect(begin(torch.ones(2)).then(level(4, wait, tensors)).wait(), 4)
         expect([each[0].item() for each in tensors], [RANKS] * 5)
-        print(name, "ends", flush=True)
+        print(name, flush=True)
 
 
 def done_callbacks():
@@ -118,7 +118,7 @@ def in_turn():
 
 
 def later_calls():
-    """A callback waits for what the program began after its call."""
+    """A callback waits for a call that the program began later."""
     with held():
         first, second = begin(torch.ones(2)), begin(torch.ones(3))
         waits = first.then(lambda _: second.wait())
@@ -126,7 +126,7 @@ def later_calls():
 
 
 def slow():
-    """A callback computes for longer on rank 0; the next one waits for it there, too."""
+    """A callback takes longer on rank 0. The next callback waits for it there."""
     tensors = torch.ones(3), torch.full((3,), 10.0)
 
     def computes_first(_):
@@ -141,7 +141,8 @@ def slow():
 
 
 def cycle():
-    """A callback waits for that of a later call, which may not begin its call before: an error says so after the timeout."""
+    """A callback waits for a callback of a later call, whose own call must wait for the first callback. The timeout resolves this
+    deadlock with an error."""
     group = dist.new_group(backend="tutti", timeout=datetime.timedelta(seconds=2))
     ended = threading.Event()
 
@@ -156,7 +157,7 @@ def cycle():
             waits = first.then(lambda _, wait=wait: wait())  # this line is named
         began, text = time.monotonic(), text_of_error(begins.wait)
         expect(1 < time.monotonic() - began < 10, True)
-        expect("has not ended within 2 s, it is at " in text and "callbacks.py:" in text, True)
+        expect("callbacks.py:" in text, True)
         ended.set()
         with contextlib.suppress(RuntimeError):
             waits.wait()
@@ -166,7 +167,7 @@ def cycle():
 
 
 def waiting_thread():
-    """A thread that waits for a call runs no callback: these callbacks wait for that thread to go on."""
+    """A thread that waits for a call runs no callback: these callbacks wait until that thread continues."""
     returned = threading.Event()
     with held():
         works = [dist.all_reduce(torch.ones(2), async_op=True) for _ in range(4)]
@@ -203,7 +204,7 @@ def lost():
         began = time.monotonic()
         expect("rank 1" in text_of_error(waits.wait), True)
         expect(1 < time.monotonic() - began < 10, True)
-        print(name, "ends", flush=True)
+        print(name, flush=True)
 
 
 def threads():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One rank that does every collective over tutti and over gloo, and compares."""
+"""One rank that makes every collective over tutti and gloo, and compares the results."""
 import datetime
 
 import torch
@@ -8,7 +8,7 @@ import tutti_torch
 
 TYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.uint8, torch.int8, torch.int32, torch.int64)
 SIZES = ((1,), (7,), (3, 5), (1000,), (100_003,))
-OF_TUTTI_ALONE = torch.bfloat16  # gloo has no such type
+UNKNOWN_TO_GLOO = torch.bfloat16
 OPERATIONS = (dist.ReduceOp.SUM, dist.ReduceOp.PRODUCT, dist.ReduceOp.MIN, dist.ReduceOp.MAX)
 
 torch.set_num_threads(1)
@@ -19,7 +19,7 @@ compared = 0
 
 
 def mine(shape, dtype, of_rank=None):
-    """Small whole numbers, other ones on each rank: sums and products of few ranks are exact in every type."""
+    """Returns the data of a rank: small integers, so that sums and products of few ranks are exact in every type."""
     rank = RANK if of_rank is None else of_rank
     numbers = torch.arange(torch.Size(shape).numel()) % 3 + rank % 2
     return numbers.reshape(shape).to(dtype)
@@ -36,7 +36,7 @@ def of_all(shape, dtype):
 
 
 def folded(operation, tensors):
-    """By torch alone."""
+    """Reduces the tensors with torch."""
     stacked = torch.stack([each.double() for each in tensors])
     if operation == dist.ReduceOp.SUM:
         return stacked.sum(0)
@@ -52,7 +52,7 @@ def reductions(shape, dtype):
         got = mine(shape, dtype)
         dist.all_reduce(got, operation)
         expect_equal(got, expected, f"all_reduce {what}")
-        if dtype != OF_TUTTI_ALONE:
+        if dtype != UNKNOWN_TO_GLOO:
             by_gloo = mine(shape, dtype)
             dist.all_reduce(by_gloo, operation, group=gloo)
             expect_equal(got, by_gloo, f"all_reduce {what} against gloo")
@@ -92,7 +92,7 @@ def moves(shape, dtype):
     dist.all_gather(gathered, mine(shape, dtype))
     for one, other in zip(gathered, of_all(shape, dtype)):
         expect_equal(one, other, f"all_gather {what}")
-    if dtype != OF_TUTTI_ALONE:
+    if dtype != UNKNOWN_TO_GLOO:
         dist.all_gather(by_gloo, mine(shape, dtype), group=gloo)
         for one, other in zip(gathered, by_gloo):
             expect_equal(one, other, f"all_gather {what} against gloo")
@@ -107,11 +107,11 @@ def all_to_alls(dtype):
     dist.all_to_all_single(got, blocks)
     expected = torch.stack([mine((5,), dtype, source) + RANK for source in range(RANKS)])
     expect_equal(got, expected, f"all_to_all_single of {dtype}")
-    # Some ranks name the sizes, though all are equal.
+    # Some ranks pass sizes, although all blocks are equal.
     got, equal = torch.empty_like(blocks), [1] * RANKS
     dist.all_to_all_single(got, blocks, equal if RANK % 2 == 1 else None, equal if RANK == 2 else None)
     expect_equal(got, expected, f"all_to_all_single of {dtype}, where some ranks name equal sizes")
-    # Between rank 0, which names no sizes, and the others go 2 rows, among those 3.
+    # Rank 0 exchanges 2 rows with each rank and passes no sizes. The other ranks exchange 3 rows with each other.
     sizes = [2 if 0 in (RANK, other) else 3 for other in range(RANKS)]
     rows = torch.cat([torch.full((size, 2), RANK * 10 + to, dtype=dtype) for to, size in enumerate(sizes)])
     got = torch.empty_like(rows)
@@ -119,7 +119,7 @@ def all_to_alls(dtype):
     dist.all_to_all_single(got, rows, named, named)
     expected = torch.cat([torch.full((size, 2), source * 10 + RANK, dtype=dtype) for source, size in enumerate(sizes)])
     expect_equal(got, expected, f"all_to_all_single of {dtype}, where rank 0 alone has equal blocks")
-    # Rank r sends r + to + 1 rows to rank `to`, none of rank 0 to itself but one.
+    # Rank r sends r + to rows to rank `to`, so rank 0 sends none to itself.
     sizes_out, sizes_in = [RANK + to for to in range(RANKS)], [RANK + source for source in range(RANKS)]
     rows = torch.cat([torch.full((RANK + to, 2), RANK * 10 + to, dtype=dtype) for to in range(RANKS)])
     got = torch.empty(sum(sizes_in), 2, dtype=dtype)
@@ -132,7 +132,7 @@ def all_to_alls(dtype):
 
 
 def overlapping(dtype):
-    """Input and output share memory, on all ranks but the last."""
+    """Input and output share memory on all ranks except the last."""
     def part_or_copy(part):
         return part.clone() if RANK == RANKS - 1 else part
 
@@ -158,7 +158,7 @@ def messages():
     ahead, behind = (RANK + 1) % RANKS, (RANK - 1) % RANKS
     if ahead == RANK:
         return
-    # All begin with a large send, which no one receives before it has sent itself.
+    # All ranks start with a large send, before any rank receives.
     big, got = torch.full((2_000_000,), float(RANK)), torch.empty(2_000_000)
     works = [dist.isend(big, ahead, tag=1), dist.irecv(got, behind, tag=1)]
     small, got_small = torch.tensor([RANK]), torch.empty(1, dtype=torch.int64)
@@ -183,7 +183,7 @@ def asynchronous():
     for work in reversed(works):
         work.wait()
     for future, tensor in zip(futures, tensors):
-        future.wait()  # it is told a moment after who waits for the work
+        future.wait()  # it completes shortly after the work
         expect_equal(tensor, folded(dist.ReduceOp.SUM, of_all(tensor.shape, torch.float32)).float(), "async_op")
         expect_equal(future.value()[0], tensor, "the future's value")
 
@@ -197,7 +197,7 @@ def other_layouts():
     expect_equal(got, mine((6, 4), torch.int32, RANKS - 1)[:, 1], "broadcast of a column")
     got = torch.tensor([7.0]).expand(5) if RANK == 0 else torch.zeros(5)
     dist.broadcast(got, 0)
-    expect_equal(got, torch.full((5,), 7.0), "broadcast of an expanded tensor, which the root cannot write")
+    expect_equal(got, torch.full((5,), 7.0), "broadcast of an expanded tensor")
     flags = torch.tensor([RANK == 0, True, False])
     dist.all_reduce(flags)
     expect_equal(flags, torch.tensor([True, True, False]), "all_reduce of bools")
@@ -232,5 +232,5 @@ asynchronous()
 other_layouts()
 groups()
 dist.barrier()
-print(f"rank {RANK} of {RANKS}: {compared} comparisons agree")
+print(f"rank {RANK}: {compared} compared")
 assert tutti_torch.TuttiProcessGroup.__name__ in str(type(dist.distributed_c10d._get_default_group()))

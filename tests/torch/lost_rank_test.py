@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker that is killed ends the others with an error, long before their deadline."""
+"""If a rank is killed or ends, the other ranks get an error long before the timeout."""
 import signal
 import time
 
@@ -26,15 +26,15 @@ class LostRank(torch_ranks.TorchTest):
             self.assertGreater(code, 0, err)
             self.assertRegex(err, r"(TuttiError|RuntimeError).*(rank \d (lost|waits for)|process \d+ cannot be read)")
 
-    def test_of_a_collective_is_missed(self):
+    def test_is_detected_in_a_collective(self):
         for victim in (0, 1, 2):
             with self.subTest(victim=victim):
                 self.check_kill_of(victim, 3, "all_reduce")
 
-    def test_of_a_training_is_missed(self):
+    def test_is_detected_in_training(self):
         self.check_kill_of(1, 2, "train")
 
-    def test_of_a_message_is_missed(self):
+    def test_is_detected_in_a_message(self):
         self.check_kill_of(0, 2, "message")
 
     def check_end_of_rank1(self, way, code, words=""):
@@ -46,10 +46,10 @@ class LostRank(torch_ranks.TorchTest):
         self.assertIn(words, err1)
         self.assertRegex(err0, "TuttiError: rank 0 lost rank 1")
 
-    def test_that_ends_by_an_error_is_missed(self):
+    def test_is_detected_after_an_error(self):
         self.check_end_of_rank1("error", 1, "ZeroDivisionError")
 
-    def test_that_exits_amid_the_others_calls_is_missed(self):
+    def test_is_detected_after_an_exit(self):
         self.check_end_of_rank1("exit", 3)
 
 

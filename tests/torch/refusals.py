@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What cannot be done is said in words, and the group stays usable."""
+"""Unsupported calls raise errors, and the group stays usable."""
 import datetime
 import time
 
@@ -19,14 +19,14 @@ def expect(error, words, call):
         raise AssertionError(f"no error: {words}")
 
 
-expect(ValueError, "tutti cannot reduce torch.int64 by", lambda: dist.all_reduce(torch.zeros(3, dtype=torch.int64), dist.ReduceOp.BOR))
-expect(ValueError, "dense tensors in memory of the host", lambda: dist.all_reduce(torch.zeros(3).to_sparse()))
-expect(ValueError, "give src", lambda: dist.recv(torch.zeros(3)))
-expect(ValueError, "all_to_all_single needs as much output as input", lambda: dist.all_to_all_single(torch.zeros(3), torch.zeros(4)))
-expect(ValueError, "cannot cut 3 rows into 2 equal blocks", lambda: dist.all_to_all_single(torch.zeros(3), torch.zeros(3)))
+expect(ValueError, "cannot reduce torch.int64", lambda: dist.all_reduce(torch.zeros(3, dtype=torch.int64), dist.ReduceOp.BOR))
+expect(ValueError, "dense CPU tensors", lambda: dist.all_reduce(torch.zeros(3).to_sparse()))
+expect(ValueError, "pass src", lambda: dist.recv(torch.zeros(3)))
+expect(ValueError, "equal size", lambda: dist.all_to_all_single(torch.zeros(3), torch.zeros(4)))
+expect(ValueError, "split 3 rows", lambda: dist.all_to_all_single(torch.zeros(3), torch.zeros(3)))
 expect(ValueError, "needs 2 split sizes", lambda: dist.all_to_all_single(torch.zeros(4), torch.zeros(4), [4], [2, 2]))
-expect(ValueError, "together 4 rows", lambda: dist.all_to_all_single(torch.zeros(4), torch.zeros(4), [2, 2], [2, 1]))
-expect(ValueError, "all_reduce_hook needs a group of the backend tutti",
+expect(ValueError, "a sum of 4", lambda: dist.all_to_all_single(torch.zeros(4), torch.zeros(4), [2, 2], [2, 1]))
+expect(ValueError, "needs a group",
        lambda: tutti_torch.all_reduce_hook(dist.new_group(backend="gloo"), None))
 alone = [dist.new_group([rank], backend="tutti") for rank in range(dist.get_world_size())][dist.get_rank()]
 three, two_rows = torch.zeros(3), [torch.zeros(3), torch.zeros(3)]
@@ -38,14 +38,14 @@ for group, wrong, count in ((None, [three], 2), (alone, two_rows, 1)):
 expect(ValueError, "expected 1 tensors of 3", lambda: dist.gather(three, two_rows, dist.get_rank(), group=alone))
 expect(ValueError, "expected 1 tensors of 3", lambda: dist.scatter(three, two_rows, dist.get_rank(), group=alone))
 late = dist.all_reduce(torch.zeros(3, dtype=torch.int64), dist.ReduceOp.BOR, async_op=True)
-expect(ValueError, "tutti cannot reduce torch.int64 by", late.wait)
+expect(ValueError, "cannot reduce torch.int64", late.wait)
 assert late.is_completed() and not late.is_success() and isinstance(late.exception(), ValueError)
-expect(RuntimeError, "tutti cannot reduce torch.int64 by", late.get_future().wait)
+expect(RuntimeError, "cannot reduce torch.int64", late.get_future().wait)
 one = torch.ones(1)
 dist.all_reduce(one)
 assert one.item() == dist.get_world_size()
 
-expect(tutti_torch.TuttiError, "a deadline of 0 seconds", lambda: dist.new_group(backend="tutti", timeout=datetime.timedelta(0)))
+expect(tutti_torch.TuttiError, "deadline 0", lambda: dist.new_group(backend="tutti", timeout=datetime.timedelta(0)))
 patient = dist.new_group(backend="tutti", timeout=datetime.timedelta.max)
 dist.all_reduce(one, group=patient)
 assert one.item() == dist.get_world_size() ** 2
@@ -54,5 +54,5 @@ hasty = dist.new_group(backend="tutti", timeout=datetime.timedelta(seconds=2))
 if dist.get_rank() == 0:
     began = time.monotonic()
     expect(tutti_torch.TuttiError, "rank 1", lambda: dist.all_reduce(one, group=hasty))
-    assert time.monotonic() - began < 20, "each group has the timeout that it was made with"
+    assert time.monotonic() - began < 20, "the timeout of another group"
 dist.barrier()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What several threads do with one process group."""
+"""Several threads use one process group."""
 import datetime
 import threading
 import time
@@ -16,7 +16,7 @@ group = dist.distributed_c10d._get_default_group()
 one = torch.ones(1)
 
 
-def one_worker_has_the_messages_to_a_peer():
+def messages_to_a_peer_have_one_worker():
     made = []
 
     class SlowToMake(Worker):
@@ -35,24 +35,24 @@ def one_worker_has_the_messages_to_a_peer():
     for thread in threads:
         thread.join()
     process_group.Worker = Worker
-    assert len(made) == 1, f"{len(made)} threads for the messages to one peer"
+    assert len(made) == 1, f"{len(made)} workers"
 
 
-def many_works_that_nobody_asks_are_begun_at_once():
-    class LookedAt:
-        """A future: while it is looked at another thread begins a work, after one has been asked for."""
+def unawaited_works_may_begin_and_end_concurrently():
+    class ConcurrentlyChanged:
+        """A future that simulates another thread: whenever it is queried, one work ends and another begins."""
 
         def done(self):
-            number, another = work.UNASKED.popitem(last=False)
-            work.UNASKED[-number] = another
+            number, another = work.UNAWAITED.popitem(last=False)
+            work.UNAWAITED[-number] = another
             return True
 
-    for _ in range(3 * work.MOST_UNASKED):
-        work.Work(None, LookedAt())
-    work.UNASKED.clear()
+    for _ in range(3 * work.MOST_UNAWAITED):
+        work.Work(None, ConcurrentlyChanged())
+    work.UNAWAITED.clear()
 
 
-def blocked_messages_end_a_group_all_together_late():
+def blocked_peers_delay_the_end_only_once():
     answer = threading.Event()
     blocked = {peer: Worker(f"to {peer}") for peer in range(6)}
     for worker in blocked.values():
@@ -65,23 +65,23 @@ def blocked_messages_end_a_group_all_together_late():
     assert 0.5 <= took < 2, f"{took} s"
 
 
-def a_task_that_raises_leaves_its_thread_to_the_next():
+def a_thread_survives_a_task_that_raises():
     def fails():
         raise ValueError("as it must")
 
     problems, has_run = [], threading.Event()
-    hook, threading.excepthook = threading.excepthook, lambda told: problems.append(str(told.exc_value))
+    hook, threading.excepthook = threading.excepthook, lambda raised: problems.append(str(raised.exc_value))
     threads = Threads()
     threads.run(fails)
     assert threads.wait_for_all(10)
     threads.run(has_run.set)
-    assert has_run.wait(10), "no thread takes the task after one that raised"
+    assert has_run.wait(10)
     threading.excepthook = hook
     assert problems == ["as it must"], problems
 
 
-one_worker_has_the_messages_to_a_peer()
-a_task_that_raises_leaves_its_thread_to_the_next()
-many_works_that_nobody_asks_are_begun_at_once()
-blocked_messages_end_a_group_all_together_late()
+messages_to_a_peer_have_one_worker()
+a_thread_survives_a_task_that_raises()
+unawaited_works_may_begin_and_end_concurrently()
+blocked_peers_delay_the_end_only_once()
 dist.all_reduce(one)

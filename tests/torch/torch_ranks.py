@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of several ranks with torch, for the tests."""
+"""Runs programs of several ranks with torch."""
 import os
 import signal
 import socket
@@ -14,7 +14,7 @@ SKIPPED = 77
 
 
 def python_with_torch():
-    """An interpreter that has torch.distributed; None, and why, if there is none."""
+    """Returns an interpreter that has torch.distributed, and None; or None and the reason."""
     reasons = []
     for python in dict.fromkeys((os.environ.get("TUTTI_PYTHON_WITH_TORCH", sys.executable), "/usr/bin/python3")):
         tried = subprocess.run([python, "-c", "import torch.distributed as d; assert d.is_available()"], capture_output=True, text=True,
@@ -29,7 +29,7 @@ def environment(rank, ranks, port):
     library = os.environ.get("TUTTI_C_LIBRARY", str(ROOT / "build/libtutti_c.so"))
     return os.environ | {"PYTHONPATH": str(ROOT / "python"), "TUTTI_C_LIBRARY": library, "OMP_NUM_THREADS": "1", "RANK": str(rank),
                          "WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "LOCAL_RANK": str(rank),
-                         "USE_LIBUV": "0"}  # Debian 13 builds torch without it, and torch asks for it all the same
+                         "USE_LIBUV": "0"}  # Debian 13 builds torch without libuv, but torch uses it by default
 
 
 def free_port():
@@ -39,7 +39,7 @@ def free_port():
 
 
 class Ranks:
-    """`program` on so many ranks, as torchrun would start them."""
+    """Starts a program on several ranks, like torchrun."""
 
     def __init__(self, python, ranks, program, *words):
         port = free_port()
@@ -48,7 +48,7 @@ class Ranks:
                           for rank in range(ranks)]
 
     def end(self, seconds=200):
-        """(exit code, stdout, stderr) of each rank."""
+        """Returns (exit code, stdout, stderr) of each rank."""
         try:
             return [(process.returncode, out, err) for process in self.processes
                     for out, err in [process.communicate(timeout=seconds)]]
@@ -66,7 +66,7 @@ class TorchTest(unittest.TestCase):
     python = None
 
     def run_ranks(self, ranks, program, *words):
-        """stdout of each rank; all must end well."""
+        """Returns stdout of each rank. All ranks must succeed."""
         ended = Ranks(self.python, ranks, program, *words).end()
         for rank, (code, _, err) in enumerate(ended):
             self.assertEqual(code, 0, f"rank {rank} of {ranks}: " + "\n".join(each[2] for each in ended) + err)
@@ -74,9 +74,9 @@ class TorchTest(unittest.TestCase):
 
 
 def main():
-    """The tests, or exit 77 with the reason where there is no torch."""
+    """Runs the tests. Without torch, prints the reason and exits with code 77."""
     TorchTest.python, reason = python_with_torch()
     if TorchTest.python is None:
-        print(f"skipped: no torch ({reason}); on Debian type: apt-get install python3-torch")
+        print(f"skipped: no torch ({reason}); on Debian use: apt-get install python3-torch")
         sys.exit(SKIPPED)
     unittest.main()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One rank of a small network's training. train.py gloo|tutti|hook STEPS: prints its losses and weights."""
+"""One rank that trains a small network and prints its losses and weights. Usage: train.py gloo|tutti|hook STEPS"""
 import datetime
 import json
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker's calls keep their order, whoever does them, and each tells who waits for it what it came to."""
+"""A worker runs calls in their order on any thread. A thread that waits for a call gets its result or error."""
 import threading
 import time
 
@@ -10,7 +10,7 @@ done = []
 
 
 def call(name, then=None):
-    """What notes who did it."""
+    """Returns a function that records its name and the thread that runs it."""
     def noting():
         done.append((name, threading.current_thread().name))
         if then is not None:
@@ -27,15 +27,15 @@ def expect(what, expected):
     assert what == expected, f"{what}, not {expected}"
 
 
-def until_somebody_waits():
-    """For the second call: who submits it wakes the thread, and again who waits for it in vain."""
+def until_main_thread_waits():
+    """Waits until the main thread has woken the worker twice: by submitting the second call, and by waiting for it."""
     has_begun.set()
     while worker.woken.qsize() < 2:
         time.sleep(0.001)
 
 
-def let_look():
-    """The thread has seen to all that it was woken for."""
+def let_worker_idle():
+    """Waits until the worker's thread is idle."""
     while not worker.woken.empty():
         time.sleep(0.01)
     time.sleep(0.1)
@@ -43,16 +43,16 @@ def let_look():
 
 has_begun, ended = threading.Event(), threading.Event()
 worker = Worker("its thread", last=ended.set)
-first = worker.submit(call("first", until_somebody_waits))
+first = worker.submit(call("first", until_main_thread_waits))
 has_begun.wait()
-# Its thread is at work: who waits for the second one must not overtake it.
+# The worker's thread runs the first call. The main thread, which waits for the second one, must not overtake it.
 second = worker.submit(call("second"))
 worker.wait(second)
 expect(first.wait() is not None, True)
 expect(done, [("first", "its thread"), ("second", "its thread")])
 
-let_look()
-wake, worker.wake = worker.wake, lambda: None  # nobody is at work now: who waits does all that comes before
+let_worker_idle()
+wake, worker.wake = worker.wake, lambda: None  # the worker sleeps, so the main thread runs all calls up to that one
 done.clear()
 third, failing, fourth = worker.submit(call("third")), worker.submit(fails), worker.submit(call("fourth"))
 worker.wait(fourth)
@@ -65,7 +65,7 @@ except ValueError as problem:
 else:
     raise AssertionError("no error")
 
-# Ctrl-C ends the wait of who does the call; others are told.
+# Ctrl-C interrupts the thread that runs the call. Other threads get an error.
 def interrupts():
     raise KeyboardInterrupt
 
@@ -82,9 +82,9 @@ try:
 except RuntimeError as problem:
     expect("interrupted by" in str(problem), True)
 else:
-    raise AssertionError("no error for the others")
+    raise AssertionError("no error for other threads")
 
-# A call that has begun, and that nobody has told of its end yet, does not bring who waits for it to do a later one.
+# A thread that waits for a call which has begun on another thread does not run later calls.
 done.clear()
 begun = worker.submit(call("begun"))
 worker.calls.popleft()
@@ -93,7 +93,7 @@ expect(worker.do_next(begun), None)
 expect(done, [])
 worker.wait(later)
 
-# A callback may wait for a call. The callback's thread does this call, not a thread that waits for another call.
+# A callback may wait for a call. The callback's thread runs this call, not a thread that waits for another call.
 done.clear()
 outer = worker.submit(call("outer"))
 chained = outer.future().then(lambda _: worker.wait(worker.submit(call("inner"))))
@@ -101,11 +101,11 @@ worker.wait(outer)
 chained.wait()
 expect(done, [("outer", "MainThread"), ("inner", "tutti callbacks")])
 
-# Its thread has looked in vain while this one was at work, and is woken for what came then.
+# The worker's thread found the turn taken while the main thread ran a call. It is woken again for later calls.
 def submits_another():
     worker.wake = wake
     late.append(worker.submit(call("late")))
-    let_look()
+    let_worker_idle()
 
 
 late = []
@@ -116,7 +116,7 @@ while not late[0].done() and time.monotonic() < end:
     time.sleep(0.01)
 expect(done, [("busy", "MainThread"), ("late", "its thread")])
 
-# A call that is left is done before the end, which its thread does.
+# At the end, the worker's thread runs the remaining calls, then `last`.
 done.clear()
 worker.submit(call("left"))
 worker.end()
