@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A look-up that itself allocates, as that of some systems: to preload behind the heap, which looks
-// its next allocator up by it.
+// A dlsym() that allocates, as on some systems, to preload after the heap. The heap looks up its
+// next allocator by dlsym().
 #include <dlfcn.h>
 
 #include <cstdlib>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The heap as an object, beside the allocator that this program has; also under address sanitizer.
+// Tests the heap as an object. The program keeps its own allocator, so this also runs with
+// sanitizers.
 #include "collectives/heap/arena_heap.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ namespace {
 bool lseek_works = true;
 }  // namespace
 
-// In the place of the C library's, for this whole program.
+// Replaces the C library's function in this program.
 extern "C" off_t lseek(int file, off_t offset, int whence) noexcept {
     if (lseek_works) return syscall(SYS_lseek, file, offset, whence);
     errno = EPERM;
@@ -45,7 +46,7 @@ tutti_heap_place place_of(const ArenaHeap& heap, const void* memory, std::size_t
     return place;
 }
 
-// What the arena's file has in memory.
+// Returns how much memory the arena's file takes.
 std::size_t bytes_in_memory(const ArenaHeap& heap, const void* memory) {
     struct stat seen {};
     EXPECT_EQ(fstat(static_cast<int>(place_of(heap, memory).descriptor), &seen), 0);
@@ -64,7 +65,7 @@ TEST(ArenaHeap, GivesMemoryAtEveryAlignment) {
         }
 }
 
-TEST(ArenaHeap, MemoryThatIsToBeZeroIsZeroAlsoWhenItWasUsedBefore) {
+TEST(ArenaHeap, ClearsReusedMemory) {
     const auto heap = heap_of({.retain = 4 * mega, .reserve = giga});
     std::mt19937 random(1);
     for (int i = 0; i < 300; ++i) {
@@ -76,30 +77,30 @@ TEST(ArenaHeap, MemoryThatIsToBeZeroIsZeroAlsoWhenItWasUsedBefore) {
     }
 }
 
-TEST(ArenaHeap, ZeroesAreNotWrittenWhereTheSystemGaveThem) {
+TEST(ArenaHeap, DoesNotClearFreshMemory) {
     const auto heap = heap_of({.reserve = giga});
     auto* const memory = heap->allocate(100 * mega, 1, Content::zero);
     EXPECT_EQ(bytes_in_memory(*heap, memory), 0u);
 }
 
-TEST(ArenaHeap, FreedMemoryGoesBackBeyondWhatIsRetained) {
+TEST(ArenaHeap, ReturnsFreedMemoryBeyondTheRetainedAmount) {
     const auto heap = heap_of({.retain = 8 * mega, .reserve = giga});
     std::vector<void*> blocks;
     for (int i = 0; i < 20; ++i) {
         blocks.push_back(heap->allocate(mega, 1, Content::any));
         std::memset(blocks.back(), 1, mega);
-        heap->allocate(1, 1, Content::any);  // so that they are no neighbours
+        heap->allocate(1, 1, Content::any);  // separates them
     }
     void* const witness = heap->allocate(1, 1, Content::any);
     EXPECT_EQ(bytes_in_memory(*heap, witness), 20 * mega);
     for (void* const block : blocks) heap->release(block);
     EXPECT_EQ(bytes_in_memory(*heap, witness), 8 * mega);
-    // The retained is used again.
+    // Retained memory is reused.
     for (int i = 0; i < 8; ++i) std::memset(heap->allocate(mega, 1, Content::any), 1, mega);
     EXPECT_EQ(bytes_in_memory(*heap, witness), 8 * mega);
 }
 
-TEST(ArenaHeap, ShrinksInPlaceAndGivesTheRestBack) {
+TEST(ArenaHeap, ShrinksInPlaceAndReturnsTheRest) {
     const auto heap = heap_of({.retain = 0, .reserve = giga});
     auto* const memory = heap->allocate(4 * mega, 1, Content::any);
     std::memset(memory, 1, 4 * mega);
@@ -108,7 +109,7 @@ TEST(ArenaHeap, ShrinksInPlaceAndGivesTheRestBack) {
     EXPECT_EQ(bytes_in_memory(*heap, memory), mega);
 }
 
-TEST(ArenaHeap, GrowsInPlaceWhereTheNeighbourIsFree) {
+TEST(ArenaHeap, GrowsInPlaceIntoAFreeNeighbour) {
     const auto heap = heap_of({.reserve = giga});
     auto* const memory = heap->allocate(mega, 1, Content::any);
     auto* const neighbour = heap->allocate(mega, 1, Content::any);
@@ -119,7 +120,7 @@ TEST(ArenaHeap, GrowsInPlaceWhereTheNeighbourIsFree) {
     EXPECT_FALSE(heap->resize(memory, 2 * mega + 1));
 }
 
-TEST(ArenaHeap, TheLastOneGrowsWithTheArena) {
+TEST(ArenaHeap, GrowsTheLastBlockWithTheArena) {
     const auto heap = heap_of({.reserve = giga});
     auto* const memory = heap->allocate(mega, 1, Content::any);
     EXPECT_TRUE(heap->resize(memory, giga / 2));
@@ -129,7 +130,7 @@ TEST(ArenaHeap, TheLastOneGrowsWithTheArena) {
     static_cast<char*>(memory)[giga - 1] = 1;
 }
 
-TEST(ArenaHeap, GivesAllOfItsRangeAndThenNothing) {
+TEST(ArenaHeap, AllocatesAllOfItsRange) {
     const auto heap = heap_of({.reserve = 100 * mega});
     std::vector<void*> blocks;
     while (auto* const memory = heap->allocate(mega, 1, Content::any)) blocks.push_back(memory);
@@ -141,14 +142,14 @@ TEST(ArenaHeap, GivesAllOfItsRangeAndThenNothing) {
     EXPECT_NE(heap->allocate(100 * mega, 1, Content::any), nullptr);
 }
 
-TEST(ArenaHeap, GrowsOnlyByWhatIsMissingAtItsEnd) {
+TEST(ArenaHeap, GrowsOnlyByTheMissingAmount) {
     const auto heap = heap_of({.reserve = 100 * mega});
     void* const first = heap->allocate(40 * mega, 1, Content::any);
     EXPECT_EQ(place_of(*heap, first).arena_bytes, 64 * mega);
     EXPECT_NE(heap->allocate(60 * mega, 1, Content::any), nullptr);
 }
 
-TEST(ArenaHeap, GoesOnWithLessWhereTheSystemRefusedMore) {
+TEST(ArenaHeap, StillAllocatesLessAfterARefusal) {
     const auto heap = heap_of({.reserve = giga});
     rlimit before{};
     ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
@@ -160,7 +161,7 @@ TEST(ArenaHeap, GoesOnWithLessWhereTheSystemRefusedMore) {
     EXPECT_NE(heap->allocate(100 * mega, 1, Content::any), nullptr);
 }
 
-TEST(ArenaFile, CopiesAllWhereTheSystemDoesNotSayWhatWasWritten) {
+TEST(ArenaFile, CopiesAllIfTheSystemCannotFindHoles) {
     ArenaFile file;
     ASSERT_TRUE(file.open(giga, AfterFork::copy));
     ASSERT_TRUE(file.grow(2 * page));
@@ -173,8 +174,8 @@ TEST(ArenaFile, CopiesAllWhereTheSystemDoesNotSayWhatWasWritten) {
     EXPECT_TRUE(all_are(copy.data() + page, page, 1));
 }
 
-// Half is in memory and half is not, so that no extent of one kind is large enough.
-TEST(ArenaHeap, GivesBackWhatItRetainedWhereThatMakesRoom) {
+// Half of the range is dirty and half is zero, so no extent of one kind is large enough.
+TEST(ArenaHeap, ReturnsRetainedMemoryToMakeRoom) {
     const auto heap = heap_of({.retain = 64 * mega, .reserve = 64 * mega});
     auto* const memory = heap->allocate(32 * mega, 1, Content::any);
     std::memset(memory, 1, 32 * mega);
@@ -184,7 +185,7 @@ TEST(ArenaHeap, GivesBackWhatItRetainedWhereThatMakesRoom) {
     EXPECT_TRUE(all_are(all, 64 * mega, 0));
 }
 
-TEST(ArenaHeap, SaysWhereItsMemoryLiesInItsFile) {
+TEST(ArenaHeap, LocatesMemoryInItsFile) {
     const auto heap = heap_of({.reserve = giga});
     auto* const memory = static_cast<char*>(heap->allocate(mega, 1, Content::any));
     std::memcpy(memory + 70000, "here", 5);
@@ -212,7 +213,7 @@ TEST(ArenaHeap, SaysWhereItsMemoryLiesInItsFile) {
     EXPECT_FALSE(heap->locate(&place, 1, unused));
 }
 
-TEST(ArenaHeap, ThreadsDoNotGetEachOthersMemory) {
+TEST(ArenaHeap, IsThreadSafe) {
     const auto heap = heap_of({.retain = 2 * mega, .reserve = giga});
     std::vector<std::thread> threads;
     for (unsigned char mark = 1; mark <= 8; ++mark)

@@ -12,7 +12,7 @@ TEST(BlockSizes, GiveEqualBlocksSlotsOfTheirOwnSize) {
     EXPECT_EQ(slot_for({1 << 20, 1 << 20}, 1025), std::nullopt);
 }
 
-TEST(BlockSizes, GiveDifferentOnesSlotsOfTheNextPowerOfTwo) {
+TEST(BlockSizes, GiveDifferentBlocksSlotsOfAPowerOfTwo) {
     EXPECT_EQ(slot_for({0, 1}, 2), 1U);
     EXPECT_EQ(slot_for({4, 5}, 3), 8U);
     EXPECT_EQ(slot_for({8191, 8192}, 8), 8192U);
@@ -29,7 +29,7 @@ TEST(BlockSizes, LeaveTheRestToTheLibrary) {
     EXPECT_EQ(slot_for(one.with({4, 4}), 2), std::nullopt);
 }
 
-TEST(BlockSizes, AreAgreedOnWhereTheLibraryWouldAskTheReceiver) {
+TEST(BlockSizes, AreAgreedOnUnlessTheLibraryIsEager) {
     EXPECT_FALSE(pays_once_agreed({4095, 4095}));
     EXPECT_TRUE(pays_once_agreed({4096, 4096}));
     EXPECT_FALSE(pays_once_agreed({1, 4096}));

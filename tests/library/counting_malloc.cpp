@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An allocator to preload behind the heap: says at the end how many calls it got, and the largest.
+// An allocator to preload after the heap. At the end it prints the number of calls and the largest
+// size.
 #include <algorithm>
 #include <atomic>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The heap's bookkeeping of pages, against a list of what each page holds.
+// Compares the heap's bookkeeping with a plain list of pages.
 #include "collectives/heap/extents.hpp"
 
 #include <gtest/gtest.h>
@@ -14,10 +14,10 @@ namespace {
 
 constexpr Page range = 5000;
 
-// Extents, and beside them a note for each page, from which all that they say can be told.
+// Extents with a list of the kinds of all pages, from which all results can be derived.
 class NotedExtents {
 public:
-    static constexpr std::uint64_t first_number = 1003;  // the range begins at no round number
+    static constexpr std::uint64_t first_number = 1003;  // an unaligned start
 
     NotedExtents() { extents.start(table_.data(), first_number); }
 
@@ -55,7 +55,7 @@ public:
         used[first] = pages;
     }
 
-    // The longest row of free pages of one kind.
+    // Returns the longest run of free pages of one kind.
     Page longest_row() const {
         Page longest = 0, row = 0;
         for (std::size_t page = 0; page < kind_.size(); ++page) {
@@ -89,7 +89,7 @@ private:
     std::vector<Kind> kind_;
 };
 
-TEST(Extents, AgreeWithANoteForEachPageWhateverIsDone) {
+TEST(Extents, AgreeWithAListOfPages) {
     for (unsigned seed = 0; seed < 30; ++seed) {
         SCOPED_TRACE(seed);
         std::mt19937 random(seed);
@@ -106,7 +106,7 @@ TEST(Extents, AgreeWithANoteForEachPageWhateverIsDone) {
             if (choice < 4) {
                 const std::uint64_t alignment = std::uint64_t{1} << below(6);
                 const Page longest = noted.longest_row();
-                // Twice as much is in a list of larger ones, where any extent will do.
+                // An extent of twice this size is in a list where every extent fits.
                 if (!noted.take(pages, alignment)) {
                     EXPECT_LT(longest, 2 * (pages + alignment));
                     const auto missing = noted.extents.missing_at_end(pages, alignment);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of a communicator, and of its ranks, once a call has failed.
+// Tests communicators after a failed call.
 #include <chrono>
 
 #include "tests/collectives/rendezvous/ranks.hpp"
@@ -10,9 +10,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Rank 0's deadline passes, and it lets go of its communicator; rank 1 comes late, to a plan that
-// is there already, so it waits in shared memory.
-TEST(FailedCommunicator, IsNoticedByARankThatWaitsInAPlan) {
+// Rank 0 times out and destroys its communicator. Rank 1 is late, and runs an existing plan, so it
+// waits in shared memory.
+TEST(FailedCommunicator, IsDetectedByARankThatWaitsInAPlan) {
     TestRendezvous two(2);
     std::vector<std::thread> ranks;
     for (const int rank : {0, 1})
@@ -37,7 +37,7 @@ TEST(FailedCommunicator, IsNoticedByARankThatWaitsInAPlan) {
     for (auto& rank : ranks) rank.join();
 }
 
-TEST(FailedCommunicator, RefusesAllCallsButThoseThatLetGo) {
+TEST(FailedCommunicator, RefusesAllCallsExceptRelease) {
     TestRendezvous two(2);
     std::vector<std::thread> ranks;
     for (const int rank : {0, 1})
@@ -54,15 +54,15 @@ TEST(FailedCommunicator, RefusesAllCallsButThoseThatLetGo) {
                 [&] { communicator.receive(data, Rank{1 - rank}); },
             };
             for (const auto& call : calls)
-                EXPECT_TRUE(holds(thrown_by(call).text, "cannot be used any more"));
+                EXPECT_TRUE(holds(thrown_by(call).text, "earlier call failed"));
             communicator.release(memory);
         });
     for (auto& rank : ranks) rank.join();
 }
 
-TEST(FailedCommunicator, IsNoneThatHasNoRoomForMemory) {
+TEST(FailedCommunicator, IsNotTheResultOfAFailedAllocation) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "a sanitizer's allocator ends the process where others throw std::bad_alloc";
+    GTEST_SKIP() << "with a sanitizer, a failed allocation ends the process";
 #endif
     run_as_threads(2, 20, [](World& world) {
         Communicator communicator(world);

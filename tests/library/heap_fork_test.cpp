@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a forked child has of the heap: a copy of its own.
+// Tests forked children, which get a copy of the heap.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,8 +19,8 @@
 namespace tutti {
 namespace {
 
-// What the child returns; -1 if it did not end by itself. `meanwhile` is what the parent does
-// first: the child begins after it.
+// Runs a function in a child, after `meanwhile` in the parent. Returns the exit code of the child;
+// -1 if a signal ended it.
 int in_child(
     const std::function<int()>& child_does, const std::function<void()>& meanwhile = [] {}) {
     std::array<int, 2> ends{};
@@ -39,7 +39,7 @@ int in_child(
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-TEST(HeapFork, ChildAndParentDoNotSeeWhatTheOtherWrites) {
+TEST(HeapFork, ChildAndParentHaveSeparateMemory) {
     void* const memory = calloc(1, 5 * mega);
     ASSERT_TRUE(in_arena(memory, 5 * mega));
     std::memset(memory, 1, 5 * mega);
@@ -53,7 +53,7 @@ TEST(HeapFork, ChildAndParentDoNotSeeWhatTheOtherWrites) {
     free(memory);
 }
 
-TEST(HeapFork, MemoryThatNobodyWroteIsZeroInTheChildAndTakesNone) {
+TEST(HeapFork, UnwrittenMemoryIsZeroInTheChild) {
     auto* const memory = static_cast<char*>(calloc(1, 300 * mega));
     memory[100 * mega] = 1;
     memory[300 * mega - 1] = 2;
@@ -68,14 +68,14 @@ TEST(HeapFork, MemoryThatNobodyWroteIsZeroInTheChildAndTakesNone) {
     free(memory);
 }
 
-TEST(HeapFork, TheChildsHeapGoesOnByItself) {
+TEST(HeapFork, TheChildsHeapWorks) {
     void* const kept = malloc(mega);
     std::memset(kept, 1, mega);
     void* const freed = malloc(mega);
     std::memset(freed, 1, mega);
     free(freed);
     EXPECT_EQ(in_child([=] {
-                  void* const zero = calloc(1, mega);  // perhaps what was freed before
+                  void* const zero = calloc(1, mega);  // may reuse freed memory
                   if (!all_are(zero, mega, 0)) return 1;
                   void* const large = malloc(500 * mega);
                   if (large == nullptr) return 2;
@@ -98,7 +98,7 @@ TEST(HeapFork, PeersCannotReachTheChild) {
     EXPECT_EQ(
         in_child([=] {
             if (in_arena(memory, 1) || in_arena(malloc(mega), 1)) return 1;
-            // Nor does it keep the parent's memory.
+            // The child must not keep the parent's file open.
             for (const auto& file : std::filesystem::directory_iterator("/proc/self/fd")) {
                 std::error_code gone;
                 if (std::filesystem::read_symlink(file.path(), gone).string().find("tutti_heap") !=
@@ -112,19 +112,19 @@ TEST(HeapFork, PeersCannotReachTheChild) {
     free(memory);
 }
 
-TEST(HeapFork, RanksThatWereForkedAreToldThatPeersCannotReachThem) {
+TEST(HeapFork, ForkedRanksRefuseMappedBuffers) {
     EXPECT_EQ(in_child([] {
-                  std::atomic<int> told = 0;
+                  std::atomic<int> refused = 0;
                   run_as_rendezvous(2, [&](World& world) {
                       if (heaps_refuse(world).value_or("").find("forked") != std::string::npos)
-                          ++told;
+                          ++refused;
                   });
-                  return told.load();
+                  return refused.load();
               }),
               2);
 }
 
-TEST(HeapFork, AChildOfTheChildHasACopyAsWell) {
+TEST(HeapFork, AGrandchildHasACopy) {
     void* const memory = malloc(mega);
     std::memset(memory, 1, mega);
     EXPECT_EQ(in_child([=] {
@@ -144,7 +144,7 @@ TEST(HeapFork, AChildOfTheChildHasACopyAsWell) {
     free(memory);
 }
 
-TEST(HeapFork, HandlersOfOthersWriteIntoTheCopy) {
+TEST(HeapFork, ForkHandlersOfTheProgramSeeTheCopy) {
     static unsigned char* memory;
     memory = static_cast<unsigned char*>(calloc(1, mega));
     pthread_atfork(
@@ -161,7 +161,7 @@ TEST(HeapFork, HandlersOfOthersWriteIntoTheCopy) {
     memory = nullptr;
 }
 
-TEST(HeapFork, ProgramsCanBeExecuted) {
+TEST(HeapFork, TheChildCanExecutePrograms) {
     void* const memory = malloc(50 * mega);
     std::memset(memory, 1, 50 * mega);
     EXPECT_EQ(in_child([] { return execl("/bin/sh", "sh", "-c", "exit 7", nullptr); }), 7);

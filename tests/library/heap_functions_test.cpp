@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// malloc and its relatives in a program that is linked with the heap.
+// Tests malloc and related functions in a program that is linked with the heap.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -18,7 +18,7 @@ namespace tutti {
 namespace {
 
 constexpr std::size_t threshold = 64 << 10;
-// The compiler must not know that no such allocation can succeed.
+// Volatile, because the compiler rejects allocations that cannot succeed.
 volatile std::size_t most_positive = PTRDIFF_MAX, everything = SIZE_MAX;
 
 struct Maker {
@@ -63,7 +63,7 @@ const Maker makers[] = {
      [](void* memory) { operator delete(memory, std::align_val_t(128), std::nothrow); }},
 };
 
-TEST(HeapFunctions, GiveMemoryOfAnySizeFromTheArenaToThoseWhoAskForIt) {
+TEST(HeapFunctions, AllocateAnySizeInTheArenaOnRequest) {
     for (const std::size_t bytes :
          {std::size_t{1}, std::size_t{5000}, threshold, std::size_t{3} << 20})
         for (const std::size_t alignment : {std::size_t{1}, std::size_t{2} << 20}) {
@@ -77,7 +77,7 @@ TEST(HeapFunctions, GiveMemoryOfAnySizeFromTheArenaToThoseWhoAskForIt) {
     tutti_heap_release(nullptr);
 }
 
-TEST(HeapFunctions, AllTakeLargeMemoryFromTheArenaAndSmallFromElsewhere) {
+TEST(HeapFunctions, AllocateLargeBlocksInTheArena) {
     for (const Maker& maker : makers) {
         SCOPED_TRACE(maker.name);
         void* const large = maker.make(threshold);
@@ -110,7 +110,7 @@ TEST(HeapFunctions, AlignAsAsked) {
     }
 }
 
-TEST(HeapFunctions, RefuseAlignmentsThatAreNone) {
+TEST(HeapFunctions, RejectInvalidAlignments) {
     for (const std::size_t alignment : {0, 1, 4, 24, 100}) {
         void* memory = &memory;
         errno = 7;
@@ -124,7 +124,7 @@ TEST(HeapFunctions, RefuseAlignmentsThatAreNone) {
     EXPECT_EQ(errno, EINVAL);
 }
 
-TEST(HeapFunctions, SayWhenThereIsNotSoMuchMemory) {
+TEST(HeapFunctions, ReportOutOfMemory) {
     const auto expect_none = [](void* memory) {
         EXPECT_EQ(memory, nullptr);
         EXPECT_EQ(errno, ENOMEM);
@@ -147,23 +147,24 @@ TEST(HeapFunctions, SayWhenThereIsNotSoMuchMemory) {
         EXPECT_EQ(operator new(bytes, std::nothrow), nullptr);
         errno = 0;
     }
-    // Not for SIZE_MAX, which some C++ libraries round up to 0.
+    // SIZE_MAX is not tested here, because some C++ libraries round it up to 0.
     EXPECT_THROW(operator delete(operator new(most_positive, std::align_val_t(128)),
                                  std::align_val_t(128)),
                  std::bad_alloc);
-    // The product is small: it does not fit.
+    // The product overflows to a small number.
     expect_none(calloc((everything / 8) + 1, 8));
-    void* volatile same = malloc(mega);  // the compiler would take it for freed
+    void* volatile same = malloc(mega);  // volatile, or the compiler warns that it is freed
     std::memset(same, 5, mega);
     expect_none(reallocarray(same, (everything / 8) + 1, 8));
     expect_none(realloc(same, most_positive));
-    EXPECT_TRUE(all_are(same, mega, 5)) << "what could not grow stays";
+    EXPECT_TRUE(all_are(same, mega, 5));
     free(same);
 }
 
 TEST(HeapFunctions, FreeLeavesTheErrorNumber) {
     free(nullptr);
-    for (const std::size_t bytes : {std::size_t{100}, mega, 300 * mega}) {  // the last goes back
+    for (const std::size_t bytes :
+         {std::size_t{100}, mega, 300 * mega}) {  // the last one is returned to the system
         void* const memory = malloc(bytes);
         errno = 11;
         free(memory);
@@ -171,12 +172,12 @@ TEST(HeapFunctions, FreeLeavesTheErrorNumber) {
     }
 }
 
-TEST(HeapFunctions, ReallocKeepsWhatIsThereAtEverySize) {
+TEST(HeapFunctions, ReallocKeepsTheContent) {
     std::size_t bytes = 1000;
     auto* memory = static_cast<unsigned char*>(malloc(bytes));
-    unsigned char mark = 1;  // another each time: memory that is used again is not mistaken for it
+    unsigned char mark = 1;  // differs each time, so that reused memory is not mistaken for it
     std::memset(memory, mark, bytes);
-    // Something behind it makes it move now and then.
+    // A block after it makes it move sometimes.
     for (const std::size_t now : {std::size_t{50000}, threshold, 2 * mega, 70 * mega, 3 * mega,
                                   threshold, std::size_t{5000}, mega, std::size_t{1}, 9 * mega}) {
         void* const in_the_way = malloc(threshold);
@@ -192,7 +193,7 @@ TEST(HeapFunctions, ReallocKeepsWhatIsThereAtEverySize) {
     free(memory);
 }
 
-TEST(HeapFunctions, ReallocTakesAllAlongWhereSomethingIsBehind) {
+TEST(HeapFunctions, ReallocMovesTheContentIfABlockFollows) {
     std::vector<char*> blocks;
     do blocks.push_back(static_cast<char*>(malloc(mega)));
     while (blocks.size() < 2 || blocks.back() != blocks[blocks.size() - 2] + mega);
@@ -205,12 +206,12 @@ TEST(HeapFunctions, ReallocTakesAllAlongWhereSomethingIsBehind) {
     for (char* const each : blocks) free(each);
 }
 
-TEST(HeapFunctions, ReallocShrinksInPlaceAndGrowsOverFreedNeighbours) {
+TEST(HeapFunctions, ReallocResizesInPlace) {
     void* const memory = malloc(2 * mega);
     EXPECT_EQ(realloc(memory, mega), memory);
     EXPECT_EQ(malloc_usable_size(memory), mega);
     EXPECT_EQ(realloc(memory, 2 * mega), memory);
-    EXPECT_EQ(realloc(memory, 0), nullptr) << "frees it, as the C library's";
+    EXPECT_EQ(realloc(memory, 0), nullptr) << "frees it, like the C library";
 }
 
 TEST(HeapFunctions, AllUsableBytesCanBeWritten) {
@@ -221,7 +222,7 @@ TEST(HeapFunctions, AllUsableBytesCanBeWritten) {
     free(memory);
 }
 
-TEST(HeapFunctions, CallocIsZeroInMemoryThatWasUsed) {
+TEST(HeapFunctions, CallocClearsReusedMemory) {
     for (int i = 0; i < 20; ++i) {
         void* const memory = malloc(mega);
         std::memset(memory, 1, mega);
@@ -232,14 +233,14 @@ TEST(HeapFunctions, CallocIsZeroInMemoryThatWasUsed) {
     }
 }
 
-TEST(HeapFunctions, NewAsksTheHandler) {
-    static int asked;
-    asked = 0;
+TEST(HeapFunctions, NewCallsTheHandler) {
+    static int handled;
+    handled = 0;
     std::set_new_handler([] {
-        if (++asked == 3) std::set_new_handler(nullptr);
+        if (++handled == 3) std::set_new_handler(nullptr);
     });
     EXPECT_THROW(operator delete(operator new(everything / 2)), std::bad_alloc);
-    EXPECT_EQ(asked, 3);
+    EXPECT_EQ(handled, 3);
 }
 
 }  // namespace

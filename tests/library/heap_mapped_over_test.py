@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPI programs that map over memory of malloc, unmap, move, discard or protect it get right results with the heap."""
+"""MPI programs that map over, unmap, move, discard or protect memory of malloc get correct results with the heap."""
 import shutil
 import subprocess
 import sys
@@ -22,19 +22,19 @@ class MemoryOfTheProgramInTheHeap(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         self.assertRegex(done.stdout, r"^\d+ checks, 0 wrong\n$")
 
-    def test_results_are_right_where_tutti_does_all_calls(self):
+    def test_results_are_right_if_tutti_does_all_calls(self):
         for ranks in (2, 3, 4):
             with self.subTest(ranks):
                 self.check(ranks, "--with", "rules", "--always", "--after", "0")
 
-    def test_results_are_right_where_tutti_does_some_calls(self):
+    def test_results_are_right_if_tutti_does_some_calls(self):
         self.check(2)
 
     @tutti.needs_ucx
-    def test_results_are_right_where_open_mpi_replaces_the_same_functions(self):
+    def test_results_are_right_if_open_mpi_replaces_the_same_functions(self):
         info = subprocess.run(["ompi_info"], capture_output=True, text=True, check=False) if shutil.which("ompi_info") else None
         if info is None or "MCA pml: ucx" not in info.stdout or "MCA memory: patcher" not in info.stdout:
-            self.skipTest("this MPI library does not do so")
+            self.skipTest("this MPI library does not replace them")
         self.check(2, "--with", "rules", "--always", "--after", "0", OMPI_MCA_pml="ucx", OMPI_MCA_opal_common_ucx_opal_mem_hooks="1",
                    OMPI_MCA_opal_common_ucx_tls="any", OMPI_MCA_opal_common_ucx_devices="any")
 

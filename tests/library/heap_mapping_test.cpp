@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mmap and its relatives in a program that is linked with the heap.
+// Tests mmap and related functions in a program that is linked with the heap.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -27,7 +27,7 @@ char* allocated() {
     return memory;
 }
 
-// Each call changes memory of malloc; what is freed is the heap's again.
+// Checks that the call makes memory unreachable until it is freed.
 template <class Call>
 void expect_noted(const char* name, Call&& call) {
     SCOPED_TRACE(name);
@@ -40,7 +40,7 @@ void expect_noted(const char* name, Call&& call) {
     free(again);
 }
 
-TEST(HeapMapping, IsNotedWhicheverFunctionIsCalled) {
+TEST(HeapMapping, IsRecordedByAllFunctions) {
     expect_noted("mmap", [](char* memory) {
         EXPECT_EQ(mmap(memory, page, usual, anonymous | MAP_FIXED, -1, 0), memory);
     });
@@ -85,7 +85,7 @@ TEST(HeapMapping, DiscardedMemoryIsZero) {
     free(memory);
 }
 
-TEST(HeapMapping, CallsElsewhereAreTheCLibrarys) {
+TEST(HeapMapping, OtherMemoryBehavesAsUsual) {
     auto* const memory = static_cast<char*>(mmap(nullptr, 4 * page, usual, anonymous, -1, 0));
     ASSERT_NE(memory, MAP_FAILED);
     memory[0] = 1;
@@ -101,8 +101,8 @@ TEST(HeapMapping, CallsElsewhereAreTheCLibrarys) {
     EXPECT_EQ(errno, EINVAL);
 }
 
-// Open MPI replaces the code of the function that it finds so.
-TEST(HeapMapping, ALookUpFindsTheCLibrarysFunctions) {
+// Open MPI overwrites the code of the functions that it looks up.
+TEST(HeapMapping, DlsymFindsTheFunctionsOfTheCLibrary) {
     for (const char* name : {"mmap", "munmap", "mremap", "madvise", "mprotect", "shmat", "shmdt"}) {
         Dl_info at{};
         ASSERT_NE(dladdr(dlsym(RTLD_DEFAULT, name), &at), 0);
@@ -110,8 +110,8 @@ TEST(HeapMapping, ALookUpFindsTheCLibrarysFunctions) {
     }
 }
 
-// The heap's memory is shared, and the child has a copy; what the program maps is its own affair.
-TEST(HeapMapping, AForkedChildHasWhatTheProgramSees) {
+// The child gets a copy of the heap's memory. The program's mappings behave as usual at a fork.
+TEST(HeapMapping, AForkedChildSeesTheSameMemory) {
     char* const memory = allocated();
     char *const shared = memory, *const gap = shared + page, *const forbidden = gap + page;
     char *const given = forbidden + page, *const rest = given + page;
@@ -143,8 +143,8 @@ TEST(HeapMapping, AForkedChildHasWhatTheProgramSees) {
     free(memory);
 }
 
-TEST(HeapMapping, AForkedChildHasTheGuardsThatWereNotRemoved) {
-    constexpr int install = 102, remove = 103;  // newer than the headers of some C libraries
+TEST(HeapMapping, AForkedChildKeepsGuards) {
+    constexpr int install = 102, remove = 103;  // the headers of some C libraries lack them
     char* const memory = allocated();
     char *const removed = memory, *const guard = removed + page, *const rest = guard + page;
     if (madvise(memory, 2 * page, install) != 0) {

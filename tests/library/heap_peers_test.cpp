@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Another process reads and writes this one's heap.
+// Tests access of another process to this process's heap.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -33,7 +33,7 @@ HeapPlace place_of(const void* memory, std::size_t bytes) {
     return place;
 }
 
-// Adds 1 to each byte that it is told of, and tells where the arena begins for it.
+// Adds 1 to each byte of the places that it receives, and sends back where it has mapped the arena.
 void peer(int socket) {
     PeerArenas arenas;
     for (;;) {
@@ -46,7 +46,7 @@ void peer(int socket) {
     }
 }
 
-TEST(HeapPeers, ReadAndWriteWhatIsTheOthersAndSeeItGrow) {
+TEST(HeapPeers, ReadAndWriteAGrowingArena) {
     std::array<int, 2> sockets{};
     ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets.data()), 0);
     void* const first = malloc(mega);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that knows nothing of the heap but how to ask for it, for heap_test.py.
+// A program that heap_test.py runs with and without the preloaded heap.
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -25,7 +25,7 @@ bool in_arena(const void* memory) {
     return locate != nullptr && locate(memory, 1, &place) != 0;
 }
 
-// Allocates blocks, with a byte written in each, until there is no more or as many as asked.
+// Allocates up to `most` blocks and writes a byte in each. Stops when memory is exhausted.
 void fill(std::size_t block, long most) {
     long ours = 0, others = 0;
     errno = 0;
@@ -39,7 +39,7 @@ void fill(std::size_t block, long most) {
     std::printf("%ld in the arena, %ld elsewhere, error %d\n", ours, others, error);
 }
 
-// A coroutine whose stack is memory of so many bytes forks.
+// Forks in a coroutine whose stack is allocated memory of this size.
 void fork_on_stack_of(std::size_t bytes) {
     static ucontext_t here, there;
     getcontext(&there);
@@ -69,24 +69,24 @@ int ended_by(pid_t child) {
 int main(int count, char** arguments) {
     const std::string_view what = count > 1 ? arguments[1] : "";
     const std::size_t bytes = count > 2 ? std::strtoull(arguments[2], nullptr, 10) : 0;
-    if (what == "place") {  // where so many bytes lie
+    if (what == "place") {  // where an allocation of this size lies
         std::puts(in_arena(std::malloc(bytes)) ? "in the arena" : "elsewhere");
-    } else if (what == "most") {  // that the arena may grow to
+    } else if (what == "most") {  // the greatest size of the arena
         std::printf("%" PRIu64 "\n", in_arena(std::malloc(bytes)) ? place.arena_most : 0);
-    } else if (what == "fill") {  // blocks of so many bytes
+    } else if (what == "fill") {  // allocates blocks of this size
         fill(bytes, count > 3 ? std::atol(arguments[3]) : 1000000);
-    } else if (what == "new") {  // more than there is
+    } else if (what == "new") {  // until it throws
         try {
             for (;;) static_cast<char*>(operator new(bytes))[0] = 1;
         } catch (const std::bad_alloc&) {
             std::puts("bad_alloc");
         }
-    } else if (what == "close-files") {  // as daemons do
+    } else if (what == "close-files") {  // like a daemon
         std::free(std::malloc(bytes));
         for (int file = 3; file < 10000; ++file) close(file);
         fill(bytes, 10);
-    } else if (what == "fork") {  // what becomes of a child that reads the heap, and of one that
-                                  // executes a program
+    } else if (what == "fork") {  // prints the signals of a child that reads the heap, and of
+                                  // one that executes a program
         auto* volatile memory = static_cast<char*>(std::calloc(1, bytes));
         const pid_t reader = fork();
         if (reader == 0) _exit(memory[0]);
@@ -96,7 +96,7 @@ int main(int count, char** arguments) {
         std::printf("reading: signal %d, executing: signal %d\n", of_reader, ended_by(other));
     } else if (what == "fork-on-stack") {
         fork_on_stack_of(bytes);
-    } else if (what == "child-forks-on-stack") {  // a child of a process that has a heap
+    } else if (what == "child-forks-on-stack") {  // the parent has a heap
         std::free(std::malloc(bytes));
         const pid_t child = fork();
         if (child == 0)

@@ -33,8 +33,8 @@ struct Block {
     bool is_whole(std::size_t up_to) const { return all_are(memory, std::min(bytes, up_to), mark); }
 };
 
-// Blocks lie in places that any thread may take them from, so that many are freed by others than
-// who allocated them.
+// Threads exchange blocks through shared places, so many blocks are freed by another thread than
+// the one that allocated them.
 class Stress {
 public:
     void run(unsigned seed) {
@@ -72,7 +72,7 @@ public:
 
 private:
     static std::size_t any_size(std::mt19937& random) {
-        // Small and large ones; now and then one beyond what is retained.
+        // Mostly small and large blocks, sometimes one above the retained amount.
         if (random() % 500 == 0) return 1 + random() % (40u << 20);
         return 1 + random() % (std::size_t{1} << (8 + random() % 13));
     }
@@ -118,7 +118,7 @@ private:
     std::atomic<long> wrong_ = 0, done_ = 0;
 };
 
-TEST(HeapStress, FiftyThreadsFindTheirPatternsWhileTheProcessForks) {
+TEST(HeapStress, FiftyThreadsAllocateWhileTheProcessForks) {
     Stress stress;
     std::vector<std::thread> threads;
     for (unsigned i = 0; i < 50; ++i) threads.emplace_back([&stress, i] { stress.run(i); });
@@ -126,7 +126,7 @@ TEST(HeapStress, FiftyThreadsFindTheirPatternsWhileTheProcessForks) {
     int children = 0, failed = 0;
     while (std::chrono::steady_clock::now() < end) {
         const pid_t child = fork();
-        if (child == 0) {  // alone now, and its heap works
+        if (child == 0) {  // has one thread and a working heap
             void* const memory = calloc(1, 1 << 20);
             _exit(all_are(memory, 1 << 20, 0) ? 0 : 1);
         }
@@ -145,7 +145,7 @@ TEST(HeapStress, FiftyThreadsFindTheirPatternsWhileTheProcessForks) {
     EXPECT_EQ(failed, 0);
 }
 
-// Changes the middle of a block; its first page and its rest keep what they have.
+// Changes the mapping of the middle of a block. Its first page and the rest keep their content.
 void change(unsigned char* middle, std::size_t bytes, unsigned how) {
     constexpr int usual = PROT_READ | PROT_WRITE, anonymous = MAP_PRIVATE | MAP_ANONYMOUS;
     switch (how % 5) {
@@ -166,7 +166,7 @@ void change(unsigned char* middle, std::size_t bytes, unsigned how) {
     }
 }
 
-// How many blocks were not as expected.
+// Returns the number of wrong blocks.
 long map_over_until(const std::atomic<bool>& is_over, unsigned seed) {
     constexpr std::size_t page = 4096;
     long wrong = 0;
@@ -184,7 +184,7 @@ long map_over_until(const std::atomic<bool>& is_over, unsigned seed) {
     return wrong;
 }
 
-TEST(HeapStress, ThreadsMapOverTheirMemoryWhileTheProcessForks) {
+TEST(HeapStress, ThreadsMapOverMemoryWhileTheProcessForks) {
     std::atomic<bool> is_over = false;
     std::atomic<long> wrong = 0;
     std::vector<std::thread> threads;

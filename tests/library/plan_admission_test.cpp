@@ -21,7 +21,7 @@ Times spent(const Times&) {
     return {.elapsed_ns = 1'000'000, .spent_ns = milliseconds * std::int64_t{1'000'000}};
 }
 
-// How many of the first calls of one length come before it has a plan.
+// Returns how many calls of one length run before it gets a plan.
 int calls_before_plan(std::int64_t bytes) {
     PlanAdmission admission(0);
     int calls = 0;
@@ -29,7 +29,7 @@ int calls_before_plan(std::int64_t bytes) {
     return calls;
 }
 
-TEST(PlanAdmission, AdmitsACallThatIsRepeatedSoonerTheLongerItTakes) {
+TEST(PlanAdmission, AdmitsLongRepeatedCallsSooner) {
     EXPECT_EQ(calls_before_plan(std::int64_t{1} << 20), 2);
     EXPECT_LT(calls_before_plan(16 << 10), 14);
     EXPECT_LE(calls_before_plan(8), 32);
@@ -57,7 +57,7 @@ TEST(PlanAdmission, AdmitsNoneOfManyLengthsInAShortProgram) {
     }
 }
 
-TEST(PlanAdmission, AdmitsManyLengthsThatComeAgainAndAgain) {
+TEST(PlanAdmission, AdmitsManyRepeatedLengths) {
     PlanAdmission admission(0);
     std::set<int> admitted;
     for (int round = 0; round < 100; ++round)
@@ -67,16 +67,16 @@ TEST(PlanAdmission, AdmitsManyLengthsThatComeAgainAndAgain) {
     EXPECT_EQ(admitted.size(), 200U);
 }
 
-TEST(PlanAdmission, AdmitsNoMoreThanPlansMayTakeOfTheTime) {
+TEST(PlanAdmission, LimitsTheTimeForPlans) {
     PlanAdmission admission(0);
     for (int call = 0; call < 1000; ++call) EXPECT_FALSE(admission.admits(1, 8, 0, 0, spent<140>));
     int refused = 0;
     while (!admission.admits(1, 8, 0, 0, spent<50>)) ++refused;
     EXPECT_LT(refused, 5000);
-    EXPECT_TRUE(admission.admits(1, 8, 0, 0, spent<140>));  // it has one
+    EXPECT_TRUE(admission.admits(1, 8, 0, 0, spent<140>));  // it has a plan
 }
 
-TEST(PlanAdmission, AdmitsACallThatIsRepeatedAfterManyThatWereNot) {
+TEST(PlanAdmission, AdmitsARepeatedCallAfterManyOthers) {
     PlanAdmission admission(0);
     for (std::uint64_t key = 1; key <= 10'000; ++key) admission.admits(key, 8, 0, 0, hours);
     int calls = 0;
@@ -85,7 +85,7 @@ TEST(PlanAdmission, AdmitsACallThatIsRepeatedAfterManyThatWereNot) {
     EXPECT_TRUE(admission.admits(1, 8, 0, 0, hours));
 }
 
-TEST(PlanAdmission, AsksAgainOncePlansHaveBeenEvicted) {
+TEST(PlanAdmission, AdmitsAgainAfterEviction) {
     PlanAdmission admission(0);
     while (!admission.admits(1, 8, 0, 0, hours)) {
     }
@@ -93,15 +93,15 @@ TEST(PlanAdmission, AsksAgainOncePlansHaveBeenEvicted) {
     EXPECT_FALSE(admission.admits(1, 8, 0, 0, spent<140>));
 }
 
-// Two hundred lengths in turn: their plans have to fit into the share of the time.
-TEST(PlanAdmission, GivesNoCreditToCallsThatComeFarApart) {
+// Two hundred alternating lengths get plans only within 1 % of the time.
+TEST(PlanAdmission, GivesNoCreditToRareCalls) {
     PlanAdmission admission(0);
     for (int round = 0; round < 200; ++round)
         for (std::uint64_t key = 1; key <= 200; ++key)
             EXPECT_FALSE(admission.admits(key, 8, 0, 0, spent<50>));
 }
 
-// Ranks measure different times, and decide alike.
+// The ranks measure different times but decide alike.
 TEST(PlanAdmission, DecidesAlikeOnAllRanks) {
     run_as_threads(3, 20, [](World& world) {
         PlanAdmission admission(4);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many communicators, made, used and freed: nothing of them stays. preload_test.py runs it.
+// Creates, uses and frees many communicators, and checks for leaks. preload_test.py runs it.
 //   preload_communicators HOW_MANY
 #include <cstdlib>
 #include <filesystem>

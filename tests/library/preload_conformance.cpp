@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program of MPI that knows nothing of tutti and uses what MPI allows. preload_test.py runs it
-// with and without libtutti_mpi.so.
+// An MPI program that checks all collectives. preload_test.py runs it with and without
+// libtutti_mpi.so. The programs in mpi/unusual check other features of MPI.
 #include "preload_conformance.hpp"
 
 int main(int argc, char** argv) {
-    int provided = 0;
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Init(&argc, &argv);
     for (MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
         const Job job(comm);
         check_calls(job);
         check_blocks(job);
-        check_surroundings(job);
         MPI_Barrier(comm);
     }
-    if (provided == MPI_THREAD_MULTIPLE) check_threads(Job(MPI_COMM_WORLD));
     long all[2] = {}, mine[2] = {checks.done, checks.wrong};
     MPI_Reduce(mine, all, 2, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
     const Job job(MPI_COMM_WORLD);

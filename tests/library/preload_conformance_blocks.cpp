@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives whose blocks differ from rank to rank, and scans.
+// Checks collectives whose blocks differ between ranks, and scans.
 #include <algorithm>
 #include <complex>
 
@@ -7,7 +7,7 @@
 
 namespace {
 
-const auto nowhere = reinterpret_cast<void*>(-8);  // what has no meaning may be anything
+const auto nowhere = reinterpret_cast<void*>(-8);  // an address that MPI ignores
 
 enum class Layout { in_a_row, backwards, different, some_empty, shuffled_equal };
 constexpr Layout layouts[] = {Layout::in_a_row, Layout::backwards, Layout::different,
@@ -22,7 +22,7 @@ int length_of(Layout layout, int r, int s, int count) {
     return count;
 }
 
-// Where this rank has one block for each rank: elements side by side, or every second place.
+// The memory of this rank with a block for each rank. Elements are contiguous or have gaps.
 class Blocks {
 public:
     template <class Length>
@@ -48,7 +48,7 @@ public:
         return memory[static_cast<std::size_t>(step_ * (places[static_cast<std::size_t>(r)] + i))];
     }
     int length(int r) const { return lengths[static_cast<std::size_t>(r)]; }
-    // So many places hold something.
+    // Returns whether exactly this many elements were written.
     bool holds(int elements) const {
         return std::ranges::count_if(memory, [](int value) { return value != -1; }) == elements;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each collective from each root and in place, datatypes that differ from rank to rank, arguments
-// without a meaning.
+// Checks each collective from each root and in place, with datatypes that differ between ranks and
+// with invalid arguments where MPI ignores them.
 #include <cmath>
 #include <complex>
 #include <cstring>
@@ -11,9 +11,9 @@
 
 namespace {
 
-// Asked as it runs: programs of the standard ABI run on several libraries.
+// Determined at run time: programs of the standard ABI run with several libraries.
 bool runs_mpich() {
-#ifdef MPICH_VERSION  // and relatives of other names
+#ifdef MPICH_VERSION  // also defined by derivatives of MPICH
     return true;
 #endif
     char name[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -21,11 +21,11 @@ bool runs_mpich() {
     MPI_Get_library_version(name, &length);
     return std::string_view(name).starts_with("MPICH");
 }
-// MPICH 4.0.2 itself crashes in a larger reduce in place on another root than rank 0.
+// MPICH 4.0.2 crashes in a large in-place reduce whose root is not rank 0.
 bool reduces_in_place_on_any_root() { return !runs_mpich(); }
 bool has_one_maximum_with_a_nan() { return !runs_mpich(); }  // on all ranks
 constexpr int counts[] = {0, 1, 7, 1000, 40'000};
-const auto nowhere = reinterpret_cast<void*>(-8);  // what has no meaning may be anything
+const auto nowhere = reinterpret_cast<void*>(-8);  // an address that MPI ignores
 
 template <class T>
 void all_reduce(const Job& job, MPI_Datatype type) {
@@ -45,14 +45,14 @@ void all_reduce(const Job& job, MPI_Datatype type) {
             }
 }
 
-// Whatever MPI leaves open of a NaN and of zeros with signs, all ranks get the same.
+// MPI does not define the result for NaN and signed zeros, but all ranks must get the same.
 void all_reduce_of_odd_numbers(const Job& job) {
     if (!has_one_maximum_with_a_nan()) return;
     const double of_rank[] = {std::nan(""), 1.0, -0.0, 0.0};
     for (const MPI_Op op : {MPI_MAX, MPI_MIN})
         for (int turn = 0; turn < 4; ++turn) {
             const double mine = of_rank[(job.rank + turn) % 4];
-            double result[2] = {7, 7};  // is a NaN, has a sign
+            double result[2] = {7, 7};  // whether it is NaN, whether it is negative
             double all = 7;
             MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, op, job.comm);
             result[0] = std::isnan(all) ? 1 : 0;
@@ -63,7 +63,7 @@ void all_reduce_of_odd_numbers(const Job& job) {
         }
 }
 
-// A sum is that of the parts, a product is not.
+// The sum can be computed part by part, the product cannot.
 template <class T>
 void all_reduce_of_complex(const Job& job, MPI_Datatype type) {
     using Number = std::complex<T>;
@@ -101,7 +101,7 @@ void reduce(const Job& job) {
             }
 }
 
-// On even ranks the integers have gaps, on odd ones they lie in a row: MPI matches them.
+// Even ranks use a datatype with gaps, odd ranks a contiguous one.
 void broadcast(const Job& job) {
     for (int root = 0; root < job.size; ++root)
         for (const int count : {1, 5, 3000}) {
@@ -128,7 +128,7 @@ void broadcast(const Job& job) {
     EXPECT(std::memcmp(text, "a word of rank 0", 16) == 0);
 }
 
-// Of MPI's own, with a gap behind the integer.
+// A predefined datatype with a gap after the integer.
 void broadcast_of_pairs(const Job& job) {
     struct Pair {
         double value;
@@ -141,7 +141,7 @@ void broadcast_of_pairs(const Job& job) {
     EXPECT(pairs.back().value == 49.5 && pairs.back().place == 99);
 }
 
-// At absolute addresses.
+// Broadcasts from absolute addresses.
 void broadcast_from_bottom(const Job& job) {
     int one = job.rank == 0 ? 17 : 0;
     double other = job.rank == 0 ? 2.5 : 0;
@@ -158,7 +158,7 @@ void broadcast_from_bottom(const Job& job) {
     EXPECT(one == 17 && other == 2.5);
 }
 
-// Block r of so many as rank r gives it; received with gaps or without.
+// Returns whether `all` has the blocks of all ranks, `step` integers apart.
 bool are_blocks(const std::vector<int>& all, int ranks, int count, int step) {
     bool is_right = true;
     for (int r = 0; r < ranks; ++r)
@@ -191,7 +191,7 @@ void all_gather(const Job& job) {
             }
 }
 
-// Blocks of one size in a row, backwards with gaps on some ranks, and of different sizes.
+// Blocks of one size, in reverse order with gaps on some ranks, and of different sizes.
 void all_gather_v(const Job& job) {
     for (const int count : {1, 500})
         for (const int form : {0, 1, 2})

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes wrong in programs of MPI. preload_test.py runs it.
+// MPI programs with faults, run by preload_test.py.
 //   preload_faults different    ranks make different calls
-//   preload_faults lost         a rank ends in the middle
+//   preload_faults lost         a rank exits during the job
 //   preload_faults spawn        ranks of another job, without tutti, join those of this one
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 
 namespace {
 
-// tutti's error comes by the error handler of the communicator; the library goes on with it.
+// The communicator's error handler gets tutti's error. The MPI library does all later calls.
 void make_different_calls(const Job& job) {
     MPI_Comm mine = MPI_COMM_NULL;
     MPI_Comm_dup(job.comm, &mine);
@@ -31,12 +31,12 @@ void make_different_calls(const Job& job) {
     if (job.rank == 0) std::printf("%ld wrong\n", checks.wrong);
 }
 
-// On the ranks of both jobs.
+// Makes calls on the ranks of both jobs.
 void do_calls_together(MPI_Comm other_job) {
     MPI_Comm both = MPI_COMM_NULL;
     MPI_Intercomm_merge(other_job, 0, &both);
     const Job job(both);
-    for (int i = 0; i < 400; ++i) {  // tutti takes calls of its own job's ranks long before
+    for (int i = 0; i < 400; ++i) {  // far more calls than tutti waits for
         int sum = 0;
         MPI_Allreduce(&i, &sum, 1, MPI_INT, MPI_SUM, both);
         EXPECT(sum == job.size * i);

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! Fortran's own MPI_IN_PLACE and MPI_BOTTOM, which libtutti_mpi.so must not take for memory.
+! Fortran has its own addresses of MPI_IN_PLACE and MPI_BOTTOM. libtutti_mpi.so must recognise them.
 program preload_fortran
     use mpi
     implicit none

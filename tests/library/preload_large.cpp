@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two all-gathers: one small, and one whose blocks are over 1 GiB together though each is below.
+// Makes a small all-gather, and one whose blocks are below 1 GiB each but above it together.
 // preload_test.py runs it.
 #include <algorithm>
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // An MPI program that maps over, unmaps, moves, discards and protects memory of malloc, and passes
-// such memory to collectives. heap_mapped_over_test.py runs it: every case, or the one that it
-// names.
+// such memory to collectives. heap_mapped_over_test.py runs all cases; an argument selects one.
+// program_calls_test.cpp checks the heap itself in more cases.
 #include <dlfcn.h>
 #include <mpi.h>
 #include <sys/mman.h>
-#include <sys/shm.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,7 +13,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <numeric>
 #include <string_view>
 
@@ -23,12 +21,12 @@
 
 namespace {
 
-constexpr int length = 1 << 14;  // of each of the two vectors
+constexpr int length = 1 << 14;  // number of elements of each of the two vectors
 constexpr std::size_t page = 4096, half = length * sizeof(double), bytes = 2 * half;
 constexpr int usual = PROT_READ | PROT_WRITE;
 constexpr int anonymous = MAP_PRIVATE | MAP_ANONYMOUS;
 
-// Two vectors in a row that peers reach where the heap is loaded.
+// Returns two adjacent vectors, which peers can reach if the heap is loaded.
 double* allocated(std::size_t size = bytes) {
     auto* const memory = static_cast<double*>(std::aligned_alloc(page, size));
     std::fill_n(memory, size / sizeof(double), -5);
@@ -60,7 +58,7 @@ bool all_are(const double* memory, double value, int count = length) {
     return std::all_of(memory, memory + count, [=](double one) { return one == value; });
 }
 
-// Calls with one vector given and one received, each of other values.
+// Makes calls that send one vector and receive into the other, with different values each time.
 void call(const Job& job, double* given, double* received, int calls = 5) {
     static int number = 0;
     for (int i = 0; i < calls; ++i, ++number) {
@@ -82,7 +80,7 @@ void call(const Job& job, double* both, int calls = 5) {
     call(job, both + length, both, calls);
 }
 
-// Freed memory can be allocated again, and peers then reach it in place.
+// Checks that freed memory can be allocated again, and that peers can reach it.
 void free_and_use_again(const Job& job, double* memory) {
     std::free(memory);
     double* const again = allocated();
@@ -107,21 +105,6 @@ void anonymous_memory_over_all(const Job& job) {
     free_and_use_again(job, both);
 }
 
-void anonymous_memory_over_what_is_given(const Job& job) {
-    double* const both = allocated();
-    map_over(both, half);
-    EXPECT(!is_reachable(both, half) && is_reachable(both + length, half));
-    call(job, both);
-    free_and_use_again(job, both);
-}
-
-void one_page_in_the_middle(const Job& job) {
-    double* const both = allocated();
-    map_over(after(both, 5 * page), page);
-    call(job, both);
-    free_and_use_again(job, both);
-}
-
 void a_file_over_all(const Job& job) {
     double* const both = allocated();
     const int file = temporary_file(bytes);
@@ -131,14 +114,14 @@ void a_file_over_all(const Job& job) {
     EXPECT(pread(file, &written, sizeof written, half) == sizeof written);
     EXPECT(written == both[length]);
     std::free(both);
-    double* const again = allocated();  // perhaps at the same place: the file must not be written
+    double* const again = allocated();  // if it is at the same place, this must not write the file
     std::fill_n(again, 2 * length, 77);
     EXPECT(pread(file, &written, sizeof written, half) == sizeof written && written != 77);
     free_and_use_again(job, again);
     close(file);
 }
 
-// The same pages at two places in a row, so that what is written beyond the end is at the begin.
+// Maps the same pages twice next to each other, so that writing beyond the end wraps around.
 void a_ring_buffer(const Job& job) {
     double* const both = allocated();
     const int file = temporary_file(half);
@@ -163,22 +146,11 @@ void between_calls_with_the_same_buffer(const Job& job) {
     free_and_use_again(job, both);
 }
 
-void maps_and_frees_in_turns(const Job& job) {
-    for (int i = 0; i < 20; ++i) {
-        double* const both = allocated();
-        EXPECT(is_reachable(both, bytes));
-        call(job, both, 1);
-        if (i % 2 == 0) map_over(both, bytes);
-        call(job, both, 1);
-        std::free(both);
-    }
-}
-
 void unmaps_and_maps_again(const Job& job) {
     double* const both = allocated();
     EXPECT(munmap(both, half) == 0);
     EXPECT(!is_reachable(both, bytes) && is_reachable(both + length, half));
-    // The addresses are free for the program, whichever way it asks for them.
+    // The program can map these addresses again, with any flags.
     EXPECT(mmap(both, half, usual, anonymous | MAP_FIXED_NOREPLACE, -1, 0) == both);
     call(job, both);
     EXPECT(mmap(both, half, usual, anonymous | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED);
@@ -186,19 +158,6 @@ void unmaps_and_maps_again(const Job& job) {
     EXPECT(mmap(both, half, usual, anonymous, -1, 0) == both);
     call(job, both);
     free_and_use_again(job, both);
-}
-
-void unmaps_and_frees(const Job& job) {
-    double* const both = allocated();
-    EXPECT(munmap(after(both, page), half) == 0);
-    // The system places no other mapping in the gap, where free() would remove it.
-    void* other[20];
-    for (void*& one : other) one = mmap(nullptr, page, usual, anonymous, -1, 0);
-    free_and_use_again(job, both);
-    for (void* one : other) {
-        std::memset(one, 1, page);
-        munmap(one, page);
-    }
 }
 
 void moves_to_any_place_and_grows(const Job& job) {
@@ -217,32 +176,6 @@ void moves_to_any_place_and_grows(const Job& job) {
     free_and_use_again(job, both);
 }
 
-void moves_into_memory_of_malloc(const Job& job) {
-    double* const both = allocated();
-    void* const other = mmap(nullptr, half, usual, anonymous, -1, 0);
-    std::memset(other, 0, half);
-    // UCX 1.13 replaces mremap by one that does not take the new address.
-    if (mremap(other, half, half, MREMAP_MAYMOVE | MREMAP_FIXED, both) != both)
-        map_over(both, half);
-    EXPECT(all_are(both, 0) && !is_reachable(both, half));
-    call(job, both);
-    // And away again.
-    void* const away = mremap(both, half, 2 * half, MREMAP_MAYMOVE);
-    EXPECT(away != MAP_FAILED && away != both);
-    munmap(away, 2 * half);
-    free_and_use_again(job, both);
-}
-
-void shrinks_by_mremap(const Job& job) {
-    double* const both = allocated();
-    EXPECT(mremap(both, bytes, half, 0) == both);
-    EXPECT(is_reachable(both, half) && !is_reachable(both, half + 1));
-    double* const result = allocated(half);
-    call(job, both, result);
-    std::free(result);
-    free_and_use_again(job, both);
-}
-
 void discards(const Job& job) {
     double* const both = allocated();
     for (int i = 0; i < 5; ++i) {
@@ -255,7 +188,7 @@ void discards(const Job& job) {
         EXPECT(all_are(both + length, 0));
         EXPECT(madvise(both, half, MADV_FREE) == 0);
     }
-    map_over(both, half);  // and partly memory of the program's own
+    map_over(both, half);  // one half is now memory of the program
     std::fill_n(both, 2 * length, 3);
     EXPECT(madvise(after(both, half - page), 2 * page, MADV_DONTNEED) == 0);
     EXPECT(both[length - 1] == 0 && both[length] == 0 && both[length + page / 8] == 3);
@@ -293,7 +226,7 @@ void has_guard_pages(const Job& job) {
 double* tracked = nullptr;
 volatile std::sig_atomic_t faults = 0;
 
-// Checkpoint libraries find out so which pages were written.
+// Checkpoint libraries detect written pages like this.
 void notes_which_pages_are_written(const Job& job) {
     double* const both = tracked = allocated();
     struct sigaction action {
@@ -316,55 +249,7 @@ void notes_which_pages_are_written(const Job& job) {
     free_and_use_again(job, both);
 }
 
-void huge_pages_in_the_middle(const Job& job) {
-    constexpr std::size_t huge = std::size_t{2} << 20;
-    double* const block = allocated(3 * huge);
-    const auto from_huge = reinterpret_cast<std::uintptr_t>(block) % huge;
-    double* const middle = after(block, from_huge == 0 ? 0 : huge - from_huge);
-    map_over(middle, huge);
-    madvise(middle, huge, MADV_HUGEPAGE);
-    call(job, middle);
-    call(job, after(middle, huge - half));  // half of it in the heap's memory
-    std::free(block);
-    double* const again = allocated(3 * huge);
-    EXPECT(is_reachable(again, 3 * huge));
-    std::free(again);
-}
-
-void attaches_a_segment(const Job& job) {
-    double* const both = allocated();
-    const int segment = shmget(IPC_PRIVATE, half, IPC_CREAT | 0600);
-    EXPECT(segment >= 0);
-    EXPECT(shmat(segment, both, 0) == reinterpret_cast<void*>(-1));  // memory is there
-    EXPECT(shmat(segment, both, SHM_REMAP) == both);
-    EXPECT(!is_reachable(both, half) && is_reachable(both + length, half));
-    call(job, both);
-    EXPECT(shmdt(both) == 0);
-    EXPECT(shmat(segment, both, 0) == both);
-    call(job, both);
-    shmctl(segment, IPC_RMID, nullptr);
-    free_and_use_again(job, both);
-    shmid_ds is{};
-    EXPECT(shmctl(segment, IPC_STAT, &is) == -1);  // it was removed with its last mapping
-}
-
-void reallocates(const Job& job) {
-    for (const std::size_t size : {half, 8 * bytes}) {
-        double* both = allocated();
-        map_over(after(both, half - page), 2 * page);
-        call(job, both, 1);
-        std::iota(both, both + 2 * length, 0);
-        both = static_cast<double*>(std::realloc(both, size));
-        for (std::size_t i = 0; i < std::min(size, bytes) / sizeof(double); ++i)
-            if (both[i] != static_cast<double>(i)) return EXPECT(both[i] == static_cast<double>(i));
-        if (size > bytes) call(job, both);
-        std::free(both);
-    }
-    double* const both = allocated();
-    free_and_use_again(job, both);
-}
-
-// The child has what the program sees: its own memory, and a copy of the heap's.
+// The child sees the program's mappings and a copy of the heap's memory.
 void forks(const Job& job) {
     double* const both = allocated(bytes + 4 * page);
     const int file = temporary_file(page);
@@ -433,24 +318,15 @@ struct Case {
     { #name, name }
 constexpr Case cases[] = {CASE(nothing),
                           CASE(anonymous_memory_over_all),
-                          CASE(anonymous_memory_over_what_is_given),
-                          CASE(one_page_in_the_middle),
                           CASE(a_file_over_all),
                           CASE(a_ring_buffer),
                           CASE(between_calls_with_the_same_buffer),
-                          CASE(maps_and_frees_in_turns),
                           CASE(unmaps_and_maps_again),
-                          CASE(unmaps_and_frees),
                           CASE(moves_to_any_place_and_grows),
-                          CASE(moves_into_memory_of_malloc),
-                          CASE(shrinks_by_mremap),
                           CASE(discards),
                           CASE(protects_what_is_given),
                           CASE(has_guard_pages),
                           CASE(notes_which_pages_are_written),
-                          CASE(huge_pages_in_the_middle),
-                          CASE(attaches_a_segment),
-                          CASE(reallocates),
                           CASE(forks),
                           CASE(while_a_call_is_under_way)};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What programs that know nothing of tutti are made of here: the world they run in, and checks that
-// are counted. Expected values come from closed forms.
+// Helpers of the MPI test programs: ranks, counted checks and test data. Expected values come from
+// closed forms.
 #include <mpi.h>
 
 #include <cstdio>
@@ -40,7 +40,7 @@ inline int sum_over(MPI_Comm comm) {
     return sum;
 }
 
-// What rank r gives at place i: small, so that sums and products are exact in every type.
+// Returns element i of rank r. Values are small, so that sums and products are exact in every type.
 constexpr int given(int r, int i) { return (r + 2 * i) % 3 + 1; }
 
 template <class T>
@@ -51,7 +51,7 @@ std::vector<T> given_by(int rank, int count) {
     return data;
 }
 
-// What they make together, with wrap round as the type has it.
+// Returns the reduction of element i over the ranks, with the overflow of the type.
 template <class T>
 T combined(MPI_Op op, int ranks, int i) {
     T all = static_cast<T>(given(0, i));
@@ -65,7 +65,7 @@ T combined(MPI_Op op, int ranks, int i) {
     return all;
 }
 
-// Every second of so many integers, so that elements do not lie in a row.
+// A datatype of `count` integers with a gap after each.
 class Gapped {
 public:
     explicit Gapped(int count) {

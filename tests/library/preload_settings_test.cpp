@@ -15,7 +15,7 @@ PreloadSettings settings_of(const std::map<std::string, std::string>& environmen
     });
 }
 
-TEST(PreloadSettings, LearnsEverythingUnlessToldOtherwise) {
+TEST(PreloadSettings, LearnByDefault) {
     const PreloadSettings settings = settings_of({{"TUTTI", ""}});
     EXPECT_EQ(settings.chooser, PreloadChoice::learn);
     for (int kind = 0; kind < call_kinds; ++kind)
@@ -26,7 +26,7 @@ TEST(PreloadSettings, LearnsEverythingUnlessToldOtherwise) {
     EXPECT_EQ(settings.turn_calls, 0);
 }
 
-TEST(PreloadSettings, ReadWhatIsGiven) {
+TEST(PreloadSettings, ReadAllVariables) {
     const PreloadSettings settings = settings_of({{"TUTTI", "my/table.json"},
                                                   {"TUTTI_COLLECTIVES", "broadcast,barrier"},
                                                   {"TUTTI_AFTER", "0"},
@@ -49,7 +49,7 @@ TEST(PreloadSettings, ReadWhatIsGiven) {
     EXPECT_EQ(settings_of({{"TUTTI", "off"}}).chooser, PreloadChoice::off);
 }
 
-TEST(PreloadSettings, RefuseWhatTheyDoNotKnow) {
+TEST(PreloadSettings, RejectInvalidValues) {
     for (const auto& [name, value] :
          std::map<std::string, std::string>{{"TUTTI", "fast"},
                                             {"TUTTI_COLLECTIVES", "all_reduce,scans"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// 2000 equal calls, for what is said of them at the end. preload_test.py runs it.
+// Makes 2000 equal calls, for the report at the end. preload_test.py runs it.
 #include "preload_program.hpp"
 
 int main(int argc, char** argv) {

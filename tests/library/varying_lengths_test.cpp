@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs whose lengths vary from call to call.
+// Tests programs whose lengths vary from call to call.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -12,14 +12,14 @@ namespace {
 
 using test::Caller;
 
-// Hundreds of lengths around the bounds between slots, in buffers that lie differently on each
-// rank; every result is compared with a closed form.
+// Hundreds of lengths close to the slot sizes, in buffers with different alignments on each rank.
+// Every result is compared with a closed form.
 TEST(VaryingLengths, HaveRightResults) {
     for (const int ranks : {1, 2, 3})
         run_as_threads(ranks, 20, [&](World& world) {
             Communicator communicator(world);
             Caller caller(communicator, /*seed=*/world.rank().index);
-            std::mt19937 dice(7);  // the same on all ranks
+            std::mt19937 dice(7);  // equal on all ranks
             for (int round = 0; round < 30; ++round)
                 for (const Collective collective : all_collectives()) {
                     const DataType type = all_data_types()[dice() % all_data_types().size()];
@@ -43,7 +43,7 @@ TEST(VaryingLengths, ShareFewPlans) {
             state.run({{Collective::all_reduce, DataType::float64, Op::sum, Rank{0}, length},
                        {bytes, bytes, /*in_place=*/true}});
         }
-        EXPECT_LE(state.calls.size(), 4U + 10U);  // 4 at once, and slots from 512 B to 32 KiB
+        EXPECT_LE(state.calls.size(), 4U + 10U);  // 4 plans at once, and slots from 512 B to 32 KiB
     });
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every function of tutti.h, from C, on so many ranks that this program makes itself: every_call
- * RANKS Says what is wrong and ends with 1; with 0 all is right. */
+/* Calls every function of tutti.h from C, on ranks that this program starts itself: every_call
+ * RANKS. Prints the first fault and exits with 1, or exits with 0. */
 #include <arpa/inet.h>
 #include <math.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@ static int rank_of_this = 0;
 #define EXPECT(condition)                                                                          \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: rank %d: not so: %s (%s)\n", __FILE__, __LINE__, rank_of_this, \
+            fprintf(stderr, "%s:%d: rank %d: failed: %s (%s)\n", __FILE__, __LINE__, rank_of_this, \
                     #condition, tutti_last_error());                                               \
             exit(1);                                                                               \
         }                                                                                          \
@@ -26,7 +26,7 @@ static int rank_of_this = 0;
 
 enum { COUNT = 1000, MOST_RANKS = 8 };
 
-/* What rank r has at place i. */
+/* Returns element i of rank r. */
 static int32_t at(int r, int i) { return r * 7 + i % 11; }
 
 static void fill(int32_t* data, int r, int blocks) {
@@ -39,7 +39,7 @@ static int32_t sum_at(int ranks, int i) {
     return sum;
 }
 
-/* To the last rank and, with 5 more, back from it. */
+/* Gathers to the last rank, and scatters the blocks, with 5 added, back from it. */
 static void rooted_in_place(tutti_comm* comm, int me, int ranks, int in_place, int started) {
     static int32_t mine[COUNT], all[MOST_RANKS * COUNT];
     tutti_request* request = NULL;
@@ -114,8 +114,8 @@ static void collectives(tutti_comm* comm, int me, int ranks) {
     EXPECT_OK(tutti_scatter(comm, me == last ? in : NULL, out, COUNT, TUTTI_INT32, last));
     for (int i = 0; i < COUNT; ++i) EXPECT(out[i] == at(last, me * COUNT + i));
 
-    rooted_in_place(comm, me, ranks, me == last, 1); /* as in MPI: the root alone */
-    rooted_in_place(comm, me, ranks, me != last, 0); /* the others alone */
+    rooted_in_place(comm, me, ranks, me == last, 1); /* only the root, as in MPI */
+    rooted_in_place(comm, me, ranks, me != last, 0); /* all ranks but the root */
     rooted_in_place(comm, me, ranks, 1, 1);
     EXPECT_OK(tutti_all_to_all(comm, in, out, COUNT, TUTTI_INT32));
     for (int r = 0; r < ranks; ++r)
@@ -123,7 +123,7 @@ static void collectives(tutti_comm* comm, int me, int ranks) {
     EXPECT_OK(tutti_barrier(comm));
 }
 
-/* One and two of each type, which all have exactly; by their bytes. */
+/* The bytes of the numbers 1 and 2, which all types can represent. */
 static void types(tutti_comm* comm, int ranks) {
     static const struct {
         tutti_type type;
@@ -239,25 +239,25 @@ static void registered(tutti_comm* comm, int me, int ranks) {
     EXPECT_OK(tutti_free(comm, memory, bytes));
 }
 
-/* Nothing is sent, so all stays usable. */
+/* Wrong calls send nothing, so the communicator stays usable. */
 static void wrong_use(tutti_comm* comm, int ranks) {
     int value = 0;
     tutti_comm* none = NULL;
     tutti_options options = TUTTI_OPTIONS_INIT;
     EXPECT(tutti_all_reduce(NULL, TUTTI_IN_PLACE, &value, 1, TUTTI_INT32, TUTTI_SUM) ==
            TUTTI_USAGE);
-    EXPECT(strstr(tutti_last_error(), "the communicator is NULL") != NULL);
+    EXPECT(strstr(tutti_last_error(), "is NULL") != NULL);
     EXPECT(tutti_broadcast(comm, &value, 1, TUTTI_INT32, ranks) == TUTTI_USAGE);
-    EXPECT(strstr(tutti_last_error(), "there is no root") != NULL);
+    EXPECT(strstr(tutti_last_error(), "root") != NULL);
     EXPECT(tutti_broadcast(comm, &value, 1, (tutti_type)99, 0) == TUTTI_USAGE);
-    EXPECT(strstr(tutti_last_error(), "there is no type 99") != NULL);
+    EXPECT(strstr(tutti_last_error(), "type 99") != NULL);
     EXPECT(tutti_all_reduce(comm, TUTTI_IN_PLACE, &value, 1, TUTTI_INT32, (tutti_op)9) ==
            TUTTI_USAGE);
     EXPECT(tutti_all_reduce(comm, NULL, &value, 1, TUTTI_INT32, TUTTI_SUM) == TUTTI_USAGE);
-    EXPECT(strstr(tutti_last_error(), "input of all_reduce holds 0 bytes") != NULL);
+    EXPECT(strstr(tutti_last_error(), "0 bytes") != NULL);
     EXPECT(tutti_all_reduce(comm, &value, &value, 1, TUTTI_INT32, TUTTI_SUM) == TUTTI_USAGE);
     EXPECT(strstr(tutti_last_error(), "overlap") != NULL);
-    for (int shift = 0; shift < 3; ++shift) {  // of 4 bytes each, more than half of all addresses
+    for (int shift = 0; shift < 3; ++shift) {  // more than half of the address space
         EXPECT(tutti_all_reduce(comm, TUTTI_IN_PLACE, &value, SIZE_MAX >> shift, TUTTI_INT32,
                                 TUTTI_SUM) == TUTTI_USAGE);
         EXPECT(tutti_broadcast(comm, &value, (SIZE_MAX >> shift) + 1, TUTTI_INT32, 0) ==
@@ -267,15 +267,15 @@ static void wrong_use(tutti_comm* comm, int ranks) {
     for (int i = 0; i < 3; ++i) {
         options.deadline = no_deadlines[i];
         EXPECT(tutti_comm_create_self(&options, &none) == TUTTI_USAGE && none == NULL);
-        EXPECT(strstr(tutti_last_error(), "a deadline of") != NULL);
+        EXPECT(strstr(tutti_last_error(), "deadline") != NULL);
         EXPECT(tutti_comm_create("tcp://127.0.0.1:1", 1, 2, &options, &none) == TUTTI_USAGE);
     }
     EXPECT(tutti_comm_create("node3", 0, 2, NULL, &none) == TUTTI_USAGE);
-    EXPECT(strstr(tutti_last_error(), "type tcp://HOST:PORT") != NULL && none == NULL);
+    EXPECT(strstr(tutti_last_error(), "tcp://HOST:PORT") != NULL && none == NULL);
     EXPECT(tutti_comm_create(NULL, 0, 2, NULL, &none) == TUTTI_USAGE);
     options.bytes = 3;
     EXPECT(tutti_comm_create_self(&options, &none) == TUTTI_USAGE);
-    /* Of a header that knows more. */
+    /* A program that was compiled with a newer header. */
     struct {
         tutti_options known;
         long more[4];
@@ -294,7 +294,7 @@ static int as_rank(int me, int ranks, int listening, int port) {
     rank_of_this = me;
     snprintf(address, sizeof address, "tcp://127.0.0.1:%d", port);
     options.job = "every_call";
-    options.background = me % 2; /* each rank as it likes */
+    options.background = me % 2; /* may differ between ranks */
     if (ranks > 2) options.deadline = INFINITY;
     if (me == 0) options.listening_socket = listening;
     EXPECT_OK(tutti_comm_create(address, me, ranks, &options, &comm));
@@ -330,6 +330,6 @@ int main(int argc, char** argv) {
     int worst = as_rank(0, ranks, listening, port);
     for (int status = 0; wait(&status) > 0;)
         if (status != 0) worst = 1;
-    if (worst == 0) printf("every call is right on %d ranks\n", ranks);
+    if (worst == 0) printf("all calls are correct on %d ranks\n", ranks);
     return worst;
 }
