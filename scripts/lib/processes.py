@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes of this machine, for what watches and harms jobs: tests and scripts/soak."""
+"""Processes of this machine, for tests and scripts/soak, which watch and harm jobs."""
 import os
 import re
 import time
@@ -78,7 +78,8 @@ def name_of(process):
         return None  # it ended meanwhile
 
 
-def wait_until(condition, what, seconds=30, pause=0.02):
+def wait_until(condition, what, seconds=120, pause=0.02):
+    """Waits for an event; the limit only matters when it never comes."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:

@@ -98,7 +98,7 @@ class Search(Tune):
 
     def test_on_a_machine_that_is_busy_keeps_no_model_and_replaces_none(self):
         words = ("scatter", "--buffers", "registered")
-        with tutti.others_on_all_cores():
+        with tutti.busy_cores():
             self.assertRegex(self.tune(*words), r"# others had \d+ % of the cores while the model was calibrated: it is not kept")
             self.assertEqual(self.models(), [])
             self.assertIn("within", json.loads(json.loads(self.table.read_text())["model"]))
@@ -241,19 +241,6 @@ class WithoutChoices(Tune):
             found.write_text(text)
             done = self.in_folder("tune", "scatter", *SMALL, *TWO_THREADS, "--model", "none")
             self.assertEqual((done.returncode, done.stderr), (0, ""))
-
-    def test_a_table_that_is_named_is_refused_with_its_name(self):
-        for kind, text in self.EMPTY.items():
-            self.table.write_text(text)
-            for words in (("bench", "all_reduce", "--algo", "auto", *TWO_THREADS, *QUICK, "--table"),
-                          ("workload", "ddp", "--algo", "auto", *TWO_THREADS, "--table"),
-                          ("tune", "--explain"), ("tune", "--table", self.folder / "new.json", "--merge"), ("run", "--with")):
-                with self.subTest(kind, words=words):
-                    done = tutti.run(*words, self.table, *(("--", "true") if words[0] == "run" else ()), **self.home)
-                    self.assertEqual(done.returncode, 64, done.stdout + done.stderr)
-                    line, = tutti.said(done.stderr)
-                    self.assertIn(f"the tuning table '{self.table}' has no entries", line)
-                    self.assertIn(f"run: tutti tune --table {self.table}", line)
 
 
 class Launches(Tune):
@@ -455,27 +442,6 @@ class Tables(Tune):
             with self.subTest(words[0]):
                 self.refused(*words, says=["t.json:"])
         self.assertEqual(self.table.read_text(), whole[:len(whole) // 2])
-
-
-class Refused(Tune):
-    def test_is_what_makes_no_sense(self):
-        for words, says in [(["tune", "nothing"], ["unknown collective"]), (["tune", "-b", "1M", "-e", "8"], ["-b 1M is above"]),
-                            (["tune", "--budget", "0"], ["--budget 60s"]), (["tune"], ["one rank", "--ranks 2"]), (["tune", "--search", "deep"], ["bisect"]),
-                            (["tune", "--model-only"], ["--for-ranks"]), (["tune", "--for-ranks", "x", "--model-only"], ["8,16,64"]),
-                            (["tune", "--explain", "a", "--merge", "b"], ["type one"]),
-                            (["tune", "--launches", 2], ["--launcher 'mpirun -n 2'", "--ranks 2"]),
-                            (["tune", "--launches", 2, "--ranks", 2, "--resume"], ["--resume", "leave --launches out"]),
-                            (["tune", "--launches", 2, "--merge", "a", "b"], ["--launches", "nothing to do"]),
-                            (["tune", "--svg", "map.svg"], ["--svg", "--explain TABLE"]),
-                            (["tune", "--for-ranks", "8"], ["--for-ranks", "--model-only"]),
-                            (["tune", "--ranks-per-host", "8"], ["--ranks-per-host", "--model-only"]),
-                            (["tune", "--repetitions", "5"], ["--repetitions", "--search exhaustive"]),
-                            (["tune", "--hold-out", "yes", "--baseline", "none"], ["--hold-out", "--baseline mpi"]),
-                            (["tune", "--hold-out", "only", "--baseline", "none"], ["--hold-out", "--baseline mpi"]),
-                            (["tune", "--explain", self.folder / "none.json"], ["none.json"]),
-                            (["bench", "all_reduce", "--algo", "auto", "--ranks", 2], ["t.json"])]:
-            with self.subTest(words):
-                self.refused(*words, says=says)
 
 
 @tutti.needs_mpi

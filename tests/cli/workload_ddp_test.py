@@ -7,32 +7,6 @@ import tutti
 QUICK = ("--scale", "1e-4", "--step-time", "1ms", "--min-steps", 3, "-n", 3)
 
 
-class Refused(tutti.Folder):
-    def refused(self, *words, says):
-        done = tutti.run("workload", *words)
-        lines = tutti.said(done.stderr)
-        self.assertEqual((done.returncode, len(lines)), (64, 1), done.stderr)
-        self.assertIn(says, lines[0])
-
-    def test_what_cannot_be_is_one_line(self):
-        self.refused(says="which workload? type for example: tutti workload ddp")
-        self.refused("dpd", says="did you mean 'ddp'")
-        self.refused("ddp", "--model", "resnet5", says="did you mean 'resnet50'")
-        self.refused("ddp", "--scale", "2", says="--scale 2 is not")
-        self.refused("ddp", "--scale", "tiny", says="--scale tiny is not small, nor a number")
-        self.refused("ddp", "--bucket-cap", "lots", says="--bucket-cap lots is not an amount such as 25M")
-        self.refused("ddp", "--step-time", "soon", says="--step-time soon is not a time such as 50ms")
-        self.refused("ddp", "--step-time", "20", says="--step-time 20 is not a time such as 50ms, with its unit")
-        self.refused("ddp", "--max-time", "3", says="3s or 3ms")
-        self.refused("ddp", "--stpes", "3", says="unknown option '--stpes'; did you mean '--steps'?")
-        self.refused("ddp", "--broadcast-buffers", "maybe", says="one of yes, no")
-        self.refused("ddp", "--compute", "nap", says="known: sleep burn real")
-        self.refused("ddp", "--algo", "rong", says="did you mean 'ring'")
-        self.refused("ddp", "--algo", "none", "--baseline", "none", says="nobody takes part")
-        self.refused("ddp", "--ranks", 2, "--table", self.folder / "none.json", says="there is no table")
-        self.refused("ddp", "--min-steps", 9, "-n", 3, says="type a larger -n")
-
-
 class Ddp(tutti.Folder):
     def steps(self, *words, run=tutti.run):
         path = self.folder / "s.jsonl"

@@ -82,21 +82,6 @@ class Replay(tutti.Folder):
         self.assertIn("the trace is of 2 ranks, and these are 3; type", said)
         self.assertIn("--ranks 2", said)
 
-    def test_refuses_what_is_cut_off_with_its_line(self):
-        lines = CALLS.splitlines(keepends=True)
-        self.assertIn("cut.jsonl:3: cut off", self.refused(self.file("cut.jsonl", "".join(lines[:3]))))
-        self.assertIn("cut.jsonl:3: cut off", self.refused(self.file("cut.jsonl", "".join(lines[:3])[:-20])))
-
-    def test_says_what_to_type_instead(self):
-        trace = self.file("net.jsonl", GRADIENTS)
-        self.assertIn("type --file TRACE.jsonl", self.refused())
-        self.assertIn("type --file TRACE.jsonl", self.refused(self.folder / "absent"))
-        for name, text in (("other.json", '{"schema": "list/1"}\n'), ("letter.txt", "Dear reader,\n"), ("nothing", "")):
-            self.assertIn("read is gradtrace/1 as scripts/record_ddp writes it", self.refused(self.file(name, text)))
-        self.assertIn("--bucket-cap x is not", self.refused(trace, "--bucket-cap", "x"))
-        self.assertIn("--repeat 0 is not", self.refused(trace, "--repeat", 0))
-        self.assertIn("leave it out", self.refused(self.file("calls.jsonl", CALLS), "--bucket-cap", "1M"))
-
 
 if __name__ == "__main__":
     unittest.main()

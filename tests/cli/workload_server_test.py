@@ -70,28 +70,6 @@ class Reported(tutti.Folder):
         self.assertEqual(seen["ring/shm, every step"]["metrics"]["averages"], 100)
 
 
-class BadInput(unittest.TestCase):
-    def test_is_refused_in_one_line(self):
-        for words, expected in (
-                (("parameter-server", "--servers", 9), "type all for one on each"),
-                (("parameter-server", "--servers", "many"), "is not a list of numbers"),
-                (("parameter-server", "--mode", "both"), "is not sync, async or sync,async"),
-                (("parameter-server", "--slow-rank", 1), "is not RANK:TIMES"),
-                (("parameter-server", "--slow-rank", "2:3"), "there are ranks 0 to 1"),
-                (("parameter-server", "--drop-slowest", 2), "type 1 at most"),
-                (("parameter-server", "--staleness-bound", "x"), "is not a number from 0 on, or none"),
-                (("parameter-server", "--network", "resnet"), "unknown network 'resnet'"),
-                (("parameter-server", "--messages", "mpi"), "start with mpirun"),
-                (("federated", "--data", "mixed"), "is not one of iid, by-label"),
-                (("federated", "--clients", "0"), "is not a share above 0"),
-                (("federated", "--batch", "1000"), "batch")):
-            with self.subTest(words=words):
-                done = tutti.run("workload", *words, "--ranks", 2, *METHOD, "loopback")
-                self.assertEqual(done.returncode, USAGE, done.stderr)
-                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
-                self.assertIn(expected, done.stderr)
-
-
 @tutti.needs_mpi
 class KilledWorker(tutti.Folder):
     def test_ends_the_job_with_exit_5(self):

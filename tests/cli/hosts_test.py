@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several hosts by scripts/testhosts: UCX between them is right, with MPI and with a rendezvous, and a lost host is named."""
+import subprocess
+import sys
+import unittest
+
+import tutti
+from tutti import COLLECTIVES, QUICK
+
+TEST_HOSTS = tutti.ROOT / "scripts/testhosts"
+TIME_OUT, RANK_LOST, USAGE, SKIPPED = 4, 5, 64, 77
+OVER_UCX = ("--transport", "ucx")
+AS_RANK = ("sh", "-c", 'exec "$@" --rendezvous tcp://h0:29511 --rank ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} '
+           "--size ${OMPI_COMM_WORLD_SIZE:-$PMI_SIZE}", "sh")
+
+# In long calls, so that most of the time is spent in one.
+LONG_CALLS = ("--algo", "ring", "--counts", "1,16000000", "--inplace", "no", "-c", 0, "-n", 2000, "-w", 0, "--max-time", "60s")
+
+
+def bench(hosts, collective, *words, launched_as=()):
+    return subprocess.run([TEST_HOSTS, *map(str, hosts), "--", *launched_as, tutti.EXECUTABLE, "bench", collective, "--baseline", "none",
+                           *map(str, words)], capture_output=True, text=True, check=False, timeout=200, stdin=subprocess.DEVNULL,
+                          env=tutti.CLEAN)
+
+
+class AcrossHosts(unittest.TestCase):
+    def check(self, done):
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("# Out of bounds values : 0 OK\n", done.stdout)
+
+    def lose_host(self, fault, *words, **more):
+        """The code and standard error of a job one of whose hosts is harmed."""
+        done = bench(("--ranks-per-host", 1, "--after", "3s", fault), "all_reduce", *LONG_CALLS, *words, **more)
+        return done.returncode, done.stderr
+
+
+@tutti.needs_ucx
+class OverMpi(AcrossHosts):
+    def test_every_algorithm_is_right(self):
+        for collective in COLLECTIVES:
+            with self.subTest(collective):
+                self.check(bench((), collective, "--counts", "0,1,5,1001,100000", *OVER_UCX, *QUICK))
+
+    def test_tcp_joins_the_hosts_and_shared_memory_the_ranks_of_each(self):
+        done = bench((), "all_reduce", "--counts", 1, "--algo", "ring", *OVER_UCX, *QUICK)
+        self.check(done)
+        self.assertRegex(done.stdout, r"(?m)^# transport ucx: .*rank 0 to 1 by (posix|sysv)/memory cma/memory(;|$)")
+        self.assertRegex(done.stdout, r"(?m)^# transport ucx: .*rank 0 to 2 by tcp/eth0(;|$)")
+
+    def test_a_lost_host_ends_the_job_before_the_deadline(self):
+        # The launcher may be the first to notice, and end the rank that would report the loss.
+        for fault in ("power off h1", "reset h1"):
+            with self.subTest(fault):
+                code, stderr = self.lose_host(fault, *OVER_UCX, "-T", "60s")
+                self.assertEqual(code, RANK_LOST, stderr)
+                self.assertRegex(stderr, r"rank [01] \(ucx\)|on node h1")
+
+    def test_a_link_that_is_down_ends_the_job_at_the_deadline(self):
+        # Before the launcher notices, some 4 s after the fault (scripts/lib/mpi.sh).
+        code, stderr = self.lose_host("link down h1", *OVER_UCX, "-T", "1s")
+        self.assertIn(code, (TIME_OUT, RANK_LOST), stderr)
+        self.assertRegex(stderr, r"(?m)^tutti: rank [01] .*rank [01]")
+
+
+@tutti.needs_ucx
+class OfARendezvous(AcrossHosts):
+    def test_every_collective_is_right(self):
+        for collective in COLLECTIVES:
+            with self.subTest(collective):
+                done = bench((), collective, "--counts", "0,1,1001,50000", *QUICK, launched_as=AS_RANK)
+                self.check(done)
+                self.assertIn("# 4 ranks, processes of a rendezvous", done.stdout)
+
+    def test_a_lost_host_is_named(self):
+        code, stderr = self.lose_host("power off h1", "-T", "30s", launched_as=AS_RANK)
+        self.assertNotEqual(code, 0)
+        self.assertRegex(stderr, r"(?m)^tutti: rank 0 .*rank 1|on node h1")
+
+
+def main():
+    """Runs the tests, or ends with exit code 77 and the reason if there can be no hosts."""
+    probe = subprocess.run([TEST_HOSTS, "--on", "h0", "--", "true"], capture_output=True, text=True, check=False, timeout=60)
+    if probe.returncode == SKIPPED or (probe.returncode == USAGE and "only root" in probe.stderr):
+        print(f"skipped: {probe.stderr.strip()}")
+        sys.exit(SKIPPED)
+    unittest.main()
+
+
+if __name__ == "__main__":
+    main()
