@@ -170,8 +170,9 @@ def environment_page(root):
               "| option | default | meaning |", "|---|---|---|"]
     defaults = build_options(root)
     for name, meaning in BUILD.items():
-        default = defaults.get(name, "")
-        lines.append(f"| `{name}` | {f'`{default}`' if default and '$' not in default else ''} | {meaning} |")
+        default = defaults.get(name, "").strip('"')
+        shown = "`ON`; `OFF` inside another project" if default == "${PROJECT_IS_TOP_LEVEL}" else f"`{default}`" if default and "$" not in default else ""
+        lines.append(f"| `{name}` | {shown} | {meaning} |")
     return "\n".join(lines) + "\n"
 
 
