@@ -48,11 +48,21 @@ void PointReport::lower_limits(const Limits& limits, const Placement& hosts) {
     if (!lower.limit_ns.empty()) reporter_.keep(lower);
 }
 
+// Points of a part of the run before it was resumed are of the same launch.
+Results PointReport::this_launch(const End& end) const {
+    Results launch{.launches = {launch_}, .points = all_, .ends = {end}};
+    for (Point& point : launch.points) {
+        point.session = launch_.session;
+        point.launch = launch_.launch;
+    }
+    return launch;
+}
+
 Exit PointReport::end(std::ofstream csv) {
     using Outcome = Reporter::Outcome;
     const End& end = reporter_.look_back();
     if (reporter_.is_active())
-        reporter_.print(output_.end(all_, std::span(&launch_, 1), std::span(&end, 1)));
+        reporter_.print(output_.end(all_, this_launch(end)));
     Exit code = reporter_.end(std::ranges::any_of(all_, is_wrong) ? Outcome::wrong_result
                               : reporter_.is_active() && std::ranges::all_of(all_, is_skipped)
                                   ? Outcome::nothing_measured

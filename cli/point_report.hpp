@@ -39,6 +39,7 @@ private:
     std::string rows_of(const std::vector<Point>& points);
     void print(const std::string& rows, const std::vector<Point>& points);
     std::optional<std::string> complaint() const;
+    Results this_launch(const End& end) const;
 
     const BenchOptions& options_;
     Reporter& reporter_;

@@ -26,6 +26,7 @@ const char* python() {
 
 }  // namespace
 
+// Scripts run this program again (as $TUTTI) to compute what they draw.
 Exit run_script(std::string_view name, const Arguments& words, CodeOne one) {
     const auto script = scripts_folder() / name;
     if (!std::filesystem::exists(script))
@@ -38,6 +39,7 @@ Exit run_script(std::string_view name, const Arguments& words, CodeOne one) {
     argv.push_back(nullptr);
     const pid_t child = fork();
     if (child == 0) {
+        setenv("TUTTI", std::filesystem::read_symlink("/proc/self/exe").c_str(), 1);
         execvp(argv[0], argv.data());
         std::fprintf(stderr, "tutti: cannot start %s: %s\n", argv[0], std::strerror(errno));
         _exit(64);

@@ -9,7 +9,6 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1] / "python")]
 import tutti  # noqa: E402  (found through the line above, from any working directory)
-from plots import schema  # noqa: E402
 from plots.units import counted, time_text  # noqa: E402
 from tutti import command_line, database, series  # noqa: E402
 from tutti.lines import ResultsError  # noqa: E402
@@ -42,7 +41,10 @@ def main(arguments):
 
 
 def show(options):
-    found = series.series_of(records_of(options), options.metric)
+    try:
+        found = series.series_of(records_of(options), options.metric)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ResultsError(f"a record is not as tutti writes it ({type(error).__name__}: {error}); check the files with: tutti show") from None
     one = chosen(found, options.machine)
     changes = changes_of(one, options)
     command_line.say(one.metric)
@@ -59,8 +61,8 @@ def show(options):
 
 def records_of(options):
     if not options.db:
-        return tutti.records(options.files, schema.fault)
-    return database.records(database.open_to_read(options.db), options.metric, schema.fault)
+        return tutti.records(options.files)
+    return database.records(database.open_to_read(options.db), options.metric)
 
 
 def chosen(found, machine):

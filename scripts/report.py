@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from plots import options, records, selection  # noqa: E402  (found through the line above, from any working directory)
+from plots import options, records  # noqa: E402  (found through the line above, from any working directory)
 from tutti import command_line  # noqa: E402
 
 
@@ -17,8 +17,8 @@ def main(arguments):
 
 
 def write(chosen, arguments):
-    gc.disable()  # 100,000 records are here until the end: looking through them again and again frees nothing
-    results = selection.select(records.read(chosen.files), chosen.candidates, chosen.sizes)
+    gc.disable()  # 100,000 records stay until the end: collecting garbage would free nothing
+    results = records.read(chosen.files, chosen.candidates, chosen.sizes)
     for folder in filter(None, (chosen.figures, chosen.artifact)):
         command_line.make_folder(folder)
     if chosen.output:

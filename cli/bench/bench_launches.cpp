@@ -35,7 +35,7 @@ Exit bench_launches(const BenchOptions& options) {
     const auto notes = notes_of_launches(this_tool(), launches.launches);
     fmt::print("{}", output->begin(launch, notes, candidates_of(all)));
     fmt::print("{}", rows_of_records(*output, all));
-    fmt::print("{}", output->end(all, launches.launches, launches.ends));
+    fmt::print("{}", output->end(all, launches));
     const bool any_wrong = std::ranges::any_of(all, is_wrong);
     keep_over_launches(options.run, seed, records, any_wrong);
     if (csv.is_open()) {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/options/bench_options.hpp"
-#include "results/records/record.hpp"
+#include "results/records/reader.hpp"
 #include "results/tables/text_table.hpp"
 
 namespace tutti {
@@ -22,8 +22,8 @@ public:
                               std::size_t candidates) = 0;
     /// The points of one size, in the order of SweepEvents::after_point, with their samples.
     virtual std::string rows(std::span<const Point> points) = 0;
-    virtual std::string end(std::span<const Point> all, std::span<const Launch> launches,
-                            std::span<const End> ends) = 0;
+    /// `all` has each point once, over all launches; `launches` has the points of each launch.
+    virtual std::string end(std::span<const Point> all, const Results& launches) = 0;
     /// Whether it shows how near points come to what the machine allows.
     virtual bool shows_limits() const { return false; }
     /// After end(): what else than a wrong result makes the command fail.

@@ -84,14 +84,13 @@ public:
         return text + '\n';
     }
 
-    std::string end(std::span<const Point>, std::span<const Launch> launches,
-                    std::span<const End> ends) override {
+    std::string end(std::span<const Point>, const Results& launches) override {
         const TableTotals totals = totals_of(shown_);
         if (least_) reached_ = totals.busbw >= enough * *least_;
         if (json_) json_->end(totals, reached_);
         const char* verdict = !reached_ ? "" : *reached_ ? " OK" : " FAILED";
         return totals_in_words(totals) + verdict + "\n#\n" + skips_ +
-               cautions_below(launches, ends);
+               cautions_below(launches.launches, launches.ends);
     }
 
     Exit code() const override { return reached_.value_or(true) ? Exit::ok : Exit::regression; }

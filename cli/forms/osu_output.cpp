@@ -100,10 +100,7 @@ public:
         return text + fmt::format("{:<10}", size) + cells(point) + '\n';
     }
 
-    std::string end(std::span<const Point>, std::span<const Launch>,
-                    std::span<const End>) override {
-        return wrong_;
-    }
+    std::string end(std::span<const Point>, const Results&) override { return wrong_; }
 
 private:
     std::string heading() const {

@@ -26,7 +26,7 @@ std::vector<TableRow> rows_that_matter(const std::vector<TableRow>& rows) {
             if (row.*placement != nullptr) placed.push_back(row.*placement);
         for (const Point* point : placed)
             if (is_wrong(*point) || !point->choice.empty()) some.insert(point);
-        const Fastest fastest = fastest_of(placed, SamplesOf::calls);
+        const Fastest fastest = fastest_of(placed);
         some.insert({fastest.best, fastest.library});
     }
     some.erase(nullptr);
@@ -70,11 +70,9 @@ public:
 
     bool shows_limits() const override { return true; }
 
-    std::string end(std::span<const Point> all, std::span<const Launch> launches,
-                    std::span<const End> ends) override {
-        std::string text =
-            fastest_table(all, launches.size() == 1 ? SamplesOf::calls : SamplesOf::launches);
-        if (!text.empty()) text += cautions_below(launches, ends);
+    std::string end(std::span<const Point> all, const Results& launches) override {
+        std::string text = fastest_table(launches.points);
+        if (!text.empty()) text += cautions_below(launches.launches, launches.ends);
         return text + table_footer(all);
     }
 

@@ -4,16 +4,21 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iostream>
+#include <map>
 
 #include "base/name_table.hpp"
 #include "base/output.hpp"
 #include "base/source.hpp"
 #include "cli/options/options.hpp"
+#include "cli/options/values.hpp"
 #include "cli/show/stored_tables.hpp"
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/schedule/count.hpp"
 #include "collectives/schedule/print.hpp"
 #include "collectives/schedule/verify.hpp"
+#include "results/summary/selection.hpp"
+#include "results/summary/summary_json.hpp"
 
 namespace tutti {
 namespace {
@@ -97,9 +102,28 @@ void add_schedule(const OptionGroup& group, TypedSchedule& typed) {
     group.text("--svg", typed.svg, "also draw it into this file");
 }
 
-void add_tables(const OptionGroup& group, TableStyle& style) {
-    group.flag("--all-rows", style.all_rows, "print every candidate's row, however many there are");
-    group.text("--like", style.like, "print sweeps as tutti, nccl-tests or osu");
+// What is shown of results files, as typed.
+struct TypedResults {
+    TableStyle style;
+    bool as_json = false;
+    std::string candidates, sizes;
+};
+
+void add_tables(const OptionGroup& group, TypedResults& typed) {
+    group.flag("--all-rows", typed.style.all_rows, "Rows of all candidates, however many there are");
+    group.text("--like", typed.style.like, "Format of sweeps: tutti, nccl-tests or osu");
+    group.flag("--json", typed.as_json,
+               "Print rankings, ratios, intervals and cautions as one JSON object");
+    group.text("--candidates", typed.candidates,
+               "Algorithms, transports and libraries to show, e.g. ring,tree/shm,mpi");
+    group.text("--sizes", typed.sizes, "Sizes and ranges to show, e.g. 8,4K..1M");
+}
+
+Selection selection_of(const TypedResults& typed) {
+    Selection selection{.candidates = split_list(typed.candidates), .sizes = {}};
+    for (const std::string& size : split_list(typed.sizes))
+        selection.sizes.push_back(parse_size_range(size));
+    return selection;
 }
 
 bool is_results_file(const std::string& word) {
@@ -159,20 +183,28 @@ Exit show_schedule(TypedSchedule typed) {
     return Exit::ok;
 }
 
-Exit show_results(const Arguments& files, const TableStyle& style) {
+Exit show_results(const Arguments& files, const TypedResults& typed) {
+    const Selection selection = selection_of(typed);
     Results all;
+    std::map<std::string, std::string> file_of;
     for (const std::string& file : files) {
         Results results = read_results(std::filesystem::path(file));
-        for (const std::string& warning : results.warnings)
-            fmt::print(stderr, "tutti: {}\n", printable(warning));
+        if (!typed.as_json)  // the document has them
+            for (const std::string& warning : results.warnings)
+                fmt::print(stderr, "tutti: {}\n", printable(warning));
         for (const Session& session : results.sessions)
-            if (std::ranges::find(all.sessions, session.id, &Session::id) != all.sessions.end())
-                throw Error("'" + file +
-                            "' holds a run that an earlier file holds, too; leave one of them out");
+            if (!file_of.emplace(session.id, file).second && file_of[session.id] != file)
+                throw Error(fmt::format("'{}' and '{}' hold the same run; use one of them",
+                                        file_of[session.id], file));
         append(all, std::move(results));
     }
     try {
-        const StoredTables tables = stored_tables(std::move(all), style);
+        select(all, selection);
+        if (typed.as_json) {
+            write_summary(std::cout, all, file_of);
+            return Exit::ok;
+        }
+        const StoredTables tables = stored_tables(std::move(all), typed.style);
         fmt::print("{}", tables.text);
         return tables.code;
     } catch (const Error& error) {
@@ -185,7 +217,7 @@ Exit show_results(const Arguments& files, const TableStyle& style) {
 Exit run_show(const Arguments& arguments) {
     Arguments words;
     TypedSchedule typed;
-    TableStyle style;
+    TypedResults typed_results;
     CLI::App app{
         "A schedule in words, counted against the lower bounds; or the tables of results files.",
         "tutti show"};
@@ -195,11 +227,11 @@ Exit run_show(const Arguments& arguments) {
         ->required();
     const OptionGroup of_schedule{app, "Of an algorithm"}, of_tables{app, "Of results files"};
     add_schedule(of_schedule, typed);
-    add_tables(of_tables, style);
+    add_tables(of_tables, typed_results);
     if (parse_or_help(app, arguments)) return Exit::ok;
-    if (is_results_file(words.front())) {
+    if (typed_results.as_json || is_results_file(words.front())) {
         refuse_options_of(of_schedule, "results files");
-        return show_results(words, style);
+        return show_results(words, typed_results);
     }
     refuse_options_of(of_tables, "an algorithm");
     if (words.size() > 2)

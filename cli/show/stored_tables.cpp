@@ -144,7 +144,7 @@ StoredTables table_of_sweep(const Results& launches, const TableStyle& style) {
     std::string text =
         output->begin(launches.launches.front(), notes_of(launches), candidates_of(points));
     text += rows_of_records(*output, points) + numerics_table(launches.numerics);
-    text += output->end(points, launches.launches, launches.ends);
+    text += output->end(points, launches);
     return {std::move(text), output->code()};
 }
 

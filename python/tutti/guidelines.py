@@ -11,7 +11,6 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from .columns import value_at
-from .intervals import interval_of
 from .lines import ResultsError, launch_of, run_of
 from .names import candidate_in_words, short_hash, size_text
 from .ratios import Estimate, adjusted_by_holm, of_median, over_launches, ratio, total
@@ -324,7 +323,7 @@ def _estimate(point):
     median = point["t_ns"]["p50"]
     if not all(0 <= time < 1e18 for time in (median, *point["ci95_p50_ns"])):
         raise ResultsError(f"{point['file']}: a point whose time is no time")
-    return of_median(max(median, 1), interval_of(point))  # no call takes no time, whatever a clock says
+    return of_median(max(median, 1), point["interval_ns"])  # no call takes no time, whatever a clock says
 
 
 def _setting(point, launch):

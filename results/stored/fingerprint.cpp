@@ -59,12 +59,15 @@ Fields fields_of(const Launch& launch, const Session& session) {
         if (const auto found = session.plan.find(name); found != session.plan.end())
             fields[name] = found->second;
     for (const auto& [name, value] : launch.env)
-        if (!name.starts_with("SLURM_JOB") && !name.starts_with("TUTTI_"))
-            fields[name] = value;  // no numbers of one job, nor where tutti finds its own files
+        if (decides_performance(name)) fields[name] = value;
     return fields;
 }
 
 }  // namespace
+
+bool decides_performance(std::string_view variable) {
+    return !variable.starts_with("SLURM_JOB") && !variable.starts_with("TUTTI_");
+}
 
 Fingerprint fingerprint_of(const Results& results) {
     std::set<std::tuple<std::string, int>> measured;

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "results/records/reader.hpp"
@@ -13,6 +14,10 @@ namespace tutti {
 /// variables that steer them. Of all launches that measured: more than one value where they differ
 /// among themselves. Versions and times are none of it.
 using Fingerprint = std::map<std::string, std::set<std::string>>;
+
+/// Whether a stored environment variable may change times: not the numbers of one job, nor where
+/// tutti finds its own files.
+bool decides_performance(std::string_view variable);
 
 Fingerprint fingerprint_of(const Results& results);
 

@@ -9,11 +9,10 @@
 #include <utility>
 
 #include "base/index.hpp"
+#include "results/summary/trust.hpp"
 
 namespace tutti {
 namespace {
-
-constexpr double busy_share = 0.75;  // of the cores, by the load of the last minute
 
 struct Busy {
     int launches = 0;
@@ -74,12 +73,7 @@ std::vector<std::string> cautions(std::span<const Launch> launches, std::span<co
     std::vector<std::string> lines;
     add_busy(launches, lines);
     add_health(launches, ends, lines);
-    const auto takes_turns = [](const Launch& launch) {
-        return std::ranges::any_of(launch.hosts, [&](const HostRecord& host) {
-            return host.cores > 0 && launch.ppn > host.cores;
-        });
-    };
-    if (std::ranges::any_of(launches, takes_turns))
+    if (std::ranges::any_of(launches, is_oversubscribed))
         lines.emplace_back("more ranks than cores: they take turns");
     return lines;
 }

@@ -1,88 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The decision map: which algorithm to take at which size, for each collective, number of ranks and kind of memory."""
-
-from dataclasses import dataclass
+"""The decision map: the fastest algorithm at each size, for each collective, number of ranks and kind of memory."""
 
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from . import style
 from .candidates import library_name
-from .curves import UNKNOWN
 from .drawing import Drawing
 from .heatmap import plain
 from .palette import FILLS
 from .shapes import SHORT, distinguishing
-from .trust import DISTURBED
+from .reliability import DISTURBED, TIED, UNKNOWN, is_doubted, merged
 from .units import interval_text, ratio_text, size_text
-from .verdict import DOUBTED, is_doubted
 
 COLUMNS = ("row", "bytes", "winner", "library", "gain", "low", "high", "launches", "significant")
 MOST_ROWS = 48
-TOLD_EQUAL, UNTOLD, NO_LIBRARY = "=", "?", "no\nlibrary"  # what stands in a box instead of a number
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The answer of one section at one size. `gain`: time of the library over that of the best other candidate;
-    None where there is no library, or nothing else."""
-
-    size: int
-    winner: object
-    gain: object
-    rivals: tuple  # who cannot be told from the winner, itself left out; the nearest first
-    untold: int    # how many more had too few calls to tell, with times that are far from the winner's
-    winner_disturbed: bool
-    library_disturbed: bool
-
-    @property
-    def is_significant(self):
-        """Whether a choice of this winner is more than a guess."""
-        return self.gain.is_significant if self.gain else not self.rivals and not self.untold
-
-    @property
-    def is_unknown(self):
-        """Whether one of the two had too few calls for an interval; without a library, one of those that compete."""
-        return not self.gain.is_known if self.gain else bool(self.untold)
-
-
-def choice_of(section, size):
-    best, library = section.best(size), section.library
-    challenger = best if best != library else section.best(size, [one for one in section.candidates if one != library])
-    gain = section.compared(library, challenger, size) if library and challenger else None
-    leaders = section.leaders(size)
-    return Choice(size, best, gain, tuple(one for one in section.order(size) if one in leaders and one != best), len(section.untold(size)),
-                  (best, size) in section.disturbed, (library, size) in section.disturbed)
+NO_LIBRARY = "no\nlibrary"  # in a box instead of a number
 
 
 def choices_of(section):
-    return [choice_of(section, size) for size in section.sizes]
+    return [section.choice(size) for size in section.sizes]
 
 
-def drawing(sections, notes_of):
-    """One map of all sections; None where nothing competes. `notes_of(points, cells)`: see Trust.notes."""
+def drawing(sections):
+    """One map of all sections; None where nothing competes."""
     found = [section for section in sections if len(section.candidates) > 1]
     if not found:
         return None
     left, found = found[MOST_ROWS:], found[:MOST_ROWS]
     names = distinguishing([section.shape for section in found], SHORT)
-    names = {section.shape: f"{names[section.shape]} {DOUBTED if is_doubted(section) else ''}".strip() for section in found}
-    doubted = f" {DOUBTED}: not to be trusted." if any(map(is_doubted, found)) else ""
     libraries = sorted({section.library.label for section in found if section.library})
     over = f"the library's ({', '.join(libraries)})" if libraries else "the library's"
-    all_choices = [choice for section in found for choice in choices_of(section)]
-    unknown = f" {UNKNOWN}" if any(choice.is_unknown for choice in all_choices) else ""
-    missing = " no library: it was not measured at this size." if any(
-        _why_no_gain(section, choice) == NO_LIBRARY for section in found for choice in choices_of(section)) else ""
-    disturbed = f" {DISTURBED} in the corner: the winner was disturbed; behind the number: the library." if any(
-        choice.winner_disturbed or choice.library_disturbed for choice in all_choices) else ""
-    points = [point for section in found for point in section.points]
-    made = Drawing("decisions", "all", "Which algorithm wins (colour and marker), and how many times as fast as the library it is",
-                   f"number: {over} time / best time", f"=: not told apart from the library (the 95 % interval of the ratio "
-                   f"includes 1).{missing}{unknown}{disturbed}{doubted} A dark box is a win of the library, its number below 1 the best other one's speed."
-                   + (f" {len(left)} more rows are in the sections below." if left else ""), None, COLUMNS,
+    all_choices = [(section, choice) for section in found for choice in choices_of(section)]
+    said = ["The colour and the marker show the fastest algorithm; in a dark box the library wins, and its number is the best other one's speed.",
+            f"{TIED}: statistically tied with the library."]
+    if any(choice.is_unknown for _, choice in all_choices):
+        said.append(f"{UNKNOWN}: too few calls for an interval.")
+    if any(choice.winner_disturbed or choice.library_disturbed for _, choice in all_choices):
+        said.append(f"{DISTURBED}: other programs used the cores (in the corner: during the winner's calls; next to the number: the library's).")
+    if any(_why_no_gain(section, choice) == NO_LIBRARY for section, choice in all_choices):
+        said.append("no library: it was not measured at this size.")
+    doubted = [names[section.shape] for section in found if is_doubted(section)]
+    if doubted:
+        said.append(f"Unreliable rows: {'; '.join(doubted) if len(doubted) < len(found) else 'all'}.")
+    if left:
+        said.append(f"{len(left)} more rows are in the sections below.")
+    made = Drawing("decisions", "all", "Fastest algorithm, and how many times as fast as the library it is",
+                   f"number: {over} time / best time", " ".join(said), None, COLUMNS,
                    lambda: [row for section in found for row in _data(section, names[section.shape])],
-                   points, notes_of(points, [cell for section in found for cell in section.cells.values()]), is_wide=True)
+                   [point for section in found for point in section.points], merged(found), is_wide=True)
     made.draw = lambda canvas: _draw(found, names, made, canvas)
     return made
 
@@ -154,15 +120,15 @@ def _box(axes, x, y, section, choice, canvas, name):
 
 def _why_white(section, choice, dagger):
     if choice.gain:
-        return f"{ratio_text(choice.gain.value)}{dagger} ?" if choice.is_unknown else f"{TOLD_EQUAL}{dagger}"
-    return _why_no_gain(section, choice) or (UNTOLD if choice.untold else TOLD_EQUAL)
+        return f"{ratio_text(choice.gain.value)}{dagger} ?" if choice.is_unknown else f"{TIED}{dagger}"
+    return _why_no_gain(section, choice) or (UNKNOWN if choice.unknown else TIED)
 
 
 def _why_no_gain(section, choice):
     """Why there is no ratio to the library; "" where nothing competes with it, or there is none."""
     if choice.winner == section.library or not section.library:
         return ""
-    return UNTOLD if section.cell(section.library, choice.size) else NO_LIBRARY
+    return UNKNOWN if section.cell(section.library, choice.size) else NO_LIBRARY
 
 
 def _tip(section, choice, name):
@@ -173,4 +139,4 @@ def _tip(section, choice, name):
         said += f", {ratio_text(gain.value)}× as fast as {library} {interval_text(gain)}"
     elif gain:
         said += f"; the best other is {ratio_text(gain.value)}× as fast {interval_text(gain)}"
-    return said + ("" if choice.is_significant else " (too few calls)" if choice.is_unknown else " (not told apart)")
+    return said + ("" if choice.is_significant else " (too few calls)" if choice.is_unknown else " (statistically tied)")

@@ -37,7 +37,7 @@ def _value(value):
     if value is None:
         return ""
     if isinstance(value, float):
-        return f"{value:.6g}"
+        return str(int(value)) if value.is_integer() else f"{value:.6g}"
     return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@") else value
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from tutti.lines import ResultsError
 
-from . import decision, heatmap, over_size, palette, scaling, sections, setups, spread, steps, steps_figure, summary, trust, verdict
+from . import decision, heatmap, over_size, palette, scaling, sections, spread, steps, steps_figure
 
 
 @dataclass(eq=False)
@@ -13,12 +13,9 @@ class Report:
     """Everything that is known before anything is drawn."""
 
     results: object
-    notes: list                # of all
-    setups: object
     sections: list
     steps: list
     decisions: object = None   # a Drawing, or None
-    verdict: str = ""          # whether to trust it
     scaling: list = field(default_factory=list)
     of_section: dict = field(default_factory=dict)  # {section: its Drawings}
     of_steps: dict = field(default_factory=dict)
@@ -30,25 +27,20 @@ class Report:
         kinds = dict.fromkeys(drawing.kind for drawings in self.of_section.values() for drawing in drawings)
         return found + [drawing for kind in kinds for drawings in self.of_section.values() for drawing in drawings if drawing.kind == kind]
 
+    @property
+    def notes(self):
+        return self.results.notes
+
     def palette(self):
         return palette.Palette({candidate for section in self.sections for candidate in section.candidates})
 
 
 def report_of(results, only=()):
     """`only`: words, one of which must be in the name of a figure."""
-    known, told_apart = trust.Trust(results), setups.Setups(results)
-    made = Report(results, [], told_apart, sections.sections_of(results, told_apart), steps.steps_of(results, told_apart))
-    for section in made.sections:
-        section.notes = known.notes(section.points, section.cells.values())
-        section.disturbed = {(point["candidate"], point["key"]["bytes"]) for point in section.points
-                             if not point.get("skipped") and known.is_disturbed(point)}
-    for one in made.steps:
-        one.notes = known.notes(one.records)
-    made.notes = summary.trust_notes(results, known, made.sections + made.steps)
+    made = Report(results, sections.sections_of(results), steps.steps_of(results))
     measured = [section for section in made.sections if section.sizes]
-    made.verdict = verdict.verdict_of(made.notes, measured + [one for one in made.steps if one.methods()])
-    made.decisions = decision.drawing(measured, known.notes)
-    made.scaling = scaling.drawings(measured, known.notes)
+    made.decisions = decision.drawing(measured)
+    made.scaling = scaling.drawings(measured)
     made.of_section = {section: [*over_size.drawings(section), *heatmap.drawings(section), *spread.drawings(section)] for section in measured}
     made.of_steps = {one: steps_figure.drawings(one) for one in made.steps}
     _name_apart(made.drawings())

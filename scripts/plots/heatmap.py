@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is how far from the best, at each size."""
+"""How far each candidate is from the best, at each size."""
 
 import matplotlib
 import numpy
@@ -7,6 +7,7 @@ from matplotlib.colors import LogNorm
 
 from . import style
 from .drawing import Drawing
+from .reliability import TIED, UNKNOWN
 from .units import interval_text, ratio_text, size_text
 
 COLOURS = matplotlib.colormaps["cividis_r"]
@@ -23,15 +24,15 @@ def drawings(section):
     left = len(section.candidates) - len(rows)
     made = Drawing("heatmap", section.shape.slug, "Time over the best time of the size (1 is best)",
                    f"{section.shape.title}, {section.shape.details}",
-                   "★ best, ≈ not told apart from it, ? too few calls to tell, [ ] library, – not measured; from bright (best) to dark (4 times the best)"
-                   "; numbers follow from the factors to the library in the tables, where there is one, and so are never below 1"
-                   + (f"; {left} slower candidates are left out." if left else "."), None, COLUMNS, lambda: list(_data(section)), section.points, section.notes, is_wide=True)
+                   f"Bright is best, dark is 4 times the best time. {TIED}: statistically tied with the best. {UNKNOWN}: too few calls to compare. "
+                   "–: not measured." + (f" {left} slower candidates are left out." if left else ""), None, COLUMNS,
+                   lambda: list(_data(section)), section.points, section.notes, is_wide=True)
     made.draw = lambda canvas: _draw(section, rows, made, canvas)
     return [made]
 
 
 def _rows_shown(section):
-    """Best first, and the libraries whatever they are worth."""
+    """The fastest candidates, and all libraries."""
     rows = section.candidates[:MOST_ROWS]
     return rows + [candidate for candidate in section.baselines() if candidate not in rows]
 
@@ -41,7 +42,7 @@ def _data(section):
         for size, cell in section.line(candidate):
             ratio = section.over_best(candidate, size)
             yield (candidate.name, size, cell.p50, *((ratio.value, ratio.low, ratio.high) if ratio else (None,) * 3),
-                   candidate in section.leaders(size))
+                   cell.is_tied)
 
 
 def _draw(section, rows, drawing, canvas):
@@ -76,12 +77,10 @@ def plain(axes):
 
 
 def _sign(section, row, size):
-    best = section.best(size)
-    if row == best:
-        return "★"
-    if section.is_untold(row, size):
-        return "?"
-    return "≈" if row in section.leaders(size) else ""
+    cell = section.cell(row, size)
+    if row == section.best(size):
+        return ""
+    return UNKNOWN if cell.is_unknown else TIED if cell.is_tied else ""
 
 
 def _write(axes, x, y, section, row, size, canvas):
@@ -89,13 +88,13 @@ def _write(axes, x, y, section, row, size, canvas):
     fontsize = canvas.style.small
     if ratio is None:
         wrong = (row, size) in section.wrong
-        axes.text(x, y, "wrong" if wrong else "?" if section.cell(row, size) else "–", ha="center", va="center", fontsize=fontsize, color="#b00020" if wrong else "#5b626b")
+        axes.text(x, y, "wrong" if wrong else UNKNOWN if section.cell(row, size) else "–", ha="center", va="center", fontsize=fontsize, color="#b00020" if wrong else "#5b626b")
         return
     canvas.point_out(axes, x, y, f"{row.name}, {size_text(size)}: {ratio_text(ratio.value)} {interval_text(ratio)}")
     best = section.best(size) == row
     mark = _sign(section, row, size)
     many = len(section.sizes) * min(len(section.candidates), MOST_ROWS) > MOST_NUMBERS
-    text = mark if many else f"{ratio_text(ratio.value)} {mark}".strip()
+    text = (mark or "1" * best) if many else f"{ratio_text(ratio.value)} {mark}".strip()
     if not text:
         return
     red, green, blue, _ = COLOURS(SHADE(ratio.value))

@@ -6,8 +6,9 @@ import shlex
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from tutti.lines import launch_of
 from tutti.series import OF_ONE_RUN
+
+from .records import launch_of
 
 RESULTS = ("--json", "-J", "--output_file")
 FILES_OF_ONE_RUN = (*RESULTS, "--csv", "--resume", "--table")  # with a word behind them

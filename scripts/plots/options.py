@@ -2,14 +2,11 @@
 """The words of `tutti report`."""
 
 import argparse
-import re
 from pathlib import Path
 
 from tutti import command_line
 
 FORMATS = ("svg", "pdf", "png")
-OPEN = 1 << 62  # the end of a range without one
-UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def parse(arguments):
@@ -26,7 +23,7 @@ def parse(arguments):
     parser.add_argument("--only", type=_list, default=[], metavar="LIST",
                         help="figures with one of these in their name: ratio,limit,latency,bandwidth,decisions,all-reduce")
     parser.add_argument("--candidates", type=_list, default=[], metavar="LIST", help="algorithms or libraries: ring,tree/shm,mpi")
-    parser.add_argument("--sizes", type=_sizes, default=[], metavar="LIST", help="sizes and ranges: 8,4K..1M")
+    parser.add_argument("--sizes", default="", metavar="LIST", help="sizes and ranges: 8,4K..1M")
     parser.add_argument("--artifact", type=Path, metavar="DIR",
                         help="write what a paper's artifact description needs, and a script for each figure")
     chosen = parser.parse_args(arguments)
@@ -36,9 +33,8 @@ def parse(arguments):
 
 
 def selecting(chosen):
-    """The words that take the same records again."""
-    sizes = [f"{low}..{'' if high == OPEN else high}" for low, high in chosen.sizes]
-    return [f"--{name}={','.join(words)}" for name, words in (("candidates", chosen.candidates), ("sizes", sizes)) if words]
+    """The words that select the same records again."""
+    return [f"--{name}={words}" for name, words in (("candidates", ",".join(chosen.candidates)), ("sizes", chosen.sizes)) if words]
 
 
 def _list(text):
@@ -54,20 +50,3 @@ def _formats(text):
     if unknown:
         raise argparse.ArgumentTypeError(f"'{unknown[0]}' is none of {', '.join(FORMATS)}")
     return words
-
-
-def _sizes(text):
-    """[(least, most)] in bytes."""
-    return [_range(word) for word in _list(text)]
-
-
-def _range(word):
-    low, dots, high = word.partition("..")
-    return (_size(low or "0"), _size(high) if high else OPEN) if dots else (_size(low), _size(low))
-
-
-def _size(text):
-    match = re.fullmatch(r"(\d+)([KMGT]?)", text)
-    if not match:
-        raise argparse.ArgumentTypeError(f"'{text}' is no size, such as 8, 4K or 1M..64M")
-    return int(match[1]) * UNITS[match[2]]

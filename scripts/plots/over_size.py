@@ -8,16 +8,16 @@ from . import curves
 from .candidates import library_name
 from .curves import Curve, Mark, Plot
 from .drawing import Drawing
+from .reliability import doubt_text, is_doubted
 from .signs import BEYOND, DISTURBED
 from .style import shortened
 from .units import interval_text, ratio_text, time_text
-from .verdict import doubt_text, is_doubted
 
 MOST_LINES = 5
 
 
 def drawings(section):
-    """Those for which there is something to draw."""
+    """The figures that have something to draw."""
     made = (make(section) for make in (_ratio, _limit, _latency, _bandwidth, _network, _energy, _gpu_energy, _model))
     return [drawing for drawing in made if drawing]
 
@@ -30,12 +30,12 @@ def _ratio(section):
 
     def marks(candidate):
         for size in section.sizes:
-            ratio = section.compared(library, candidate, size)
+            ratio = section.over_library(candidate, size)
             if ratio:
                 yield Mark(size, ratio.value, ratio.low, ratio.high, ratio.launches, _flag(section, candidate, size), not ratio.is_known)
 
     def label(candidate):
-        mean, sizes = section.mean_compared(library, candidate)
+        mean, sizes = section.mean_over_library(candidate)
         if not mean or sizes < 2:
             return candidate.name
         return f"{shortened(candidate.name, 26)} {ratio_text(mean.value)}×" + ("" if mean.is_known else " ?")
@@ -49,7 +49,7 @@ def _ratio(section):
 
 def _limit(section):
     if not any(section.cell(section.best(size), size).limit for size in section.sizes):
-        return None  # nothing to say of anyone who matters
+        return None
 
     def marks(candidate):
         for size, cell in section.line(candidate):
@@ -59,8 +59,8 @@ def _limit(section):
 
     plot = Plot("% of limit", lambda mark: curves.size_words(mark, f"{mark.value:.0f} %"), top=106)
     plot.curves = _curves(section, marks)
-    return _drawing(section, "limit", "Share of this machine's limit (%, higher is better)",
-                    "Least time that the machine allows, whatever the algorithm (tutti limits), over the time.", plot)
+    return _drawing(section, "limit", "Share of the machine's limit (%, higher is better)",
+                    "Lower bound of the time on this machine for any algorithm (tutti limits), over the time.", plot)
 
 
 def _latency(section):
@@ -82,7 +82,7 @@ def _bandwidth(section):
     highest = max((cell.busbw for cell in section.cells.values()), default=0)
     if not highest:
         return None
-    # A limit far above everyone would press the lines together; it may leave the picture.
+    # A limit far above all lines would press them together; it may leave the picture.
     plot = Plot("bus bandwidth (GB/s)", lambda mark: curves.size_words(mark, f"{mark.value:.3g} GB/s"), top=2.2 * highest)
     plot.curves = _curves(section, marks) + _limit_curve(section, lambda _, busbw: busbw)
     return _drawing(section, "bandwidth", "Bus bandwidth (GB/s, higher is better)",
@@ -90,9 +90,9 @@ def _bandwidth(section):
 
 
 def _network(section):
-    return _bytes(section, "network", lambda cell: cell.mean_of(("wire", "tx_bytes_per_call")),
+    return _bytes(section, "network", lambda cell: cell.wire_bytes,
                   "Network bytes of a call (sent by the busiest host)",
-                  "Headers and acknowledgements included, and what else used the network meanwhile.")
+                  "Includes headers, acknowledgements and other traffic at the same time.")
 
 
 def _bytes(section, kind, value, title, caption):
@@ -118,28 +118,28 @@ def _gpu_energy(section):
 def _joules(section, kind, field, meters):
     def marks(candidate):
         for size, cell in section.line(candidate):
-            energy = cell.mean_of((field,))
+            energy = getattr(cell, field)
             if energy:
                 yield Mark(size, 1000 * energy, launches=cell.launches, flag=_flag(section, candidate, size))
 
     plot = Plot("energy of one call (mJ)", lambda mark: curves.size_words(mark, f"{mark.value:.3g} mJ"), log_y=True)
     plot.curves = _curves(section, marks)
     return _drawing(section, kind, f"Energy per call (mJ, lower is better), {meters}",
-                    "All that they used during the calls, for whomever; only of calls that took long enough for the meters.",
+                    "Energy of all programs during the calls; only calls long enough for the meters are shown.",
                     plot)
 
 
 def _model(section):
     def marks(candidate):
         for size, cell in section.line(candidate):
-            predicted = cell.mean_of(("predicted_ns",))
+            predicted = cell.predicted_ns
             if predicted:
                 yield mark_of(section, candidate, size, lambda time, predicted=predicted: predicted / time)
 
     plot = Plot("predicted / measured", lambda mark: curves.size_words(mark, f"{ratio_text(mark.value)} of the measured time"), level=1)
     plot.curves = _curves(section, marks)
     return _drawing(section, "model", "Model against measured (predicted / measured time, 1 is right)",
-                    "Above 1 the model thinks it slower than it is.", plot)
+                    "Above 1 the model is pessimistic.", plot)
 
 
 def _curves(section, marks, label=lambda candidate: candidate.name, without=None):
@@ -155,14 +155,15 @@ def _limit_curve(section, value):
 
 
 def mark_of(section, candidate, size, of_time):
-    """What follows from the time of a candidate, with the interval that follows from that of the time."""
+    """A value computed from the time of a candidate, with its interval."""
     cell = section.cell(candidate, size)
     low, high = sorted(map(of_time, (cell.time.low, cell.time.high))) if cell.time.is_known else (None, None)
     return Mark(size, of_time(cell.p50), low, high, cell.launches, _flag(section, candidate, size), not cell.time.is_known)
 
 
 def _flag(section, candidate, size):
-    return DISTURBED if (candidate, size) in section.disturbed else ""
+    cell = section.cell(candidate, size)
+    return DISTURBED if cell and cell.is_disturbed else ""
 
 
 def _drawing(section, kind, title, caption, plot):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page: the answer, what to trust, figures, tables and sources, in one file that needs nothing else."""
+"""The page: the answer, how reliable it is, figures, tables and sources, in one file that needs nothing else."""
 
 from html import escape
 from pathlib import Path
@@ -7,39 +7,36 @@ from pathlib import Path
 from tutti.printable import in_page
 
 from . import provenance, steps_table, style, summary, tables
-from .trust import DISTURBED
+from .reliability import DISTURBED, TIED, UNKNOWN
 from .units import counted, size_text
-from .verdict import ANSWERS, DOUBTED, WITHIN, signs_text
 
 HERE = Path(__file__).parent
+RELIABLE = "reliable"  # how a good verdict begins
 # A page of 5 MB: figures first, and of the tables what is left.
 MOST_FIGURES, MOST_FIGURE_BYTES, MOST_ROWS = 60, 2_700_000, 3600
-PHONE, PIXELS_OF_INCH = 376, 81  # what a phone of 400 pixels has room for, and what words of 8 pt need to be of nine pixels
-RATIOS = "Times as fast: the median of the launches' ratios (of two to five launches, their geometric mean), not the ratio of medians."
+PHONE, PIXELS_OF_INCH = 376, 81  # the width of a phone of 400 pixels without margins; words of 8 pt are of nine pixels then
+RATIOS = "Times as fast: the median of the launches' ratios (of two to five launches, their geometric mean)."
 NO_FIGURE = '<p class="note">no figure: nothing was measured with a right result, or there is no room</p>'
+MOST_TRUST_LINES = 3  # below the verdict
 TERMS = (
-    ("Time", "of one call: the slowest rank's. Medians over the calls of a launch, and medians of those over the launches."),
-    ("[low, high], ± %", "95 % interval, and half of it over the value. Of a ratio: taken in each launch, whose candidates alternate; over launches the "
-                         "median. One launch: from the intervals of both medians; two to five launches: Student's t of the launches' logarithms, "
-                         "around their mean; from six on: order statistics."),
-    ("?", "the interval is unknown: of fewer than six calls of one launch, not even the least and the largest enclose the median in 95 of "
-          "100 series. Nothing is called faster or slower by such a point."),
-    ("Not told apart, ≈", "the interval of the ratio includes 1; where it is unknown, the time is within the best's interval or 10 % of it. Each interval stands for itself: of 20 true ties about one "
-                          "looks like a difference, and the best of many candidates looks a little better than it is."),
-    ("Disturbed, †", "ranks had a core each, and yet missed most of the common starts of their calls, or got too few calls where other candidates got none: others used the cores."),
-    ("Not to be trusted, ‡", "an interval that holds for that hour of that machine: see the first line of the page."),
-    (f"Only within this launch, {WITHIN}", "an interval of the calls of one launch, in grey: the factor of another launch may be outside. The ranking holds, as "
-                                          "candidates alternate."),
-    ("Host in trouble", "what tutti found wrong with it as a launch began or over it: clocks, heat, memory, stolen cores, lost frames."),
-    ("Unsteady", "not known to 10 %."),
-    ("[name]", "a library's own collective, as a program calls it."),
-    ("shm, mpi, ucx, cuda", "transports, behind an algorithm's name: shared memory, messages of MPI or of UCX, memory of GPUs."),
-    ("Registered memory", "buffers of tutti that peers load and store; unregistered: a program's own."),
-    ("% of limit", "the least time that the machine was seen to allow, whatever the algorithm (tutti limits), over the median; – where none is "
-                   "known, as of calls with a root that overlap because they are timed back to back."),
-    ("Bus bandwidth", "nccl-tests', in 10⁹ bytes per second."),
-    ("Exposed, hidden", "of a training step: its time less that of the same step without communication; what the communication takes alone "
-                        "less what is exposed."),
+    ("Time", "Time of one call on the slowest rank: the median over the calls of a launch, then the median over the launches."),
+    ("[low, high], ± %", "95 % interval, and half of it relative to the value. A ratio is taken in each launch, as its candidates alternate. One launch: from the "
+                         "intervals of both medians; two to five: Student's t of the logarithms around their mean; from six on: order statistics."),
+    (f"Statistically tied, {TIED}", "The interval of the ratio includes 1. Without an interval: the time is within the best's interval or at most 10 % above the best. "
+                                    "About one of 20 true ties looks like a difference."),
+    (f"Too few calls, {UNKNOWN}", "Fewer than six calls of one launch have no 95 % interval. Such a point is never called faster or slower."),
+    (f"Disturbed, {DISTURBED}", "Other programs used the cores: the ranks had a core each, but missed most of the common starts of their calls."),
+    ("Reliable", "Rankings are reliable where all candidates were slowed down alike. Ratios are not where intervals cover a single launch, or where the machine "
+                 "was busy: those are grey."),
+    ("Host problem", "A warning of tutti's checks of the host: clocks, heat, memory, stolen cores, lost frames."),
+    ("[name]", "A library's own collective, as a program calls it."),
+    ("shm, mpi, ucx, cuda", "Transports, after an algorithm's name: shared memory, messages of MPI or UCX, GPU memory."),
+    ("Registered memory", "Buffers of tutti that peers load and store directly. Unregistered: a program's own buffers."),
+    ("% of limit", "The lower bound of the time on this machine for any algorithm (tutti limits), over the median. None is known for calls with a root "
+                   "that are timed back to back. An invalid bound was measured on a busy machine."),
+    ("Bus bandwidth", "As nccl-tests defines it, in 10⁹ bytes per second."),
+    ("Exposed, hidden", "Exposed communication of a training step: its time less the time of the same step without communication. Hidden: the time of the "
+                        "communication alone less the exposed time."),
 )
 
 
@@ -120,16 +117,20 @@ def _lead(report):
 
 
 def _trust(report):
-    differences = report.setups.differences()
     items = [f"<li><b>{escape(note.mark)}</b> {escape(note.text)}</li>" for note in report.notes]
-    if differences:
-        letters = list(differences[0][1])
-        rows = [[word, *(texts[letter] or "–" for letter in letters)] for word, texts in differences]
+    setups = report.results.setups
+    if setups:
+        letters = [letter for letter, _ in setups[0]["values"]]
+        rows = [[one["fact"], *(text or "–" for _, text in one["values"])] for one in setups]
         table = tables.table(["", *(f"setup {letter}" for letter in letters)], rows)
-        items.append(f"<li><b>different setups</b> the files come from {len(letters)}, which are never merged: sections name theirs"
-                     f"<details><summary>what differs</summary>{table}</details></li>")
-    good = " good" if report.verdict.startswith(ANSWERS[0]) else ""
-    return (f'<aside class="trust{good}"><h2>Trust: {escape(report.verdict)}</h2>' + (f"<ul>{''.join(items)}</ul>" if items else "") + "</aside>")
+        items.append(f"<li><b>different setups</b> the files come from {len(letters)} setups, which are never merged: sections name theirs"
+                     f"<details><summary>differences</summary>{table}</details></li>")
+    shown = items if len(items) <= MOST_TRUST_LINES else items[:MOST_TRUST_LINES - 1]
+    rest = items[len(shown):]
+    more = f"<details><summary>{counted(len(rest), 'more note')}</summary><ul>{''.join(rest)}</ul></details>" if rest else ""
+    good = " good" if report.results.verdict.startswith(RELIABLE) else ""
+    verdict = report.results.verdict[:1].upper() + report.results.verdict[1:]
+    return (f'<aside class="trust{good}"><h2>{escape(verdict)}</h2>' + (f"<ul>{''.join(shown)}</ul>" if shown else "") + more + "</aside>")
 
 
 def _answer(report):
@@ -137,15 +138,16 @@ def _answer(report):
     if not html:
         return ""
     over = summary.libraries_text(report.sections)
-    said = [f"Library: {over}." if over else "", summary.missing_text(report.sections), f"{DISTURBED} disturbed.",
-            RATIOS if report.results.launch_count() > 1 and over else "", signs_text(report.sections)]
-    return f'<section id="answer" class="first"><h2>Who wins</h2><p class="caption">{escape(" ".join(filter(None, said)))}</p>{html}</section>'
+    said = [f"Library: {over}." if over else "", summary.missing_text(report.sections),
+            f"{DISTURBED}: other programs used the cores." if any(cell.is_disturbed for section in report.sections for cell in section.cells.values()) else "",
+            RATIOS if report.results.launch_count() > 1 and over else "", summary.reliability_text(report.sections)]
+    return f'<section id="answer" class="first"><h2>Fastest</h2><p class="caption">{escape(" ".join(filter(None, said)))}</p>{html}</section>'
 
 
 def _steps_answer(report):
     if not report.steps:
         return ""
-    said = signs_text(report.steps)
+    said = summary.reliability_text(report.steps)
     said = f'<p class="caption">{escape(said)}</p>' if said else ""
     return f'<section id="answer-steps" class="first"><h2>Training steps</h2>{said}{steps_table.answer_table(report.steps)}</section>'
 

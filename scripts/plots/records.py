@@ -1,20 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The records of results files, each kind by itself."""
+"""Results files as `tutti show --json` summarises them: docs/reference/summary.md has the fields."""
 
-import re
+import json
+import os
+import shutil
+import subprocess
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from tutti.lines import ResultsError, good_lines, launch_of, name_runs, with_lower_limits, without_replaced
+from tutti.lines import ResultsError
 
-from . import schema
+VERSION = 1  # of the document
 
-SHELVES = {"session": "sessions", "launch": "launches", "point": "points", "step": "steps", "partial_step": "steps",
-           "fail": "fails", "end": "ends", "lower_limits": "lower_limits"}
+
+@dataclass(frozen=True)
+class Ratio:
+    """A ratio of times, or a time in ns, with its 95 % interval; low and high are None where that is unknown."""
+
+    value: float
+    low: float
+    high: float
+    launches: int
+    significant: bool
+
+    @property
+    def is_known(self):
+        return self.low is not None
+
+    @property
+    def half(self):
+        """Half the interval over the value: 0.025 is +-2.5 %; None where that is unknown."""
+        return (self.high - self.low) / 2 / self.value if self.is_known else None
+
+
+def ratio_of(found):
+    return Ratio(**found) if found else None
+
+
+@dataclass(frozen=True)
+class Note:
+    """A condition of the measurement: a short mark, a sentence, what it leaves reliable (all, ranking, nothing), and why."""
+
+    mark: str
+    text: str
+    leaves_reliable: str = "all"
+    because: str = ""
+
+
+def notes_of(found):
+    return [Note(**note) for note in found]
 
 
 @dataclass
 class Results:
-    """All files together, each kind in the order of the files."""
+    """All files together; points and steps are the records, with what the summary adds to them."""
 
     files: list = field(default_factory=list)
     sessions: list = field(default_factory=list)
@@ -23,30 +62,53 @@ class Results:
     steps: list = field(default_factory=list)
     fails: list = field(default_factory=list)
     ends: list = field(default_factory=list)
-    lower_limits: list = field(default_factory=list)  # which the points have already
+    tables: list = field(default_factory=list)
+    training: list = field(default_factory=list)
+    setups: list = field(default_factory=list)
+    notes: list = field(default_factory=list)
     warnings: list = field(default_factory=list)
+    verdict: str = ""
     selection: str = ""  # in words, where only some of the records were taken
 
     def launch_count(self):
         """How many launches the measured points and steps come from: the unit of repetition."""
         return len({launch_of(one) for one in self.points + self.steps if not one.get("skipped")})
 
-    def measured(self):
-        return [point for point in self.points if is_good(point)]
+
+def read(paths, candidates=(), sizes=""):
+    """The summary of these files, or of the candidates and sizes that are wanted."""
+    paths = list(map(str, paths))
+    words = ["show", "--json", *([f"--candidates={','.join(candidates)}"] if candidates else []), *([f"--sizes={sizes}"] if sizes else [])]
+    done = subprocess.run([command(), *words, "--", *paths], capture_output=True, text=True, encoding="utf-8", errors="replace", check=False)
+    if done.returncode != 0:
+        raise ResultsError(done.stderr.strip().removeprefix("tutti: ") or f"'tutti show' ended with code {done.returncode}")
+    found = json.loads(done.stdout)
+    if found["v"] != VERSION:
+        raise ResultsError(f"{command()} writes version {found['v']} of its summary, this script reads {VERSION}; use scripts of the same tutti")
+    if not found["points"] and not found["steps"]:
+        raise ResultsError(f"{' '.join(paths)}: no point in it, so there is nothing to report")
+    files = {one["id"]: one["file"] for one in found["sessions"]}
+    for kind, shelf in (("session", "sessions"), ("launch", "launches")):
+        found[shelf] = [{"v": 1, "kind": kind} | one for one in found[shelf]]
+    for one in found["points"] + found["steps"] + found["launches"] + found["ends"] + found["fails"]:
+        one["file"] = files.get(one.get("session"), paths[0])
+    said = [f"the candidates {', '.join(candidates)}"] * bool(candidates) + [f"the sizes {sizes}"] * bool(sizes)
+    return Results(files=paths, notes=notes_of(found["notes"]), selection=" and ".join(said),
+                   **{name: found.get(name, []) for name in ("sessions", "launches", "points", "steps", "fails", "ends", "tables", "training", "setups",
+                                                     "verdict", "warnings")})
 
 
-def read(paths):
-    results = Results(files=[str(path) for path in paths])
-    for path in paths:
-        for line in good_lines(path, results.warnings):
-            _shelve(line, results)
-    results.points = with_lower_limits(results.points, results.lower_limits)
-    for shelf in set(SHELVES.values()):
-        name_runs(results.sessions, getattr(results, shelf))
-    results.points, results.steps = without_replaced(results.points), without_replaced(results.steps)
-    if not results.points and not results.steps:
-        raise ResultsError(f"{' '.join(map(str, paths))}: no point in it, so there is nothing to report")
-    return results
+def command():
+    """The tutti that computes: $TUTTI, as `tutti report` sets it, or one next to this tree or in the PATH."""
+    built = Path(__file__).resolve().parents[2] / "build" / "tutti"
+    found = os.environ.get("TUTTI") or (str(built) if os.access(built, os.X_OK) else shutil.which("tutti"))
+    if not found:
+        raise ResultsError("no tutti command found; set TUTTI to its path")
+    return found
+
+
+def launch_of(record):
+    return record["file"], record.get("session") or "", record["launch"]
 
 
 def is_wrong(point):
@@ -56,27 +118,3 @@ def is_wrong(point):
 def is_good(point):
     """Whether its time counts: measured, and not of a wrong result."""
     return not point.get("skipped") and not is_wrong(point)
-
-
-# Signs that no XML may hold, or halves of one: only a line with an escape (or with the few that need none) can have them.
-_MAY_HOLD_ODD = re.compile(r"\\[ubf]|[\x7f\ufffe\uffff]")
-_ODD = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
-
-
-def _plain(value):
-    if isinstance(value, str):
-        return _ODD.sub("\ufffd", value)
-    if isinstance(value, dict):
-        return {_plain(name): _plain(inner) for name, inner in value.items()}
-    return [_plain(inner) for inner in value] if isinstance(value, list) else value
-
-
-def _shelve(line, results):
-    if fault := schema.fault(line.record):
-        raise ResultsError(f"{line.file}:{line.number}: {fault}")
-    shelf = SHELVES.get(line.record["kind"])
-    if shelf:  # a newer tutti may write more kinds
-        record = _plain(line.record) if _MAY_HOLD_ODD.search(line.text) else line.record
-        record.pop("samples_ns", None)  # of --raw: nothing here draws them, and they fill the memory
-        record["file"] = line.file
-        getattr(results, shelf).append(record)

@@ -8,17 +8,17 @@ from . import curves
 from .curves import Curve, Plot
 from .drawing import Drawing
 from .over_size import mark_of
+from .reliability import is_doubted, merged
 from .shapes import slug_of
 from .units import counted, nearest_sizes, size_text, time_text
-from .verdict import is_doubted
 
 AT_SIZES = (4 << 10, 1 << 20)
 MOST_LINES = 4
-ONE_HOST = "one host"  # in place of the ranks on each, of which 0 are those that no record says
+ONE_HOST = "one host"  # instead of the ranks on each host; 0: unknown
 
 
-def drawings(sections, notes_of):
-    """Two figures of each family of sections that differ in the number of ranks alone. `notes_of(points, cells)`: see Trust.notes."""
+def drawings(sections):
+    """Two figures of each family of sections that differ in the number of ranks alone."""
     families = defaultdict(list)
     for section in sections:
         shape = section.shape
@@ -29,11 +29,11 @@ def drawings(sections, notes_of):
         if len({section.shape.nranks for section in members}) < 2:
             continue
         common = sorted(set.intersection(*(set(section.sizes) for section in members)))
-        found += [_drawing(family, on_each, members, size, notes_of) for size in nearest_sizes(common, AT_SIZES)]
+        found += [_drawing(family, on_each, members, size) for size in nearest_sizes(common, AT_SIZES)]
     return [drawing for drawing in found if drawing]
 
 
-def _drawing(family, on_each, members, size, notes_of):
+def _drawing(family, on_each, members, size):
     by_candidate = defaultdict(list)
     for section in sorted(members, key=lambda section: section.shape.nranks):
         for candidate in section.candidates:
@@ -52,12 +52,11 @@ def _drawing(family, on_each, members, size, notes_of):
                    for candidate in sorted(whole, key=lambda one: (shown + [one]).index(one))]
     where = "on one host" if on_each == ONE_HOST else f"{counted(on_each, 'rank')} on each host" if on_each else ""
     points = [point for section in members for point in section.points if point["key"]["bytes"] == size]
-    notes = notes_of(points, [cell for section in members for cell in section.cells.values() if cell.size == size])
     details = ", ".join(filter(None, (family.details, where)))
     made = Drawing(f"scaling-{size_text(size)}", slug_of(f"{family.coll}-{family.dtype}-{'in' if family.inplace else 'out'}-{family.memory}"
                                                          f"-{family.setup.split(':')[0]}{'' if on_each == ONE_HOST else f'-{on_each}-a-host' if on_each else '-any-hosts'}"),
                    f"{family.coll} of {size_text(size)} over ranks: time of one call (µs, lower is better)", details,
                    plot.caption("Medians with 95 % intervals."), None, curves.COLUMNS, lambda: curves.rows(plot),
-                   points, notes)
+                   points, merged(members))
     made.draw = lambda canvas: curves.draw(plot, made, canvas)
     return made

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signs at the points of curves, and what the legend says of them: disturbed, beyond the limit, too few calls, gone on beyond the
-axis, and over which transport."""
+"""Signs at the points of curves, and their legend: at most three marks, then how markers of transports are filled."""
 
 import math
 
@@ -10,12 +9,12 @@ from matplotlib.transforms import ScaledTranslation
 
 from . import style
 from .palette import DOUBTED_GREY, FILLS
-from .trust import MOST
 
-DISTURBED, BEYOND = "disturbed", "beats the limit: limit too high"
-MOST_DISTURBED, MOST_FEW = "† most of the size disturbed", "? most of the size of too few calls"
+DISTURBED, BEYOND = "disturbed", "lower bound invalid"
+MOST_DISTURBED, MOST_FEW = "† most points of the size disturbed", "? most points of the size have too few calls"
+MOST = 0.5
 BAND = "#fdeee2"
-FEW = 3  # so many signs at one size bury no line
+FEW = 3  # signs at one size that hide no line
 
 
 def draw(axes, plot, canvas):
@@ -24,8 +23,8 @@ def draw(axes, plot, canvas):
     marks = [(mark, canvas.palette.colour(curve.candidate)) for curve in curves for mark in curve.marks]
     bands = _mostly_in_doubt([mark for mark, _ in marks])
     found = _bands(axes, plot, bands)
-    found += _signs(axes, [mark for mark, _ in marks if mark.flag == DISTURBED and bands.get(mark.x) != MOST_DISTURBED], style.DAGGER, "disturbed", canvas, above=1)
-    found += _signs(axes, [mark for mark, _ in marks if mark.flag == BEYOND], "x", "limit too high", canvas)
+    found += _signs(axes, [mark for mark, _ in marks if mark.flag == DISTURBED and bands.get(mark.x) != MOST_DISTURBED], style.DAGGER, "other programs used the cores", canvas, above=1)
+    found += _signs(axes, [mark for mark, _ in marks if mark.flag == BEYOND], "x", BEYOND, canvas)
     for mark, colour in marks:
         if mark.is_unknown:
             _put(axes, [mark.x], [mark.value], canvas.sign(style.QUESTION, colour), above=canvas.style.marker * 1.7)
@@ -36,7 +35,7 @@ def draw(axes, plot, canvas):
 
 
 def _mostly_in_doubt(marks):
-    """{size: why} where most points are disturbed or have too few calls: signs at each of them would bury the lines."""
+    """{size: why} where most points are disturbed or have too few calls: signs at each of them would hide the lines."""
     at, bands = {}, {}
     for mark in marks:
         at.setdefault(mark.x, []).append(mark)
@@ -75,7 +74,7 @@ def _cut(axes, marks, canvas):
             if is_out:
                 _put(axes, [mark.x], [end], canvas.sign(sign, colour))
                 cut = True
-    return [(Line2D([], [], **canvas.sign(style.UP, style.SOFT)), "interval goes on")] if cut else []
+    return [(Line2D([], [], **canvas.sign(style.UP, style.SOFT)), "interval continues")] if cut else []
 
 
 def _transports(curves, canvas):
@@ -85,6 +84,6 @@ def _transports(curves, canvas):
 
 
 def _put(axes, xs, ys, look, above=0, beside=0):
-    """So many points above and beside these places."""
+    """Shifted by `above` and `beside`, in points."""
     shifted = axes.transData + ScaledTranslation(beside / 72, above / 72, axes.figure.dpi_scale_trans)
     axes.plot(xs, ys, transform=shifted, zorder=5, clip_on=False, **look)

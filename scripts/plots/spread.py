@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far calls stray within a launch, and launches from each other."""
+"""How much the calls of a launch differ, and the launches among each other."""
 
 from matplotlib.lines import Line2D
-
-from tutti.intervals import interval_of
 
 from . import style
 from .drawing import Drawing
 from .palette import DOUBTED_GREY
+from .reliability import doubt_text, is_doubted
 from .units import counted, ratio_text, size_text
-from .verdict import doubt_text, is_doubted
 
 MOST_SHOWN = 4
-HIGHEST = 2.5  # times the best; what goes beyond is cut and marked
+HIGHEST = 2.5  # times the best; larger values are cut and marked
 COLUMNS = ("candidate", "bytes", "launch", "median_ns", "low_ns", "high_ns", "p05_ns", "p95_ns")
 
 
@@ -24,8 +22,8 @@ def drawings(section):
     what = f"medians of {counted(launches, 'launch', 'launches')} (markers)" if launches > 1 else "median (marker)"
     made = Drawing("spread", section.shape.slug, "Spread: time over the best median of the size (lower is better)",
                    f"{section.shape.title}, {section.shape.details}",
-                   f"Per size and candidate: {what}, 95 % interval of the median (thick; none of too few calls), middle 90 % of the calls (thin)"
-                   f"; ↑ goes on beyond {HIGHEST:g}.{doubt_text(section)}", None, COLUMNS, lambda: list(_rows(section, shown)), section.points, section.notes,
+                   f"Per size and candidate: {what}, 95 % interval of the median (thick; none for too few calls), middle 90 % of the calls (thin)"
+                   f"; ↑ continues beyond {HIGHEST:g}.{doubt_text(section)}", None, COLUMNS, lambda: list(_rows(section, shown)), section.points, section.notes,
                    is_wide=True)
     made.draw = lambda canvas: _draw(section, shown, made, canvas)
     return [made]
@@ -34,8 +32,8 @@ def drawings(section):
 def _rows(section, shown):
     for candidate in shown:
         for size, cell in section.line(candidate):
-            for number, point in enumerate(cell.points.values(), start=1):
-                yield (candidate.name, size, number, point["t_ns"]["p50"], *(interval_of(point) or (None, None)), point["t_ns"]["p05"],
+            for number, point in enumerate(cell.points, start=1):
+                yield (candidate.name, size, number, point["t_ns"]["p50"], *(point["interval_ns"] or (None, None)), point["t_ns"]["p05"],
                        point["t_ns"]["p95"])
 
 
@@ -75,7 +73,7 @@ def _candidate(axes, section, canvas, candidate, offset):
             thick.append((x + offset, cell.time.low / best, min(cell.time.high / best, HIGHEST)))
         if cell.p95 / best > HIGHEST:
             beyond.append(x + offset)
-        for point in cell.points.values():
+        for point in cell.points:
             ratio = point["t_ns"]["p50"] / best
             if ratio <= HIGHEST:
                 xs.append(x + offset)

@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training steps: what of them is computing, what is communication hidden behind it, and what is not hidden."""
+"""Training steps: computing, communication hidden behind it, and exposed communication."""
 
-import statistics
-from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
-from tutti import intervals
-from tutti.lines import launch_of
-
+from .records import Ratio, notes_of, ratio_of
 from .shapes import slug_of
 from .units import counted, interval_text, ratio_text, time_text
 
@@ -50,17 +46,20 @@ class Shape:
         return "step-" + slug_of("-".join(str(part) for part in parts if part))
 
 
-@dataclass
+@dataclass(frozen=True)
 class Method:
     """Medians over the launches, in ns."""
 
     name: str
     step: float
-    time: object   # a Ratio: that of a step with its interval
+    time: Ratio       # that of a step with its interval
     compute: float
     communication: float
     exposed: float
-    records: dict  # {launch: record}
+    over_best: Ratio  # its time over that of the shortest step
+    is_tied: bool
+    is_unknown: bool  # too few steps, or no common launch, to compare it with the shortest
+    launches: int
 
     @property
     def is_library(self):
@@ -74,40 +73,22 @@ class Method:
     def hidden(self):
         return min(max(self.communication - max(self.exposed, 0), 0), self.compute)
 
-    def over(self, other):
-        """The Ratio of the times of a step; None where no launch has both."""
-        shared = [launch for launch in self.records if launch in other.records]
-        return intervals.over_launches([intervals.log_ratio(_log(self.records[launch]), _log(other.records[launch]))
-                                        for launch in shared])
 
-
-@dataclass(eq=False)
 class Steps:
-    shape: Shape
-    records: list = field(default_factory=list)
-    notes: list = field(default_factory=list)
+    def __init__(self, table, results):
+        key = table["key"]
+        buffers = key.get("buffers") or ""
+        self.shape = Shape(key["workload"], key["model"], key.get("compute") or "", key.get("settings") or "",
+                           "unregistered" if buffers == "ordinary" else buffers,  # its name in version 0.1
+                           key["nranks"], key.get("ppn") or 0, key.get("placement") or "", table["setup"])
+        self.records = [results.steps[place] for place in table["steps"]]
+        self.notes = notes_of(table["notes"])
+        self.methods = [Method(one["name"], one["step_ns"], ratio_of(one["time"]), one["compute_ns"], one["communication_ns"],
+                               one["exposed_ns"], ratio_of(one["over_best"]), one["tied"], one["unknown"], len(one["steps"]))
+                        for one in table["methods"]]  # the shortest step first
 
-    def methods(self):
-        """Measured ones with right results, the shortest step first."""
-        by_name = defaultdict(dict)
-        for record in self.records:
-            if not record.get("skipped") and record["check"]["state"] != "fail":
-                by_name[record["key"]["way"]][launch_of(record)] = record
-        return sorted((_method(name, found) for name, found in by_name.items()), key=lambda method: (method.step, method.name))
-
-    def tied(self):
-        """{name: whether the interval is known} of those that no interval tells from the shortest, itself left out."""
-        first, *others = self.methods() or [None]
-        ratios = {method.name: method.over(first) for method in others}
-        return {name: ratio is not None and ratio.is_known for name, ratio in ratios.items() if ratio is None or not ratio.is_significant}
-
-
-def _method(name, records):
-    found = list(records.values())
-
-    def middle(part):
-        return statistics.median(record[f"{part}_ns"]["p50"] for record in found)
-    return Method(name, middle("step"), time_of(found), middle("compute"), middle("communication"), middle("exposed"), records)
+    def others(self):
+        return self.methods[1:]
 
 
 def is_library(method):
@@ -115,50 +96,23 @@ def is_library(method):
     return method.split("+")[0].split("/")[0].split(" ")[-1] in ("mpi", "mpi-nonblocking", "nccl")
 
 
-def steps_of(results, setups):
-    """Of each shape, in the order of the files, but workload by workload."""
-    found = {}
-    for record in results.steps:
-        key = record["key"]
-        buffers = key.get("buffers") or ""
-        shape = Shape(key["workload"], key["model"], key.get("compute") or "", key.get("settings") or "",
-                      "unregistered" if buffers == "ordinary" else buffers,  # its name in version 0.1
-                      key["nranks"], key.get("ppn") or 0, key.get("placement") or "")
-        found.setdefault(shape, []).append(record)
+def steps_of(results):
+    """Of each shape, workload by workload."""
     known = {name: place for place, name in enumerate(WORKLOADS)}
-    all_steps = [part for shape, records in found.items() for part in _by_setup(shape, records, setups)]
-    return sorted(all_steps, key=lambda one: (known.get(one.shape.workload, len(known)), one.shape.workload))
-
-
-def _by_setup(shape, records, setups):
-    named = setups.split(list(dict.fromkeys(launch_of(record) for record in records)))
-    parts = {}
-    for record in records:
-        setup = named[launch_of(record)]
-        parts.setdefault(setup, Steps(replace(shape, setup=setup))).records.append(record)
-    return parts.values()
+    return sorted((Steps(table, results) for table in results.training),
+                  key=lambda one: (known.get(one.shape.workload, len(known)), one.shape.workload))
 
 
 def finding(steps):
-    """In one clause: the shortest step, who is tied with it, and the library."""
-    methods = steps.methods()
-    if not methods:
+    """In one clause: the shortest step, and how long the library takes."""
+    if not steps.methods:
         return "nothing was measured"
-    best, tied = methods[0], steps.tied()
+    best = steps.methods[0]
     exposed = f"{time_text(best.exposed)} of it" if best.exposed > 0 else "nothing of it"
     said = f"{best.name}: step of {time_text(best.step)}, {exposed} exposed"
-    library = next((method for method in methods if method.is_library and method is not best), None)
+    library = next((method for method in steps.others() if method.is_library), None)
     if library:
-        ratio = library.over(best)
-        said += f"; {library.label} " + ("at best is not told apart" if library.name in tied else
-                                                 f"at best takes {ratio_text(ratio.value)}× {interval_text(ratio)}")
+        ratio = library.over_best
+        is_known = ratio and ratio.is_known and ratio.significant
+        said += f"; {library.label} " + (f"takes {ratio_text(ratio.value)}× {interval_text(ratio)}" if is_known else "is statistically tied")
     return said
-
-
-def time_of(records):
-    """That of a step, of the records of one method, one a launch: a Ratio."""
-    return intervals.over_launches(list(map(_log, records)))
-
-
-def _log(record):
-    return intervals.log_of(record["step_ns"]["p50"], intervals.interval_of(record))

@@ -8,35 +8,34 @@ from . import style
 from .drawing import Drawing
 from .palette import DOUBTED_GREY, RED
 from .units import time_text
-from .verdict import doubt_text, is_doubted
+from .reliability import TIED, UNKNOWN, doubt_text, is_doubted
 
 # Light to dark, so that they differ in grey, too; hatched where communication is hidden.
 COMPUTE, HIDDEN, EXPOSED = "#d4dae0", "#8fbfe0", RED
 HATCH = "////"
-SERIES = ((COMPUTE, "", "computing"), (HIDDEN, HATCH, "computing, communication hidden behind it"), (EXPOSED, "", "communication exposed"))
+SERIES = ((COMPUTE, "", "computing"), (HIDDEN, HATCH, "computing, communication hidden"), (EXPOSED, "", "exposed communication"))
 METHODS_DRAWN = 12
 COLUMNS = ("method", "step_ns", "low_ns", "high_ns", "compute_ns", "communication_ns", "hidden_ns", "exposed_ns", "launches",
-           "not_told_apart")
+           "tied")
 
 
 def drawings(steps):
-    methods = steps.methods()
+    methods = steps.methods
     if not methods:
         return []
     shown = methods[:METHODS_DRAWN] + [method for method in methods[METHODS_DRAWN:] if method.is_library]
     left = len(methods) - len(shown)
-    tied = steps.tied()
     made = Drawing("bars", steps.shape.slug, f"{steps.shape.title}: time of a training step (ms, lower is better)", steps.shape.details,
-                   f"{values.finding(steps)}. Bars at the ends are 95 % intervals of the step; ≈ is not told apart from the shortest, ? "
-                   "of too few steps to tell" + (f"; {left} longer ones are left out." if left else ".") + doubt_text(steps), None, COLUMNS,
+                   f"{values.finding(steps)}. Error bars: 95 % intervals of the step. {TIED}: statistically tied with the shortest. "
+                   f"{UNKNOWN}: too few steps to compare." + (f" {left} longer ones are left out." if left else "") + doubt_text(steps), None, COLUMNS,
                    lambda: [(method.label, method.step, method.time.low, method.time.high, method.compute, method.communication, method.hidden,
-                             method.exposed, len(method.records), method.name in tied) for method in methods],
+                             method.exposed, method.launches, method.is_tied) for method in methods],
                    steps.records, steps.notes)
-    made.draw = lambda canvas: _draw(shown, tied, is_doubted(steps), made, canvas)
+    made.draw = lambda canvas: _draw(shown, is_doubted(steps), made, canvas)
     return [made]
 
 
-def _draw(methods, tied, doubted, drawing, canvas):
+def _draw(methods, doubted, drawing, canvas):
     made = canvas.figure(1.75 + 0.27 * len(methods))
     axes = made.add_subplot()
     places = range(len(methods))
@@ -53,7 +52,7 @@ def _draw(methods, tied, doubted, drawing, canvas):
             low, high = method.time.low, method.time.high
             axes.plot([low / 1e6, high / 1e6], [place, place], color=DOUBTED_GREY if doubted else "black", linewidth=1.2, marker="|", markersize=5)
             known = f" [{time_text(low)}, {time_text(high)}]"
-        sign = ("≈ " if tied[method.name] else "? ") if method.name in tied else ""
+        sign = f"{UNKNOWN} " if method.is_unknown else f"{TIED} " if method.is_tied and place else ""
         exposed = time_text(method.exposed) if method.exposed > 0 else "none"
         axes.annotate(sign + exposed, (end / 1e6, place), xytext=(5, 0),
                       textcoords="offset points", va="center", fontsize=canvas.style.small)
@@ -65,7 +64,7 @@ def _draw(methods, tied, doubted, drawing, canvas):
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel("ms; the number is what is exposed")
+    axes.set_xlabel("ms (number: exposed communication)")
     shown = [series for series, (*_, widths) in zip(SERIES, parts) if any(widths)]
     handles = [Patch(facecolor=colour, hatch=hatch, edgecolor="white") for colour, hatch, _ in shown]
     return canvas.finish(made, drawing.title, drawing.details, drawing.marks, (handles, [label for *_, label in shown]),

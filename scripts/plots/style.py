@@ -72,6 +72,8 @@ PAPER = Style("paper", 3.5, 7.16, _COMMON | {
     "legend.handlelength": 2.6, "legend.columnspacing": 1.0, "legend.labelspacing": 0.3}, marker=3.4, letters=14, small=6.5,
     has_title=False)
 STYLES = {style.name: style for style in (SCREEN, PAPER)}
+# Of pictures that place each thing themselves.
+PICTURE = Style("picture", 0, 0, _COMMON | {"savefig.dpi": 96})
 
 
 class Canvas:
@@ -208,6 +210,10 @@ def svg_text(figure, name, description, hover=()):
     head, body = svg.split(">", 1)
     data = f" data-points='{_points(figure, hover)}'" if hover else ""
     return in_page(f"{head}{data}>\n<title>{escape(description)}</title>{body}")
+
+
+def svg_file(figure, name, description):
+    return ('<?xml version="1.0" encoding="utf-8"?>\n' + svg_text(figure, name, description)).encode("utf-8")
 
 
 def _rounded(match):

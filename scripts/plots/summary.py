@@ -1,25 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The answer of a report as a table: the best candidate of each collective and size, by how much, and how sure."""
 
-from . import trust
 from .candidates import library_name
-from .decision import choice_of
 from .shapes import distinguishing
 from .tables import Cell, table
-from .trust import DISTURBED, ONE_LAUNCH
-from .units import counted, half_text, known_text, nearest_sizes, size_text, time_text
-from .verdict import is_doubted, sign_of
+from .reliability import DISTURBED, is_doubted, is_grey, reason
+from .units import half_text, known_text, nearest_sizes, others_text, size_text, time_text
 
 MOST_ROWS = 20     # more: one for each collective, and all of them folded
 MOST_FOLDED = 600  # more: only in the sections
 TYPICAL = (4 << 10, 1 << 20)
 MOST_RIVALS = 2
-COLUMNS = ("what", "size", "best", "time", "±\u00a0%", "times as fast as the library", "%\u00a0of\u00a0limit", "not told apart from")
+COLUMNS = ("what", "size", "best", "time", "±\u00a0%", "times as fast as the library", "%\u00a0of\u00a0limit", "statistically tied with")
 SHORT_COLUMNS = ("what", *(f"{word}{size_text(size)}" for size in TYPICAL for word in ("best at about ", "times as fast at ", "%\u00a0of\u00a0limit at ")))
-LOOKS = "Bold: the ranking can be trusted. Grey: a factor or an interval that cannot, or a factor that is not told apart from 1."
-AS_GOOD = " 4 as good: so many more are not told apart from the best."
-
-
 def section_table(sections):
     """HTML: the best at each size of each collective; where that is too long, at typical sizes, and all of it folded."""
     sections = [section for section in sections if section.sizes]
@@ -30,9 +23,9 @@ def section_table(sections):
     whole = table(COLUMNS, [_row(section, names[section.shape], size) for section in sections for size in section.sizes],
                   numbers=(1, 3, 4, 6), kind="summary cards") if count <= MOST_FOLDED else ""
     if count <= MOST_ROWS:
-        return whole + f'<p class="caption">{LOOKS}</p>'
+        return whole
     short = table(SHORT_COLUMNS, [_short_row(section, names[section.shape]) for section in sections], kind="summary cards short")
-    return short + f'<p class="caption">{LOOKS}{AS_GOOD}</p>' + (f"<details class=printed><summary>all {count} rows: every size, with times and limits</summary>{whole}</details>" if whole else "")
+    return short + (f"<details class=printed><summary>all {count} rows: every size, with times and limits</summary>{whole}</details>" if whole else "")
 
 
 def missing_text(sections):
@@ -49,27 +42,27 @@ def _short_row(section, name):
         sizes[-1] = section.sizes[-1]  # all are far from what is typical
     cells = [Cell(name, link=section.shape.slug)]
     for want, size in zip(TYPICAL, sizes):
-        choice = None if size is None else choice_of(section, size)
-        cells += [_best(section, choice, "" if size == want else f"{size_text(size)}: ", _as_good(choice)), _gain(section, choice),
+        choice = None if size is None else section.choice(size)
+        cells += [_best(section, choice, "" if size == want else f"{size_text(size)}: ", _tied(choice)), _gain(section, choice),
                   limit_cell(section.cell(choice.winner, size))] if choice else [Cell("")] * 3
     return cells
 
 
-def _as_good(choice):
-    return f", {len(choice.rivals)} as good" if choice.rivals else ""
+def _tied(choice):
+    return f", {others_text(len(choice.tied))}" if choice.tied else ""
 
 
-def _best(section, choice, size="", as_good=""):
+def _best(section, choice, size="", tied=""):
     dagger = f"\u00a0{DISTURBED}" if choice.winner_disturbed else ""
-    return Cell(f"{size}{choice.winner.name}{dagger}{as_good}", strong=not is_doubted(section))
+    return Cell(f"{size}{choice.winner.name}{dagger}{tied}", strong=not is_doubted(section))
 
 
 def _row(section, name, size):
-    choice = choice_of(section, size)
+    choice = section.choice(size)
     cell = section.cell(choice.winner, size)
     return [Cell(name, link=section.shape.slug), Cell(size_text(size), value=size),
             _best(section, choice), Cell(time_text(cell.p50), value=cell.p50),
-            Cell(half_text(cell.time.half), value=cell.time.half, faint=is_doubted(section)),
+            Cell(half_text(cell.time.half), value=cell.time.half, faint=is_grey(section)),
             _gain(section, choice), limit_cell(cell), _rivals(choice)]
 
 
@@ -81,26 +74,26 @@ def _gain(section, choice):
             return Cell("–")
         return Cell("not in one launch" if section.cell(section.library, choice.size) else "library not measured", faint=True)
     over = f" over\u00a0{section.library.name}{DISTURBED}" if choice.library_disturbed and choice.winner != section.library else ""
-    text = ("library wins; next " if choice.winner == section.library else "") + known_text(gain, sign_of(section)) + over
-    return Cell(text, value=gain.value, faint=is_doubted(section) or not gain.is_significant)
+    text = ("library wins; next " if choice.winner == section.library else "") + known_text(gain, over)
+    return Cell(text, value=gain.value, faint=is_grey(section) or not gain.significant)
 
 
 def limit_cell(cell):
     share = cell.percent_of_limit
     if share is None:
-        return Cell("– calls overlap" if cell.overlaps else "– no limit known", faint=True)
+        return Cell("– back-to-back calls" if cell.overlaps else "– unknown", faint=True)
     if cell.beats_limit:
-        return Cell(">100: limit too high", value=share, faint=True)
+        return Cell(">100: lower bound invalid", value=share, faint=True)
     return Cell(f"{share:.0f}", value=share)
 
 
 def _rivals(choice):
-    return Cell(rivals_text([candidate.name for candidate in choice.rivals], choice.untold, "calls"))
+    return Cell(rivals_text([candidate.name for candidate in choice.tied], choice.unknown, "calls"))
 
 
 def rivals_text(names, untold, what):
     """The nearest of them, how many more, and of how many there are too few calls (or steps) to tell."""
-    more = f" and {len(names) - MOST_RIVALS} more" if len(names) > MOST_RIVALS else ""
+    more = f" and {len(names) - MOST_RIVALS} others" if len(names) > MOST_RIVALS else ""
     return "; ".join(filter(None, (", ".join(names[:MOST_RIVALS]) + more, f"too few {what}: {untold}" if untold else "")))
 
 
@@ -109,19 +102,7 @@ def libraries_text(sections):
     return ", ".join(dict.fromkeys(library_name(section.library, section.shape.coll) for section in sections if section.library))
 
 
-def trust_notes(results, found, parts):
-    """What is true of the whole report, whose parts are sections and steps."""
-    cells = [cell for part in parts for cell in getattr(part, "cells", {}).values()]
-    notes = found.notes(results.points + results.steps, cells)
-    single = sum(any(note.mark == ONE_LAUNCH for note in one.notes) for one in parts)
-    if single and all(note.mark != ONE_LAUNCH for note in notes):
-        notes.append(trust.Note(ONE_LAUNCH, f"{single} of {counted(len(parts), 'table')} rest on one launch each: {trust.OF_ONE_LAUNCH}",
-                                trust.RANKING_ONLY, "each was launched once"))
-    notes = notes[:1] + sorted(notes[1:], key=lambda note: note.mark != ONE_LAUNCH)  # which holds for every factor, so comes second
-    wrong = sum(point["check"]["state"] == "fail" for point in results.points + results.steps if not point.get("skipped"))
-    if wrong:
-        notes.insert(0, trust.Note("WRONG RESULTS", f"{counted(wrong, 'point')}: left out of figures and rankings, red in the tables",
-                                   trust.NOTHING, f"{counted(wrong, 'point')} with wrong results"))
-    if results.fails:
-        notes.append(trust.Note("failures", f"{len(results.fails)}, listed at the end"))
-    return notes + [trust.Note("torn file", text) for text in results.warnings]
+def reliability_text(sections):
+    """What the grey numbers mean: ratio unreliable, 4 ranks share 2 cores."""
+    reasons = dict.fromkeys(filter(None, (reason(section) for section in sections if is_grey(section))))
+    return f"Grey: ratio unreliable ({'; '.join(reasons)})." if reasons else ""

@@ -1,24 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The numbers behind the figures, as HTML tables."""
 
-import re
-from collections import defaultdict
 from dataclasses import dataclass
 from html import escape
 
-from .trust import DISTURBED
+from .reliability import DISTURBED, is_grey
 from .units import counted, half_text, interval_text, ratio_text, size_text
-from .verdict import WITHIN, is_doubted, sign_of
 
 COLUMNS = ("size", "candidate", "median µs", "± %", "times as fast as the library", "% of limit", "p05", "p95", "max", "busbw GB/s",
            "calls", "launches", "stopped by", "check")
-WITHIN_ONE = re.compile(rf"\[[^\]]*\]{WITHIN}")  # an interval of one launch is grey, its factor is not
 BEST_OF_SIZE = 8  # rows that stay where not all have room
 
 
 @dataclass(frozen=True)
 class Cell:
-    """Text, and what a table sorts it by."""
+    """Text, and the value that a table sorts it by."""
 
     text: str
     value: float = None
@@ -37,35 +33,25 @@ def cells_table(section, most):
         shown = [candidate for place, candidate in enumerate(found) if place < keep or candidate in section.baselines()]
         left += len(found) - len(shown)
         rows += [_row(section, candidate, size) for candidate in shown]
-    for candidate, size in sorted(section.wrong, key=lambda place: (place[1], place[0])):
-        number = sum(point["check"].get("n_wrong", 0) for point in section.points if point["candidate"] == candidate
-                     and point["key"]["bytes"] == size and not point.get("skipped"))
-        rows.append([Cell(size_text(size), size), candidate.name, *[""] * (len(COLUMNS) - 3), f"FAILED ({number} wrong)"])
-    return table(COLUMNS, rows + _skipped(section), numbers=(0, 2, 3, *range(5, 12))), left
+    rows += [[Cell(size_text(size), size), candidate.name, *[""] * (len(COLUMNS) - 3), f"FAILED ({number} wrong)"]
+             for (candidate, size), number in sorted(section.wrong.items(), key=lambda item: (item[0][1], item[0][0]))]
+    skipped = [Skipped([_range(sizes), candidate.name], reason) for candidate, reason, sizes in section.skipped]
+    return table(COLUMNS, rows + skipped, numbers=(0, 2, 3, *range(5, 12))), left
 
 
 def _row(section, candidate, size):
     cell = section.cell(candidate, size)
-    points = list(cell.points.values())
-    ratio = section.compared(section.library, candidate, size) if section.library and candidate != section.library else None
+    points = cell.points
+    ratio = cell.over_library if candidate != section.library else None
     checks = {point["check"]["state"] for point in points}
     share = cell.percent_of_limit
-    return [Cell(size_text(size), size), candidate.name + (f"\u00a0{DISTURBED}" if (candidate, size) in section.disturbed else ""), _us(cell.p50),
-            Cell(half_text(cell.time.half), cell.time.half, faint=is_doubted(section)),
-            Cell(f"{ratio_text(ratio.value)} {interval_text(ratio)}{sign_of(section)}", ratio.value, faint=is_doubted(section)) if ratio else "",
-            "–" if share is None else Cell(f"{share:.0f}: limit too high", share) if cell.beats_limit else f"{share:.0f}",
+    return [Cell(size_text(size), size), candidate.name + (f"\u00a0{DISTURBED}" if cell.is_disturbed else ""), _us(cell.p50),
+            Cell(half_text(cell.time.half), cell.time.half, faint=is_grey(section)),
+            Cell(f"{ratio_text(ratio.value)} {interval_text(ratio)}", ratio.value, faint=is_grey(section)) if ratio else "",
+            "–" if share is None else Cell(f"{share:.0f}: lower bound invalid", share) if cell.beats_limit else f"{share:.0f}",
             _us(cell.p05), _us(cell.p95), _us(max(point["t_ns"]["max"] for point in points)), f"{cell.busbw:.3g}",
             cell.samples, cell.launches, ", ".join(sorted({point.get("stop_reason") or "" for point in points})),
             "ok" if checks == {"ok"} else "not checked"]
-
-
-def _skipped(section):
-    """One row for all sizes that a candidate was skipped at for one reason."""
-    found = defaultdict(set)
-    for point in section.points:
-        if point.get("skipped"):
-            found[point["candidate"], point["skipped"]].add(point["key"]["bytes"])
-    return [Skipped([_range(sizes), candidate.name], reason) for (candidate, reason), sizes in sorted(found.items())]
 
 
 def _range(sizes):
@@ -75,7 +61,7 @@ def _range(sizes):
 def fails_table(results):
     rows = [[fail["launch"], fail["phase"], fail["what"], fail.get("rank", ""), fail.get("host", ""),
              fail.get("point", ""), fail.get("stderr_tail", "")] for fail in results.fails]
-    return table(("launch", "phase", "what", "rank", "host", "point", "last words"), rows)
+    return table(("launch", "phase", "what", "rank", "host", "point", "last output"), rows)
 
 
 def table(columns, rows, numbers=(), kind=""):
@@ -108,7 +94,7 @@ def _cell(value, place, numbers, names=()):
     name = f' data-name="{escape(names[place])}"' if names and place else ""
     if not isinstance(value, Cell):
         return f"<td{_class(place, numbers)}{name}>{escape(str(value))}</td>"
-    text = WITHIN_ONE.sub(r"<span class=faint>\g<0></span>", escape(value.text))
+    text = escape(value.text)
     text = f'<a href="#{value.link}">{text}</a>' if value.link else text
     text = f"<b>{text}</b>" if value.strong else text
     order = f' data-v="{value.value:.6g}"' if value.value is not None else ""

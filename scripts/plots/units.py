@@ -31,10 +31,15 @@ def interval_text(known):
     return "[?]" if known.low is None else f"[{ratio_text(known.low)}, {ratio_text(known.high)}]"
 
 
-def known_text(ratio, sign=""):
-    """How much, how sure (`sign` marks the interval), and whether it is more than chance: 1.02 [0.97, 1.07] not told apart."""
-    is_chance = ratio.is_known and not ratio.is_significant
-    return f"{ratio_text(ratio.value)} {interval_text(ratio)}{sign}" + (" not told apart" if is_chance else "")
+def known_text(ratio, over=""):
+    """1.02 [0.97, 1.07] over [mpi], tied"""
+    is_tied = ratio.is_known and not ratio.significant
+    return f"{ratio_text(ratio.value)} {interval_text(ratio)}{over}" + (", tied" if is_tied else "")
+
+
+def others_text(count):
+    """statistically tied with 3 others"""
+    return f"statistically tied with {counted(count, 'other')}"
 
 
 def half_text(half):

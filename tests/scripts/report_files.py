@@ -36,7 +36,10 @@ class ReportFiles(Folder):
         return path
 
     def lines(self, *records_, name="r.jsonl"):
-        return self.file("".join(json.dumps(record) + "\n" for record in records_), name)
+        """A file of these records, with all the fields that tutti writes and a session of their own."""
+        if not any(record["kind"] == "session" for record in records_):
+            records_ = synthetic.session(), *records_
+        return self.file("".join(json.dumps(synthetic.whole(record, name)) + "\n" for record in records_), name)
 
     def report(self, source, *options):
         """The page."""

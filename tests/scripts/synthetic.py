@@ -37,6 +37,32 @@ def write(path, collectives=COLLECTIVES, algorithms=ALGORITHMS, transports=("shm
     return path
 
 
+def whole(record, name=""):
+    """With the fields that tutti always writes; the session "s" is one of its file."""
+    def filled(given, defaults):
+        return defaults | given
+    if record["kind"] == "session":
+        return record | {"id": record["id"] + name}
+    record = filled(record, {"session": "s"})
+    record["session"] += name
+    if record["kind"] in ("point", "step", "partial_step") and not record.get("skipped"):
+        record = filled(record, {"mode": "deadline", "def": "max_local", "n_invalid": 0, "n_warm": 0, "stop_reason": "max_n", "rho1": 0.0,
+                                 "n_slow": 0, "algbw_GBps": 1.0} if record["kind"] == "point" else
+                        {"computing_ns": record["compute_ns"], "ci95_exposed_ns": [0, 0], "bound_ns": 0.0})
+        record["check"] = filled(record["check"], {"n_wrong": 0})
+        for ends in ("ci95_p50_ns", "ci95_step_ns"):
+            if ends in record:
+                record[ends] = [round(end) for end in record[ends]]
+        for part, times in record.items():
+            if part.endswith("_ns") and isinstance(times, dict) and "p50" in times:
+                times = {name: round(value) if isinstance(value, float) and abs(value) < 1e300 else value for name, value in times.items()}
+                middle = times["p50"]
+                record[part] = filled(times, dict.fromkeys(("min", "p05", "p25", "p75", "p95", "p99", "max", "mean", "sd"), middle))
+    if record["kind"] in ("step", "partial_step"):
+        record["key"] = filled(record["key"], {"ppn": record["key"]["nranks"], "bytes": 0, "calls": 0})
+    return record
+
+
 def session():
     return {"v": 1, "kind": "session", "id": "s", "t": "2026-01-31T12:00:00.000Z",
             "tool": {"version": "0.1.0", "git": "f723474", "build_type": "Release", "compiler": "g++ 12.2"},

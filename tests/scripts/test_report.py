@@ -27,10 +27,8 @@ class Page(ReportFiles):
         self.assertIn("all 50 rows", folded)
         self.assertIn("details.printed::details-content { content-visibility: visible;", html[html.index("@media print"):])
         self.assertEqual(short.count('data-name="%\u00a0of\u00a0limit at 4K"'), 5)
-        self.assertIn("Bold: the ranking can be trusted. Grey:", short)
-        self.assertRegex(short, r"<b>2K: one-shot · shm</b></td><td[^>]*>\d\.\d\d <span class=faint>\[")
+        self.assertRegex(short, r'<b>2K: one-shot · shm</b></td><td class=faint[^>]*>\d\.\d\d \[')
         few = self.report(synthetic.write(self.folder / "r.jsonl", **SMALL))
-        self.assertTrue("as good:" in short and "as good:" not in few)
         self.assertNotIn("<details", few[few.index('id="answer"'):few.index("</section>")])
 
     def test_says_in_one_row_for_each_collective_how_many_are_as_good_and_how_near_the_limit_the_best_is(self):
@@ -39,13 +37,13 @@ class Page(ReportFiles):
                                                         library(size, 3000, 1))]
         answer = summary.section_table(sections.sections_of(records.read([self.lines(*points)])))
         short = re.sub("<[^>]*>", "|", answer[:answer.index("<details")])
-        self.assertEqual(short.count("ring · shm, 2 as good"), 2)
+        self.assertEqual(short.count("ring · shm, statistically tied with 2 others"), 2)
         self.assertEqual(short.count("|50|"), 2)
 
     def test_says_over_the_factors_of_several_launches_what_they_are(self):
         for launches, is_said in ((1, False), (2, True)):
             points = [point for launch in range(launches) for point in (timed("ring", 8, 1000, 10, launch), library(8, 2000, 10, launch))]
-            self.assertEqual("the median of the launches&#x27; ratios" in self.report(self.lines(*points), "--only", "latency"), is_said)
+            self.assertEqual("launches&#x27; ratios" in self.report(self.lines(*points), "--only", "latency"), is_said)
 
     def test_says_which_usual_size_was_not_measured(self):
         def caption(*sizes):
@@ -63,7 +61,7 @@ class Page(ReportFiles):
     def test_explains_its_own_words(self):
         html = self.report(self.lines(timed("ring", 8, 100)))
         terms = html[html.index('<footer id="terms">'):].lower()
-        for word in ("disturbed, †", "not to be trusted, ‡", "host in trouble", "unsteady", "registered memory", "transports", "± %", "not told apart"):
+        for word in ("disturbed, †", "host problem", "registered memory", "transports", "± %", "statistically tied, ≈", "too few calls, ?"):
             self.assertIn(word, terms)
 
     def test_strands_no_heading_on_paper(self):
@@ -158,12 +156,9 @@ class Page(ReportFiles):
         self.report(self.lines(timed("tree", 8, 1, **{"busbw_GBps": 0})))
         self.report(self.lines(timed("tree", 0, 0), timed("ring", 0, 0), library(0, 0)))
 
-    def test_takes_raw_samples_and_numbers_that_are_none(self):
-        samples = {"samples_ns": [100, 101, 102]}
-        nan = [{"name": "loss", "value": None}, {"name": "steps", "value": 3}]
-        steps = [step("ring/shm", 1.0, metrics=nan, overlap=None, slowdown=None, samples_ns={"step": [1], "compute": [1], "exposed": [1]})]
-        html = self.report(self.lines(timed("ring", 8, 100, **samples), *steps))
-        self.assertIn("loss not a number, steps 3", html)
+    def test_takes_raw_samples_and_metrics(self):
+        one = step("ring/shm", 1.0, metrics=[{"name": "steps", "value": 3}], samples_ns={"step": [1], "compute": [1], "exposed": [1]})
+        self.assertIn("steps 3", self.report(self.lines(timed("ring", 8, 100, samples_ns=[100, 101, 102]), one)))
 
     def test_of_many_candidates_keeps_the_best_and_says_how_many_are_left(self):
         algorithms = tuple(f"algorithm-{i}" for i in range(25))
@@ -180,7 +175,7 @@ class Steps(ReportFiles):
     def test_a_file_of_only_steps_is_a_page(self):
         source = self.lines(step("ring/shm", 1.0), step("mpi", 4.0), step("bruck/shm", 0, skipped="no such algorithm"))
         html = self.report(source, "--figures", self.folder / "figures")
-        for text in ("ddp: resnet50", "communication exposed", "[mpi]", "skipped: no such algorithm", "scale=small"):
+        for text in ("ddp: resnet50", "exposed communication", "[mpi]", "skipped: no such algorithm", "scale=small"):
             self.assertIn(text, html)
         self.assertEqual(len(list((self.folder / "figures").glob("step-*.svg"))), 1)
 
@@ -190,13 +185,6 @@ class Steps(ReportFiles):
         html = self.report(self.lines(of("novel", "gpt2"), of("ddp", "gpt2"), of("zero", "gpt2"), of("ddp", "vgg16")))
         places = [html.index(text) for text in ("ddp: gpt2: time", "ddp: vgg16: time", "zero: gpt2: time", "novel: gpt2: time")]
         self.assertEqual(places, sorted(places))
-
-    def test_without_its_fields_is_refused_with_its_line(self):
-        broken = step("ring/shm", 1.0)
-        del broken["exposed_ns"]
-        done = run(self.lines(step("mpi", 1.0), broken), "-o", self.folder / "r.html")
-        self.assertEqual(done.returncode, 64)
-        self.assertIn(':2: no field "exposed_ns"', done.stderr)
 
 
 class Refusal(ReportFiles):
@@ -208,21 +196,13 @@ class Refusal(ReportFiles):
             self.assertIn(part, done.stderr)
 
     def test_of_broken_input_is_one_line_with_file_and_line(self):
-        good = json.dumps(timed("ring", 8, 100)) + "\n"
+        good = json.dumps(synthetic.whole(timed("ring", 8, 100))) + "\n"
         self.refused("", "is empty")
-        self.refused("size,count\n", "r.jsonl:1: not JSON")
-        self.refused("no end of line", "r.jsonl:1: not JSON")
-        self.refused(good + '{"v":1,\n' + good, "r.jsonl:2: not JSON")
-        self.refused(good + '{"v":2,"kind":"end"}\n', "r.jsonl:2: written in schema version 2", "reads version 1")
-        self.refused('{"kind":"point"}\n', 'no "v"')
-        self.refused('{"v":1,"kind":"point","launch":1,"key":{}}\n', 'no field "key.coll"')
+        self.refused("size,count\n", "r.jsonl:1:")
+        self.refused(good + '{"v":1,\n' + good, "r.jsonl:2:")
+        self.refused('{"v":1,"kind":"point","launch":1,"key":{}}\n', "r.jsonl:1:", "coll")
         self.refused('{"v":1,"kind":"unknown"}\n', "no point in it")
-
-    def test_of_wrong_types_is_one_line(self):
-        for changes in ({"n": "3"}, {"ci95_p50_ns": [1]}, {"launch": None}, {"t_ns": []}, {"busbw_GBps": True}):
-            self.refused(json.dumps(timed("ring", 8, 100) | changes) + "\n", "r.jsonl:1: field")
-        self.refused(json.dumps(timed("ring", 8, 100)).replace('"busbw_GBps": 0.08', '"busbw_GBps": 1e999') + "\n", "out of range")
-        self.refused(json.dumps(timed("ring", 8, 10**30)) + "\n", "out of range")
+        self.refused(good.replace('"p50": 100', '"p50": "x"'), "r.jsonl:1:", "p50")
 
     def test_of_a_place_that_cannot_be_written_comes_before_anything_is_drawn(self):
         source = self.lines(timed("ring", 8, 100))
@@ -253,10 +233,9 @@ class Refusal(ReportFiles):
             self.assertEqual((done.returncode, done.stderr.count("\n")), (64, 1), done.stderr)
 
     def test_spares_a_file_with_a_torn_last_line(self):
-        text = json.dumps(timed("ring", 8, 100)) + "\n" + '{"v":1,"kind":"po'
+        text = json.dumps(synthetic.whole(timed("ring", 8, 100))) + "\n" + '{"v":1,"kind":"po'
         results = records.read([self.file(text)])
-        self.assertEqual(len(results.points), 1)
-        self.assertIn("r.jsonl:2", results.warnings[0])
+        self.assertEqual((len(results.points), [note.mark for note in results.notes if "torn" in note.mark]), (1, ["torn file"]))
 
 
 if __name__ == "__main__":

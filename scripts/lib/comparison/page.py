@@ -5,9 +5,8 @@ import shlex
 from pathlib import Path
 
 from plots import provenance
+from plots.records import launch_of
 from plots.units import size_text
-from tutti.intervals import interval_of
-from tutti.lines import launch_of
 
 from .goals import evaluated, ratio_text
 from .plan import INPUTS, LAUNCHES, launches
@@ -163,7 +162,7 @@ def _cells(row):
 def _time(figures):
     if not figures:
         return "–"
-    p50, interval = figures["p50_ns"], interval_of(figures)
+    p50, interval = figures["p50_ns"], figures["interval_ns"]
     unsure = "" if interval and interval[1] - interval[0] <= 0.2 * p50 else "~"
     return f"{_micro(p50)}{unsure} {figures['algo']}"
 

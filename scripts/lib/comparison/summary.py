@@ -3,9 +3,7 @@
 
 import math
 
-from plots.records import is_good, is_wrong
-from plots.trust import Trust
-from tutti.lines import launch_of
+from plots.records import is_good, is_wrong, launch_of
 
 from .plan import INPUTS
 from .settings import DEFAULT, expected, setting_of
@@ -22,8 +20,8 @@ def summarise(results):
                  key["bytes"])
         groups.setdefault(group, {}).setdefault(launch_of(point), []).append(point)
     settings = {launch_of(launch): setting_of(launch).name for launch in results.launches}
-    wanted, trust = expected(results.launches), Trust(results)
-    return [_over_settings([_of_launch(group, settings.get(launch, DEFAULT.name), points, trust)
+    wanted = expected(results.launches)
+    return [_over_settings([_of_launch(group, settings.get(launch, DEFAULT.name), points)
                             for launch, points in launches.items()], wanted) for group, launches in groups.items()]
 
 
@@ -45,7 +43,7 @@ def _over_settings(rows, wanted):
     return _said(row)
 
 
-def _of_launch(group, setting, points, trust):
+def _of_launch(group, setting, points):
     coll, nranks, state, memory, size = group
     measured = [point for point in points if is_good(point)]
     ours = [point for point in measured if point["key"]["impl"] == "tutti"]
@@ -60,7 +58,7 @@ def _of_launch(group, setting, points, trust):
         "library_best": _figures(_fastest(library)),
         "ratio_to_best": _ratio(_fastest(library), best), "ratio_to_default": _ratio(_fastest(default), best),
         "limit_ns": best and best.get("limit_ns"), "pct_of_limit": best and best.get("pct_of_limit"),
-        "disturbed": any(map(trust.is_disturbed, measured)) or None, "n_ours": len(ours), "n_library": len(library),
+        "disturbed": any(point["disturbed"] for point in measured) or None, "n_ours": len(ours), "n_library": len(library),
         "skipped": {candidate(point): point["skipped"] for point in points if point.get("skipped")},
         "wrong": [candidate(point) for point in points if is_wrong(point)]})
 
@@ -83,7 +81,7 @@ def _figures(point):
         return None
     key = point["key"]
     return {"algo": key["algo"] or "default", "transport": key["transport"], "p50_ns": point["t_ns"]["p50"],
-            "ci95_p50_ns": point["ci95_p50_ns"], "n": point["n"], "stop_reason": point.get("stop_reason")}
+            "ci95_p50_ns": point["ci95_p50_ns"], "interval_ns": point["interval_ns"], "n": point["n"], "stop_reason": point.get("stop_reason")}
 
 
 def _ratio(theirs, ours):

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "results/summary/selection.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+namespace tutti {
+namespace {
+
+std::vector<std::string> names_of(const Configuration& candidate) {
+    if (candidate.is_ours())
+        return {candidate.algorithm, candidate.algorithm + "/" + candidate.transport,
+                candidate.transport};
+    const bool is_default =
+        candidate.algorithm.empty() || candidate.algorithm == candidate.impl;
+    return {candidate.impl, candidate.impl + "/" + (is_default ? "default" : candidate.algorithm)};
+}
+
+}  // namespace
+
+Selection::Range parse_size_range(const std::string& text) {
+    const std::size_t dots = text.find("..");
+    if (dots == text.npos) return {parse_bytes(text), parse_bytes(text)};
+    const std::string first = text.substr(0, dots), last = text.substr(dots + 2);
+    return {first.empty() ? Bytes{0} : parse_bytes(first),
+            last.empty() ? Bytes{std::numeric_limits<std::int64_t>::max()} : parse_bytes(last)};
+}
+
+void select(Results& results, const Selection& selection) {
+    const auto& [candidates, sizes] = selection;
+    if (candidates.empty() && sizes.empty()) return;
+    std::set<std::string> known;
+    const auto is_wanted = [&](const std::string& name) {
+        return std::ranges::find(candidates, name) != candidates.end();
+    };
+    std::erase_if(results.points, [&](const Point& point) {
+        const auto names = names_of(point.key.configuration);
+        known.insert(names.begin(), names.end());
+        const bool is_in_sizes =
+            sizes.empty() || std::ranges::any_of(sizes, [&](const Selection::Range& range) {
+                return range.first <= point.key.bytes && point.key.bytes <= range.last;
+            });
+        return !is_in_sizes || (!candidates.empty() && !std::ranges::any_of(names, is_wanted));
+    });
+    std::erase_if(results.steps, [&](const TrainingStep& step) {
+        known.insert(step.key.method);
+        return !candidates.empty() &&
+               !std::ranges::any_of(candidates, [&](const std::string& name) {
+                   return step.key.method.find(name) != std::string::npos;
+               });
+    });
+    known.erase("");
+    if (results.points.empty() && results.steps.empty())
+        throw Error(fmt::format("no result is selected by --candidates and --sizes; available: {}",
+                                fmt::join(known, ", ")));
+}
+
+}  // namespace tutti
