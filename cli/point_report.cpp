@@ -61,8 +61,7 @@ Results PointReport::this_launch(const End& end) const {
 Exit PointReport::end(std::ofstream csv) {
     using Outcome = Reporter::Outcome;
     const End& end = reporter_.look_back();
-    if (reporter_.is_active())
-        reporter_.print(output_.end(all_, this_launch(end)));
+    if (reporter_.is_active()) reporter_.print(output_.end(all_, this_launch(end)));
     Exit code = reporter_.end(std::ranges::any_of(all_, is_wrong) ? Outcome::wrong_result
                               : reporter_.is_active() && std::ranges::all_of(all_, is_skipped)
                                   ? Outcome::nothing_measured

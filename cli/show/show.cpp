@@ -110,7 +110,8 @@ struct TypedResults {
 };
 
 void add_tables(const OptionGroup& group, TypedResults& typed) {
-    group.flag("--all-rows", typed.style.all_rows, "Rows of all candidates, however many there are");
+    group.flag("--all-rows", typed.style.all_rows,
+               "Rows of all candidates, however many there are");
     group.text("--like", typed.style.like, "Format of sweeps: tutti, nccl-tests or osu");
     group.flag("--json", typed.as_json,
                "Print rankings, ratios, intervals and cautions as one JSON object");
@@ -193,9 +194,10 @@ Exit show_results(const Arguments& files, const TypedResults& typed) {
             for (const std::string& warning : results.warnings)
                 fmt::print(stderr, "tutti: {}\n", printable(warning));
         for (const Session& session : results.sessions)
-            if (!file_of.emplace(session.id, file).second && file_of[session.id] != file)
+            if (const auto known = file_of.find(session.id); known != file_of.end())
                 throw Error(fmt::format("'{}' and '{}' hold the same run; use one of them",
-                                        file_of[session.id], file));
+                                        known->second, file));
+        for (const Session& session : results.sessions) file_of[session.id] = file;
         append(all, std::move(results));
     }
     try {

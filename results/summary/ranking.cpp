@@ -247,8 +247,13 @@ void Ranking::order_candidates() {
     }
     candidates_ = std::move(ordered);
     for (std::size_t& library : libraries_) library = place_of[library];
-    for (RankedSize& size : sizes_)
+    for (RankedSize& size : sizes_) {
         for (RankedCell& cell : size.cells) cell.candidate = place_of[cell.candidate];
+        for (std::size_t& place : size.order) place = size.cells[place].candidate;
+        std::ranges::sort(size.cells, {}, &RankedCell::candidate);
+        for (std::size_t& place : size.order)
+            place = static_cast<std::size_t>(size.cell_of(place) - size.cells.data());
+    }
 }
 
 std::pair<std::optional<Ratio>, std::size_t> Ranking::mean_compared(std::size_t above,

@@ -14,18 +14,18 @@ namespace tutti {
 
 /// One candidate at one size, over all launches that measured it with right results.
 struct RankedCell {
-    std::size_t candidate = 0;          ///< its place in Ranking::candidates()
-    std::vector<const Point*> points;   ///< one of each launch
+    std::size_t candidate = 0;                      ///< its place in Ranking::candidates()
+    std::vector<const Point*> points;               ///< one of each launch
     std::vector<std::pair<int, LogValue>> medians;  ///< by the number of the launch
-    double p50 = 0, p05 = 0, p95 = 0;   ///< ns; medians over the launches
+    double p50 = 0, p05 = 0, p95 = 0;               ///< ns; medians over the launches
     double busbw = 0;
     double limit_ns = 0;                ///< the least of the launches; 0: unknown
     std::optional<Ratio> time;          ///< ns
     std::optional<Ratio> over_library;  ///< times as fast as the library of the table
     /// Its time over the best's, at least 1. Nothing where no launch measured both.
     std::optional<Ratio> over_best;
-    bool is_tied = false;      ///< best, or statistically tied with the best
-    bool is_unknown = false;   ///< too few calls, or no common launch, to compare it with the best
+    bool is_tied = false;     ///< best, or statistically tied with the best
+    bool is_unknown = false;  ///< too few calls, or no common launch, to compare it with the best
 
     /// % of the lower bound on the time; nothing without one.
     std::optional<double> percent_of_limit() const;

@@ -15,8 +15,7 @@ std::vector<std::string> names_of(const Configuration& candidate) {
     if (candidate.is_ours())
         return {candidate.algorithm, candidate.algorithm + "/" + candidate.transport,
                 candidate.transport};
-    const bool is_default =
-        candidate.algorithm.empty() || candidate.algorithm == candidate.impl;
+    const bool is_default = candidate.algorithm.empty() || candidate.algorithm == candidate.impl;
     return {candidate.impl, candidate.impl + "/" + (is_default ? "default" : candidate.algorithm)};
 }
 

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view machine = "machine";
 constexpr std::string_view environment = "environment: ";
 // What readers ask for first.
-constexpr std::string_view first_facts[] = {"MPI",  "UCX",   "NCCL",  "GPU",
+constexpr std::string_view first_facts[] = {"MPI",   "UCX",   "NCCL",  "GPU",
                                             machine, "tutti", "kernel"};
 
 std::string value_of(const auto& facts, std::string_view name) {
@@ -46,13 +46,13 @@ std::string plan_of(const Session& session, const char* option) {
 Setups::Setups(std::span<const Results> launches) {
     for (const Results& one : launches) {
         const Facts facts = facts_of(one.launches.front(), one.sessions.front());
-        auto known = std::ranges::find_if(
-            setups_, [&](const Facts& setup) { return agree(setup, facts); });
+        auto known =
+            std::ranges::find_if(setups_, [&](const Facts& setup) { return agree(setup, facts); });
         if (known == setups_.end()) known = setups_.insert(known, facts);
         for (const auto& fact : facts)
             if (value_of(*known, fact.first).empty()) known->push_back(fact);
-        const auto& some = one.points.empty() ? launch_of(one.steps.front())
-                                              : launch_of(one.points.front());
+        const auto& some =
+            one.points.empty() ? launch_of(one.steps.front()) : launch_of(one.points.front());
         setup_of_[some] = static_cast<int>(known - setups_.begin());
     }
 }
@@ -112,7 +112,8 @@ std::vector<Setups::Difference> Setups::differences() const {
     for (const std::string& fact : differing_facts(named_)) {
         Difference& difference = all.emplace_back(Difference{fact, {}});
         for (const int setup : named_)
-            difference.values.emplace_back(letter_of(setup), value_of(setups_[as_size(setup)], fact));
+            difference.values.emplace_back(letter_of(setup),
+                                           value_of(setups_[as_size(setup)], fact));
     }
     return all;
 }

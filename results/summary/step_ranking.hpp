@@ -15,7 +15,7 @@ struct RankedMethod {
     std::string name;
     std::vector<const TrainingStep*> steps;  ///< one of each launch
     double step_ns = 0, compute_ns = 0, communication_ns = 0, exposed_ns = 0;  ///< medians
-    Ratio time;                      ///< ns, of a step
+    Ratio time;                                                                ///< ns, of a step
     std::optional<Ratio> over_best;  ///< its time over that of the shortest step
     bool is_tied = false;            ///< shortest, or statistically tied with the shortest
     bool is_unknown = false;         ///< too few steps, or no common launch, to compare it

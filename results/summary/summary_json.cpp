@@ -31,7 +31,7 @@ Json json_of(const Ratio& ratio) {
 Json json_of(const std::optional<Ratio>& ratio) { return ratio ? json_of(*ratio) : Json(); }
 
 Json json_of(const Configuration& candidate) {
-    return {{"impl", candidate.impl},          {"algo", candidate.algorithm},
+    return {{"impl", candidate.impl},           {"algo", candidate.algorithm},
             {"transport", candidate.transport}, {"segment", candidate.segment.count},
             {"order", candidate.order},         {"radix", candidate.radix},
             {"channels", candidate.channels}};
@@ -153,33 +153,34 @@ Json json_of(const RankedCell& cell, const Trust& trust, const Places& places) {
         overlaps = overlaps || (point->key.root && point->measured.calls_of_sample > 1);
     }
     const auto percent = cell.percent_of_limit();
-    return {{"candidate", cell.candidate},
-            {"p50_ns", cell.p50},
-            {"p05_ns", cell.p05},
-            {"p95_ns", cell.p95},
-            {"time", json_of(cell.time)},
-            {"busbw_GBps", cell.busbw},
-            {"over_library", json_of(cell.over_library)},
-            {"over_best", json_of(cell.over_best)},
-            {"tied", cell.is_tied},
-            {"unknown", cell.is_unknown},
-            {"disturbed", is_disturbed},
-            {"limit_ns", cell.limit_ns},
-            {"pct_of_limit", percent ? Json(*percent) : Json()},
-            {"beats_limit", cell.beats_limit()},
-            {"calls_overlap", overlaps},
-            {"launches", cell.points.size()},
-            {"samples", samples},
-            {"wire_bytes", middle_of(cell,
-                                     [](const Point& point) -> std::optional<double> {
-                                         if (!point.measured.network_bytes) return std::nullopt;
-                                         return point.measured.network_bytes->tx_per_call;
-                                     })},
-            {"energy_J", middle_of(cell, [](const Point& point) { return point.measured.energy_J; })},
-            {"gpu_energy_J",
-             middle_of(cell, [](const Point& point) { return point.measured.gpu_energy_J; })},
-            {"predicted_ns", middle_of(cell, [](const Point& point) { return point.predicted_ns; })},
-            {"points", places_of(cell.points, places)}};
+    return {
+        {"candidate", cell.candidate},
+        {"p50_ns", cell.p50},
+        {"p05_ns", cell.p05},
+        {"p95_ns", cell.p95},
+        {"time", json_of(cell.time)},
+        {"busbw_GBps", cell.busbw},
+        {"over_library", json_of(cell.over_library)},
+        {"over_best", json_of(cell.over_best)},
+        {"tied", cell.is_tied},
+        {"unknown", cell.is_unknown},
+        {"disturbed", is_disturbed},
+        {"limit_ns", cell.limit_ns},
+        {"pct_of_limit", percent ? Json(*percent) : Json()},
+        {"beats_limit", cell.beats_limit()},
+        {"calls_overlap", overlaps},
+        {"launches", cell.points.size()},
+        {"samples", samples},
+        {"wire_bytes", middle_of(cell,
+                                 [](const Point& point) -> std::optional<double> {
+                                     if (!point.measured.network_bytes) return std::nullopt;
+                                     return point.measured.network_bytes->tx_per_call;
+                                 })},
+        {"energy_J", middle_of(cell, [](const Point& point) { return point.measured.energy_J; })},
+        {"gpu_energy_J",
+         middle_of(cell, [](const Point& point) { return point.measured.gpu_energy_J; })},
+        {"predicted_ns", middle_of(cell, [](const Point& point) { return point.predicted_ns; })},
+        {"points", places_of(cell.points, places)}};
 }
 
 Json json_of(const RankedSize& size, const Ranking& ranking, const Trust& trust,
@@ -192,8 +193,8 @@ Json json_of(const RankedSize& size, const Ranking& ranking, const Trust& trust,
             limit = {cell.limit_ns, cell.busbw * cell.p50 / cell.limit_ns};
     }
     for (const std::size_t place : size.order) order.push_back(size.cells[place].candidate);
-    return {{"bytes", size.bytes.count},   {"limit_ns", limit.first},
-            {"limit_GBps", limit.second},  {"order", order},
+    return {{"bytes", size.bytes.count},          {"limit_ns", limit.first},
+            {"limit_GBps", limit.second},         {"order", order},
             {"choice", choice_at(ranking, size)}, {"cells", cells}};
 }
 
@@ -262,7 +263,8 @@ Json json_of(const TrainingTable& table, const Places& places) {
 // [low, high] of a record's median in whole ns; null of too few samples.
 Json interval_of(const Summary& time) {
     if (std::isinf(log_of_median(time).below)) return {};
-    return Json::array({std::min(time.ci95_lo, time.ci95_hi), std::max(time.ci95_lo, time.ci95_hi)});
+    return Json::array(
+        {std::min(time.ci95_lo, time.ci95_hi), std::max(time.ci95_lo, time.ci95_hi)});
 }
 
 /// Writes a list element by element: results may have 100,000 points.
@@ -289,43 +291,6 @@ private:
     std::ostream& out_;
     bool is_first_ = true;
 };
-
-std::vector<Note> notes_of_all(const Results& results, const Trust& trust,
-                               const std::vector<const Point*>& points,
-                               const std::vector<const TrainingStep*>& steps,
-                               const std::vector<Table>& tables,
-                               const std::vector<TrainingTable>& trainings) {
-    std::vector<const RankedCell*> cells;
-    for (const Table& table : tables)
-        for (const RankedCell* cell : table.cells()) cells.push_back(cell);
-    std::vector<Note> notes = trust.notes(points, steps, cells);
-    std::size_t single = 0;
-    for (const Table& table : tables) single += has_one_launch(table.notes);
-    for (const TrainingTable& table : trainings) single += has_one_launch(table.notes);
-    if (single > 0 && !has_one_launch(notes))
-        notes.insert(std::ranges::find(notes, Reliable::all, &Note::leaves),
-                     {one_launch_mark,
-                      std::to_string(single) + " of " +
-                          counted(static_cast<std::int64_t>(tables.size() + trainings.size()),
-                                  "table") +
-                          " have one launch each: their intervals cover that launch only (use "
-                          "--launches 6)",
-                      Reliable::ranking, "one launch each"});
-    const auto wrong =
-        std::ranges::count_if(points, [](const Point* one) { return is_wrong(*one); }) +
-        std::ranges::count_if(steps, [](const TrainingStep* one) {
-            return !one->skipped && one->check.state == CheckState::fail;
-        });
-    if (wrong > 0)
-        notes.insert(notes.begin(),
-                     {"WRONG RESULTS",
-                      counted(wrong, "point") + ": left out of figures and rankings, red in tables",
-                      Reliable::nothing, "wrong results in " + counted(wrong, "point")});
-    if (!results.fails.empty())
-        notes.push_back({"failures", counted(std::ssize(results.fails), "failure") + ", see below"});
-    for (const std::string& warning : results.warnings) notes.push_back({"torn file", warning});
-    return notes;
-}
 
 }  // namespace
 
@@ -355,12 +320,16 @@ void write_summary(std::ostream& out, const Results& results,
     std::vector<TrainingTable> trainings;
     for (auto& [setup, members] : grouped(steps, setups))
         trainings.push_back({members, setup, ranked_methods(members), trust.notes(members)});
-    const auto notes = notes_of_all(results, trust, points, steps, tables, trainings);
+    std::vector<const RankedCell*> cells;
     std::vector<JudgedTable> judged;
-    for (const Table& table : tables)
-        if (!table.ranking.sizes().empty()) judged.push_back({table.notes});
+    for (const Table& table : tables) {
+        judged.push_back({table.notes, !table.ranking.sizes().empty()});
+        for (const RankedCell* cell : table.cells()) cells.push_back(cell);
+    }
     for (const TrainingTable& table : trainings)
-        if (!table.methods.empty()) judged.push_back({table.notes});
+        judged.push_back({table.notes, !table.methods.empty()});
+    const auto notes =
+        notes_of_report(results, launches, trust.notes(points, steps, cells), judged);
 
     Document document(out);
     document.field("v", summary_version);

@@ -80,8 +80,8 @@ std::string describe(std::string_view reading, const Trouble& trouble) {
 }
 
 void add_wide(std::span<const RankedCell* const> cells, std::vector<Note>& notes) {
-    const auto found = static_cast<std::size_t>(
-        std::ranges::count_if(cells, [](const RankedCell* cell) {
+    const auto found =
+        static_cast<std::size_t>(std::ranges::count_if(cells, [](const RankedCell* cell) {
             const Ratio& time = *cell->time;
             return time.is_known() && (time.high - time.low) / 2 > wide * time.value;
         }));
@@ -101,14 +101,14 @@ void add_few(std::span<const Record* const> measured, const char* noun, auto tim
     for (const Record* one : measured) few += std::isinf(log_of_median(time_of(*one)).below);
     if (few == 0) return;
     const std::string medians = share_of(few, measured.size(), "median");
-    notes.push_back({fmt::format("too few {}", noun),
-                     fmt::format("{} come from fewer than six {} and have no 95 % interval (?): use "
-                                 "a longer --max-time or more launches",
-                                 medians, noun),
-                     static_cast<double>(few) > most * static_cast<double>(measured.size())
-                         ? Reliable::ranking
-                         : Reliable::all,
-                     fmt::format("too few {} for {}", noun, medians)});
+    notes.push_back(
+        {fmt::format("too few {}", noun),
+         fmt::format("{} come from fewer than six {} and have no 95 % interval (?): use "
+                     "a longer --max-time or more launches",
+                     medians, noun),
+         static_cast<double>(few) > most * static_cast<double>(measured.size()) ? Reliable::ranking
+                                                                                : Reliable::all,
+         fmt::format("too few {} for {}", noun, medians)});
 }
 
 void add_limits(std::span<const RankedCell* const> cells, std::vector<Note>& notes) {
@@ -125,13 +125,14 @@ void add_limits(std::span<const RankedCell* const> cells, std::vector<Note>& not
         if (change > limit_changed) changes[bytes] = std::max(changes[bytes], change);
     }
     if (beaten > 0)
-        notes.push_back({"lower bound invalid",
-                         fmt::format("{} are faster than the lower bound (up to {:.0f} % of it): it "
-                                     "was measured on a busy machine; run tutti limits again",
-                                     share_of(beaten, cells.size(), "median"), largest),
-                         Reliable::ranking,
-                         fmt::format("{} faster than the lower bound",
-                                     counted(static_cast<std::int64_t>(beaten), "median"))});
+        notes.push_back(
+            {"lower bound invalid",
+             fmt::format("{} are faster than the lower bound (up to {:.0f} % of it): it "
+                         "was measured on a busy machine; run tutti limits again",
+                         share_of(beaten, cells.size(), "median"), largest),
+             Reliable::ranking,
+             fmt::format("{} faster than the lower bound",
+                         counted(static_cast<std::int64_t>(beaten), "median"))});
     if (changes.empty()) return;
     double most_change = 0;
     for (const auto& [bytes, change] : changes) most_change = std::max(most_change, change);
@@ -155,28 +156,17 @@ void add_skipped(std::span<const std::string* const> reasons, std::size_t all,
     }
     std::ranges::stable_sort(counts, std::greater{}, &std::pair<std::string, int>::second);
     std::vector<std::string> texts;
-    for (const auto& [reason, count] : std::span(counts).first(std::min(counts.size(), most_reasons)))
+    for (const auto& [reason, count] :
+         std::span(counts).first(std::min(counts.size(), most_reasons)))
         texts.push_back(fmt::format("{} ({})", reason, count));
-    std::string text = fmt::format("{}: {}", share_of(reasons.size(), all, "point"),
-                                   fmt::join(texts, "; "));
+    std::string text =
+        fmt::format("{}: {}", share_of(reasons.size(), all, "point"), fmt::join(texts, "; "));
     if (counts.size() > most_reasons)
         text += fmt::format(" and {} more reasons", counts.size() - most_reasons);
     notes.push_back({"skipped", std::move(text)});
 }
 
 }  // namespace
-
-double available_cores(const Launch& launch) {
-    double cores = 0;
-    for (const HostRecord& host : launch.hosts)
-        cores += host.cgroup_cpus > 0 ? std::min<double>(host.cores, host.cgroup_cpus) : host.cores;
-    return cores;
-}
-
-bool is_oversubscribed(const Launch& launch) {
-    const double cores = available_cores(launch);
-    return cores > 0 && launch.nranks > cores;
-}
 
 Trust::Trust(std::span<const Results> launches) {
     for (const Results& one : launches) {
@@ -214,7 +204,8 @@ void Trust::add_simulated(const Launches& launches, std::vector<Note>& notes) co
     };
     for (const LaunchId& launch : launches)
         if (std::ranges::any_of(launches_.at(launch)->launches.front().gpus, is_simulated)) {
-            notes.push_back({"simulated GPU", "threads of the CPU simulate the GPUs: the times mean nothing",
+            notes.push_back({"simulated GPU",
+                             "threads of the CPU simulate the GPUs: the times mean nothing",
                              Reliable::nothing, "GPUs are simulated"});
             return;
         }
@@ -326,10 +317,6 @@ std::vector<Note> Trust::notes(std::span<const Point* const> points,
     return notes(points, {}, cells);
 }
 
-std::vector<Note> Trust::notes(std::span<const TrainingStep* const> steps) const {
-    return notes({}, steps, {});
-}
-
 std::vector<Note> Trust::notes(std::span<const Point* const> points,
                                std::span<const TrainingStep* const> steps,
                                std::span<const RankedCell* const> cells) const {
@@ -354,14 +341,15 @@ std::vector<Note> Trust::notes(std::span<const Point* const> points,
     std::vector<Note> notes;
     add_simulated(launches, notes);
     const auto shares_gpu = [](const auto* record) { return is_virtual(record->key); };
-    if (std::ranges::any_of(measured, shares_gpu) || std::ranges::any_of(measured_steps, shares_gpu))
+    if (std::ranges::any_of(measured, shares_gpu) ||
+        std::ranges::any_of(measured_steps, shares_gpu))
         notes.push_back({std::string(virtual_ranks),
                          "several ranks share one GPU: times do not show links between GPUs",
                          Reliable::nothing, "several ranks share one GPU"});
     add_oversubscribed(launches, notes);
     add_health(launches, notes);
-    const auto disturbed = std::ranges::count_if(
-        measured, [&](const Point* point) { return is_disturbed(*point); });
+    const auto disturbed =
+        std::ranges::count_if(measured, [&](const Point* point) { return is_disturbed(*point); });
     if (disturbed > 0) {
         const double share = static_cast<double>(disturbed) /
                              static_cast<double>(measured.size() + measured_steps.size());
@@ -376,10 +364,12 @@ std::vector<Note> Trust::notes(std::span<const Point* const> points,
                          text});
     }
     add_wide(cells, notes);
-    add_few(std::span<const Point* const>(measured), "calls",
-            [](const Point& point) { return point.time; }, notes);
-    add_few(std::span<const TrainingStep* const>(measured_steps), "steps",
-            [](const TrainingStep& step) { return step.step; }, notes);
+    add_few(
+        std::span<const Point* const>(measured), "calls",
+        [](const Point& point) { return point.time; }, notes);
+    add_few(
+        std::span<const TrainingStep* const>(measured_steps), "steps",
+        [](const TrainingStep& step) { return step.step; }, notes);
     add_limits(cells, notes);
     add_load(launches, notes);
     if (launches.size() == 1)
@@ -390,64 +380,11 @@ std::vector<Note> Trust::notes(std::span<const Point* const> points,
     const auto interrupted = std::ranges::count_if(
         launches, [&](const LaunchId& id) { return launches_.at(id)->ends.empty(); });
     if (interrupted > 0)
-        notes.push_back({"interrupted",
-                         fmt::format("{} of {} did not run to the end", interrupted,
-                                     counted(std::ssize(launches), "launch"))});
+        notes.push_back({"interrupted", fmt::format("{} of {} did not run to the end", interrupted,
+                                                    counted(std::ssize(launches), "launch"))});
     add_skipped(skipped, points.size() + steps.size(), notes);
     std::ranges::stable_sort(notes, std::greater{}, &Note::leaves);
     return notes;
-}
-
-Reliable reliability(std::span<const Note> notes) {
-    Reliable left = Reliable::all;
-    for (const Note& note : notes) left = std::max(left, note.leaves);
-    return left;
-}
-
-bool has_one_launch(std::span<const Note> notes) {
-    return std::ranges::any_of(notes, [](const Note& note) { return note.mark == one_launch_mark; });
-}
-
-namespace {
-
-constexpr const char* answers[] = {"reliable", "rankings reliable, ratios not", "unreliable"};
-
-}  // namespace
-
-std::string verdict_of(std::span<const Note> notes, std::span<const JudgedTable> tables) {
-    if (tables.empty()) return "unreliable: nothing was measured with a right result";
-    std::set<Reliable> levels;
-    std::set<std::string> marks_of_tables;
-    for (const JudgedTable& table : tables) {
-        levels.insert(reliability(table.notes));
-        for (const Note& note : table.notes) marks_of_tables.insert(note.mark);
-    }
-    std::vector<std::string> parts;
-    for (const Note& note : notes)
-        if (note.leaves == Reliable::nothing && !marks_of_tables.contains(note.mark))
-            parts.push_back(note.because);
-    for (const Reliable level : levels) {
-        std::set<std::string> marks;
-        std::size_t count = 0;
-        for (const JudgedTable& table : tables) {
-            if (reliability(table.notes) != level) continue;
-            ++count;
-            for (const Note& note : table.notes)
-                if (note.leaves == level) marks.insert(note.mark);
-        }
-        std::vector<std::string> reasons;
-        for (const Note& note : notes)
-            if (reasons.size() < most_reasons && !note.because.empty() && marks.contains(note.mark))
-                reasons.push_back(note.because);
-        if (reasons.empty())
-            reasons.emplace_back("quiet machine, one core per rank, several launches");
-        const char* const answer = answers[static_cast<int>(level)];
-        parts.push_back(levels.size() == 1
-                            ? fmt::format("{}: {}", answer, fmt::join(reasons, "; "))
-                            : fmt::format("{} of {} tables {} ({})", count, tables.size(), answer,
-                                          fmt::join(reasons, "; ")));
-    }
-    return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 }  // namespace tutti

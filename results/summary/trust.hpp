@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "results/summary/cores.hpp"
 #include "results/summary/ranking.hpp"
 #include "results/summary/setups.hpp"
 
@@ -25,13 +26,6 @@ struct Note {
 /// The marks that programs look for.
 inline constexpr const char* one_launch_mark = "one launch";
 
-/// The cores that the ranks of a launch may use; 0: unknown.
-double available_cores(const Launch& launch);
-bool is_oversubscribed(const Launch& launch);
-
-/// From this load per core on, before a launch begins, a host is busy with other programs.
-inline constexpr double busy_share = 0.75;
-
 /// Judges how far times can be trusted, from what is known of their launches.
 class Trust {
 public:
@@ -45,7 +39,9 @@ public:
     /// The conditions of these points and of the cells that summarise them, the worst first.
     std::vector<Note> notes(std::span<const Point* const> points,
                             std::span<const RankedCell* const> cells = {}) const;
-    std::vector<Note> notes(std::span<const TrainingStep* const> steps) const;
+    std::vector<Note> notes(std::span<const TrainingStep* const> steps) const {
+        return notes({}, steps, {});
+    }
     /// Of all points and steps together.
     std::vector<Note> notes(std::span<const Point* const> points,
                             std::span<const TrainingStep* const> steps,
@@ -71,7 +67,13 @@ bool has_one_launch(std::span<const Note> notes);
 /// A table of the report, as the verdict sees it.
 struct JudgedTable {
     std::span<const Note> notes;
+    bool is_measured = true;  ///< with right results
 };
+
+/// Adds what only holds for the report as a whole to the notes of all its points and steps. Each
+/// element of `launches` has one launch, see by_launch.
+std::vector<Note> notes_of_report(const Results& results, std::span<const Results> launches,
+                                  std::vector<Note> notes, std::span<const JudgedTable> tables);
 
 /// One line: how far the report can be trusted, and why. `notes` are those of the whole report.
 std::string verdict_of(std::span<const Note> notes, std::span<const JudgedTable> tables);

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/index.hpp"
-#include "results/summary/trust.hpp"
+#include "results/summary/cores.hpp"
 
 namespace tutti {
 namespace {

@@ -119,10 +119,10 @@ std::string table_of(const std::vector<const Point*>& points) {
     std::string text = title_of(points.front()->key, candidates);
     text += line_of("size", "fastest of tutti", "time", "%lim", "fastest library", "time",
                     "times as fast", "statistically tied");
-    text += line_of("(B)", "", "(us)", "", "", "(us)",
-                    fmt::format("(95 % {}; ~: tied)",
-                                launches > 1 ? "between launches" : "within this launch"),
-                    "");
+    text += line_of(
+        "(B)", "", "(us)", "", "", "(us)",
+        fmt::format("(95 % {}; ~: tied)", launches > 1 ? "between launches" : "within this launch"),
+        "");
     text += lines;
     if (ratios.size() > 1)
         if (const auto mean = geometric_mean(ratios))

@@ -129,8 +129,7 @@ def _trust(report):
     rest = items[len(shown):]
     more = f"<details><summary>{counted(len(rest), 'more note')}</summary><ul>{''.join(rest)}</ul></details>" if rest else ""
     good = " good" if report.results.verdict.startswith(RELIABLE) else ""
-    verdict = report.results.verdict[:1].upper() + report.results.verdict[1:]
-    return (f'<aside class="trust{good}"><h2>{escape(verdict)}</h2>' + (f"<ul>{''.join(shown)}</ul>" if shown else "") + more + "</aside>")
+    return (f'<aside class="trust{good}"><h2>Trust: {escape(report.results.verdict)}</h2>' + (f"<ul>{''.join(shown)}</ul>" if shown else "") + more + "</aside>")
 
 
 def _answer(report):
@@ -141,7 +140,7 @@ def _answer(report):
     said = [f"Library: {over}." if over else "", summary.missing_text(report.sections),
             f"{DISTURBED}: other programs used the cores." if any(cell.is_disturbed for section in report.sections for cell in section.cells.values()) else "",
             RATIOS if report.results.launch_count() > 1 and over else "", summary.reliability_text(report.sections)]
-    return f'<section id="answer" class="first"><h2>Fastest</h2><p class="caption">{escape(" ".join(filter(None, said)))}</p>{html}</section>'
+    return f'<section id="answer" class="first"><h2>Who wins</h2><p class="caption">{escape(" ".join(filter(None, said)))}</p>{html}</section>'
 
 
 def _steps_answer(report):

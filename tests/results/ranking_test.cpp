@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "results/tables/fastest.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <stdexcept>
 
+#include "results/tables/fastest.hpp"
 #include "tests/results/samples.hpp"
 
 namespace tutti {
@@ -53,8 +52,8 @@ TEST(Ratios, ErrorsOfOneLaunchAddInSquares) {
     EXPECT_NEAR(ratio.low, 2 * std::exp(-std::hypot(std::log(1.03), std::log(0.96))), 1e-9);
     EXPECT_NEAR(ratio.high, 2 * std::exp(std::hypot(std::log(0.97), std::log(1.04))), 1e-9);
     EXPECT_TRUE(ratio.is_significant());
-    EXPECT_FALSE(ratio_of({point_of("ring", 8, 1000, 3), point_of("mpi", 8, 1049, 4)})
-                     .is_significant());
+    EXPECT_FALSE(
+        ratio_of({point_of("ring", 8, 1000, 3), point_of("mpi", 8, 1049, 4)}).is_significant());
 }
 
 TEST(Ratios, OfTooFewCallsAreUnknown) {
@@ -181,8 +180,8 @@ TEST(Fastest, TableHasALineForEachSizeAndTheirMean) {
                 points[i].key.inplace = in_place;
         }
     const std::string table = fastest_table(points);
-    for (const char* const cell : {"2.00 (1.97 .. 2.03)", "8.00 (7.89 .. 8.11)",
-                                   "4.00 (3.96 .. 4.04)"})
+    for (const char* const cell :
+         {"2.00 (1.97 .. 2.03)", "8.00 (7.89 .. 8.11)", "4.00 (3.96 .. 4.04)"})
         EXPECT_NE(table.find(cell), std::string::npos) << table;
     EXPECT_EQ(table.find("in place,"), std::string::npos) << table;
 }

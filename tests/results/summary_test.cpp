@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "results/summary/summary_json.hpp"
-
 #include <gtest/gtest.h>
 
 #include <set>
@@ -9,6 +7,7 @@
 #include "base/json_writer.hpp"
 #include "results/stored/by_launch.hpp"
 #include "results/summary/selection.hpp"
+#include "results/summary/summary_json.hpp"
 #include "results/summary/trust.hpp"
 #include "tests/results/samples.hpp"
 
@@ -35,7 +34,8 @@ struct Launches {
     Launch& add(std::vector<Point> points, End end = {}) {
         const std::string id = "s" + std::to_string(results.launches.size());
         results.sessions.push_back({.id = id});
-        Launch& launch = results.launches.emplace_back(Launch{.session = id, .nranks = 4, .ppn = 4});
+        Launch& launch =
+            results.launches.emplace_back(Launch{.session = id, .nranks = 4, .ppn = 4});
         launch.hosts = {{.name = "h", .cores = 4, .loadavg1 = 0.1}};
         for (Point& point : points) {
             point.session = id;
@@ -79,7 +79,8 @@ using Marks = std::set<std::string>;
 TEST(Trust, NamesWhatDisturbsALaunch) {
     const auto marks_of = [](Point point, auto change) {
         Launches launches;
-        change(launches.add({std::move(point)}), launches.results.points.back());
+        Launch& launch = launches.add({std::move(point)});
+        change(launch, launches.results.points.back());
         Marks marks = launches.marks();
         EXPECT_EQ(marks.erase("one launch"), 1u);
         return marks;
@@ -97,8 +98,9 @@ TEST(Trust, NamesWhatDisturbsALaunch) {
               Marks{"disturbed"});
     EXPECT_EQ(marks_of(quiet, [](Launch&, Point& point) { point.key.placement = "virtual ranks"; }),
               Marks{"virtual ranks"});
-    EXPECT_EQ(marks_of(quiet, [](Launch& launch, Point&) { launch.gpus = {{.model = "simulated GPU"}}; }),
-              Marks{"simulated GPU"});
+    EXPECT_EQ(
+        marks_of(quiet, [](Launch& launch, Point&) { launch.gpus = {{.model = "simulated GPU"}}; }),
+        Marks{"simulated GPU"});
     EXPECT_EQ(marks_of(quiet, [](Launch&, Point& point) { point.limit_ns = 1780; }),
               Marks{"lower bound invalid"});
     EXPECT_EQ(marks_of(quiet, [](Launch&, Point& point) { point.time.n = 5; }),
@@ -118,7 +120,8 @@ TEST(Trust, OfPointsWithFewCallsIsDisturbedWhereOthersHadNoneOnTime) {
 TEST(Trust, SubtractsTheLoadOfOwnLaunchesJustBefore) {
     const auto is_said = [](double load, const std::string& began) {
         Launches launches;
-        launches.add({timed("ring", 100)}, {.wall_ns = 10'000'000'000}).t = "2026-01-31T12:00:00.000Z";
+        launches.add({timed("ring", 100)}, {.wall_ns = 10'000'000'000}).t =
+            "2026-01-31T12:00:00.000Z";
         Launch& second = launches.add({timed("ring", 100)});
         second.t = began;
         second.hosts[0].loadavg1 = load;
@@ -166,7 +169,7 @@ TEST(Trust, LeavesReliableWhatItCan) {
     EXPECT_EQ(launches.reliability(), Reliable::ranking);  // one launch
     launches.add({timed("ring", 100)});
     EXPECT_EQ(launches.reliability(), Reliable::all);
-    EXPECT_TRUE(launches.summary()["verdict"].get<std::string>().starts_with("reliable: "));
+    EXPECT_TRUE(launches.summary()["verdict"].get<std::string>().starts_with("reliable ("));
     launches.results.launches[1].nranks = 8;
     EXPECT_EQ(launches.reliability(), Reliable::nothing);
     launches.results.points[1].measured.check.state = CheckState::fail;
@@ -189,7 +192,8 @@ TEST(Summary, NeverMergesLaunchesOfDifferentSetups) {
     EXPECT_EQ(same["tables"].size(), 1u);
     EXPECT_TRUE(same["setups"].empty());
     for (const Json& other :
-         {tables_of([](Launch& launch) { launch.mpi = Library{.vendor = "MPICH", .version = "4"}; }),
+         {tables_of(
+              [](Launch& launch) { launch.mpi = Library{.vendor = "MPICH", .version = "4"}; }),
           tables_of([](Launch& launch) { launch.env["OMPI_MCA_btl"] = "tcp"; })}) {
         ASSERT_EQ(other["tables"].size(), 2u);
         EXPECT_EQ(other["tables"][1]["setup"].get<std::string>().substr(0, 8), "setup B:");
