@@ -16,7 +16,7 @@
 #include "cli/run_context.hpp"
 #include "cli/tune_launches.hpp"
 #include "cli/tune_tables.hpp"
-#include "collectives/world/activity.hpp"
+#include "collectives/world/world.hpp"
 #include "results/tables/cautions.hpp"
 #include "topology/detect/host_facts.hpp"
 #include "workloads/limits/rank_team.hpp"
@@ -88,7 +88,7 @@ public:
     TuneEvents events() {
         TuneEvents events;
         events.progress = [this](const Subject& subject, double done, const std::string& now) {
-            say_activity(to_string(subject));
+            set_activity(to_string(subject));
             show(subject, done, now);
         };
         events.raced = [this](const RaceLog::Entry& entry) {

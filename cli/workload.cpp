@@ -11,7 +11,7 @@
 #include "cli/launches.hpp"
 #include "cli/options/workload_options.hpp"
 #include "cli/run_context.hpp"
-#include "collectives/world/activity.hpp"
+#include "collectives/world/world.hpp"
 #include "results/tables/cautions.hpp"
 #include "results/tables/over_launches.hpp"
 #include "results/tables/step_table.hpp"
@@ -160,7 +160,7 @@ Exit workload_on_rank(RunContext& context, const WorkloadOptions& options) {
     protocol.after_round = [&](std::int64_t rounds, double seconds) {
         report.after_round(rounds, seconds);
     };
-    say_activity(fmt::format("setting up {}", options.workload->name));
+    set_activity(fmt::format("setting up {}", options.workload->name));
     const auto scenario =
         options.workload->make(options.settings, {.planner = planner,
                                                   .compute = options.compute,
@@ -182,7 +182,7 @@ Exit workload_on_rank(RunContext& context, const WorkloadOptions& options) {
         scenario->has_compute_mode() ? fmt::format("; compute: {}", name_of(options.compute))
                                      : ""));
     report.begin(context.launch, notes);
-    say_activity(std::string(options.workload->name));
+    set_activity(std::string(options.workload->name));
     const auto methods = scenario->methods(named);
     const auto complete_keys = [&](std::vector<TrainingStep>& steps) {
         for (std::size_t i = 0; i < steps.size(); ++i) {

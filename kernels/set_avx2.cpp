@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // AVX2 adds registers of 32 bytes; F16C, which comes with it, adds half.
-#include "kernels/vector_divide.hpp"
 #include "kernels/vector_reduce.hpp"
 #include "kernels/x86_half_lanes.hpp"
 

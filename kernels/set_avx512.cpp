@@ -2,7 +2,6 @@
 // AVX-512 (F, BW, DQ, VL) adds registers of 64 bytes, and minima and products of 64-bit integers.
 // AVX512-BF16 is not used: its rounding flushes subnormals, and was no faster (Zen 5, sum of two in
 // L2: 116 GB/s, BFloat16Lanes 126).
-#include "kernels/vector_divide.hpp"
 #include "kernels/vector_reduce.hpp"
 #include "kernels/x86_half_lanes.hpp"
 

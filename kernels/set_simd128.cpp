@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Registers of 16 bytes, which nearly every architecture has without extra flags: SSE2, NEON, ...
-#include "kernels/vector_divide.hpp"
 #include "kernels/vector_reduce.hpp"
 
 namespace tutti {

@@ -60,8 +60,7 @@ class Library(NamedTuple):
 SOURCES = ["*.cpp", "*.cu", "*.cuh"]
 SIMULATED = "tests/simulated_gpu/*"  # is such a library itself
 LIBRARIES = [
-    Library(r"mpi\.h", ["collectives/transport/messages/mpi*.cpp", "collectives/transport/messages/mpi_number.hpp",
-                         "collectives/transport/messages/mpi_collectives.hpp",
+    Library(r"mpi\.h", ["collectives/transport/messages/mpi*.cpp", "collectives/transport/messages/mpi_library.hpp",
                        "collectives/baselines/mpi*.cpp", "library/mpi/*",
                        "docs/examples/*.cpp", "tests/autotune/over_mpi.cpp",
                        "tests/workloads/bare_*", "tests/workloads/seen_by_mpi.cpp", "tests/library/preload_*",

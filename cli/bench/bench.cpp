@@ -20,7 +20,7 @@
 #include "cli/progress/sweep_pace.hpp"
 #include "cli/run_context.hpp"
 #include "collectives/transport/ucx/ucx.hpp"
-#include "collectives/world/activity.hpp"
+#include "collectives/world/world.hpp"
 #include "workloads/bench/sweep_by_turns.hpp"
 #include "workloads/numerics/sum_examiner.hpp"
 #include "workloads/timing/timeline.hpp"
@@ -106,7 +106,7 @@ void improve_limits(RunContext& context, const std::string& choice, PointReport&
     World& world = context.world;
     const std::string line = report.limit_line();
     if (!context.limits || !from_rank0(world, !line.empty())) return;
-    say_activity("limits");
+    set_activity("limits");
     context.unpinned.restore();  // as they are measured at the start
     std::vector<std::string> notes;
     const auto limits = limits_again(world, choice, *context.limits, notes);
@@ -171,7 +171,7 @@ Exit bench_on_rank(RunContext& context, const BenchOptions& options, OtherFiles 
         world.is_first() && (options.like == "tutti" || isatty(STDERR_FILENO) == 1);
     SweepEvents events;
     events.before_point = [&](const std::string& what) {
-        say_activity(what);
+        set_activity(what);
         if (shows_progress) reporter.show(what, pace.seconds_left(now_ns()));
     };
     Timeline timeline(world, context.clock);

@@ -6,8 +6,8 @@
 
 #include "base/clock.hpp"
 #include "cli/ranks/guardian.hpp"
-#include "collectives/world/activity.hpp"
 #include "collectives/world/backoff.hpp"
+#include "collectives/world/world.hpp"
 
 namespace tutti {
 

@@ -2,7 +2,6 @@
 #include "collectives/baselines/baselines.hpp"
 
 #include "base/name_table.hpp"
-#include "collectives/baselines/library_baselines.hpp"
 #include "collectives/transport/gpu/nccl.hpp"
 #include "collectives/transport/messages/mpi.hpp"
 

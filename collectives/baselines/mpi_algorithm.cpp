@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "base/name_table.hpp"
-#include "collectives/baselines/library_baselines.hpp"
+#include "collectives/baselines/baselines.hpp"
 #include "collectives/transport/messages/mpi.hpp"
 
 namespace tutti {

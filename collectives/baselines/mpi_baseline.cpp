@@ -8,12 +8,10 @@
 #include <map>
 
 #include "base/index.hpp"
-#include "collectives/baselines/library_baselines.hpp"
+#include "collectives/baselines/baselines.hpp"
 #include "collectives/baselines/mpi_algorithm.hpp"
 #include "collectives/transport/messages/mpi.hpp"
-#include "collectives/transport/messages/mpi_check.hpp"
-#include "collectives/transport/messages/mpi_collectives.hpp"
-#include "collectives/transport/messages/mpi_number.hpp"
+#include "collectives/transport/messages/mpi_library.hpp"
 #include "kernels/sets.hpp"
 
 namespace tutti {

@@ -3,7 +3,7 @@
 
 #include <mpi.h>
 
-#include "collectives/transport/messages/mpi_check.hpp"
+#include "collectives/transport/messages/mpi_library.hpp"
 
 namespace tutti {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/index.hpp"
 #include "base/name_table.hpp"
-#include "collectives/baselines/library_baselines.hpp"
+#include "collectives/baselines/baselines.hpp"
 #include "collectives/device/gpus.hpp"
 #include "collectives/device/memory_device.hpp"
 #include "collectives/transport/gpu/gpu_placement.hpp"
@@ -55,7 +55,7 @@ public:
     }
 
     void start() override {
-        ranks_.ask([this] { return in_words(); },
+        ranks_.ask([this] { return describe(); },
                    [this](void* comm) { return begin(static_cast<ncclComm_t>(comm)); });
         end_ = queue_->mark();
     }
@@ -63,7 +63,7 @@ public:
     bool test() override {
         if (!end_) return true;
         if (!queue_->is_past(*end_)) {
-            ranks_.throw_if_failed([this] { return in_words(); });
+            ranks_.throw_if_failed([this] { return describe(); });
             return false;
         }
         end_.reset();
@@ -77,7 +77,7 @@ public:
     }
 
     std::string hang_report() const override {
-        return waited_in(world_, world_.rank(), in_words());
+        return waited_in(world_, world_.rank(), describe());
     }
 
     bool rebinds() const override { return true; }
@@ -91,7 +91,7 @@ private:
 
     // The late peer is known only if there is one other rank, or if this rank waits only for the
     // root.
-    std::string in_words() const {
+    std::string describe() const {
         std::string words = fmt::format("NCCL's own {}", name_of(call_.collective));
         const bool meets_root_only =
             call_.collective == Collective::scatter || call_.collective == Collective::gather;

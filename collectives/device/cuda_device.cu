@@ -7,16 +7,17 @@
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
-#include "collectives/device/cuda_launch.cuh"
 #include "collectives/device/gpus.hpp"
 #include "collectives/device/memory_device.hpp"
+#include "collectives/device/plan_kernel.cuh"
+#include "kernels/cuda/launch.cuh"
 
 namespace tutti {
 namespace {
 
 using device::check;
 
-std::string in_words(std::size_t bytes) {
+std::string describe(std::size_t bytes) {
     return to_string(Bytes{static_cast<std::int64_t>(bytes)});
 }
 
@@ -45,6 +46,100 @@ public:
 
 private:
     int before_ = 0;
+};
+
+PlanKernel plan_kernel(DataType type, Op op) {
+    for (const auto find : {plan_kernel_in<SmallIntegers>, plan_kernel_in<LargeIntegers>,
+                            plan_kernel_in<Floats>, plan_kernel_in<Fp8s>})
+        if (const PlanKernel kernel = find(type, op)) return kernel;
+    throw Error("no kernel for type " + std::string(name_of(type)) + "; use -d float");
+}
+
+// Launches plans, alone or as a graph of several runs: all blocks at once, because they wait for
+// each other.
+class CudaLaunch final : public DeviceLaunch {
+public:
+    // `of_rank` lies on the device and must outlive this.
+    CudaLaunch(int ordinal, cudaStream_t stream, const Work& work,
+               std::shared_ptr<const DeviceProgram*> of_rank, std::uint64_t* stop)
+        : ordinal_(ordinal),
+          stream_(stream),
+          kernel_(plan_kernel(work.type, work.op)),
+          blocks_(static_cast<unsigned>(work.of_rank.size()) * work.blocks),
+          runs_(work.runs),
+          of_rank_(std::move(of_rank)),
+          arguments_{of_rank_.get(), work.blocks, stop, 0} {
+        check(cudaSetDevice(ordinal_), "cudaSetDevice");
+        check(cudaEventCreate(&began_), "cudaEventCreate");
+        check(cudaEventCreate(&ended_), "cudaEventCreate");
+    }
+    ~CudaLaunch() override {
+        cudaSetDevice(ordinal_);
+        if (graph_ != nullptr) cudaGraphExecDestroy(graph_);
+        cudaEventDestroy(began_);
+        cudaEventDestroy(ended_);
+    }
+
+    // A graph keeps the timeout of its first start.
+    void start(std::uint64_t timeout_ns) override {
+        check(cudaSetDevice(ordinal_), "cudaSetDevice");
+        arguments_.timeout_ns = timeout_ns;
+        if (runs_ > 1 && graph_ == nullptr) capture();
+        check(cudaEventRecord(began_, stream_), "cudaEventRecord");
+        if (graph_ != nullptr)
+            check(cudaGraphLaunch(graph_, stream_), "cudaGraphLaunch");
+        else
+            launch_once(stream_);
+        check(cudaEventRecord(ended_, stream_), "cudaEventRecord");
+    }
+
+    bool is_over() override {
+        const cudaError_t answer = cudaEventQuery(ended_);
+        if (answer == cudaErrorNotReady) return false;
+        check(answer, "a kernel that runs plans");
+        return true;
+    }
+
+    std::optional<std::int64_t> device_ns() override {
+        float milliseconds = 0;
+        if (cudaEventElapsedTime(&milliseconds, began_, ended_) != cudaSuccess) {
+            cudaGetLastError();  // nothing has run yet
+            return std::nullopt;
+        }
+        return static_cast<std::int64_t>(milliseconds * 1e6F / static_cast<float>(runs_));
+    }
+
+private:
+    void launch_once(cudaStream_t stream) {
+        void* arguments[] = {&arguments_};
+        check(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel_), dim3(blocks_),
+                                          dim3(threads_of_plan), arguments, 0, stream),
+              "cudaLaunchCooperativeKernel");
+    }
+
+    // Captures on a separate stream, because other plans may be started on the device's stream at
+    // the same time.
+    void capture() {
+        cudaStream_t drawing = nullptr;
+        cudaGraph_t drawn = nullptr;
+        check(cudaStreamCreateWithFlags(&drawing, cudaStreamNonBlocking), "cudaStreamCreate");
+        check(cudaStreamBeginCapture(drawing, cudaStreamCaptureModeThreadLocal),
+              "cudaStreamBeginCapture");
+        for (unsigned run = 0; run < runs_; ++run) launch_once(drawing);
+        check(cudaStreamEndCapture(drawing, &drawn), "cudaStreamEndCapture");
+        check(cudaGraphInstantiate(&graph_, drawn, 0), "cudaGraphInstantiate");
+        check(cudaGraphDestroy(drawn), "cudaGraphDestroy");
+        check(cudaStreamDestroy(drawing), "cudaStreamDestroy");
+    }
+
+    int ordinal_;
+    cudaStream_t stream_;
+    PlanKernel kernel_;
+    unsigned blocks_, runs_;
+    std::shared_ptr<const DeviceProgram*> of_rank_;
+    LaunchArguments arguments_;
+    cudaEvent_t began_ = nullptr, ended_ = nullptr;
+    cudaGraphExec_t graph_ = nullptr;  // several runs
 };
 
 class CudaDevice final : public Accelerator {
@@ -94,8 +189,8 @@ public:
             bytes > free ? cudaErrorMemoryAllocation : cudaMalloc(&memory, bytes);
         if (answer == cudaErrorMemoryAllocation) {
             cudaGetLastError();
-            throw Error("GPU " + std::to_string(ordinal_) + " has " + in_words(free) +
-                        " bytes free and " + in_words(bytes) + " are needed; use smaller messages");
+            throw Error("GPU " + std::to_string(ordinal_) + " has " + describe(free) +
+                        " bytes free and " + describe(bytes) + " are needed; use smaller messages");
         }
         check(answer, "cudaMalloc");
         check(cudaMemsetAsync(memory, 0, bytes, copies_), "cudaMemsetAsync");

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/device/emulated_device.hpp"
-
 #include <sched.h>
 
 #include <cstring>
 #include <new>
 
 #include "base/error.hpp"
+#include "collectives/device/accelerator.hpp"
 #include "collectives/device/block_threads.hpp"
 #include "collectives/device/emulated_block.hpp"
 #include "collectives/device/memory_device.hpp"
@@ -156,7 +155,7 @@ public:
         return {memory, [](std::byte* there) { ::operator delete(there, page); }};
     }
     std::shared_ptr<std::byte> pinned(std::size_t bytes) override { return allocate(bytes); }
-    std::shared_ptr<void> make_known(std::span<std::byte>) override { return nullptr; }
+    std::shared_ptr<void> register_memory(std::span<std::byte>) override { return nullptr; }
     std::unique_ptr<DeviceQueue> queue() override { return std::make_unique<EmulatedQueue>(); }
 };
 

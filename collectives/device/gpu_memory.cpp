@@ -13,7 +13,7 @@
 #include "base/error.hpp"
 #include "collectives/device/gpus.hpp"
 #include "collectives/device/memory_device.hpp"
-#include "kernels/cuda/reduce.hpp"
+#include "kernels/cuda/kernels.hpp"
 
 namespace tutti {
 namespace {
@@ -143,9 +143,9 @@ private:
 
 // Page-locked host memory that all GPUs of this process copy from and to. CUDA refuses to register
 // memory twice, and several ranks of a process may share it: registrations are counted.
-class KnownMemory {
+class RegisteredPages {
 public:
-    explicit KnownMemory(std::span<std::byte> memory) : memory_(memory) {
+    explicit RegisteredPages(std::span<std::byte> memory) : memory_(memory) {
         const std::lock_guard lock(mutex());
         if (owners()[memory.data()]++ > 0) return;
         const auto error = cudaHostRegister(memory.data(), memory.size(), cudaHostRegisterPortable);
@@ -153,14 +153,14 @@ public:
         owners().erase(memory.data());
         throw no_room("of pinned memory", memory.size(), error);
     }
-    ~KnownMemory() {
+    ~RegisteredPages() {
         const std::lock_guard lock(mutex());
         if (--owners()[memory_.data()] > 0) return;
         owners().erase(memory_.data());
         cudaHostUnregister(memory_.data());
     }
-    KnownMemory(const KnownMemory&) = delete;
-    KnownMemory& operator=(const KnownMemory&) = delete;
+    RegisteredPages(const RegisteredPages&) = delete;
+    RegisteredPages& operator=(const RegisteredPages&) = delete;
 
 private:
     static std::mutex& mutex() {
@@ -198,15 +198,14 @@ public:
         const std::shared_ptr<std::byte> pages(static_cast<std::byte*>(memory),
                                                [bytes](std::byte* here) { munmap(here, bytes); });
         // Unregisters the pages before they are unmapped.
-        return {pages.get(), [pages, known = make_known({pages.get(), bytes})](std::byte*) mutable {
-                    known.reset();
-                }};
+        return {pages.get(), [pages, known = register_memory({pages.get(), bytes})](
+                                 std::byte*) mutable { known.reset(); }};
     }
 
-    std::shared_ptr<void> make_known(std::span<std::byte> memory) override {
+    std::shared_ptr<void> register_memory(std::span<std::byte> memory) override {
         if (memory.empty()) return nullptr;
         choose(number_);
-        return std::make_shared<KnownMemory>(memory);
+        return std::make_shared<RegisteredPages>(memory);
     }
 
     std::unique_ptr<DeviceQueue> queue() override {

@@ -60,7 +60,7 @@ public:
     /// Makes existing memory, e.g. memory shared by ranks, usable in the same way, until the last
     /// owner of the result is gone. Several ranks that are threads may all do so. Throws Error if
     /// the pages cannot be locked.
-    virtual std::shared_ptr<void> make_known(std::span<std::byte> memory) = 0;
+    virtual std::shared_ptr<void> register_memory(std::span<std::byte> memory) = 0;
     virtual std::unique_ptr<DeviceQueue> queue() = 0;
 };
 

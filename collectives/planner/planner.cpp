@@ -9,7 +9,6 @@
 #include "collectives/execute/plans.hpp"
 #include "collectives/schedule/compose.hpp"
 #include "collectives/transport/gpu/device_memory.hpp"
-#include "collectives/transport/gpu/shared_rings.hpp"
 #include "collectives/transport/gpu/staged.hpp"
 #include "collectives/world/heap.hpp"
 #include "collectives/world/peer_memory.hpp"

@@ -10,12 +10,12 @@
 namespace tutti {
 namespace {
 
-std::string chunks_in_words(Chunks chunks) {
+std::string describe(Chunks chunks) {
     if (chunks.count == 1) return fmt::format("chunk {}", chunks.first);
     return fmt::format("chunks {}..{}", chunks.first, chunks.first + chunks.count - 1);
 }
 
-std::string chunks_in_short(Chunks chunks) {
+std::string short_name(Chunks chunks) {
     if (chunks.count == 1) return fmt::format("{}", chunks.first);
     return fmt::format("{}-{}", chunks.first, chunks.first + chunks.count - 1);
 }
@@ -29,12 +29,10 @@ std::string in_words(const Schedule& schedule) {
         fmt::format_to(out, "step {}\n", step);
         schedule.visit(step, [&](const Transfer& t) {
             if (t.from == t.to)
-                fmt::format_to(out, "  rank {} takes its own {}\n", t.to.index,
-                               chunks_in_words(t.chunks));
+                fmt::format_to(out, "  rank {} takes its own {}\n", t.to.index, describe(t.chunks));
             else
                 fmt::format_to(out, "  rank {} -> rank {}  {} ({})\n", t.from.index, t.to.index,
-                               chunks_in_words(t.chunks),
-                               t.action == Action::reduce ? "reduce" : "copy");
+                               describe(t.chunks), t.action == Action::reduce ? "reduce" : "copy");
         });
     }
     return text;
@@ -67,7 +65,7 @@ std::string as_svg(const Schedule& schedule, const std::string& title) {
             // Place the label near the start of the arrow, where arrows of an exchange do not
             // cross.
             canvas.text({from.x + (to.x - from.x) / 5, from.y + (to.y - from.y) / 5 + 4},
-                        chunks_in_short(t.chunks), adds ? "reduces label" : "copies label",
+                        short_name(t.chunks), adds ? "reduces label" : "copies label",
                         Anchor::middle);
         });
     }

@@ -5,11 +5,17 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <mutex>
 
 #include "base/index.hpp"
-#include "collectives/world/activity.hpp"
 
 namespace tutti {
+namespace {
+
+std::mutex activity_mutex;
+std::string current_activity;
+
+}  // namespace
 
 std::unique_ptr<World> World::split(std::optional<int>) {
     throw Error("ranks of kind '" + std::string(kind()) + "' cannot be split into groups");
@@ -86,6 +92,21 @@ std::string waited_for(const World& world, const std::string& what, double times
         absent.empty()
             ? "all ranks are alive but in different calls"
             : (absent.size() == 1 ? "no answer from rank " : "no answer from ranks ") + who);
+}
+
+void set_activity(const std::string& what) {
+    const std::lock_guard lock(activity_mutex);
+    current_activity = what;
+}
+
+std::string activity() {
+    const std::lock_guard lock(activity_mutex);
+    return current_activity;
+}
+
+std::string in_activity() {
+    const std::string what = activity();
+    return what.empty() ? what : " in " + what;
 }
 
 }  // namespace tutti

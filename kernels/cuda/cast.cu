@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/cast.cuh"
-#include "kernels/cuda/cast.hpp"
+#include "kernels/cuda/kernels.hpp"
 #include "kernels/cuda/launch.cuh"
 
 namespace tutti::device {

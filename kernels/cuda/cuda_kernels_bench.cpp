@@ -12,8 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/cast.hpp"
-#include "kernels/cuda/reduce.hpp"
+#include "kernels/cuda/kernels.hpp"
 
 namespace tutti::device {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cuda/access.hpp"
+#include "kernels/cuda/partition.hpp"
 
 namespace tutti::device {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "kernels/cuda/reduce.hpp"
+#include "kernels/cuda/kernels.hpp"
 #include "kernels/cuda/reduce_kernel.cuh"
 
 namespace tutti::device {

@@ -3,8 +3,8 @@
 #pragma once
 #include "kernels/cuda/combine.cuh"
 #include "kernels/cuda/element_groups.hpp"
+#include "kernels/cuda/kernels.hpp"
 #include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/reduce.hpp"
 
 namespace tutti::device {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "collectives/transport/messages/mpi_check.hpp"
+#include "collectives/transport/messages/mpi_library.hpp"
 #include "kernels/copy.hpp"
 
 namespace tutti {

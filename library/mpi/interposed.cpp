@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "collectives/transport/messages/mpi_collectives.hpp"
+#include "collectives/transport/messages/mpi_library.hpp"
 #include "library/mpi/block_calls.hpp"
 #include "library/mpi/calls.hpp"
 

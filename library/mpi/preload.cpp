@@ -9,7 +9,7 @@
 #include <string>
 
 #include "collectives/transport/messages/mpi.hpp"
-#include "collectives/transport/messages/mpi_number.hpp"
+#include "collectives/transport/messages/mpi_library.hpp"
 #include "library/mpi/ranks.hpp"
 #include "library/mpi/types.hpp"
 

@@ -10,8 +10,7 @@
 
 #include "autotune/choice/default_choice.hpp"
 #include "collectives/transport/messages/mpi.hpp"
-#include "collectives/transport/messages/mpi_collectives.hpp"
-#include "collectives/transport/messages/mpi_number.hpp"
+#include "collectives/transport/messages/mpi_library.hpp"
 
 namespace tutti {
 

@@ -11,7 +11,7 @@
 #include "collectives/baselines/baselines.hpp"
 #include "collectives/baselines/mpi_control_variable.hpp"
 #include "collectives/transport/messages/mpi.hpp"
-#include "collectives/transport/messages/mpi_number.hpp"
+#include "collectives/transport/messages/mpi_library.hpp"
 
 namespace {
 

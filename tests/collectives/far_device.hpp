@@ -45,11 +45,11 @@ public:
 
     std::shared_ptr<std::byte> pinned(std::size_t bytes) override {
         std::shared_ptr<std::byte[]> memory(new std::byte[bytes]);
-        return {memory.get(), [memory, known = make_known({memory.get(), bytes})](
+        return {memory.get(), [memory, known = register_memory({memory.get(), bytes})](
                                   std::byte*) mutable { known.reset(); }};
     }
 
-    std::shared_ptr<void> make_known(std::span<std::byte> memory) override {
+    std::shared_ptr<void> register_memory(std::span<std::byte> memory) override {
         known_.push_back(memory);
         return {memory.data(), [this, memory](void*) {
                     std::erase_if(known_, [&](std::span<std::byte> one) {

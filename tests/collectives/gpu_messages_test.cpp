@@ -138,8 +138,8 @@ TEST_F(OnAGpu, MemoryIsKnownUntilItsLastOwnerIsGone) {
     const std::unique_ptr<std::byte, decltype(&std::free)> memory(
         static_cast<std::byte*>(std::aligned_alloc(4096, bytes)), &std::free);
     for (int round = 0; round < 2; ++round) {
-        auto one = gpu.make_known({memory.get(), bytes});
-        const auto other = gpu.make_known({memory.get(), bytes});
+        auto one = gpu.register_memory({memory.get(), bytes});
+        const auto other = gpu.register_memory({memory.get(), bytes});
         one.reset();
         const auto there = gpu.allocate(bytes);
         const auto queue = gpu.queue();

@@ -2,7 +2,7 @@
 // Memory of a rank's own device, and how ranks agree on what their hosts lack.
 #include <gtest/gtest.h>
 
-#include "collectives/device/emulated_device.hpp"
+#include "collectives/device/accelerator.hpp"
 #include "collectives/device/gpus.hpp"
 #include "collectives/planner/planner.hpp"
 #include "collectives/transport/gpu/device_memory.hpp"

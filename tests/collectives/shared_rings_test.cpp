@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages between devices by rings in memory that ranks share. That plans over them are right is
 // shown by staged_test over shm.
-#include "collectives/transport/gpu/shared_rings.hpp"
-
 #include <gtest/gtest.h>
 
+#include "collectives/transport/gpu/staged.hpp"
 #include "far_device.hpp"
 
 namespace tutti {
@@ -161,7 +160,7 @@ TEST(SharedRings, AreRefusedOnAllRanksWhereADeviceCannotKnowTheMemory) {
             return far_.allocate(bytes);
         }
         std::shared_ptr<std::byte> pinned(std::size_t bytes) override { return far_.pinned(bytes); }
-        std::shared_ptr<void> make_known(std::span<std::byte>) override {
+        std::shared_ptr<void> register_memory(std::span<std::byte>) override {
             throw Error("no room of pinned memory");
         }
         std::unique_ptr<DeviceQueue> queue() override { return far_.queue(); }
@@ -203,7 +202,7 @@ TEST(AFarDevice, CopiesOnlyMemoryOfTheHostThatItKnows) {
         while (!queue->is_past(mark)) continue;
     };
     {
-        const auto known = device.make_known(here);
+        const auto known = device.register_memory(here);
         EXPECT_NO_THROW(copies());
     }
     EXPECT_THROW(copies(), Error);

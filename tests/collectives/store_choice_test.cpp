@@ -17,7 +17,7 @@ int calls_with(double share, StoreChoice& choice, int calls, std::array<std::int
         const bool changed = choice.streaming_share() != before;
         before = choice.streaming_share();
         counted += before == share ? 1 : 0;
-        choice.took(times[static_cast<std::size_t>(before * 2)] * (changed ? 3 : 1));
+        choice.record(times[static_cast<std::size_t>(before * 2)] * (changed ? 3 : 1));
     }
     return counted;
 }
@@ -50,8 +50,8 @@ TEST(StoreChoice, FollowsTheMachineWhenItChanges) {
 TEST(StoreChoice, ForgivesASingleSlowCall) {
     StoreChoice choice(Stores::cached, true);
     calls_with(0, choice, 1000, {700, 900, 1000});
-    while (choice.streaming_share() > 0) choice.took(1000);
-    choice.took(50'000);
+    while (choice.streaming_share() > 0) choice.record(1000);
+    choice.record(50'000);
     EXPECT_GE(calls_with(0, choice, 660, {700, 900, 1000}), 630);
 }
 

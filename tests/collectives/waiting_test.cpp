@@ -6,7 +6,6 @@
 #include <span>
 #include <thread>
 
-#include "collectives/world/activity.hpp"
 #include "collectives/world/backoff.hpp"
 #include "collectives/world/world.hpp"
 
@@ -14,7 +13,7 @@ namespace tutti {
 
 // Whoever waits between calls has to say for whom, and in the midst of what.
 TEST(Waiting, AtABarrierNamesTheRanksThatDidNotCome) {
-    say_activity("all_reduce ring 4096 float");
+    set_activity("all_reduce ring 4096 float");
     std::string report;
     try {
         run_as_threads(4, 0.5, [](World& world) {
@@ -25,7 +24,7 @@ TEST(Waiting, AtABarrierNamesTheRanksThatDidNotCome) {
         EXPECT_EQ(error.code(), Exit::time_out);
         report = error.what();
     }
-    say_activity("");
+    set_activity("");
     EXPECT_NE(report.find("waited 1 s for a barrier in all_reduce ring 4096 float: no answer from "
                           "ranks 1, 3"),
               std::string::npos)

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "kernels/cuda/cast.hpp"
+#include "kernels/cuda/kernels.hpp"
 #include "tests/kernels/device_arena.cuh"
 
 namespace tutti::device {

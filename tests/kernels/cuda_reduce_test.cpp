@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "kernels/cuda/reduce.hpp"
+#include "kernels/cuda/kernels.hpp"
 #include "kernels/sets.hpp"
 #include "tests/kernels/device_arena.cuh"
 

@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "base/floats.hpp"
-#include "kernels/cuda/access.hpp"
+#include "kernels/cuda/partition.hpp"
 #include "tests/simulated_gpu/emulated_threads.hpp"
 
 namespace tutti::device {

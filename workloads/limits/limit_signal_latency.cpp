@@ -11,7 +11,6 @@
 
 #include "base/clock.hpp"
 #include "base/index.hpp"
-#include "collectives/world/futex.hpp"
 #include "collectives/world/signal.hpp"
 #include "workloads/timing/pinning.hpp"
 

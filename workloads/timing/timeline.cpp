@@ -62,13 +62,13 @@ private:
 
 // The rank does one thing at a time: a step is what came since the step that ended before it.
 void add_call(LaneOfRank& lane, const NotedCall& call, const std::string& what,
-              const std::vector<std::string>& steps_in_words) {
+              const std::vector<std::string>& describe_steps) {
     lane.add("call", what, call.begin_ns, call.end_ns);
     std::int64_t last = call.begin_ns;
     for (const StepEnd& step : call.steps) {
         std::string name = fmt::format("step {}", step.step);
-        if (as_size(step.step) < steps_in_words.size())
-            name += ": " + at(steps_in_words, step.step);
+        if (as_size(step.step) < describe_steps.size())
+            name += ": " + at(describe_steps, step.step);
         const std::int64_t ready = std::clamp(step.ready_ns, last, std::max(last, step.ns));
         lane.add("step", name, last, step.ns);
         lane.add("wait", "wait", last, ready);
@@ -92,7 +92,7 @@ void Timeline::add(Operation& operation, const std::string& what) {
     const std::int64_t end = std::ranges::max(gather_all(world_, clock_.from_local(call.end_ns)));
 
     LaneOfRank lane(world_.rank(), clock_, begin - begin_ns_);
-    add_call(lane, call, what, operation.steps_in_words());
+    add_call(lane, call, what, operation.describe_steps());
     for (const std::string& lines : gather_all_texts(world_, lane.lines()))
         if (world_.is_first()) events_ += lines;
     begin_ns_ += (end - begin) + (end - begin) / 10;  // a gap that is seen

@@ -11,7 +11,7 @@
 #include "collectives/execute/direct/piece.hpp"
 #include "collectives/execute/plan/moves.hpp"
 #include "collectives/execute/plans.hpp"
-#include "collectives/world/futex.hpp"
+#include "collectives/world/signal.hpp"
 #include "kernels/sets.hpp"
 
 namespace tutti {
@@ -154,7 +154,7 @@ private:
         for (Wait& wait : waits_) {
             const PublishedBuffers& buffers = head_of(wait.peer).buffers;
             if (!at(has_waited, wait.peer) &&
-                (moves_.comes_to(buffers.input.memory) || moves_.comes_to(buffers.output.memory))) {
+                (moves_.accesses(buffers.input.memory) || moves_.accesses(buffers.output.memory))) {
                 wait.buffers = &buffers;
                 wait.known_version = buffers.version;
             }
@@ -261,7 +261,7 @@ private:
     }
 
     void finish() {
-        if (stores_.adapts()) stores_.took(moving_ns_);
+        if (stores_.adapts()) stores_.record(moving_ns_);
         const std::span<std::byte> output = moves_.caller().given().output;
         if (divide_ != nullptr && !output.empty())
             divide_(output.data(), output.size() / element_size_, world().size());

@@ -99,7 +99,7 @@ void Moves::place_peer(const PeerMemory& buffer, std::byte* begin) {
         if (all_sources_[i].peer == &buffer) sources_[i] = begin + all_sources_[i].offset;
 }
 
-bool Moves::comes_to(const PeerMemory& buffer) const {
+bool Moves::accesses(const PeerMemory& buffer) const {
     const auto is_there = [&](const Operand& operand) { return operand.peer == &buffer; };
     return std::ranges::any_of(all_outs_, is_there) || std::ranges::any_of(all_sources_, is_there);
 }

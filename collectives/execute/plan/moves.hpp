@@ -45,7 +45,7 @@ public:
     /// Sets the start of the peer's buffer, as mapped by this process.
     void place_peer(const PeerMemory& buffer, std::byte* begin);
     /// Whether some operand lies in the buffer.
-    bool comes_to(const PeerMemory& buffer) const;
+    bool accesses(const PeerMemory& buffer) const;
 
     /// Adds a move: each out = sources[0] op sources[1] op ...; `bytes` is a whole number of
     /// elements. Only a `final` move, whose results no rank reads soon, may use streaming stores,

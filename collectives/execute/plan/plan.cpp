@@ -20,7 +20,7 @@ constexpr std::size_t most_named = 3;
 constexpr long looks_between_watches = 64;
 
 // Returns e.g. "add from rank 1, 64K"; empty if there are no transfers.
-std::string in_words(const char* what, const std::vector<RankTransfer>& transfers,
+std::string describe(const char* what, const std::vector<RankTransfer>& transfers,
                      const Layout& layout) {
     if (transfers.empty()) return {};
     std::vector<int> peers;
@@ -39,15 +39,15 @@ std::string in_words(const char* what, const std::vector<RankTransfer>& transfer
 }
 
 // Describes the receives of a step, or its sends if there are none.
-std::string in_words(const RankStep& step, const Layout& layout) {
+std::string describe(const RankStep& step, const Layout& layout) {
     const auto received = [&](const char* what, Action action) {
         std::vector<RankTransfer> transfers = step.receives;
         std::erase_if(transfers, [&](const RankTransfer& one) { return one.action != action; });
-        return in_words(what, transfers, layout);
+        return describe(what, transfers, layout);
     };
     const std::string added = received("add from", Action::reduce);
     const std::string copied = received("copy from", Action::copy);
-    if (step.receives.empty()) return in_words("send to", step.sends, layout);
+    if (step.receives.empty()) return describe("send to", step.sends, layout);
     return added + (added.empty() || copied.empty() ? "" : "; ") + copied;
 }
 
@@ -150,12 +150,12 @@ void Plan::wait() {
 
 void Plan::sleep() { sched_yield(); }
 
-std::vector<std::string> Plan::steps_in_words() const {
+std::vector<std::string> Plan::describe_steps() const {
     const CollectiveSpec spec{call_.collective, schedule_.ranks(), call_.root};
     const Layout layout(call_, spec, world().rank(), schedule_.chunks());
     std::vector<std::string> words(as_size(schedule_.steps()));
     for (const RankStep& step : rank_steps({.schedule = schedule_, .call = call_}, world().rank()))
-        at(words, step.number) = in_words(step, layout);
+        at(words, step.number) = describe(step, layout);
     return words;
 }
 

@@ -46,7 +46,7 @@ public:
     virtual void note_step_ends(std::vector<StepEnd>*) {}
     /// Describes this rank's work in each step of the schedule, by number: "add from rank 1, 64K".
     /// Empty if steps are not visible.
-    virtual std::vector<std::string> steps_in_words() const { return {}; }
+    virtual std::vector<std::string> describe_steps() const { return {}; }
     /// Returns the error message for a run that takes too long: which rank waits, in which step,
     /// for which peer.
     virtual std::string hang_report() const { return "collective of the MPI library timed out"; }
@@ -114,7 +114,7 @@ public:
     bool is_done() override { return done_; }
     std::size_t progress_count() const override { return at_; }
     void note_step_ends(std::vector<StepEnd>* ends) override { step_ends_ = ends; }
-    std::vector<std::string> steps_in_words() const override;
+    std::vector<std::string> describe_steps() const override;
     /// Returns e.g. "rank 3 waited 30 s in all_reduce ring (shm), step 2 of 6, for rank 2".
     std::string hang_report() const override;
 

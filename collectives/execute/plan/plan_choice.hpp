@@ -38,8 +38,8 @@ public:
         return all;
     }
 
-    /// Records the time that a run of the current plan took on this rank.
-    void took(std::int64_t ns) {
+    /// Records the time that a run of the current plan record on this rank.
+    void record(std::int64_t ns) {
         if (!is_trial()) {
             if (--left_ == 0) tried_ = 0;
             return;

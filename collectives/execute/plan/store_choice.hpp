@@ -24,7 +24,7 @@ public:
     double streaming_share() const { return static_cast<double>(now_) / (shares - 1); }
 
     /// Records the duration of one call's passes with the current streaming_share().
-    void took(std::int64_t ns) {
+    void record(std::int64_t ns) {
         if (++calls_since_change_ > 1) times_[now_].add(ns);
         const bool is_trial = now_ != best_;
         if (calls_since_change_ < (is_trial ? 2 : calls_to_next_trial_)) return;

@@ -40,8 +40,8 @@ public:
         is_watched_ = ends != nullptr;
         for (const auto& one : plans_) one->note_step_ends(ends);
     }
-    std::vector<std::string> steps_in_words() const override {
-        return at(plans_, choice_.best())->steps_in_words();
+    std::vector<std::string> describe_steps() const override {
+        return at(plans_, choice_.best())->describe_steps();
     }
 
     std::optional<std::string> left_over() const override {
@@ -89,7 +89,7 @@ private:
         }
         const bool is_done = current().advance();
         at_ = current().at_;
-        if (is_done && !is_watched_) choice_.took(now_ns() - began_ns_);
+        if (is_done && !is_watched_) choice_.record(now_ns() - began_ns_);
         return is_done;
     }
 

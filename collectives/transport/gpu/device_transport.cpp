@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "collectives/device/emulated_device.hpp"
+#include "collectives/device/accelerator.hpp"
 #include "collectives/device/gpus.hpp"
 #include "collectives/schedule/schedule.hpp"
 #include "collectives/transport/gpu/device_memory.hpp"

@@ -34,7 +34,7 @@ public:
     bool all_done() override {
         if (groups_.empty() || groups_.back().posted) return true;
         Group& group = groups_.back();
-        ranks_.ask([&] { return in_words(&group); },
+        ranks_.ask([&] { return describe(&group); },
                    [&](void* comm) { return post(group, static_cast<ncclComm_t>(comm)); });
         group.posted = queue_.mark();
         return true;
@@ -49,7 +49,7 @@ public:
     }
 
     void throw_if_failed() override {
-        ranks_.throw_if_failed([this] { return in_words(current()); });
+        ranks_.throw_if_failed([this] { return describe(current()); });
     }
 
     void give_up() override { ranks_.give_up(); }
@@ -102,7 +102,7 @@ private:
         return peers;
     }
 
-    std::string in_words(const Group* group) const {
+    std::string describe(const Group* group) const {
         if (group == nullptr) return "messages that have arrived";
         return "messages of step " + std::to_string(group->step) + " with " +
                one_of(peers_of(*group));

@@ -77,10 +77,10 @@ private:
             const ncclResult_t asked = ncclCommGetAsyncError(communicator_, &result);
             if (asked != ncclSuccess) fail(what, asked);
             if (result == ncclInProgress && !backoff.pause()) {
-                const std::string in_words = what();
+                const std::string request = what();
                 give_up();
                 throw Error(fmt::format("rank {} waited {:g} s in NCCL, {}", me_,
-                                        world_.hang_timeout, in_words),
+                                        world_.hang_timeout, request),
                             Exit::time_out);
             }
         }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/transport/gpu/shared_rings.hpp"
-
 #include <algorithm>
 #include <cassert>
 
 #include "base/index.hpp"
+#include "collectives/transport/gpu/staged.hpp"
 #include "collectives/world/shared_memory.hpp"
 #include "collectives/world/signal.hpp"
 
@@ -147,7 +146,8 @@ public:
         seen_here.push_back(me);
         known_ = make_on_all_ranks(world, "memory shared with GPUs", [&] {
             std::vector<std::shared_ptr<void>> known;
-            for (const Rank rank : seen_here) known.push_back(device.make_known(memory_->of(rank)));
+            for (const Rank rank : seen_here)
+                known.push_back(device.register_memory(memory_->of(rank)));
             return known;
         });
         const auto ring = [&](Rank of, Rank from) {

@@ -12,9 +12,7 @@
 
 #include "base/index.hpp"
 #include "base/units.hpp"
-#include "collectives/transport/messages/mpi_check.hpp"
-#include "collectives/transport/messages/mpi_collectives.hpp"
-#include "collectives/transport/messages/mpi_number.hpp"
+#include "collectives/transport/messages/mpi_library.hpp"
 #include "collectives/world/backoff.hpp"
 #include "collectives/world/host_processes.hpp"
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The MPI library's name and error messages.
+#include "collectives/transport/messages/mpi_library.hpp"
+
 #include <mpi.h>
 
 #include <string>
 
 #include "base/error.hpp"
 #include "collectives/transport/messages/mpi.hpp"
-#include "collectives/transport/messages/mpi_check.hpp"
 
 namespace tutti {
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/world/rendezvous/join.hpp"
-
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -12,6 +10,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/index.hpp"
+#include "collectives/world/rendezvous/server.hpp"
 
 namespace tutti {
 namespace {

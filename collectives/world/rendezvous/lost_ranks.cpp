@@ -10,8 +10,8 @@
 
 #include "base/clock.hpp"
 #include "base/index.hpp"
-#include "collectives/world/activity.hpp"
 #include "collectives/world/rendezvous/process_world.hpp"
+#include "collectives/world/world.hpp"
 
 namespace tutti {
 namespace {
@@ -25,7 +25,7 @@ constexpr double seconds_for_good_end = 1;
 }  // namespace
 
 // Sends to every connected rank except `but`, without blocking.
-void ProcessWorld::tell_others(FrameKind kind, std::span<const Rank> ranks, Rank but) noexcept {
+void ProcessWorld::notify(FrameKind kind, std::span<const Rank> ranks, Rank but) noexcept {
     std::byte message[sizeof(Frame) + 4096];
     const std::size_t bytes = std::min(ranks.size_bytes(), sizeof message - sizeof(Frame));
     const Frame frame{.kind = kind, .bytes = bytes};
@@ -50,20 +50,20 @@ std::optional<FrameKind> ProcessWorld::next_kind(Rank from) {
 // Rank 0 may be busy when another rank is lost, and a child process of the lost rank may keep its
 // connection open. A process that ends normally has met this one in a barrier before, whose end
 // arrives soon.
-void ProcessWorld::look_at_neighbours() {
+void ProcessWorld::check_neighbours() {
     const auto ended = neighbours_ ? neighbours_->ended() : std::nullopt;
-    if (ended && is_gone_for_long()) lose(*ended);
+    if (ended && grace_period_is_over()) lose(*ended);
 }
 
 // Whether the grace time has passed since the first call.
-bool ProcessWorld::is_gone_for_long() {
+bool ProcessWorld::grace_period_is_over() {
     if (!gone_since_) gone_since_ = now_ns();
     return seconds_since(*gone_since_) > seconds_for_good_end;
 }
 
 void ProcessWorld::throw_if_lost() {
     if (size_ == 1) return;
-    look_at_neighbours();
+    check_neighbours();
     if (!is_first()) return throw_if_rank0_ends();
     std::vector<pollfd> looks;
     for (const OpenFile& connection : connections_)
@@ -75,8 +75,8 @@ void ProcessWorld::throw_if_lost() {
 
 void ProcessWorld::throw_if_rank0_ends() {
     const auto kind = next_kind({0});
-    if (kind == FrameKind::lost) throw_lost(ranks_that_follow().at(0));
-    const bool has_left = kind == FrameKind::goodbye && is_gone_for_long();
+    if (kind == FrameKind::lost) throw_lost(read_ranks().at(0));
+    const bool has_left = kind == FrameKind::goodbye && grace_period_is_over();
     if (has_left || kind == FrameKind::absent)
         throw failed(Error(fmt::format("rank {} waits{}, but rank 0 has {}", rank_.index,
                                        in_activity(), has_left ? "left" : "given up"),
@@ -94,24 +94,24 @@ void ProcessWorld::give_up(const std::string& what, double times) {
     has_failed_ = true;
     std::vector<Rank> absent = absent_ranks();
     if (is_first())
-        tell_others(FrameKind::absent, absent, rank_);
+        notify(FrameKind::absent, absent, rank_);
     else
-        absent = called_roll();
+        absent = call_roll();
     throw Error(waited_for(*this, what, times, absent), Exit::time_out);
 }
 
 // Asks rank 0 which ranks it waits for; without an answer, rank 0 itself is absent.
-std::vector<Rank> ProcessWorld::called_roll() {
-    tell_others(FrameKind::roll_call, {}, rank_);
+std::vector<Rank> ProcessWorld::call_roll() {
+    notify(FrameKind::roll_call, {}, rank_);
     pollfd answer{.fd = socket_to({0}), .events = POLLIN, .revents = 0};
     if (poll(&answer, 1, static_cast<int>(seconds_for_answer * 1000)) > 0 &&
         next_kind({0}) == FrameKind::absent)
-        return ranks_that_follow();
+        return read_ranks();
     return {Rank{0}};
 }
 
 // Reads the ranks in a small frame from rank 0 that has arrived completely.
-std::vector<Rank> ProcessWorld::ranks_that_follow() {
+std::vector<Rank> ProcessWorld::read_ranks() {
     Frame frame;
     recv(socket_to({0}), &frame, sizeof frame, MSG_DONTWAIT);
     std::vector<Rank> ranks(frame.bytes / sizeof(Rank));
@@ -120,7 +120,7 @@ std::vector<Rank> ProcessWorld::ranks_that_follow() {
 }
 
 void ProcessWorld::lose(Rank lost) {
-    if (is_first()) tell_others(FrameKind::lost, std::span(&lost, 1), lost);
+    if (is_first()) notify(FrameKind::lost, std::span(&lost, 1), lost);
     throw_lost(lost);
 }
 

@@ -11,8 +11,7 @@
 
 #include "base/clock.hpp"
 #include "base/index.hpp"
-#include "collectives/world/rendezvous/frame.hpp"
-#include "collectives/world/rendezvous/handshake.hpp"
+#include "collectives/world/rendezvous/protocol.hpp"
 
 namespace tutti {
 namespace {
@@ -106,7 +105,7 @@ void PeerMessages::send(std::span<const std::byte> data, Rank to, int tag) {
         if (!connect(outgoing, to)) wait.lose();
         if (!outgoing.socket) wait.until(no_socket, 0);
     }
-    as_a_whole(outgoing, wait, [&] {
+    move_whole(outgoing, wait, [&] {
         MessageHead head{.tag = tag, .bytes = data.size()};
         send_all(outgoing.socket->number, bytes_of(head), wait);
         send_all(outgoing.socket->number, data, wait);
@@ -129,7 +128,7 @@ bool PeerMessages::connect(Line& outgoing, Rank to) {
 
 // Moves one message. If it is cut off, its rest must not be read as the next message.
 template <class Move>
-void PeerMessages::as_a_whole(Line& line, Wait& wait, Move&& move) {
+void PeerMessages::move_whole(Line& line, Wait& wait, Move&& move) {
     wait.begin_message();
     try {
         move();
@@ -167,7 +166,7 @@ void PeerMessages::receive(std::span<std::byte> data, Rank from, int tag) {
         MessageHead head;
         Message other;
         const auto is_it = [&] { return head.tag == tag && head.bytes == data.size(); };
-        as_a_whole(incoming, wait, [&] {
+        move_whole(incoming, wait, [&] {
             receive_all(socket, bytes_of(head), wait);
             if (!is_it()) other.resize(head.bytes);
             receive_all(socket, is_it() ? data : std::span(other), wait);

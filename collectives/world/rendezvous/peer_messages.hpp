@@ -50,7 +50,7 @@ private:
     bool accept_one();
     bool has_ended(Rank rank);
     template <class Move>
-    static void as_a_whole(Line& line, Wait& wait, Move&& move);
+    static void move_whole(Line& line, Wait& wait, Move&& move);
     void send_all(int socket, std::span<const std::byte> bytes, Wait& wait);
     void receive_all(int socket, std::span<std::byte> bytes, Wait& wait);
 

@@ -12,9 +12,9 @@
 #include <exception>
 
 #include "base/index.hpp"
-#include "collectives/world/activity.hpp"
 #include "collectives/world/backoff.hpp"
 #include "collectives/world/host_processes.hpp"
+#include "collectives/world/world.hpp"
 
 namespace tutti {
 namespace {
@@ -22,7 +22,7 @@ namespace {
 constexpr Rank rank0{0};
 constexpr timespec a_while{.tv_sec = 0, .tv_nsec = 200'000};
 
-const char* in_words(FrameKind kind) {
+const char* describe(FrameKind kind) {
     switch (kind) {
         case FrameKind::barrier:
             return "a barrier";
@@ -39,14 +39,14 @@ const char* in_words(FrameKind kind) {
 Error in_another_call(Rank me, const Frame& mine, Rank other, const Frame& of_other) {
     if (of_other.kind == FrameKind::goodbye)
         return Error(fmt::format("rank {} waits for {}, but rank {} has left", me.index,
-                                 in_words(mine.kind), other.index),
+                                 describe(mine.kind), other.index),
                      Exit::rank_lost);
     std::string numbers;
     if (of_other.call != mine.call && of_other.call != 0)
         numbers = fmt::format(" (call number {} there, {} here)", of_other.call, mine.call);
     return Error(
         fmt::format("ranks are in different calls: rank {} is in {}, rank {} in {} of {} bytes{}",
-                    me.index, in_words(mine.kind), other.index, in_words(of_other.kind),
+                    me.index, describe(mine.kind), other.index, describe(of_other.kind),
                     of_other.bytes, numbers),
         Exit::rank_lost);
 }
@@ -58,7 +58,7 @@ Error in_another_call(Rank me, const Frame& mine, Rank other, const Frame& of_ot
 class ProcessWorld::Waiting {
 public:
     Waiting(ProcessWorld& world, FrameKind what)
-        : world_(world), what_(in_words(what)), backoff_(world, barrier_timeout_factor) {
+        : world_(world), what_(describe(what)), backoff_(world, barrier_timeout_factor) {
         if (world.has_failed_)
             throw Error(fmt::format("rank {} cannot join {}: an earlier call failed",
                                     world.rank().index, what_),
@@ -82,7 +82,7 @@ public:
         const bool is_over =
             asleep_limit_ ? waited_.look_seconds() > *asleep_limit_ : !backoff_.pause();
         if (is_over) world_.give_up(what_, times());
-        if (asleep_limit_ || backoff_.wants_sleep()) world_.sleep_a_while(*this);
+        if (asleep_limit_ || backoff_.wants_sleep()) world_.sleep_briefly(*this);
     }
     // Returns the maximum duration in hang timeouts.
     double times() const {
@@ -116,7 +116,7 @@ ProcessWorld::ProcessWorld(Rank rank, int size, std::vector<OpenFile> connection
 // Sends no goodbye if an error unwinds this rank: the others must not wait for it.
 ProcessWorld::~ProcessWorld() {
     if (!has_failed_ && !has_given_up && std::uncaught_exceptions() == unwinding_before_)
-        tell_others(FrameKind::goodbye, {}, rank_);
+        notify(FrameKind::goodbye, {}, rank_);
 }
 
 int ProcessWorld::socket_to(Rank peer) const {
@@ -247,7 +247,7 @@ void ProcessWorld::send_bytes(Rank to, std::span<const std::byte> bytes, int fla
 }
 
 // Sleeps until data arrives, but not for long: plans in progress continue meanwhile.
-void ProcessWorld::sleep_a_while(const Waiting& waiting) {
+void ProcessWorld::sleep_briefly(const Waiting& waiting) {
     std::vector<pollfd> looks;
     for (const OpenFile& connection : connections_)
         looks.push_back({.fd = connection.number, .events = POLLIN | POLLRDHUP, .revents = 0});
@@ -255,7 +255,7 @@ void ProcessWorld::sleep_a_while(const Waiting& waiting) {
         ppoll(looks.data(), looks.size(), &a_while, nullptr);
     else
         nanosleep(&a_while, nullptr);
-    look_at_neighbours();
+    check_neighbours();
     // A rank whose part has arrived sends nothing more, unless it gives up or is lost.
     for (int rank = 1; is_gathering_ && rank < size_; ++rank) {
         if (looks[as_size(rank - 1)].revents == 0 || !at(incoming_, rank).is_complete) continue;

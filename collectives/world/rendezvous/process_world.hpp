@@ -8,7 +8,7 @@
 
 #include "collectives/world/process_watch.hpp"
 #include "collectives/world/rendezvous/address.hpp"
-#include "collectives/world/rendezvous/frame.hpp"
+#include "collectives/world/rendezvous/protocol.hpp"
 #include "collectives/world/world.hpp"
 
 namespace tutti {
@@ -60,15 +60,15 @@ private:
     void receive_answer(FrameKind kind, std::span<std::byte> into, Waiting& waiting);
     void send(Rank to, FrameKind kind, std::span<const std::byte> data, Waiting& waiting);
     void send_bytes(Rank to, std::span<const std::byte> bytes, int flags, Waiting& waiting);
-    void tell_others(FrameKind kind, std::span<const Rank> ranks, Rank but) noexcept;
-    void sleep_a_while(const Waiting& waiting);
+    void notify(FrameKind kind, std::span<const Rank> ranks, Rank but) noexcept;
+    void sleep_briefly(const Waiting& waiting);
     std::optional<FrameKind> next_kind(Rank from);
-    void look_at_neighbours();
-    bool is_gone_for_long();
+    void check_neighbours();
+    bool grace_period_is_over();
     void throw_if_rank0_ends();
     std::vector<Rank> absent_ranks() const;
-    std::vector<Rank> called_roll();
-    std::vector<Rank> ranks_that_follow();
+    std::vector<Rank> call_roll();
+    std::vector<Rank> read_ranks();
     [[noreturn]] void give_up(const std::string& what, double times);
     [[noreturn]] void lose(Rank lost);
     [[noreturn]] void throw_lost(Rank lost);

@@ -43,7 +43,7 @@ std::vector<OpenFile> RendezvousServer::all_connections(double deadline_seconds)
     while (missing_ > 0) {
         accept_all();
         forget_ended();  // frees the places of ranks that ended and were started again
-        hear_pending();
+        read_hellos();
         forget_ended();
         if (missing_ == 0) break;
         if (waited.look_seconds() > deadline_seconds) give_up(deadline_seconds);
@@ -68,13 +68,13 @@ void RendezvousServer::accept_all() {
     }
 }
 
-void RendezvousServer::hear_pending() {
+void RendezvousServer::read_hellos() {
     for (auto pending = pending_.begin(); pending != pending_.end();)
-        pending = has_heard(*pending) ? pending_.erase(pending) : std::next(pending);
+        pending = read_hello(*pending) ? pending_.erase(pending) : std::next(pending);
 }
 
 // Whether the connection is settled: it now belongs to a rank, was refused, has ended or is silent.
-bool RendezvousServer::has_heard(PendingConnection& pending) {
+bool RendezvousServer::read_hello(PendingConnection& pending) {
     auto* const into = reinterpret_cast<char*>(&pending.hello) + pending.received;
     const auto got =
         recv(pending.socket.number, into, sizeof(Hello) - pending.received, MSG_DONTWAIT);

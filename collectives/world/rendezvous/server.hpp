@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "base/open_file.hpp"
-#include "collectives/world/rendezvous/handshake.hpp"
+#include "collectives/world/rendezvous/address.hpp"
+#include "collectives/world/rendezvous/protocol.hpp"
 
 namespace tutti {
 
@@ -46,9 +47,9 @@ private:
     };
 
     void accept_all();
-    void hear_pending();
+    void read_hellos();
     void forget_ended();
-    bool has_heard(PendingConnection& pending);
+    bool read_hello(PendingConnection& pending);
     void admit(PendingConnection& pending);
     std::optional<std::string> refusal_of(const Hello& hello) const;
     void sleep_until_something_comes() const;
@@ -62,5 +63,10 @@ private:
     int refused_ = 0;
     std::string last_refusal_;
 };
+
+/// Joins a rendezvous from a rank other than 0; returns the connection to rank 0 once all ranks
+/// have joined. Retries until the deadline. Throws Error: time_out, or usage with rank 0's reason
+/// if it refuses this rank.
+OpenFile join_rank0(const TcpAddress& address, const Hello& hello, double deadline_seconds);
 
 }  // namespace tutti

@@ -7,7 +7,6 @@
 
 #include "base/index.hpp"
 #include "collectives/world/backoff.hpp"
-#include "collectives/world/rendezvous/join.hpp"
 #include "collectives/world/rendezvous/process_world.hpp"
 #include "collectives/world/rendezvous/server.hpp"
 

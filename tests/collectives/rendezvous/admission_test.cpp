@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/hashes.hpp"
-#include "collectives/world/rendezvous/handshake.hpp"
+#include "collectives/world/rendezvous/protocol.hpp"
 #include "tests/collectives/rendezvous/ranks.hpp"
 
 namespace tutti {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/world/futex.hpp"
+#include "collectives/world/signal.hpp"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>

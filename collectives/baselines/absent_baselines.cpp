@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces mpi_baseline.cpp if no MPI library was found when configuring.
-#include "collectives/baselines/library_baselines.hpp"
+// Replaces the baselines whose libraries were not found when configuring; CMake defines which.
+#include "collectives/baselines/baselines.hpp"
+#include "collectives/transport/gpu/nccl.hpp"
 #include "collectives/transport/messages/mpi.hpp"
 
 namespace tutti {
 
+#ifdef TUTTI_WITHOUT_MPI
 void allow_forced_mpi_algorithms() {}
 
 void restore_mpi_settings() {}
@@ -22,5 +24,16 @@ std::unique_ptr<Operation> mpi_baseline(World&, const LibraryCall&, const CallBu
 std::unique_ptr<Operation> mpi_nonblocking(World&, const LibraryCall&, const CallBuffers&) {
     throw Error(*mpi_missing());
 }
+#endif
+
+#ifdef TUTTI_WITHOUT_NCCL
+std::optional<std::string> nccl_baseline_refuses(World&, const LibraryCall&) {
+    return nccl_missing();
+}
+
+std::unique_ptr<Operation> nccl_baseline(World&, const LibraryCall&, const CallBuffers&) {
+    throw Error(*nccl_missing());
+}
+#endif
 
 }  // namespace tutti

@@ -3,9 +3,22 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <source_location>
 #include <span>
 
 namespace tutti {
+
+// A communicator as an int, for headers without mpi.h: its Fortran handle, or MPI_Comm_toint in a
+// build for MPI's standard ABI, which need not have Fortran handles.
+#if defined(MPI_ABI_VERSION) && MPI_ABI_VERSION > 0
+constexpr bool is_for_standard_abi = true;
+inline int number_of(MPI_Comm comm) { return MPI_Comm_toint(comm); }
+inline MPI_Comm communicator_of(int number) { return MPI_Comm_fromint(number); }
+#else
+constexpr bool is_for_standard_abi = false;
+inline int number_of(MPI_Comm comm) { return MPI_Comm_c2f(comm); }
+inline MPI_Comm communicator_of(int number) { return MPI_Comm_f2c(number); }
+#endif
 
 /// The blocking MPI collectives that tutti calls, e.g. as the baseline `mpi`. The preload defines
 /// functions of the same names, so it sets these pointers to the MPI library's own functions.
@@ -25,5 +38,14 @@ extern MpiCollectives mpi_collectives;
 /// Replaces each value by its maximum over the ranks of a communicator of the program. The
 /// program's error handler is not called. Collective. Throws Error.
 void maximize_over_ranks(MPI_Comm comm, std::span<std::int64_t> values);
+
+/// Throws Error (a rank or its connection is lost) with MPI's text and the calling line.
+[[noreturn]] void throw_mpi_error(int code, std::source_location where);
+
+/// Calls throw_mpi_error unless `code` is MPI_SUCCESS, which the standard defines as 0. In timed
+/// loops it costs a comparison.
+inline void check(int code, std::source_location where = std::source_location::current()) {
+    if (code != 0) throw_mpi_error(code, where);
+}
 
 }  // namespace tutti
