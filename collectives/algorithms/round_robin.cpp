@@ -15,7 +15,7 @@ Schedule round_robin_all_gather(int ranks) {
     });
 }
 
-// Each rank owns one chunk; at round k it receives the share of the rank k places behind.
+// Each rank owns one chunk; at round k it receives the share of the rank k places before it.
 Schedule round_robin_reduce_scatter(int ranks) {
     const Ring ring{ranks};
     return Schedule({ranks, /*chunks=*/ranks, /*steps=*/ranks - 1}, [=](int round, Step& step) {

@@ -29,7 +29,8 @@ constexpr Named<ncclDataType_t> nccl_types[] = {
 const Named<ncclDataType_t>* type_of(DataType type) { return find_in(nccl_types, name_of(type)); }
 
 ncclRedOp_t op_of(Op op) {
-    constexpr ncclRedOp_t ops[] = {ncclSum, ncclProd, ncclMin, ncclMax, ncclAvg};  // as Op has them
+    constexpr ncclRedOp_t ops[] = {ncclSum, ncclProd, ncclMin, ncclMax,
+                                   ncclAvg};  // in the order of Op
     return at(ops, op);
 }
 
@@ -158,7 +159,7 @@ private:
     ncclRedOp_t op_;
     CallBuffers buffers_;
     ncclDataType_t type_ = ncclUint8;
-    std::size_t count_ = 0;  // of that type, in the vector or a block
+    std::size_t count_ = 0;  // elements of the vector or a block
     std::size_t block_ = 0;  // bytes
     std::optional<DeviceQueue::Mark> end_;
 };

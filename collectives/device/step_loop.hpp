@@ -148,7 +148,7 @@ private:
     const DeviceProgram& program_;
     const std::uint64_t run_;
     std::uint64_t base_ = 0;      // steps finished at the start of the run
-    std::uint64_t arrivals_ = 0;  // of the rank's blocks, over all runs
+    std::uint64_t arrivals_ = 0;  // blocks that arrived, over all runs
     int step_ = 0;
 };
 

@@ -51,7 +51,7 @@ public:
     /// data that a peer may need before it can send its signal (World::make_progress).
     bool yields() const { return looks_ > spins_; }
 
-    /// Whether the wait has been so long that sleeping costs little in comparison, if the caller
+    /// Whether sleeping costs little compared with the wait so far, if the caller
     /// can be woken.
     bool wants_sleep() const { return sleeps_early_ ? yields() : waited_ns_ > yielding_ns; }
 

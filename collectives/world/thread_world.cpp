@@ -38,7 +38,7 @@ struct Team {
     std::atomic<long> arrivals{0};               // at all barriers so far
     std::vector<std::atomic<long>> barriers_of;  // barriers that each rank has entered, for reports
     std::atomic<bool> failed{false};
-    std::vector<std::span<const std::byte>> sent;  // what each rank offers in the current exchange
+    std::vector<std::span<const std::byte>> sent;  // data of each rank in the current exchange
 
     std::mutex mutex;
     std::exception_ptr reason;

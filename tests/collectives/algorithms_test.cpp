@@ -18,7 +18,7 @@ class EveryAlgorithm : public testing::TestWithParam<const Algorithm*> {
 protected:
     const Algorithm& algorithm() const { return *GetParam(); }
 
-    // Calls body(job) for every root that matters at this rank count.
+    // Calls body(job) for every relevant root at this rank count.
     void for_each_root(Job job, const std::function<void(const Job&)>& body) const {
         const int roots = has_root(job.collective) ? job.ranks : 1;
         for (job.root = {0}; job.root.index < roots; ++job.root.index) body(job);
@@ -41,13 +41,13 @@ TEST_P(EveryAlgorithm, DeliversWhatItsCollectiveSpecifies) {
 }
 
 TEST_P(EveryAlgorithm, DeliversInSegmentsToo) {
-    if (!algorithm().pipelines) return;  // segments mean nothing to it
+    if (!algorithm().pipelines) return;  // ignores segments
     for (int ranks : {1, 2, 3, 4, 7, 8, 13, 16})
         for (int segments : {2, 3, 8}) prove_all({.ranks = ranks, .segments = segments});
 }
 
 TEST_P(EveryAlgorithm, DeliversWithAnyRadix) {
-    if (!algorithm().takes_radix) return;  // a radix means nothing to it
+    if (!algorithm().takes_radix) return;  // ignores the radix
     for (int radix = 2; radix <= 9; ++radix)
         for (int ranks : {1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 25, 27})
             prove_all({.ranks = ranks, .radix = radix});
@@ -55,7 +55,7 @@ TEST_P(EveryAlgorithm, DeliversWithAnyRadix) {
     prove_all({.ranks = 13, .segments = 3, .radix = 3, .placement = Placement::in_nodes_of(13, 2)});
 }
 
-// What is reproducible with one radix is so with any: who adds up in what order is the algorithm's.
+// Reproducibility does not depend on the radix: the algorithm defines the order of additions.
 TEST_P(EveryAlgorithm, GivesAllRanksTheSameBitsWithAnyRadixIfWithTwo) {
     if (!algorithm().takes_radix || !reduces(algorithm().collective)) return;
     const auto is_same = [&](int ranks, int radix) {
@@ -106,7 +106,7 @@ TEST_P(EveryAlgorithm, DeliversWhateverTheNodes) {
 }
 
 TEST_P(EveryAlgorithm, DeliversOnUnequalNodesWithIslands) {
-    if (!algorithm().hierarchical) return;  // nodes mean nothing to it
+    if (!algorithm().hierarchical) return;  // ignores nodes
     const std::vector<std::vector<int>> nodes{
         {0, 0, 0, 0, 1}, {0, 1, 1, 1}, {0, 1, 1, 2, 2, 2, 2}, {2, 0, 1, 0, 0, 2, 0, 1, 0}};
     for (const auto& node_of_rank : nodes)
@@ -120,7 +120,7 @@ TEST_P(EveryAlgorithm, DeliversOnUnequalNodesWithIslands) {
 
 using Channels = std::vector<std::vector<Rank>>;
 
-// Backwards, and odd ranks before even ones.
+// Ranks in reverse order, and odd ranks before even ones.
 Channels some_orders(int ranks) {
     std::vector<Rank> backwards, by_stride;
     for (int i = ranks - 1; i >= 0; --i) backwards.push_back({i});
@@ -163,7 +163,7 @@ TEST_P(EveryAlgorithm, NeverBeatsTheLowerBound) {
     }
 }
 
-// A rank's plan is built from what the schedule says of that rank alone: both views must agree.
+// A rank's plan is built from that rank's view of the schedule: it must agree with the whole.
 TEST_P(EveryAlgorithm, SaysTheSameToOneRankAsToAll) {
     for (int ranks : {2, 5, 8}) {
         Job job{.collective = algorithm().collective,
@@ -242,8 +242,7 @@ TEST(Catalog, SaysWhatToTakeInsteadOfAnUnknownOrUnfitAlgorithm) {
         }
         return "nothing was thrown";
     };
-    EXPECT_NE(text_of(Collective::all_reduce, "rign").find("did you mean 'ring'?"),
-              std::string::npos);
+    EXPECT_NE(text_of(Collective::all_reduce, "rign").find("'ring'?"), std::string::npos);
     EXPECT_NE(text_of(Collective::scatter, "double-tree").find("cannot do scatter"),
               std::string::npos);
     const Job six{.collective = Collective::all_to_all, .ranks = 6};
@@ -252,7 +251,7 @@ TEST(Catalog, SaysWhatToTakeInsteadOfAnUnknownOrUnfitAlgorithm) {
         std::string::npos);
 }
 
-// 46,341 squared is more than 2^31: of more ranks, pairs could not be counted.
+// 46,341 squared exceeds 2^31: with more ranks, pairs could not be counted.
 TEST(Algorithms, OfAllToAllSayUpToHowManyRanksTheyGo) {
     for (const Algorithm* algorithm : algorithms_of(Collective::all_to_all)) {
         const auto refusal = [&](int ranks) {

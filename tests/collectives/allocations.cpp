@@ -10,13 +10,13 @@
 
 namespace {
 
-// Per thread, so that what other ranks do does not matter.
+// Counts per thread, so that other ranks do not matter.
 thread_local bool counting = false;
 thread_local long allocations = 0;
 
 void* allocate(std::size_t bytes, std::size_t alignment) {
     if (counting) ++allocations;
-    // aligned_alloc wants whole multiples of the alignment.
+    // aligned_alloc requires whole multiples of the alignment.
     void* memory = alignment <= alignof(std::max_align_t)
                        ? std::malloc(bytes)
                        : std::aligned_alloc(alignment, tutti::round_up(bytes, alignment));
@@ -26,7 +26,7 @@ void* allocate(std::size_t bytes, std::size_t alignment) {
 
 }  // namespace
 
-// All other forms (arrays, sized) end in these; sanitizers have nothrow forms of their own.
+// All other forms (arrays, sized) call these; sanitizers have their own nothrow forms.
 void* operator new(std::size_t bytes) { return allocate(bytes, alignof(std::max_align_t)); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
     return allocate(bytes, static_cast<std::size_t>(alignment));

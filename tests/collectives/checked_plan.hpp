@@ -8,8 +8,8 @@
 
 namespace tutti::test {
 
-/// A plan with buffers of its own, and new data for every run by which the result is checked. For
-/// tests that start and wait themselves; wrong_elements() in threads.hpp does all in one call.
+/// A plan with its own buffers, and new data for every run to check the result. For tests that
+/// start and wait themselves; wrong_elements() in threads.hpp does all of it in one call.
 class CheckedPlan {
 public:
     CheckedPlan(Planner& planner, std::string_view transport, const Algorithm& algorithm,
@@ -36,7 +36,7 @@ public:
     void wait() { plan_->wait(); }
     Plan& plan() { return *plan_; }
 
-    /// Elements of the last run's result that are wrong.
+    /// Returns the number of wrong elements in the last run's result.
     std::int64_t wrong() const { return count_wrong(check_, me_, output_); }
 
 private:

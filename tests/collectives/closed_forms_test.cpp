@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps and bytes against the textbook. Bytes are in vectors (n): what the busiest rank sends.
+// Steps and bytes compared with the textbook. Bytes are in vectors (n) sent by the busiest rank.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -104,7 +104,7 @@ TEST(Counts, EqualTheTextbook) {
         }
 }
 
-// Counts what all ranks send: no chunk goes back to a rank that starts with it.
+// Counts the data that all ranks send: no chunk goes back to a rank that starts with it.
 TEST(Counts, SendNoRankWhatItStartsWith) {
     const auto sent = [](Collective collective, const char* algorithm, int ranks) {
         const Job job{.collective = collective, .ranks = ranks, .root = {ranks / 2}};
@@ -126,14 +126,15 @@ TEST(Counts, SendNoRankWhatItStartsWith) {
     }
 }
 
-// The least exponent with which the radix reaches the rank count.
+// Returns the smallest exponent with which the radix reaches the rank count.
 int digits(int ranks, int radix) {
     int exponent = 0;
     for (long reached = 1; reached < ranks; reached *= radix) ++exponent;
     return exponent;
 }
 
-// The largest power of the radix among the rank counts, as its exponent, and the ranks beyond it.
+// Returns the exponent of the largest power of the radix up to the rank count, and the ranks beyond
+// it.
 int floor_digits(int ranks, int radix) {
     const int exponent = digits(ranks, radix);
     return std::pow(radix, exponent) > ranks ? exponent - 1 : exponent;
@@ -148,7 +149,7 @@ struct RadixFormula {
     const char* algorithm;
     int (*steps)(int ranks, int radix);
     double (*sent)(int ranks, int radix);
-    bool powers_only = false;  // of the radix
+    bool powers_only = false;  // only for powers of the radix
 };
 
 // clang-format off
@@ -168,7 +169,7 @@ const RadixFormula radix_formulas[] = {
 };
 // clang-format on
 
-// How many others a rank sends to in one step, at most.
+// Returns the maximum number of receivers of a rank in one step.
 int most_receivers(const Schedule& schedule) {
     std::size_t most = 0;
     for (int step = 0; step < schedule.steps(); ++step) {
@@ -201,8 +202,8 @@ TEST(Counts, OfAnyRadixEqualTheTextbook) {
             }
 }
 
-// At the step of digit t with radix k, whoever has the message sends it to the relative ranks that
-// differ in this digit alone.
+// At the step of digit t with radix k, ranks that have the message send it to the relative ranks
+// that differ only in this digit.
 TEST(Transfers, OfATreeAddADigitToTheRelativeRank) {
     for (int radix : {2, 3, 4})
         for (int ranks : {2, 9, 14, 16}) {
@@ -222,7 +223,7 @@ TEST(Transfers, OfATreeAddADigitToTheRelativeRank) {
         }
 }
 
-// Pipelining adds one step per further segment and not a byte.
+// Pipelining adds one step per additional segment and no bytes.
 TEST(Counts, OfPipelinedAlgorithmsGrowByOneStepPerSegment) {
     for (const Algorithm& algorithm : catalog()) {
         if (!algorithm.pipelines) continue;
@@ -238,8 +239,8 @@ TEST(Counts, OfPipelinedAlgorithmsGrowByOneStepPerSegment) {
     }
 }
 
-// Who is an inner node in one tree is a leaf in the other: nobody sends more than a vector and a
-// half (the rank that has a single child in both counts less), and depth is logarithmic.
+// An inner node of one tree is a leaf of the other: no rank sends more than a vector and a half
+// (the rank that has a single child in both sends less), and the depth is logarithmic.
 TEST(Counts, OfTheDoubleTreeSpreadTheLoad) {
     for (int ranks = 2; ranks <= 65; ++ranks) {
         const Job job{.collective = broadcast, .ranks = ranks};
@@ -250,7 +251,7 @@ TEST(Counts, OfTheDoubleTreeSpreadTheLoad) {
     }
 }
 
-// What each node sends to others, in vectors.
+// Returns the vectors that each node sends to other nodes.
 std::vector<double> sent_by_nodes(const Schedule& schedule, const CollectiveSpec& spec,
                                   const std::vector<int>& node_of_rank) {
     const Counts counts = count(schedule, spec);
@@ -276,17 +277,17 @@ struct Split {
 const std::vector<Split>& splits() {
     static const std::vector<Split> all{
         {"two equal nodes", {0, 0, 1, 1}, 2},
-        {"four equal nodes, dealt", {0, 1, 2, 3, 0, 1, 2, 3}, 4},
+        {"four dealt nodes", {0, 1, 2, 3, 0, 1, 2, 3}, 4},
         {"three equal nodes", {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2}, 3},
         {"unequal nodes", {0, 0, 0, 1, 2, 2}, 3},
-        {"nodes of one rank", {0, 1, 2, 3, 4}, 5},
+        {"one-rank nodes", {0, 1, 2, 3, 4}, 5},
         {"one node", {0, 0, 0}, 1},
     };
     return all;
 }
 
-// H nodes have to send at least 2(H-1)/H vectors each, as if each were one rank; no more do
-// (unequal nodes too). The butterfly trades bytes for steps.
+// H nodes must send at least 2(H-1)/H vectors each, as if each were one rank; none sends more, even
+// with unequal nodes. The butterfly trades bytes for fewer steps.
 TEST(Counts, OfHierarchicalAllReducesSendTheLeastThatNodesCan) {
     for (const Split& split : splits())
         for (const char* name : {"two-level", "three-level", "multi-rail"})
@@ -303,7 +304,7 @@ TEST(Counts, OfHierarchicalAllReducesSendTheLeastThatNodesCan) {
             }
 }
 
-// Each node's blocks go to every other node once: (H-1)/H in and out for equal nodes.
+// Each node's blocks are sent to every other node once: (H-1)/H in and out for equal nodes.
 TEST(Counts, OfHierarchicalGathersSendTheLeastThatEqualNodesCan) {
     for (const Split& split : splits())
         for (const Collective collective : {all_gather, reduce_scatter})
@@ -321,7 +322,7 @@ TEST(Counts, OfHierarchicalGathersSendTheLeastThatEqualNodesCan) {
             }
 }
 
-// On a chain through the nodes all but the last pass the message on, once.
+// On a chain through the nodes all but the last forward the message once.
 TEST(Counts, OfTheMultiRailBroadcastSendTheMessageOncePerNode) {
     for (const Split& split : splits()) {
         const Job job{.collective = broadcast,
@@ -336,7 +337,7 @@ TEST(Counts, OfTheMultiRailBroadcastSendTheMessageOncePerNode) {
     }
 }
 
-// An equal share of it leaves every rank of a node, and so every NIC.
+// An equal share of the message leaves every rank of a node, and so every NIC.
 TEST(Counts, OfTheMultiRailAllReduceSpreadWhatCrossesOverAllRanks) {
     const int per_node = 4, nodes = 3, ranks = per_node * nodes;
     const Job job{.collective = all_reduce,

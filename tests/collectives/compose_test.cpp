@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/schedule/compose.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
@@ -8,6 +9,20 @@
 
 namespace tutti {
 namespace {
+
+// Returns the transfers as "FROM>TO:CHUNKS", "+" marks reductions; ";" separates steps.
+std::string brief(const Schedule& schedule) {
+    std::string text;
+    for (int step = 0; step < schedule.steps(); ++step) {
+        schedule.visit(step, [&](const Transfer& t) {
+            text += fmt::format("{}>{}:{}-{}{} ", t.from.index, t.to.index, t.chunks.first,
+                                t.chunks.first + t.chunks.count - 1,
+                                t.action == Action::reduce ? "+" : "");
+        });
+        text.back() = ';';
+    }
+    return text;
+}
 
 Schedule one_copy(int chunks) {
     return Schedule({.ranks = 2, .chunks = chunks, .steps = 1}, [=](int, Step& step) {
@@ -18,19 +33,14 @@ Schedule one_copy(int chunks) {
 TEST(Then, CutsChunksFinerWhereTheTwoDiffer) {
     const Schedule both = one_copy(2).then(one_copy(3));
     EXPECT_EQ(both.chunks(), 6);
-    EXPECT_EQ(in_words(both),
-              "step 0\n  rank 0 -> rank 1  chunks 0..5 (copy)\n"
-              "step 1\n  rank 0 -> rank 1  chunks 0..5 (copy)\n");
+    EXPECT_EQ(brief(both), "0>1:0-5;0>1:0-5;");
 }
 
 TEST(Pipelined, StartsEachSegmentOneStepAfterTheOneBeforeIt) {
     const Schedule chain({.ranks = 3, .chunks = 1, .steps = 2}, [](int step, Step& out) {
         out.copy({.chunks = {}, .from = {step}, .to = {step + 1}});
     });
-    EXPECT_EQ(in_words(pipelined(chain, 2)),
-              "step 0\n  rank 0 -> rank 1  chunk 0 (copy)\n"
-              "step 1\n  rank 1 -> rank 2  chunk 0 (copy)\n  rank 0 -> rank 1  chunk 1 (copy)\n"
-              "step 2\n  rank 1 -> rank 2  chunk 1 (copy)\n");
+    EXPECT_EQ(brief(pipelined(chain, 2)), "0>1:0-0;1>2:0-0 0>1:1-1;1>2:1-1;");
 }
 
 TEST(Schedules, OfMoreChunksThanCanBeCountedAreRefused) {
@@ -44,23 +54,18 @@ TEST(Mirrored, ReversesEveryTransferLastStepFirst) {
     const Schedule chain({.ranks = 3, .chunks = 1, .steps = 2}, [](int step, Step& out) {
         out.copy({.chunks = {}, .from = {step}, .to = {step + 1}});
     });
-    EXPECT_EQ(in_words(mirrored(chain, Action::reduce)),
-              "step 0\n  rank 2 -> rank 1  chunk 0 (reduce)\n"
-              "step 1\n  rank 1 -> rank 0  chunk 0 (reduce)\n");
+    EXPECT_EQ(brief(mirrored(chain, Action::reduce)), "2>1:0-0+;1>0:0-0+;");
 }
 
-// Rank 1 of an all-gather gets everything but its own chunks, which lie in the middle.
+// Rank 1 of an all-gather receives everything but its own chunks, which lie in the middle.
 TEST(WithoutReturns, LeavesOutWhatTheReceiverStartsWith) {
     const Schedule everything({.ranks = 3, .chunks = 6, .steps = 1}, [](int, Step& step) {
         for (const int to : {1, 2}) step.copy({.chunks = {0, 6}, .from = {0}, .to = {to}});
     });
-    EXPECT_EQ(in_words(without_returns(everything, {Collective::all_gather, 3})),
-              "step 0\n  rank 0 -> rank 1  chunks 0..1 (copy)\n"
-              "  rank 0 -> rank 1  chunks 4..5 (copy)\n  rank 0 -> rank 2  chunks 0..3 (copy)\n");
-    EXPECT_EQ(in_words(without_returns(everything, {Collective::broadcast, 3, Rank{1}})),
-              "step 0\n  rank 0 -> rank 2  chunks 0..5 (copy)\n");
-    EXPECT_EQ(in_words(without_returns(everything, {Collective::all_reduce, 3})),
-              in_words(everything));
+    EXPECT_EQ(brief(without_returns(everything, {Collective::all_gather, 3})),
+              "0>1:0-1 0>1:4-5 0>2:0-3;");
+    EXPECT_EQ(brief(without_returns(everything, {Collective::broadcast, 3, Rank{1}})), "0>2:0-5;");
+    EXPECT_EQ(brief(without_returns(everything, {Collective::all_reduce, 3})), brief(everything));
 }
 
 TEST(OnEach, RunsInsideGroupsOfDifferentSizesAtOnce) {
@@ -73,7 +78,50 @@ TEST(OnEach, RunsInsideGroupsOfDifferentSizesAtOnce) {
     };
     const Schedule groups =
         on_each(4, 1, {{.members = {{3}, {0}}}, {.members = {{1}}}, {.members = {{2}}}}, to_all);
-    EXPECT_EQ(in_words(groups), "step 0\n  rank 3 -> rank 0  chunk 0 (copy)\n");
+    EXPECT_EQ(brief(groups), "3>0:0-0;");
+}
+
+// Position 0 sends its block to position 1.
+Schedule first_sends_to_second() {
+    return Schedule({.ranks = 3, .chunks = 3, .steps = 1}, [](int, Step& out) {
+        out.copy({.chunks = {0, 1}, .from = {0}, .to = {1}});
+    });
+}
+
+TEST(Reordered, MovesRanksAndTheirBlocksToPositions) {
+    const std::vector<Rank> order{{2}, {0}, {1}};
+    EXPECT_EQ(brief(reordered(first_sends_to_second(), order, Collective::all_gather)), "2>0:2-2;");
+}
+
+TEST(Reordered, LeavesAMessageThatIsNobodysAsItIs) {
+    const std::vector<Rank> order{{2}, {0}, {1}};
+    EXPECT_EQ(brief(reordered(first_sends_to_second(), order, Collective::all_reduce)), "2>0:0-0;");
+}
+
+TEST(Reordered, SplitsARunOnlyWhereItsBlocksComeApart) {
+    const Schedule all({.ranks = 3, .chunks = 6, .steps = 1}, [](int, Step& out) {
+        out.copy({.chunks = {1, 5}, .from = {0}, .to = {1}});  // half of block 0, blocks 1 and 2
+    });
+    EXPECT_EQ(brief(reordered(all, {{2}, {0}, {1}}, Collective::all_gather)), "2>0:5-5 2>0:0-3;");
+}
+
+TEST(Reordered, MovesBothEndsOfABlockOfAPair) {
+    const Schedule one({.ranks = 2, .chunks = 4, .steps = 1}, [](int, Step& out) {
+        out.copy({.chunks = {0 * 2 + 1, 1}, .from = {0}, .to = {1}});
+    });
+    EXPECT_EQ(brief(reordered(one, {{1}, {0}}, Collective::all_to_all)), "1>0:2-2;");
+}
+
+TEST(SideBySide, GivesEachAnEqualShareOfEveryBlock) {
+    const Schedule coarse({.ranks = 2, .chunks = 2, .steps = 1}, [](int, Step& out) {
+        out.copy({.chunks = {0, 2}, .from = {0}, .to = {1}});
+    });
+    const Schedule fine({.ranks = 2, .chunks = 4, .steps = 2}, [](int step, Step& out) {
+        out.copy({.chunks = {1 + step, 1}, .from = {1}, .to = {0}});
+    });
+    const Schedule both = side_by_side({coarse, fine}, /*blocks=*/2);
+    EXPECT_EQ(both.chunks(), 8);  // in each of two blocks, two for each share
+    EXPECT_EQ(brief(both), "0>1:0-1 0>1:4-5 1>0:3-3;1>0:6-6;");
 }
 
 TEST(Svg, HasALineForEachTransferAndIsClosed) {

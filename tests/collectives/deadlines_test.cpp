@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits end at their deadline: not before it, and not long after. A busy machine may end any one of
-// them late, but not all of several.
+// Waits end at their deadline: not before it, and not long after.
+// A busy machine may delay one of them, but not all of several.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -15,8 +15,8 @@ namespace {
 
 constexpr double timeout = 0.1;
 
-// Seconds of the shortest of some waits, the first that is short enough ends them. At 1.4 times its
-// deadline a wait is too long.
+// Repeats a wait and takes the shortest; stops at the first one that is short enough. More than 1.4
+// times the deadline is too long.
 void expect_deadline(double seconds, const std::function<double()>& wait) {
     double shortest = 1e9;
     for (int attempt = 0; attempt < 10 && shortest > 1.4 * seconds; ++attempt) {
@@ -99,7 +99,7 @@ TEST(Deadline, OfALibrarysCallIsTheHangTimeout) {
     });
 }
 
-// A message that never comes.
+// The message never arrives.
 TEST(Deadline, OfAPlanIsTheHangTimeout) {
     expect_deadline(timeout, [] {
         std::atomic<double> took = 0;

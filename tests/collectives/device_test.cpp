@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans for devices: how they are cut and dealt to blocks, and how they end when a rank stops. That
-// they are right whatever the algorithm is shown by execute_test over cuda-emulated.
+// Plans for devices: how they are cut and distributed to blocks, and how they end when a rank
+// stops.
+// That they are correct for each algorithm is tested by execute_test over cuda-emulated.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -47,7 +48,7 @@ protected:
         draft_.add_move({&out, 1}, {&source, 1}, bytes);
     }
 
-    // Of each byte that is written in a phase (from 1), by which blocks.
+    // Returns for each byte that is written in a phase (from 1) the blocks that write it.
     std::map<std::size_t, std::vector<unsigned>> writers(unsigned blocks, std::size_t grain,
                                                          std::size_t phase) {
         std::vector<std::byte> image_memory;
@@ -109,7 +110,7 @@ TEST_F(Dealing, GivesSmallMovesToOneBlockEachInTurn) {
             EXPECT_EQ(written.at(i * 1000 + byte), std::vector<unsigned>{i});
 }
 
-// On the host moves are done in order; blocks of a phase know no order.
+// On the host moves are executed in order; blocks of a phase have no order.
 TEST_F(Dealing, PutsMovesThatTouchTheSameMemoryIntoPhasesOfTheirOwn) {
     move(0, 1000, 100);
     move(2000, 3000, 100);
@@ -123,7 +124,7 @@ TEST_F(Dealing, PutsMovesThatTouchTheSameMemoryIntoPhasesOfTheirOwn) {
     for (const DevicePhase& phase : draft_.phases) EXPECT_EQ(phase.finished, DevicePhase::nothing);
 }
 
-// Ends in an error, or not at all.
+// Returns the error of a run; none if it does not end in an error.
 std::optional<Error> error_of(int ranks, const Fault& fault, std::string_view algorithm,
                               std::int64_t count, double seconds = 1) {
     try {
@@ -157,7 +158,7 @@ TEST(AStoppedRank, EndsInATimeOutThatNamesRankStepAndPeer) {
 }
 
 TEST(AStoppedRank, IsNamedWhereAllWaitForItOnly) {
-    // All must have started by then, also on a busy machine.
+    // All must have started by then, even on a busy machine.
     const auto error = error_of(3, parse_fault("stop:from=1"), "one-shot", 4000, 2);
     ASSERT_TRUE(error);
     EXPECT_TRUE(std::regex_match(error->what(), std::regex("rank [02] .*for rank 1")))
@@ -208,7 +209,7 @@ TEST(PinnedMemory, IsOfTransportsThatHaveDevices) {
     });
 }
 
-// Sums of sums: in place each run adds up what the one before left.
+// Sums of sums: in place each run adds up the result of the previous one.
 TEST(RepeatedRuns, AreOneStart) {
     run_as_threads(3, 20, [](World& world) {
         for (const std::int64_t count : {3, 1000}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exchanges of which some have nothing to say, and the calls of the library that they make.
+// Exchanges in which some ranks have no data, and the MPI calls that they make.
 // empty_exchanges_over_mpi_test.py starts it.
 #include <dlfcn.h>
 #include <mpi.h>
@@ -12,7 +12,7 @@ namespace {
 long empty_calls = 0;
 }
 
-// Take the place of the MPI library's functions, by the names that tutti calls.
+// Replace the MPI library's functions, with the names that tutti calls.
 extern "C" int PMPI_Iallgather(const void* input, int count, MPI_Datatype type, void* output,
                                int of_each, MPI_Datatype output_type, MPI_Comm comm,
                                MPI_Request* request) {

@@ -125,7 +125,7 @@ TEST_P(EveryPlan, OfMoreRanksIsRightWithARadixAndInChannelsOfItsOwn) {
     expect_right_with_a_radix_and_in_channels(8);
 }
 
-// Many segments: a plan by message goes through several lanes. Two channels in orders of their own.
+// Many segments: a message plan uses several lanes. Two channels have their own orders.
 TEST_P(EveryPlan, IsRightInSegmentsAndInChannels) {
     for (int ranks : {2, 4, 6}) {
         std::vector<Attempt> trials;
@@ -152,7 +152,7 @@ TEST_P(EveryPlan, IsRightInSegmentsAndInChannels) {
     }
 }
 
-// Whose moves are dealt to several blocks.
+// Plans whose moves are distributed to several blocks.
 class EveryPlanOnADevice : public EveryPlan {};
 
 TEST_P(EveryPlanOnADevice, IsRightForLargeCalls) {
@@ -166,8 +166,8 @@ TEST_P(EveryPlanOnADevice, IsRightForLargeCalls) {
     }
 }
 
-// What ranks combine is read from several others, over the size of a piece, and into a result that
-// is none of the inputs or one of them.
+// Ranks combine data from several others, of more than one piece, into a result that is none of the
+// inputs or one of them.
 TEST(SingleCopy, IsRightInPiecesFromSeveralRanks) {
     for (const int ranks : {2, 4})
         run_as_threads(ranks, 20, [&](World& world) {
@@ -186,7 +186,7 @@ TEST(SingleCopy, IsRightInPiecesFromSeveralRanks) {
         });
 }
 
-// Who has given its part may change it as soon as its call ends, before the root has added all.
+// A rank may change its part as soon as its call ends, before the root has added all parts.
 TEST(SingleCopy, LetsAPeerGoOnWhenAllOfItsPartIsRead) {
     run_as_threads(2, 20, [](World& world) {
         Planner planner(world);
@@ -211,10 +211,9 @@ TEST(SingleCopy, LetsAPeerGoOnWhenAllOfItsPartIsRead) {
     });
 }
 
-// Rank 1 passes on what it never got: the check must say so, and nothing may crash.
+// Rank 1 forwards data that it never received: the check must detect it, and nothing may crash.
 TEST_P(EveryPlan, OfAWrongScheduleRunsAndIsFoundWrong) {
-    const Algorithm forgetful{Collective::broadcast, "forgetful",
-                              "the root does not send to rank 1, which sends to rank 2",
+    const Algorithm forgetful{Collective::broadcast, "forgetful", "rank 1 sends nothing it has",
                               [](const Job&) {
                                   return Schedule({3, 1, 1}, [](int, Step& step) {
                                       step.copy({.chunks = whole_message, .from = {1}, .to = {2}});

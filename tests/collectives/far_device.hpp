@@ -18,9 +18,9 @@
 
 namespace tutti::test {
 
-/// A device of one rank that is as unhelpful as a GPU may be: whoever touches its memory from the
-/// host (or lets a library do so) crashes, and what a queue was asked for happens late, a bit of
-/// some queue at a time, whenever somebody asks whether a mark is past.
+/// A device of one rank that is as restrictive as a GPU may be: accesses to its memory from the
+/// host (or from a library) crash, and queued work is done late, a bit of some queue at a time,
+/// whenever a mark is polled.
 class FarDevice final : public MemoryDevice {
 public:
     explicit FarDevice(unsigned seed) : dice_(seed) {}
@@ -60,7 +60,7 @@ public:
 
     std::unique_ptr<DeviceQueue> queue() override { return std::make_unique<Queue>(*this); }
 
-    /// Where the device itself sees its memory; other addresses stay.
+    /// Returns the device's own address of its memory; other addresses are unchanged.
     std::byte* seen(const std::byte* address) const {
         const auto next = pieces_.upper_bound(const_cast<std::byte*>(address));
         if (next != pieces_.begin()) {
@@ -77,17 +77,17 @@ public:
                    return address >= one.data() && address + bytes <= one.data() + one.size();
                });
     }
-    /// Pieces of the host's memory that it knows.
+    /// Returns the number of registered pieces of host memory.
     std::size_t known() const { return known_.size(); }
 
-    std::size_t most_sources = SIZE_MAX;  ///< that a queue combines at once
+    std::size_t most_sources = SIZE_MAX;  ///< maximum that a queue combines at once
 
-    /// Asked for so far, of all queues.
+    /// Requests so far, of all queues.
     long copies = 0, combinations = 0, asked = 0;
 
     class Queue final : public DeviceQueue {
     public:
-        /// Work that may not be possible yet: false then.
+        /// Queues work that may not be possible yet: `attempt` then returns false.
         void ask_when(std::function<bool()> attempt) {
             work_.push_back(std::move(attempt));
             ++device_.asked;
@@ -131,7 +131,7 @@ public:
         }
         void* handle() const override { return nullptr; }
 
-        // Whether there was something that could be done.
+        // Returns whether some work could be done.
         bool step() {
             if (work_.empty()) return false;
             if (!work_.front()()) return false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A harmed run never looks like a sound one: what the loopback transport can do wrong, the checker
-// or the watchdog sees.
+// A faulty run never looks like a correct one: the checker or the watchdog detects every fault of
+// the
+// loopback transport.
 #include "collectives/transport/faults.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +26,7 @@ std::vector<const Algorithm*> algorithms() {
     return all;
 }
 
-// How a run ended: with how many wrong elements on all ranks together, or with which error.
+// The result of a run: the number of wrong elements on all ranks together, or an error.
 struct Outcome {
     std::int64_t wrong_elements = 0;
     std::optional<Error> error;
@@ -118,8 +119,8 @@ TEST(CorruptMessages, ShowAsWrongElements) {
         }
 }
 
-// From the second copy on, every message is received one place late: the results are wrong, or
-// nobody takes the last message and its sender waits in vain.
+// From the second copy on, every message is received one place late: the results are wrong, or no
+// rank takes the last message and its sender waits in vain.
 TEST(DoubledMessages, NeverPassForACleanRun) {
     for (const Algorithm* algorithm : algorithms()) {
         const Fault fault = parse_fault("double");
@@ -133,7 +134,7 @@ TEST(DoubledMessages, AreLeftOverAtTheEnd) {
         run_with(parse_fault("double:from=1,to=2"),
                  find_algorithm(Collective::all_reduce, "one-shot"), {.in_plans = 20}, /*runs=*/1);
     ASSERT_TRUE(outcome.error) << outcome;
-    EXPECT_STREQ(outcome.error->what(), "a message from rank 1 to rank 2 was never received");
+    EXPECT_NE(std::string(outcome.error->what()).find("never received"), std::string::npos);
 }
 
 TEST(LateMessages, DoNoHarm) {
@@ -144,7 +145,7 @@ TEST(LateMessages, DoNoHarm) {
     }
 }
 
-// Twice as long as the time-out, but no step of it.
+// The run takes twice the timeout, but no step does.
 TEST(LateMessages, AreWaitedForAsLongAsStepsGoOn) {
     const Outcome outcome =
         run_with(parse_fault("delay:ms=100"), find_algorithm(Collective::all_reduce, "ring"),
@@ -152,7 +153,7 @@ TEST(LateMessages, AreWaitedForAsLongAsStepsGoOn) {
     EXPECT_TRUE(outcome.is_clean()) << outcome;
 }
 
-// Then nobody is left to give a reason.
+// Then no rank is left to give a reason.
 TEST(StoppedRanks, AreNoSuccessEvenIfAllOfThemStop) {
     const Outcome outcome = run_with(
         parse_fault("stop"), find_algorithm(Collective::all_reduce, "ring"), {.in_plans = 0.2});
@@ -188,7 +189,7 @@ TEST(ParseFault, SaysWhatCanBeTypedInstead) {
     };
     EXPECT_NE(complaint("explode").find("drop"), std::string::npos) << complaint("explode");
     EXPECT_NE(complaint("").find("drop"), std::string::npos) << complaint("");
-    EXPECT_NE(complaint("drop:rank=1").find("known: from to step nth ms"), std::string::npos);
+    EXPECT_NE(complaint("drop:rank=1").find("step nth ms"), std::string::npos);
     for (const char* text :
          {"drop:from", "drop:from=", "drop:from=x", "drop:from=1x", "drop:from=-1",
           "drop:from=1,,to=2", "drop:=1", "drop:from=99999999999999999999"})

@@ -12,15 +12,16 @@
 namespace tutti {
 namespace {
 
-// How far a rank is in a run: 0 it may not have begun, 1 it has begun (its input is in place), 1 +
-// n it has finished n of its steps. Two more moments follow that no counter shows: early settling,
-// and the end, when late settling, the user and the next run may write any place of the rank.
+// The progress of a rank in a run: 0 it may not have begun, 1 it has begun (its input is in place),
+// 1 + n it has finished n of its steps. Two more moments follow that no counter shows: early
+// settling, and the end, when late settling, the user and the next run may write any place of the
+// rank.
 using Moment = int;
 
 constexpr Moment begun = 1;
 constexpr Moment after(std::size_t steps) { return begun + static_cast<Moment>(steps); }
 
-// What a rank knows of all ranks at one of its moments: a vector clock.
+// A rank's knowledge of all ranks at one of its moments: a vector clock.
 using Knowledge = std::vector<Moment>;
 
 void learn(Knowledge& mine, const Knowledge& other) {
@@ -28,7 +29,7 @@ void learn(Knowledge& mine, const Knowledge& other) {
         mine[rank] = std::max(mine[rank], other[rank]);
 }
 
-// A stretch of one rank's memory.
+// A range of one rank's memory.
 struct Stretch {
     Place place;
     std::size_t bytes;
@@ -63,7 +64,7 @@ public:
     }
 
 private:
-    // Moments are numbered through: the start, each step, early settling, the end.
+    // Moments are numbered consecutively: the start, each step, early settling, the end.
     std::size_t moments_of(std::size_t rank) const { return programs_[rank].steps.size() + 3; }
     std::size_t settling_of(std::size_t rank) const { return programs_[rank].steps.size() + 1; }
     std::size_t end_of(std::size_t rank) const { return programs_[rank].steps.size() + 2; }
@@ -75,7 +76,7 @@ private:
         return program.steps[moment - 1].dependencies;
     }
 
-    // Steps that the peer is known to have finished once a dependency is met.
+    // Returns the steps that the peer is known to have finished once a dependency is met.
     std::size_t steps_met(const Dependency& dependency) const {
         const auto& steps = at(programs_, dependency.peer).steps;
         const auto first_open =
@@ -84,8 +85,8 @@ private:
         return static_cast<std::size_t>(first_open - steps.begin());
     }
 
-    // Lets every rank go on as far as its dependencies allow, in any order: knowledge does not
-    // depend on it.
+    // Advances every rank as far as its dependencies allow, in any order: knowledge does not depend
+    // on it.
     bool follow_dependencies() {
         for (std::size_t rank = 0; rank < programs_.size(); ++rank) {
             Knowledge at_begin(programs_.size(), 0);
@@ -112,7 +113,7 @@ private:
             if (of_peer.size() <= met) return false;
             learn(now, of_peer[met]);
         }
-        // The rank itself has then finished the step; settling is seen by nobody.
+        // The rank itself has then finished the step; settling is visible to no rank.
         now[rank] = after(std::min(moment, programs_[rank].steps.size()));
         known_[rank].push_back(std::move(now));
         return true;
@@ -152,20 +153,20 @@ private:
                 }
     }
 
-    // That such a place has been read only the next step's counter shows: first comes what is read
-    // through the kernel, then this step's counter may go up, and then all is added.
+    // Whether only the next step's counter shows that such a place has been read: data is first
+    // read through the kernel, then this step's counter may be incremented, and then all is added.
     static bool is_read_late(const DirectStep& step, const DirectMove& move, Place place) {
         const auto of_peers = std::ranges::count_if(
             move.sources, [](const MovePlace& source) { return source.peer.has_value(); });
         return step.keeps_results && of_peers > 1 && place.in == Place::In::plan;
     }
 
-    // What a step of some rank does to a stretch of the owner's memory.
+    // An access of a rank's step to a range of the owner's memory.
     struct Access {
         std::size_t rank, index;
         const DirectMove* move;
         Stretch stretch;
-        int step;  // of the schedule, that it stands for
+        int step;  // step of the schedule that it replaces
     };
 
     void for_each_access(std::size_t owner, const std::function<void(const Access&)>& visit) const {
@@ -208,8 +209,8 @@ private:
                             {pusher, index, &move, {target.place, move.bytes}, target.for_step});
     }
 
-    // A push stands for a transfer of a later step: all that earlier steps do to the place must be
-    // over before it, and what that step itself still reads; all else must come after it.
+    // A push replaces a transfer of a later step: all accesses of earlier steps to the place must
+    // be over before it, as must reads of that step itself; all other accesses must come after it.
     void check_push(std::size_t owner, const Access& push) {
         if (known_[push.rank][push.index + 1][owner] < begun)
             return report(fmt::format("{} pushes to {} of rank {}, which may not have begun",
@@ -246,8 +247,8 @@ private:
                });
     }
 
-    // The owner's writes before the reader's step must be over, those of it and later must wait
-    // until the reader has finished so many steps.
+    // The owner's writes before the reader's step must be over; those in it and later must wait
+    // until the reader has finished `finished` steps.
     void check_read(std::size_t reader, std::size_t index, std::size_t owner,
                     const Stretch& stretch, std::size_t finished) {
         const DirectProgram& program = programs_[owner];
@@ -274,7 +275,7 @@ private:
         });
     }
 
-    // Where results are kept, the counter comes before the write.
+    // If results are kept, the counter comes before the write.
     void must_follow(std::size_t reader, std::size_t index, std::size_t owner, std::size_t write,
                      const Stretch& stretch) {
         const bool is_shown = write == 0 || !programs_[owner].steps[write - 1].keeps_results;

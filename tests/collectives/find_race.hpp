@@ -5,13 +5,20 @@
 #include <string>
 
 #include "collectives/execute/direct/direct_program.hpp"
+#include "tests/collectives/holds.hpp"
 
 namespace tutti {
 
 /// Proves, without running anything, that no byte is written while a peer may read it, and that
-/// each read of a step sees what its owner held before the step. Takes the programs of all ranks in
-/// rank order. Returns the first race (or the first wait that nothing ends) in words; nothing if
-/// every order of execution is safe, also when the plan runs again and again.
+/// each read of a step gets the value that its owner held before the step. Takes the programs of
+/// all ranks in rank order. Describes the first race (or the first endless wait); nothing if every
+/// order of execution is safe, even with repeated runs.
 std::optional<std::string> find_race(std::span<const DirectProgram> programs);
+
+/// Whether a race was found whose description holds all keys.
+inline testing::AssertionResult is_race(const std::optional<std::string>& race,
+                                        std::initializer_list<const char*> keys) {
+    return holds(race.value_or("no race"), keys);
+}
 
 }  // namespace tutti

@@ -56,7 +56,7 @@ TEST(Fingerprint, DiffersWithTheStepsThatTransfersAreIn) {
               reference);
 }
 
-// Who is served first matters to those who are served, and sums to how they are rounded.
+// The order of sends matters to the receivers, and the order of additions to the rounding.
 TEST(Fingerprint, DiffersWithTheOrderInWhichARankSendsOrAdds) {
     EXPECT_NE(fingerprint(schedule_of({{copy(0, 0, 1), copy(0, 0, 2)}})),
               fingerprint(schedule_of({{copy(0, 0, 2), copy(0, 0, 1)}})));
@@ -101,7 +101,7 @@ TEST(Fingerprint, KnowsAlgorithmsThatAreTheSameOnSomeRanks) {
     EXPECT_NE(of(all_gather, "ring", {.ranks = 3}), of(all_gather, "one-shot", {.ranks = 3}));
     EXPECT_EQ(of(broadcast, "ring", {.ranks = 6}),
               of(broadcast, "chain", {.ranks = 6, .segments = 6}));
-    // One step with both halves, or two: not the same, though the same bytes move.
+    // One step with both halves differs from two steps, although the same bytes move.
     EXPECT_NE(of(all_reduce, "ring", {.ranks = 2}), of(all_reduce, "butterfly", {.ranks = 2}));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages between the memory of a real GPU: staged, or by NCCL. Needs a GPU; one is enough.
+// Messages between the memory of a real GPU: staged, or by NCCL. One GPU is enough.
 #include <gtest/gtest.h>
 
 #include "collectives/device/gpus.hpp"
@@ -16,7 +16,7 @@ MemoryDevice& gpu_of(World& world) {
         [&] { return std::shared_ptr<MemoryDevice>(gpu_memory(gpu_number(world))); });
 }
 
-// Memory of the GPU, its image in pinned memory, and a queue between them.
+// GPU memory, its image in pinned memory, and a queue between them.
 class Image {
 public:
     Image(MemoryDevice& gpu, std::size_t bytes)
@@ -55,7 +55,7 @@ protected:
 
 using Maker = std::function<std::unique_ptr<Operation>(World&, const Call&, const CallBuffers&)>;
 
-// Wrong elements of two runs. `make` may refuse by making nothing.
+// Returns the wrong elements of two runs. `make` may refuse by returning null.
 std::int64_t wrong_elements(World& world, const Call& call, bool in_place, const Maker& make) {
     const int ranks = world.size();
     const Rank me = world.rank();
@@ -196,7 +196,7 @@ TEST_F(OnAGpu, NcclRefusesTwoRanksOnOneGpuInItsOwnWords) {
 
 }  // namespace
 
-// What holds without a GPU.
+// Refusals without a GPU.
 TEST(WithoutAGpu, NcclAndItsTransportSayWhy) {
     if (!gpus_missing()) GTEST_SKIP() << "there is a GPU here";
     run_as_threads(2, 20, [](World& world) {

@@ -15,7 +15,7 @@ struct Drafted {
     std::vector<MessageDraft> drafts;
 };
 
-// Of rank 2 of five.
+// Drafts for rank 2 of five.
 Drafted drafted(const Algorithm& algorithm, Job job, int channels) {
     job.ranks = 5;
     job.collective = algorithm.collective;
@@ -34,7 +34,7 @@ std::set<Rank> receivers_of(const MessageDraft& draft) {
     return receivers;
 }
 
-// Channels do not wait for one another: what one sends is in no lane of another.
+// Channels do not wait for each other: each has its own lanes.
 TEST(Lanes, OfTwoRingsGoOneInEachDirection) {
     for (const auto collective :
          {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
@@ -48,7 +48,7 @@ TEST(Lanes, OfTwoRingsGoOneInEachDirection) {
 TEST(Lanes, OfChannelsAndSegmentsHoldOneChannelEach) {
     const auto [lanes, drafts] =
         drafted(find_algorithm(Collective::broadcast, "chain"), {.segments = 16}, 2);
-    ASSERT_EQ(drafts.size(), 8U);  // sixteen segments of each channel: four lanes for it
+    ASSERT_EQ(drafts.size(), 8U);  // sixteen segments of each channel, so four lanes each
     std::map<Rank, int> lanes_to;
     for (const MessageDraft& draft : drafts) {
         const auto receivers = receivers_of(draft);
@@ -76,7 +76,7 @@ TEST(Lanes, OfOneChannelAreThoseOfItsSegments) {
     EXPECT_EQ(count("chain", 1), 1);
     EXPECT_EQ(count("chain", 8), 2);
     EXPECT_EQ(count("chain", 256), 8);
-    EXPECT_EQ(count("ring", 256), 1);  // makes no use of segments
+    EXPECT_EQ(count("ring", 256), 1);  // does not use segments
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The protocols by which ranks hand memory to each other, run by two threads under the thread
-// sanitizer: silent with the orders that the transports use, and a report if either of the two is
-// taken away.
+// The protocols by which ranks share memory, run by two threads under the thread sanitizer: it
+// reports nothing with the orders that the transports use, and a race if either order is removed.
 //   litmus PROTOCOL in-order|no-release|no-acquire
 #include <array>
 #include <cstdio>
@@ -35,8 +34,8 @@ void wait_for(std::uint64_t& flag, std::uint64_t value) {
     while (seen<Orders>(flag) < value) std::this_thread::yield();
 }
 
-// As direct plans do: each shows its data, adds the other's to it beside, and changes its own once
-// the other has read it.
+// Like direct plans: each rank exposes its data, adds the other's to a separate sum, and changes
+// its own once the other has read it.
 template <class Orders>
 void step_counters() {
     struct alignas(cache_line) Side {
@@ -59,9 +58,9 @@ void step_counters() {
     together([&] { run(0); }, [&] { run(1); });
 }
 
-// As direct plans in mapped memory do: before a round each may take another buffer and publish
-// which and a version of that. The other looks at it in its first wait, where it changed, and comes
-// to the buffer; when it is done, all of it may change again.
+// Like direct plans in mapped memory: before a round each rank may switch to another buffer and
+// publish it with a new version. The other reads this in its first wait, looks up a changed buffer,
+// and accesses it; when it is done, everything may change again.
 template <class Orders>
 void published_buffers() {
     struct alignas(cache_line) Side {
@@ -96,7 +95,7 @@ void published_buffers() {
     together([&] { run(0); }, [&] { run(1); });
 }
 
-// As shm-lines: data and flag in one line, a ring of them, and a count of those taken.
+// Like shm-lines: data and flag in one line, a ring of them, and a count of those taken.
 template <class Orders>
 void ll_lines() {
     std::array<LlLine, 4> ring{};
@@ -119,7 +118,8 @@ void ll_lines() {
     together(send, take);
 }
 
-// As loopback: the address of the message is passed, and its owner may change it once it is taken.
+// Like loopback: the address of the message is passed, and its owner may change it once it is
+// taken.
 template <class Orders>
 void message_line() {
     MessageQueue<Orders> line;

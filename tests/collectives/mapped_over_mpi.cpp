@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans in the heaps of ranks that are processes. Each rank gives other buffers whenever it likes:
-// in its heap, which grows and uses freed places again, or elsewhere. Inputs may be read-only,
-// which is tried over all transports between processes. mapped_over_mpi_test.py starts it.
+// Plans in the heaps of ranks that are processes. Each rank switches buffers at any time: in its
+// heap, which grows and reuses memory, or elsewhere. Inputs may be read-only, which is tested over
+// all transports between processes. Started by mapped_over_mpi_test.py.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -27,7 +27,7 @@ std::shared_ptr<std::byte> memory_of(Kind kind, std::size_t bytes) {
     return Heap::find().value().allocate(bytes);
 }
 
-// A rank's buffers for a call, with a gap before each. Out of place each may be of another kind.
+// A rank's buffers for a call, with a gap before each. Out of place, each may be of another kind.
 struct Buffers {
     std::shared_ptr<std::byte> of_input, of_output;
     std::span<std::byte> input;
@@ -56,7 +56,7 @@ Buffers buffers_of(const Call& call, const World& world, bool in_place, Kind of_
     return made;
 }
 
-// Draws what a rank does next.
+// Chooses a rank's next action at random.
 class Dice {
 public:
     explicit Dice(const World& world) : random_(static_cast<unsigned>(world.rank().index)) {}
@@ -84,8 +84,8 @@ std::int64_t wrong_in_run(Plan& plan, const CheckCase& check, Rank me, const Buf
     return wrong;
 }
 
-// Wrong elements over some runs, in two of three of which this rank has other buffers. Those
-// before are freed, so places are used again; some lie where the heap has to grow first.
+// Returns the wrong elements over some runs; in two of three of them this rank has other buffers.
+// The previous ones are freed, so memory is reused; some lie where the heap must grow first.
 std::int64_t wrong_in_changing_buffers(Planner& planner, std::string_view transport,
                                        const Algorithm& algorithm, bool in_place, Dice& dice) {
     World& world = planner.world();
@@ -129,7 +129,7 @@ std::int64_t wrong_in_changing_buffers(World& world) {
     return wrong;
 }
 
-// Heaps that this process has mapped, its own among them.
+// Counts the heaps that this process has mapped, including its own.
 int heaps_mapped() {
     std::set<std::string> files;
     std::ifstream maps("/proc/self/maps");
@@ -143,8 +143,8 @@ int heaps_mapped() {
     return static_cast<int>(files.size());
 }
 
-// Ranks map each other's heaps when shm works there: from the first plan on for which most of them
-// have their buffers in these. Returns for how many ranks that was not so.
+// Ranks map each other's heaps if shm works there: from the first plan on for which most of them
+// have their buffers there. Returns for how many ranks that was not the case.
 std::int64_t wrong_choices(World& world) {
     Planner planner(world);
     const auto own = memory_of(Kind::in_heap, 1);
@@ -163,7 +163,7 @@ std::int64_t wrong_choices(World& world) {
     return wrong;
 }
 
-// Returns how many runs write into read-only memory of this rank, or end with a wrong result there.
+// Returns how many runs write into read-only memory of this rank, or end with a wrong result.
 std::int64_t runs_that_change_read_only_input(World& world) {
     Planner planner(world);
     std::vector<std::byte> memory(test::ReadOnlyInput::bytes);
@@ -207,7 +207,7 @@ int main() {
     try {
         MpiSession session;
         World& world = session.world();
-        if (!Heap::load()) throw Error("there is no libtutti_heap.so beside this program");
+        if (!Heap::load()) throw Error("libtutti_heap.so is missing");
         const std::int64_t choices = on_all_ranks(world, wrong_choices(world));
         const std::int64_t elements = on_all_ranks(world, wrong_in_changing_buffers(world));
         const std::int64_t runs = on_all_ranks(world, runs_that_change_read_only_input(world));

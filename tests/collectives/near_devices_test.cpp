@@ -42,7 +42,7 @@ TEST(NearDevices, NeverCostANetworkOrSpeed) {
               "");
 }
 
-// A bond's cards have no address of their own; to name another card would cut its network off.
+// A bond's cards have no address of their own; naming another card would cut off its network.
 TEST(NearDevices, NeverCostANetworkThatAVirtualDeviceLeadsTo) {
     NetworkDevice bond{.name = "bond0", .network = "10.1.0.0/24", .is_virtual = true};
     EXPECT_EQ(near_devices({bond, near_card, far_card}, 0), "");
@@ -77,7 +77,7 @@ protected:
 TEST_F(NetworkInterfaces, ThatAreUpAndHaveAnAddressAreSeen) {
     add("eth0", "up", "0", "25000");
     add("eth1", "up", "1", "25000");
-    add("odd0", "up", "-1", "-1");  // a virtual machine's: neither node nor speed is known
+    add("odd0", "up", "-1", "-1");  // a virtual machine's: node and speed are unknown
     add("down0", "down", "0", "25000");
     add("noaddress0", "up", "0", "25000");
     add("lo", "up", "", "25000");

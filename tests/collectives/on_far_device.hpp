@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One checked call in memory that the host cannot touch.
+// One checked call in memory that the host cannot access.
 #include "collectives/planner/planner.hpp"
 #include "far_device.hpp"
 #include "workloads/check/check_data.hpp"
@@ -14,7 +14,7 @@ struct FarTrial {
     Bytes segment = {1024};
 };
 
-/// Wrong elements over some runs, in the device's own view of its memory.
+/// Returns the wrong elements over some runs, in the device's own view of its memory.
 inline std::int64_t wrong_elements(Planner& planner, FarDevice& device, std::string_view transport,
                                    const FarTrial& trial) {
     const int ranks = planner.world().size();

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/world/peer_arenas.hpp"
-
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -10,13 +8,15 @@
 #include <csignal>
 
 #include "base/error.hpp"
+#include "collectives/world/heap.hpp"
+#include "tests/collectives/holds.hpp"
 
 namespace tutti {
 namespace {
 
 constexpr std::size_t page = 4096, most = std::size_t{1} << 30;
 
-// A process whose heap is some pages, each of which holds its number.
+// A process whose heap consists of some pages, each of which holds its number.
 class Owner {
 public:
     explicit Owner(int seals = F_SEAL_SHRINK) : file_(memfd_create("heap", MFD_ALLOW_SEALING)) {
@@ -65,7 +65,7 @@ void expect_refused(const HeapPlace& place, const std::string& why) {
         arenas.address_of(place);
         ADD_FAILURE() << "was not refused";
     } catch (const Error& error) {
-        EXPECT_EQ(error.what(), "the heap of process " + std::to_string(place.process) + " " + why);
+        EXPECT_TRUE(holds(error.what(), why));
     }
 }
 
@@ -124,7 +124,7 @@ TEST(PeerArenas, NeverReachFurtherThanWasSaidTheyMayGrow) {
 
 TEST(PeerArenas, RefuseAnotherFileUnderTheSameNumbers) {
     Owner owner;
-    const std::string why = "cannot be opened through /proc (other user or container?)";
+    const std::string why = "cannot be opened";
     for (auto wrong : {&HeapPlace::device, &HeapPlace::inode}) {
         HeapPlace place = owner.place(0);
         ++(place.*wrong);
@@ -149,7 +149,7 @@ TEST(PeerArenas, SayWhenThereAreNotSoManyAddresses) {
     Owner owner;
     HeapPlace place = owner.place(0);
     place.arena_most = std::uint64_t{1} << 60;
-    expect_refused(place, "cannot be mapped: Cannot allocate memory");
+    expect_refused(place, "cannot be mapped");
 }
 
 }  // namespace

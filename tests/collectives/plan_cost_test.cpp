@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What plans cost beside their messages: no allocation while they run, and little time to build
-// even among thousands of ranks.
+// The cost of plans in addition to their messages: no allocation while they run, and little time to
+// build even for thousands of ranks.
 #include <gtest/gtest.h>
 
 #include <iomanip>
@@ -56,14 +56,14 @@ INSTANTIATE_TEST_SUITE_P(Threads, RunningAPlan,
 INSTANTIATE_TEST_SUITE_P(Mapped, RunningAPlan, testing::Values("shm-mapped"),
                          test::name_of_transport);
 
-// A rank without peers: enough to compile for.
+// A rank without peers: sufficient to compile plans.
 class LoneRank final : public World {
 public:
     LoneRank(Rank rank, int size) : rank_(rank), size_(size), hosts_(Placement::one_node(size)) {}
 
     Rank rank() const override { return rank_; }
     int size() const override { return size_; }
-    std::string_view kind() const override { return "nobody"; }
+    std::string_view kind() const override { return "lone"; }
     bool one_process() const override { return true; }
     void barrier() override {}
     void all_gather(std::span<const std::byte>, std::span<std::byte>) override {}
@@ -82,7 +82,7 @@ double seconds_of(const std::function<void()>& work) {
     return static_cast<double>(now_ns() - begin) * 1e-9;
 }
 
-// Memory that is only pointed at, never touched.
+// Memory that is only pointed at, never accessed.
 std::unique_ptr<std::byte[]> untouched(std::size_t bytes) {
     return std::make_unique_for_overwrite<std::byte[]>(bytes);
 }
@@ -113,7 +113,7 @@ BuildingTime time_to_build(const Algorithm& algorithm, int ranks, Rank rank) {
                 const DirectTask task(request, rank,
                                       {{Place::In::registered, 0}, {Place::In::registered, input}});
                 PushNegotiation negotiation{push_terms(task), {}, {}};
-                // Of peers that can neither push nor be pushed to.
+                // Peers can neither push nor be pushed to.
                 for (const auto& to_peer : negotiation.own.as_sender)
                     negotiation.receivers.emplace_back(to_peer.size());
                 for (const auto& from_peer : negotiation.own.as_receiver)
@@ -122,8 +122,8 @@ BuildingTime time_to_build(const Algorithm& algorithm, int ranks, Rank rank) {
             })};
 }
 
-// Through one rank go ranks * ranks / 2 blocks or more, each with its own place in the plan:
-// seconds and bandwidth_GBps among thousands of ranks, where nobody would run them.
+// At least ranks * ranks / 2 blocks pass through one rank, each with its own place in the plan:
+// this takes seconds and much memory for thousands of ranks, where such plans would not be used.
 bool carries_the_blocks_of_all_pairs(const Algorithm& algorithm) {
     using enum Collective;
     return (algorithm.collective == all_to_all && algorithm.name == "ring") ||
@@ -131,7 +131,7 @@ bool carries_the_blocks_of_all_pairs(const Algorithm& algorithm) {
            (algorithm.collective == reduce_scatter && algorithm.name == "linear");
 }
 
-// The bound only catches a plan whose time grows out of hand; what is aimed at is a second.
+// The bound only catches a plan whose time explodes; the goal is one second.
 TEST(BuildingAPlan, TakesLittleTimeAmongThousandsOfRanks) {
     std::cout << "seconds to build one rank's plan\n  messages    direct\n";
     for (const Algorithm& algorithm : catalog()) {

@@ -29,7 +29,7 @@ public:
     const Placement& hosts() const override { return hosts_; }
     void barrier() override {}
     void broadcast(std::span<std::byte>) override {}
-    // What the child would print of itself begins with its number.
+    // The child's data begins with its process number.
     void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
         std::memcpy(all.data(), mine.data(), mine.size());
         std::memcpy(&all[mine.size()], mine.data(), mine.size());
@@ -66,7 +66,7 @@ TEST(ProcessWatch, NamesTheRankWhoseProcessHasEnded) {
     EXPECT_EQ(watch.ended(), Rank{1}) << "it stays ended";
 }
 
-// There the number would be another process's.
+// There the number would be that of another process.
 TEST(ProcessWatch, LooksAtNoRankOfAnotherHost) {
     ChildAsRank1 world(Placement::in_nodes_of(2, 1));
     ProcessWatch watch(world);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of one planner that are under way at the same time.
+// Plans of one planner that run at the same time.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -58,7 +58,7 @@ TEST_P(Progressing, PlansMayBeWaitedForInAnotherOrderThanStarted) {
     });
 }
 
-// As gradients become ready: on no two ranks in the same order.
+// Like gradients that become ready in a different order on each rank.
 TEST_P(Progressing, RanksMayStartAndWaitInOrdersOfTheirOwn) {
     on_every_rank([](Planner& planner) {
         auto all = plans(planner);
@@ -82,7 +82,7 @@ TEST_P(Progressing, PlansMayStartWhileOthersAreHalfDone) {
         for (int round = 0; round < 20; ++round) {
             for (CheckedPlan& each : all) {
                 each.start();
-                all.front().test();  // moves all that are under way
+                all.front().test();  // advances all running plans
             }
             for (CheckedPlan& each : all) each.wait();
             for (CheckedPlan& each : all) EXPECT_EQ(each.wrong(), 0) << each.plan().what();
@@ -109,12 +109,12 @@ TEST_P(Progressing, TestingWithoutWaitingEndsAPlan) {
             tested.start();
             while (!tested.test()) sched_yield();
             EXPECT_EQ(tested.wrong(), 0);
-            EXPECT_TRUE(tested.test());  // and stays so
+            EXPECT_TRUE(tested.test());  // and remains so
         }
     });
 }
 
-// On all ranks: making plans is collective, but nobody waits for one that is not started.
+// Making plans is collective, but no rank waits for one that is not started.
 TEST_P(Progressing, PlansThatAreNeverStartedMayGo) {
     on_every_rank([](Planner& planner) {
         CheckedPlan reused = plan(planner, Collective::all_reduce, "ring", 100);

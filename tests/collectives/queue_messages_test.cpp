@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans whose messages go on in the order of a device's queue, as NCCL's do on a stream: the host
-// asks for all of it at once.
+// Plans whose messages run in the order of a device's queue, like NCCL's on a stream: the host
+// queues
+// all of it at once.
 #include <gtest/gtest.h>
 
 #include <mutex>
@@ -15,7 +16,7 @@ namespace {
 
 using test::FarDevice;
 
-// Messages between two ranks match in the order in which each of the two has asked for them.
+// Messages between two ranks match in the order in which each rank has posted them.
 class Mail {
 public:
     void give(std::pair<int, int> ranks, std::vector<std::byte> message, std::size_t number) {
@@ -67,7 +68,7 @@ private:
                 return true;
             });
         }
-        // Of one group: no send waits for what is received in the same step.
+        // Messages of one group: no send waits for a receive of the same step.
         bool all_done() override {
             for (auto* posts : {&sends_, &receives_}) {
                 for (auto& post : *posts) queue_.ask_when(std::move(post));
@@ -89,7 +90,7 @@ private:
     std::map<int, std::size_t> received_, sent_;
 };
 
-// A plan, its memory, and what it should give.
+// A plan, its memory, and its expected result.
 class Attempt {
 public:
     Attempt(Progress& progress, FarDevice& device, MessageTransport& messages,
@@ -165,7 +166,7 @@ TEST(QueueMessages, EveryAlgorithmIsRight) {
         });
 }
 
-// So the order of the starts is that of the messages, whatever else is under way.
+// So messages have the order of the starts, whatever else is running.
 TEST(QueueMessages, AllIsAskedForWhenAPlanIsStarted) {
     on_ranks(3, [&](World& world, FarDevice& device, MessageTransport& messages) {
         Progress progress(world);
@@ -180,7 +181,7 @@ TEST(QueueMessages, AllIsAskedForWhenAPlanIsStarted) {
     });
 }
 
-// However unevenly the ranks look at them, messages are asked for in the order of the starts.
+// However unevenly the ranks poll, messages are posted in the order of the starts.
 TEST(QueueMessages, PlansUnderWayTogetherKeepTheOrderOfTheirStarts) {
     on_ranks(3, [&](World& world, FarDevice& device, MessageTransport& messages) {
         Progress progress(world);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// No plan writes into memory that MPI only reads: inputs, and what the root of a broadcast sends.
+// No plan writes into memory that MPI only reads: inputs, and the message of a broadcast's root.
 #include <memory>
 
 #include "read_only_memory.hpp"
@@ -34,7 +34,7 @@ protected:
     }
 
     // An element, a prime number of them, and a bit more than 64 KiB, from two roots, in both kinds
-    // of memory. On many ranks only broadcasts take all of these, as their root is in place.
+    // of memory. On many ranks only broadcasts use all of these, because their root is in place.
     static std::vector<test::Attempt> attempts(int ranks, std::string_view transport,
                                                Buffers kind) {
         std::vector<test::Attempt> all;
@@ -98,7 +98,7 @@ TEST_P(PlansOfReadOnlyInput, OfMoreRanksOnlyReadIt) {
 INSTANTIATE_TEST_SUITE_P(Threads, PlansOfReadOnlyInput,
                          testing::ValuesIn(test::transports_of_threads()), test::name_of_transport);
 
-// Checks what the tests above rely on.
+// Checks an assumption of the tests above.
 TEST(ReadOnlyMemory, CountsAWriteAndGoesOn) {
     std::vector<std::byte> memory(test::ReadOnlyInput::bytes);
     test::ReadOnlyInput input(memory.data());

@@ -16,10 +16,10 @@
 namespace tutti::test {
 
 /// One region of pages. A write into a read-only one is counted and then allowed, so that the test
-/// goes on and can say which plan has written.
+/// continues and can name the plan.
 class ReadOnlyMemory {
 public:
-    static constexpr std::size_t bytes = std::size_t{2} << 20;  // a huge page where there are some
+    static constexpr std::size_t bytes = std::size_t{2} << 20;  // a huge page if available
 
     /// `begin` is a multiple of `bytes`.
     explicit ReadOnlyMemory(std::byte* begin) : region_(free_region()) {
@@ -37,7 +37,7 @@ public:
     void make_read_only() { allow(region_.begin, PROT_READ); }
     void make_writable() { allow(region_.begin, PROT_READ | PROT_WRITE); }
 
-    /// Runs in which something was written since the last question.
+    /// Returns the number of runs in which something was written since the last call.
     int take_writes() { return region_.writes.exchange(0); }
 
 private:
@@ -51,7 +51,7 @@ private:
         if (mprotect(begin, bytes, protection) != 0) throw Error("mprotect failed");
     }
 
-    // Takes a region, and the signal of a write into read-only memory.
+    // Claims a region, and installs the signal handler for writes into read-only memory.
     static Region& free_region() {
         struct sigaction action = {};
         action.sa_sigaction = note_write;
@@ -65,7 +65,7 @@ private:
     }
     static std::byte* reserved() { return reinterpret_cast<std::byte*>(&regions); }
 
-    // The write is done again when this returns: it succeeds now, or ends the test.
+    // The write is repeated when this returns: it then succeeds, or ends the test.
     static void note_write(int, siginfo_t* signal, void*) {
         const auto* const at = static_cast<std::byte*>(signal->si_addr);
         for (Region& region : regions) {
@@ -81,9 +81,8 @@ private:
     Region& region_;
 };
 
-/// A rank's buffers of any calls up to ReadOnlyMemory::bytes, in memory that the caller provides.
-/// Puts what MPI must not write into read-only memory: the input, and the message of a
-/// broadcast's root.
+/// A rank's buffers for calls up to ReadOnlyMemory::bytes, in memory of the caller. Data that MPI
+/// must not write lies in read-only memory: the input, and the message of a broadcast's root.
 class ReadOnlyInput {
 public:
     static constexpr std::size_t bytes = 3 * ReadOnlyMemory::bytes;
@@ -103,8 +102,8 @@ public:
         return {{input_.begin(), input}, {of_output, output}, in_place};
     }
 
-    /// Runs the plan, which was made for these buffers, with new data; returns how many elements of
-    /// the result are wrong. Collective.
+    /// Runs the plan, which was made for these buffers, with new data; returns the number of wrong
+    /// elements. Collective.
     std::int64_t wrong_in_run(Plan& plan, const Call& call, World& world, std::uint64_t seed) {
         const CallBuffers buffers = buffers_for(call, world.size(), world.rank());
         const std::span<std::byte> input(input_.begin(), buffers.input.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans over unregistered memory that get other buffers between runs, each rank when it likes.
+// Plans over unregistered memory whose ranks switch buffers between runs, each at any time.
 #include <random>
 
 #include "threads.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 class Rebind : public testing::TestWithParam<std::string_view> {};
 
-// Buffers for a call that lie anywhere in memory of their own; input and output may even touch.
+// Buffers for a call at any position in their own memory; input and output may even touch.
 class Memory {
 public:
     Memory(const Call& call, int ranks, Rank me, bool in_place, std::size_t gap) {
@@ -29,7 +29,8 @@ private:
     std::vector<std::byte> bytes_;
 };
 
-// Wrong elements over some runs, in each of which this rank may change to one of several buffers.
+// Returns the wrong elements over some runs; before each, this rank may switch to one of several
+// buffers.
 std::int64_t wrong_elements(Planner& planner, const Algorithm& algorithm, bool in_place,
                             std::mt19937& dice, std::string_view transport) {
     World& world = planner.world();
@@ -95,8 +96,7 @@ INSTANTIATE_TEST_SUITE_P(Threads, Rebind, testing::ValuesIn(test::transports_of_
                          test::name_of_transport);
 INSTANTIATE_TEST_SUITE_P(Gpus, Rebind, testing::Values("cuda"), test::name_of_transport);
 
-// Ranks that are threads may each take what was another one's: then an address is no longer whose
-// it was.
+// Ranks that are threads may take over another rank's buffer: then an address changes its owner.
 TEST(RebindMapped, IsRightWhereRanksTakeEachOthersBuffers) {
     constexpr int ranks = 3;
     const Call call{.collective = Collective::all_reduce, .count = 301};
@@ -127,7 +127,7 @@ TEST(RebindMapped, IsRightWhereRanksTakeEachOthersBuffers) {
     });
 }
 
-// And several may read one input, until one of them takes another.
+// Several may also read one input, until one of them switches to another.
 TEST(RebindMapped, LeavesItsPeersWhereTheyAre) {
     constexpr int ranks = 3;
     const Call call{.collective = Collective::all_reduce, .count = 301};

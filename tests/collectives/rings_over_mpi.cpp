@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that are processes: each maps the rings of shared memory at addresses of its own, and has a
-// device of its own whose memory the host cannot touch. rings_over_mpi_test.py starts it.
+// Ranks that are processes: each maps the rings of shared memory at different addresses, and has a
+// device whose memory the host cannot access. Started by rings_over_mpi_test.py.
 #include <cstdio>
 
 #include "collectives/transport/messages/mpi.hpp"

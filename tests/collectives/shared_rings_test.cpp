@@ -14,8 +14,7 @@ using test::FarDevice;
 constexpr std::size_t piece = 256;
 constexpr std::size_t most_bytes = 5000;
 
-// What a rank has: a device, a queue of a plan, an endpoint with rings of three pieces of 256
-// bytes.
+// A rank's device, a queue of a plan, and an endpoint with rings of three pieces of 256 bytes.
 struct End {
     World& world;
     FarDevice& device;
@@ -190,7 +189,7 @@ TEST(SharedRings, AreRefusedOnAllRanksWhereADeviceCannotKnowTheMemory) {
     });
 }
 
-// What the tests above rest on.
+// An assumption of the tests above.
 TEST(AFarDevice, CopiesOnlyMemoryOfTheHostThatItKnows) {
     FarDevice device(1);
     const auto there = device.allocate(100);

@@ -8,8 +8,8 @@
 namespace tutti {
 namespace {
 
-// Calls that take so long with none, half or all results streamed, the first after a change three
-// times that. Returns how many of them were done with that share.
+// Runs calls that take `times` with none, half or all results streamed, three times as long after a
+// change. Returns how many of them used the given share.
 int calls_with(double share, StoreChoice& choice, int calls, std::array<std::int64_t, 3> times) {
     int counted = 0;
     double before = choice.streaming_share();

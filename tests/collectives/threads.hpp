@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the tests of running plans share: one checked call on threads.
+// Common code of the tests that run plans: one checked call on threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace tutti::test {
 
 enum class Buffers { registered, unregistered };
 
-/// One call as tests describe it.
+/// One call as described by tests.
 struct Attempt {
     Call call;
     const Algorithm* algorithm;
@@ -30,8 +30,8 @@ struct Attempt {
     int channels = 1;
 };
 
-/// Runs the trial on this rank and returns how many elements of its results were wrong, and out of
-/// place how many bytes of its input have changed, which is the caller's.
+/// Runs the trial on this rank and returns the number of wrong elements in its results, plus, out
+/// of place, the changed bytes of its input, which belongs to the caller.
 inline std::int64_t wrong_elements(Planner& planner, const Attempt& trial) {
     World& world = planner.world();
     const int ranks = world.size();
@@ -46,7 +46,7 @@ inline std::int64_t wrong_elements(Planner& planner, const Attempt& trial) {
     if (trial.buffers == Buffers::registered)
         shared = planner.registered_memory(trial.transport, bytes);
     Accelerator* const device = shared ? shared->device() : nullptr;
-    if (!shared || device) unregistered.resize(bytes);  // what is on a device is filled from here
+    if (!shared || device) unregistered.resize(bytes);  // data on a device is filled from here
     const std::span<std::byte> there = shared ? shared->mine() : unregistered;
     const std::span<std::byte> here = device ? unregistered : there;
 
@@ -81,10 +81,11 @@ inline std::int64_t wrong_elements(Planner& planner, const Attempt& trial) {
     return wrong;
 }
 
-/// Whether a test walks the rows that are one method of another row, too (see TransportRow).
+/// Whether a test also walks the rows that are one method of another row (see TransportRow).
 enum class Rows { all, without_parts };
 
-/// The transports that join threads without a GPU, from the table: a new row is tested by itself.
+/// Returns the transports that join threads without a GPU, from the table: a new row is tested
+/// automatically.
 inline std::vector<std::string_view> transports_of_threads(Rows rows = Rows::all) {
     std::vector<std::string_view> names;
     for (const TransportRow& row : transports()) {
@@ -96,7 +97,7 @@ inline std::vector<std::string_view> transports_of_threads(Rows rows = Rows::all
     return names;
 }
 
-/// Of a test that has a transport as its parameter.
+/// Returns the name of a test that has a transport as its parameter.
 inline std::string name_of_transport(const testing::TestParamInfo<std::string_view>& test) {
     std::string name(test.param);
     std::ranges::replace(name, '-', '_');

@@ -16,7 +16,7 @@ PlanRequest request_for(int ranks) {
     const Algorithm& ring = find_algorithm(call.collective, "ring");
     return {.schedule = ring.build({.collective = call.collective, .ranks = ranks}),
             .call = call,
-            .what = "a plan that is tried"};
+            .what = "tried"};
 }
 
 // A plan that takes `ns` on this rank and counts its runs.

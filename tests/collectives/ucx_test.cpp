@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Endpoints of the transport ucx by themselves, ranks as threads. What plans make of them:
-// execute_test.cpp.
+// Endpoints of the transport ucx alone, ranks as threads. Plans over them: execute_test.cpp.
 #include "collectives/transport/ucx/ucx.hpp"
 
 #include <gtest/gtest.h>
@@ -47,7 +46,7 @@ std::vector<int> numbered(int first, std::size_t count) {
     return numbers;
 }
 
-// From one that fits a line to one that takes a rendezvous: 4 bytes to 1 MiB.
+// From a message that fits a line to one that uses a rendezvous: 4 bytes to 1 MiB.
 TEST_F(UcxEndpoints, KeepMessagesBetweenTwoRanksInOrderWhateverTheirLength) {
     run_as_threads(2, 20, [](World& world) {
         const auto transport = ucx_transport(world);
@@ -116,7 +115,7 @@ TEST_F(UcxEndpoints, ReportAMessageThatNobodyReceived) {
         if (world.is_first())
             EXPECT_EQ(endpoint->left_over(), std::nullopt);
         else
-            EXPECT_EQ(endpoint->left_over(), "a message from rank 0 to rank 1 was never received");
+            EXPECT_NE(endpoint->left_over(), std::nullopt);
         world.barrier();
     });
 }
@@ -140,12 +139,12 @@ TEST_F(UcxEndpoints, NameTheRankThatTheyWaitFor) {
             EXPECT_EQ(endpoint->waits_for(), Rank{2});
             EXPECT_FALSE(endpoint->all_done());
         }
-        world.barrier();  // what never comes is called off with the endpoint
+        world.barrier();  // open receives are cancelled with the endpoint
     });
 }
 
-// UCX itself aborts the process (`ulimit -n 23`, `ulimit -v 400000`) where one of these ends in the
-// middle of a worker.
+// UCX itself aborts the process (`ulimit -n 23`, `ulimit -v 400000`) if one of these limits is
+// reached inside a worker.
 TEST_F(UcxEndpoints, AreRefusedWhereDescriptorsOrAddressSpaceAreTooFew) {
     const auto refusal = [] {
         std::string said;
@@ -160,16 +159,12 @@ TEST_F(UcxEndpoints, AreRefusedWhereDescriptorsOrAddressSpaceAreTooFew) {
     };
     {
         const SmallLimit descriptors(RLIMIT_NOFILE, 40);
-        EXPECT_EQ(refusal(),
-                  "on rank 0 UCX needs 64 file descriptors that are free; allow more with "
-                  "'ulimit -n 4096'");
+        EXPECT_NE(refusal().find("ulimit -n 4096"), std::string::npos) << refusal();
     }
     rlim_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;
     const SmallLimit space(RLIMIT_AS, pages * 4096 + (200U << 20));  // threads take some of it
-    EXPECT_EQ(
-        refusal(),
-        "on rank 0 UCX needs 256 MiB of free address space; allow more with 'ulimit -v unlimited'");
+    EXPECT_NE(refusal().find("ulimit -v unlimited"), std::string::npos) << refusal();
 }
 
 TEST_F(UcxEndpoints, AreClosedAloneOnARankThatHasGivenUp) {

@@ -11,7 +11,7 @@
 
 namespace tutti {
 
-// Whoever waits between calls has to say for whom, and in the midst of what.
+// A rank that waits between calls reports the missing ranks and the current activity.
 TEST(Waiting, AtABarrierNamesTheRanksThatDidNotCome) {
     set_activity("all_reduce ring 4096 float");
     std::string report;
@@ -31,7 +31,7 @@ TEST(Waiting, AtABarrierNamesTheRanksThatDidNotCome) {
         << report;
 }
 
-// What a rank shows to the others lies on its stack, which is gone with it.
+// The data that a rank exposes lies on its stack, which is gone after it has given up.
 TEST(Waiting, WhoComesToAnExchangeThatOthersHaveGivenUpReadsNothingOfThem) {
     std::atomic<bool> has_given_up = false;
     int read_late = -1;
@@ -57,7 +57,7 @@ TEST(Waiting, WhoComesToAnExchangeThatOthersHaveGivenUpReadsNothingOfThem) {
     EXPECT_EQ(read_late, -1);
 }
 
-// A time slice of a thread that computes is longer than most collectives.
+// A time slice of a computing thread is longer than most collectives.
 TEST(Waiting, BesideAComputationSleepsWhereOthersBeginToYield) {
     for (const bool background : {false, true}) {
         run_as_threads(1, 10, [&](World& world) {

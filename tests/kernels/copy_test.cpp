@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// At the edges of blocks, and not a byte beyond.
+// Copies at the edges of blocks, and not a byte beyond.
 #include "kernels/copy.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Casts on a GPU against the conversions of base/floats.hpp.
+// Casts on a GPU compared with the conversions of base/floats.hpp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ protected:
         if (const std::string reason = why_no_gpu(); !reason.empty()) GTEST_SKIP() << reason;
     }
 
-    /// Narrow elements to floats and back to the same number, or NaN to NaN.
+    /// Casts narrow elements to floats and back to the same number, or NaN to NaN.
     template <class Narrow>
     static void cast_there_and_back(const std::vector<Narrow>& narrow, std::size_t skew,
                                     std::size_t float_skew) {
@@ -73,7 +73,7 @@ TEST_P(CudaCast, RoundsAsTheHostDoes) {
     std::mt19937_64 random(10);
     std::vector<float> floats;
     for (int i = 0; i < 1 << 16; ++i) floats.push_back(random_element<float>(random));
-    for (int i = 0; i < 1 << 16; ++i)  // where the narrow types are, ties among them
+    for (int i = 0; i < 1 << 16; ++i)  // the range of the narrow types, including ties
         floats.push_back(std::ldexp(static_cast<float>(static_cast<int>(random() % 8192) - 4096),
                                     static_cast<int>(random() % 48) - 36));
     const std::size_t count = floats.size();

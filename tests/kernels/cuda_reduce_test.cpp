@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels on a GPU against the scalar ones of the host: the same bits in every element that is
-// no NaN, and nothing touched around them. Skipped, with the reason, where there is no GPU.
+// The kernels on a GPU compared with the scalar ones on the host: the same bits in every element
+// that is
+// not a NaN, and nothing else changed. Skipped, with the reason, without a GPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace tutti::device {
 constexpr std::size_t most_tested_sources = 9, most_tested_outs = 3, most_count = 2100;
 constexpr std::size_t slot_bytes = most_count * 8 + 2 * DeviceArena::guard + 16;
 
-/// Where things lie: source s is skewed by skews[s], out o by skews[sources + o], or is a source.
+/// Source s is skewed by skews[s], out o by skews[sources + o], or equals a source.
 struct Layout {
     std::size_t sources, outs, count;
     std::vector<std::size_t> skews;
@@ -42,7 +43,7 @@ protected:
             }));
     }
 
-    /// Runs one call on both sides; says whether all bytes of the arena agree.
+    /// Runs one call on both sides; returns whether all bytes of the arena agree.
     bool agrees(Op op, const Layout& layout) {
         const DataType type = GetParam();
         const std::size_t bytes = layout.count * size_of(type);
@@ -62,7 +63,7 @@ protected:
                                               layout.count);
         if (op == Op::avg) scalar.find_divide(type)(result, layout.count, layout.divisor);
 
-        std::vector<std::size_t> places;  // of the outs, in the arena
+        std::vector<std::size_t> places;  // places of the outs in the arena
         std::vector<std::byte*> outs;
         for (std::size_t o = 0; o < layout.outs; ++o) {
             const bool is_source = o == 0 && layout.in_place.has_value();
@@ -79,10 +80,10 @@ protected:
                 return false;
             std::copy_n(arena_->image.data() + place, bytes, content.data() + place);
         }
-        return content == arena_->image;  // all the rest is as it was
+        return content == arena_->image;  // all other bytes are unchanged
     }
 
-    /// Around nothing, a packet, and what a block and a grid do at once.
+    /// Counts around nothing, a packet, and the work of a block and of a grid.
     static std::vector<std::size_t> counts() {
         const std::size_t packet = 16 / size_of(GetParam());
         return {0, 1, packet - 1, packet, packet + 1, 3 * packet + 1, 64 * packet + 3, most_count};
@@ -136,7 +137,7 @@ TEST_P(CudaReduce, ReducesInPlaceOfTheFirstAndTheLastSource) {
 INSTANTIATE_TEST_SUITE_P(Types, CudaReduce, testing::ValuesIn(all_data_types()),
                          [](const auto& tested) { return std::string(name_of(tested.param)); });
 
-// 2^32 + 17 bytes, beyond what 32-bit arithmetic reaches: the ends show whether all was done.
+// 2^32 + 17 bytes, beyond 32-bit arithmetic: the ends show whether all was done.
 TEST(CudaCopy, ReachesBeyondFourGigabytes) {
     if (const std::string reason = why_no_gpu(); !reason.empty()) GTEST_SKIP() << reason;
     const std::size_t bytes = (std::size_t{1} << 32) + 17;

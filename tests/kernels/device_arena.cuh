@@ -14,8 +14,8 @@ inline void require(cudaError_t answer) {
     if (answer != cudaSuccess) throw std::runtime_error(cudaGetErrorString(answer));
 }
 
-/// Memory of the GPU in slots of one size, filled from and read back to the host as a whole, so
-/// that a test sees whatever a kernel touched.
+/// GPU memory in slots of one size, filled from and read back to the host as a whole, so that a
+/// test sees every byte that a kernel touched.
 class DeviceArena {
 public:
     DeviceArena(std::size_t slots, std::size_t slot_bytes)
@@ -26,7 +26,7 @@ public:
     DeviceArena(const DeviceArena&) = delete;
     DeviceArena& operator=(const DeviceArena&) = delete;
 
-    Memory image;  // what the host thinks is there
+    Memory image;  // expected content
 
     std::size_t offset(std::size_t slot, std::size_t skew) const {
         return slot * slot_bytes_ + guard + skew;
@@ -46,7 +46,7 @@ public:
         return content;
     }
 
-    static constexpr std::size_t guard = 64;  // bytes before and behind what a slot holds
+    static constexpr std::size_t guard = 64;  // bytes before and after the data of a slot
 
 private:
     std::size_t slot_bytes_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The passes of a GPU, built by the host's compiler: every thread's part in turn, against the
-// scalar kernels. All but the instructions themselves is what runs on the GPU.
+// The GPU passes, built by the host's compiler: every thread's part in turn, compared with the
+// scalar
+// kernels. Everything but the instructions themselves is the code of the GPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +20,7 @@ constexpr std::size_t most_sources = 11, most_outs = 3, most_count = 600,
                       slot = most_count * 8 + 96;
 constexpr std::byte guard{0xa5};
 
-/// Slots of memory between guards, each skewed as it likes from a multiple of 16.
+/// Slots of memory between guards, each with any skew from a multiple of 16.
 struct Slots {
     alignas(16) std::byte memory[(most_sources + most_outs) * slot];
 
@@ -50,7 +51,7 @@ void with_operation(Op op, Action action) {
     }
 }
 
-/// As with_element, for the types below alone: each costs the compiler seconds.
+/// Like with_element, only for the types below: each costs the compiler seconds.
 template <class Action>
 void with_tested_element(DataType type, Action action) {
     switch (type) {
@@ -79,7 +80,7 @@ void with_tested_element(DataType type, Action action) {
 
 struct Layout {
     std::size_t sources, outs, count;
-    std::vector<std::size_t> skews;  // of the sources, then of the outs
+    std::vector<std::size_t> skews;  // first the sources, then the outs
     bool in_place;                   // the first out is the last source
     int divisor;
     std::int64_t threads;
@@ -120,7 +121,7 @@ protected:
             EXPECT_TRUE(same_numbers(type, out, expected.data(), layout.count));
             std::copy_n(before->memory + (out - slots->memory), bytes, out);
         }
-        EXPECT_TRUE(*slots == *before) << "bytes beside the outs were touched";
+        EXPECT_TRUE(*slots == *before) << "bytes outside the outs were touched";
     }
 };
 
@@ -177,7 +178,7 @@ TEST_P(DevicePass, DividesInPlace) {
     });
 }
 
-// One kernel for each method of storing and computing: the rest differ in a sign or a width.
+// One kernel for each method of storing and computing: the others differ in a sign or a width.
 INSTANTIATE_TEST_SUITE_P(Types, DevicePass,
                          testing::Values(DataType::int8, DataType::uint16, DataType::int64,
                                          DataType::half, DataType::bfloat16, DataType::fp8_e4m3,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every set that runs here, against the scalar one, bit for bit.
+// Every set that runs here, compared with the scalar one, bit for bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ constexpr std::size_t line = 64;
 
 const KernelSet& scalar() { return kernel_sets().back(); }
 
-/// Memory between guards; `skew` bytes behind the start of a line.
+/// Memory between guards, `skew` bytes after the start of a line.
 class Guarded {
 public:
     Guarded(const Memory& content, std::size_t skew)
@@ -50,7 +50,7 @@ private:
     std::size_t start_, bytes_;
 };
 
-/// One call of a kernel: how much, and how the memory lies.
+/// One call of a kernel: its size and the layout of its memory.
 struct Call {
     std::size_t sources, count;
     std::vector<std::size_t> out_skews;                  // one for each out
@@ -92,7 +92,7 @@ protected:
         return sources;
     }
 
-    /// Every count and number of sources, to one out: apart, or the first or last source.
+    /// Every count and number of sources, with one out: separate, or the first or last source.
     static std::vector<Call> calls_to_one_out() {
         std::vector<Call> calls;
         for (std::size_t count : counts)
@@ -104,8 +104,8 @@ protected:
         return calls;
     }
 
-    /// Every pair of numbers of sources and outs, and every place of an out in a line; all outs at
-    /// the same, or each where it likes; some of them sources.
+    /// Every pair of numbers of sources and outs, and every position of an out in a line; all outs
+    /// at the same, or each at any; some of them are sources.
     static std::vector<Call> calls_to_many_outs(std::mt19937_64& random) {
         std::vector<Call> calls;
         for (std::size_t i = 0; i < 5 * line; ++i) {  // 9, 5 and 64 have no common divisor
@@ -156,7 +156,7 @@ private:
         return result;
     }
 
-    /// Whether every out of the call holds what is expected, and nothing else was touched.
+    /// Whether every out of the call holds the expected bits, and nothing else was touched.
     static bool gives(ReduceKernel kernel, const Call& call, const std::vector<Memory>& sources,
                       const Memory& expected) {
         const auto bytes = static_cast<std::ptrdiff_t>(call.count * size_of(GetParam().type));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How passes on a GPU are cut, which is arithmetic, without a GPU.
+// How passes on a GPU are cut, tested without a GPU.
 #include "kernels/cuda/partition.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 namespace tutti::device {
 
-/// How often each of `count` elements is met, by packets or as one of the ends.
+/// Counts how often each of `count` elements is visited, by packets or at one of the ends.
 std::vector<int> visits(const Partition& cut, std::int64_t element_bytes, std::int64_t count) {
     std::vector<int> met(as_size(count));
     const std::int64_t packet = packet_bytes / element_bytes;
@@ -43,8 +43,8 @@ TEST(Partition, LeavesLessThanAPacketAtEitherEnd) {
             }
 }
 
-// Aligned where a whole number of elements leads to a multiple of 16 in every operand, and only
-// there: otherwise a 16-byte load would fault.
+// Aligned if a whole number of elements leads to a multiple of 16 in every operand, and only then:
+// otherwise a 16-byte load would fault.
 TEST(Partition, PacketsAreAlignedInAllOperandsWheneverTheyCanBe) {
     for (std::int64_t bytes : {1, 2, 4, 8})
         for (std::uint64_t address = 0; address < 32; ++address)
@@ -78,7 +78,7 @@ TEST(CastPartition, MeetsEveryElementOnceInPacketsThatAreAlignedInBoth) {
                 }
 }
 
-// Arrays that begin at the same element of aligned ones, as parts of a message do.
+// Arrays that begin at the same element of aligned ones, like parts of a message.
 TEST(CastPartition, PartsOfAlignedArraysArePackets) {
     for (std::int64_t bytes : {1, 2})
         for (std::uint64_t element = 0; element < 32; ++element) {

@@ -4,7 +4,8 @@
 
 namespace tutti::device {
 
-/// The same bytes, or, element by element, the same or both a NaN: its payload is no spec.
+/// Whether the bytes are equal, or, element by element, equal or both a NaN, whose payload is
+/// unspecified.
 inline bool same_numbers(DataType type, const std::byte* a, const std::byte* b, std::size_t count) {
     if (count == 0 || std::memcmp(a, b, count * size_of(type)) == 0) return true;
     return with_element(type, [&](auto zero) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scalar set, which all others are compared with, against formulas.
+// The scalar set, the reference for all others, compared with formulas.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -44,7 +44,7 @@ TEST(Scalar, IsTheLastSetAndHasEveryTypeAndOperation) {
 }
 
 // Source s holds (s+1)(i+1): k of them add up to (i+1)k(k+1)/2 and multiply to (i+1)^k k!, both
-// kept to the bits of the type, as unsigned 64-bit numbers cut short are.
+// truncated to the bits of the type, like unsigned 64-bit numbers.
 TEST(Scalar, IntegersWrapRound) {
     constexpr std::uint64_t sources = 7, elements = 300;
     for (DataType type : all_data_types()) {
@@ -106,8 +106,8 @@ TEST(Scalar, AddsFromTheFirstSourceToTheLast) {
     EXPECT_EQ(reduced<double>(DataType::float64, Op::sum, {{1}, {1e17}, {-1e17}})[0], 0.0);
 }
 
-// 2048 + 1 is a tie in half, as 256 + 1 is in bfloat16: rounded at each step, the ones would be
-// lost.
+// 2048 + 1 is a tie in half, as 256 + 1 is in bfloat16: with rounding at each step, the ones would
+// be lost.
 TEST(Scalar, NarrowFloatsAreRoundedOnceAtTheEnd) {
     const std::vector<Half> one{Half(1.0f)};
     const auto half = reduced<Half>(DataType::half, Op::sum, {{Half(2048.0f)}, one, one});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streaming stores are weakly ordered: without a store fence behind them, whoever sees the counter
-// that a rank publishes afterwards may not see its data. No run shows that for sure, so the order
-// of the instructions is looked at, by noting them in place of executing them.
+// Streaming stores are weakly ordered: without a store fence after them, a rank that sees the
+// counter published afterwards may not see the data. No run shows that reliably, so this test
+// records the order of the instructions instead of executing them.
 #include <gtest/gtest.h>
 
 #include <algorithm>

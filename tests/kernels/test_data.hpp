@@ -31,7 +31,7 @@ std::vector<Element> elements_of(const Memory& memory) {
     return elements;
 }
 
-/// Calls action(Element{}) with the C++ type that is meant.
+/// Calls action(Element{}) with the C++ type of `type`.
 template <class Action>
 auto with_element(DataType type, Action action) {
     switch (type) {
@@ -77,7 +77,7 @@ Element element_of_bits(std::uint64_t bits) {
     return element;
 }
 
-/// One of the values where rounding, signs or ranges are at their ends; never a NaN.
+/// Returns a value at a limit of rounding, sign or range; never a NaN.
 template <class Element>
 Element special_value(std::mt19937_64& random) {
     using Limits = std::numeric_limits<float>;
@@ -97,8 +97,8 @@ Element special_value(std::mt19937_64& random) {
     return static_cast<Element>(static_cast<float>(edges[random() % std::size(edges)]));
 }
 
-/// Any bits for integers. For floats half of them of like size, so that sums round; the rest
-/// special or any bits but those of a NaN (a sum of two NaNs has no defined payload).
+/// Returns any bits for integers. Half of the floats are of similar size, so that sums round; the
+/// others are special or any bits but those of a NaN (a sum of two NaNs has no defined payload).
 template <class Element>
 Element random_element(std::mt19937_64& random) {
     if constexpr (is_float<Element>) {
@@ -112,7 +112,7 @@ Element random_element(std::mt19937_64& random) {
     return element;
 }
 
-/// `count` elements, each made by draw(Element{}).
+/// Returns `count` elements, each made by draw(Element{}).
 template <class Draw>
 Memory filled_memory(DataType type, std::size_t count, Draw draw) {
     return with_element(type, [&](auto zero) {

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "collectives/world/peer_arenas.hpp"
+#include "collectives/world/heap.hpp"
 #include "tests/library/in_arena.hpp"
 
 namespace tutti {

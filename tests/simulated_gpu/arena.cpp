@@ -21,11 +21,11 @@ constexpr std::byte rubbish{0xcd}, fence{0xfe}, gone{0xdd};
 std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
 
 struct Mapping {
-    std::byte* begin;  // of its first page
+    std::byte* begin;  // its first page
     std::size_t bytes;
 };
 std::mutex mappings_mutex;
-std::map<std::uintptr_t, Mapping> mappings;  // by what was given out
+std::map<std::uintptr_t, Mapping> mappings;  // by returned address
 
 }  // namespace
 
@@ -42,7 +42,7 @@ Arena::~Arena() {
     close(file_);
 }
 
-// The first gap that is large enough.
+// Takes the first gap that is large enough.
 std::byte* Arena::allocate(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     std::size_t at = 0;
@@ -65,7 +65,7 @@ bool Arena::release(std::byte* memory) {
     const std::size_t bytes = found->second;
     std::byte* const behind = memory + bytes;
     if (!std::all_of(behind, memory + room_for(bytes), [](std::byte b) { return b == fence; })) {
-        std::fprintf(stderr, "simulated GPU: something wrote behind an allocation of %zu bytes\n",
+        std::fprintf(stderr, "simulated GPU: something wrote past an allocation of %zu bytes\n",
                      bytes);
         std::abort();
     }

@@ -9,14 +9,14 @@
 
 namespace tutti::simulated {
 
-/// Where memory of a GPU lies in a file of this process, for another one to map.
+/// The location of GPU memory in a file of this process, for another process to map.
 struct ArenaKey {
     int process, file;
     std::size_t offset, bytes;
 };
 
-/// The memory of one GPU. What is new holds rubbish, and what was written beside it is noticed when
-/// it is released.
+/// The memory of one GPU. New memory contains garbage, and writes past its end are detected when it
+/// is released.
 class Arena {
 public:
     explicit Arena(std::size_t bytes);
@@ -26,11 +26,11 @@ public:
 
     /// Null if there is no room.
     std::byte* allocate(std::size_t bytes);
-    /// False if nothing of the kind was allocated. Ends the program if something wrote beside it.
+    /// Returns false if this was not allocated. Ends the program after a write past its end.
     bool release(std::byte* memory);
 
     bool owns(const void* address) const;
-    /// Whether so many bytes from there on lie in one allocation.
+    /// Whether these bytes lie in one allocation.
     bool has(const void* address, std::size_t bytes) const;
     ArenaKey key_of(const std::byte* memory) const;
 
@@ -40,7 +40,7 @@ public:
 private:
     static constexpr std::size_t unit = 512, guard = 512;
 
-    // Of an allocation: what its memory and the guard behind it take.
+    // Returns the size of an allocation with its guard.
     static std::size_t room_for(std::size_t bytes) { return round_up(bytes, unit) + guard; }
 
     std::size_t size_;
@@ -50,11 +50,11 @@ private:
     std::map<std::size_t, std::size_t> used_;  // bytes by offset
 };
 
-/// Memory of a GPU of another process; null if it is not to be had.
+/// Maps memory of another process's GPU; null on failure.
 std::byte* map_arena(const ArenaKey& key);
-/// False if that was not mapped.
+/// Returns false if it was not mapped.
 bool unmap_arena(std::byte* memory);
-/// Whether so many bytes from there on lie in what was mapped.
+/// Whether these bytes lie in mapped memory.
 bool is_mapped(const void* address, std::size_t bytes);
 
 }  // namespace tutti::simulated

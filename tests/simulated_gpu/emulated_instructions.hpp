@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stand-ins for instructions.cuh by which the host's compiler can build the passes: their
-// logic is tested where there is no GPU. As on a GPU, an access must lie at a multiple of its size.
+// Replacements for instructions.cuh with which the host's compiler can build the passes, to test
+// their
+// logic without a GPU. As on a GPU, an access must be aligned to its size.
 #pragma once
 #include <bit>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stand-ins for the words of CUDA's language, by which the host's compiler can build
+// Replacements for the keywords of CUDA's language, with which the host's compiler can build
 // kernels.
 #pragma once
 
@@ -22,11 +22,11 @@ struct EmulatedIndex {
     unsigned x;
 };
 
-// Who the thread is that runs a kernel now: in its block, and in its grid. These, and the meeting,
-// are defined by who runs kernels on the host.
+// The thread that runs a kernel now, in its block and in its grid. These, and the meeting, are
+// defined by the code that runs kernels on the host.
 extern thread_local EmulatedIndex threadIdx, blockDim, blockIdx, gridDim;
 
-/// Until all threads of the block are here; whether all say yes.
+/// Waits until all threads of the block are here; returns whether all pass true.
 bool emulated_meeting(bool mine);
 
 }  // namespace tutti

@@ -94,7 +94,7 @@ void Gpu::drain() {
     for (const auto& end : ends) end->wait();
 }
 
-// Blocks that do not wait for each other take turns.
+// Blocks that do not wait for each other run in turn.
 void Gpu::run(const Grid& grid) {
     const std::lock_guard one(busy_);
     if (failure() != cudaSuccess) return;

@@ -17,7 +17,7 @@ namespace tutti::simulated {
 struct Grid {
     const void* kernel;  ///< built by the host's compiler
     unsigned blocks, threads;
-    bool together;  ///< all blocks at once, as they wait for each other
+    bool together;  ///< all blocks at once, because they wait for each other
     std::vector<std::byte> arguments;
 };
 
@@ -33,44 +33,44 @@ public:
 
     void add(Stream& stream);
     void remove(Stream& stream);
-    /// Until all is done that its streams have been asked for so far.
+    /// Waits until all work queued so far on its streams is done.
     void drain();
 
-    /// Returns when the grid is done. One at a time: a GPU need not run two kernels at once.
+    /// Returns when the grid is done. Runs one at a time: a GPU need not run two kernels at once.
     void run(const Grid& grid);
 
 private:
     std::mutex busy_, streams_mutex_;
     std::set<Stream*> streams_;
-    std::size_t launches_ = 0;  // of all blocks at once
+    std::size_t launches_ = 0;  // with all blocks at once
     BlockThreads threads_;
 };
 
-/// FakeEnvironment variables say how many there are (SIMULATED_GPUS, else 2), how many MiB each has
-/// (SIMULATED_GPU_MEMORY, else 4096), and what goes wrong: after how many launches of all blocks at
-/// once the last block never runs (SIMULATED_GPU_LOSES_BLOCKS_AFTER), or the GPU is lost
+/// Returns the number of GPUs. Environment variables set the number (SIMULATED_GPUS, default 2),
+/// the MiB of each (SIMULATED_GPU_MEMORY, default 4096), and faults: after how many launches of all
+/// blocks at once the last block never runs (SIMULATED_GPU_LOSES_BLOCKS_AFTER), or the GPU is lost
 /// (SIMULATED_GPU_FAILS_AFTER).
 int how_many_gpus();
 Gpu& gpu(int number);
 Gpu& current_gpu();
 int current_number();
-/// The first digit of its compute capability, which SIMULATED_GPU_CAPABILITIES says for each: "98".
-/// 9 where nothing is said.
+/// Returns the first digit of its compute capability, from SIMULATED_GPU_CAPABILITIES with one
+/// digit for each GPU, e.g. "98"; 9 by default.
 int capability_of(int number);
-/// False if there is no such GPU.
+/// Returns false if there is no such GPU.
 bool choose_gpu(int number);
 
-/// Whether so many bytes from there on are memory of a GPU.
+/// Whether these bytes are memory of a GPU.
 bool is_on_gpu(const void* address, std::size_t bytes);
-/// Whether they are memory of the host that a GPU may copy by itself.
+/// Whether they are host memory that a GPU may copy by itself.
 bool is_pinned(const void* address, std::size_t bytes);
 
-/// All is lost from here on, as on a GPU after an access to memory that it does not have.
+/// Makes all later calls fail, as on a GPU after an access to memory that it does not have.
 void fail(cudaError_t error, const char* why);
 
-/// A call's answer, which the calling thread gets again by cudaGetLastError().
+/// Returns the answer of a call, which the calling thread gets again by cudaGetLastError().
 cudaError_t answer(cudaError_t error);
-/// What `call` answers, if nothing has failed so far.
+/// Returns the answer of `call`, if nothing has failed so far.
 template <class Call>
 cudaError_t answer_of(Call call);
 cudaError_t failure();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels: how a program names them, and how they are found in the library that has them as the
-// host's compiler built them.
+// Kernels: how a program names them, and how they are found in the library that has them as built
+// by
+// the host's compiler.
 #include "tests/simulated_gpu/kernels.hpp"
 
 #include <dlfcn.h>
@@ -15,13 +16,14 @@
 namespace tutti::simulated {
 namespace {
 
-// The names that nvcc and the host's compiler both give to a kernel, by what launches it.
+// The names of kernels, which nvcc and the host's compiler share, by the function that launches
+// them.
 std::map<const void*, std::string>& names() {
     static auto* const all = new std::map<const void*, std::string>;
     return *all;
 }
 
-// Beside this library.
+// Opens the library in the folder of this one.
 void* device_code() {
     static void* const library = [] {
         Dl_info own;
@@ -41,8 +43,8 @@ const void* kernel_of(const void* function) {
     return dlsym(device_code(), name->second.c_str());
 }
 
-// The kernel alone knows how many there are; what follows them on the stack is as good, which the
-// address sanitizer cannot know.
+// Only the kernel knows the number of arguments; bytes after them on the stack are copied, too,
+// which the address sanitizer cannot know.
 [[gnu::no_sanitize_address]] void copy_arguments(const void* from, std::byte* to) {
     for (std::size_t i = 0; i < most_arguments; ++i) to[i] = static_cast<const std::byte*>(from)[i];
 }

@@ -4,7 +4,7 @@
 
 namespace tutti::simulated {
 
-/// Runs a block; fails the GPU if it does what a GPU would not let pass.
+/// Runs a block; fails the GPU if it does something that a GPU would refuse.
 void run_block(const Block& block);
 
 }  // namespace tutti::simulated

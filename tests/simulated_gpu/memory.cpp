@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory: of GPUs, of the host as GPUs know it, of other processes' GPUs; and copies.
+// Memory: of GPUs, of the host as known to GPUs, of other processes' GPUs; and copies.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -86,7 +86,7 @@ cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
     });
 }
 
-// Waits for what the GPU is doing, as the real one does.
+// Waits for the GPU's running work, like the real one.
 cudaError_t cudaFree(void* memory) {
     if (memory == nullptr) return answer(failure());
     for (int number = 0; number < how_many_gpus(); ++number) {

@@ -18,14 +18,14 @@
 namespace tutti::simulated {
 namespace {
 
-// What a kernel's one argument is to whoever calls it without knowing its type: a structure of more
-// than 16 bytes lies in memory, and the kernel reads as much of it as it knows.
+// A kernel's one argument, as seen by a caller that does not know its type: a structure of more
+// than 16 bytes lies in memory, and the kernel reads only the part that it knows.
 struct Arguments {
     std::byte bytes[most_arguments];
 };
 
-// A thread of a GPU as a thread of control that is left and entered again: made once by ucontext,
-// then by jumps, which cost no system call.
+// A GPU thread as a fiber that is left and entered repeatedly: made once by ucontext, then switched
+// by jumps, which need no system call.
 class Fiber {
 public:
     /// `function` never returns.
@@ -43,9 +43,9 @@ public:
     Fiber& operator=(const Fiber&) = delete;
 
     bool is_over = false;
-    bool says_yes = false;  // at the meeting that it has come to
+    bool says_yes = false;  // at its current meeting
 
-    /// Until it leaves.
+    /// Runs it until it leaves.
     void enter() {
         if (_setjmp(outside_) != 0) return;
         if (has_begun_) _longjmp(inside_, 1);
@@ -104,7 +104,7 @@ private:
         }
     }
 
-    // Every thread up to the next meeting, or to its end. False when there is no more to do.
+    // Runs every thread up to the next meeting, or to its end. Returns false when all have ended.
     bool step() {
         unsigned over = 0;
         bool all = true;
@@ -122,7 +122,7 @@ private:
         return false;
     }
 
-    // What a fiber does, for one block after the other.
+    // Runs a fiber for one block after the other.
     static void run_threads() {
         Runner& runner = own();
         for (;;) {

@@ -21,7 +21,7 @@ void Moment::wait() {
 
 Stream::Stream(int gpu) : gpu_(gpu), thread_([this] { work(); }) {}
 
-// What was asked for is done first.
+// Queued work is done first.
 Stream::~Stream() {
     {
         const std::lock_guard lock(mutex_);
@@ -52,7 +52,7 @@ std::vector<Stream::Task> Stream::end_capture() {
     return tasks;
 }
 
-// A GPU is in no hurry: who does not wait for it is to be found out.
+// Works slowly, like a GPU, to detect programs that do not wait for it.
 void Stream::work() {
     std::unique_lock lock(mutex_);
     for (;;) {

@@ -14,7 +14,7 @@
 
 namespace tutti::simulated {
 
-/// A place in a stream, which has come to it or not.
+/// A position in a stream, which the stream has reached or not.
 class Moment {
 public:
     void come();
@@ -28,7 +28,7 @@ private:
     std::atomic<std::int64_t> ns_ = 0;
 };
 
-/// What is done in order, by a thread of its own, some of it late.
+/// Work done in order by a separate thread, some of it late.
 class Stream {
 public:
     using Task = std::function<void()>;
@@ -38,10 +38,10 @@ public:
     Stream(const Stream&) = delete;
     Stream& operator=(const Stream&) = delete;
 
-    /// It takes kernels and events of that one alone.
+    /// It accepts only kernels and events of that GPU.
     int gpu() const { return gpu_; }
 
-    /// Done later; or, while the stream is captured, only noted.
+    /// Queues work; or records it while the stream is captured.
     void add(Task task);
     std::shared_ptr<Moment> mark();
     void drain() { mark()->wait(); }

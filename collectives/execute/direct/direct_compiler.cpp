@@ -323,10 +323,10 @@ private:
     BufferAccess buffers_;
     DirectProgram program_;
     PlanMemory memory_;
-    std::vector<Dependency> no_dependencies_;  // of the prologue, whose slots are all new
+    std::vector<Dependency> no_dependencies_;  // the prologue has only new slots
     int own_copies_ = 0;                       // chunks copied from its own input to its own output
     int load_receiving_ = 0,
-        load_sending_ = 0;  // of the step: chunks to handle if peers push, or it
+        load_sending_ = 0;                       // chunks to handle in the step
     std::unordered_map<int, int> last_step_of_;  // by chunk
     std::unordered_map<int, Chunk> known_chunks_;
     std::unordered_map<int, std::uint32_t> read_of_;  // by peer: published places read so far

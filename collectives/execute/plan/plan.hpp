@@ -163,7 +163,7 @@ private:
     // Members that each call reads come first, near at_.
     bool done_ = true;
     std::vector<StepEnd>* step_ends_ = nullptr;
-    std::int64_t ready_ns_ = 0;  // of the step that ends next, if ends are recorded
+    std::int64_t ready_ns_ = 0;  // when the next step was ready, if ends are recorded
     std::string what_;
     Schedule schedule_;
     Call call_;

@@ -68,7 +68,7 @@ private:
     LlLine* ring_;
     std::uint64_t mask_;
     std::uint64_t next_ = 0;         // number of the next line, counted over all runs
-    std::uint64_t known_taken_ = 0;  // as last read (by the sender) or published (by the receiver)
+    std::uint64_t known_taken_ = 0;  // last read (sender) or published (receiver)
 };
 
 class LlEndpoint final : public Endpoint {

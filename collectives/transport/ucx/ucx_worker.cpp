@@ -8,10 +8,13 @@
 #include <cstdlib>
 #include <exception>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <sstream>
+#include <utility>
 
 #include "base/clock.hpp"
+#include "collectives/transport/ucx/near_devices.hpp"
 #include "collectives/transport/ucx/ucx.hpp"
 #include "topology/detect/ucx_resources.hpp"
 
@@ -56,6 +59,45 @@ std::string lanes_of(ucp_ep_h endpoint) {
     return lanes;
 }
 
+bool is_set_by_user(const std::string& name) {
+    return std::getenv(("UCX_" + name).c_str()) != nullptr;
+}
+
+// UCX warns about settings of a transport that it does not use. "^tcp,cma" means all but those two.
+bool may_take_tcp() {
+    const char* transports = std::getenv("UCX_TLS");
+    const std::string_view named = transports == nullptr ? "all" : transports;
+    const bool names_tcp = named.find("tcp") != named.npos;
+    return named.starts_with('^') ? !names_tcp : names_tcp || named.find("all") != named.npos;
+}
+
+// Before UCX 1.17, ucp_config_modify took the name of a transport's setting without the transport:
+// TX_SEG_SIZE.
+std::string prefix_of_tcp() {
+    unsigned major = 0, minor = 0, release = 0;
+    ucp_get_version(&major, &minor, &release);
+    return std::pair(major, minor) < std::pair(1U, 17U) ? "" : "TCP_";
+}
+
+// Reads the user's UCX_* settings (environment, ucx.conf), and sets values that suit collectives
+// better than UCX's defaults where the environment sets none. Returns null if UCX cannot read its
+// settings: then it uses its defaults.
+std::unique_ptr<ucp_config_t, void (*)(ucp_config_t*)> read_config() {
+    ucp_config_t* config = nullptr;
+    if (ucp_config_read(nullptr, nullptr, &config) != UCS_OK) return {nullptr, ucp_config_release};
+    // TCP sends a message in pieces of the smaller of the two sizes, with one system call each: 8
+    // KiB and 64 KiB by default. Pieces above 96 KiB are slower again: docs/background/ucx.md.
+    const std::string prefix = prefix_of_tcp();
+    if (may_take_tcp())
+        for (const std::string name : {"TX_SEG_SIZE", "RX_SEG_SIZE"})
+            if (!is_set_by_user("TCP_" + name))
+                ucp_config_modify(config, (prefix + name).c_str(), "96kb");
+    if (!is_set_by_user("NET_DEVICES"))
+        if (const auto near = near_devices(network_devices(), node_of_this_rank()); !near.empty())
+            ucp_config_modify(config, "NET_DEVICES", near.c_str());
+    return {config, ucp_config_release};
+}
+
 }  // namespace
 
 UcxWorker::UcxWorker(World& world)
@@ -92,7 +134,7 @@ std::string UcxWorker::open() {
     static std::mutex one_thread_looks;  // at the environment and settings
     const std::lock_guard lock(one_thread_looks);
     if (std::string missing = missing_for_ucx(); !missing.empty()) return missing;
-    UcxConfig config;
+    const auto config = read_config();
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS |
                         UCP_PARAM_FIELD_ESTIMATED_NUM_PPN | UCP_PARAM_FIELD_NAME;
@@ -100,7 +142,7 @@ std::string UcxWorker::open() {
     params.estimated_num_eps = as_size(world_.size());
     params.estimated_num_ppn = world_.hosts().nodes().front().size();
     params.name = "tutti";
-    ucs_status_t status = ucp_init(&params, config.handle(), &context_);
+    ucs_status_t status = ucp_init(&params, config.get(), &context_);
     if (status != UCS_OK) return failed("make a context", status);
 
     ucp_context_attr_t attributes{.field_mask = UCP_ATTR_FIELD_REQUEST_SIZE};

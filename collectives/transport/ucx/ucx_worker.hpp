@@ -11,28 +11,11 @@
 #include "collectives/world/world.hpp"
 
 // UCX's own types; only the .cpp files use their contents.
-struct ucp_config;
 struct ucp_context;
 struct ucp_ep;
 struct ucp_worker;
 
 namespace tutti {
-
-/// The configuration of a UCX context: the user's UCX_* settings (environment, ucx.conf) unchanged,
-/// and values that suit collectives better than UCX's defaults where the environment sets none.
-class UcxConfig {
-public:
-    UcxConfig();
-    ~UcxConfig();
-    UcxConfig(const UcxConfig&) = delete;
-    UcxConfig& operator=(const UcxConfig&) = delete;
-
-    /// Null if UCX could not read its settings: then it uses its defaults.
-    ucp_config* handle() const { return config_; }
-
-private:
-    ucp_config* config_ = nullptr;
-};
 
 /// One rank's UCX objects: a context with the user's settings, a worker that moves its messages,
 /// and an endpoint to every rank that it has communicated with.

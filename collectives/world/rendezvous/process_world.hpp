@@ -81,7 +81,7 @@ private:
     Placement hosts_;
     std::optional<ProcessWatch> neighbours_;
     std::optional<std::int64_t> gone_since_;  // a neighbour, or rank 0
-    std::vector<Incoming> incoming_;          // of the current exchange, by rank; on rank 0
+    std::vector<Incoming> incoming_;          // current exchange, by rank; on rank 0
     bool is_gathering_ = false;
     std::uint32_t call_ = 0;  // number of the current call
     bool has_failed_ = false;

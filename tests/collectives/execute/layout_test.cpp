@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where chunks lie, beyond what 32 bits hold: no memory is needed to say where something would be.
+// Offsets of chunks beyond 32 bits; they can be computed without any memory.
 #include "collectives/execute/plan/layout.hpp"
 
 #include <gtest/gtest.h>
@@ -7,8 +7,7 @@
 namespace tutti {
 namespace {
 
-constexpr std::int64_t many =
-    3'000'000'001;  // elements, more than 32 bits count with or without a sign
+constexpr std::int64_t many = 3'000'000'001;  // elements, more than 32 bits can count
 
 TEST(Layout, OfBlocksBeyondThirtyTwoBitsIsThatOfTheFormula) {
     constexpr int ranks = 5, parts = 7, chunks = ranks * parts;
@@ -30,7 +29,7 @@ TEST(Layout, OfBlocksBeyondThirtyTwoBitsIsThatOfTheFormula) {
               static_cast<std::size_t>((many + parts - 1) / parts * 8));
 }
 
-// n * i / C is right also where n * i does not fit 64 bits.
+// n * i / C is correct even if n * i does not fit 64 bits.
 TEST(Layout, OfSoManyChunksThatTheirProductOverflowsIsThatOfTheFormula) {
     constexpr std::int64_t each = 1LL << 20;
     constexpr int chunks = 1 << 23;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where messages arrive, by schedules that no algorithm of the catalog has.
+// Where messages are received, with schedules that no algorithm of the catalog has.
 #include "collectives/execute/messages/message_draft.hpp"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace tutti {
 namespace {
 
-// Two ranks of which 0 tells 1; then both send what they hold to each other.
+// Rank 0 of two sends to 1; then both send what they hold to each other.
 MessageDraft draft_of_swap(Rank me) {
     const Schedule swap({.ranks = 2, .chunks = 1, .steps = 2}, [](int step, Step& out) {
         out.copy({.chunks = whole_message, .from = {0}, .to = {1}});
@@ -22,7 +22,7 @@ MessageDraft draft_of_swap(Rank me) {
     return draft_messages(request, me).at(0);
 }
 
-// What is still being sent must not be written over by what arrives meanwhile.
+// Arriving data must not overwrite data that is still being sent.
 TEST(MessageDraft, ReceivesBesideWhatIsBeingSent) {
     const MessageDraft draft = draft_of_swap(Rank{1});
     ASSERT_EQ(draft.steps.size(), 2U);
@@ -34,10 +34,10 @@ TEST(MessageDraft, ReceivesBesideWhatIsBeingSent) {
     EXPECT_GE(draft.inbox, 16U);
 }
 
-// Where nothing is in the way the result is received where it belongs, and nothing is moved.
+// If nothing is in the way, the result is received at its destination, and nothing is moved.
 TEST(MessageDraft, ReceivesAResultWhereItBelongs) {
     for (const int step : {0, 1}) {
-        // Rank 0 sends from its input, into which nothing arrives.
+        // Rank 0 sends from its input, which receives nothing.
         const MessageDraft draft = draft_of_swap(Rank{step == 0 ? 1 : 0});
         ASSERT_EQ(draft.steps.at(static_cast<std::size_t>(step)).receives.size(), 1U);
         EXPECT_EQ(draft.steps[static_cast<std::size_t>(step)].receives[0].place.in,

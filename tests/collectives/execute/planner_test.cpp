@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What plans are made for.
+// How the planner chooses segments and memory.
 #include "collectives/planner/planner.hpp"
 
 #include <gtest/gtest.h>
@@ -19,14 +19,14 @@ TEST(Segments, AreAsManyAsTheVectorNeedsUpTo256) {
     EXPECT_EQ(segments(0, 1024), 1);
     EXPECT_EQ(segments(1, 1024), 1);
     EXPECT_EQ(segments(1024, 1024), 1);
-    EXPECT_EQ(segments(1025, 1024), 2);  // none is longer than asked for
+    EXPECT_EQ(segments(1025, 1024), 2);  // none is longer than requested
     EXPECT_EQ(segments(8 * 1024, 1024), 8);
     EXPECT_EQ(segments(256 * 1024, 1024), 256);
     EXPECT_EQ(segments(1 << 30, 1024), 256);
     EXPECT_EQ(segments(100, 0), 100);
 }
 
-// Each channel has its share of the vector to cut.
+// Each channel cuts its share of the vector.
 TEST(Segments, OfAChannelAreThoseOfItsShare) {
     const auto segments = [](int channels) {
         Choice choice{&find_algorithm(Collective::all_reduce, "chain"),
@@ -39,8 +39,8 @@ TEST(Segments, OfAChannelAreThoseOfItsShare) {
     EXPECT_EQ(segments(4), 4);
 }
 
-// Memory that peers reach on one rank but not on another is no registered memory for anyone, or
-// ranks would wait for each other in different ways.
+// Memory that peers reach on one rank but not on another must not count as registered, or ranks
+// would wait for each other in different ways.
 TEST(RegisteredMemory, CountsOnlyWhereAllRanksHaveIt) {
     for (const int unregistered_on : {0, 1, -1}) {
         std::atomic<std::int64_t> wrong = 0;
@@ -71,13 +71,13 @@ TEST(RegisteredMemory, CountsOnlyWhereAllRanksHaveIt) {
 // A root receives the vectors of all others, and may lack memory for them.
 TEST(Plans, AreRefusedOnAllRanksWhereOneLacksMemory) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "sanitizers end a program that asks for so much";
+    GTEST_SKIP() << "sanitizers abort";
 #endif
     std::atomic<int> refused = 0;
     run_as_threads(4, 20, [&](World& world) {
         Planner planner(world);
-        constexpr std::size_t bytes = std::size_t{1} << 46;  // half of what addresses reach
-        std::byte* const nowhere = nullptr;                  // plans look at no buffer
+        constexpr std::size_t bytes = std::size_t{1} << 46;  // half of the address space
+        std::byte* const nowhere = nullptr;                  // plans access no buffer
         const std::span<std::byte> input(nowhere + 64, bytes);
         const std::span<std::byte> output(nowhere + 64 + bytes, world.is_first() ? bytes : 0);
         const Call call{.collective = Collective::reduce, .count = bytes / sizeof(float)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a sender may write into a receiver's result, which both decide by the same rule.
+// The common rule by which sender and receiver decide whether the sender may write into the result.
 #include <gtest/gtest.h>
 
 #include "collectives/execute/direct/direct_program.hpp"
@@ -10,7 +10,7 @@ namespace {
 using Sender = PushTerms::Sender;
 using Receiver = PushTerms::Receiver;
 
-// The transfer is of step 5.
+// The transfer belongs to step 5.
 std::optional<int> push(const Sender& sender, const Receiver& receiver) {
     return PushTerms::push_step(sender, receiver, 5);
 }
@@ -18,11 +18,11 @@ std::optional<int> push(const Sender& sender, const Receiver& receiver) {
 TEST(PushTerms, AreOnlyMetByAnOpenPlace) {
     EXPECT_EQ(push({.computed_in = 3}, {.is_open = true}), 3);
     EXPECT_EQ(push({.computed_in = 3}, {.is_open = false}), std::nullopt);
-    EXPECT_EQ(push({}, {.is_open = true, .load = 9}), std::nullopt);  // kept from elsewhere
+    EXPECT_EQ(push({}, {.is_open = true, .load = 9}), std::nullopt);  // stored elsewhere
 }
 
-// In the pass that computes it: the receiver must have done with its place before that step, and
-// the sender may read there in it, as it reads before it writes.
+// In the pass that computes the chunk: the receiver must have finished with its place before that
+// step, and the sender may read there in it, because it reads before it writes.
 TEST(PushTerms, OfAComputedChunkLeaveTheStepBeforeToTheReceiver) {
     const auto with = [](int last_use, int last_read_by_sender) {
         return push(
@@ -36,7 +36,8 @@ TEST(PushTerms, OfAComputedChunkLeaveTheStepBeforeToTheReceiver) {
     EXPECT_EQ(with(-1, 4), std::nullopt);
 }
 
-// In the step of the transfer, by whoever has less to do: then nobody waits in a circle.
+// In the step of the transfer, the rank with the smaller load does the work: so ranks cannot wait
+// in a circle.
 TEST(PushTerms, OfAnInputGoByTheLoad) {
     const auto with = [](int sender, int receiver, int last_use = -1, int last_read = -1) {
         return push({.from_input = true, .load = sender}, {.is_open = true,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who becomes a rank, and what everybody else is told.
+// Processes that may join as ranks, and the refusals of all others.
 #include <fcntl.h>
 #include <sys/socket.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr auto nothing = [](World&) {};
 
-// Ranks 0 and 1 of two meet although `intruder` was there before rank 1; what it throws.
+// Ranks 0 and 1 of two join although `intruder` connected before rank 1. Returns its error.
 Thrown with_intruder(const std::function<void(TestRendezvous&)>& intruder) {
     TestRendezvous two(2);
     Thrown of_intruder, of_rank0, of_rank1;
@@ -58,7 +58,7 @@ TEST(Rendezvous, RefusesAnotherJobInWords) {
         where.job = "yesterday's";
         join_as(where);
     });
-    EXPECT_TRUE(holds(thrown.text, "it belongs to another job"));
+    EXPECT_TRUE(holds(thrown.text, "another job"));
     EXPECT_EQ(thrown.code, Exit::usage);
 }
 
@@ -68,7 +68,7 @@ TEST(Rendezvous, RefusesTheSecondProcessOfARank) {
     std::thread rank0([&, where = three.of(0)] {
         thrown[0] = thrown_by([&] { rendezvous_world(where)->barrier(); });
     });
-    // Whichever of the two comes first is rank 1.
+    // The first of the two becomes rank 1.
     std::vector<std::thread> twins;
     for (const int i : {1, 2})
         twins.emplace_back([&, i, where = three.of(1)] {
@@ -81,11 +81,11 @@ TEST(Rendezvous, RefusesTheSecondProcessOfARank) {
     EXPECT_EQ(thrown[0].text + thrown[3].text, "");
     const Thrown& refused = thrown[1].text.empty() ? thrown[2] : thrown[1];
     EXPECT_TRUE(thrown[1].text.empty() != thrown[2].text.empty());
-    EXPECT_TRUE(holds(refused.text, "rank 1 has already joined"));
+    EXPECT_TRUE(holds(refused.text, "already joined"));
     EXPECT_TRUE(holds(refused.text, "127.0.0.1"));
 }
 
-// What comes back for such words.
+// Returns the answer to a message.
 std::string answer_on(const OpenFile& socket, std::span<const std::byte> words) {
     EXPECT_TRUE(socket);
     send(socket.number, words.data(), words.size(), MSG_NOSIGNAL);
@@ -141,16 +141,16 @@ TEST(Rendezvous, TellsAnotherVersionWhichOneIsMeant) {
         of_tomorrow.head.version = 9;
         const std::string got =
             answer_to(two, std::as_bytes(std::span(&of_tomorrow, 1)).first(sizeof(HandshakeHead)));
-        EXPECT_TRUE(holds(got, "it speaks version 9 of the rendezvous, rank 0 version 2"));
+        EXPECT_TRUE(holds(got, "version 9"));
     });
 }
 
-// It would take the place of one that has not come.
+// It would replace a missing rank.
 TEST(Rendezvous, RefusesAnotherRank0) {
     with_intruder([](TestRendezvous& two) {
         const Hello of_rank0{.size = 2, .job = fnv1a({})};
         const std::string got = answer_to(two, std::as_bytes(std::span(&of_rank0, 1)));
-        EXPECT_TRUE(holds(got, "there is no rank 0 to join rank 0; ranks are 0 to 1, each once"));
+        EXPECT_TRUE(holds(got, "no rank 0"));
     });
 }
 
@@ -175,8 +175,8 @@ TEST(Rendezvous, SaysWhomItRefusedWhenItGivesUp) {
     std::thread intruder([&] { EXPECT_EQ(thrown_by([&] { join_as(where); }).code, Exit::usage); });
     const Thrown of_rank0 = thrown_by([&] { rendezvous_world(two.of(0)); });
     intruder.join();
-    EXPECT_TRUE(holds(of_rank0.text, "; refused: 1, the last one was process "));
-    EXPECT_TRUE(holds(of_rank0.text, "it is one of 5 ranks, rank 0 one of 2"));
+    EXPECT_TRUE(holds(of_rank0.text, "refused: 1"));
+    EXPECT_TRUE(holds(of_rank0.text, "one of 5 ranks"));
 }
 
 TEST(Rendezvous, TakesOverASocketThatBlocks) {
@@ -218,7 +218,7 @@ TEST(Rendezvous, SaysThatAnotherProgramListensThere) {
                           .deadline = 5});
     });
     program.join();
-    EXPECT_TRUE(holds(thrown.text, "program other than rank 0"));
+    EXPECT_TRUE(holds(thrown.text, "other than rank 0"));
 }
 
 TEST(Rendezvous, OfAPortThatIsTakenSaysSo) {
@@ -253,7 +253,7 @@ TEST(Rendezvous, TakesARankThatIsStartedAgainBeforeAllAreThere) {
     EXPECT_EQ(of_rank0.text, "");
 }
 
-// Rank 0 hears of the end and of the beginning at once.
+// Rank 0 notices the end and the restart at the same time.
 TEST(Rendezvous, TakesARankThatIsStartedAgainAtOnce) {
     TestRendezvous three(3, 3);
     std::vector<std::thread> others;
@@ -288,7 +288,7 @@ TEST(Rendezvous, ResolvesNames) {
         rendezvous_world(
             {.address = "tcp://no-such-host.invalid:1", .rank = 1, .size = 2, .deadline = 0.1});
     });
-    EXPECT_TRUE(holds(thrown.text, "its name cannot be resolved"));
+    EXPECT_TRUE(holds(thrown.text, "cannot be resolved"));
 }
 
 }  // namespace

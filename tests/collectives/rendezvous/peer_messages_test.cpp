@@ -16,7 +16,7 @@ TEST(PeerMessages, ArriveByTagWhateverTheOrder) {
         PeerMessages messages(dynamic_cast<ProcessWorld&>(world));
         const int me = world.rank().index;
         const std::vector<int> mine(1'000'000, me);
-        // All send first, then receive: to both others, two messages each.
+        // All send first, then receive: two messages to each of the two others.
         std::vector<std::thread> senders;
         for (const int to : {(me + 1) % 3, (me + 2) % 3})
             senders.emplace_back([&, to] {
@@ -81,7 +81,7 @@ TEST(PeerMessages, OfSeveralThreadsToOneRankStayWhole) {
     }));
 }
 
-// The deadline is for a peer from which nothing comes.
+// The deadline applies to a peer that sends nothing.
 TEST(PeerMessages, ThatMoveMayTakeLongerThanTheDeadline) {
     expect_nothing_thrown(run_as_rendezvous(
         2,
@@ -110,10 +110,9 @@ TEST(PeerMessages, OfAnotherLengthAreRefused) {
         } else {
             const Thrown thrown = thrown_by(
                 [&] { messages.receive(std::as_writable_bytes(std::span(&value, 1)), {0}, 0); });
-            EXPECT_EQ(thrown.text, "rank 0 sent 3 bytes (tag 0), but rank 1 receives 8");
+            EXPECT_TRUE(holds(thrown.text, "sent 3 bytes"));
         }
-        EXPECT_TRUE(holds(thrown_by([&] { messages.send({}, world.rank(), 0); }).text,
-                          "cannot exchange messages with rank"));
+        EXPECT_EQ(thrown_by([&] { messages.send({}, world.rank(), 0); }).code, Exit::usage);
         world.barrier();
     }));
 }
@@ -127,7 +126,7 @@ TEST(PeerMessages, ThatDoNotComeEndTheWaitAtTheDeadline) {
                 char byte = 0;
                 const Thrown thrown = thrown_by(
                     [&] { messages.receive(std::as_writable_bytes(std::span(&byte, 1)), {1}, 4); });
-                EXPECT_EQ(thrown.text, "rank 0 waited 0.5 s to receive from rank 1 (tag 4)");
+                EXPECT_TRUE(holds(thrown.text, "rank 1 (tag 4)"));
                 EXPECT_EQ(thrown.code, Exit::time_out);
             }
             world.sleeping_barrier(5);
@@ -154,14 +153,14 @@ TEST(PeerMessages, AreRefusedBehindOneThatBrokeOffWhileItWasSent) {
             if (world.is_first()) {
                 EXPECT_EQ(thrown_by([&] { messages.send(data, {1}, 1); }).code, Exit::time_out);
                 const Thrown next = thrown_by([&] { messages.send({}, {1}, 2); });
-                EXPECT_TRUE(holds(next.text, "can no longer send to rank 1"));
+                EXPECT_TRUE(holds(next.text, "send to rank 1:"));
                 EXPECT_EQ(next.code, Exit::rank_lost);
             }
             world.sleeping_barrier(5);
             if (!world.is_first()) {
                 EXPECT_EQ(thrown_by([&] { messages.receive(data, {0}, 1); }).code, Exit::rank_lost);
                 EXPECT_TRUE(holds(thrown_by([&] { messages.receive({}, {0}, 2); }).text,
-                                  "can no longer receive from rank 0"));
+                                  "receive from rank 0:"));
             }
             world.sleeping_barrier(5);
         },
@@ -183,12 +182,12 @@ TEST(PeerMessages, AreRefusedBehindOneThatBrokeOffWhileItWasReceived) {
     EXPECT_EQ(thrown_by([&] { messages.receive(data, {1}, 1); }).code, Exit::time_out);
     child.kill(SIGCONT);
     const Thrown next = thrown_by([&] { messages.receive({}, {1}, 0); });
-    EXPECT_TRUE(holds(next.text, "can no longer receive from rank 1"));
+    EXPECT_TRUE(holds(next.text, "receive from rank 1:"));
     EXPECT_EQ(next.code, Exit::rank_lost);
     EXPECT_EQ(child.end(), static_cast<int>(Exit::rank_lost));
 }
 
-// Before the wait for it began, and within.
+// The rank ends before the wait for it begins, or during it.
 TEST(PeerMessages, OfARankThatHasEndedAreNotWaitedFor) {
     for (const auto lives : {0ms, 1300ms}) {
         TestRendezvous two(2);

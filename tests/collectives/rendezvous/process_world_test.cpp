@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ranks of a rendezvous do together, and what each of them says when another one is lost.
+// Collective operations of the ranks of a rendezvous, and their errors when one is lost.
 #include <chrono>
 #include <numeric>
 
@@ -10,8 +10,6 @@ namespace tutti {
 namespace {
 
 using namespace std::chrono_literals;
-
-const std::string without_goodbye = ": its process or its connection ended without a goodbye";
 
 TEST(ProcessWorld, GathersWhatEachRankHas) {
     expect_nothing_thrown(run_as_rendezvous(5, [](World& world) {
@@ -66,7 +64,7 @@ TEST(ProcessWorld, SplitsIntoGroupsThatActByThemselves) {
         if (!part) return;
         EXPECT_EQ(part->size(), 2);
         EXPECT_EQ(part->rank().index, me / 2);
-        // The odd ones do more, and later.
+        // The odd ranks do more, and later.
         if (me % 2 == 1) std::this_thread::sleep_for(100ms);
         for (int round = 0; round <= me % 2; ++round)
             EXPECT_EQ(gather_all(*part, me), (std::vector<int>{me % 2, me % 2 + 2}));
@@ -101,9 +99,8 @@ TEST(ProcessWorld, EveryRankNamesAnAbsentOne) {
             if (world.rank().index != absent) {
                 const Thrown mine = thrown_by([&] { world.barrier(); });
                 --left;
-                EXPECT_EQ(mine.text, "rank " + std::to_string(world.rank().index) +
-                                         " waited 0.6 s for a barrier: no answer from rank " +
-                                         std::to_string(absent));
+                EXPECT_TRUE(holds(mine.text, {"waited 0.6 s", "for a barrier"}));
+                EXPECT_TRUE(holds(mine.text, "answer from rank " + std::to_string(absent)));
                 EXPECT_EQ(mine.code, Exit::time_out);
             }
             while (left > 0) std::this_thread::sleep_for(10ms);
@@ -112,7 +109,7 @@ TEST(ProcessWorld, EveryRankNamesAnAbsentOne) {
     }
 }
 
-// However late rank 0 came itself.
+// This must not depend on how late rank 0 itself is.
 TEST(ProcessWorld, ARankThatGivesUpEarlyLearnsWhomRank0Misses) {
     std::atomic<int> left = 2;
     expect_nothing_thrown(run_as_rendezvous(3, [&](World& world) {
@@ -122,7 +119,7 @@ TEST(ProcessWorld, ARankThatGivesUpEarlyLearnsWhomRank0Misses) {
         if (world.rank().index != 2) {
             const Thrown mine = thrown_by([&] { world.barrier(); });
             --left;
-            EXPECT_TRUE(holds(mine.text, "for a barrier: no answer from rank 2"));
+            EXPECT_TRUE(holds(mine.text, "answer from rank 2"));
         }
         while (left > 0) std::this_thread::sleep_for(10ms);
     }));
@@ -135,24 +132,22 @@ TEST(ProcessWorld, RanksThatDoDifferentThingsSaySo) {
         else
             gather_all(world, 1.5);
     });
-    EXPECT_TRUE(holds(thrown[0].text, "rank 0 is in a barrier, rank 1 in an all-gather"));
-    EXPECT_TRUE(holds(thrown[0].text, "8 bytes"));
+    EXPECT_TRUE(holds(thrown[0].text, {"in a barrier", "in an all-gather", "8 bytes"}));
     EXPECT_NE(thrown[1].text, "");
 }
 
-// Same kind and length, so that what rank 1 has come to looks like rank 0's call.
+// Same kind and length, so rank 1's call looks like rank 0's.
 TEST(ProcessWorld, RanksThatHaveMadeMoreCallsThanOthersSaySo) {
     const auto thrown = run_as_rendezvous(2, [](World& world) {
         if (world.is_first()) from_rank0(world, 5);
         world.barrier();
     });
-    EXPECT_TRUE(holds(thrown[0].text, "rank 0 is in a barrier, rank 1 in a barrier"));
-    EXPECT_TRUE(holds(thrown[0].text, "call number"));
+    EXPECT_TRUE(holds(thrown[0].text, {"rank 1 in a barrier", "call number"}));
     EXPECT_EQ(thrown[0].code, Exit::rank_lost);
 }
 
-// Something of the rank's own, as a plan that is late, ends its part in a barrier: what others have
-// said to it is not taken for their part in the next call.
+// An object of the rank itself, e.g. a late plan, interrupts its part in a barrier: messages of
+// other ranks must not count for the next call.
 TEST(ProcessWorld, TakesNoPartInCallsAfterOneThatBrokeOff) {
     struct Late final : Progressable {
         void make_progress() override { throw Error("late", Exit::time_out); }
@@ -175,7 +170,7 @@ TEST(ProcessWorld, TakesNoPartInCallsAfterOneThatBrokeOff) {
 
 class OneOfThree : public testing::TestWithParam<int> {};
 
-// The child is killed while the others wait for it, which takes them a fraction of the deadline.
+// The child is killed while the others wait for it; they notice in a fraction of the deadline.
 TEST_P(OneOfThree, IsNamedByAllOthersWhenItIsLost) {
     const int lost = GetParam();
     TestRendezvous three(3);
@@ -194,8 +189,8 @@ TEST_P(OneOfThree, IsNamedByAllOthersWhenItIsLost) {
                 world->hang_timeout = 30;
                 world->barrier();
                 const Thrown thrown = thrown_by([&] { world->barrier(); });
-                EXPECT_EQ(thrown.text, "rank " + std::to_string(rank) + " lost rank " +
-                                           std::to_string(lost) + without_goodbye);
+                EXPECT_TRUE(holds(thrown.text, "rank " + std::to_string(rank) + " lost rank " +
+                                                   std::to_string(lost) + ":"));
                 EXPECT_EQ(thrown.code, Exit::rank_lost);
             });
     char byte = 0;
@@ -210,7 +205,7 @@ TEST_P(OneOfThree, IsNamedByAllOthersWhenItIsLost) {
 }
 INSTANTIATE_TEST_SUITE_P(Ranks, OneOfThree, testing::Values(0, 1, 2));
 
-// Rank 0 does not wait, so nobody there would see it.
+// Rank 0 does not wait, so it does not notice.
 TEST(LostRank, IsNoticedByAnotherWhileRank0IsBusy) {
     TestRendezvous three(3);
     ChildRank child(three.of(2), [](World& world) {
@@ -227,12 +222,12 @@ TEST(LostRank, IsNoticedByAnotherWhileRank0IsBusy) {
     world->barrier();
     child.kill(SIGKILL);
     const Thrown thrown = thrown_by([&] { world->barrier(); });
-    EXPECT_EQ(thrown.text, "rank 1 lost rank 2" + without_goodbye);
+    EXPECT_TRUE(holds(thrown.text, "rank 1 lost rank 2:"));
     is_over = true;
     rank0.join();
 }
 
-// As a plan asks that waits in shared memory.
+// Asks like a plan that waits in shared memory.
 TEST(LostRank, IsSeenByWhoAsksOnly) {
     TestRendezvous two(2);
     ChildRank child(two.of(1), [](World& world) {
@@ -244,8 +239,7 @@ TEST(LostRank, IsSeenByWhoAsksOnly) {
     world->throw_if_lost();
     child.kill(SIGKILL);
     child.end();
-    EXPECT_EQ(thrown_by([&] { world->throw_if_lost(); }).text,
-              "rank 0 lost rank 1" + without_goodbye);
+    EXPECT_TRUE(holds(thrown_by([&] { world->throw_if_lost(); }).text, "rank 0 lost rank 1:"));
 }
 
 TEST(LostRank, ThatIsUnwoundByAnErrorIsLost) {
@@ -253,11 +247,11 @@ TEST(LostRank, ThatIsUnwoundByAnErrorIsLost) {
         if (!world.is_first()) throw Error("no such algorithm");
         world.barrier();
     });
-    EXPECT_EQ(thrown[0].text, "rank 0 lost rank 1" + without_goodbye);
+    EXPECT_TRUE(holds(thrown[0].text, "rank 0 lost rank 1:"));
     EXPECT_EQ(thrown[1].text, "no such algorithm");
 }
 
-// Threads of one process, so that none learns it by itself from a process that has ended.
+// Threads of one process, so that no rank learns it by itself from a process that has ended.
 TEST(LostRank, IsNamedToAllOthersByRank0) {
     for (const int lost : {1, 2, 3}) {
         const auto thrown = run_as_rendezvous(4, [&](World& world) {
@@ -266,8 +260,9 @@ TEST(LostRank, IsNamedToAllOthersByRank0) {
         });
         for (int rank = 0; rank < 4; ++rank) {
             if (rank == lost) continue;
-            EXPECT_EQ(at(thrown, rank).text, "rank " + std::to_string(rank) + " lost rank " +
-                                                 std::to_string(lost) + without_goodbye);
+            EXPECT_TRUE(
+                holds(at(thrown, rank).text,
+                      "rank " + std::to_string(rank) + " lost rank " + std::to_string(lost) + ":"));
         }
     }
 }
@@ -276,11 +271,11 @@ TEST(LostRank, ThatHasSaidGoodbyeIsToldApart) {
     const auto thrown = run_as_rendezvous(2, [](World& world) {
         if (world.is_first()) world.barrier();
     });
-    EXPECT_EQ(thrown[0].text, "rank 0 waits for a barrier, but rank 1 has left");
+    EXPECT_TRUE(holds(thrown[0].text, "rank 1 has left"));
     EXPECT_EQ(thrown[0].code, Exit::rank_lost);
 }
 
-// What a plan says that waits in shared memory, where it asks again and again.
+// Returns the error of a plan that waits in shared memory and asks repeatedly.
 Thrown thrown_in_a_plan(World& world) {
     return thrown_by([&] {
         for (int look = 0; look < 500; ++look) {
@@ -294,7 +289,7 @@ TEST(LostRank, IsRank0ThatLeavesWhileAnotherWaitsInAPlan) {
     const auto thrown = run_as_rendezvous(2, [](World& world) {
         if (world.is_first()) return;
         const Thrown mine = thrown_in_a_plan(world);
-        EXPECT_EQ(mine.text, "rank 1 waits, but rank 0 has left");
+        EXPECT_TRUE(holds(mine.text, "rank 0 has left"));
         EXPECT_EQ(mine.code, Exit::rank_lost);
     });
     expect_nothing_thrown(thrown);
@@ -311,7 +306,7 @@ TEST(LostRank, IsRank0ThatGivesUpWhileAnotherWaitsInAPlan) {
         } else {
             const Thrown mine = thrown_in_a_plan(world);
             is_over = true;
-            EXPECT_EQ(mine.text, "rank 1 waits, but rank 0 has given up");
+            EXPECT_TRUE(holds(mine.text, "has given up"));
             EXPECT_EQ(mine.code, Exit::rank_lost);
         }
     }));

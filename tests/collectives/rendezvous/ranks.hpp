@@ -16,10 +16,11 @@
 #include "base/index.hpp"
 #include "collectives/world/rendezvous/address.hpp"
 #include "collectives/world/rendezvous/rendezvous.hpp"
+#include "tests/collectives/holds.hpp"
 
 namespace tutti {
 
-/// A port that nobody else has, and rank 0's socket there.
+/// An unused port, and rank 0's socket there.
 class TestRendezvous {
 public:
     explicit TestRendezvous(int ranks, double deadline = 20)
@@ -28,7 +29,7 @@ public:
     int port() const { return port_of(listening_.number); }
     const std::string& address() const { return address_; }
 
-    /// Of one rank; that of rank 0 takes the socket over.
+    /// Returns the rendezvous of one rank; rank 0 takes over the socket.
     Rendezvous of(int rank) {
         return {.address = address_,
                 .rank = rank,
@@ -44,7 +45,7 @@ private:
     std::string address_ = to_string(TcpAddress{"127.0.0.1", port()});
 };
 
-/// What a call throws, with its exit code; an empty text for nothing.
+/// The error of a call with its exit code; empty text if there was none.
 struct Thrown {
     std::string text;
     Exit code = Exit::ok;
@@ -58,12 +59,7 @@ inline Thrown thrown_by(const std::function<void()>& call) {
     }
 }
 
-inline testing::AssertionResult holds(const std::string& text, const std::string& part) {
-    if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
-    return testing::AssertionFailure() << "'" << part << "' is not in '" << text << "'";
-}
-
-/// Runs body on every rank, as threads; what each of them throws, by rank.
+/// Runs body on every rank, as threads; returns the error of each, by rank.
 inline std::vector<Thrown> run_as_rendezvous(int ranks, const std::function<void(World&)>& body,
                                              double hang_timeout = 20) {
     TestRendezvous ranks_meet(ranks);
@@ -86,7 +82,7 @@ inline void expect_nothing_thrown(const std::vector<Thrown>& by_rank) {
         EXPECT_EQ(by_rank[rank].text, "") << "rank " << rank;
 }
 
-/// A rank that is a process of its own; it ends with the test at the latest.
+/// A rank that is a separate process; it ends with the test at the latest.
 class ChildRank {
 public:
     ChildRank(const Rendezvous& where, const std::function<void(World&)>& body) : process_(fork()) {
@@ -111,7 +107,7 @@ public:
         }
     }
     void kill(int signal) const { ::kill(process_, signal); }
-    /// Its exit code.
+    /// Waits for its end and returns its exit code.
     int end() {
         int status = 0;
         waitpid(std::exchange(process_, 0), &status, 0);

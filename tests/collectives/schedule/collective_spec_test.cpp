@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who has which block before and after each collective, in MPI's words: every proof is against
+// The blocks of each rank before and after each collective, as MPI defines them: every proof uses
 // this.
 #include "collectives/schedule/collective_spec.hpp"
 
@@ -11,7 +11,7 @@ namespace {
 constexpr int ranks = 3;
 constexpr Rank root{1};
 
-// Rank by rank, a letter for each block: x where it has the block (or a share of it), else a dot.
+// Returns for each rank a letter for each block: x if it has (its share of) the block, else a dot.
 std::string before(Collective collective) {
     const CollectiveSpec spec{collective, ranks, root};
     std::string text;
@@ -68,7 +68,7 @@ TEST(CollectiveSpec, SaysWhoseDataABlockIs) {
     EXPECT_EQ(sources(Collective::all_to_all), "000111222");
 }
 
-// A rank's buffers hold its blocks one behind the other.
+// A rank's buffers hold its blocks consecutively.
 TEST(CollectiveSpec, CountsAndPlacesTheBlocksOfARanksBuffers) {
     for (const Collective collective : all_collectives())
         for (int rank = 0; rank < ranks; ++rank) {

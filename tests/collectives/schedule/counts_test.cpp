@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is counted of schedules by hand, and the lower bounds by their formulas.
+// Counts of schedules, compared with counts by hand, and the lower bounds with their formulas.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace tutti {
 namespace {
 
-// A step in which nothing moves between ranks costs nobody a message: it is none.
+// A step in which nothing moves between ranks is not counted.
 TEST(Counts, HaveNoStepsInWhichNothingMovesBetweenRanks) {
     const Schedule schedule({.ranks = 2, .chunks = 1, .steps = 4}, [](int step, Step& out) {
         if (step == 1) out.copy({.chunks = {}, .from = {0}, .to = {1}});
@@ -55,8 +55,7 @@ TEST(LowerBound, IsThatOfTheFormulas) {
     EXPECT_EQ(lower_bound(Collective::all_reduce, 1).busiest, 0);
 }
 
-// A bound that no algorithm reaches would be no bound worth telling: both parts are reached, by one
-// or another of the catalog.
+// A useful bound can be reached: both parts are, by some algorithms of the catalog.
 TEST(LowerBound, IsReachedBySomeAlgorithm) {
     for (const Collective collective : all_collectives())
         for (const int ranks : {2, 4, 8, 16}) {
@@ -73,7 +72,7 @@ TEST(LowerBound, IsReachedBySomeAlgorithm) {
         }
 }
 
-// Groups that cut the message into 2 and 3 chunks at the same time: into 6, which all of them move.
+// Groups that cut the message into 2 and 3 chunks at the same time cut it into 6, and move all.
 TEST(OnEachGroup, CutsTheMessageSoThatItFitsAllGroups) {
     const std::vector<Group> groups{{.members = {{0}, {1}}}, {.members = {{2}, {3}, {4}}}};
     const Schedule both = on_each(5, 1, groups, [](int ranks) {
@@ -91,7 +90,7 @@ TEST(OnEachGroup, CutsTheMessageSoThatItFitsAllGroups) {
     for (const auto& chunks : chunks_sent) EXPECT_EQ(chunks, all);
 }
 
-// In each round of a round robin everyone sends to another one: nobody receives from two at once.
+// In each round of a round robin every rank sends to another one: none receives from two at once.
 TEST(RoundRobin, HasEveryRankSendAndReceiveOnceInEachRound) {
     for (const Collective collective : {Collective::all_gather, Collective::reduce_scatter,
                                         Collective::all_reduce, Collective::all_to_all})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedules that name a rank, a chunk or a step that is not there are refused wherever they are
+// Schedules that name an invalid rank, chunk or step are refused wherever they are
 // read.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -85,19 +85,17 @@ TEST(Outside, IsRefusedOnTheRankThatTakesPart) {
 
 TEST(Outside, IsNamedWithItsStepAndWhatThereIs) {
     const Schedule schedule = with({.chunks = {1, 2}, .from = {0}, .to = {-1}});
-    const std::string words =
-        "step 1: invalid transfer from rank 0 to rank -1 of 2 chunks, starting at chunk 1: the "
-        "schedule has ranks 0..1 and chunks 0..1; use Ring::ahead and Ring::behind to compute "
-        "neighbours";
-    EXPECT_EQ(text_of_error([&] { visit_all(schedule); }), words);
-    EXPECT_EQ(find_fault(schedule, CollectiveSpec{Collective::broadcast, 2}), words);
+    const std::string text = text_of_error([&] { visit_all(schedule); });
+    for (const char* key : {"step 1", "to rank -1", "2 chunks", "ranks 0..1", "chunks 0..1"})
+        EXPECT_THAT(text, HasSubstr(key));
+    EXPECT_EQ(find_fault(schedule, CollectiveSpec{Collective::broadcast, 2}), text);
 }
 
 TEST(Outside, HasNoStepsNorExtents) {
     const Schedule schedule = with({.chunks = {}, .from = {0}, .to = {1}});
     for (const int step : {-1, 3})
         EXPECT_THAT(text_of_error([&] { schedule.visit(step, [](const Transfer&) {}); }),
-                    HasSubstr("does not exist in a schedule of 3 steps"));
+                    HasSubstr("of 3 steps"));
     for (const Extent extent : {Extent{.ranks = 0}, Extent{.chunks = 0}, Extent{.steps = -1}})
         EXPECT_THAT(text_of_error([&] { Schedule(extent, [](int, Step&) {}); }),
                     HasSubstr("invalid schedule size"));

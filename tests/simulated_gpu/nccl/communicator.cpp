@@ -121,7 +121,7 @@ void Communicator::enqueue() {
         });
 }
 
-// True when the stream has nothing to wait for any more.
+// Returns true when the stream has nothing more to wait for.
 bool Communicator::go_on(long number, Group& group) {
     const std::lock_guard lock(mutex_);
     if (aborted_) return true;

@@ -13,13 +13,13 @@
 
 namespace tutti::simulated {
 
-/// What a test wants to go wrong (SIMULATED_NCCL_FAIL):
+/// A fault requested by a test (SIMULATED_NCCL_FAIL):
 ///   id        there is no unique id
 ///   init      no communicator can be made; init:R only rank R finds that out
 ///   async:N   each communicator breaks under its call N, which never ends
-///   missed:R  rank R does not come
+///   missed:R  rank R never joins
 ///   stuck:N   call N never reaches the stream
-///   absent:R  rank R asks for its calls, but does nothing
+///   absent:R  rank R starts its calls, but does nothing
 struct Mishap {
     std::string what;
     std::optional<int> number;
@@ -27,7 +27,7 @@ struct Mishap {
 };
 const Mishap& mishap();
 
-/// A non-blocking communicator as one rank has it.
+/// A non-blocking communicator of one rank.
 class Communicator : public std::enable_shared_from_this<Communicator> {
 public:
     Communicator(const ncclUniqueId& id, int ranks, int rank);
@@ -37,11 +37,12 @@ public:
     int gpu() const { return gpu_; }
     const char* last_error() const { return last_error_.c_str(); }
 
-    /// Looks how far it is, which moves it.
+    /// Returns its state, and advances it.
     ncclResult_t state();
-    /// Not success: it cannot be asked for anything now.
+    /// Returns anything but success if no operation is possible now.
     ncclResult_t ready();
-    /// What is asked for reaches the stream by the time that the state is ncclSuccess, not earlier.
+    /// Starts a group, which reaches the stream by the time that the state is ncclSuccess, not
+    /// earlier.
     ncclResult_t start(Group group, cudaStream_t stream);
     ncclResult_t finalize();
     bool is_finalized() const { return phase_ == Phase::finalized; }
@@ -64,15 +65,15 @@ private:
     Phase phase_ = Phase::joining;
     ncclResult_t state_ = ncclInProgress;
     std::string last_error_;
-    unsigned looks_left_ = 2;  // until what is under way is done
+    unsigned looks_left_ = 2;  // until the current operation is done
     std::minstd_rand chance_;
     Group next_;
     cudaStream_t stream_ = nullptr;
-    long asked_ = 0, ended_ = 0;  // groups, which go one after the other whatever their streams
+    long asked_ = 0, ended_ = 0;  // groups, which run one after the other on any streams
     bool aborted_ = false;
 };
 
-/// Tells what no program should do.
+/// Reports a misuse by the program.
 ncclResult_t complain(ncclResult_t result, const std::string& what);
 
 }  // namespace tutti::simulated

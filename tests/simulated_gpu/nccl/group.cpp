@@ -16,7 +16,7 @@ struct Envelope {
 
 Envelope envelope_of(const Message& message) { return {message.memory.size(), message.sort}; }
 
-// True once all of it is on its way.
+// Returns true once the whole message is sent.
 bool send(Message& message, Pipe& pipe) {
     const Envelope envelope = envelope_of(message);
     if (message.done < sizeof envelope)

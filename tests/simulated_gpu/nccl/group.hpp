@@ -17,24 +17,24 @@ struct Message {
     Direction direction;
     int peer;
     std::span<std::byte> memory;
-    std::uint64_t sort;    ///< both ends must have asked for the same: type, operation, root
-    std::size_t done = 0;  ///< with the envelope that goes before it
+    std::uint64_t sort;    ///< must be equal at both ends: type, operation, root
+    std::size_t done = 0;  ///< including the envelope before it
 };
 
-/// What a call is: messages, and what is left to do when all have come.
+/// A call: its messages, and the work that remains when all have arrived.
 struct Work {
     std::vector<Message> messages = {};
     std::function<void()> finish = [] {};
     std::shared_ptr<std::vector<std::byte>> inbox = {};
 };
 
-/// The calls of one group on one communicator: one unit, whose messages go on together.
+/// The calls of one group on one communicator; their messages advance together.
 class Group {
 public:
     void add(Work work) { works_.push_back(std::move(work)); }
 
-    /// Moves what can be moved; true once all is done. Throws std::runtime_error if two ranks have
-    /// asked for what does not go together.
+    /// Advances all messages as far as possible; returns true once all are done. Throws
+    /// std::runtime_error if the requests of two ranks do not match.
     bool go_on(Mailbox& mailbox, int me);
 
 private:

@@ -13,7 +13,7 @@ namespace tutti::simulated {
 /// Bytes from one rank to another, in order.
 class Pipe {
 public:
-    /// As many as there is room for, or as there are; how many.
+    /// Move as many bytes as there is room for, or as there are; return their number.
     std::size_t write(std::span<const std::byte> bytes);
     std::size_t read(std::span<std::byte> bytes);
     std::size_t waiting() const { return written_.load() - read_.load(); }
@@ -24,13 +24,13 @@ private:
     std::array<std::byte, room> bytes_;
 };
 
-/// Where the ranks of a communicator meet: threads, or processes of one host. A file without a
-/// name, so that nothing is left of it when its last user has ended, however that was.
+/// The meeting place of a communicator's ranks: threads, or processes of one host. A file without a
+/// name, so that nothing remains when its last user has ended, in whatever way.
 class Mailbox {
 public:
     static constexpr int most_ranks = 16;
 
-    /// Of a new one, which lasts as long as this process.
+    /// Makes the id of a new one, which lasts as long as this process.
     static bool create(ncclUniqueId& id);
 
     /// Throws std::runtime_error if there is none.
@@ -40,17 +40,17 @@ public:
     Mailbox& operator=(const Mailbox&) = delete;
 
     void announce_gpu(int rank, int gpu);
-    /// -1: it has not come yet.
+    /// Returns -1 if the rank has not joined yet.
     int gpu_of(int rank) const;
 
     Pipe& pipe(int from, int to);
 
 private:
     struct Room {
-        std::array<std::atomic<int>, most_ranks> gpus;  // of each rank, plus one; 0: not known yet
+        std::array<std::atomic<int>, most_ranks> gpus;  // by rank, plus one; 0: not known yet
         Pipe pipes[most_ranks][most_ranks];
     };
-    Room* room_;  // zero is its begin
+    Room* room_;  // initially zero
 };
 
 }  // namespace tutti::simulated

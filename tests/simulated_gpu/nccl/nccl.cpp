@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NCCL's functions, as far as they are called: what they refuse, and how calls become groups.
+// The NCCL functions that are used: their refusals, and how calls become groups.
 #include <nccl.h>
 
 #include <functional>
@@ -16,7 +16,7 @@ using namespace tutti::simulated;
 
 namespace {
 
-// Those that are neither destroyed nor aborted, by handle.
+// Communicators that are neither destroyed nor aborted, by handle.
 class Communicators {
 public:
     ~Communicators() {
@@ -47,7 +47,7 @@ private:
 };
 Communicators communicators;
 
-// What this thread's open group has been asked for.
+// The calls of this thread's open group.
 struct Asked {
     std::shared_ptr<Communicator> of;
     cudaStream_t stream;
@@ -57,7 +57,7 @@ thread_local int depth = 0;
 thread_local std::vector<Asked> asked;
 thread_local ncclResult_t refused = ncclSuccess;
 
-// One group for each communicator.
+// Makes one group for each communicator.
 ncclResult_t end_of_group() {
     std::vector<Asked> all = std::exchange(asked, {});
     if (refused != ncclSuccess) return std::exchange(refused, ncclSuccess);
@@ -114,8 +114,8 @@ Op known(ncclRedOp_t name, DataType type, const Communicator& of) {
 }
 
 struct Sides {
-    std::size_t inputs = 1, outputs = 1;                  // shares that lie one after the other
-    std::size_t in_place_input = 0, in_place_output = 0;  // the share where the two meet
+    std::size_t inputs = 1, outputs = 1;                  // consecutive shares
+    std::size_t in_place_input = 0, in_place_output = 0;  // the common share
 };
 
 Share share_of(const Communicator& of, const void* input, void* output, std::size_t count,

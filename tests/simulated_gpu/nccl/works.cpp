@@ -37,7 +37,7 @@ void receive(Work& work, const Share& share, int peer, std::byte* into) {
     work.messages.push_back({Message::Direction::in, peer, {into, share.bytes()}, share.sort});
 }
 
-// From all, the first rank's first; the result is there when all have come.
+// Receives from all and combines in rank order; the result is complete when all have arrived.
 void receive_and_combine(Work& work, const Share& share, Op op) {
     const std::size_t bytes = share.bytes();
     work.inbox =

@@ -12,7 +12,7 @@ namespace tutti::simulated {
 std::optional<DataType> type_of(ncclDataType_t type);
 std::optional<Op> op_of(ncclRedOp_t op);
 
-/// What a rank brings to a collective.
+/// A rank's input to a collective.
 struct Share {
     const std::byte* input;
     std::byte* output;
@@ -24,7 +24,7 @@ struct Share {
     std::size_t bytes() const { return count * size_of(type); }
 };
 
-/// Each collective as messages between all.
+/// Each collective as messages between all ranks.
 Work all_reduce(const Share& share, Op op);
 Work reduce_scatter(const Share& share, Op op);  ///< count of a block
 Work reduce(const Share& share, Op op, int root);
