@@ -8,7 +8,6 @@
 #include <regex>
 
 #include "checked_plan.hpp"
-#include "collectives/device/gpus.hpp"
 #include "collectives/execute/device/device_draft.hpp"
 
 namespace tutti {
@@ -229,14 +228,6 @@ TEST(RepeatedRuns, AreOneStart) {
             for (std::int64_t i = 0; i < count; ++i) ASSERT_EQ(values[i], 81.0F * 81.0F);
             world.barrier();
         }
-    });
-}
-
-TEST(Cuda, SaysWhyItIsNotThere) {
-    if (!gpus_missing()) GTEST_SKIP() << "a GPU is present";
-    run_as_threads(2, 20, [](World& world) {
-        Planner planner(world);
-        EXPECT_EQ(planner.refuses("cuda"), gpus_missing());
     });
 }
 

@@ -197,7 +197,7 @@ TEST_F(OnAGpu, NcclRefusesTwoRanksOnOneGpuInItsOwnWords) {
 }  // namespace
 
 // Refusals without a GPU.
-TEST(WithoutAGpu, NcclAndItsTransportSayWhy) {
+TEST(WithoutAGpu, CudaAndNcclSayWhy) {
     if (!gpus_missing()) GTEST_SKIP() << "there is a GPU here";
     run_as_threads(2, 20, [](World& world) {
         Planner planner(world);
@@ -205,6 +205,7 @@ TEST(WithoutAGpu, NcclAndItsTransportSayWhy) {
         const auto refusal = find_baseline("nccl").refuses(world, {.call = {.count = 1}});
         EXPECT_EQ(refusal, no_library ? no_library : gpus_missing());
         EXPECT_EQ(planner.refuses("nccl"), refusal);
+        EXPECT_EQ(planner.refuses("cuda"), gpus_missing());
         EXPECT_THROW(gpu_of(world), Error);
     });
 }

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "collectives/device/accelerator.hpp"
-#include "collectives/device/gpus.hpp"
 #include "collectives/planner/planner.hpp"
 #include "collectives/transport/gpu/device_memory.hpp"
 
@@ -42,27 +41,6 @@ TEST(LoneMemory, IsReachedByMessages) {
         }
         // Blocks of a device would need access to the peers' memory.
         EXPECT_NE(planner.refuses("cuda-emulated", MemoryOf::device, &memory), std::nullopt);
-    });
-}
-
-TEST(LoneGpuMemory, IsRefusedOnAllRanksInTheSameWordsWhereThereIsNoGpu) {
-    if (!gpus_missing()) GTEST_SKIP() << "there is a GPU here";
-    run_as_threads(3, 20, [](World& world) {
-        for (const bool pins : {false, true}) {
-            try {
-                if (pins)
-                    lone_pinned_memory(world, 100);
-                else
-                    lone_gpu_memory(world, 100);
-                ADD_FAILURE() << "there was memory";
-            } catch (const Error& error) {
-                const std::string what = error.what();
-                EXPECT_TRUE(what.starts_with(pins ? "pinned buffers: " : "device buffers: "));
-                EXPECT_NE(what.find(gpus_missing()->substr(0, 60)), std::string::npos) << what;
-                EXPECT_EQ(error.code(), Exit::usage);
-            }
-            world.barrier();
-        }
     });
 }
 

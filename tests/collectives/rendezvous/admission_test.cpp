@@ -42,24 +42,19 @@ TEST(Rendezvous, MakesRanksOfProcessesThatComeInAnyOrder) {
             EXPECT_EQ(of_rank.text, "");
 }
 
-TEST(Rendezvous, RefusesAnotherSizeInWords) {
-    const Thrown thrown = with_intruder([](TestRendezvous& two) {
-        Rendezvous where = two.of(1);
-        where.size = 3;
-        join_as(where);
-    });
-    EXPECT_TRUE(holds(thrown.text, "one of 3 ranks"));
-    EXPECT_EQ(thrown.code, Exit::usage);
-}
-
-TEST(Rendezvous, RefusesAnotherJobInWords) {
-    const Thrown thrown = with_intruder([](TestRendezvous& two) {
-        Rendezvous where = two.of(1);
-        where.job = "yesterday's";
-        join_as(where);
-    });
-    EXPECT_TRUE(holds(thrown.text, "another job"));
-    EXPECT_EQ(thrown.code, Exit::usage);
+TEST(Rendezvous, RefusesAnotherSizeOrJob) {
+    for (const bool is_other_job : {false, true}) {
+        const Thrown thrown = with_intruder([&](TestRendezvous& two) {
+            Rendezvous where = two.of(1);
+            if (is_other_job)
+                where.job = "yesterday's";
+            else
+                where.size = 3;
+            join_as(where);
+        });
+        EXPECT_TRUE(holds(thrown.text, is_other_job ? "another job" : "of 3 ranks"));
+        EXPECT_EQ(thrown.code, Exit::usage);
+    }
 }
 
 TEST(Rendezvous, RefusesTheSecondProcessOfARank) {
