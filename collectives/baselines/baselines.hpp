@@ -16,7 +16,7 @@ namespace tutti {
 /// A call of a library, by one of its algorithms.
 struct LibraryCall {
     Call call;
-    /// the library's name for it, in kebab-case; empty: its own choice
+    /// The library's name for it, in kebab-case; empty: its own choice.
     std::string algorithm = {};
     bool in_place = false;
     MemoryOf memory = MemoryOf::host;

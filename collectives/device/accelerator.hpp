@@ -17,7 +17,7 @@ class MemoryDevice;
 
 /// Work that the ranks of one device run at the same time, repeatedly.
 struct Work {
-    /// in device memory: the programs of a rank's blocks
+    /// In device memory: the programs of a rank's blocks.
     std::vector<const DeviceProgram*> of_rank;
     unsigned blocks = 1;  ///< per rank
     unsigned runs = 1;    ///< consecutive runs per launch

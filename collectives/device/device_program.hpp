@@ -74,7 +74,7 @@ struct DeviceProgram {
     std::int32_t rank;
     std::uint32_t blocks;  ///< per rank
     std::uint32_t phases_count;
-    /// an empty one, in which all lists begin, then phases_count phases
+    /// An empty phase, in which all lists begin, then phases_count phases.
     const DevicePhase* phases;
     const DeviceWait* waits;
     const LlMessage* sends;

@@ -16,7 +16,7 @@ namespace tutti {
 
 /// A plan's requirements for its endpoint, known before it runs, so that nothing is allocated then.
 struct EndpointNeeds {
-    /// number of the plan, equal on all ranks: messages of different plans never mix
+    /// The plan's number, equal on all ranks: messages of different plans never mix.
     int plan = 0;
     std::size_t most_posts = 0;    ///< maximum number of messages posted in one step
     std::size_t most_to_one = 0;   ///< maximum of them for one peer: 1 unless messages are cut
@@ -45,7 +45,7 @@ public:
     /// The step that the queue has reached, for endpoints that run in the order of a queue.
     struct Outstanding {
         int step = 0;
-        /// peers of its messages; it is not known which of them is late
+        /// Peers of its messages; it is not known which of them is late.
         std::vector<Rank> peers = {};
     };
     virtual std::optional<Outstanding> outstanding() const { return std::nullopt; }

@@ -94,7 +94,7 @@ PeerArenas::Mapping::Mapping(OpenFile opened, std::size_t largest)
     void* const mapped =
         mmap(nullptr, most, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.number, 0);
     begin = mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped);
-    // huge pages where the owner has them
+    // Huge pages are used where the owner has them.
     if (begin != nullptr) madvise(begin, most, MADV_HUGEPAGE);
 }
 

@@ -208,7 +208,7 @@ __device__ void combine_packets(const Operands& operands, std::int64_t start, st
         if (!inside(u)) return;
         Packet result;
 #pragma unroll
-        // one after the other, to use fewer registers
+        // One after the other, to use fewer registers.
         for (int half = 0; half < Packet::units; ++half) {
             Total total{loaded[u][0].unit[half]};
 #pragma unroll

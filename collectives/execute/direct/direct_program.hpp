@@ -50,7 +50,7 @@ struct DirectProgram {
     std::vector<DirectMove> prologue;  ///< done before peers may read
     std::vector<DirectStep> steps;
     std::vector<std::vector<Place>> published;  ///< by peer
-    /// at the end: results copied to places that no rank reads
+    /// At the end: results copied to places that no rank reads.
     std::vector<DirectMove> settling_early;
     std::vector<Dependency> last_readers;   ///< then waits until these have finished reading
     std::vector<DirectMove> settling_late;  ///< then the other results

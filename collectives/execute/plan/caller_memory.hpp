@@ -34,7 +34,7 @@ struct Place {
         plan,        ///< the plan's own memory
         inbox,
         outbox,  ///< the plan's memory for arriving messages, and for packed ones
-        /// at a peer: `offset` is an index in the list of places that it publishes to this rank
+        /// At a peer: `offset` is an index in the list of places that it publishes to this rank.
         published,
     } in = In::plan;
     std::uint64_t offset = 0;

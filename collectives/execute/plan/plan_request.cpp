@@ -54,9 +54,7 @@ std::unordered_map<int, Traffic> traffic_of(const RankStep& step) {
 bool is_worth_single_copy(const Call& call, int ranks, int chunks, const HostTuning& tuning) {
     const Bytes all{total_bytes(call, ranks)};
     switch (call.collective) {
-        // copied in and out, the work is shared: one rank copies, another adds
-        case Collective::reduce:
-            // adds
+        case Collective::reduce:  // with copies in and out, one rank copies while another adds
             return false;
         case Collective::all_reduce:  // if each rank adds only its share
             return all >= tuning.fetch_all_reduce_from && chunks >= ranks;

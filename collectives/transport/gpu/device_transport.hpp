@@ -16,7 +16,7 @@ namespace tutti {
 /// The device of each rank. Ranks of one process on one device are *virtual ranks*, run by one
 /// launch.
 struct DevicePlaces {
-    /// this rank's device, the same object for its neighbours
+    /// This rank's device, the same object for its neighbours.
     std::shared_ptr<Accelerator> device;
     std::vector<Rank> neighbours;  ///< ranks of this process on the same device, including this one
     bool is_virtual = false;       ///< some device hosts several ranks

@@ -228,7 +228,7 @@ public:
         : world_(world), device_(device), staging_(staging) {}
 
     std::string_view name() const override { return "shm"; }
-    // cut here in any case
+    // Messages are cut here in any case.
     std::size_t most_bytes() const override { return std::size_t{1} << 62; }
 
     std::unique_ptr<Endpoint> connect(const EndpointNeeds& needs) override {

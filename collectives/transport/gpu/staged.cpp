@@ -235,7 +235,7 @@ public:
         : world_(world), device_(device), messages_(std::move(messages)), staging_(staging) {}
 
     std::string_view name() const override { return messages_->name(); }
-    // cut here in any case
+    // Messages are cut here in any case.
     std::size_t most_bytes() const override { return std::size_t{1} << 62; }
 
     std::unique_ptr<Endpoint> connect(const EndpointNeeds& needs) override {

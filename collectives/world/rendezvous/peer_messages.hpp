@@ -38,7 +38,7 @@ private:
         bool is_cut = false;  // within a message
     };
     struct Incoming : Line {
-        // messages with other tags than requested, by tag
+        // Messages with other tags than requested, by tag.
         std::map<int, std::deque<Message>> early;
     };
     class Wait;

@@ -84,7 +84,7 @@ std::string first_host(const std::string& list) {
 Rendezvous of_torchrun() {
     constexpr const char* whose = "torchrun";
     int port = number_of("MASTER_PORT", whose);
-    // torchrun's own agent listens at the given port to serve its store: use the next one.
+    // The agent of torchrun listens at the given port to serve its store: use the next one.
     const char* agent = std::getenv("TORCHELASTIC_USE_AGENT_STORE");
     if (agent != nullptr && std::strcmp(agent, "True") == 0) ++port;
     const char* job = std::getenv("TORCHELASTIC_RUN_ID");
