@@ -37,9 +37,9 @@ public:
         const int plan = choices_[0].current();
         for (std::size_t rank = 0; rank < choices_.size(); ++rank) {
             EXPECT_EQ(choices_[rank].current(), plan);
-            choices_[rank].took(times_[rank][static_cast<std::size_t>(plan)] *
-                                    (plan != before_ ? 3 : 1) +
-                                (rank == 0 ? delay_of_first_rank : 0));
+            choices_[rank].record(times_[rank][static_cast<std::size_t>(plan)] *
+                                      (plan != before_ ? 3 : 1) +
+                                  (rank == 0 ? delay_of_first_rank : 0));
         }
         before_ = plan;
         return plan;
