@@ -108,6 +108,10 @@ class Commands(unittest.TestCase):
         self.assertIsNone(commands.first_difference("a\n…\nc\n", "a\nb\nc\n"))
         self.assertEqual(commands.first_difference("c\n…\na\n", "a\nb\nc\n"), "a")
 
+    def test_rows_that_differ_only_in_figures_count_as_one(self):
+        self.assertIsNone(commands.first_difference("8 1.5 ring\n64 2.5 ring\nend\n", "8 1.5 ring\nend\n"))
+        self.assertEqual(commands.first_difference("8 1.5 ring\n8 2.5 tree\n", "8 1.5 ring\n"), "8 2.5 tree")
+
     def test_a_comment_labels_the_next_block(self):
         page = "<!-- check: minutes, exit=2 -->\n```sh\nfalse\n```\n\n```sh\ntrue\n```\n"
         first, second = commands.blocks_of(page)
