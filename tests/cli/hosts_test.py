@@ -26,7 +26,7 @@ def bench(hosts, collective, *words, launched_as=()):
 class AcrossHosts(unittest.TestCase):
     def check(self, done):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertIn("# Out of bounds values : 0 OK\n", done.stdout)
+        self.assertIn(tutti.ALL_RIGHT, done.stdout)
 
     def lose_host(self, fault, *words, **more):
         """The code and standard error of a job one of whose hosts is harmed."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run that is ended from outside says what was kept and how to go on, and can be gone on with."""
+"""A run that is ended by a signal names the file with its results, and can be resumed."""
 import json
 import os
 import signal
@@ -14,18 +14,15 @@ from watched_job import DEAF, SWEEP, WatchedJob
 
 @tutti.needs_mpi
 class Interruption(WatchedJob):
-    """Whoever ends a run learns what was kept and how to go on, by the script's exit code as well."""
-
     def check(self, what):
         job = self.start(*SWEEP)
         job.wait_for_points(3)
         job.launcher.send_signal(what)
         self.assertEqual(job.end(), 128 + what, job.stderr())
-        self.assertRegex(job.said()[-1], rf"the job was ended by a signal, .*; \d+ records are in '{job.file}'; "
-                                         rf"go on with --resume {job.file}$")
+        self.assertRegex(job.said()[-1], rf"\d+ records .*'{job.file}'.* --resume {job.file}$")
         self.assert_nothing_left(job)
         self.assert_readable(job)
-        fail, = self.fails(job)
+        fail, = self.fail_records(job)
         self.assertEqual(fail["what"], "signal")
         return job
 
@@ -34,7 +31,7 @@ class Interruption(WatchedJob):
             with self.subTest(what=what.name):
                 self.check(what)
 
-    def test_is_followed_by_resume_which_loses_and_repeats_nothing(self):
+    def test_and_resume_measure_each_point_once(self):
         held, typed = self.folder / "held.csv", self.folder / "typed.csv"
         job = self.start("-b", 8, "-e", "4M", "-f", 1.3, "--algo", "ring,tree", "-n", 5, "--csv", held, *DEAF)
         job.wait_for_points(8)
@@ -44,14 +41,14 @@ class Interruption(WatchedJob):
         before = tutti.points(job.file)
         done = tutti.run_ranks(2, "bench", "--resume", job.file, "--csv", typed)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual((held.exists(), typed.exists()), (False, True), "another's results must not name files to write")
+        self.assertEqual((held.exists(), typed.exists()), (False, True), "a results file must not name files to write")
         whole = tutti.points(job.file)
         self.assertEqual(whole[:len(before)], before)
         first, second = (record for record in tutti.records(job.file) if record["kind"] == "session")
         self.assertEqual(second["resume_of"], first["id"])
         self.assertEqual(second["plan"], first["plan"] | {"csv": str(typed)})
         places = [json.dumps(point["key"], sort_keys=True) for point in whole]
-        self.assertEqual(len(places), len(set(places)), "a point was measured twice")
+        self.assertEqual(len(places), len(set(places)), "twice")
         again = tutti.run_ranks(2, "bench", "all_reduce", "--json", self.folder / "once.jsonl", "-b", 8, "-e", "4M", "-f", 1.3,
                                 "--algo", "ring,tree", "-n", 1, *DEAF)
         self.assertEqual(again.returncode, 0, again.stderr)
@@ -59,8 +56,7 @@ class Interruption(WatchedJob):
         rows = [line for line in done.stdout.splitlines() if line and not line.startswith("#")]
         self.assertEqual(rows, [row for row in rows if row.strip()])
         last = tutti.run_ranks(2, "bench", "--resume", job.file)
-        self.assertEqual(last.returncode, 64)
-        self.assertIn("came to its end: there is nothing to resume", last.stderr)
+        self.assertEqual((last.returncode, len(tutti.said(last.stderr))), (64, 1))
 
 
 @tutti.needs_mpi
@@ -78,7 +74,7 @@ class InterruptedWorkload(tutti.Folder):
         self.addCleanup(run.kill)
         wait_until(lambda: len(self.steps(file)) > 2, "some steps are kept")
         run.send_signal(signal.SIGTERM)
-        self.assertEqual(run.wait(timeout=20), 128 + signal.SIGTERM)
+        self.assertEqual(run.wait(timeout=120), 128 + signal.SIGTERM)
         kept = self.steps(file)[-1]
         self.assertTrue(kept["partial"])
         report = tutti.run("report", file, "-o", self.folder / "report.html", TUTTI_PYTHON="true")
@@ -94,7 +90,7 @@ class InterruptedWorkload(tutti.Folder):
 
 @tutti.needs_mpi
 class ResultsInSharedMemory(unittest.TestCase):
-    # Segments that lost ranks leave there are removed; a file of the user's is none.
+    # Segments of lost ranks are removed there, but not the files of users.
     def test_outlive_a_lost_rank(self):
         file = Path(f"/dev/shm/tutti-test-{os.getpid()}.jsonl")
         self.addCleanup(file.unlink, missing_ok=True)
@@ -104,7 +100,7 @@ class ResultsInSharedMemory(unittest.TestCase):
         self.addCleanup(run.kill)
         wait_until(lambda: len(tutti.points(file)) > 3, "some points are measured")
         run.send_signal(signal.SIGTERM)
-        self.assertEqual(run.wait(timeout=20), 128 + signal.SIGTERM)
+        self.assertEqual(run.wait(timeout=120), 128 + signal.SIGTERM)
         wait_until(lambda: any(record["kind"] == "fail" for record in tutti.records(file)), "the end is recorded")
         self.assertGreater(len(tutti.points(file)), 3)
 
@@ -122,9 +118,8 @@ class InterruptedThreads(tutti.Folder):
                 points = len(tutti.points(file))
                 wait_until(lambda: len(tutti.points(file)) > points + 3, "some points are measured")
                 run.send_signal(what)
-                self.assertEqual(run.wait(timeout=10), 128 + what)
-                self.assertRegex(tutti.said(run.stderr.read())[-1],
-                                 rf"ended by .*{what.name}\)?; \d+ records are in '{file}'; go on with --resume {file}$")
+                self.assertEqual(run.wait(timeout=120), 128 + what)
+                self.assertRegex(tutti.said(run.stderr.read())[-1], rf"{what.name}.* \d+ records .* --resume {file}$")
                 fail = tutti.records(file)[-1]
                 self.assertEqual((fail["kind"], fail["what"], fail["signal"]), ("fail", "signal", what))
 

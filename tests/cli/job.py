@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A job of MPI ranks that a test watches, harms and cleans up after."""
+"""A job of MPI ranks that a test watches, harms and cleans up."""
 import signal
 import subprocess
 import sys
@@ -25,7 +25,7 @@ class Job:
         self.processes, self.ranks, self.shared_files = [], [], set()
 
     def wait_for_points(self, number):
-        """Until so many points are measured; then it knows all its processes."""
+        """Waits until this number of points is measured, and finds the processes."""
         wait_until(lambda: len(tutti.points(self.file)) >= number or self.launcher.poll() is not None,
                    f"{number} points are measured")
         if self.launcher.poll() is not None:
@@ -35,13 +35,13 @@ class Job:
         self.look_around()
 
     def look_around(self):
-        """It knows all processes and shared files of this moment."""
+        """Finds all processes and shared files of this moment."""
         self.processes = descendants(self.launcher.pid)
         for process in self.processes:
             self.shared_files |= process.shared_files()
 
     def rank_that_starts(self, number):
-        """The process of a rank, as soon as its guardian has made it: before MPI runs."""
+        """The process of a rank, as soon as its guardian has started it: before MPI_Init."""
         found = []
 
         def is_there():
@@ -52,7 +52,7 @@ class Job:
                             if process.parent in guardians and process.rank() == number}
             except OSError:
                 return False  # one ended meanwhile
-            if "tutti-watchman" in children:  # it has its name, so the other one is the rank
+            if "tutti-watchman" in children:  # the other one is the rank
                 del children["tutti-watchman"]
                 found.extend(children.values())
             return found
@@ -61,12 +61,12 @@ class Job:
         return found[0]
 
     def mpirun(self):
-        """The launcher proper, which the script has started."""
+        """The launcher itself, which the script has started."""
         return next(process for process in self.processes
                     if process.parent == self.launcher.pid and name_of(process) != "cat")
 
-    def end(self, seconds=30):
-        """Waits for its end and returns the exit code."""
+    def end(self, seconds=120):
+        """Waits for the end and returns the exit code."""
         return self.launcher.wait(timeout=seconds)
 
     def stderr(self):

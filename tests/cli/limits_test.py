@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a machine can do: measured, stored, and compared with. No time is checked."""
+"""Limits of the machine: measured, stored, and compared with results. No time is checked."""
 import json
 import os
 import unittest
@@ -28,8 +28,8 @@ class Limits(tutti.Folder):
     def test_are_a_table_and_a_record(self):
         file = self.folder / "l.jsonl"
         table = self.run_here(*LIMITS, "--json", file)
-        for text in ("GB/s of ", "streaming stores from", "least time of all_reduce on"):
-            self.assertIn(text, table)
+        self.assertIn("GB/s", table)
+        self.assertIn("all_reduce", table)
         session, launch, limits, end = tutti.records(file)
         self.assertEqual([record["kind"] for record in (session, launch, limits, end)],
                          ["session", "launch", "limits", "end"])
@@ -59,16 +59,13 @@ class Limits(tutti.Folder):
         self.assertEqual(self.shares(self.run_here(*BENCH, "--limits", "none")), ["N/A", "N/A"])
         self.assertEqual(self.stored(), [])
 
-    def test_of_a_machine_that_is_busy_are_used_but_not_stored_unless_asked_so(self):
+    def test_of_a_busy_machine_are_used_but_only_stored_if_asked(self):
         with tutti.busy_cores():
-            table = self.run_here(*LIMITS)
-            self.assertRegex(table, r"\n# others had \d+ % of the cores\n(?s:.*)\n# not kept; ")
+            self.run_here(*LIMITS)
             self.assertEqual(self.stored(), [])
-            table = self.run_here(*BENCH)
-            self.assertRegex(table, r"measured just now on \d+ cores?, in .* s, while others had \d+ % of the cores; not kept; ")
-            self.assertNotIn("N/A", self.shares(table))
+            self.assertNotIn("N/A", self.shares(self.run_here(*BENCH)))
             self.assertEqual(self.stored(), [])
-            self.assertIn("\n# kept in ", self.run_here(*KEPT))
+            self.run_here(*KEPT)
         self.assertEqual(len(self.stored()), 1)
 
     def store_of_a_slow_machine(self):
@@ -84,14 +81,14 @@ class Limits(tutti.Folder):
         stored.write_text(json.dumps(limits) + "\n", encoding="utf-8")
         return stored, limits
 
-    def test_that_are_beaten_are_measured_again_in_the_store_the_records_and_the_table(self):
+    def test_that_are_beaten_are_measured_and_stored_again(self):
         stored, slow = self.store_of_a_slow_machine()
         file = self.folder / "r.jsonl"
         table = self.run_here(*BENCH, "--json", file)
         for share in self.shares(table):
             self.assertRegex(share, r"^\d+!$")
-        self.assertIn("# Limits               : 4 of 4 points took less than theirs (!)", table)
-        self.assertIn(f"; kept in {stored}, with what was better", table)
+        self.assertRegex(table, "# Limits +: 4 of 4 ")
+        self.assertIn(str(stored), table)
         fast = json.loads(stored.read_text())
         self.assertGreater(min(fast["curves"][0]["GBps"]), 1000 * max(slow["curves"][0]["GBps"]))
         found = tutti.records(file)
@@ -105,30 +102,28 @@ class Limits(tutti.Folder):
         given = self.file("given.jsonl", stored.read_text())
         file = self.folder / "r.jsonl"
         table = self.run_here(*BENCH, "--limits", given, "--json", file)
-        self.assertIn("# Limits               : 4 of 4 points took less than theirs (!)", table)
+        self.assertRegex(table, "# Limits +: 4 of 4 ")
         self.assertEqual([record["kind"] for record in tutti.records(file) if "limits" in record["kind"]], ["limits"])
         self.assertEqual(json.loads(stored.read_text()), slow)
 
-    def test_are_measured_again_where_the_stored_ones_are_broken(self):
+    def test_are_measured_again_if_the_stored_ones_are_damaged(self):
         self.run_here(*KEPT)
         stored, =  self.stored()
         stored.write_text("{", encoding="utf-8")
         table = self.run_here(*BENCH)
-        self.assertIn(f"{stored}:1: not JSON: measured again\n", table)
+        self.assertIn(f"{stored}:1: not JSON", table)
         self.assertNotIn("N/A", self.shares(table))
-        if "; kept in" in table:  # nobody else used the cores
-            self.assertEqual(json.loads(stored.read_text())["kind"], "limits")
 
-    @unittest.skipIf(os.cpu_count() == 1, "one core: no other writes any input")
-    def test_are_measured_again_where_the_stored_ones_know_no_rewritten_input(self):
+    @unittest.skipIf(os.cpu_count() == 1, "there is one core")
+    def test_are_measured_again_if_the_stored_ones_lack_rewritten_input(self):
         self.run_here(*KEPT)
         stored, =  self.stored()
         limits = json.loads(stored.read_text())
         earlier = limits | {"curves": [curve for curve in limits["curves"] if not curve["pass"].endswith("_rewritten")]}
         self.assertEqual(len(limits["curves"]) - len(earlier["curves"]), 2)
         stored.write_text(json.dumps(earlier) + "\n", encoding="utf-8")
-        self.assertIn("measured just now", self.run_here(*BENCH))
-        self.assertEqual(len(json.loads(stored.read_text())["curves"]), len(limits["curves"]))  # measured before, it is kept
+        self.run_here(*BENCH)
+        self.assertEqual(len(json.loads(stored.read_text())["curves"]), len(limits["curves"]))
 
 
 if __name__ == "__main__":

@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of nccl-tests and of the OSU micro-benchmarks by name: their flags, their output, their exit codes."""
+"""The programs with the names of nccl-tests and of the OSU micro-benchmarks: their flags, output and exit codes."""
 import json
 import os
 import re
+import sys
 import unittest
 from pathlib import Path
 
 import tutti
 
+sys.path.insert(0, str(tutti.ROOT / "tests/golden"))
+import golden  # noqa: E402  # pylint: disable=wrong-import-position
+
 FOLDER = Path(tutti.EXECUTABLE).parent
 OK, BELOW, WRONG, USAGE = 0, 1, 2, 64
-# What readers of nccl-tests' table look for by name or by place.
-PLACEMENT = ["time", "algbw", "busbw", "#wrong"]
-COLUMNS = ["#", "size", "count", "type", "redop", "root", *PLACEMENT, *PLACEMENT]
 FAST = ("-n", 3, "-w", 0, "--limits", "none")
-TITLES = {"osu_allreduce": "Allreduce", "osu_allgather": "Allgather", "osu_bcast": "Broadcast", "osu_reduce": "Reduce",
-          "osu_reduce_scatter": "Reduce_scatter", "osu_scatter": "Scatter", "osu_gather": "Gather",
-          "osu_alltoall": "All-to-All Personalized Exchange"}
+OSU = ("osu_allreduce", "osu_allgather", "osu_bcast", "osu_reduce", "osu_reduce_scatter", "osu_scatter", "osu_gather", "osu_alltoall")
 CORRUPT = ("--algo", "ring", "--transport", "loopback", "--fault", "corrupt:from=1")
 
 
@@ -25,7 +24,7 @@ def run(program, *words, **environment):
 
 
 def rows(done):
-    """The cells of each row that begins with a size."""
+    """The cells of each row of results."""
     return [line.split() for line in done.stdout.splitlines() if re.match(r" *\d", line)]
 
 
@@ -33,26 +32,25 @@ def sizes(done):
     return [int(row[0]) for row in rows(done)]
 
 
+def masked(text):
+    return golden.mask_figures(re.sub("by tutti .*", "by tutti VERSION", text))
+
+
 class Suite(tutti.Folder):
-    def expect_refusal(self, done, *words):
-        self.assertEqual(done.returncode, USAGE, done.stdout)
-        line, = tutti.said(done.stderr)
-        for word in words:
-            self.assertIn(word, line)
+    def refused(self, key, program, *words, **environment):
+        self.fails(USAGE, *words, key=key, run=lambda *all_words: run(program, *all_words, **environment))
 
     def records_of(self, program, *words):
-        """The run, and its points."""
-        file = self.folder / "r.jsonl"
-        file.unlink(missing_ok=True)
-        done = run(program, *words, "--json", file)
+        """The finished run, and its points."""
+        self.results.unlink(missing_ok=True)
+        done = run(program, *words, "--json", self.results)
         self.assertEqual((done.returncode, done.stderr), (OK, ""), done.stdout)
-        return done, tutti.points(file)
+        return done, tutti.points(self.results)
 
 
 class NcclTestsTable(Suite):
-    def test_has_one_row_a_size_and_thirteen_columns(self):
+    def test_has_one_row_for_each_size_and_thirteen_columns(self):
         done, points = self.records_of("all_reduce_perf", "-b", 8, "-e", "1K", "-f", 2, "-g", 2, *FAST)
-        self.assertIn(COLUMNS, [line.split() for line in done.stdout.splitlines()])
         self.assertEqual(sizes(done), [8 << i for i in range(8)])
         for row in rows(done):
             self.assertEqual(row[1:5], [str(int(row[0]) // 4), "float", "sum", "-1"])
@@ -65,7 +63,7 @@ class NcclTestsTable(Suite):
                 self.assertEqual((busbw, wrong), (algbw, 0))  # 2 (P - 1) / P is 1
         self.assertEqual({point["key"]["algo"] for point in points}, {"auto"})
 
-    def test_has_its_columns_where_nccl_tests_has_them(self):
+    def test_has_the_columns_of_nccl_tests_in_the_same_places(self):
         table = run("all_reduce_perf", "-b", 8, "-e", 8, "-g", 2, *FAST).stdout
         names, = (line for line in table.splitlines() if " busbw " in line)
         row, = (line for line in table.splitlines() if line.startswith(" "))
@@ -116,7 +114,7 @@ class NcclTestsFlags(Suite):
         self.assertEqual(sizes(run("all_reduce_perf", "-b", "1M", "-e", "3M", "-g", 2, *FAST)), [1 << 20, 2 << 20, 3 << 20])
         self.assertEqual(sizes(run("all_reduce_perf", "-b", 8, "-e", 24, "-f", 1, "-i", 8, *FAST)), [8, 16, 24])
 
-    def test_may_be_written_in_every_way_of_getopt_and_of_param(self):
+    def test_are_parsed_as_by_getopt_and_by_param(self):
         for words in (("-b", 8, "-e", 32, "-f", 2), ("-b8", "-e32", "-f2"), ("--b", 8, "--e", 32, "--f", 2), ("--b=8", "--e=32", "--f=2"),
                       ("--minbytes", 8, "--maxbytes=32", "--stepfactor", 2)):
             with self.subTest(words):
@@ -125,14 +123,14 @@ class NcclTestsFlags(Suite):
     def test_of_threads_and_gpus_are_ranks(self):
         _, points = self.records_of("all_reduce_perf", "-b", 8, "-e", 8, "-g", 2, "-t", 2, *FAST)
         self.assertEqual({point["key"]["nranks"] for point in points}, {4})
-        self.expect_refusal(run("all_reduce_perf", "-g", 2, "--ranks", 2), "leave --ranks")
-        self.expect_refusal(run("all_reduce_perf", "-g", 0), "-g 0 is no number of ranks")
+        self.refused("--ranks", "all_reduce_perf", "-g", 2, "--ranks", 2)
+        self.refused("-g 0", "all_reduce_perf", "-g", 0)
 
     @tutti.needs_mpi
-    def test_of_threads_are_refused_where_processes_are_ranks(self):
+    def test_of_threads_are_refused_if_processes_are_ranks(self):
         done = tutti.run("1", FOLDER / "all_reduce_perf", "-b", 8, "-e", 8, "-g", 2, program=tutti.MPI_RUN)
         self.assertEqual(done.returncode, USAGE)
-        self.assertIn("start 2 processes", done.stderr)
+        self.assertIn("2 processes", done.stderr)
 
     @tutti.needs_mpi
     def test_work_on_mpi_ranks(self):
@@ -149,44 +147,41 @@ class NcclTestsFlags(Suite):
         self.assertEqual({point["key"]["op"] for point in key("-o", "all")}, {"sum", "prod", "min", "max", "avg"})
         self.assertEqual({point["key"]["dtype"] for point in key("-d", "half")}, {"half"})
 
-    def test_that_mean_nothing_are_told_once(self):
+    def test_without_effect_are_reported_once(self):
         values = {"a": 1, "m": 2, "N": 2, "p": 1, "y": 1, "C": 1, "S": 1, "x": 1, "D": 1, "V": 8, "M": 1, "u": 1, "K": 1}
         words = [word for flag, value in values.items() for word in (f"-{flag}", value)]
         done = run("all_reduce_perf", "-b", 8, "-e", 8, *FAST, *words)
         self.assertEqual((done.returncode, sizes(done)), (OK, [8]), done.stderr)
-        self.assertEqual([line.split(" is ignored: ")[0] for line in tutti.said(done.stderr)],
-                         [f"tutti: -{flag} {value}" for flag, value in values.items()])
+        self.assertEqual([line.split()[1:3] for line in tutti.said(done.stderr)], [[f"-{flag}", str(value)] for flag, value in values.items()])
 
-    def test_that_ask_for_nothing_are_silent(self):
+    def test_with_their_default_are_not_reported(self):
         words = "-a 3 -m 1 -N 1 -p 0 -y 0 -C 0 -S 0 -R 1 -x 0 -D 0 -V 16 -M 0 -u 0 -I 0 -K 0 -G 0 -z 0 -T 0 -g 1 -t 1".split()
         done = run("all_reduce_perf", "-b", 8, "-e", 8, *FAST, *words)
         self.assertEqual((done.returncode, done.stderr, sizes(done)), (OK, "", [8]))
 
-    def test_that_cannot_be_are_refused_in_a_line(self):
-        self.expect_refusal(run("all_reduce_perf", "-o", "mulsum"), "mulsum", "-o avg")
-        self.expect_refusal(run("all_reduce_perf", "-Q"), "unknown option '-Q'", "all_reduce_perf --help")
-        self.expect_refusal(run("all_reduce_perf", "-b"), "-b needs a value")
-        self.expect_refusal(run("sendrecv_perf", "-b", 8), "sendrecv_perf", "all_reduce_perf", "tutti limits")
-        self.expect_refusal(run("all_reduce_perf", "--buffers", "registered,unregistered"), "--buffers")
-        self.expect_refusal(tutti.run("bench", "all_reduce", "--like", "nccl"), "nccl-tests")
-        self.expect_refusal(tutti.run("bench", "all_reduce", "--like", "nccl-tests,full"), "per-iteration")
+    def test_that_are_wrong_are_refused_in_a_line(self):
+        self.refused("mulsum", "all_reduce_perf", "-o", "mulsum")
+        self.refused("'-Q'", "all_reduce_perf", "-Q")
+        self.refused("-b needs", "all_reduce_perf", "-b")
+        self.refused("all_reduce_perf", "sendrecv_perf", "-b", 8)
+        self.refused("--buffers", "all_reduce_perf", "--buffers", "registered,unregistered")
 
-    def test_are_explained(self):
+    def test_are_in_the_help(self):
         done = run("all_reduce_perf", "--help")
         self.assertEqual(done.returncode, OK)
-        for letter in "tgbeifnmwNpIKcodrzyThGCaRxDVJSMu":  # nccl-tests' own
+        for letter in "tgbeifnmwNpIKcodrzyThGCaRxDVJSMu":  # the flags of nccl-tests
             self.assertRegex(done.stdout, rf"(?m)^  -{letter},--\w+ ")
 
 
 class NcclTestsExitCode(Suite):
-    def test_tells_wrong_results(self):
+    def test_is_2_for_wrong_results(self):
         done = run("all_reduce_perf", "-b", "4K", "-e", "4K", "-g", 4, *CORRUPT, *FAST)
         self.assertEqual(done.returncode, WRONG)
         self.assertRegex(done.stdout, r"(?m)^# Out of bounds values : [1-9]\d* FAILED$")
         self.assertGreater(int(rows(done)[0][8]), 0)
 
-    def test_tells_too_little_bandwidth(self):
-        """Nine tenths of what is asked for are enough; the same points again, as an interrupted run is gone on with."""
+    def test_is_1_for_too_little_bandwidth(self):
+        """Nine tenths of NCCL_TESTS_MIN_BW are enough. The points are those of an interrupted run, which is resumed."""
         file = self.folder / "r.jsonl"
         run("all_reduce_perf", "-b", 64, "-e", 256, "-f", 2, "-g", 2, *FAST, "--json", file)
         points = tutti.points(file)
@@ -199,7 +194,7 @@ class NcclTestsExitCode(Suite):
             self.assertEqual((done.returncode, len(rows(done))), (code, 3), done.stderr)
 
     @tutti.needs_mpi
-    def test_too_little_bandwidth_on_mpi_ranks_is_not_a_lost_rank(self):
+    def test_is_1_for_too_little_bandwidth_on_mpi_ranks_too(self):
         for ranks in (1, 3):
             file = self.folder / f"{ranks}.jsonl"
             done = tutti.run_ranks(ranks, "bench", "all_reduce", "--like", "nccl-tests", "-b", 64, "-e", 64, *FAST, "--json", file,
@@ -209,8 +204,8 @@ class NcclTestsExitCode(Suite):
             self.assertEqual(tutti.said(done.stderr), [])
             self.assertEqual(tutti.records(file)[-1]["kind"], "end")
 
-    def test_refuses_a_bandwidth_that_is_no_number(self):
-        self.expect_refusal(run("all_reduce_perf", NCCL_TESTS_MIN_BW="12 GB/s"), "NCCL_TESTS_MIN_BW=12 GB/s")
+    def test_is_64_for_a_bandwidth_that_is_not_a_number(self):
+        self.refused("NCCL_TESTS_MIN_BW=12 GB/s", "all_reduce_perf", NCCL_TESTS_MIN_BW="12 GB/s")
 
 
 class NcclTestsJson(Suite):
@@ -236,7 +231,7 @@ class NcclTestsJson(Suite):
                 values = [result[side][name] for name in ("time", "alg_bw", "bus_bw", "nwrong")]
                 self.assertEqual([f"{value:.2f}" for value in values[:3]] + [str(values[3])], cells)
 
-    def test_says_whether_the_bandwidth_was_enough(self):
+    def test_has_the_verdict_on_the_bandwidth(self):
         self.assertEqual(self.write(NCCL_TESTS_MIN_BW="0")[1]["average_bus_bandwidth"]["okay"], "true")
 
     def test_has_the_calls_with_per_iter_timing(self):
@@ -247,49 +242,50 @@ class NcclTestsJson(Suite):
                 self.assertEqual((len(times), min(times), max(times)), (3, result[side]["min_us"], result[side]["max_us"]))
                 self.assertEqual((result[side]["p50_us"], result[side]["p99_us"]), (sorted(times)[1], max(times)))
 
-    def test_replaces_no_file(self):
+    def test_does_not_replace_a_file(self):
         self.write()
         before = (self.folder / "x.json").read_text()
         done, _ = self.write()
-        self.assertIn(f"# Writing JSON output to {self.folder / 'x.json'}.0\n", done.stdout)
+        self.assertIn(f"{self.folder / 'x.json'}.0\n", done.stdout)
         self.assertEqual((self.folder / "x.json").read_text(), before)
         self.assertEqual(json.loads((self.folder / "x.json.0").read_text())["version"], 3)
 
-    def test_has_null_where_nothing_was_checked_or_measured(self):
+    def test_has_null_for_values_that_were_not_measured(self):
         _, report = self.write("-c", 0, "--inplace", "no")
         self.assertEqual({(result["out_of_place"]["nwrong"], result["in_place"]) for result in report["results"]}, {(None, None)})
 
-    def test_holds_no_more_of_the_environment_than_records_do(self):
+    def test_has_only_known_variables_of_the_environment(self):
         _, report = self.write(NCCL_DEBUG="WARN", SOME_TOKEN="secret")
         self.assertIn("NCCL_DEBUG=WARN", report["env"])
         self.assertNotIn("secret", json.dumps(report))
 
     def test_must_be_writable(self):
-        self.expect_refusal(run("all_reduce_perf", "-b", 8, "-e", 8, "-J", self.folder / "none" / "x.json"), "x.json", "-J")
+        self.refused("x.json", "all_reduce_perf", "-b", 8, "-e", 8, "-J", self.folder / "none" / "x.json")
 
 
 class Osu(Suite):
-    def test_has_title_heading_and_a_row_a_size_and_nothing_else(self):
-        for program, title in TITLES.items():
+    def test_prints_the_heading_of_osu_and_rows_and_nothing_else(self):
+        texts = []
+        for program in OSU:
             with self.subTest(program):
                 done = run(program, "-m", 16, "-i", 3, "-x", 0, "--ranks", 2)
                 self.assertEqual((done.returncode, done.stderr), (OK, ""))
                 first = 2 if program == "osu_reduce_scatter" else 1  # a byte for each rank
-                heading = rf"\n# OSU MPI {title} Latency Test by tutti .*\n# Datatype: MPI_CHAR\.\n# Size {{9}}Avg Latency\(us\)\n"
-                self.assertRegex(done.stdout, rf"\A{heading}(\d+ +\d+\.\d\d\n)+\Z")
                 self.assertEqual(sizes(done), [size for size in (1, 2, 4, 8, 16) if size >= first])
+                texts.append(f"$ {program}{masked(done.stdout)}")
+        golden.expect(self, "cli/osu_tables.txt", "".join(texts))
 
     def test_counts_sizes_as_osu_does(self):
-        """A block of one rank; but the whole vector of what is reduced or broadcast."""
-        for program in TITLES:
+        """The block of one rank; for reductions and broadcasts the whole vector."""
+        for program in OSU:
             with self.subTest(program):
                 done, points = self.records_of(program, "-m", "12:24", "-T", "mpi_int", "-i", 3, "--ranks", 3)
                 blocks = 1 if program in ("osu_allreduce", "osu_reduce", "osu_bcast", "osu_reduce_scatter") else 3
                 self.assertEqual(sizes(done), [12, 24])
                 self.assertEqual([point["key"]["bytes"] for point in points], [12 * blocks, 24 * blocks])
 
-    def test_says_nothing_else_however_long_it_takes(self):
-        """Readers have stderr in the same file."""
+    def test_prints_no_progress(self):
+        """Scripts may have stderr in the same file."""
         done = run("osu_allreduce", "-m", "4:8", "-i", 3, "-x", 2, "--ranks", 2, "--algo", "ring", "--transport", "loopback",
                    "--fault", "delay:ms=400")
         self.assertEqual((done.returncode, done.stderr), (OK, ""))
@@ -301,8 +297,7 @@ class Osu(Suite):
 
     def test_has_more_columns_when_asked(self):
         done, points = self.records_of("osu_allgather", "-m", "8:8", "-i", 21, "-fc", "-z50,100", "--ranks", 2, "--raw")
-        self.assertIn("# Size         Avg Latency(us)     Min Latency(us)     Max Latency(us)  Iterations          Validation"
-                      "    P50 Tail Lat(us)   P100 Tail Lat(us)\n", done.stdout)
+        golden.expect(self, "cli/osu_full_table.txt", masked(done.stdout))
         (row,), (point,) = rows(done), points
         samples = sorted(sample / 1000 for sample in point["samples_ns"])
         for cell, value in zip((row[2], row[3], row[6], row[7]), (samples[0], samples[-1], samples[10], samples[-1])):
@@ -310,16 +305,16 @@ class Osu(Suite):
         self.assertEqual((row[4], row[5]), (str(21 * point.get("calls_of_sample", 1)), "Pass"))
 
     def test_has_the_default_percentiles(self):
-        self.assertIn("P50 Tail Lat(us)    P90 Tail Lat(us)    P99 Tail Lat(us)\n", run("osu_bcast", "-m", 4, "-i", 3, "-z").stdout)
+        self.assertRegex(run("osu_bcast", "-m", 4, "-i", 3, "-z").stdout, "P50 .* P90 .* P99 ")
 
     def test_takes_both_ends_of_the_sizes(self):
         for words, expected in (("4:16", [4, 8, 16]), (":2", [1, 2]), ("524288:", [1 << 19, 1 << 20])):
             self.assertEqual(sizes(run("osu_allreduce", "-m", words, "-i", 1, "-x", 0)), expected)
 
-    def test_tells_wrong_results(self):
+    def test_fails_for_wrong_results(self):
         done = run("osu_allreduce", "-m", "4096:4096", "-c", "-i", 3, "--ranks", 4, *CORRUPT)
         self.assertEqual((done.returncode, rows(done)[0][2]), (WRONG, "Fail"))
-        self.assertRegex(done.stdout, r"(?m)^DATA VALIDATION ERROR: [1-9]\d* wrong elements at message size 4096$")
+        self.assertIn("\nDATA VALIDATION ERROR: ", done.stdout)
 
     @tutti.needs_mpi
     def test_measures_the_library_on_mpi_ranks(self):
@@ -330,31 +325,19 @@ class Osu(Suite):
         self.assertEqual([(point["key"]["impl"], point["key"]["root"]) for point in tutti.points(file)], [("mpi", 1)])
 
     def test_refuses_in_a_line(self):
-        self.expect_refusal(run("osu_bcast", "-T", "all"), "-T mpi_char")
-        self.expect_refusal(run("osu_bcast", "-k", "rotate"), "-k fixed:0")
-        self.expect_refusal(run("osu_bcast", "-d", "rocm"), "-d cuda")
-        self.expect_refusal(run("osu_bcast", "-m", "some"), "some")
-        self.expect_refusal(run("osu_gather", "-T", "mpi_int", "-m", 2), "-m 2")
-        self.expect_refusal(run("osu_bcast", "-z101"), "p101")
-        self.expect_refusal(run("osu_bcast", "--inplace", "both"), "--inplace")
+        for key, *words in (("mpi_char", "-T", "all"), ("-k fixed:0", "-k", "rotate"), ("-d cuda", "-d", "rocm"), ("some", "-m", "some"),
+                            ("p101", "-z101"), ("--inplace", "--inplace", "both")):
+            self.refused(key, "osu_bcast", *words)
+        self.refused("-m 2", "osu_gather", "-T", "mpi_int", "-m", 2)
         link = self.folder / "osu_latency"
         link.symlink_to(os.path.realpath(tutti.EXECUTABLE))
-        self.expect_refusal(run(link), "osu_latency", "osu_allreduce")
+        self.refused("osu_allreduce", link)
 
     def test_is_an_option_of_bench_too(self):
         done = tutti.run("bench", "broadcast", "--like", "osu,full", "--inplace", "no", "--algo", "auto", "--baseline", "none", "-b", 8,
                          "-e", 8, "--ranks", 2, *FAST)
         self.assertEqual((done.returncode, len(rows(done)), len(rows(done)[0])), (OK, 1, 5), done.stderr)
-        self.assertIn("# Datatype: MPI_FLOAT.\n", done.stdout)
-
-
-class Auto(Suite):
-    def test_goes_by_the_built_in_rules_where_no_table_is_named(self):
-        done = tutti.run("bench", "all_reduce", "--algo", "auto", "--baseline", "none", "-b", 8, "-e", 8, "--ranks", 2, *FAST)
-        self.assertEqual(done.returncode, OK, done.stderr)
-        self.assertIn("# auto: by the built-in rules", done.stdout)
-        self.expect_refusal(tutti.run("bench", "all_reduce", "--algo", "auto", "--table", self.folder / "none.json", "--ranks", 2),
-                            "none.json")
+        self.assertIn("MPI_FLOAT", done.stdout)
 
 
 if __name__ == "__main__":

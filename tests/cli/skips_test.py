@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A candidate that is named and cannot run: the run says so and fails, unless --allow-skips is typed."""
+"""A candidate that is named and cannot run makes the run fail, unless --allow-skips is given."""
 import unittest
 
 import tutti
@@ -13,30 +13,29 @@ TUNE = ("tune", "all_to_all", "-b", "1K", "-e", "1K", "--model", "none", "--hold
 
 class Skips(tutti.Folder):
     def complaint(self, *words, run=lambda *words: tutti.run(*words, "--ranks", 3)):
-        """What is said of the named ones; with --allow-skips, nothing is."""
+        """The line about skipped candidates; with --allow-skips there is none."""
         allowed = run(*words, "--allow-skips")
         self.assertEqual(allowed.returncode, OK, allowed.stdout + allowed.stderr)
-        self.assertNotIn("named, but not measured", allowed.stderr)
+        self.assertNotIn("--allow-skips", allowed.stderr)
         done = run(*words)
         if done.returncode == OK:
             return None
         self.assertEqual(done.returncode, USAGE, done.stdout + done.stderr)
-        line, = (line for line in tutti.said(done.stderr) if "named" in line)
+        line, = (line for line in tutti.said(done.stderr) if "--allow-skips" in line)
         return line
 
     def test_an_algorithm_that_refuses_these_ranks_fails(self):
         file = self.folder / "r.jsonl"
         line = self.complaint(*BENCH, "--algo", "bruck,butterfly", "--transport", "shm", "--baseline", "none", "--json", file)
-        self.assertRegex(line, r"^tutti: named, but not measured: --algo butterfly \(butterfly \(shm\) at 48: it needs a power of "
-                               r"two, .*\); leave out what cannot run here, or add --allow-skips$")
+        self.assertIn("--algo butterfly (butterfly (shm) at 48: ", line)
         self.assertEqual(sum("skipped" not in point for point in tutti.points(file)), 2)  # the rest is measured
 
-    def test_what_is_measured_somewhere_is_not_skipped(self):
+    def test_a_candidate_with_any_result_is_not_skipped(self):
         named = ("--transport", "shm,loopback", "--baseline", "none")
         self.assertIsNone(self.complaint(*BENCH, "--algo", "ring,bruck", *named))
         self.assertIsNone(self.complaint(*BENCH, "--algo", "ring", *named))
 
-    def test_nobody_is_named_by_all_or_by_default(self):
+    def test_all_and_the_default_name_no_candidate(self):
         self.assertIsNone(self.complaint(*BENCH, "--algo", "all", "--transport", "shm"))
         self.assertIsNone(self.complaint(*BENCH, "--transport", "shm"))
 
@@ -50,7 +49,7 @@ class Skips(tutti.Folder):
         self.assertIn("--baseline mpi (mpi: ", line)
         self.assertIsNone(self.complaint(*STEPS, "--algo", "auto,ring", "--transport", "shm"))
 
-    def test_so_are_those_of_a_search(self):
+    def test_variants_of_a_search_are_candidates_too(self):
         table = ("--table", self.folder / "t.json")
         line = self.complaint(*TUNE, *table, "--algo", "bruck,butterfly", "--transport", "shm", "--baseline", "none")
         self.assertRegex(line, r"--algo butterfly \(butterfly/shm: ")
@@ -60,13 +59,13 @@ class Skips(tutti.Folder):
     def test_a_transport_of_threads_under_a_launcher_fails(self):
         line = self.complaint(*BENCH, "--algo", "ring", "--transport", "loopback", "--baseline", "mpi",
                               run=lambda *words: tutti.run_ranks(2, *words))
-        self.assertIn("--algo ring, --transport loopback (ring (loopback) at 32: ", line)
+        self.assertIn("--algo ring, --transport loopback (ring", line)
 
     def test_nothing_at_all_stays_a_failure(self):
         done = tutti.run(*BENCH, "--ranks", 3, "--algo", "butterfly", "--transport", "shm", "--baseline", "none",
                          "--allow-skips")
         self.assertEqual(done.returncode, USAGE)
-        self.assertIn("nothing was measured", done.stderr)
+        self.assertEqual(len(tutti.said(done.stderr)), 1)
 
 
 if __name__ == "__main__":

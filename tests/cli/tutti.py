@@ -26,6 +26,9 @@ COLLECTIVES = ("all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduc
 # As few timed calls as possible.
 QUICK = ("-n", "1", "-w", "0", "--max-time", "1ms", "--sync", "barrier")
 
+# The line of nccl-tests after a table of right results.
+ALL_RIGHT = "# Out of bounds values : 0 OK\n"
+
 # The tests may be started by a rank of a job; the commands that they start are not ranks of that job.
 LAUNCHERS = ("OMPI_", "PMIX_", "PMI_", "SLURM_")
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS)}

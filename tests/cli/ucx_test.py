@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The transport ucx between processes: every algorithm is right over it, it takes what the user lets it
-take and says what that is, and where it cannot join the ranks it says so."""
+"""The transport ucx between processes: every algorithm is right, UCX_TLS is respected, and ranks that it cannot join are reported."""
 import re
 import unittest
 
@@ -17,8 +16,8 @@ class Processes(tutti.Folder):
 
     def check(self, done):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertIn("# Out of bounds values : 0 OK\n", done.stdout)
-        self.assertNotIn("UCX  ", done.stdout, "a warning or an error of the library")
+        self.assertIn(tutti.ALL_RIGHT, done.stdout)
+        self.assertNotIn("UCX  ", done.stdout)  # no warning of the library
 
     def found(self, done):
         self.check(done)
@@ -57,8 +56,7 @@ class Processes(tutti.Folder):
     def test_that_it_cannot_join_are_reported_in_one_line(self):
         done = self.bench(2, "all_reduce", "--counts", 1, "--algo", "ring", UCX_TLS="self")
         self.assertEqual(done.returncode, 64, done.stdout + done.stderr)
-        self.assertRegex(done.stdout + done.stderr, r"UCX finds no transport from rank [01] to rank [01] \(.*\): check "
-                                                    r"UCX_TLS and UCX_NET_DEVICES, or use --transport mpi\n")
+        self.assertRegex(done.stdout + done.stderr, r"rank [01] to rank [01] .*UCX_TLS")
 
 
 if __name__ == "__main__":
