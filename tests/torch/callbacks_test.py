@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Callbacks of futures may begin collectives and wait for them."""
 import json
-import time
 
 import torch_ranks
 
 
 class Callbacks(torch_ranks.TorchTest):
     def check(self, way, ranks=2):
-        began = time.monotonic()
-        outputs = self.run_ranks(ranks, "callbacks.py", way)
-        self.assertLess(time.monotonic() - began, 60)
-        return outputs
+        return self.run_ranks(ranks, "callbacks.py", way)
 
     def test_wait_for_collectives_to_any_depth(self):
         for ranks in (1, 2, 3):

@@ -13,12 +13,10 @@ class LostRank(torch_ranks.TorchTest):
             for process in job.processes:
                 self.assertEqual(process.stdout.readline(), "ready\n", "" if process.poll() is None else process.stderr.read())
             time.sleep(0.3)
-            began = time.monotonic()
             job.processes[victim].send_signal(signal.SIGKILL)
-            ended = job.end(seconds=60)
+            ended = job.end(seconds=200)
         finally:
             job.clean_up()
-        self.assertLess(time.monotonic() - began, 30)
         for rank, (code, _, err) in enumerate(ended):
             if rank == victim:
                 self.assertEqual(code, -signal.SIGKILL)
@@ -39,9 +37,7 @@ class LostRank(torch_ranks.TorchTest):
 
     def check_end_of_rank1(self, way, code, words=""):
         job = torch_ranks.Ranks(self.python, 2, "endless.py", way)
-        began = time.monotonic()
-        (code0, _, err0), (code1, _, err1) = job.end(seconds=60)
-        self.assertLess(time.monotonic() - began, 40)
+        (code0, _, err0), (code1, _, err1) = job.end(seconds=200)
         self.assertEqual((code0, code1), (1, code), err0 + err1)
         self.assertIn(words, err1)
         self.assertRegex(err0, "TuttiError: rank 0 lost rank 1")

@@ -125,7 +125,7 @@ TEST(Rendezvous, IsNotHeldUpByConnectionsThatSayNothing) {
     });
     const auto began = std::chrono::steady_clock::now();
     EXPECT_EQ(thrown_by([&] { rendezvous_world(two.of(1))->barrier(); }).text, "");
-    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(4));
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
     rank0.join();
     EXPECT_EQ(of_rank0.text, "");
 }
@@ -187,10 +187,10 @@ TEST(Rendezvous, SaysThatRank0IsNotThere) {
     const std::string address = to_string(TcpAddress{"127.0.0.1", free});
     const auto began = std::chrono::steady_clock::now();
     const Thrown thrown = thrown_by(
-        [&] { rendezvous_world({.address = address, .rank = 1, .size = 2, .deadline = 1}); });
+        [&] { rendezvous_world({.address = address, .rank = 1, .size = 2, .deadline = 3}); });
     EXPECT_TRUE(holds(thrown.text, address + ": Connection refused"));
     EXPECT_EQ(thrown.code, Exit::time_out);
-    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(2500));
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(8500));
 }
 
 TEST(Rendezvous, SaysThatAnotherProgramListensThere) {

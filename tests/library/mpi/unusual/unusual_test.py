@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from preload_test import EVERYTHING, LONG, built, run, tutti  # noqa: E402
 
 QUICK_MODES = {"default": ("--with", "learn"), "always, heap": (*EVERYTHING, "--heap")}
-QUICK_RANKS = (2, 3)
+QUICK_RANKS = 3
 OTHER_MODES = {"off": ("--with", "off"), "rules": ("--with", "rules"), "always": EVERYTHING}
 SECONDS = 60  # for one scenario
 SECONDS_TOGETHER = 180
@@ -23,18 +23,18 @@ def launches_mpich():
     return "HYDRA" in subprocess.run([launcher, "--version"], capture_output=True, text=True, check=False).stdout
 
 
-def rank_counts():
+def most_ranks():
     """Waiting ranks of MPICH never yield their core. With fewer cores than ranks, calls take milliseconds."""
-    counts = (*QUICK_RANKS, 4) if LONG else QUICK_RANKS
-    cores = len(os.sched_getaffinity(0))
-    return [count for count in counts if count <= max(2, cores) or not launches_mpich()]
+    return max(2, len(os.sched_getaffinity(0))) if launches_mpich() else 4
 
 
-def modes(ranks):
-    """The options of each mode. The long test leaves out what the quick one runs."""
+def runs(is_alone):
+    """(ranks, modes) of the runs of scenarios. The quick test runs those that share a process, with one number of ranks; the long
+    test has the rest."""
+    quick = min(QUICK_RANKS, most_ranks())
     if not LONG:
-        return QUICK_MODES
-    return OTHER_MODES if ranks in QUICK_RANKS else OTHER_MODES | QUICK_MODES
+        return [] if is_alone else [(quick, QUICK_MODES)]
+    return [(ranks, OTHER_MODES if ranks == quick and not is_alone else OTHER_MODES | QUICK_MODES) for ranks in range(2, most_ranks() + 1)]
 
 
 def with_layer(where):
@@ -80,11 +80,11 @@ class Unusual(unittest.TestCase):
     def check(self, name, words=()):
         program = Program(name, words)
         groups = [[name] for name in program.alone] + ([program.together] if program.together else [])
-        for ranks in rank_counts():
-            for scenarios in groups:
-                self.compare(program, ranks, scenarios)
+        for scenarios in groups:
+            for ranks, modes in runs(scenarios != program.together):
+                self.compare(program, ranks, modes, scenarios)
 
-    def compare(self, program, ranks, scenarios):
+    def compare(self, program, ranks, modes, scenarios):
         expected = program.run(ranks, None, scenarios)
         if expected[0] == NOT_POSSIBLE:
             return print(f"{scenarios[0]} is not possible with this MPI library")
@@ -93,7 +93,7 @@ class Unusual(unittest.TestCase):
             self.assertNotIn("WRONG", expected[1], expected)
             if scenarios == program.together:
                 self.assertEqual(expected[:2], (0, "".join(f"{name} OK\n" for name in scenarios)), expected[2])
-        for mode, options in modes(ranks).items():
+        for mode, options in modes.items():
             faults = self.faults(program, ranks, options, scenarios, expected)
             for name, fault in faults.items():
                 with self.subTest(name, mode=mode, ranks=ranks):
