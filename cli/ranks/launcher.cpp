@@ -15,7 +15,7 @@
 #include "cli/ranks/rendezvous_words.hpp"
 #include "cli/ranks/watchdog.hpp"
 #include "collectives/transport/messages/mpi.hpp"
-#include "topology/detect/address_space.hpp"
+#include "topology/detect/host_facts.hpp"
 
 namespace tutti {
 namespace {

@@ -13,7 +13,7 @@
 #include "base/index.hpp"
 #include "collectives/world/backoff.hpp"
 #include "collectives/world/world.hpp"
-#include "topology/detect/cgroup_limits.hpp"
+#include "topology/detect/host_facts.hpp"
 
 namespace tutti {
 namespace {

@@ -9,7 +9,7 @@
 #include "topology/detect/detect.hpp"
 #include "topology/detect/interface_bytes.hpp"
 #include "topology/detect/sysfs.hpp"
-#include "topology/detect/sysfs_nics.hpp"
+#include "topology/detect/sysfs_devices.hpp"
 
 namespace {
 

@@ -13,11 +13,7 @@ bool mentions(const std::vector<std::string>& notes, const std::string& word) {
     return false;
 }
 
-}  // namespace
-
-namespace {
-
-// Nothing about it is unknown.
+// A host without unknown properties.
 Host open_host() {
     Host host = example_host();
     host.devices[0].link = {16, 16};
@@ -28,7 +24,7 @@ Host open_host() {
 
 }  // namespace
 
-TEST(BlindSpots, AreNoneWhereAllIsSeen) {
+TEST(BlindSpots, AreNoneIfAllIsKnown) {
     EXPECT_EQ(blind_spots(open_host(), HostFacts{}), std::vector<std::string>{});
 }
 
@@ -49,7 +45,7 @@ TEST(BlindSpots, NameWhatHidesAndWhatIsHidden) {
     EXPECT_TRUE(mentions(blind_spots(host, {}), "GPUs and NICs"));
 }
 
-TEST(BlindSpots, NameInterfacesOfSoftware) {
+TEST(BlindSpots, NameVirtualInterfaces) {
     Host host = open_host();
     host.devices[1] = {.kind = DeviceKind::nic,
                        .names = {"eth0"},
@@ -57,7 +53,7 @@ TEST(BlindSpots, NameInterfacesOfSoftware) {
                        .ports = {{"eth0", 0}}};
     const auto notes = blind_spots(host, {});
     ASSERT_EQ(notes.size(), 1u);
-    EXPECT_TRUE(mentions(notes, "the NIC behind eth0"));
+    EXPECT_TRUE(mentions(notes, "NIC of eth0"));
 }
 
 TEST(BlindSpots, MissTheLinksOfAmdGpus) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/detect/cgroup_limits.hpp"
-
 #include <gtest/gtest.h>
 
 #include "tests/topology/fixture_tree.hpp"
+#include "topology/detect/host_facts.hpp"
 
 namespace tutti {
 

@@ -2,9 +2,11 @@
 #include "topology/meters/host_counters.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
 
 #include "tests/topology/fixture_tree.hpp"
-#include "topology/meters/cpu_clock.hpp"
 
 namespace tutti {
 
@@ -32,7 +34,7 @@ TEST(HostCounters, AreWhatTheKernelHasCounted) {
                                                              .swap_used = {2 << 20}}));
 }
 
-// Two packages of two cores of two threads; core numbers begin anew in each package.
+// Two packages of two cores of two threads; core numbers start at 0 in each package.
 TEST(HostCounters, HaveEachTimeACoreOrAPackageWasTooHotOnce) {
     const FixtureTree tree;
     const char* const of_packages[] = {"20", "5"};
@@ -55,7 +57,7 @@ TEST(HostCounters, OfAKernelThatCountsNothingAre0) {
     EXPECT_EQ(read_host_counters(tree.root()).stolen_ticks, 0);
 }
 
-// Frames of protocols that nobody speaks (rx_dropped) are no errors, nor is the loopback a link.
+// rx_dropped also counts frames of unused protocols; the loopback is not a link.
 TEST(HostCounters, HaveTheErrorsOfEachLink) {
     const FixtureTree tree;
     const std::string eth0 = "sys/class/net/eth0/statistics/";
@@ -88,6 +90,67 @@ TEST(CpuClock, IsInMegahertzAndUnknownWhereTheKernelDoesNotSay) {
     EXPECT_EQ(clock->now, 1800);
     EXPECT_EQ(clock->most, 3500);
     EXPECT_EQ(clock->base, 0);
+}
+
+TEST(CpuTime, IsThatOfProgramsAndOtherGuestsOnTheCpusAskedFor) {
+    const FixtureTree tree;
+    //                                user nice system idle iowait irq softirq steal guest
+    tree.write("proc/stat",
+               "cpu   9999 99 999 9999 99 99 99 99 0 0\n"
+               "cpu0  1000 20 300 4000 50 60 70 8 0 0\n"
+               "cpu1  1 0 0 0 0 0 0 0 0 0\n"
+               "cpu10 100 0 0 0 0 0 0 0 0 0\n"
+               "intr 12345 0 1\n");
+    const std::int64_t tick_ns = 1'000'000'000 / sysconf(_SC_CLK_TCK);
+    EXPECT_EQ(busy_ns({0}, tree.root()), (1000 + 20 + 300 + 8) * tick_ns);
+    EXPECT_EQ(busy_ns({1, 10}, tree.root()), 101 * tick_ns);
+    EXPECT_EQ(busy_ns({2}, tree.root()), std::nullopt);
+}
+
+TEST(CpuTime, IsUnknownWhereTheKernelDoesNotSay) {
+    const FixtureTree tree;
+    EXPECT_EQ(busy_ns({0}, tree.root()), std::nullopt);
+    tree.write("proc/stat", "cpu0 of nothing\ncpu\n");
+    EXPECT_EQ(busy_ns({0}, tree.root()), std::nullopt);
+}
+
+namespace {
+
+std::vector<GpuCondition> conditions(const std::string& machine, const char* library) {
+    const FixtureTree tree;
+    tree.write("machine", machine);
+    setenv("FAKE_NVML", (tree.root() / "machine").c_str(), /*overwrite=*/1);
+    std::string why_not;
+    const auto driver = NvmlLibrary::load(library, why_not);
+    return gpu_conditions(driver.value());
+}
+
+const std::string two_gpus =
+    "gpu 00000000:10:00.0 233010de 9 0 NVIDIA H100\n"
+    "gpu 00000000:11:00.0 233010de 9 0 NVIDIA H100\n";
+
+}  // namespace
+
+TEST(GpuConditions, SayWhatHoldsTheClockDownAndHowManyErrorsThereWere) {
+    for (const char* library : {FAKE_NVML_LIBRARY, FAKE_OLD_NVML_LIBRARY})
+        EXPECT_EQ(conditions(two_gpus + "slowed 1 44\necc 1 5 2", library),
+                  (std::vector<GpuCondition>{{.name = "GPU 0"},
+                                             {.name = "GPU 1",
+                                              .slowed_by = "heat, power cap",
+                                              .ecc_corrected = 5,
+                                              .ecc_uncorrected = 2}}));
+}
+
+// Idle, clocks set by a program, and clocks of a display.
+TEST(GpuConditions, ThatAreNoTroubleAreNotNamed) {
+    for (const char* harmless : {"1", "2", "100", "103"})
+        EXPECT_EQ(conditions(two_gpus + "slowed 0 " + harmless, FAKE_NVML_LIBRARY)[0].slowed_by,
+                  "");
+}
+
+TEST(GpuConditions, OfADriverThatDoesNotAnswerAreUnknown) {
+    EXPECT_EQ(conditions(two_gpus + "slowed 0 8\necc 0 1 1\ndeaf 0", FAKE_NVML_LIBRARY)[0],
+              GpuCondition{.name = "GPU 0"});
 }
 
 }  // namespace tutti

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "topology/machine/gpu_models.hpp"
+
 namespace tutti {
 namespace {
 
@@ -50,6 +52,27 @@ TEST(LinkSpeeds, SocketsFollowTheProcessor) {
     EXPECT_DOUBLE_EQ(socket_GBps({"x86_64", "GenuineIntel", 6, 143}), 22);
     EXPECT_DOUBLE_EQ(socket_GBps({"x86_64", "AuthenticAMD", 23, 49}), 16);
     EXPECT_DOUBLE_EQ(socket_GBps({"ppc64le", "IBM", 0, 0}), 32);
+}
+
+// From the PCI ids database and the vendors' tables.
+TEST(GpuModels, KnowTheirCapability) {
+    EXPECT_EQ(compute_capability_of("10de:15f9"), 60);     // P100
+    EXPECT_EQ(compute_capability_of("10de:1db1"), 70);     // V100
+    EXPECT_EQ(compute_capability_of("10de:20b2"), 80);     // A100
+    EXPECT_EQ(compute_capability_of("10de:2235"), 86);     // A40
+    EXPECT_EQ(compute_capability_of("10de:2330"), 90);     // H100
+    EXPECT_EQ(compute_capability_of("10de:2335"), 90);     // H200
+    EXPECT_EQ(compute_capability_of("10de:2901"), 100);    // B200
+    EXPECT_EQ(instruction_set_of("1002:738c"), "gfx908");  // MI100
+    EXPECT_EQ(instruction_set_of("1002:7408"), "gfx90a");  // MI250X
+    EXPECT_EQ(instruction_set_of("1002:74a1"), "gfx942");  // MI300X
+}
+
+TEST(GpuModels, AreUnknownOtherwise) {
+    for (const char* id : {"", "10de:", "10de:0001", "10de:xyz", "8086:2330", "1002:2330"})
+        EXPECT_EQ(compute_capability_of(id), 0) << id;
+    for (const char* id : {"", "1002:", "1002:0001", "10de:7408"})
+        EXPECT_EQ(instruction_set_of(id), "") << id;
 }
 
 }  // namespace

@@ -63,11 +63,11 @@ bool mentions(const Host& host, const std::string& words) {
 
 }  // namespace
 
-TEST(Nvml, WithoutADriverNothingChangesAndNothingIsSaid) {
+TEST(Nvml, WithoutADriverNothingChanges) {
     EXPECT_EQ(described("", Host{.name = "a"}, "/no/such/library.so.1"), Host{.name = "a"});
 }
 
-TEST(Nvml, WithoutADriverAnNvidiaGpuOnTheBusIsWorthANote) {
+TEST(Nvml, WithoutADriverAnNvidiaGpuOnTheBusIsNoted) {
     const Host bus{.devices = {{DeviceKind::gpu, "0000:10:00.0", "10de:2330"}}};
     EXPECT_TRUE(mentions(described("", bus, "/no/such/libnvidia-ml.so.1"), "libnvidia-ml.so.1"));
     EXPECT_TRUE(mentions(described("fails nvmlInit_v2", bus), "NVML error 999"));
@@ -140,10 +140,10 @@ TEST(Nvml, TakesSwitchesThatAVirtualMachineHidesAsOne) {
     EXPECT_TRUE(host.not_seen.empty());
 }
 
-TEST(Nvml, SaysWhereItGuessedTheEndOfALink) {
+TEST(Nvml, NotesAssumedEndsOfLinks) {
     const Host host =
         described(gpu_lines(1, "20b010de 8 0 A100") + links_line(0, 4, "00000000:c5:00.0", 25000));
-    EXPECT_TRUE(mentions(host, "where some NVLinks end"));
+    EXPECT_TRUE(mentions(host, "ends of some NVLinks"));
 }
 
 TEST(Nvml, FindsLinksToProcessors) {
@@ -181,7 +181,7 @@ TEST(Nvml, NamesGpusThatCannotReachEachOther) {
     EXPECT_TRUE(unsure.no_peer_access.empty());  // the driver does not know
 }
 
-TEST(Nvml, SaysWhichGpuIsCutIntoInstances) {
+TEST(Nvml, NotesGpusWithMigInstances) {
     const Host host = described(gpu_lines(2, "20b010de 8 0 A100") + "mig 1");
     EXPECT_TRUE(mentions(host, gpu_address(1)));
     EXPECT_TRUE(mentions(host, "MIG"));

@@ -10,12 +10,10 @@
 
 namespace tutti {
 
-/// An upper bound of the bandwidth of any set of rings over one host's members, whatever their
-/// number and shares. Each edge has a weight; a ring costs the sum of its edges' weights. Together
-/// the rings cost at most the sum of capacity times weight, so that sum over the cheapest ring's
-/// cost is a bound (duality of linear programs). The weights along the cheapest ring are raised
-/// round after round (Garg & Koenemann 2007), and the least bound seen is returned. Tries all
-/// (n-1)! rings: for few members.
+/// Returns an upper bound of the bandwidth of any set of rings over one host's members, by duality:
+/// with a weight for each edge, the sum of capacity times weight divided by the cost of the
+/// cheapest ring is a bound. Raises the weights along the cheapest ring in each round (Garg &
+/// Koenemann 2007) and returns the lowest bound. Tries all (n-1)! rings, so use few members.
 inline double bound_of_rings(const HostRoutes& routes, PathType worst, int rounds = 1500) {
     std::vector<std::vector<double>> loads;
     HostChannel ring{.members = std::vector<int>(static_cast<std::size_t>(routes.members()))};

@@ -44,8 +44,8 @@ TEST(Simplex, FindsTheMostThatFits) {
     EXPECT_NEAR(sum, 4.4, 1e-6);  // 3.6 of the first and 0.8 of the third
 }
 
-// Each GCD has three links of 36, which would be 108. But whichever way a ring goes over them, it
-// passes three of these four, so 4 links * 2 directions * 36 / 3 is all that rings can have.
+// Each GCD has three links of 36 GB/s, 108 in total. But every ring uses three of these four links,
+// so the bound is 4 links * 2 directions * 36 / 3.
 TEST(RingMix, OfMi250xIsBoundByFourLinksThatEveryRingPassesThrice) {
     const RingPlan plan = plan_rings(copies_of(machines::mi250x(), 1));
     const HostRoutes& routes = plan.hosts.front();
@@ -79,7 +79,7 @@ TEST(RingMix, IsTheMostOfAllRings) {
             const double bound = bound_of_rings(routes, worst);  // a little too high
             EXPECT_LE(mix->bound_GBps, bound * (1 + 1e-6)) << seed;
             EXPECT_GE(mix->bound_GBps, bound * 0.9) << seed;
-            // It is had, so it is not too high; that it is not too low, its prices prove.
+            // The shares reach the bound and overload no edge.
             double sum = 0;
             std::vector<double> load(routes.graph().edges.size());
             for (const auto& [ring, bandwidth_GBps] : mix->shares) {
@@ -95,7 +95,7 @@ TEST(RingMix, IsTheMostOfAllRings) {
     }
 }
 
-// With these no rate of a link, whole or divided, gave as much: 93 to 97 of 100.
+// For these hosts the rates of links, whole or divided, reached only 93 to 97 % of the bound.
 TEST(RingMix, IsReachedByChannelsOfOneRate) {
     for (const unsigned seed : {68u, 114u, 73u, 142u, 116u, 67u}) {
         const RingPlan plan =
@@ -108,7 +108,7 @@ TEST(RingMix, IsReachedByChannelsOfOneRate) {
     }
 }
 
-TEST(RingMix, LeavesToOthersWhatTheyHave) {
+TEST(RingMix, UsesTheCapacityThatChannelsLeave) {
     const HostRoutes routes(machines::mi250x());
     PackingTask task{.bandwidth_GBps = 12, .limits = {.inside = PathType::nvl}};
     std::int64_t work = enough_work;
@@ -119,7 +119,7 @@ TEST(RingMix, LeavesToOthersWhatTheyHave) {
     EXPECT_LT(in_channels(routes, task, *all, 9, work).size(), 9u);
 }
 
-TEST(RingMix, IsNotLookedForWhereThatWouldTakeLong) {
+TEST(RingMix, IsNotComputedIfItWouldTakeLong) {
     EXPECT_FALSE(mix_of(HostRoutes(machines::plain_gpus(11)), PathType::sys));
     EXPECT_FALSE(mix_of(HostRoutes(machines::plain_gpus(2)), PathType::sys));
     EXPECT_FALSE(mix_of(HostRoutes(machines::mi250x()), PathType::nvl, 10000));

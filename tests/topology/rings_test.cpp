@@ -19,8 +19,8 @@ namespace {
 
 RingPlan rings_of(const Host& host, int hosts = 1) { return plan_rings(copies_of(host, hosts)); }
 
-// How often the channels pass each edge, by the paths alone: the planner's own account has the
-// rules of thumb of ring_load.cpp on top, which only add.
+// Counts how often the channels use each edge, without the rules of thumb of ring_load.cpp, which
+// only add load.
 std::vector<double> plain_load(const HostRoutes& routes, const std::vector<HostChannel>& channels) {
     const HostGraph& graph = routes.graph();
     const PathTable paths = paths_of(graph);
@@ -42,8 +42,8 @@ std::vector<double> plain_load(const HostRoutes& routes, const std::vector<HostC
     return load;
 }
 
-// Every channel passes every member once, the edges bear what is promised, and the total is what
-// the least of them gives.
+// Checks that every channel visits every member once, no edge is overloaded, and the total is
+// right.
 void expect_sound(const RingPlan& plan, const RingSet& rings) {
     for (std::size_t h = 0; h < plan.hosts.size(); ++h) {
         std::vector<HostChannel> here;
@@ -78,7 +78,8 @@ TEST(Rings, OfADgx1UseEveryNvlinkInBothDirections) {
     EXPECT_EQ(plan.found.channels.size(), 6u);
     EXPECT_DOUBLE_EQ(plan.found.hops, 8);
     EXPECT_EQ(plan.found.kinds, std::set{EdgeKind::nvlink});
-    // GPU3 to GPU4 and GPU7 to GPU0 are no neighbours: two hops each, over links in use already.
+    // GPU3 and GPU4, and GPU7 and GPU0, are not neighbours: two hops each, over links already in
+    // use.
     EXPECT_EQ(plan.naive.inside, PathType::nvb);
     EXPECT_NEAR(plan.naive.bandwidth_GBps, 40, 1e-9);
 }
@@ -91,7 +92,7 @@ TEST(Rings, BehindAnNvswitchNeedOneChannelInAnyOrder) {
     EXPECT_EQ(h100.found.channels.size(), 1u);
 }
 
-TEST(Rings, TakeTheNvlinksThatSomebodySaysAreThere) {
+TEST(Rings, UseTheNvlinksThatTheUserAdds) {
     const Host host = machines::plain_gpus(8);
     EXPECT_EQ(rings_of(host).found.kinds, std::set{EdgeKind::pcie});
     expect_found(rings_of(with_nvswitches(host, 12)), 12 * 20.0, PathType::nvl);
@@ -144,7 +145,7 @@ TEST(Rings, OfLassenAreAsWideAsTheLinkBetweenItsSockets) {
     expect_found(rings_of(machines::lassen()), 32, PathType::sys);
 }
 
-// Of two GPUs at one processor, in GB/s.
+// Returns GB/s between two GPUs at one processor.
 double rate_of_two(const CpuIdentity& cpu) {
     Host host{.name = "two", .cpu = cpu};
     for (int gpu = 0; gpu < 2; ++gpu) machines::add_gpu(host, 0, machines::gen3_x16, {}, 80);
@@ -240,7 +241,7 @@ TEST(Rings, LeaveOutPortsThatAreSlowOrOfUnknownSpeed) {
     EXPECT_EQ(routes.name(9), "mlx5_3");
 }
 
-TEST(Rings, IgnoreNetworkLinksOfWhichNobodyKnowsTheSpeed) {
+TEST(Rings, IgnoreNetworkLinksOfUnknownSpeed) {
     Machine machine = copies_of(machines::dgx_h100(), 2);
     const double alone = plan_rings(machine).found.bandwidth_GBps;
     machine.network = {{0, 1, 0, 2}, {1, 0, 0, 2}};
@@ -279,7 +280,7 @@ TEST(Rings, OfHostsThatReallyDifferAreSearchedForEach) {
     constexpr int hosts = 16;
     Machine machine = copies_of(islands_with_nics(), hosts);
     const double equal = plan_rings(machine).found.bandwidth_GBps;
-    for (int h = 0; h < hosts; ++h)  // faster ports than the PCIe links they hang on
+    for (int h = 0; h < hosts; ++h)  // ports faster than their PCIe links
         for (Device& device : at(machine.hosts, h).devices)
             for (Port& port : device.ports) port.gigabits += h;
     EXPECT_NEAR(plan_rings(machine).found.bandwidth_GBps, equal, 0.01 * equal);
@@ -305,15 +306,15 @@ TEST(Rings, TakePortsWithoutNameAtTheirOwnSpeed) {
     EXPECT_EQ(routes.name(8), device_labels(host).back());
 }
 
-TEST(Rings, RemarkOnTheSpeedsThatWereAssumed) {
+TEST(Rings, NoteAssumedSpeeds) {
     Host host = machines::pcie_only();
     machines::add_nic(host, 0, machines::gen3_x16, 0, 100);
-    machines::add_nic(host, 0, machines::gen3_x16, 0, 0);  // left out, so nothing is assumed of it
+    machines::add_nic(host, 0, machines::gen3_x16, 0, 0);  // not used, so no assumption
     Machine machine = copies_of(host, 2);
-    EXPECT_EQ(print_rings(plan_rings(machine)).find("speed unknown"), std::string::npos);
+    EXPECT_EQ(print_rings(plan_rings(machine)).find("unknown speed"), std::string::npos);
     for (Device& device : machine.hosts[1].devices)
         for (Port& port : device.ports) port.gigabits = 0;
-    EXPECT_NE(print_rings(plan_rings(machine)).find("taken as 10 Gbit/s: mlx5_0, mlx5_1\n"),
+    EXPECT_NE(print_rings(plan_rings(machine)).find("10 Gbit/s: mlx5_0, mlx5_1\n"),
               std::string::npos);
 }
 

@@ -11,9 +11,9 @@
 
 namespace tutti {
 
-/// A file of other people's machines, which is no part of the source tree: in the folder that
-/// TUTTI_SHARED names, or in `shared` beside the checkout (or beside a folder above it). None where
-/// it is absent: tests skip then.
+/// Returns a file of shared test data, which is not part of the source tree: from the folder
+/// TUTTI_SHARED, or from `shared` next to the checkout or a folder above it. If it is missing,
+/// tests are skipped.
 inline std::optional<std::filesystem::path> shared_file(const std::string& name) {
     namespace fs = std::filesystem;
     const auto in = [&](const fs::path& folder) -> std::optional<fs::path> {
@@ -28,7 +28,7 @@ inline std::optional<std::filesystem::path> shared_file(const std::string& name)
     return std::nullopt;
 }
 
-/// The folder of descriptions of real machines.
+/// Returns the folder with descriptions of real machines.
 inline std::optional<std::filesystem::path> shared_topology() {
     return shared_file("data/topology");
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/detect/sysfs_xgmi.hpp"
-
 #include <gtest/gtest.h>
 
 #include "tests/topology/fixture_tree.hpp"
+#include "topology/detect/sysfs_devices.hpp"
 
 namespace tutti {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "base/clock.hpp"
 #include "results/records/limits.hpp"
-#include "topology/detect/cpu_time.hpp"
 #include "topology/detect/detect.hpp"
+#include "topology/meters/host_counters.hpp"
 #include "workloads/timing/pinning.hpp"
 
 namespace tutti {

@@ -8,8 +8,8 @@
 
 #include "base/error.hpp"
 #include "topology/detect/nvml.hpp"
+#include "topology/detect/sysfs_devices.hpp"
 #include "topology/detect/sysfs_host.hpp"
-#include "topology/detect/sysfs_nics.hpp"
 #include "topology/detect/ucx_resources.hpp"
 
 namespace tutti {
@@ -21,7 +21,7 @@ void append(Notes& notes, const Notes& more) {
     notes.insert(notes.end(), more.begin(), more.end());
 }
 
-// The file of a NUMA node does not know memory that a virtual machine was given later.
+// A NUMA node's file lacks memory that was added to a virtual machine later.
 void take_all_memory(Host& host, const HostFacts& facts) {
     if (host.numa_nodes.size() != 1) return;
     Bytes& memory = host.numa_nodes.front().memory;
@@ -37,10 +37,10 @@ Host look() {
     host.transports = ucx.transports;
 
     Notes notes = blind_spots(host, facts);
-    append(notes, host.not_seen);  // by the driver
+    append(notes, host.not_seen);  // notes of NVIDIA's driver
     if (const auto missing = interfaces_not_in_sysfs("/"); !missing.empty())
         notes.push_back(
-            fmt::format("NICs behind {}: /sys shows another network namespace; mount it anew here",
+            fmt::format("NICs of {}: /sys shows another network namespace; mount it again here",
                         fmt::join(missing, ", ")));
     if (host.transports.empty())
         notes.push_back(fmt::format("the transports of UCX: {}", ucx.why_none));
@@ -59,7 +59,7 @@ std::string interfaces(const Host& host) {
     return names;
 }
 
-// At what speed something is known only if somebody says so; virtual ones never have one.
+// Virtual interfaces never have a speed and are noted elsewhere.
 bool has_unknown_speed(const Device& device) {
     return device.kind == DeviceKind::nic && !is_virtual(device) && !device.names.empty() &&
            std::ranges::all_of(device.ports, [](const Port& port) { return port.gigabits <= 0; });
@@ -79,13 +79,14 @@ const Host& detect_host() {
 Host detect_host_in(const std::filesystem::path& root) {
     if (!std::filesystem::exists(root / "sys") && !std::filesystem::exists(root / "proc"))
         throw Error{"'" + root.string() +
-                    "' holds neither sys nor proc; give the folder with a copy of a machine's"};
+                    "' has neither sys nor proc; use a folder with copies of both"};
     const HostFacts facts = host_facts(root);
     Host host = read_sysfs_host(root);
     host.name = sysfs::first_line(root / "proc/sys/kernel/hostname").value_or("");
     take_all_memory(host, facts);
     host.not_seen = blind_spots(host, facts);
-    host.not_seen.push_back("what only drivers and libraries tell (NVLink, UCX): these are files");
+    host.not_seen.push_back(
+        "what only drivers and libraries report (NVLink, UCX), as this is a copy of files");
     return host;
 }
 
@@ -104,21 +105,21 @@ Notes blind_spots(const Host& host, const HostFacts& facts) {
         notes.push_back("the real caches, NUMA nodes and PCI tree: this machine is virtual (" +
                         facts.virtualisation + ")");
     if (host.caches.empty()) notes.push_back("caches: the kernel lists none");
-    if (host.devices.empty()) notes.push_back("GPUs and NICs: none is on a PCI bus shown here");
+    if (host.devices.empty()) notes.push_back("GPUs and NICs: the visible PCI bus has none");
     if (const std::string names = interfaces(host); !names.empty())
-        notes.push_back("the NIC behind " + names + ", and its speed: an interface of software" +
+        notes.push_back("the NIC of " + names + ", and its speed: the interface is virtual" +
                         (facts.container.empty() ? "" : " (container: " + facts.container + ")"));
     if (!std::ranges::all_of(host.devices, placed))
-        notes.push_back("the NUMA node of some devices: the firmware does not say");
+        notes.push_back("the NUMA node of some devices: the firmware does not report it");
     if (std::ranges::any_of(host.devices, unnamed))
         notes.push_back("names and speeds of some NICs: " +
                         (facts.container.empty()
-                             ? std::string("no driver shows an interface of theirs here")
-                             : "outside this container (" + facts.container + ")"));
+                             ? std::string("no driver shows their interfaces here")
+                             : "they are outside this container (" + facts.container + ")"));
     if (std::ranges::any_of(host.devices, has_unknown_speed))
-        notes.push_back("the speed of some NICs: no link, or the driver does not say");
+        notes.push_back("the speed of some NICs: no link, or the driver does not report it");
     if (std::ranges::any_of(host.devices, narrow))
-        notes.push_back("the PCIe speed of some GPUs: taken as generation 3 with 16 lanes");
+        notes.push_back("the PCIe speed of some GPUs: assumed as generation 3 with 16 lanes");
     if (std::ranges::count_if(host.devices, is_amd_gpu) > 1 && host.links.empty())
         notes.push_back("xGMI links between the GPUs: the kernel's compute driver lists none");
     return notes;

@@ -9,18 +9,18 @@
 
 namespace tutti {
 
-/// This host, all of it: also the cores that this process may not use. Looks once per process, in
-/// milliseconds; a second per GPU where nothing else keeps NVIDIA's driver awake.
+/// Returns this host, including cores that this process may not use. Detects it once per process,
+/// in milliseconds, or a second per GPU if nothing else keeps NVIDIA's driver loaded.
 const Host& detect_host();
 
-/// Another host, by a copy of its /proc and /sys: all that files show.
+/// Returns another host from a copy of its /proc and /sys.
 Host detect_host_in(const std::filesystem::path& root);
 
-/// Packages, NUMA nodes, cores, caches and PCI devices alone. One file of two is built: by hwloc
-/// and /sys (detect_hwloc.cpp), or from /proc and /sys where hwloc is absent (detect_portable.cpp).
+/// Returns only packages, NUMA nodes, cores, caches and PCI devices. One of two files is built:
+/// detect_hwloc.cpp uses hwloc and /sys, detect_portable.cpp only /proc and /sys.
 Host detect_structure();
 
-/// What such a host may have that could not be seen, and why.
+/// Returns what the host may have that could not be detected, with the reasons.
 std::vector<std::string> blind_spots(const Host& host, const HostFacts& facts);
 
 }  // namespace tutti

@@ -20,11 +20,11 @@ Topology load() {
     hwloc_topology_t raw = nullptr;
     if (hwloc_topology_init(&raw) != 0) throw Error{"hwloc cannot start: out of memory"};
     Topology topology(raw);
-    // All of the machine, also what a container or a launcher withholds from this process.
+    // The whole machine, including CPUs that a container or a launcher hides from this process.
     hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
     hwloc_topology_set_icache_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_ALL);
     hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_NONE);
-    // These ask X servers, GPU drivers and the bus, which may take seconds, for what is not used.
+    // These query X servers, GPU drivers and the bus for unused data, which may take seconds.
     for (const char* component : {"gl", "opencl", "pci"})
         hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, component);
     if (hwloc_topology_load(raw) != 0)
@@ -109,10 +109,10 @@ Host detect_structure() {
     host.numa_nodes = read_numa_nodes(topology.get());
     host.cores = read_cores(topology.get());
     host.caches = read_caches(topology.get());
-    // hwloc may be told (HWLOC_XMLFILE, HWLOC_SYNTHETIC) to describe another machine.
+    // HWLOC_XMLFILE or HWLOC_SYNTHETIC may make hwloc describe another machine.
     if (!hwloc_topology_is_thissystem(topology.get())) return host;
     host.cpu = read_cpu_identity("/");
-    // It gives the current speed of PCIe links, and no switches; the kernel's files have the rest.
+    // Devices come from the kernel's files: hwloc has no switches and only current PCIe speeds.
     return with_sysfs_devices(std::move(host), "/");
 }
 

@@ -7,13 +7,14 @@
 #include <algorithm>
 
 #include "base/index.hpp"
-#include "topology/detect/cgroup_limits.hpp"
+#include "topology/detect/sysfs.hpp"
 #include "topology/detect/sysfs_host.hpp"
 
 namespace tutti {
 namespace {
 
-// The kernel refuses a mask that is too small for its CPUs, and does not say how many it has.
+// Tries larger and larger masks: the kernel refuses one that is too small and does not report its
+// number of CPUs.
 std::vector<int> allowed_cpus() {
     for (std::size_t masks = 1; masks <= 1024; masks *= 2) {
         std::vector<cpu_set_t> mask(masks);

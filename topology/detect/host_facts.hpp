@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -9,8 +10,8 @@
 
 namespace tutti {
 
-/// What a results file keeps of a host, so that a reader can evaluate its times. What is unknown is
-/// empty, 0 or none. What is usable holds for this process: mpirun may have narrowed it.
+/// Facts of a host that results files keep. Unknown facts are empty, 0 or none. Usable CPUs and
+/// cores are those of this process, which mpirun may have bound.
 struct HostFacts {
     std::string name;
     std::string boot_id;
@@ -23,17 +24,31 @@ struct HostFacts {
     Bytes memory;
     std::vector<int> usable_cpus;
     std::optional<double> cpu_quota;  ///< CPUs' worth of time that the cgroups grant
-    int usable_cores = 1;             ///< see the function of that name
+    int usable_cores = 1;             ///< see usable_cores()
     std::string virtualisation;       ///< "kvm", "vmware", ... or "vm"; empty on bare metal
     std::string container;            ///< "docker", "podman", ...; empty outside
     double loadavg1 = 0;
 };
 
-/// `root` is "/", or a folder that holds a copy of another machine's /proc and /sys.
+/// Reads the facts. `root` is "/" or a folder with a copy of another machine's /proc and /sys.
 HostFacts host_facts(const std::filesystem::path& root = "/");
 
-/// How many ranks can run at once without sharing a core: the cores whose threads this process may
-/// use, cut to what the cgroups grant; at least 1.
+/// Returns the number of ranks that can run without sharing a core: the cores that this process may
+/// use, limited by the cgroups' quota, and at least 1.
 int usable_cores();
+
+/// Returns the CPU time that this process's cgroups grant, in CPUs (1.5: one and a half), or none
+/// without a limit. Reads cgroup versions 1 and 2, and every group up to the root.
+std::optional<double> cpu_quota(const std::filesystem::path& root);
+
+/// Returns the hypervisor, "kvm", "vmware", ..., "vm" if its name is unknown, "" on bare metal.
+std::string virtualisation(const std::filesystem::path& root);
+
+/// Returns the container of this process, "docker", "podman", ..., or "".
+std::string container(const std::filesystem::path& root);
+
+/// Returns an error if this process cannot map this much more address space (`ulimit -v`), else "".
+/// Check it before using libraries that do not check malloc (hwloc, UCX).
+std::string missing_address_space(std::size_t mebibytes, const std::string& user);
 
 }  // namespace tutti

@@ -11,7 +11,7 @@
 namespace tutti {
 namespace {
 
-// "eth0: rx_bytes and 7 more, tx_bytes and 7 more", below two lines of headings.
+// Reads lines "eth0: rx_bytes, 7 more numbers, tx_bytes, 7 more numbers"; two headings come first.
 std::vector<InterfaceBytes> of_interfaces(const std::filesystem::path& root) {
     std::vector<InterfaceBytes> all;
     for (const auto& [name, counters] : sysfs::keyed_lines(root / "proc/net/dev")) {
@@ -31,7 +31,7 @@ std::vector<InterfaceBytes> of_interfaces(const std::filesystem::path& root) {
     return all;
 }
 
-// The counters of RDMA ports are in words of 4 bytes; what does not fit is no count.
+// Converts a counter of an RDMA port, which counts words of 4 bytes; none if it overflows.
 std::optional<std::int64_t> bytes_of_words(const sysfs::Path& counter) {
     constexpr std::int64_t bytes_of_word = 4;
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / bytes_of_word;

@@ -7,7 +7,7 @@
 
 namespace tutti {
 
-/// What a network interface has sent and received since it came up, headers included.
+/// Bytes that a network interface has sent and received since it came up, headers included.
 struct InterfaceBytes {
     std::string name;  ///< "eth0"; a port of an RDMA device: "mlx5_0/1"
     std::int64_t tx = 0;
@@ -16,11 +16,11 @@ struct InterfaceBytes {
     bool operator==(const InterfaceBytes&) const = default;
 };
 
-/// The counters of the interfaces through which this host (or container: its network namespace) is
-/// reached, in the kernel's order: those with a device behind them; where none has one, all but the
-/// loopback. So nothing counts twice because a bridge or a bond passes it on. Ports of RDMA devices
-/// follow, as what they move by RDMA is not in their interface's counters. Takes some 50
-/// microseconds. `root` is "/", or a folder that holds a copy of another machine's /proc and /sys.
+/// Returns the counters of the interfaces that have a device (if none has one, of all but the
+/// loopback), in the kernel's order, so that traffic over a bridge or bond is not counted twice.
+/// Then the ports of RDMA devices, as interfaces do not count RDMA. Takes some 50 microseconds.
+/// `root` is
+/// "/" or a folder with a copy of another machine's /proc and /sys.
 std::vector<InterfaceBytes> interface_bytes(const std::filesystem::path& root = "/");
 
 }  // namespace tutti

@@ -16,14 +16,15 @@
 namespace tutti {
 namespace {
 
-constexpr unsigned most_links = 18;  // of any GPU so far; the driver refuses what is too many
+constexpr unsigned most_links =
+    18;  // maximum of all GPUs so far; the driver refuses larger numbers
 
-// With four digits of domain, as the kernel writes it, where they suffice.
+// Writes the domain with at least four digits, as the kernel does.
 std::string address_of(const nvml::PciInfo& pci) {
     return fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device);
 }
 
-// In virtual machines the driver knows that there is an NVSwitch, but not where.
+// In virtual machines the driver reports NVSwitches without their addresses.
 bool is_hidden(const nvml::PciInfo& pci) {
     return std::strncmp(pci.address, "fffffff", 7) == 0 || pci.domain >= 0xfffffff;
 }
@@ -33,7 +34,7 @@ double gigatransfers_of(int generation) {
     return generation > 0 && generation < 7 ? speeds[generation] : 0;
 }
 
-// What the driver says of the GPUs of one host.
+// Adds the driver's data on GPUs to a host.
 class DriverReport {
 public:
     DriverReport(Host& host, const NvmlLibrary& driver, std::filesystem::path root)
@@ -52,7 +53,7 @@ public:
             describe(gpus_.back());
         }
         if (silent > 0)
-            note(fmt::format("{} of {} GPUs: NVIDIA's driver does not answer for them", silent,
+            note(fmt::format("{} of {} GPUs: NVIDIA's driver does not answer", silent,
                              driver_.devices()));
     }
 
@@ -62,8 +63,10 @@ public:
             find_c2c(gpu);
         }
         for (const auto& [ends, link] : found_) host_.links.push_back(link);
-        if (nameless_ends_)
-            note("where some NVLinks end: NVIDIA's driver does not say; taken as NVSwitches");
+        if (has_unknown_ends_)
+            note(
+                "the ends of some NVLinks: NVIDIA's driver does not report them; assumed to be "
+                "NVSwitches");
     }
 
     void find_peers() {
@@ -117,9 +120,9 @@ private:
                 gigatransfers_of(driver_.max_pcie_generation(gpu.handle).value_or(0));
         if (device.link.lanes == 0)
             device.link.lanes = driver_.max_pcie_width(gpu.handle).value_or(0);
-        if (driver_.cut_into_instances(gpu.handle))
+        if (driver_.has_mig_instances(gpu.handle))
             note(
-                fmt::format("the parts of GPU {}: it is cut into instances (MIG), which have no "
+                fmt::format("the parts of GPU {}: it is divided into MIG instances, which have no "
                             "NVLink",
                             device.pci_address));
     }
@@ -144,8 +147,8 @@ private:
         }
     }
 
-    // The constant that planners use; a link that runs slower than it should has less. The driver
-    // counts bytes on the link, of which at most nine tenths are data.
+    // Returns the planners' constant, or less for a link that runs slower than nominal. The driver
+    // reports raw bytes, of which at most nine tenths are data.
     double speed_of(const Gpu& gpu, unsigned link) const {
         const auto& device = at(host_.devices, gpu.device);
         const double nominal = nvlink_GBps(device.compute_capability);
@@ -160,9 +163,9 @@ private:
         if (const auto device = known(address)) return {LinkEnd::Kind::device, *device};
         const auto file = root_ / "sys/bus/pci/devices" / address / "class";
         const std::string its_class = sysfs::first_line(file).value_or("");
-        if (its_class.starts_with("0x0680"))  // a bridge of another maker: POWER's processors
+        if (its_class.starts_with("0x0680"))  // a non-NVIDIA bridge: a POWER processor
             if (const auto node = processors_near(gpu)) return *node;
-        nameless_ends_ = true;
+        has_unknown_ends_ = true;
         return hidden_switch();
     }
 
@@ -172,26 +175,26 @@ private:
         return LinkEnd{LinkEnd::Kind::numa_node, *node};
     }
 
-    // All that cannot be distinguished are one, which has whatever they have together.
+    // All NVSwitches without address are one device, which has all their links.
     LinkEnd hidden_switch() {
         if (!hidden_switch_)
             hidden_switch_ = add({.kind = DeviceKind::nvswitch, .numa_node = only_node()});
         return {LinkEnd::Kind::device, *hidden_switch_};
     }
 
-    // Two GPUs both report the links between them: those of the first are taken.
+    // Links between two GPUs are reported by both: only the first report counts.
     void add_link(LinkKind kind, const Gpu& gpu, LinkEnd end, double bandwidth_GBps) {
         const LinkEnd start{LinkEnd::Kind::device, gpu.device};
         const bool between_gpus =
             end.kind == LinkEnd::Kind::device && device_at(end.index).kind == DeviceKind::gpu;
-        if (between_gpus && tells_of(end.index, gpu.device)) return;
+        if (between_gpus && reports_link(end.index, gpu.device)) return;
         auto& link =
             found_.try_emplace({start, end}, Link{kind, start, end, 0, 0, 0}).first->second;
         ++link.count;
         link.bandwidth_GBps += bandwidth_GBps;
     }
 
-    bool tells_of(int gpu, int peer) const {
+    bool reports_link(int gpu, int peer) const {
         return found_.contains(
             {LinkEnd{LinkEnd::Kind::device, gpu}, LinkEnd{LinkEnd::Kind::device, peer}});
     }
@@ -202,7 +205,7 @@ private:
     std::vector<Gpu> gpus_;
     std::map<std::pair<LinkEnd, LinkEnd>, Link> found_;
     std::optional<int> hidden_switch_;
-    bool nameless_ends_ = false;
+    bool has_unknown_ends_ = false;
 };
 
 bool is_nvidia_gpu(const Device& device) {
@@ -221,8 +224,7 @@ Host with_nvidia_driver(Host host, const std::filesystem::path& library,
         report.find_links();
         report.find_peers();
     } else if (std::ranges::any_of(host.devices, is_nvidia_gpu)) {
-        host.not_seen.push_back(
-            "NVLinks and models of the NVIDIA GPUs: the driver does not tell: " + why_not);
+        host.not_seen.push_back("NVLinks and models of the NVIDIA GPUs: " + why_not);
     }
     return host;
 }

@@ -7,7 +7,7 @@
 
 namespace tutti {
 
-// Looked up at each call: there are some dozens of them. None: the library has no such function.
+// Looks the function up at each call, as there are only some dozens. None if it does not exist.
 template <class... Arguments>
 std::optional<int> NvmlLibrary::call(const char* function, Arguments... arguments) const {
     void* const address = dlsym(handle_, function);
@@ -24,14 +24,15 @@ std::optional<NvmlLibrary> NvmlLibrary::load(const std::filesystem::path& path,
                                              std::string& why_not) {
     void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
-        why_not = "its library " + path.filename().string() + " is not installed here";
+        why_not = "the driver's library " + path.filename().string() + " is not installed";
         return std::nullopt;
     }
     NvmlLibrary library(handle);
     const auto status = library.call("nvmlInit_v2");
     if (status == nvml::success) return library;
-    why_not = status ? "its library does not start (NVML error " + std::to_string(*status) + ")"
-                     : "its library is too old";
+    why_not =
+        status ? "the driver's library does not start (NVML error " + std::to_string(*status) + ")"
+               : "the driver's library is too old";
     return std::nullopt;
 }
 
@@ -93,12 +94,12 @@ std::optional<int> NvmlLibrary::max_pcie_width(nvml::Device device) const {
     return static_cast<int>(width);
 }
 
-bool NvmlLibrary::cut_into_instances(nvml::Device device) const {
+bool NvmlLibrary::has_mig_instances(nvml::Device device) const {
     unsigned current = 0, pending = 0;
     return succeeds("nvmlDeviceGetMigMode", device, &current, &pending) && current == 1;
 }
 
-// Newer drivers answer by field; older ones have a function of its own.
+// Newer drivers report it as a field, older ones by a separate function.
 bool NvmlLibrary::link_is_up(nvml::Device device, unsigned link) const {
     if (field(device, nvml::nvlink_state, link) == 1) return true;
     int state = 0;
@@ -147,7 +148,7 @@ std::optional<std::int64_t> NvmlLibrary::energy_mj(nvml::Device device) const {
     return static_cast<std::int64_t>(millijoules);
 }
 
-// Older drivers call the same thing by another name.
+// Older drivers have another name for the function.
 std::uint64_t NvmlLibrary::slowdown_reasons(nvml::Device device) const {
     unsigned long long reasons = 0;
     if (succeeds("nvmlDeviceGetCurrentClocksEventReasons", device, &reasons) ||
@@ -167,7 +168,7 @@ std::int64_t NvmlLibrary::ecc_errors(nvml::Device device, nvml::Ecc kind) const 
 
 std::optional<bool> NvmlLibrary::reaches(nvml::Device from, nvml::Device to) const {
     constexpr int read = 0;
-    int status = 0;  // 0: it can; else why not
+    int status = 0;  // 0: yes; else a reason
     constexpr int unknown = 6;
     if (!succeeds("nvmlDeviceGetP2PStatus", from, to, read, &status)) return std::nullopt;
     if (status == unknown) return std::nullopt;

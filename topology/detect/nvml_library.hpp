@@ -7,8 +7,8 @@
 
 namespace tutti {
 
-/// The functions of NVML that are used here, declared anew, as no header of NVIDIA is needed to
-/// build. Layouts and numbers are those of the public interface, which never changes them.
+/// Types and constants of NVML's public interface, which are stable. They are declared here so that
+/// the build needs no header of NVIDIA.
 namespace nvml {
 
 using Device = struct DeviceOpaque*;
@@ -27,7 +27,7 @@ struct FieldValue {
     unsigned field;
     unsigned scope;  ///< number of a link
     long long timestamp, latency;
-    int type;  ///< see value_of
+    int type;  ///< of the value; see NvmlLibrary::field
     int status;
     union {
         double real;
@@ -39,7 +39,7 @@ struct FieldValue {
 static_assert(sizeof(FieldValue) == 40);
 
 enum Field : unsigned {
-    nvlink_megabytes = 90,  // per second, of any link; field 164 is that of one
+    nvlink_megabytes = 90,  // per second, of any link; field 164 is for one link
     nvlink_megabytes_of_link = 164,
     nvlink_state = 165,
     c2c_count = 170,
@@ -51,10 +51,10 @@ enum class Ecc : int { corrected = 0, uncorrected = 1 };
 
 }  // namespace nvml
 
-/// NVML, loaded and started while it lives. Answers are none where the driver has none.
+/// NVML, loaded and initialised while the object exists. Functions return none if NVML fails.
 class NvmlLibrary {
 public:
-    /// None where there is no such library, or it does not start: `why_not` says which.
+    /// Returns none and sets `why_not` if the library is missing or does not start.
     static std::optional<NvmlLibrary> load(const std::filesystem::path& path, std::string& why_not);
     ~NvmlLibrary();
     NvmlLibrary(NvmlLibrary&& other) noexcept;
@@ -67,21 +67,21 @@ public:
     std::optional<int> compute_capability(nvml::Device) const;  ///< 90 for 9.0
     std::optional<int> max_pcie_generation(nvml::Device) const;
     std::optional<int> max_pcie_width(nvml::Device) const;
-    bool cut_into_instances(nvml::Device) const;  ///< MIG
+    bool has_mig_instances(nvml::Device) const;
 
     bool link_is_up(nvml::Device, unsigned link) const;
     bool link_may_carry_peers(nvml::Device, unsigned link) const;
     std::optional<nvml::PciInfo> link_remote(nvml::Device, unsigned link) const;
     std::optional<double> field(nvml::Device, nvml::Field, unsigned scope = 0) const;
 
-    /// Millijoules since the driver was started.
+    /// Returns the millijoules since the driver was started.
     std::optional<std::int64_t> energy_mj(nvml::Device) const;
-    /// Bits that say why its clock is low; 0 where the driver does not say, too.
+    /// Returns the bits of reasons for a low clock; 0 also if the driver does not report them.
     std::uint64_t slowdown_reasons(nvml::Device) const;
-    /// Since the driver was started; 0 where the GPU does not count them.
+    /// Returns the errors since the driver was started; 0 if the GPU does not count them.
     std::int64_t ecc_errors(nvml::Device, nvml::Ecc) const;
 
-    /// Whether the first may read the second's memory.
+    /// Returns whether the first GPU can read the second's memory.
     std::optional<bool> reaches(nvml::Device, nvml::Device) const;
 
 private:

@@ -90,7 +90,8 @@ std::vector<int> parse_list(std::string_view text) {
         const auto first = number_in<int>(range.substr(0, dash));
         const auto last =
             dash == std::string::npos ? first : number_in<int>(range.substr(dash + 1));
-        if (!first || !last || *last >= most_cpus) continue;  // what is backwards is empty
+        if (!first || !last || *last >= most_cpus)
+            continue;  // a range that runs backwards is empty
         for (int number = *first; number <= *last; ++number) numbers.push_back(number);
     }
     return ascending(std::move(numbers));
@@ -121,7 +122,7 @@ std::vector<int> numbered(const Path& folder, std::string_view prefix) {
 }
 
 std::vector<std::string> entries(const Path& folder) {
-    std::error_code none;  // a folder that is not there holds nothing
+    std::error_code none;  // a missing folder has no entries
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(folder, none))
         names.push_back(entry.path().filename().string());

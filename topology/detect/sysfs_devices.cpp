@@ -11,31 +11,29 @@
 
 #include "base/index.hpp"
 #include "topology/detect/sysfs.hpp"
-#include "topology/detect/sysfs_nics.hpp"
-#include "topology/detect/sysfs_xgmi.hpp"
 
 namespace tutti {
 namespace {
 
 using sysfs::Path;
 
-// One function of a PCI device as the kernel lists it. Numbers are 0 where unknown.
+// One function of a PCI device in /sys. Unknown numbers are 0.
 struct PciFunction {
     std::string address;  // "0000:17:00.0"
-    sysfs::Path folder;   // its files, in the tree of devices
+    sysfs::Path folder;   // in the device tree
     int vendor = 0;
     int device = 0;
     int device_class = 0;                   // class and subclass: 0x0302
     std::vector<std::string> bridges = {};  // ports above it, the root port first
 };
 
-// "0x10de" as 0x10de; 0 where there is no such file.
+// Reads "0x10de"; 0 if the file is missing.
 int hexadecimal(const Path& file) {
     const std::string text = sysfs::first_line(file).value_or("0");
     return static_cast<int>(std::strtol(text.c_str(), nullptr, 16));
 }
 
-// "0000:17:00.0", with a domain of four digits or more.
+// Recognises "0000:17:00.0" with a domain of four or more digits.
 bool is_pci_address(const std::string& name) {
     const auto length = name.size();
     if (length < 12 || name.find_first_not_of("0123456789abcdef:.") != std::string::npos)
@@ -43,7 +41,7 @@ bool is_pci_address(const std::string& name) {
     return name[length - 2] == '.' && name[length - 5] == ':' && name[length - 8] == ':';
 }
 
-// The names of the bridges are folders on the way to the device.
+// Bridges are folders in the path of the device.
 std::vector<std::string> bridges_above(const Path& folder) {
     std::vector<std::string> bridges;
     for (const Path& part : folder.parent_path())
@@ -56,25 +54,25 @@ bool has_interfaces(const Path& device) {
            !sysfs::entries(device / "infiniband").empty();
 }
 
-// "16.0 GT/s PCIe", "8 GT/s", "Unknown".
+// Reads "16.0 GT/s PCIe", "8 GT/s" or "Unknown".
 double gigatransfers(const Path& device) {
     return sysfs::leading_number(device / "max_link_speed");
 }
 
-// A width that is no width of PCIe (255) is unknown.
+// Treats an impossible width (255) as unknown.
 int lanes(const Path& device) {
     const auto width = sysfs::number(device / "max_link_width").value_or(0);
     return width > 0 && width <= 32 ? static_cast<int>(width) : 0;
 }
 
-// Where one end is unknown, the other counts.
+// Returns the smaller number; if one is unknown (0), the other.
 template <class Number>
 Number least_known(Number a, Number b) {
     return a > 0 && b > 0 ? std::min(a, b) : std::max(a, b);
 }
 
-// All of the bus, in the order of addresses. Virtual functions are left out where the real one
-// shows its interfaces.
+// Reads the whole bus in the order of addresses, without virtual functions of a device whose
+// interfaces are visible.
 std::vector<PciFunction> read_pci_functions(const Path& root) {
     const Path bus = root / "sys/bus/pci/devices";
     std::vector<PciFunction> functions;
@@ -92,21 +90,21 @@ std::vector<PciFunction> read_pci_functions(const Path& root) {
     return functions;
 }
 
-// "vendor:device", or nothing where the kernel says neither.
+// Returns "vendor:device" or "" if unknown.
 std::string pci_id(const PciFunction& function) {
     if (function.vendor == 0) return "";
     return fmt::format("{:04x}:{:04x}", function.vendor, function.device);
 }
 
-// The same of the board or chip that it is part of.
+// Returns the id of the board or chip that contains it.
 std::string subsystem_id(const PciFunction& function) {
     const int vendor = hexadecimal(function.folder / "subsystem_vendor");
     if (vendor == 0) return "";
     return fmt::format("{:04x}:{:04x}", vendor, hexadecimal(function.folder / "subsystem_device"));
 }
 
-// At most what the function and the port above it can do both. Not the current speed: that of an
-// idle GPU is generation 1.
+// Returns the maximum that the function and the port above it both support. The current speed would
+// be too low: idle GPUs run at generation 1.
 PcieLink max_pcie_link(const PciFunction& function) {
     PcieLink link{gigatransfers(function.folder), lanes(function.folder)};
     if (function.bridges.empty()) return link;
@@ -115,9 +113,9 @@ PcieLink max_pcie_link(const PciFunction& function) {
             least_known(link.lanes, lanes(port))};
 }
 
-// The upstream ports of the switches above a function, the nearest first. Each switch is two
-// bridges: its upstream port and the downstream port that leads on; the first bridge is a root
-// port. NCCL counts alike.
+// Returns the upstream ports of the switches above a function, the nearest first. Each switch has
+// two bridges on the path, its upstream and a downstream port; the first bridge is a root port.
+// NCCL counts in the same way.
 std::vector<std::string> switches_above(const PciFunction& function) {
     std::vector<std::string> switches;
     const auto& bridges = function.bridges;
@@ -126,9 +124,9 @@ std::vector<std::string> switches_above(const PciFunction& function) {
     return switches;
 }
 
-// Of a device in the tree, by what the firmware says or by the cores near it.
+// Finds the NUMA node of a device by the firmware's number or by the cores near it.
 std::optional<int> numa_node_of(const Path& device, const Host& host) {
-    const auto said = sysfs::number(device / "numa_node");  // -1: the firmware does not say
+    const auto said = sysfs::number(device / "numa_node");  // -1: unknown to the firmware
     const auto is_it = [&](const NumaNode& node) { return node.os_index == said; };
     if (std::ranges::any_of(host.numa_nodes, is_it)) return static_cast<int>(*said);
     if (host.numa_nodes.size() == 1) return host.numa_nodes.front().os_index;
@@ -147,7 +145,7 @@ std::optional<int> numa_node_of(const Path& device, const Host& host) {
 
 constexpr int amd = 0x1002, nvidia = 0x10de, intel = 0x8086;
 
-// NVIDIA's driver lists its GPUs also where the bus does not say who made them.
+// NVIDIA's driver lists its GPUs even if the bus does not show their vendor.
 bool has_nvidia_driver(const Path& root, const PciFunction& function) {
     std::error_code none;
     return std::filesystem::exists(root / "proc/driver/nvidia/gpus" / function.address, none);
@@ -158,8 +156,8 @@ std::optional<DeviceKind> kind_of(const Path& root, const PciFunction& function)
     return device_kind(function.device_class, vendor);
 }
 
-// Position of each switch that leads to the function; adds those that are not there yet, from the
-// root downwards. Gives the innermost.
+// Adds the missing switches above a function, from the root downwards. Returns the position of the
+// innermost one.
 std::optional<int> place_below_switches(Host& host, const std::vector<PciFunction>& functions,
                                         const PciFunction& function) {
     std::vector<std::string> switches = switches_above(function);

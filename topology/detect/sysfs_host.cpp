@@ -51,13 +51,13 @@ CacheKind cache_kind(const Path& cache) {
     return CacheKind::unified;
 }
 
-// Some platforms say -1 for their only package.
+// Some platforms report -1 for their only package.
 int package_number(const Path& root, int cpu) {
     const auto id = sysfs::number(cpu_folder(root, cpu) / "topology/physical_package_id");
     return static_cast<int>(std::max<std::int64_t>(id.value_or(0), 0));
 }
 
-// The lowest CPU that shares the widest cache: equal for cores that should stand together.
+// Returns the lowest CPU that shares the largest shared cache; used to sort cores by cache.
 int cache_leader(const Path& root, int cpu) {
     std::size_t widest = 0;
     int leader = cpu;
@@ -115,8 +115,8 @@ std::vector<Cache> read_caches(const Path& root, const std::vector<Core>& cores)
     return caches;
 }
 
-// "Node 0 MemTotal:  4942036 kB" in a node's file, "MemTotal:  4942036 kB" in /proc. What no
-// machine has is unknown.
+// Reads "Node 0 MemTotal:  4942036 kB" in a node's file or "MemTotal:  4942036 kB" in /proc.
+// Impossible amounts are unknown.
 Bytes memory_total(const Path& file, const std::string& key) {
     const std::string value = sysfs::value_of(file, key).value_or("0");
     constexpr long long most = 1LL << 40;
@@ -124,7 +124,7 @@ Bytes memory_total(const Path& file, const std::string& key) {
     return {0 < kilobytes && kilobytes <= most ? kilobytes * 1024 : 0};
 }
 
-// Also "0x41", as ARM writes them; 0 where it is none.
+// Parses decimal numbers and ARM's "0x41"; 0 for anything else.
 int identity_number(const std::string& text) {
     const long number = std::strtol(text.c_str(), nullptr, 0);
     return std::in_range<std::uint16_t>(number) ? static_cast<int>(number) : 0;

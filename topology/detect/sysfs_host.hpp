@@ -7,17 +7,17 @@
 
 namespace tutti {
 
-/// The host as the kernel describes it below `root`/proc and `root`/sys: no name, no notes.
-/// Where /sys is empty (some sandboxes), each processor of /proc/cpuinfo counts as a core.
+/// Reads the host from `root`/proc and `root`/sys, without name and notes. If /sys is empty (some
+/// sandboxes), each processor of /proc/cpuinfo counts as a core.
 Host read_sysfs_host(const sysfs::Path& root);
 
-/// "AMD EPYC 7402 24-Core Processor"; empty where the kernel does not say (most of ARM).
+/// Returns "AMD EPYC 7402 24-Core Processor"; empty if unknown (on most ARM processors).
 std::string read_cpu_model(const sysfs::Path& root);
 
-/// All of its memory; 0 where the kernel does not say.
+/// Returns the total memory; 0 if unknown.
 Bytes read_memory(const sysfs::Path& root);
 
-/// Which processor /proc/cpuinfo describes; unknown parts are empty or 0.
+/// Reads the processor type from /proc/cpuinfo; unknown parts are empty or 0.
 CpuIdentity read_cpu_identity(const sysfs::Path& root);
 
 }  // namespace tutti

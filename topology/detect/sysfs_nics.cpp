@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/detect/sysfs_nics.hpp"
-
 #include <algorithm>
 #include <cstdlib>
 #include <sstream>
+
+#include "topology/detect/sysfs_devices.hpp"
 
 namespace tutti {
 namespace {
 
 using sysfs::Path;
 
-// Those of a virtio NIC hang one folder deeper than those of a real one.
+// Interfaces of virtio NICs are one folder deeper.
 std::vector<Path> interface_folders(const Path& device) {
     std::vector<Path> parents{device / "net"}, folders;
     for (const std::string& entry : sysfs::entries(device))
@@ -25,24 +25,24 @@ bool flag_up(const Path& interface) {
     return (std::strtol(flags.c_str(), nullptr, 16) & 1) != 0;
 }
 
-// In Gb/s; the file is in Mb/s, -1 where the driver does not know, unreadable where there is no
+// Returns Gb/s. The file has Mb/s, -1 if the driver does not know it, and is unreadable without a
 // link.
 double speed_of(const Path& interface) {
     const auto speed = sysfs::number(interface / "speed").value_or(0);
     return speed > 0 ? static_cast<double>(speed) / 1000 : 0;
 }
 
-// "4: ACTIVE" and "100 Gb/sec (4X EDR)".
+// Reads the files "4: ACTIVE" and "100 Gb/sec (4X EDR)".
 double rate_of(const Path& port) {
     const std::string state = sysfs::first_line(port / "state").value_or("");
     if (state.find("DOWN") != std::string::npos) return 0;
     return sysfs::leading_number(port / "rate");
 }
 
-// Which interface sends over this port: the port may say, else their numbers do.
+// Finds the interface of a port by the port's file or else by its number.
 const Path* interface_of(const Path& port, int number, const std::vector<Path>& interfaces) {
     const auto named = sysfs::first_line(port / "gid_attrs/ndevs/0");
-    const int from_0 = number - 1;  // as the interfaces count the ports of a device
+    const int from_0 = number - 1;  // interfaces count ports from 0
     const auto found = std::ranges::find_if(interfaces, [&](const Path& interface) {
         return named && !named->empty()
                    ? interface.filename() == *named
@@ -51,7 +51,7 @@ const Path* interface_of(const Path& port, int number, const std::vector<Path>& 
     return found == interfaces.end() ? nullptr : &*found;
 }
 
-// Interfaces that others are made of, or that are made of others, do not stand for a NIC.
+// Interfaces that are part of others or composed of others do not represent a NIC.
 bool is_independent(const Path& interface) {
     std::error_code none;
     for (const char* sign : {"master", "brport", "bridge", "bonding", "tun_flags"})
@@ -68,7 +68,7 @@ bool is_virtual(const Path& interface) {
     return place.string().find("/devices/virtual/") != std::string::npos;
 }
 
-// What carries messages: Ethernet and InfiniBand, no loopback (772), no tunnel.
+// Accepts Ethernet and InfiniBand, but no loopback (772) and no tunnel.
 bool carries_messages(const Path& interface) {
     const auto type = sysfs::number(interface / "type");
     return type == 1 || type == 32;

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/detect/sysfs_xgmi.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <sstream>
 
 #include "base/index.hpp"
+#include "topology/detect/sysfs_devices.hpp"
 #include "topology/machine/link_speeds.hpp"
 
 namespace tutti {
@@ -17,7 +16,7 @@ namespace {
 using sysfs::Path;
 using Properties = std::map<std::string, std::int64_t>;
 
-// Lines are "name number".
+// Reads lines "name number".
 Properties properties_in(const Path& folder) {
     Properties properties;
     for (const std::string& line : sysfs::lines_of(folder / "properties")) {
@@ -29,13 +28,13 @@ Properties properties_in(const Path& folder) {
     return properties;
 }
 
-// 90010 is gfx90a: major, minor, stepping as decimal pairs; the last two are written in
+// Converts 90010 to gfx90a: major, minor and stepping are decimal pairs, the last two written in
 // hexadecimal.
 std::string gpu_name(std::int64_t version) {
     return fmt::format("gfx{}{:x}{:x}", version / 10000, version / 100 % 100, version % 100);
 }
 
-// Bus, device and function in one number.
+// Decodes bus, device and function from one number.
 std::string pci_address(const Properties& node) {
     const std::int64_t place = node.contains("location_id") ? node.at("location_id") : 0;
     const std::int64_t domain = node.contains("domain") ? node.at("domain") : 0;
@@ -45,7 +44,7 @@ std::string pci_address(const Properties& node) {
 
 struct KfdNode {
     LinkEnd end;
-    std::string gpu;  // empty: processors
+    std::string gpu;  // empty for processors
 };
 
 // The driver numbers the processors' nodes first, in the order of NUMA nodes that have cores.
@@ -65,7 +64,7 @@ std::map<int, KfdNode> read_nodes(const Host& host, const Path& folder) {
         }
         const auto device =
             std::ranges::find(host.devices, pci_address(node), &Device::pci_address);
-        if (device == host.devices.end()) continue;  // withheld from this container
+        if (device == host.devices.end()) continue;  // hidden from this container
         const int index = static_cast<int>(device - host.devices.begin());
         nodes[number] = {{LinkEnd::Kind::device, index}, gpu_name(node["gfx_target_version"])};
     }
@@ -87,11 +86,11 @@ Host with_sysfs_xgmi(Host host, const Path& root) {
             Properties link = properties_in(links / std::to_string(index));
             const auto peer = nodes.find(static_cast<int>(link["node_to"]));
             if (link["type"] != xgmi || peer == nodes.end()) continue;
-            // Each pair of GPUs is listed from either end.
+            // Both GPUs of a pair list the link.
             if (!peer->second.gpu.empty() && peer->first < number) continue;
-            // All links together against one of them, in MB/s.
+            // Bandwidths of all links together and of one link, in MB/s.
             const auto least = link["min_bandwidth"], most = link["max_bandwidth"];
-            constexpr std::int64_t most_links = 16;  // of any GPU so far: 8
+            constexpr std::int64_t most_links = 16;  // GPUs so far have at most 8
             const int count =
                 least > 0 ? static_cast<int>(std::clamp<std::int64_t>(most / least, 1, most_links))
                           : 1;

@@ -9,15 +9,15 @@
 #include <cstdlib>
 #include <memory>
 
-#include "topology/detect/address_space.hpp"
+#include "topology/detect/host_facts.hpp"
 
 namespace tutti {
 namespace {
 
-// About two for each network device and kind of shared memory.
+// UCX needs about two per network device and kind of shared memory.
 constexpr std::size_t descriptors_needed = 64;
 
-// A thread with its stack and its heap, and memory for messages.
+// UCX needs a thread with stack and heap, and memory for messages.
 constexpr std::size_t mebibytes_needed = 256;
 
 struct Cleanup {
@@ -25,7 +25,7 @@ struct Cleanup {
 };
 using Context = std::unique_ptr<ucp_context, Cleanup>;
 
-// UCX lists the resources of a context in no other way.
+// Prints the context: UCX has no other way to list its resources.
 std::string printed(ucp_context_h context) {
     char* text = nullptr;
     std::size_t bytes = 0;
@@ -50,7 +50,7 @@ std::string missing_for_ucx() {
     for (const int descriptor : taken) ::close(descriptor);
     if (taken.size() < descriptors_needed)
         return "UCX needs " + std::to_string(descriptors_needed) +
-               " file descriptors that are free; allow more with 'ulimit -n 4096'";
+               " free file descriptors; use 'ulimit -n 4096'";
     return missing_address_space(mebibytes_needed, "UCX");
 }
 
@@ -59,7 +59,7 @@ UcxResources ucx_resources() {
         return {.why_none = std::move(missing)};
     ucp_config_t* settings = nullptr;
     if (const auto code = ucp_config_read(nullptr, nullptr, &settings); code != UCS_OK)
-        return {.why_none = std::string("UCX refuses its settings: ") + ucs_status_string(code)};
+        return {.why_none = std::string("UCX rejects its settings: ") + ucs_status_string(code)};
     ucp_params_t wanted{};
     wanted.field_mask = UCP_PARAM_FIELD_FEATURES;
     wanted.features = UCP_FEATURE_TAG | UCP_FEATURE_RMA;

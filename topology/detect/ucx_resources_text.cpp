@@ -6,7 +6,7 @@
 
 namespace tutti {
 
-// A line is "#      resource 2  :  md 1  dev 2  flags -- tcp/eth0".
+// Lines look like "#      resource 2  :  md 1  dev 2  flags -- tcp/eth0".
 std::vector<std::string> ucx_resources_in(const std::string& text) {
     std::vector<std::string> transports;
     std::istringstream lines(text);

@@ -5,16 +5,16 @@
 
 namespace tutti {
 
-/// Between the same two devices, whatever a file says.
+/// Limit for links between the same two devices in files.
 inline constexpr int most_links = 1024;
 
-/// The importers, each in a file of its own. They throw Error through `source`.
+/// The importers. They throw Error through `source`.
 Machine read_hwloc_xml(const Source& source);
 Machine read_nccl_xml(const Source& source);
 Machine read_nvidia_smi(const Source& source);
 Machine read_tutti_json(const Source& source);
 
-/// Whether the text has the header line of the matrix that `nvidia-smi topo -m` prints.
+/// Whether the text contains the header line of `nvidia-smi topo -m`.
 bool looks_like_nvidia_smi(std::string_view text);
 
 }  // namespace tutti

@@ -13,7 +13,7 @@
 namespace tutti {
 namespace {
 
-// hwloc's matrices lie in the text as lists of words, broken into several elements.
+// hwloc's matrices are lists of words, split into several elements.
 std::vector<std::string_view> words_in(const XmlElement& matrix, std::string_view name) {
     std::vector<std::string_view> words;
     for (const XmlElement& child : matrix.children)
@@ -22,7 +22,7 @@ std::vector<std::string_view> words_in(const XmlElement& matrix, std::string_vie
     return words;
 }
 
-// A square of numbers between objects; those that are no device or package of ours are none.
+// A square matrix of numbers between objects; objects that are not read are none.
 struct Matrix {
     std::vector<std::optional<LinkEnd>> objects;
     std::vector<std::int64_t> values;
@@ -38,7 +38,7 @@ Matrix matrix_of(const XmlElement& element, const HwlocHost& host, const Source&
     const auto count = as_size(whole(element, "nbobjs", 0, source, 0, 1 << 16));
     if (indexes.size() != count || values.size() != count * count)
         source.fail(element.line,
-                    fmt::format("{} has {} indexes and {} values where nbobjs={} wants {} and {}",
+                    fmt::format("{} has {} indexes and {} values, but nbobjs={} requires {} and {}",
                                 in_quotes(element.value("name")), indexes.size(), values.size(),
                                 count, count, count * count));
     Matrix matrix;
@@ -46,7 +46,7 @@ Matrix matrix_of(const XmlElement& element, const HwlocHost& host, const Source&
         const std::size_t colon = index.find(':');
         const bool typed = colon != std::string_view::npos;
         const auto number = decimal_number(typed ? index.substr(colon + 1) : index);
-        if (!number) source.fail(element.line, "no object has the index " + in_quotes(index));
+        if (!number) source.fail(element.line, in_quotes(index) + " is not an index of an object");
         const auto found = host.named.find(
             {typed ? std::string(index.substr(0, colon)) : element.value("type"), *number});
         matrix.objects.push_back(found == host.named.end() ? std::nullopt
@@ -55,13 +55,13 @@ Matrix matrix_of(const XmlElement& element, const HwlocHost& host, const Source&
     for (const std::string_view value : values) {
         const auto number = decimal_number(value);
         if (!number || *number < 0)
-            source.fail(element.line, in_quotes(value) + " is no bandwidth");
+            source.fail(element.line, in_quotes(value) + " is not a bandwidth");
         matrix.values.push_back(*number);
     }
     return matrix;
 }
 
-// Three numbers as in "2.9.0"; none where the text does not begin like that.
+// Parses the three numbers of "2.9.0"; none if the text does not begin with them.
 std::optional<std::array<std::int64_t, 3>> version_in(std::string_view text) {
     std::array<std::int64_t, 3> version{};
     for (std::int64_t& part : version) {
@@ -75,10 +75,10 @@ std::optional<std::array<std::int64_t, 3>> version_in(std::string_view text) {
     return version;
 }
 
-/// How much of an NVLink the numbers of a matrix are.
+/// Which directions of an NVLink the numbers of a matrix include.
 enum class Counted { one_direction, both_directions };
 
-// Of one NVLink, in MB/s.
+// Returns hwloc's MB/s of one NVLink.
 std::int64_t hwloc_megabytes(int compute_capability, Counted counted) {
     constexpr int pascal = 60, ampere = 80, blackwell = 100;
     if (compute_capability == pascal) return 20000;
@@ -96,16 +96,16 @@ Link nvlinks(std::int64_t megabytes, const Device& gpu, Counted counted) {
 
 Link xgmi_link(std::int64_t, const Device&, Counted) { return {.kind = LinkKind::xgmi}; }
 
-// The GPU at either end knows what the matrix counts.
+// Returns the GPU at an end of a link, or null.
 const Device* gpu_at(LinkEnd end, const Host& host) {
     if (end.kind != LinkEnd::Kind::device) return nullptr;
     const Device& device = host.devices[end.index];
     return device.kind == DeviceKind::gpu ? &device : nullptr;
 }
 
-// hwloc 2.9.0 counted both directions of NVLink 3 and 4 (A100 to H200): 50 GB/s; since 2.9.1 it
-// counts one: 25. The numbers are asked first: the version may be missing, and a distributor may
-// have corrected hwloc under its old one.
+// hwloc 2.9.0 counted both directions of NVLink 3 and 4 (A100 to H200), 50 GB/s; since 2.9.1 it
+// counts one, 25 GB/s. The numbers decide first, as the version may be missing, or a distribution
+// may have fixed 2.9.0.
 Counted counted_in(const Matrix& matrix, const Host& host, std::string_view version) {
     constexpr std::array correction{std::int64_t{2}, std::int64_t{9}, std::int64_t{1}};
     const auto objects = matrix.objects.size();
@@ -115,7 +115,7 @@ Counted counted_in(const Matrix& matrix, const Host& host, std::string_view vers
         const auto one = hwloc_megabytes(gpu->compute_capability, Counted::one_direction);
         const auto both = hwloc_megabytes(gpu->compute_capability, Counted::both_directions);
         if (one == both) continue;
-        std::int64_t links = 0;  // that the GPU has if one direction is counted
+        std::int64_t links = 0;  // of the GPU if one direction is counted
         for (std::size_t j = 0; j < objects; ++j) {
             if (j == i) continue;
             if (matrix.at(i, j) % both != 0) return Counted::one_direction;
@@ -150,7 +150,7 @@ void add_links(const Matrix& matrix, Host& host, Counted counted,
 void read_hwloc_links(const XmlElement& topology, HwlocHost& into, const Source& source) {
     for (const XmlElement& element : topology.children) {
         if (element.name != "distances2" && element.name != "distances2hetero") continue;
-        if (element.value("indexing") == "os") continue;  // devices have no such index
+        if (element.value("indexing") == "os") continue;  // devices have no OS index
         const std::string name = element.value("name");
         if (name == "NVLinkBandwidth") {
             const Matrix matrix = matrix_of(element, into, source);

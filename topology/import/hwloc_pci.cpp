@@ -9,7 +9,7 @@
 namespace tutti {
 namespace {
 
-// "0604 [10b5:9781] [10b5:9781] b0": class, device, subsystem, revision.
+// The attribute pci_type, "0604 [10b5:9781] [10b5:9781] b0": class, device, subsystem, revision.
 struct PciType {
     int pci_class = 0;
     int vendor = 0;
@@ -38,21 +38,22 @@ PciType pci_type_of(const XmlElement& object, const Source& source) {
             return type;
         }
     }
-    source.fail(
-        object.line,
-        fmt::format("pci_type={} is not as \"0302 [10de:2330] [10de:16c1] a1\"", in_quotes(text)));
+    source.fail(object.line,
+                fmt::format("pci_type={} is not like \"0302 [10de:2330] [10de:16c1] a1\"",
+                            in_quotes(text)));
 }
 
 std::string address_of(const XmlElement& object, const Source& source) {
     const std::string& text = required(object, "pci_busid", source);
     const auto address = pci_address(text);
     if (!address)
-        source.fail(object.line, fmt::format("pci_busid={} is no PCI address", in_quotes(text)));
+        source.fail(object.line, fmt::format("pci_busid={} is not a PCI address", in_quotes(text)));
     return *address;
 }
 
-// hwloc gives the 10^9 bytes per second of all lanes together, after encoding. Several generations
-// can have brought that, with fewer lanes each; the oldest is as fast as any of them.
+// Finds generation and lanes of a link by hwloc's 10^9 bytes per second of all lanes, without
+// encoding. Several generations may match, with different lanes; the oldest is returned, as all are
+// equally fast.
 PcieLink link_that_carries(double bandwidth_GBps) {
     const auto lane_GBps = [](double gigatransfers) {
         const double encoding = gigatransfers <= 5 ? 8 / 10. : 128 / 130.;
@@ -72,7 +73,7 @@ PcieLink link_of(const XmlElement& object, HwlocHost& into, const Source& source
     const auto bandwidth_GBps = real_number(text);
     if (!bandwidth_GBps || *bandwidth_GBps < 0)
         source.fail(object.line,
-                    fmt::format("pci_link_speed={} is no speed in GB/s", in_quotes(text)));
+                    fmt::format("pci_link_speed={} is not a speed in GB/s", in_quotes(text)));
     const PcieLink link = link_that_carries(*bandwidth_GBps);
     into.speeds_are_current = into.speeds_are_current || link.lanes > 0;
     return link;
@@ -80,7 +81,7 @@ PcieLink link_of(const XmlElement& object, HwlocHost& into, const Source& source
 
 enum class NicInterface { none, network, openfabrics };
 
-// osdev_type= is a number in the XML of hwloc 1 and 2, a set of bits in that of hwloc 3.
+// osdev_type= is a number in the XML of hwloc 1 and 2, a bit set in that of hwloc 3.
 NicInterface nic_interface(const XmlElement& osdev, int format, const Source& source) {
     constexpr int network = 2, openfabrics = 3;
     constexpr int network_bit = 1 << 4, openfabrics_bit = 1 << 5;
@@ -91,7 +92,7 @@ NicInterface nic_interface(const XmlElement& osdev, int format, const Source& so
     return NicInterface::none;
 }
 
-// An InfiniBand device may have several ports; hwloc gives each one's state.
+// An InfiniBand device may have several ports; hwloc writes the state of each.
 std::vector<Port> openfabrics_ports(const XmlElement& osdev) {
     const std::string name = osdev.value("name");
     std::vector<Port> ports{{.name = name}};
@@ -110,7 +111,7 @@ void read_nic_interface(const XmlElement& osdev, int format, Device& device, con
         for (const Port& port : openfabrics_ports(osdev)) device.ports.push_back(port);
 }
 
-// The management and compute interfaces name a GPU; card0 and renderD128 only draw.
+// Names a GPU by its management and compute interfaces, not by card0 or renderD128.
 void read_gpu_interface(const XmlElement& osdev, Device& device, const Source& source) {
     const std::string& name = required(osdev, "name", source);
     for (const std::string_view interface : {"nvml", "cuda", "rsmi", "opencl", "ze"})
@@ -121,7 +122,7 @@ void read_gpu_interface(const XmlElement& osdev, Device& device, const Source& s
 void read_device(const XmlElement& object, const PciePlace& place, HwlocHost& into,
                  const Source& source) {
     const PciType type = pci_type_of(object, source);
-    // The class of an NVSwitch that a driver has switched off reads as 0.
+    // The class of an NVSwitch that the driver has switched off is 0.
     const auto kind = object.value("subtype") == "NVSwitch"
                           ? std::optional(DeviceKind::nvswitch)
                           : device_kind(type.pci_class, type.vendor);
@@ -151,7 +152,7 @@ void read_device(const XmlElement& object, const PciePlace& place, HwlocHost& in
     into.host.devices.push_back(std::move(device));
 }
 
-// Below a host bridge come, in turn, root or downstream ports and the upstream ports of switches.
+// Below a host bridge, root or downstream ports alternate with upstream ports of switches.
 void read_below(const XmlElement& object, const PciePlace& place, int bridges, HwlocHost& into,
                 const Source& source) {
     const std::string type = object.value("type");

@@ -26,7 +26,8 @@ public:
     void read(const XmlElement& machine) {
         read_cores(machine, nullptr);
         if (into_.host.cores.empty())
-            source_.fail(machine.line, "no processing unit (PU) in it; give all of lstopo's file");
+            source_.fail(machine.line,
+                         "the file has no processing unit (PU); use the complete file of lstopo");
         core_of_cpu_.emplace(into_.host.cores);
         read_objects(machine, {});
         Host& host = into_.host;
@@ -37,7 +38,7 @@ public:
     }
 
 private:
-    // Depth first, as hwloc orders them: what shares a package or a cache stands together.
+    // Reads depth first, so cores that share a package or a cache are adjacent.
     void read_cores(const XmlElement& element, Core* around) {
         Host& host = into_.host;
         for (const XmlElement& object : element.children) {
@@ -48,11 +49,11 @@ private:
                 const auto cpu =
                     static_cast<int>(whole(object, "os_index", 0, source_, 0, most_cpus - 1));
                 if (!cpus_.insert(cpu).second)
-                    source_.fail(object.line, fmt::format("PU {} is there twice", cpu));
+                    source_.fail(object.line, fmt::format("PU {} appears twice", cpu));
                 if (around)
                     around->threads.push_back(cpu);
                 else
-                    host.cores.push_back({{cpu}});  // a machine whose cores are not known
+                    host.cores.push_back({{cpu}});  // a machine without known cores
             } else if (type == "Core" && !around) {
                 Core core;
                 read_cores(object, &core);
@@ -80,11 +81,11 @@ private:
 
     CoreSet cores_of(const XmlElement& object) const {
         const auto cpus = cpus_of_mask(object.value("cpuset"), source_, object.line);
-        if (!cpus) source_.fail(object.line, "cpuset= without end; give the CPUs of this machine");
+        if (!cpus) source_.fail(object.line, "cpuset= is infinite; use the CPUs of this machine");
         return core_of_cpu_->of(*cpus);
     }
 
-    // What lies in one NUMA node says so; what spans several is near none.
+    // Returns the single NUMA node of an object; none if it spans several.
     std::optional<int> numa_node_of(const XmlElement& object, std::optional<int> around) const {
         if (!object.find("nodeset")) return around;
         const auto nodes = cpus_of_mask(object.value("nodeset"), source_, object.line);
@@ -111,7 +112,7 @@ private:
         const std::string text = hwloc_info(object, info);
         const auto number = text.empty() ? std::optional<std::int64_t>(0) : decimal_number(text);
         if (!number || *number < 0 || *number > std::numeric_limits<int>::max())
-            source_.fail(object.line, fmt::format("{}={} is no number", info, in_quotes(text)));
+            source_.fail(object.line, fmt::format("{}={} is not a number", info, in_quotes(text)));
         return static_cast<int>(*number);
     }
 
@@ -119,7 +120,7 @@ private:
         const auto index =
             static_cast<int>(whole(object, "os_index", 0, source_, 0, most_cpus - 1));
         if (!nodes_.insert(index).second)
-            source_.fail(object.line, fmt::format("NUMA node {} is there twice", index));
+            source_.fail(object.line, fmt::format("NUMA node {} appears twice", index));
         into_.host.numa_nodes.push_back(
             {.os_index = index,
              .memory = {whole(object, "local_memory", 0, source_, 0, most_bytes)},
@@ -138,7 +139,7 @@ private:
              .cores = cores_of(object)});
     }
 
-    // hwloc 1.x says it so where the kernel knows no NUMA nodes.
+    // hwloc 1.x has the memory in the machine if the kernel has no NUMA nodes.
     NumaNode all_memory_of(const XmlElement& machine) const {
         NumaNode all{.memory = {whole(machine, "local_memory", 0, source_, 0, most_bytes)}};
         for (std::size_t i = 0; i < into_.host.cores.size(); ++i)
@@ -158,10 +159,11 @@ const XmlElement& machine_in(const XmlElement& topology, const Source& source) {
         if (child.name == "object" &&
             (child.value("type") == "Machine" || child.value("type") == "System"))
             return child;
-    source.fail(topology.line, "no object of type Machine in it; give all of lstopo's file");
+    source.fail(topology.line,
+                "the file has no object of type Machine; use the complete file of lstopo");
 }
 
-// A nodeset may name nodes that the file does not describe.
+// Removes references to NUMA nodes that the file does not describe.
 void forget_absent_numa_nodes(HwlocHost& read) {
     std::set<int> nodes;
     for (const NumaNode& node : read.host.numa_nodes) nodes.insert(node.os_index);
@@ -182,28 +184,28 @@ void note_what_is_missing(HwlocHost& read) {
     };
     if (read.speeds_are_current)
         host.not_seen.push_back(
-            "the highest PCIe speeds: hwloc writes down what the links ran at, idle ones slowly");
+            "the maximum PCIe speeds: hwloc writes current speeds, and idle links are slow");
     if (kind_count(DeviceKind::gpu) > 1 && host.links.empty())
-        host.not_seen.push_back("links between the GPUs (NVLink, xGMI): this hwloc did not ask");
+        host.not_seen.push_back(
+            "links between the GPUs (NVLink, xGMI): this hwloc did not query them");
     if (kind_count(DeviceKind::nvswitch) > 1)
         host.not_seen.push_back("links from one NVSwitch to another: hwloc does not list them");
     if (std::ranges::any_of(host.links,
                             [](const Link& link) { return link.kind == LinkKind::xgmi; }))
         host.not_seen.push_back(
-            "how many xGMI links join two GPUs: hwloc does not count them, so "
-            "each pair has one here");
+            "the number of xGMI links between two GPUs: hwloc does not count them; assumed 1");
     if (kind_count(DeviceKind::nic) > 0)
-        host.not_seen.push_back("how fast the NICs' ports are: hwloc does not ask");
+        host.not_seen.push_back("the speed of the NICs' ports: hwloc does not query it");
 }
 
-// Files of hwloc 1 have no version= at first.
+// Early files of hwloc 1 have no version=.
 int format_of(const XmlElement& topology, const Source& source) {
     const std::string version = topology.value("version");
     for (const int major : {1, 2, 3})
         if (version.starts_with(fmt::format("{}.", major))) return major;
     if (!version.empty())
         source.fail(topology.line,
-                    "hwloc XML of version " + in_quotes(version) + "; give that of 1, 2 or 3");
+                    "hwloc XML has version " + in_quotes(version) + "; use version 1, 2 or 3");
     return 1;
 }
 
@@ -215,12 +217,15 @@ std::string hwloc_info(const XmlElement& object, std::string_view name) {
     return "";
 }
 
+// This reader does not use hwloc_topology_set_xml(): hwloc 2.9 crashes on valid files without
+// complete_cpuset= (as shortened or hand-written ones are), rejects the XML of hwloc 3, drops NUMA
+// nodes without memory, and its errors have no lines.
 Machine read_hwloc_xml(const Source& source) {
     const XmlElement topology = parse_xml(source);
     HwlocHost read;
     read.format = format_of(topology, source);
     const XmlElement& machine = machine_in(topology, source);
-    // About the whole of it: hwloc 3 says that beside the objects, 1 and 2 in the outermost.
+    // hwloc 1 and 2 have these infos in the machine object, hwloc 3 next to it.
     const auto info = [&](std::string_view name) {
         const std::string value = hwloc_info(machine, name);
         return value.empty() ? hwloc_info(topology, name) : value;

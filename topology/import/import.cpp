@@ -36,15 +36,16 @@ bool has_bytes_of_no_text(std::string_view text) {
     return text.find('\0') != std::string_view::npos;
 }
 
-// Why no format recognises the text, in a few words.
+// Describes a text that no format recognises.
 std::string what_it_is(std::string_view text) {
     if (text.empty()) return "the file is empty";
-    if (has_bytes_of_no_text(text)) return "this is no text";
+    if (has_bytes_of_no_text(text)) return "this is not a text file";
     const std::string_view root = text.starts_with('<') ? root_name(text) : "";
-    if (root == "graphs") return "this is NCCL's result (NCCL_GRAPH_DUMP_FILE), not the machine";
+    if (root == "graphs") return "this is NCCL's result (NCCL_GRAPH_DUMP_FILE), not its topology";
     if (!root.empty())
-        return fmt::format("the XML element {} describes no machine", in_quotes(root));
-    return "this describes no machine in a form that is known here";
+        return fmt::format("the XML element {} is not a known description of a machine",
+                           in_quotes(root));
+    return "this is not a known description of a machine";
 }
 
 }  // namespace
@@ -59,24 +60,23 @@ Machine parse_machine(std::string_view text, std::string_view name) {
         for (const Format& format : formats)
             if (format.recognises(content)) return format.read(source);
     source.fail(content.empty() ? 1 : source.line_of(start),
-                what_it_is(content) + "; give " + import_formats());
+                what_it_is(content) + "; use " + import_formats());
 }
 
 Machine read_machine(const std::filesystem::path& file) {
-    constexpr std::uintmax_t largest = 64 << 20;  // a hundred times the largest that is known
+    constexpr std::uintmax_t largest = 64 << 20;  // a hundred times the largest known file
     std::error_code fault;
     const auto status = std::filesystem::status(file, fault);
     if (!std::filesystem::exists(status))
-        throw Error(file.string() + ": no such file; give " + import_formats());
+        throw Error(file.string() + ": no such file; use " + import_formats());
     if (std::filesystem::is_directory(status))
-        throw Error(file.string() + ": this is a folder; give a file: " + import_formats());
+        throw Error(file.string() + ": this is a folder; use a file: " + import_formats());
     std::ifstream stream(file, std::ios::binary);
     std::string text;
     for (char c; text.size() <= largest && stream.get(c);) text.push_back(c);
-    if (stream.bad() || !(stream.eof() || stream))
-        throw Error(file.string() + ": cannot be read; give a file that can");
+    if (stream.bad() || !(stream.eof() || stream)) throw Error(file.string() + ": cannot be read");
     if (text.size() > largest)
-        throw Error(file.string() + ": larger than any machine's description; give " +
+        throw Error(file.string() + ": too large for the description of a machine; use " +
                     import_formats());
     return parse_machine(text, file.string());
 }

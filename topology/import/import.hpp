@@ -8,16 +8,15 @@
 
 namespace tutti {
 
-/// The machine that a file describes: hwloc XML (1.x, 2.x), NCCL XML, the output of
-/// `nvidia-smi topo -m`, or what `tutti topo --json` wrote. The format is recognised by the text.
-/// What the source cannot say is in Host::not_seen. Throws Error "FILE:LINE: what is wrong; what to
-/// give instead".
+/// Reads a machine from hwloc XML (1 to 3), NCCL XML, the output of `nvidia-smi topo -m` or of
+/// `tutti topo --json`. The content determines the format. Host::not_seen lists what the format
+/// lacks. Throws Error "FILE:LINE: problem; cure".
 Machine read_machine(const std::filesystem::path& file);
 
-/// The same from memory; `name` stands for the file in errors.
+/// Reads a machine from memory; `name` replaces the file name in errors.
 Machine parse_machine(std::string_view text, std::string_view name);
 
-/// The formats that are read, as a list for people.
+/// Returns the list of formats for messages.
 std::string import_formats();
 
 }  // namespace tutti

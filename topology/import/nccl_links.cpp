@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/import/nccl_links.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,13 +6,13 @@
 
 #include "base/index.hpp"
 #include "topology/import/formats.hpp"
-#include "topology/import/nccl_pci.hpp"
+#include "topology/import/nccl_parts.hpp"
 #include "topology/machine/link_speeds.hpp"
 
 namespace tutti {
 namespace {
 
-// What virtual machines show of an NVSwitch that they do not have on a bus of theirs.
+// Address of NVSwitches that a virtual machine does not see on its bus.
 constexpr std::string_view hidden_switch = "fffffff:ffff:ff";
 
 class LinkReader {
@@ -41,11 +39,12 @@ public:
         }
         for (Link& link : to_cpu_) host_.links.push_back(link);
         if (!to_itself_.empty())
-            host_.not_seen.push_back("which GPUs the NVLinks join: the file says that those of" +
-                                     to_itself_ + " lead to the GPU itself, which NCCL ignores");
+            host_.not_seen.push_back(
+                "the ends of the NVLinks of" + to_itself_ +
+                ": in the file they lead to the GPU itself, which NCCL ignores");
         if (lost_ > 0)
             host_.not_seen.push_back(fmt::format(
-                "the other end of {} rows of links: the file does not have those GPUs", lost_));
+                "the other ends of {} rows of links: the file lacks those GPUs", lost_));
     }
 
 private:
@@ -63,7 +62,7 @@ private:
             case NcclTarget::nvswitch:
                 return count_nvswitch(kind, from, target, row, count);
             case NcclTarget::cpu:
-                // As NCCL does: it is the CPU that the GPU's bus belongs to.
+                // Like NCCL, take the CPU of the GPU's bus.
                 if (const auto node = host_.devices[gpu].numa_node)
                     return count_link(kind, from, {LinkEnd::Kind::numa_node, *node}, count);
                 ++lost_;
@@ -75,7 +74,7 @@ private:
         }
     }
 
-    // Without tclass= NCCL asks the kernel, and takes what that does not know for an NVSwitch.
+    // Without tclass= NCCL asks the kernel, and treats unknown devices as NVSwitches.
     NcclTarget target_at(const std::string& target, const XmlElement& row) const {
         if (row.value("tclass").empty())
             if (const auto address = pci_address(target);
@@ -91,7 +90,7 @@ private:
         return at(host_.devices, device).kind == kind ? std::optional(device) : std::nullopt;
     }
 
-    // How many share the links of this end.
+    // Returns the number of parts that share the links of this end.
     double parts_at(const LinkEnd& end) const {
         if (end.kind != LinkEnd::Kind::device) return 1;
         const Device& device = at(host_.devices, end.index);
@@ -104,7 +103,8 @@ private:
     std::string address_in(const std::string& target, const XmlElement& row) const {
         const auto address = pci_address(target);
         if (!address)
-            source_.fail(row.line, fmt::format("target={} is no PCI address", in_quotes(target)));
+            source_.fail(row.line,
+                         fmt::format("target={} is not a PCI address", in_quotes(target)));
         return *address;
     }
 
@@ -129,13 +129,13 @@ private:
             here.push_back(int_size(host_.devices));
             host_.devices.push_back({.kind = DeviceKind::nvswitch, .pci_address = address});
         } else if (!first_at(address, DeviceKind::nvswitch)) {
-            source_.fail(row.line, fmt::format("target={} is no NVSwitch, as tclass= says",
+            source_.fail(row.line, fmt::format("target={} is not an NVSwitch, but tclass= says so",
                                                in_quotes(target)));
         }
         count_link(kind, from, {LinkEnd::Kind::device, here.front()}, count);
     }
 
-    // The GPUs of a pair both have rows; `a` is the one that came first.
+    // Both GPUs of a pair have rows; `a` is the first one.
     void count_link(LinkKind kind, LinkEnd from, LinkEnd to, std::int64_t count) {
         const bool peers =
             to.kind == LinkEnd::Kind::device && host_.devices[to.index].kind == DeviceKind::gpu;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/import/nccl_pci.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "topology/detect/sysfs_devices.hpp"
+#include "topology/import/nccl_parts.hpp"
 #include "topology/machine/gpu_models.hpp"
 
 namespace tutti {
@@ -14,17 +13,17 @@ namespace {
 constexpr int nvidia = 0x10de;
 constexpr int pci_bridge = 0x0604;
 
-// Class and subclass; none where the file leaves them to NCCL.
+// Returns class and subclass; none if the file leaves them to NCCL.
 std::optional<int> class_of(const XmlElement& pci, const Source& source) {
     const std::string text = pci.value("class");
     if (text.empty()) return std::nullopt;
     const auto number = hexadecimal_number(text);
     if (!number || *number > 0xffffff)
-        source.fail(pci.line, fmt::format("class={} is not as \"0x030200\"", in_quotes(text)));
+        source.fail(pci.line, fmt::format("class={} is not like \"0x030200\"", in_quotes(text)));
     return static_cast<int>(*number >> 8);
 }
 
-NcclPci as_ours(DeviceKind kind) {
+NcclPci nccl_kind(DeviceKind kind) {
     switch (kind) {
         case DeviceKind::gpu:
             return NcclPci::gpu;
@@ -40,10 +39,11 @@ NcclPci kind_by_class(int pci_class, const std::string& id) {
     if (pci_class == pci_bridge) return NcclPci::pcie_switch;
     const auto vendor = id.empty() ? nvidia : hexadecimal_number(id.substr(0, 4)).value_or(0);
     const auto kind = device_kind(pci_class, static_cast<int>(vendor));
-    return kind ? as_ours(*kind) : NcclPci::nothing;
+    return kind ? nccl_kind(*kind) : NcclPci::nothing;
 }
 
-// Makers of nothing but NICs (Mellanox, Cray, Pensando), and the devices of Amazon's that are NICs.
+// Recognises NICs by vendors that make only NICs (Mellanox, Cray, Pensando) and by Amazon's
+// devices.
 NcclPci kind_by_id(const std::string& id) {
     const auto is_any = [&](std::initializer_list<std::string_view> beginnings) {
         return std::ranges::any_of(beginnings, [&](auto part) { return id.starts_with(part); });
@@ -72,10 +72,10 @@ bool has_child(const XmlElement& element, std::string_view name) {
 
 NcclTarget target_of(const XmlElement& row, const Source& source) {
     const std::string text = row.value("tclass");
-    if (text.empty()) return NcclTarget::nvswitch;  // as NCCL takes it
+    if (text.empty()) return NcclTarget::nvswitch;  // as in NCCL
     const auto pci_class = hexadecimal_number(text);
     if (!pci_class)
-        source.fail(row.line, fmt::format("tclass={} is not as \"0x030200\"", in_quotes(text)));
+        source.fail(row.line, fmt::format("tclass={} is not like \"0x030200\"", in_quotes(text)));
     if (*pci_class == 0x068000) return NcclTarget::nvswitch;
     if (*pci_class == 0x068001) return NcclTarget::cpu;
     const auto family = *pci_class >> 16;
@@ -114,7 +114,7 @@ std::vector<const XmlElement*> gpus_in(const XmlElement& pci, const Source& sour
             continue;
         gpus.push_back(&child);
         if (gpus.size() > most_parts)
-            source.fail(child.line, "no GPU has more than 64 parts; give what NCCL wrote");
+            source.fail(child.line, "a GPU has at most 64 parts; use the file of NCCL");
     }
     return gpus;
 }

@@ -7,11 +7,9 @@
 #include <set>
 
 #include "base/index.hpp"
-#include "topology/import/device_order.hpp"
 #include "topology/import/formats.hpp"
-#include "topology/import/nccl_links.hpp"
 #include "topology/import/nccl_own.hpp"
-#include "topology/import/nccl_pci.hpp"
+#include "topology/import/nccl_parts.hpp"
 #include "topology/import/pcie_tree.hpp"
 #include "topology/import/xml.hpp"
 #include "topology/machine/gpu_models.hpp"
@@ -19,21 +17,21 @@
 namespace tutti {
 namespace {
 
-// "16 GT/s", "32.0 GT/s PCIe": 0 for anything else ("Unknown speed", "").
+// Parses "16 GT/s" or "32.0 GT/s PCIe"; 0 for anything else ("Unknown speed", "").
 double gigatransfers_in(const std::string& text) {
     if (text.find("GT/s") == std::string::npos) return 0;
     const double speed = real_number(text.substr(0, text.find(' '))).value_or(0);
     return speed > 0 ? speed : 0;
 }
 
-// NCCL's words for processors as the kernel's.
+// Converts NCCL's name of an architecture to the kernel's.
 std::string kernel_word(const std::string& architecture) {
     if (architecture == "arm64") return "aarch64";
     if (architecture == "ppc64") return "ppc64le";
     return architecture;
 }
 
-// "0x10de" and "0x2330" as "10de:2330"; empty where the file does not say.
+// Combines "0x10de" and "0x2330" to "10de:2330"; empty if unknown.
 std::string pci_id(const XmlElement& pci, const char* vendor, const char* device,
                    const Source& source) {
     std::array<std::int64_t, 2> numbers{};
@@ -43,13 +41,14 @@ std::string pci_id(const XmlElement& pci, const char* vendor, const char* device
         if (text.empty()) return "";
         const auto number = hexadecimal_number(text);
         if (!number || *number > 0xffff)
-            source.fail(pci.line, fmt::format("{}={} is not as \"0x10de\"", name, in_quotes(text)));
+            source.fail(pci.line,
+                        fmt::format("{}={} is not like \"0x10de\"", name, in_quotes(text)));
         numbers[known++] = *number;
     }
     return fmt::format("{:04x}:{:04x}", numbers[0], numbers[1]);
 }
 
-// One host; reads the elements below <cpu> in their order.
+// Reads one host, the elements below <cpu> in their order.
 class HostReader {
 public:
     HostReader(const NcclTargets& targets, const Source& source)
@@ -81,16 +80,16 @@ public:
 private:
     void read_cores(const XmlElement& cpu, std::optional<int> numa_node) {
         const auto threads = cpus_of_mask(cpu.value("affinity"), source_, cpu.line);
-        if (!threads) source_.fail(cpu.line, "affinity= without end; give the CPUs of this node");
+        if (!threads) source_.fail(cpu.line, "affinity= is infinite; use the CPUs of this node");
         CoreSet cores;
         for (const int thread : *threads) {
-            if (!threads_.insert(thread).second) continue;  // named by another node already
+            if (!threads_.insert(thread).second) continue;  // already in another node
             cores.push_back(int_size(host_.cores));
             host_.cores.push_back({{thread}});
         }
         if (!numa_node) return;
         if (!nodes_.insert(*numa_node).second)
-            source_.fail(cpu.line, fmt::format("numaid {} is there twice", *numa_node));
+            source_.fail(cpu.line, fmt::format("numaid {} appears twice", *numa_node));
         host_.numa_nodes.push_back({.os_index = *numa_node, .cores = std::move(cores)});
     }
 
@@ -109,10 +108,10 @@ private:
         const std::string& text = required(pci, "busid", source_);
         const auto address = pci_address(text);
         if (!address)
-            source_.fail(pci.line, fmt::format("busid={} is no PCI address", in_quotes(text)));
+            source_.fail(pci.line, fmt::format("busid={} is not a PCI address", in_quotes(text)));
         if (!addresses_.insert(*address).second)
-            source_.fail(pci.line, fmt::format("the busid {} is there twice", *address));
-        constexpr int unknown_width = 255;  // as the kernel says it
+            source_.fail(pci.line, fmt::format("the busid {} appears twice", *address));
+        constexpr int unknown_width = 255;  // the kernel's value
         const PcieLink link{
             .gigatransfers = gigatransfers_in(pci.value("link_speed")),
             .lanes = static_cast<int>(whole(pci, "link_width", 0, source_) % unknown_width)};
@@ -166,7 +165,7 @@ private:
                 if (child.name == "nic") read_ports(child, only);
             return add_device(std::move(only), {&pci});
         }
-        // Of a divided GPU each part may have the rows, or only the first.
+        // In a divided GPU either each part has rows or only the first.
         const auto has_rows = [](const XmlElement* gpu) {
             return has_child(*gpu, "nvlink") || has_child(*gpu, "xgmi") || has_child(*gpu, "c2c");
         };
@@ -181,7 +180,7 @@ private:
         if (gpus.size() > 1) divided_.push_back(device.pci_address);
     }
 
-    // The elements that may have attributes of tutti's, the innermost first.
+    // Elements that may have tutti's attributes, the innermost first.
     using Elements = std::initializer_list<const XmlElement*>;
 
     static const std::string* find_own(Elements elements, std::string_view attribute) {
@@ -207,7 +206,7 @@ private:
         host_.devices.push_back(std::move(device));
     }
 
-    // Links are read after that, GPU by GPU.
+    // Sorts the devices before links, which refer to them, are read.
     void put_devices_in_order() {
         const std::vector<int> now_at = put_in_order(host_, wanted_);
         for (NcclGpu& row : rows_) row.device = at(now_at, row.device);
@@ -217,8 +216,8 @@ private:
                 by_address_[address].push_back(static_cast<int>(i));
     }
 
-    // RCCL writes the same attributes, of which sm means nothing there and gcn="908" gfx908; its
-    // gcn="910" was the first name of gfx90a.
+    // RCCL writes the same attributes: there sm is meaningless, gcn="908" is gfx908, and gcn="910"
+    // was the first name of gfx90a.
     void read_gpu(const XmlElement& gpu, Device& device) const {
         if (gpu.find("dev"))
             device.names.push_back(fmt::format("GPU{}", whole(gpu, "dev", 0, source_)));
@@ -246,34 +245,32 @@ private:
 
     void note_what_is_missing() {
         host_.not_seen.push_back(
-            "packages, caches, memory, and which CPUs share a core: NCCL's "
-            "file lists CPUs alone, each of which is a core here");
+            "packages, caches, memory, and which CPUs share a core: NCCL's file lists only CPUs; "
+            "each "
+            "is assumed to be a core");
         const auto gpus = std::ranges::count(host_.devices, DeviceKind::gpu, &Device::kind);
         const bool has_rows = std::ranges::any_of(rows_, [](const NcclGpu& gpu) {
             return has_child(*gpu.element, "nvlink") || has_child(*gpu.element, "xgmi");
         });
         if (gpus > 1 && !has_rows)
             host_.not_seen.push_back(
-                "links between the GPUs (NVLink, xGMI): this file leaves "
-                "them to be asked of the driver");
+                "links between the GPUs (NVLink, xGMI): this file leaves them to the driver");
         if (!unknown_.empty())
-            host_.not_seen.push_back("what is at " + listed(unknown_) +
-                                     ": the file has no class=, no vendor and nothing else that "
-                                     "tells");
+            host_.not_seen.push_back("the devices at " + listed(unknown_) +
+                                     ": the file has no class=, no vendor and no links of them");
         if (!divided_.empty())
-            host_.not_seen.push_back("what the parts of the GPU at " + listed(divided_) +
-                                     " carry to one another, and how they share its links: each "
-                                     "has an equal part here");
+            host_.not_seen.push_back(
+                "how the parts of the GPU at " + listed(divided_) +
+                " are connected and share its links: equal shares are assumed");
         const bool silent_nic = std::ranges::any_of(host_.devices, [](const Device& device) {
             return device.kind == DeviceKind::nic && device.ports.empty();
         });
         if (silent_nic)
             host_.not_seen.push_back(
-                "names and speeds of some NICs: this file leaves them to be "
-                "asked of the driver");
+                "names and speeds of some NICs: this file leaves them to the driver");
     }
 
-    // "0000:01:00.0, 0000:02:00.0 and 6 more"
+    // Returns "0000:01:00.0, 0000:02:00.0 and 6 more".
     static std::string listed(const std::vector<std::string>& addresses) {
         constexpr std::size_t enough = 4;
         const auto shown = std::min(addresses.size(), enough);
@@ -299,7 +296,7 @@ private:
 
 Machine read_nccl_xml(const Source& source) {
     const XmlElement system = parse_xml(source);
-    // The files of several hosts may have been fused; then each <cpu> says whose it is.
+    // NCCL may have merged the files of several hosts; each <cpu> then has its host.
     std::map<std::string, std::size_t> position_of;
     std::vector<HostReader> hosts;
     const NcclTargets targets = targets_in(system, source);
@@ -310,7 +307,7 @@ Machine read_nccl_xml(const Source& source) {
         hosts[found->second].read_cpu(cpu);
     }
     if (hosts.empty())
-        source.fail(system.line, "no <cpu> in it; give what NCCL_TOPO_DUMP_FILE wrote");
+        source.fail(system.line, "the file has no <cpu>; use the file of NCCL_TOPO_DUMP_FILE");
     Machine machine;
     for (HostReader& host : hosts) machine.hosts.push_back(host.result());
     return machine;

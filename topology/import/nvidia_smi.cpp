@@ -5,7 +5,7 @@
 
 #include "base/index.hpp"
 #include "topology/import/formats.hpp"
-#include "topology/import/nvidia_smi_groups.hpp"
+#include "topology/import/nvidia_smi_matrix.hpp"
 #include "topology/import/pcie_tree.hpp"
 #include "topology/machine/gpu_models.hpp"
 #include "topology/machine/link_speeds.hpp"
@@ -32,7 +32,7 @@ void add_numa_nodes(const SmiMatrix& matrix, Host& host) {
     }
 }
 
-// PIX: under one switch. PXB: under switches that hang under one.
+// PIX means under the same switch, PXB under switches below a common one.
 void add_switches(const SmiMatrix& matrix, Host& host) {
     const std::size_t count = matrix.devices.size();
     const DeviceGroups leaf = grouped(matrix, Nearness::pix), top = grouped(matrix, Nearness::pxb);
@@ -62,7 +62,7 @@ void add_switches(const SmiMatrix& matrix, Host& host) {
     }
 }
 
-// Without a model 18 links are Hopper's, the oldest that has so many.
+// For an unknown model more than 12 links mean Hopper, the oldest with 18.
 double link_GBps(const Device& gpu, int links) {
     constexpr int hopper = 90, most_before = 12;
     if (gpu.compute_capability > 0) return nvlink_GBps(gpu.compute_capability);
@@ -77,8 +77,8 @@ Link link_between(const Host& host, std::size_t gpu, std::size_t other, int coun
             .bandwidth_GBps = count * link_GBps(host.devices[gpu], count)};
 }
 
-// Two GPUs behind an NVSwitch see as many links as the one with fewer has: more than a GPU can have
-// if the links of all pairs were wires of their own.
+// For two GPUs at an NVSwitch the matrix has all links of the one with fewer. If the sum over all
+// pairs exceeds what a GPU can have, there is an NVSwitch.
 void add_nvlinks(const SmiMatrix& matrix, Host& host) {
     const std::size_t count = matrix.devices.size();
     DeviceGroups islands(count);
@@ -115,8 +115,8 @@ void add_nvlinks(const SmiMatrix& matrix, Host& host) {
     }
 }
 
-// What the tree that was made says of two devices, as far as it can say it: without host bridges,
-// NODE is PHB.
+// Whether the resulting tree agrees with the matrix about two devices. The tree has no host
+// bridges, so NODE counts as PHB.
 bool agrees(const SmiMatrix& matrix, const Host& host, std::size_t a, std::size_t b) {
     const Device &one = host.devices[a], &other = host.devices[b];
     const auto top_of = [&](const Device& device) {
@@ -130,7 +130,7 @@ bool agrees(const SmiMatrix& matrix, const Host& host, std::size_t a, std::size_
         case Nearness::pxb:
             return under_switches && one.above != other.above && top_of(one) == top_of(other);
         case Nearness::node:
-            if (one.numa_node != other.numa_node) return true;  // as the affinities say
+            if (one.numa_node != other.numa_node) return true;  // by their affinities
             [[fallthrough]];
         case Nearness::phb:
             return one.numa_node == other.numa_node &&
@@ -172,18 +172,17 @@ void note_what_is_missing(const SmiMatrix& matrix, Host& host) {
         }
     if (hidden)
         host.not_seen.push_back(
-            "how near GPUs with NVLinks are by PCIe: taken from the devices "
-            "that are near both");
+            "the PCIe distance of GPUs with NVLinks: derived from devices near both");
     if (unpriced)
         host.not_seen.push_back(
-            "whether GPUs with 18 NVLinks are Hopper or Blackwell: they count as Hopper, 20.6 GB/s "
-            "a link where Blackwell has 40.1; put the lines of nvidia-smi -L into the file");
+            "whether GPUs with 18 NVLinks are Hopper (20.6 GB/s per link, assumed) or Blackwell "
+            "(40.1); "
+            "add the lines of nvidia-smi -L to the file");
     if (!nowhere.empty())
-        host.not_seen.push_back("which NUMA node is near " + nowhere +
-                                ": everything else is SYS from there");
+        host.not_seen.push_back("the NUMA node of " + nowhere + ": it is SYS to everything");
     if (contradictions > 0)
-        host.not_seen.push_back("a PCIe tree that fits the whole matrix: " +
-                                std::to_string(contradictions) + " pairs fit no tree");
+        host.not_seen.push_back("a PCIe tree for the whole matrix: " +
+                                std::to_string(contradictions) + " pairs contradict it");
 }
 
 }  // namespace

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/import/nvidia_smi_groups.hpp"
-
 #include <algorithm>
 #include <map>
 #include <numeric>
 
+#include "topology/import/nvidia_smi_matrix.hpp"
+
 namespace tutti {
 namespace {
 
-// Whether the columns with affinities tell the NUMA nodes of two devices apart.
+// Whether two devices have different NUMA nodes by their affinity columns.
 bool have_other_affinities(const SmiMatrix::Device& a, const SmiMatrix::Device& b) {
     if (a.numa_node && b.numa_node) return a.numa_node != b.numa_node;
     return !a.cpus.empty() && !b.cpus.empty() && a.cpus != b.cpus;
 }
 
-// What the first of each group that has affinities says, by the group.
+// Returns the first known affinities of each group.
 std::vector<SmiMatrix::Device> affinities_of(const SmiMatrix& matrix, const DeviceGroups& groups) {
     std::vector<SmiMatrix::Device> affinity(matrix.devices.size());
     for (std::size_t i = 0; i < matrix.devices.size(); ++i) {
@@ -25,8 +25,8 @@ std::vector<SmiMatrix::Device> affinities_of(const SmiMatrix& matrix, const Devi
     return affinity;
 }
 
-// NODE is the way between two host bridges. The driver also writes it between NUMA nodes of one
-// socket, where the affinities differ.
+// Joins devices that are NODE apart (between two host bridges), except with different affinities:
+// the driver also writes NODE between NUMA nodes of one socket.
 void join_nodes(const SmiMatrix& matrix, DeviceGroups& groups) {
     auto affinity = affinities_of(matrix, groups);
     for (std::size_t a = 0; a < matrix.devices.size(); ++a)
@@ -40,8 +40,8 @@ void join_nodes(const SmiMatrix& matrix, DeviceGroups& groups) {
         }
 }
 
-// GPUs that NVLink hides from one another are at one node if they have the same affinities. Of
-// devices that the matrix sets apart these say less.
+// Joins GPUs whose distance is hidden by NVLink if they have the same affinities. For other devices
+// the matrix is more reliable.
 void join_hidden(const SmiMatrix& matrix, DeviceGroups& groups) {
     std::map<std::vector<int>, std::size_t> with_cpus;
     for (std::size_t i = 0; i < matrix.devices.size(); ++i) {
@@ -52,7 +52,7 @@ void join_hidden(const SmiMatrix& matrix, DeviceGroups& groups) {
     }
 }
 
-// Whether anything says that a group is at some NUMA node, by the group.
+// Returns for each group whether its NUMA node is known in any way.
 std::vector<bool> are_placed(const SmiMatrix& matrix, const DeviceGroups& groups) {
     std::vector<bool> placed(matrix.devices.size());
     for (std::size_t i = 0; i < matrix.devices.size(); ++i) {
@@ -103,7 +103,7 @@ std::vector<std::optional<int>> numa_nodes_of(const SmiMatrix& matrix) {
     join_nodes(matrix, groups);
     join_hidden(matrix, groups);
     const std::vector<bool> placed = are_placed(matrix, groups);
-    std::map<std::size_t, int> number_of;  // of a group
+    std::map<std::size_t, int> number_of;  // by group
     for (std::size_t i = 0; i < count; ++i)
         if (const auto node = matrix.devices[i].numa_node)
             number_of.try_emplace(groups.of(i), *node);

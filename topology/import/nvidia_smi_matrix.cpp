@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t most_devices = 1024;
 
-// Without the codes that underline the header on a terminal: ESC [ ... letter.
+// Removes terminal codes (ESC [ ... letter), which underline the header.
 std::string plain(std::string_view line) {
     std::string text;
     for (std::size_t i = 0; i < line.size(); ++i) {
@@ -54,7 +54,7 @@ std::optional<Cell> parse_cell(std::string_view word) {
     return Cell{Nearness::unknown, static_cast<int>(*links)};
 }
 
-// "GPU0 GPU1 mlx5_0 CPU Affinity NUMA Affinity GPU NUMA ID": what a row has, a header has not.
+// Recognises "GPU0 GPU1 mlx5_0 CPU Affinity NUMA Affinity GPU NUMA ID": a header has no cells.
 bool is_header(const std::vector<std::string_view>& words) {
     return !words.empty() && is_gpu_name(words[0]) &&
            std::ranges::none_of(words, [](auto word) { return parse_cell(word).has_value(); });
@@ -86,15 +86,16 @@ private:
     static int number(std::size_t line) { return static_cast<int>(line) + 1; }
 
     void read_header(std::size_t line) {
-        if (line == lines_.size()) source_.fail(1, "no line with the names of the GPUs");
+        if (line == lines_.size())
+            source_.fail(1, "the line with the names of the GPUs is missing");
         for (const std::string_view word : words_of(lines_[line])) {
             if (is_affinity_column(word)) break;
             if (!names_.insert({std::string(word), matrix_.devices.size()}).second)
-                source_.fail(number(line), in_quotes(word) + " is there twice");
+                source_.fail(number(line), in_quotes(word) + " appears twice");
             matrix_.devices.push_back({.name = std::string(word), .is_gpu = is_gpu_name(word)});
         }
         if (matrix_.devices.size() > most_devices)
-            source_.fail(number(line), "more devices than any host has");
+            source_.fail(number(line), fmt::format("more than {} devices", most_devices));
         matrix_.nearness.reserve(matrix_.devices.size() * matrix_.devices.size());
     }
 
@@ -103,27 +104,28 @@ private:
         const auto count = matrix_.devices.size();
         if (line >= lines_.size())
             source_.fail(number(lines_.size() - 1),
-                         fmt::format("the row of {} is missing; give all of the output",
+                         fmt::format("the row of {} is missing; use the complete output",
                                      in_quotes(device.name)));
         const auto words = words_of(lines_[line]);
         if (words[0] != device.name)
-            source_.fail(number(line), fmt::format("{} where the row of {} belongs; give all of "
-                                                   "the output of nvidia-smi topo -m",
+            source_.fail(number(line), fmt::format("{} instead of the row of {}; use the complete "
+                                                   "output of nvidia-smi topo -m",
                                                    in_quotes(words[0]), in_quotes(device.name)));
         if (words.size() < count + 1)
             source_.fail(number(line),
-                         fmt::format("{} cells where the header names {} devices; give all of the "
+                         fmt::format("{} cells, but the header has {} devices; use the complete "
                                      "output of nvidia-smi topo -m",
                                      words.size() - 1, count));
         device.line = number(line);
         for (std::size_t column = 0; column < count; ++column) {
             const auto cell = parse_cell(words[column + 1]);
             if (!cell || (cell->nearness == Nearness::self) != (row == column))
-                source_.fail(number(line),
-                             fmt::format("{} in the column of {}; known are X, NV#, PIX, PXB, PHB, "
-                                         "NODE, SYS",
-                                         in_quotes(words[column + 1]),
-                                         in_quotes(matrix_.devices[column].name)));
+                source_.fail(
+                    number(line),
+                    fmt::format("{} in the column of {} is not X, NV#, PIX, PXB, PHB, NODE "
+                                "or SYS",
+                                in_quotes(words[column + 1]),
+                                in_quotes(matrix_.devices[column].name)));
             matrix_.nearness.push_back(cell->nearness);
             matrix_.nvlinks.push_back(cell->links);
         }
@@ -131,14 +133,14 @@ private:
                                             words.end()));
     }
 
-    // CPUs, NUMA node, the NUMA node of the GPU's own memory; from the right, some may be left out.
+    // Reads CPUs and NUMA node; the columns on the right may be missing.
     void read_affinities(SmiMatrix::Device& device, const std::vector<std::string_view>& words) {
         const auto starts_with_digit = [](std::string_view word) {
             return word.front() >= '0' && word.front() <= '9';
         };
         if (!words.empty() && starts_with_digit(words[0]))
             device.cpus = cpus_of_list(words[0], source_, device.line);
-        if (words.size() > 1 && starts_with_digit(words[1]))  // "0-1" where several are as near
+        if (words.size() > 1 && starts_with_digit(words[1]))  // "0-1" if several are equally near
             if (const auto nodes = cpus_of_list(words[1], source_, device.line); nodes.size() == 1)
                 device.numa_node = nodes.front();
     }
@@ -157,7 +159,7 @@ private:
                                     in_quotes(matrix_.devices[a].name), matrix_.devices[b].line));
     }
 
-    // "NIC0: mlx5_0"
+    // Reads "NIC0: mlx5_0".
     void read_nic_legend(const std::vector<std::string_view>& words) {
         if (words.size() != 2 || !words[0].starts_with("NIC") || !words[0].ends_with(':')) return;
         const auto found = names_.find(std::string(words[0].substr(0, words[0].size() - 1)));
@@ -170,8 +172,8 @@ private:
         return &matrix_.devices[found->second];
     }
 
-    // "GPU 0: NVIDIA B200 (UUID: GPU-...)" of nvidia-smi -L, "GPU 0,1: NVIDIA B200" of reports, and
-    // "|   0  NVIDIA B200          On  |   00000000:1B:00.0 Off |" of nvidia-smi.
+    // Reads "GPU 0: NVIDIA B200 (UUID: GPU-...)" of nvidia-smi -L, "GPU 0,1: NVIDIA B200" of
+    // reports, and "|   0  NVIDIA B200          On  |   00000000:1B:00.0 Off |" of nvidia-smi.
     void read_model(std::string_view line) {
         constexpr std::string_view of_list = "GPU ", uuid = " (UUID";
         const auto words = words_of(line);
@@ -192,13 +194,14 @@ private:
         const auto place = words_of(cells[2]);
         if (name.size() < 3 || place.empty()) return;
         std::string_view bus = place[0];
-        if (bus.starts_with("0000") && bus.find(':') == 8) bus.remove_prefix(4);  // of the domain
+        if (bus.starts_with("0000") && bus.find(':') == 8)
+            bus.remove_prefix(4);  // half of the domain
         const auto address = pci_address(bus);
         SmiMatrix::Device* gpu = gpu_numbered(name[0]);
         if (!address || !gpu) return;
         gpu->pci_address = *address;
         name.erase(name.begin());
-        name.pop_back();  // the mode of persistence
+        name.pop_back();  // the persistence mode
         if (gpu->model.empty()) gpu->model = joined(name);
     }
 

@@ -1,9 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/import/pcie_tree.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 #include "base/index.hpp"
 
 namespace tutti {
+namespace {
+
+std::vector<int> new_positions(const std::vector<std::int64_t>& wanted) {
+    std::vector<int> sequence(wanted.size());
+    std::iota(sequence.begin(), sequence.end(), 0);
+    std::ranges::stable_sort(sequence, {}, [&](int part) { return at(wanted, part); });
+    std::vector<int> now_at(wanted.size());
+    for (std::size_t i = 0; i < sequence.size(); ++i) at(now_at, sequence[i]) = static_cast<int>(i);
+    return now_at;
+}
+
+template <class Part>
+std::vector<Part> moved(const std::vector<Part>& parts, const std::vector<int>& now_at) {
+    std::vector<Part> ordered(parts.size());
+    for (std::size_t i = 0; i < parts.size(); ++i) at(ordered, now_at[i]) = parts[i];
+    return ordered;
+}
+
+bool follow_their_parents(const std::vector<PcieSwitch>& switches, const std::vector<int>& now_at) {
+    for (std::size_t i = 0; i < switches.size(); ++i)
+        if (switches[i].above && at(now_at, *switches[i].above) > now_at[i]) return false;
+    return true;
+}
+
+}  // namespace
 
 void drop_idle_switches(Host& host) {
     auto& switches = host.pcie_switches;
@@ -31,6 +59,20 @@ void place_on_only_numa_node(Host& host) {
     const int node = host.numa_nodes.front().os_index;
     for (Device& device : host.devices) device.numa_node = node;
     for (PcieSwitch& pcie_switch : host.pcie_switches) pcie_switch.numa_node = node;
+}
+
+std::vector<int> put_in_order(Host& host, const WantedOrder& wanted) {
+    const std::vector<int> switch_at = new_positions(wanted.switches);
+    if (follow_their_parents(host.pcie_switches, switch_at)) {
+        host.pcie_switches = moved(host.pcie_switches, switch_at);
+        for (PcieSwitch& bridge : host.pcie_switches)
+            if (bridge.above) bridge.above = at(switch_at, *bridge.above);
+        for (Device& device : host.devices)
+            if (device.above) device.above = at(switch_at, *device.above);
+    }
+    const std::vector<int> device_at = new_positions(wanted.devices);
+    host.devices = moved(host.devices, device_at);
+    return device_at;
 }
 
 }  // namespace tutti

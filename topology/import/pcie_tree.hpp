@@ -1,22 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
+#include <limits>
 #include <optional>
+#include <vector>
 
-#include "base/source.hpp"
 #include "topology/machine/machine.hpp"
 
 namespace tutti {
 
-/// Where an element of a PCIe tree hangs.
+/// Place of an element in a PCIe tree.
 struct PciePlace {
     std::optional<int> numa_node;
     std::optional<int> above;  ///< position in Host::pcie_switches
 };
 
-/// The switches that no device hangs under go; the others keep their order.
+/// Removes the switches without devices below them; the others keep their order.
 void drop_idle_switches(Host& host);
 
-/// On a host with one NUMA node, all devices are near it.
+/// Puts all devices of a host with a single NUMA node at that node.
 void place_on_only_numa_node(Host& host);
+
+/// The positions of Host::devices and Host::pcie_switches in a file, in their order.
+struct WantedOrder {
+    static constexpr std::int64_t last = std::numeric_limits<std::int64_t>::max();
+    std::vector<std::int64_t> devices, switches;  ///< `last` if not given
+};
+
+/// Sorts devices and switches by these positions (stable). Switches are not sorted if one would
+/// come before the switch above it. Returns the new position of each device. The host must not have
+/// links.
+std::vector<int> put_in_order(Host& host, const WantedOrder& wanted);
 
 }  // namespace tutti

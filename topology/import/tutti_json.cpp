@@ -13,7 +13,7 @@
 namespace tutti {
 namespace {
 
-// The positions in a host must lead somewhere, and sums must fit.
+// Checks that references between the parts of a host are valid and sums do not overflow.
 class References {
 public:
     References(const Host& host, const JsonPlace& place) : host_(host), place_(place) {}
@@ -33,7 +33,7 @@ public:
         for (std::size_t i = 0; i < host_.links.size(); ++i)
             if (host_.links[i].count > most_links)
                 fail("links", i,
-                     fmt::format("count is {}; give 0 to {}", host_.links[i].count, most_links));
+                     fmt::format("count is {}, not 0 to {}", host_.links[i].count, most_links));
         for (std::size_t i = 0; i < host_.links.size(); ++i)
             for (const LinkEnd end : {host_.links[i].a, host_.links[i].b}) check_end(i, end);
         for (std::size_t i = 0; i < host_.no_peer_access.size(); ++i)
@@ -41,7 +41,7 @@ public:
                 check_device("no_peer_access", i, gpu);
         for (std::size_t i = 0; i < host_.cores.size(); ++i)
             for (const int cpu : host_.cores[i].threads)
-                if (cpu >= most_cpus) fail("cores", i, fmt::format("no machine has a CPU {}", cpu));
+                if (cpu >= most_cpus) fail("cores", i, fmt::format("CPU {} is too large", cpu));
     }
 
 private:
@@ -55,9 +55,9 @@ private:
         for (std::size_t i = 0; i < host_.numa_nodes.size(); ++i) {
             const NumaNode& node = host_.numa_nodes[i];
             if (!numa_nodes_.insert(node.os_index).second)
-                fail("numa_nodes", i, fmt::format("os_index {} is there twice", node.os_index));
+                fail("numa_nodes", i, fmt::format("os_index {} appears twice", node.os_index));
             if (node.memory.count > most_bytes - bytes)
-                fail("numa_nodes", i, "no host has more than 2^60 bytes of memory");
+                fail("numa_nodes", i, "a host has at most 2^60 bytes of memory");
             bytes += node.memory.count;
         }
     }
@@ -69,7 +69,7 @@ private:
             for (const int core : parts[i].cores) {
                 if (core < least || as_size(core) >= host_.cores.size())
                     fail(field, i,
-                         fmt::format("cores must be ascending positions in cores, which has {}",
+                         fmt::format("cores must be ascending positions below {}",
                                      host_.cores.size()));
                 least = core + 1;
             }
@@ -83,7 +83,7 @@ private:
             const auto above = host_.pcie_switches[i].above;
             if (above && as_size(*above) >= i)
                 fail("pcie_switches", i,
-                     fmt::format("above is {}; give a switch that comes before", *above));
+                     fmt::format("above is {}, which is not an earlier switch", *above));
             depth.push_back(above ? depth[*above] + 1 : 1);
             if (depth.back() > deepest) fail("pcie_switches", i, "too many switches above");
         }
@@ -92,13 +92,14 @@ private:
     void check_device(const char* field, std::size_t part, int device) const {
         if (as_size(device) >= host_.devices.size())
             fail(field, part,
-                 fmt::format("no device {}, as there are {}", device, host_.devices.size()));
+                 fmt::format("device {} does not exist, there are {}", device,
+                             host_.devices.size()));
     }
 
     void check_end(std::size_t link, LinkEnd end) const {
         if (end.kind == LinkEnd::Kind::device) check_device("links", link, end.index);
         if (end.kind == LinkEnd::Kind::numa_node && !numa_nodes_.contains(end.index))
-            fail("links", link, fmt::format("no NUMA node has os_index {}", end.index));
+            fail("links", link, fmt::format("NUMA node {} does not exist", end.index));
     }
 
     const Host& host_;
@@ -123,8 +124,8 @@ Machine read_tutti_json(const Source& source) {
     reader.always("kind", kind);
     if (kind != "machine" || version != 1)
         source.fail(json.line,
-                    "JSON without \"v\": 1 and \"kind\": \"machine\"; give what "
-                    "`tutti topo --json` prints");
+                    "JSON without \"v\": 1 and \"kind\": \"machine\"; use the output of "
+                    "`tutti topo --json`");
     Machine machine;
     walk(reader, machine);
     reader.refuse_others();
@@ -133,7 +134,7 @@ Machine read_tutti_json(const Source& source) {
     for (std::size_t i = 0; i < machine.network.size(); ++i)
         if (machine.network[i].from >= hosts || machine.network[i].to >= hosts)
             file.needed("network").item(i).fail(
-                fmt::format("leads to a host that is not there: give 0 to {}", hosts - 1));
+                fmt::format("leads to a missing host; use 0 to {}", hosts - 1));
     return machine;
 }
 

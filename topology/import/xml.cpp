@@ -10,8 +10,8 @@
 namespace tutti {
 namespace {
 
-// "XML_ERROR_PARSING_ATTRIBUTE" as "parsing attribute".
-std::string in_words(std::string_view error) {
+// Converts "XML_ERROR_PARSING_ATTRIBUTE" to "parsing attribute".
+std::string readable_error(std::string_view error) {
     constexpr std::string_view prefix = "XML_ERROR_";
     if (error.starts_with(prefix)) error.remove_prefix(prefix.size());
     std::string words(error);
@@ -19,7 +19,7 @@ std::string in_words(std::string_view error) {
     return words;
 }
 
-// As deep as tinyxml2 lets elements nest.
+// The recursion is bounded by tinyxml2's limit for nested elements.
 XmlElement copy_of(const tinyxml2::XMLElement& from) {
     XmlElement element{.name = from.Name(), .line = from.GetLineNum()};
     for (auto* attribute = from.FirstAttribute(); attribute; attribute = attribute->Next())
@@ -49,10 +49,10 @@ XmlElement parse_xml(const Source& source) {
     document.Parse(source.text().data(), source.text().size());
     if (document.Error())
         source.fail(document.ErrorLineNum(),
-                    fmt::format("no well-formed XML ({}); give the whole file as it was written",
-                                in_words(document.ErrorName())));
+                    fmt::format("invalid XML ({}); use the complete, unedited file",
+                                readable_error(document.ErrorName())));
     const auto* root = document.RootElement();
-    if (!root) source.fail(1, "no XML element; give the whole file as it was written");
+    if (!root) source.fail(1, "no XML element; use the complete, unedited file");
     return copy_of(*root);
 }
 
@@ -74,14 +74,15 @@ std::string_view root_name(std::string_view text) {
     return text.substr(0, text.find_first_of(" \t\r\n/>"));
 }
 
-std::int64_t whole(const XmlElement& element, std::string_view attribute, std::int64_t otherwise,
-                   const Source& source, std::int64_t least, std::int64_t most) {
+std::int64_t whole(const XmlElement& element, std::string_view attribute,
+                   std::int64_t default_value, const Source& source, std::int64_t least,
+                   std::int64_t most) {
     const std::string* text = element.find(attribute);
-    if (!text || text->empty()) return otherwise;
+    if (!text || text->empty()) return default_value;
     const auto number = decimal_number(*text);
     if (!number || *number < least || *number > most)
         source.fail(element.line,
-                    fmt::format("{}={} of <{}> is no whole number from {} to {}", attribute,
+                    fmt::format("{}={} of <{}> is not a whole number from {} to {}", attribute,
                                 in_quotes(*text), element.name, least, most));
     return *number;
 }

@@ -10,34 +10,34 @@
 
 namespace tutti {
 
-/// An XML element that knows its line; nested at most 100 deep.
+/// An XML element with its line; nested at most 100 deep.
 struct XmlElement {
     std::string name;
     int line = 0;
     std::vector<std::pair<std::string, std::string>> attributes;
     std::vector<XmlElement> children;
-    std::string text;  ///< its own, without that of its children
+    std::string text;  ///< without the text of its children
 
-    /// None where there is no such attribute.
+    /// Returns null without such an attribute.
     const std::string* find(std::string_view attribute) const;
 
-    /// Empty where there is no such attribute.
+    /// Returns "" without such an attribute.
     std::string value(std::string_view attribute) const;
 };
 
-/// The outermost element. Throws Error through `source` for what is no well-formed XML.
+/// Returns the root element. Throws Error through `source` if the XML is invalid.
 XmlElement parse_xml(const Source& source);
 
-/// The name of the outermost element of what may be XML; empty where there is none.
+/// Returns the name of the root element if the text is XML, else "".
 std::string_view root_name(std::string_view text);
 
-/// The attribute as a whole number; `otherwise` where it is absent or empty. Throws Error through
-/// `source` if it is anything else, or out of range.
-std::int64_t whole(const XmlElement& element, std::string_view attribute, std::int64_t otherwise,
-                   const Source& source, std::int64_t least = 0,
+/// Returns the attribute as a whole number, `default_value` if it is missing or empty. Throws Error
+/// through `source` if it is not a number or out of range.
+std::int64_t whole(const XmlElement& element, std::string_view attribute,
+                   std::int64_t default_value, const Source& source, std::int64_t least = 0,
                    std::int64_t most = std::numeric_limits<int>::max());
 
-/// Throws Error through `source` where the attribute is absent.
+/// Returns the attribute. Throws Error through `source` if it is missing.
 const std::string& required(const XmlElement& element, std::string_view attribute,
                             const Source& source);
 

@@ -8,7 +8,7 @@
 
 namespace tutti {
 
-/// Translates the kernel's CPU numbers to positions in Host::cores.
+/// Maps the kernel's CPU numbers to positions in Host::cores.
 class CoreOfCpu {
 public:
     explicit CoreOfCpu(const std::vector<Core>& cores) {
@@ -16,7 +16,7 @@ public:
             for (const int cpu : cores[i].threads) core_of_[cpu] = static_cast<int>(i);
     }
 
-    /// CPUs that are off line belong to no core.
+    /// Returns the cores of these CPUs; offline CPUs have none.
     CoreSet of(const std::vector<int>& cpus) const {
         std::set<int> cores;
         for (const int cpu : cpus)

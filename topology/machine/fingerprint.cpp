@@ -17,7 +17,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-// Whoever describes a host lists its parts in an order of their own.
+// Sorted, because each source of a host lists its parts in its own order.
 std::string joined(Texts texts) {
     std::ranges::sort(texts);
     return fmt::format("{}", fmt::join(texts, "\n"));
@@ -29,7 +29,7 @@ std::string text_of(PcieLink link) {
 
 std::string text_of(const Device& device) {
     Texts speeds;
-    for (const Port& port : device.ports)  // a port that this container does not show has no speed
+    for (const Port& port : device.ports)  // ports hidden from this container have no speed
         if (port.gigabits > 0) speeds.push_back(fmt::format("{} Gb/s", port.gigabits));
     return fmt::format("{} {} {} {}", short_name(device.kind),
                        device.pci_id.empty() ? device.model : device.pci_id, text_of(device.link),
@@ -38,11 +38,11 @@ std::string text_of(const Device& device) {
 
 bool counts(const Device& device) { return device.model != virtual_interface; }
 
-/// Devices, switches and NUMA nodes, and what joins them: an anonymous graph. Each part gets a
-/// colour, first of itself alone, then again and again also of the colours around it: in the end of
-/// all that it is joined to. (Colour refinement, Weisfeiler and Leman 1968.) Equal graphs have
-/// equal colours, however they are numbered. Colours alone would not distinguish two rings of four
-/// from one of eight: so each device also starts with its distances to the others.
+/// The graph of devices, switches and NUMA nodes, compared by colour refinement (Weisfeiler and
+/// Leman 1968): a part's colour is a hash of its properties, then repeatedly of its own and its
+/// neighbours' colours. Equal graphs get equal colours however they are numbered. As colours alone
+/// would not distinguish two rings of four from one of eight, a device's first colour has its
+/// distances to the other devices.
 class Graph {
 public:
     explicit Graph(const Host& host) {
@@ -104,7 +104,7 @@ private:
         return index < device_parts_.size() ? device_parts_[index] : -1;
     }
 
-    // In links, not counting PCIe.
+    // Distances count links other than PCIe.
     void add_distances() {
         for (const auto& [from, neighbours] : linked_) {
             std::map<int, int> hops{{from, 0}};
@@ -120,7 +120,7 @@ private:
         }
     }
 
-    // Done when another round separates no more parts.
+    // Ends when a round distinguishes no further parts.
     void refine() {
         for (std::size_t classes = 0;;) {
             Texts next;
@@ -140,7 +140,7 @@ private:
     Texts colours_;
     std::vector<std::vector<Edge>> edges_;
     std::map<int, std::set<int>> linked_;
-    std::map<int, int> node_parts_;  // by the operating system's number
+    std::map<int, int> node_parts_;  // by NumaNode::os_index
     std::vector<int> switch_parts_, device_parts_;
 };
 

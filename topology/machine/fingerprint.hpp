@@ -7,18 +7,17 @@
 
 namespace tutti {
 
-/// 64 hexadecimal digits that are equal for hosts built alike: same packages, NUMA nodes, cores,
-/// caches, PCIe tree, GPUs, NICs with the speeds of their ports, and links. They outlive a reboot:
-/// names, addresses and serial numbers do not count, nor the order in which anything is numbered;
-/// nor do amounts of memory, as a kernel's own share of it differs from boot to boot, nor
-/// interfaces of software.
+/// Returns 64 hexadecimal digits that are equal for hosts of the same structure: packages, NUMA
+/// nodes, cores, caches, PCIe tree, GPUs, NICs with port speeds, and links. Names, addresses,
+/// serial numbers, the order of numbering, virtual interfaces and amounts of memory (which differ
+/// from boot to boot) do not count.
 std::string fingerprint(const Host& host);
 
-/// Of several hosts, in any order; of one host that host's own. The network between them, which is
-/// measured, does not count.
+/// Combines the fingerprints of the hosts, in any order; a single host keeps its own. The measured
+/// network does not count.
 std::string fingerprint(const Machine& machine);
 
-/// The same from the fingerprints of the hosts.
+/// Combines the fingerprints of hosts in the same way.
 std::string fingerprint_of_hosts(std::vector<std::string> hosts);
 
 }  // namespace tutti

@@ -9,7 +9,7 @@
 namespace tutti {
 namespace {
 
-// Chips get their device numbers in blocks.
+// Chips have blocks of PCI device numbers.
 struct Block {
     int first, last;
     int capability;

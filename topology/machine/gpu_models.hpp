@@ -5,17 +5,15 @@
 
 namespace tutti {
 
-/// For sources that name a GPU without saying what it can do: by what the PCI ids database says
-/// about "vendor:device" in hexadecimal, or by its name.
+// Properties of GPUs by PCI id ("vendor:device" in hexadecimal, from the PCI ids database) or name.
 
-/// Of an NVIDIA GPU: 90 for 9.0; 0 where unknown.
+/// Returns an NVIDIA GPU's compute capability, 90 for 9.0, or 0 if unknown.
 int compute_capability_of(std::string_view pci_id);
 
-/// The same by the name that NVIDIA's driver gives it ("NVIDIA H100 80GB HBM3"), as far as GPUs
-/// have NVLinks.
+/// Does the same by the driver's name of the GPU ("NVIDIA H100 80GB HBM3"), for GPUs with NVLinks.
 int compute_capability_of_model(std::string_view model);
 
-/// Of an AMD accelerator: "gfx90a"; empty where unknown.
+/// Returns an AMD GPU's instruction set, "gfx90a", or "" if unknown.
 std::string instruction_set_of(std::string_view pci_id);
 
 }  // namespace tutti

@@ -5,34 +5,32 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// What a collective on one host does differently on different machines: sizes from which another
-/// way is the faster one. `tuning_from` guesses them from the caches; 'tutti limits' measures
-/// `stream_from`.
+/// Sizes at which collectives on one host switch to a faster method. tuning_from() estimates them
+/// from the caches; 'tutti limits' measures `stream_from`.
 struct HostTuning {
-    /// Calls whose inputs and outputs of all ranks together are at least so large store results
-    /// past the caches: what is stored would be thrown out of them before anyone reads it.
+    /// Total bytes of all ranks' inputs and outputs from which calls use non-temporal stores, as
+    /// the caches could not keep the results.
     Bytes stream_from{32 << 20};
-    /// Where a pass takes long enough to be timed, that is only the first guess: see StoreChoice.
+    /// Whether timed passes may correct that choice; see StoreChoice.
     bool adapts_stores = true;
-    /// Vectors up to so many bytes travel by the LL protocol: a signal less, and each
-    /// byte copied twice. More of them from unregistered memory, where each is copied twice in any
-    /// case.
+    /// Largest vector sent by the LL protocol, which saves a signal but copies each byte twice. It
+    /// is larger for unregistered memory, which is copied twice anyway.
     Bytes ll_up_to{256};
     Bytes ll_up_to_unregistered{1024};
-    /// Where at least so many bytes arrive at a rank, unregistered memory in huge pages is read
-    /// through the kernel: one copy instead of two, for a system call. An all-reduce, which has to
-    /// add besides, begins later.
+    /// Bytes received by a rank from which unregistered memory in huge pages is read through the
+    /// kernel: one copy instead of two, but a system call. The threshold of all-reduces is higher,
+    /// as they also add.
     Bytes fetch_from{64 << 10};
     Bytes fetch_all_reduce_from{1 << 20};
-    /// Unregistered memory is staged in pieces of so many bytes: what a rank copies there must
-    /// still be in its cache, or a shared one, when the peer reads it.
+    /// Piece size for staging unregistered memory. A piece must still be in a cache when the peer
+    /// reads it.
     Bytes stage_piece{64 << 10};
 
     bool operator==(const HostTuning&) const = default;
 };
 
-/// Streaming begins where a call fills the last-level caches of all cores; a dozen pieces fit a
-/// core's own cache (its largest unshared one). Where no cache is known, as on a common server.
+/// Estimates the sizes: calls stream when they fill all last-level caches; twelve pieces fit a
+/// core's largest private cache. Without known caches the defaults of a common server are used.
 HostTuning tuning_from(const Host& host);
 
 }  // namespace tutti

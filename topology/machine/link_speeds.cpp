@@ -11,20 +11,20 @@ namespace tutti {
 namespace {
 
 struct Step {
-    double from;  // this row holds from here on
+    double from;  // smallest key of this row
     double value;
 };
 
-// The last row whose `from` is reached; `table` is ascending.
+// Returns the value of the last row with `from` <= key; `table` is ascending.
 template <std::size_t n>
-double last_reached(const Step (&table)[n], double key, double otherwise) {
-    double found = otherwise;
+double last_reached(const Step (&table)[n], double key, double default_value) {
+    double found = default_value;
     for (const Step& row : table)
         if (key >= row.from) found = row.value;
     return found;
 }
 
-// Of one lane. Generations 1 and 2 spend a fifth on 8b/10b encoding, all some on headers.
+// Data rate of one lane: without headers, and without 8b/10b encoding in generations 1 and 2.
 constexpr Step pcie_lane[] = {{2.5, 0.1875}, {5, 0.375}, {8, 0.75}, {16, 1.5}, {32, 3}, {64, 6}};
 
 constexpr Step nvlink[] = {{60, 18}, {70, 20}, {80, 20}, {86, 12}, {90, 20.6}, {100, 40.1}};
@@ -76,7 +76,7 @@ double socket_GBps(const CpuIdentity& cpu) {
     if (cpu.vendor == "GenuineIntel") return last_reached(intel_sockets, cpu.model, 6);
     if (cpu.vendor == "AuthenticAMD" || cpu.vendor == "HygonGenuine") return 16;
     if (cpu.vendor == "CentaurHauls" || cpu.vendor.find("Shanghai") != std::string::npos) return 6;
-    return 16;  // NCCL takes no limit here, which would make sockets look free
+    return 16;  // NCCL assumes no limit here, which would make sockets look free
 }
 
 }  // namespace tutti

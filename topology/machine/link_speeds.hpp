@@ -6,26 +6,26 @@
 
 namespace tutti {
 
-/// What links carry, in 10^9 bytes per second and direction, as far as data goes (headers and
-/// encoding taken off). The constants are those that NCCL 2.28 plans with (src/graph/topo.h,
-/// topo.cc) and, for xGMI, RCCL's; so a plan made from them can be set against the libraries'.
+// Data rates of links in 10^9 bytes per second and direction, without headers and encoding. The
+// constants are those of NCCL 2.28 (src/graph/topo.h, topo.cc) and, for xGMI, of RCCL, so plans can
+// be compared with theirs.
 
 /// Unknown generations count as generation 3, an unknown width as 16 lanes.
 double pcie_GBps(PcieLink link);
 
-/// One NVLink of a GPU of that compute capability (60, 70, 80, 86, 90, 100).
+/// Returns the rate of one NVLink of a GPU with this compute capability (60, 70, 80, 86, 90, 100).
 double nvlink_GBps(int compute_capability);
 
-/// No GPU of that compute capability has more NVLinks; the most of any where it is 0 (unknown).
+/// Returns the maximum number of NVLinks of such a GPU; of any GPU if it is 0 (unknown).
 int most_nvlinks(int compute_capability);
 
-/// One xGMI link of a GPU of that instruction set ("gfx908", "gfx90a", "gfx942").
+/// Returns the rate of one xGMI link of a GPU with this instruction set ("gfx908", "gfx90a").
 double xgmi_GBps(std::string_view gpu);
 
-/// All `count` links together: what the link says, else what those of its GPU carry.
+/// Returns the rate of all `count` links together: the link's own, else that of its GPU's model.
 double bandwidth_GBps_of(const Link& link, const Host& host);
 
-/// From one NUMA node to another, whichever way they are joined.
+/// Returns the rate between two NUMA nodes.
 double socket_GBps(const CpuIdentity& cpu);
 
 }  // namespace tutti

@@ -10,24 +10,24 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// Positions in Host::cores, ascending. Everything else on a host is described by the cores near
-/// it.
+/// Positions in Host::cores, ascending. All other parts of a host are located by the cores near
+/// them.
 using CoreSet = std::vector<int>;
 
-/// One core: the numbers that the operating system gives its hardware threads.
+/// One core: the operating system's numbers of its hardware threads.
 struct Core {
     std::vector<int> threads;
     bool operator==(const Core&) const = default;
 };
 
-/// One processor in its socket.
+/// One processor package (socket).
 struct Package {
     std::string model;
     CoreSet cores;
     bool operator==(const Package&) const = default;
 };
 
-/// One memory; `cores` is empty for memory that belongs to no core (a GPU's, CXL).
+/// One NUMA node; `cores` is empty for memory without cores (a GPU's, CXL).
 struct NumaNode {
     int os_index = 0;
     Bytes memory;
@@ -45,41 +45,41 @@ struct Cache {
     bool operator==(const Cache&) const = default;
 };
 
-/// What a PCIe link can do at most: the lesser of its two ends. 0 where unknown.
+/// Maximum speed of a PCIe link, the lower of its two ends; 0 if unknown.
 struct PcieLink {
     double gigatransfers = 0;  ///< GT/s of one lane: 8 for generation 3, 16, 32, ...
     int lanes = 0;
     bool operator==(const PcieLink&) const = default;
 };
 
-/// A PCIe switch, known by its upstream port; the downstream ports and the root ports are left out,
-/// so that each switch that a transfer passes is passed once.
+/// A PCIe switch, identified by its upstream port. Downstream and root ports are left out, so a
+/// transfer passes each switch once.
 struct PcieSwitch {
     std::string pci_address;
     std::string pci_id;
     std::optional<int> above;  ///< position in Host::pcie_switches; none: the root complex
     std::optional<int> numa_node;
     PcieLink link;             ///< upwards
-    std::string subsystem_id;  ///< as pci_id; NCCL knows the levels of some switches by it
+    std::string subsystem_id;  ///< like pci_id; NCCL recognises the levels of some switches by it
     bool operator==(const PcieSwitch&) const = default;
 };
 
-/// Device::model of a NIC that is an interface of software, with no hardware shown behind it.
+/// Device::model of a NIC that is a virtual interface without visible hardware.
 inline constexpr std::string_view virtual_interface = "virtual";
 
 enum class DeviceKind { gpu, nic, nvswitch };
 
-/// One way out of a NIC, called by its RDMA device where it has one ("mlx5_0", "mlx4_0:2"), else by
-/// its interface ("eth0").
+/// A port of a NIC, named after its RDMA device ("mlx5_0", "mlx4_0:2") or else its interface
+/// ("eth0").
 struct Port {
     std::string name;
-    double gigabits = 0;  ///< per second and direction; 0 where unknown
+    double gigabits = 0;  ///< per second and direction; 0 if unknown
     bool operator==(const Port&) const = default;
 };
 
-/// A device that collectives care about. `pci_id` is "vendor:device" in hexadecimal; `names` are
-/// those of its interfaces ("eth0", "mlx5_0"), or what the source calls it ("GPU3"); `numa_node` is
-/// the operating system's number. Whatever is unknown is empty, 0 or none.
+/// A GPU, NIC or NVSwitch. `pci_id` is "vendor:device" in hexadecimal; `names` are the names of its
+/// interfaces ("eth0", "mlx5_0") or its name in the source ("GPU3"); `numa_node` is the operating
+/// system's number. Unknown values are empty, 0 or none.
 struct Device {
     DeviceKind kind = DeviceKind::gpu;
     std::string pci_address;
@@ -89,12 +89,12 @@ struct Device {
     std::optional<int> above;  ///< position in Host::pcie_switches; none: the root complex
     PcieLink link;             ///< upwards
     std::string model;
-    int compute_capability = 0;  ///< of an NVIDIA GPU: 90 for 9.0
-    std::vector<Port> ports;     ///< of a NIC
+    int compute_capability = 0;  ///< NVIDIA GPUs only: 90 for 9.0
+    std::vector<Port> ports;     ///< NICs only
     bool operator==(const Device&) const = default;
 };
 
-/// Links beside PCIe. c2c joins a GPU and its CPU (Grace Hopper).
+/// Links other than PCIe; c2c joins a GPU and its CPU (Grace Hopper).
 enum class LinkKind { nvlink, xgmi, c2c };
 
 /// One end of a link: a device, or the processors of a NUMA node.
@@ -104,17 +104,17 @@ struct LinkEnd {
     auto operator<=>(const LinkEnd&) const = default;
 };
 
-/// All links between the same two ends, which carry as much in either direction.
+/// All links between the same two ends, equally fast in both directions.
 struct Link {
     LinkKind kind = LinkKind::nvlink;
     LinkEnd a, b;
     int count = 1;
-    double bandwidth_GBps = 0;  ///< 10^9 bytes per second and direction, all `count` together
-    double microseconds = 0;    ///< latency; 0 where unknown
+    double bandwidth_GBps = 0;  ///< 10^9 bytes per second and direction, all `count` links together
+    double microseconds = 0;    ///< latency; 0 if unknown
     bool operator==(const Link&) const = default;
 };
 
-/// Which processor it is, as CPUID says; decides how fast the sockets are joined.
+/// Processor type as in CPUID; determines the speed between sockets.
 struct CpuIdentity {
     std::string architecture;  ///< "x86_64", "ppc64le", "aarch64"
     std::string vendor;        ///< "GenuineIntel", "AuthenticAMD", "IBM"
@@ -129,8 +129,7 @@ struct NoPeerAccess {
     bool operator==(const NoPeerAccess&) const = default;
 };
 
-/// One machine that runs one operating system. A plain value: copy, compare and print it.
-/// Cores that share a package or a cache stand next to one another.
+/// One machine with one operating system. Cores that share a package or a cache are adjacent.
 struct Host {
     std::string name;
     CpuIdentity cpu;
@@ -138,16 +137,16 @@ struct Host {
     std::vector<NumaNode> numa_nodes;
     std::vector<Core> cores;
     std::vector<Cache> caches;
-    std::vector<PcieSwitch> pcie_switches;  ///< a switch comes after the one above it
+    std::vector<PcieSwitch> pcie_switches;  ///< each after the switch above it
     std::vector<Device> devices;
     std::vector<Link> links;
-    std::vector<NoPeerAccess> no_peer_access;  ///< as the driver says; empty too if nobody asked
-    std::vector<std::string> transports;       ///< what UCX would use here, as "tcp/eth0"
-    std::vector<std::string> not_seen;  ///< what may exist but could not be looked at, as sentences
+    std::vector<NoPeerAccess> no_peer_access;  ///< from the driver; empty if it was not asked
+    std::vector<std::string> transports;       ///< that UCX would use, e.g. "tcp/eth0"
+    std::vector<std::string> not_seen;  ///< what may exist but could not be detected, as sentences
     bool operator==(const Host&) const = default;
 };
 
-/// The way between two hosts, as measured or as somebody described it.
+/// The network from one host to another, measured or described by the user.
 struct NetworkLink {
     int from = 0;  ///< positions in Machine::hosts
     int to = 0;
@@ -159,7 +158,7 @@ struct NetworkLink {
 /// All hosts of a run, in the order of their first rank.
 struct Machine {
     std::vector<Host> hosts;
-    std::vector<NetworkLink> network;  ///< empty where nobody has measured
+    std::vector<NetworkLink> network;  ///< empty if not measured
     bool operator==(const Machine&) const = default;
 };
 
@@ -168,18 +167,18 @@ std::string short_name(const Cache& cache);
 std::string short_name(DeviceKind kind);
 std::string short_name(LinkKind kind);
 
-/// What each device is called on pictures and in tables: its kind and a number ("GPU0", "NIC2"), in
-/// the order of Host::devices.
+/// Returns the label of each device, its kind and a number ("GPU0", "NIC2"), in the order of
+/// Host::devices.
 std::vector<std::string> device_labels(const Host& host);
 
-/// What holds what, a line for each core (or for each row of cores that are alike), PCIe switches
-/// with what hangs below them, the links beside PCIe, then what could not be seen.
+/// Prints the host as a tree: a line per core or group of equal cores, PCIe switches with their
+/// devices, other links, then Host::not_seen.
 std::string print_tree(const Host& host);
 
-/// The same with fingerprints; hosts that are built alike are drawn once.
+/// Prints all hosts with their fingerprints; equal hosts are printed once.
 std::string print_tree(const Machine& machine);
 
-/// All of the machine; topology/import reads it back exactly.
+/// Writes the whole machine as JSON, which topology/import reads back exactly.
 std::string to_json(const Machine& machine);
 
 }  // namespace tutti

@@ -4,8 +4,8 @@
 #include "base/name_table.hpp"
 #include "topology/machine/machine.hpp"
 
-// The fields of each part of a machine in JSON (see Is). All are written; one that a file lacks is
-// unknown.
+// The JSON fields of each part of a machine (see Is). All are written; fields missing from a file
+// are unknown.
 namespace tutti {
 
 void walk(auto& f, Is<Core> auto& core) { f.always("threads", core.threads); }
@@ -113,32 +113,30 @@ void walk(auto& f, Is<Machine> auto& machine) {
     f.always("network", machine.network);
 }
 
-inline constexpr Named<CacheKind> cache_kinds[] = {{CacheKind::unified, "unified"},
-                                                   {CacheKind::data, "data"},
-                                                   {CacheKind::instruction, "instruction"}};
-inline constexpr Named<DeviceKind> device_kinds[] = {
-    {DeviceKind::gpu, "GPU"}, {DeviceKind::nic, "NIC"}, {DeviceKind::nvswitch, "NVSwitch"}};
-inline constexpr Named<LinkKind> link_kinds[] = {
-    {LinkKind::nvlink, "NVLink"}, {LinkKind::xgmi, "xGMI"}, {LinkKind::c2c, "C2C"}};
-inline constexpr Named<LinkEnd::Kind> link_end_kinds[] = {{LinkEnd::Kind::device, "device"},
-                                                          {LinkEnd::Kind::numa_node, "NUMA node"}};
-
-inline std::string_view name_of(CacheKind kind) { return name_in(cache_kinds, kind); }
-inline std::string_view name_of(DeviceKind kind) { return name_in(device_kinds, kind); }
-inline std::string_view name_of(LinkKind kind) { return name_in(link_kinds, kind); }
-inline std::string_view name_of(LinkEnd::Kind kind) { return name_in(link_end_kinds, kind); }
-
-inline void parse_name(std::string_view name, CacheKind& kind) {
-    kind = parse_from(cache_kinds, "kind of cache", name);
-}
-inline void parse_name(std::string_view name, DeviceKind& kind) {
-    kind = parse_from(device_kinds, "kind of device", name);
-}
-inline void parse_name(std::string_view name, LinkKind& kind) {
-    kind = parse_from(link_kinds, "kind of link", name);
-}
-inline void parse_name(std::string_view name, LinkEnd::Kind& kind) {
-    kind = parse_from(link_end_kinds, "end of a link", name);
-}
+template <>
+struct NamesOf<CacheKind> {
+    static constexpr std::string_view kind = "kind of cache";
+    static constexpr Named<CacheKind> rows[] = {{CacheKind::unified, "unified"},
+                                                {CacheKind::data, "data"},
+                                                {CacheKind::instruction, "instruction"}};
+};
+template <>
+struct NamesOf<DeviceKind> {
+    static constexpr std::string_view kind = "kind of device";
+    static constexpr Named<DeviceKind> rows[] = {
+        {DeviceKind::gpu, "GPU"}, {DeviceKind::nic, "NIC"}, {DeviceKind::nvswitch, "NVSwitch"}};
+};
+template <>
+struct NamesOf<LinkKind> {
+    static constexpr std::string_view kind = "kind of link";
+    static constexpr Named<LinkKind> rows[] = {
+        {LinkKind::nvlink, "NVLink"}, {LinkKind::xgmi, "xGMI"}, {LinkKind::c2c, "C2C"}};
+};
+template <>
+struct NamesOf<LinkEnd::Kind> {
+    static constexpr std::string_view kind = "end of a link";
+    static constexpr Named<LinkEnd::Kind> rows[] = {{LinkEnd::Kind::device, "device"},
+                                                    {LinkEnd::Kind::numa_node, "NUMA node"}};
+};
 
 }  // namespace tutti

@@ -5,7 +5,7 @@
 
 namespace tutti {
 
-/// With all texts printable (base/source.hpp).
+/// Returns a copy with all texts printable (base/source.hpp).
 Host printable(Host host);
 Machine printable(Machine machine);
 

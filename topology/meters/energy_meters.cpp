@@ -11,10 +11,10 @@ namespace {
 using sysfs::Path;
 
 constexpr std::int64_t rapl_period_ns = 1'000'000;
-constexpr std::int64_t nvml_period_ns = 100'000'000;  // of recent GPUs
+constexpr std::int64_t nvml_period_ns = 100'000'000;  // recent GPUs
 
-// "package-0 dram" of the zone intel-rapl:0:2; empty for what is not counted: cores and uncore are
-// parts of a package, "psys" is the whole machine with its packages.
+// Returns "package-0 dram" for the zone intel-rapl:0:2. Empty for zones that are not counted: cores
+// and uncore are parts of a package, and "psys" includes the packages.
 std::string meter_name(const Path& zones, const std::string& zone) {
     const std::string name = sysfs::first_line(zones / zone / "name").value_or("");
     if (name.starts_with("package")) return name;
@@ -32,8 +32,8 @@ EnergyMeters::EnergyMeters(const Path& root, const Path& nvml) {
     if (driver_) find_gpus();
 }
 
-// The kernel's name for them is Intel's on AMD's processors, too. Zones of "intel-rapl-mmio" are
-// the same packages once more.
+// The kernel uses Intel's name on AMD processors, too. Zones of "intel-rapl-mmio" would count the
+// same packages twice.
 void EnergyMeters::find_packages(const Path& root) {
     const Path zones = root / "sys/class/powercap";
     bool is_closed = false;
@@ -55,7 +55,7 @@ void EnergyMeters::find_packages(const Path& root) {
     }
     if (!files_.empty()) return;
     packages_missing_ =
-        is_closed ? "the kernel lets only root read RAPL; type sudo chmod a+r "
+        is_closed ? "only root may read RAPL; use sudo chmod a+r "
                     "/sys/class/powercap/intel-rapl:*/energy_uj"
                   : "no RAPL in /sys/class/powercap (virtual machines and containers have none)";
 }

@@ -40,7 +40,7 @@ Order order_by_topology(std::span<const RankBinding> binding_of_rank) {
 
 namespace {
 
-// 0, 1/2, 1/4, 3/4, 1/8, ...: places on a circle of so many that lie as far apart as can be.
+// Returns 0, 1/2, 1/4, 3/4, 1/8, ... of `places`: positions on a circle as far apart as possible.
 std::ptrdiff_t spread_place(int number, std::ptrdiff_t places) {
     std::ptrdiff_t sum = 0, parts = 1;
     for (; number > 0; number /= 2) {
@@ -54,15 +54,14 @@ std::ptrdiff_t spread_place(int number, std::ptrdiff_t places) {
 
 Order channels_of(const Order& order, int count, int ranks) {
     if (count < 1 || count > most_channels)
-        throw Error(
-            fmt::format("{} channels are out of range; type 1 .. {}", count, most_channels));
+        throw Error(fmt::format("{} channels are out of range; use 1 .. {}", count, most_channels));
     if (count == 1) return order;
     std::vector<std::vector<Rank>> given = order.channels;
     if (given.empty()) given.push_back(launchers_order(ranks));
     Order all;
     for (int number = 0; number < count; ++number)
         for (std::vector<Rank> channel : given) {
-            // Not the one of ranges: Clang 14 cannot compile libstdc++'s.
+            // Clang 14 cannot compile libstdc++'s std::ranges::rotate.
             std::rotate(channel.begin(),
                         channel.begin() + spread_place(number / 2, std::ssize(channel)),
                         channel.end());
@@ -74,9 +73,9 @@ Order channels_of(const Order& order, int count, int ranks) {
 
 namespace {
 
-// The ranks of one line, each of which must be new. Throws Error saying what is wrong with it.
+// Parses the ranks of one line. Throws Error if they are not a permutation.
 std::vector<Rank> parse_channel(const std::string& line, int ranks) {
-    const std::string expected = "type each of 0 .. " + std::to_string(ranks - 1) +
+    const std::string expected = "list each of 0 .. " + std::to_string(ranks - 1) +
                                  " once, separated by blanks (this launch has " +
                                  std::to_string(ranks) + " ranks)";
     std::vector<Rank> channel;
@@ -86,8 +85,9 @@ std::vector<Rank> parse_channel(const std::string& line, int ranks) {
         int rank = -1;
         const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), rank);
         if (error != std::errc{} || end != word.data() + word.size() || rank < 0 || rank >= ranks)
-            throw Error("'" + word + "' is no rank of " + std::to_string(ranks) + "; " + expected);
-        if (at(seen, rank)) throw Error("rank " + word + " stands there twice; " + expected);
+            throw Error("'" + word + "' is not one of " + std::to_string(ranks) + " ranks; " +
+                        expected);
+        if (at(seen, rank)) throw Error("rank " + word + " appears twice; " + expected);
         at(seen, rank) = true;
         channel.push_back(Rank{rank});
     }
@@ -103,7 +103,7 @@ Order read_order(const std::string& path, int ranks) {
     std::ifstream file(path);
     if (!file)
         throw Error("cannot read the order '" + path +
-                    "'; type naive, topology or a file with one line of ranks per channel");
+                    "'; use naive, topology or a file with one line of ranks per channel");
     Order order;
     int number = 0;
     for (std::string line; std::getline(file, line);) {
@@ -116,7 +116,7 @@ Order read_order(const std::string& path, int ranks) {
         }
     }
     if (order.channels.empty())
-        throw Error(path + " names no channel; type one line such as '0 1 2' for each, with all " +
+        throw Error(path + " has no channel; use one line such as '0 1 2' for each, with all " +
                     std::to_string(ranks) + " ranks");
     return order;
 }
@@ -132,7 +132,7 @@ CoreSet cores_with(const Host& host, const std::vector<int>& cpus) {
     return cores;
 }
 
-// The position of the one place that holds all cores.
+// Returns the position of the first place that contains all cores.
 template <class Place>
 int place_of(const std::vector<Place>& places, const CoreSet& cores) {
     for (std::size_t place = 0; place < places.size(); ++place)

@@ -10,8 +10,8 @@
 
 namespace tutti {
 
-/// Where a rank runs. Numbers mean something only where those before them are equal; a rank that
-/// may run in several places of a kind, or in none that is known, has -1 there.
+/// The place where a rank runs. A number is relative to the members before it. It is -1 if the rank
+/// may run in several such places, or the place is unknown.
 struct RankBinding {
     int host = 0;
     int package = -1;
@@ -22,35 +22,34 @@ struct RankBinding {
     bool operator==(const RankBinding&) const = default;
 };
 
-/// The binding of a rank that may run on these CPUs (the operating system's numbers) of a host. The
-/// numbers are positions in the host's lists; RankBinding::host is left to the caller.
+/// Returns the binding of a rank that may run on these CPUs (the operating system's numbers), as
+/// positions in the host's lists. The caller sets RankBinding::host.
 RankBinding binding_of(const Host& host, const std::vector<int>& cpus);
 
-/// In which order algorithms take the ranks: who is whose neighbour in a ring, who is near whom in
-/// a tree. Each channel is a permutation of all ranks and carries an equal share of the message, at
-/// the same time as the others. No channel: one, in the order in which the launcher gave the ranks.
+/// The order of ranks in algorithms, such as the neighbours in a ring. Each channel is a
+/// permutation of all ranks; channels carry equal shares of the message at the same time. Without
+/// channels there is one, in the launcher's order.
 struct Order {
     std::vector<std::vector<Rank>> channels;
     bool operator==(const Order&) const = default;
 };
 
-/// One channel that goes through the machine as a walk would: host by host (in the order of their
-/// first rank), there package by package, and so on down to cores, so that each boundary is crossed
-/// as seldom as possible. Ranks that share all places stay in rank order.
+/// Returns one channel sorted by host (in the order of their first rank), package and so on down to
+/// cores, so that each boundary is crossed as rarely as possible. Ranks with equal bindings keep
+/// their order.
 Order order_by_topology(std::span<const RankBinding> binding_of_rank);
 
-/// More shares than that are too small for anything but bookkeeping.
+/// Limit for channels: more shares would be so small that only overhead remains.
 inline constexpr int most_channels = 64;
 
-/// The order with `count` channels for each that it has (none: the launcher's, as one). The first
-/// is as it was; the second is its reverse, so that rings use both directions of every link and
-/// trees other inner nodes; the third begins half way round, so that what gathers at the first rank
-/// gathers there; the fourth is the reverse of that; the next two begin a quarter of the way round,
-/// and so on. One of nothing stays nothing. Throws Error if count is not 1 .. most_channels.
+/// Returns the order with `count` channels for each channel (without channels, for the launcher's
+/// order): the channel itself; its reverse, so that rings use both directions of links and trees
+/// other inner nodes; then both rotated by 1/2, 1/4, 3/4, ... of the ranks, so that different ranks
+/// are first. With count 1 nothing changes. Throws Error if count is not 1 .. most_channels.
 Order channels_of(const Order& order, int count, int ranks);
 
 /// Reads one channel per line: ranks separated by blanks; '#' begins a comment. Throws Error with
-/// file and line where a line is no permutation of the `ranks` ranks, or if there is no line.
+/// file and line if a line is not a permutation of all ranks, or if there is no line.
 Order read_order(const std::string& path, int ranks);
 
 }  // namespace tutti

@@ -21,7 +21,7 @@ Grouping grouped_by(const std::vector<Label>& label_of_rank) {
     return groups;
 }
 
-// By rank.
+// Returns the group of each rank.
 std::vector<int> labels_of(const Grouping& groups) {
     std::size_t ranks = 0;
     for (const auto& group : groups) ranks += group.size();

@@ -17,7 +17,7 @@ constexpr double unknown_nic_gigabits = 10;
 
 class Builder {
 public:
-    explicit Builder(const Host& host) : host_(host), labels_(device_labels(host)) {
+    explicit Builder(const Host& host) : host_(host), device_labels_(device_labels(host)) {
         graph_.cpu = host.cpu;
     }
 
@@ -37,7 +37,7 @@ private:
         return int_size(graph_.nodes) - 1;
     }
 
-    // Both directions; links of one kind between the same ends add up.
+    // Adds edges in both directions; links of one kind between the same ends add up.
     void join(EdgeKind kind, int a, int b, double bandwidth_GBps, int count = 1) {
         for (const int e : at(graph_.out, a)) {
             GraphEdge& edge = at(graph_.edges, e);
@@ -55,7 +55,7 @@ private:
         at(graph_.out, b).push_back(there + 1);
     }
 
-    // Every NUMA node that anything stands at, known to the host or not; at least one.
+    // Adds every NUMA node that is referenced, even if the host does not list it; at least one.
     void add_cpus() {
         std::set<int> numbers;
         for (const NumaNode& node : host_.numa_nodes)
@@ -82,7 +82,7 @@ private:
         return numa_node ? cpu_of_number_.at(*numa_node) : graph_.cpus.front();
     }
 
-    // A switch may not know its NUMA node where something below it does.
+    // Falls back to the NUMA node of a device or switch below.
     std::optional<int> numa_node_of_switch(std::size_t position) const {
         const PcieSwitch& bridge = host_.pcie_switches[position];
         if (bridge.numa_node) return bridge.numa_node;
@@ -95,9 +95,9 @@ private:
         return {};
     }
 
-    // PEX88000 and PEX89000: two levels of bridges that are one chip of full bandwidth. The
-    // subsystem tells them from single ones: a... at both levels of generation 4; 0... above and
-    // 1... below in generation 5 (as NCCL tells them, src/graph/topo.cc).
+    // Recognises PEX88000 and PEX89000: two levels of bridges in one chip of full bandwidth. Their
+    // subsystem ids begin with a at both levels in generation 4, with 0 above and 1 below in
+    // generation 5 (as in NCCL, src/graph/topo.cc).
     bool one_chip_with_above(const PcieSwitch& bridge) const {
         if (!bridge.above) return false;
         const PcieSwitch& above = at(host_.pcie_switches, *bridge.above);
@@ -163,7 +163,7 @@ private:
         if (ports.empty()) ports.push_back({});
         for (Port& port : ports) {
             if (port.name.empty())
-                port.name = device.names.empty() ? labels_[position] : device.names.front();
+                port.name = device.names.empty() ? device_labels_[position] : device.names.front();
             const double gigabits = port.gigabits > 0 ? port.gigabits : unknown_nic_gigabits;
             const int node = add_node(GraphNodeKind::port, position, port.name);
             join(EdgeKind::port, nic, node, gigabits / 8);
@@ -190,7 +190,7 @@ private:
     }
 
     const Host& host_;
-    std::vector<std::string> labels_;  // of devices
+    std::vector<std::string> device_labels_;
     HostGraph graph_;
     std::map<int, int> cpu_of_number_;
     std::vector<int> node_of_switch_;  // by position in Host::pcie_switches

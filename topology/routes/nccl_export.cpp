@@ -6,18 +6,124 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <map>
+#include <optional>
 #include <set>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/index.hpp"
+#include "base/source.hpp"
 #include "topology/import/nccl_own.hpp"
-#include "topology/routes/nccl_attributes.hpp"
+#include "topology/machine/gpu_models.hpp"
 
 namespace tutti {
 namespace {
 
-using nccl::attribute;
+// Escapes XML's special characters; control characters become blanks.
+std::string escaped(std::string_view text) {
+    std::string safe;
+    for (const char c : text) {
+        if (c == '&')
+            safe += "&amp;";
+        else if (c == '<')
+            safe += "&lt;";
+        else if (c == '"')
+            safe += "&quot;";
+        else
+            safe += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+    }
+    return safe;
+}
+
+// Returns "3" for a device named "GPU3".
+std::optional<std::string> number_of(const Device& device) {
+    if (device.kind != DeviceKind::gpu) return std::nullopt;
+    for (const std::string& name : device.names)
+        if (name.starts_with("GPU") && decimal_number(name.substr(3))) return name.substr(3);
+    return std::nullopt;
+}
+
+bool is_amd(const Device& gpu) {
+    return gpu.pci_id.starts_with("1002:") || gpu.model.starts_with("gfx");
+}
+
+std::string instruction_set_in(const Device& device) {
+    if (device.kind != DeviceKind::gpu || !is_amd(device)) return "";
+    return device.model.starts_with("gfx") ? device.model : instruction_set_of(device.pci_id);
+}
+
+std::vector<std::string> names_in_file(const Device& device) {
+    std::vector<std::string> names;
+    for (const Port& port : device.ports)
+        if (std::ranges::find(names, port.name) == names.end()) names.push_back(port.name);
+    if (const auto number = number_of(device)) names.push_back("GPU" + *number);
+    return names;
+}
+
+std::string attribute(std::string_view name, std::string_view value) {
+    return fmt::format(" {}=\"{}\"", name, escaped(value));
+}
+
+// Returns "10de:2330" as two attributes; "" if unknown.
+std::string ids(std::string_view prefix, const std::string& id) {
+    const std::size_t colon = id.find(':');
+    if (colon == std::string::npos) return "";
+    return attribute(fmt::format("{}vendor", prefix), "0x" + id.substr(0, colon)) +
+           attribute(fmt::format("{}device", prefix), "0x" + id.substr(colon + 1));
+}
+
+// Uses the spelling of kernels since 5.6; "" and 0 mean unknown in NCCL.
+std::string link_attributes(PcieLink link) {
+    return attribute("link_speed", link.gigatransfers > 0
+                                       ? fmt::format("{:.1f} GT/s PCIe", link.gigatransfers)
+                                       : "") +
+           attribute("link_width", std::to_string(link.lanes));
+}
+
+// Returns the CPUs of the node as "000000ff,ffff0000": 32 per word, the highest first.
+std::string affinity(const Host& host, const NumaNode& node) {
+    std::vector<std::uint32_t> words(1);
+    for (const int core : node.cores)
+        for (const int cpu : host.cores[core].threads) {
+            const auto word = as_size(cpu) / 32;
+            if (word >= words.size()) words.resize(word + 1);
+            words[word] |= std::uint32_t{1} << (cpu % 32);
+        }
+    std::string text;
+    for (std::size_t i = words.size(); i-- > 0;)
+        text += fmt::format("{:08x}{}", words[i], i > 0 ? "," : "");
+    return text;
+}
+
+// Returns NCCL's name of an architecture, which may differ from the kernel's.
+std::string nccl_architecture(const std::string& architecture) {
+    if (architecture == "aarch64") return "arm64";
+    if (architecture == "ppc64le") return "ppc64";
+    return architecture;
+}
+
+std::string gpu_attributes(const Device& gpu) {
+    std::string attributes;
+    if (const auto number = number_of(gpu)) attributes = attribute("dev", *number);
+    if (const std::string gfx = instruction_set_in(gpu); !gfx.empty())
+        attributes += attribute("gcn", gfx.substr(3));
+    else if (gpu.compute_capability > 0)
+        attributes += attribute("sm", std::to_string(gpu.compute_capability));
+    return attributes;
+}
+
+std::string own_attribute(std::string_view name, const std::string& value) {
+    return escaped(value).size() > nccl_own::longest ? "" : attribute(name, value);
+}
+
+std::string names_and_model(const Device& device) {
+    std::string names, text;
+    for (const std::string& name : device.names) names += (names.empty() ? "" : " ") + name;
+    if (device.names != names_in_file(device)) text += own_attribute(nccl_own::names, names);
+    if (device.model != instruction_set_in(device))
+        text += own_attribute(nccl_own::model, device.model);
+    return text;
+}
 
 class NcclWriter {
 public:
@@ -31,7 +137,7 @@ public:
     std::string write() {
         line(0, "<system version=\"1\">");
         for (const NumaNode& node : host_.numa_nodes)
-            write_cpu(node.os_index, nccl::affinity(host_, node));
+            write_cpu(node.os_index, affinity(host_, node));
         if (anything_near({})) write_cpu({}, "");
         line(0, "</system>");
         return std::move(page_);
@@ -43,14 +149,14 @@ private:
         page_ += text + "\n";
     }
 
-    // What hangs under no switch is near this node; what hangs under one goes where that one is.
+    // Whether the part is below switch `above` or, without one, at NUMA node `node`.
     template <class Part>
     bool is_at(const Part& part, std::optional<int> above, std::optional<int> node) const {
         if (part.above != above) return false;
         return above || node_written(part.numa_node) == node;
     }
 
-    // A NUMA node that the host does not list is unknown to it.
+    // NUMA nodes that the host does not list are written as unknown.
     std::optional<int> node_written(std::optional<int> node) const {
         return std::ranges::find(host_.numa_nodes, node.value_or(-1), &NumaNode::os_index) ==
                        host_.numa_nodes.end()
@@ -68,11 +174,11 @@ private:
         const CpuIdentity& cpu = host_.cpu;
         std::string attributes = attribute("numaid", std::to_string(node.value_or(-1)));
         if (!host_is_named_ && !host_.name.empty())
-            attributes += nccl::own_attribute(nccl_own::host, host_.name);
+            attributes += own_attribute(nccl_own::host, host_.name);
         host_is_named_ = true;
         if (!cpus.empty()) attributes += attribute("affinity", cpus);
         if (!cpu.architecture.empty())
-            attributes += attribute("arch", nccl::nccl_word(cpu.architecture));
+            attributes += attribute("arch", nccl_architecture(cpu.architecture));
         if (cpu.architecture == "x86_64" && !cpu.vendor.empty())
             attributes += attribute("vendor", cpu.vendor) +
                           attribute("familyid", std::to_string(cpu.family)) +
@@ -103,13 +209,13 @@ private:
                 visit(Part::device, static_cast<int>(i));
     }
 
-    // NVSwitches that only links name have no element of their own.
+    // NVSwitches that are known only from links have no element.
     static bool is_written(const Device& device) {
         return device.kind != DeviceKind::nvswitch ||
                (!device.pci_address.empty() && has_place(device));
     }
 
-    // Whether a reader who counts what he passes finds devices and switches where they are.
+    // Whether the order of the file's tree is the order of devices and switches.
     bool is_in_order_of_tree() const {
         std::vector<int> devices, switches;
         const auto walk = [&](const auto& self, std::optional<int> above,
@@ -129,21 +235,21 @@ private:
     }
 
     std::string own_attributes(int position) const {
-        return own_position(position) + nccl::own_attributes(at(host_.devices, position));
+        return own_position(position) + names_and_model(at(host_.devices, position));
     }
 
     void write_switch(std::size_t position, int depth) {
         const PcieSwitch& it = host_.pcie_switches[position];
         const std::string address = it.pci_address.empty() ? free_address() : it.pci_address;
         line(depth, "<pci" + attribute("busid", address) + attribute("class", "0x060400") +
-                        nccl::ids("", it.pci_id) + nccl::ids("subsystem_", it.subsystem_id) +
-                        nccl::link_attributes(it.link) + own_position(static_cast<int>(position)) +
-                        ">");
+                        ids("", it.pci_id) + ids("subsystem_", it.subsystem_id) +
+                        link_attributes(it.link) + own_position(static_cast<int>(position)) + ">");
         write_below(static_cast<int>(position), {}, depth + 1);
         line(depth, "</pci>");
     }
 
-    // As the clouds' own files call switches that their virtual machines do not show.
+    // Uses the addresses that cloud providers' files have for switches hidden from virtual
+    // machines.
     std::string free_address() {
         for (;;) {
             const int number = next_free_++;
@@ -160,12 +266,11 @@ private:
             return line(depth, pci(device, "0x068000") + own_attributes(position) + "/>");
         if (device.pci_address.empty())
             throw Error(
-                "a GPU without PCI address cannot be named to NCCL; give a machine whose "
-                "source has the addresses: this one, hwloc XML or NCCL XML");
+                "NCCL needs the PCI address of each GPU; use this machine, hwloc XML or NCCL XML");
         const std::vector<int> parts = parts_at(device.pci_address);
-        if (parts.front() != position) return;  // written already
+        if (parts.front() != position) return;  // already written
         const bool divided = parts.size() > 1;
-        const std::string opening = pci(device, nccl::is_amd(device) ? "0x038000" : "0x030200") +
+        const std::string opening = pci(device, is_amd(device) ? "0x038000" : "0x030200") +
                                     (divided ? "" : own_attributes(position));
         std::string gpus;
         for (std::size_t p = 0; p < parts.size(); ++p)
@@ -173,13 +278,13 @@ private:
                 parts[p],
                 divided ? attribute("mlopart", std::to_string(p)) + own_attributes(parts[p]) : "",
                 depth + 1);
-        if (gpus.empty()) return line(depth, opening + "/>");  // NCCL will ask
+        if (gpus.empty()) return line(depth, opening + "/>");  // NCCL asks the driver
         line(depth, opening + ">");
         page_ += gpus;
         line(depth, "</pci>");
     }
 
-    // Several where a GPU is divided.
+    // Returns the GPUs at an address: several if a GPU is divided.
     std::vector<int> parts_at(const std::string& address) const {
         std::vector<int> parts;
         for (std::size_t i = 0; i < host_.devices.size(); ++i)
@@ -189,7 +294,7 @@ private:
     }
 
     std::string gpu_element(int position, const std::string& more, int depth) const {
-        const std::string attributes = nccl::gpu_attributes(at(host_.devices, position)) + more;
+        const std::string attributes = gpu_attributes(at(host_.devices, position)) + more;
         const std::string rows = link_rows(position, depth + 1);
         if (rows.empty() && attributes.empty()) return "";
         const std::string indent(as_size(depth) * 2, ' ');
@@ -197,14 +302,14 @@ private:
         return indent + "<gpu" + attributes + ">\n" + rows + indent + "</gpu>\n";
     }
 
-    // NVSwitches that are known from links alone have neither place nor identity.
+    // NVSwitches that are known only from links have neither place nor id.
     static bool has_place(const Device& device) {
         return device.above || device.numa_node || !device.pci_id.empty();
     }
 
     static std::string pci(const Device& device, std::string_view pci_class) {
         return "<pci" + attribute("busid", device.pci_address) + attribute("class", pci_class) +
-               nccl::ids("", device.pci_id) + nccl::link_attributes(device.link);
+               ids("", device.pci_id) + link_attributes(device.link);
     }
 
     std::string link_rows(int gpu, int depth) const {
@@ -242,7 +347,7 @@ private:
                "/>";
     }
 
-    // A NIC without PCI address (of a virtual machine, say) hangs at the CPU itself.
+    // A NIC without PCI address (as in virtual machines) is directly below the CPU.
     void write_nic(int position, int depth) {
         const Device& device = at(host_.devices, position);
         const bool on_pci = !device.pci_address.empty();
@@ -271,7 +376,7 @@ private:
     std::set<std::string> taken_;
     bool gives_positions_ = false;
     bool host_is_named_ = false;
-    int next_free_ = 8;  // ffff:ff:01.0, as they do
+    int next_free_ = 8;  // ffff:ff:01.0
     int next_net_ = 0;
 };
 

@@ -6,9 +6,9 @@
 
 namespace tutti {
 
-/// The host as NCCL reads it from NCCL_TOPO_FILE. Left out is what NCCL finds out by itself (ranks)
-/// and what the host does not know. Throws Error where a GPU has no PCI address, by which NCCL
-/// knows it (as after `nvidia-smi topo -m`).
+/// Writes the host for NCCL_TOPO_FILE, without data that NCCL detects (ranks) or the host lacks.
+/// Throws Error if a GPU has no PCI address (as after `nvidia-smi topo -m`), by which NCCL
+/// identifies it.
 std::string to_nccl_xml(const Host& host);
 
 }  // namespace tutti

@@ -26,7 +26,7 @@ bool joins_gpus_directly(EdgeKind kind) {
     return kind == EdgeKind::nvlink || kind == EdgeKind::xgmi;
 }
 
-bool is_pcie_world(EdgeKind kind) {
+bool is_pcie_or_port(EdgeKind kind) {
     return kind == EdgeKind::pcie || kind == EdgeKind::sockets || kind == EdgeKind::port;
 }
 
@@ -70,14 +70,14 @@ PathType type_of_path(const HostGraph& graph, const std::vector<int>& edges) {
     return c2c_then_pcie ? PathType::p2c : worst;
 }
 
-// A GPU passes on only what came by one hop and leaves by one more to another GPU.
+// A GPU forwards only data that came by one direct hop and leaves by one direct hop to another GPU.
 bool may_leave(const HostGraph& graph, const Path& path, int node, const GraphEdge& edge) {
     if (path.edges.empty() || !is_gpu(graph, node)) return true;
     return path.hops() == 1 && joins_gpus_directly(edge.kind) && is_gpu(graph, edge.to) &&
            joins_gpus_directly(edge_at(graph, path.edges.front()).kind);
 }
 
-// Level by level, so that the paths of a level are final when the next one is made from them.
+// Searches breadth first, so the paths of a level are final before the next level uses them.
 std::vector<Path> paths_from(const HostGraph& graph, int source, bool (*allowed)(EdgeKind)) {
     std::vector<Path> path(graph.nodes.size());
     at(path, source) = {PathType::loc, local_GBps, {}};
@@ -107,7 +107,7 @@ std::vector<Path> paths_from(const HostGraph& graph, int source, bool (*allowed)
     return path;
 }
 
-// By NVLink to a peer that has the port near, if that is wider or spares a CPU.
+// Replaces paths to a port by NVLink to a GPU near the port if that is wider or avoids a CPU.
 void relay_over_peers(const HostGraph& graph, PathTable& table) {
     const PathTable direct = table;
     const auto path = [&](int from, int to) -> const Path& { return at(at(direct, from), to); };
@@ -165,7 +165,7 @@ std::string smi_word(const HostGraph& graph, int from, int to) {
             if (count > 0) return fmt::format("NV{}", count);
         }
     }
-    const auto by_pcie = paths_from(graph, from, is_pcie_world);
+    const auto by_pcie = paths_from(graph, from, is_pcie_or_port);
     const PathType type = at(by_pcie, to).type;
     return short_name(type == PathType::loc ? PathType::pix : type);  // two ports of one NIC
 }
@@ -204,22 +204,22 @@ std::string matrix(const HostGraph& graph, const std::vector<int>& nodes, const 
 std::string print_paths(const Host& host) {
     const HostGraph graph = graph_of(host);
     const std::vector<int> nodes = shown_nodes(graph);
-    if (nodes.empty()) return "no GPU and no NIC, so no paths between them\n";
+    if (nodes.empty()) return "no GPU and no NIC: there are no paths\n";
     const PathTable paths = paths_of(graph);
-    std::string page = "path types as NCCL names them, with GB/s in one direction\n\n";
+    std::string page = "NCCL's path types, with GB/s in one direction\n\n";
     page += matrix(graph, nodes, [&](int from, int to) -> std::string {
         if (from == to) return "X";
         const Path& path = at(at(paths, from), to);
         if (path.type == PathType::dis) return short_name(path.type);
         return fmt::format("{} {:g}", short_name(path.type), to_tenths(path.bandwidth_GBps));
     });
-    page += "\nin the words of nvidia-smi topo -m (NODE needs host bridges: it reads PHB)\n\n";
+    page += "\nas in nvidia-smi topo -m (with PHB for NODE, as host bridges are unknown)\n\n";
     page += matrix(graph, nodes, [&](int from, int to) { return smi_word(graph, from, to); });
     page +=
         "\nNVL  NVLink or xGMI             NVB  NVLink through one more GPU  C2C  chip to chip\n"
         "PIX  one PCIe switch*           PXB  several PCIe switches        PHB  through a CPU\n"
         "P2C  C2C, then PCIe             PXN  NVLink to a GPU near the NIC SYS  between sockets\n"
-        "DIS  no way                    * the two levels of a Broadcom switch are one, as in NCCL\n"
+        "DIS  no path                   * the two levels of a Broadcom switch are one, as in NCCL\n"
         "a NIC port of unknown speed counts as 10 Gbit/s\n";
     return page;
 }

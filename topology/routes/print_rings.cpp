@@ -20,7 +20,7 @@ std::string describe(const HostRoutes& routes) {
                        counted(graph.cpus.size(), "NUMA node"));
 }
 
-// Hosts that have the same things are described together.
+// Describes equal hosts together.
 std::string describe(const RingPlan& plan) {
     std::map<std::string, std::size_t> hosts;
     for (const HostRoutes& host : plan.hosts) ++hosts[describe(host)];
@@ -62,7 +62,7 @@ std::string order_text(const RingPlan& plan, const RingChannel& channel) {
     return fmt::format("{}", fmt::join(parts, "  |  "));
 }
 
-// What the reader has to know to evaluate the figures.
+// Returns notes on assumptions behind the figures.
 std::string remarks(const RingPlan& plan) {
     std::string text;
     const HostGraph& graph = plan.hosts.front().graph();
@@ -70,16 +70,16 @@ std::string remarks(const RingPlan& plan) {
         return edge.kind == EdgeKind::nvlink || edge.kind == EdgeKind::xgmi;
     });
     if (graph.gpus.empty())
-        text += "no GPU here: the rings are over the NUMA nodes\n";
+        text += "no GPU: the rings connect NUMA nodes\n";
     else if (graph.gpus.size() > 1 && !has_direct_links)
         text +=
-            "no NVLink or xGMI is known of this host, so the rings are over PCIe; --nvlinks N says "
-            "that each GPU has N to NVSwitches\n";
-    std::set<std::string> unknown;  // once, though many hosts have ports of that name
+            "no NVLink or xGMI is known, so the rings use PCIe; use --nvlinks N if each GPU has N "
+            "NVLinks to NVSwitches\n";
+    std::set<std::string> unknown;  // each name once for all hosts
     for (const HostRoutes& host : plan.hosts)
         unknown.insert(host.ports_of_assumed_speed().begin(), host.ports_of_assumed_speed().end());
     if (plan.hosts.size() > 1 && !unknown.empty())
-        text += fmt::format("speed unknown, so taken as 10 Gbit/s: {}\n", fmt::join(unknown, ", "));
+        text += fmt::format("unknown speed, assumed as 10 Gbit/s: {}\n", fmt::join(unknown, ", "));
     return text;
 }
 
@@ -111,16 +111,15 @@ nlohmann::ordered_json to_json(const RingPlan& plan, const RingSet& rings) {
 std::string print_rings(const RingPlan& plan) {
     std::string page = describe(plan) + "\n" + remarks(plan) + "\n";
     if (plan.found.limit.empty())
-        return page +
-               "one member: nothing crosses a link; try --hosts 4, or --from FILE with a machine\n";
+        return page + "only one member, so no link is used; try --hosts 4 or --from FILE\n";
     page +=
         "order  channels   GB/s each   GB/s in all     hops  inside to NIC  links                "
         "limit\n";
     page += row("found", plan.found) + row("naive", plan.naive);
     if (plan.naive.bandwidth_GBps > 0)
-        page += fmt::format("predicted bus bandwidth {:.2f} times the naive order's\n",
+        page += fmt::format("predicted bus bandwidth: {:.2f} times that of the naive order\n",
                             plan.found.bandwidth_GBps / plan.naive.bandwidth_GBps);
-    page += fmt::format("\nchannels, as {} are passed\n",
+    page += fmt::format("\nchannels, in order of {}\n",
                         plan.hosts.front().has_gpus() ? "GPUs" : "NUMA nodes");
     for (std::size_t c = 0; c < plan.found.channels.size(); ++c)
         page += fmt::format("{:>3}: {}\n", c, order_text(plan, plan.found.channels[c]));

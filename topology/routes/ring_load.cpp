@@ -37,10 +37,10 @@ HostRoutes::HostRoutes(const Host& host) : graph_(graph_of(host)) {
         for (const int to : stops_) legs_.push_back(leg_along(at(at(paths, from), to), from));
 }
 
-// NCCL's rules of thumb (src/graph/search.cc): between GPUs, an Intel root complex passes on 5/6 of
-// what PCIe carries; GPUs before compute capability 8 slow what they send by an eighth of what they
-// receive from a NIC; NVLink to a POWER processor carries as much in both directions together as in
-// one.
+// Uses NCCL's rules of thumb (src/graph/search.cc): between GPUs an Intel root complex forwards 5/6
+// of the PCIe bandwidth; GPUs before compute capability 8.0 lose an eighth of what they receive
+// from a NIC when they send; NVLink to a POWER processor has one bandwidth for both directions
+// together.
 Leg HostRoutes::leg_along(const Path& path, int from) const {
     Leg leg{path.type, path.hops(), {}};
     const auto kind = [&](int node) { return at(graph_.nodes, node).kind; };

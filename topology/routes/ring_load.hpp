@@ -8,26 +8,25 @@
 
 namespace tutti {
 
-/// What a transfer takes from one direction of a link: `weight` bytes for each of its own.
+/// The use of one edge by a transfer: `weight` bytes for each byte transferred.
 struct Charge {
     int edge = 0;
     double weight = 1;
 };
 
-/// The path from one stop to the next, with all that it takes of the links.
+/// The path from one stop to the next, with its use of edges.
 struct Leg {
     PathType type = PathType::dis;
     int hops = 0;
     std::vector<Charge> charges;
 };
 
-/// A host as rings see it: stops and the legs between them. The members of a ring are the GPUs; on
-/// a host without GPUs, its NUMA nodes.
+/// The stops of rings on a host and the legs between them. Stops are the members of rings (GPUs, or
+/// NUMA nodes on a host without GPUs) and NIC ports.
 class HostRoutes {
 public:
-    /// Of the NIC ports only those of at least half the speed of the fastest are kept, so that the
-    /// port for management does not take part; those of unknown speed (down, perhaps) only where
-    /// no speed is known.
+    /// Uses only NIC ports with at least half the speed of the fastest, which excludes management
+    /// ports; ports of unknown speed (which may be down) only if no speed is known.
     explicit HostRoutes(const Host& host);
 
     const HostGraph& graph() const { return graph_; }
@@ -41,7 +40,7 @@ public:
         return legs_[as_size(from) * stops_.size() + as_size(to)];
     }
     const std::string& name(int stop) const;
-    /// The ports kept though nothing is known of their speed.
+    /// Returns the ports in use whose speed is unknown.
     const std::vector<std::string>& ports_of_assumed_speed() const { return assumed_; }
     double capacity(int edge) const { return at(graph_.edges, edge).bandwidth_GBps; }
 
@@ -55,8 +54,8 @@ private:
     std::vector<std::string> assumed_;
 };
 
-/// The part of a ring that lies on one host: its members in order. Without ports the last passes on
-/// to the first; with ports (stops) it comes in by one and goes out by the other.
+/// The part of a ring on one host: its members in order. Without ports the ring closes from the
+/// last member to the first; with ports (stops) it enters by one and leaves by the other.
 struct HostChannel {
     std::vector<int> members;
     std::optional<int> port_in = {};
@@ -64,17 +63,17 @@ struct HostChannel {
     bool operator==(const HostChannel&) const = default;
 };
 
-/// The same way back.
+/// Returns the channel in the opposite direction.
 HostChannel reversed(const HostChannel& channel);
 
-/// The legs of a channel, in order.
+/// Returns the legs of a channel, in order.
 std::vector<const Leg*> legs_of(const HostRoutes& routes, const HostChannel& channel);
 
-/// What each edge carries when every channel carries one byte.
+/// Returns the load of each edge if every channel carries one byte.
 std::vector<double> load_of(const HostRoutes& routes, const std::vector<HostChannel>& channels);
 
-/// How fast each channel runs when all run at once at one rate: the least capacity / load, and the
-/// edge where that is. No edge where nothing is carried.
+/// The rate of each channel if all run at once with equal rates: the minimum of capacity / load,
+/// and the edge that limits it (none if nothing is carried).
 struct ChannelRate {
     double bandwidth_GBps = 0;
     std::optional<int> limit;

@@ -8,8 +8,8 @@
 
 namespace tutti {
 
-/// Rings over the members of one host, each at a rate of its own: together the most that any rings
-/// over the allowed legs can give.
+/// Rings over the members of one host with individual rates, with the highest total rate of all
+/// sets of rings over the allowed legs.
 struct RingMix {
     struct Share {
         HostChannel ring;
@@ -17,21 +17,22 @@ struct RingMix {
     };
     std::vector<Share> shares;
 
-    /// What no rings exceed, whatever their number and rates. Prices of the edges prove it, at
-    /// which the cheapest ring costs 1 (duality of linear programs).
+    /// Upper bound of the total rate of any set of rings, by duality: prices of the edges at which
+    /// the cheapest ring costs 1 prove it.
     double bound_GBps = 0;
 };
 
-/// Made beside what `laid` leaves, channels of task.bandwidth_GBps each, by the simplex method; the
-/// rings are not listed for it, as the one that is worth most is the cheapest at the present
-/// prices. None for rings at ports, of fewer than 3 or more than 10 members, and where `work` is
-/// used up, which is counted down in steps, so that the same machine always has the same rings.
+/// Finds the best mix for the capacity that the channels `laid` (of task.bandwidth_GBps each)
+/// leave, by the simplex method with column generation: the next ring is the cheapest at the
+/// current prices. None for rings at ports, for fewer than 3 or more than 10 members, and when
+/// `work` is used up. `work` counts steps down instead of time, so that the same machine always
+/// gets the same rings.
 std::optional<RingMix> best_mix(const HostRoutes& routes, const PackingTask& task,
                                 const std::vector<HostChannel>& laid, std::int64_t& work);
 
-/// The mix in channels of task.bandwidth_GBps each: of each ring as many as its share holds, then
-/// those of the best mix in what is left, and so on. Fewer than `wanted` where it sees that there
-/// will not be as many.
+/// Converts the mix to channels of task.bandwidth_GBps each: as many of each ring as fit in its
+/// share, then the same with the best mix for the remaining capacity, and so on. Returns fewer than
+/// `wanted` as soon as it is clear that there are not enough.
 std::vector<HostChannel> in_channels(const HostRoutes& routes, const PackingTask& task, RingMix mix,
                                      int wanted, std::int64_t& work);
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -11,9 +13,18 @@
 namespace tutti {
 namespace {
 
+template <typename Visit>
+void each_allowed_leg(const HostRoutes& routes, const PackingTask& task, Visit visit) {
+    for (int from = 0; from < routes.stops(); ++from)
+        for (int to = 0; to < routes.stops(); ++to)
+            if ((from < routes.members() || to < routes.members()) &&
+                is_allowed(routes, task, from, to))
+                visit(from, routes.leg(from, to));
+}
+
 enum class Directions { one, both };
 
-// Rings are laid one after another into what the earlier ones have left of each edge.
+// Adds rings one after another to the remaining capacity of the edges, with backtracking.
 class Packer {
 public:
     Packer(const HostRoutes& routes, const PackingTask& task, std::vector<HostChannel> laid,
@@ -42,7 +53,7 @@ public:
     }
 
 private:
-    // All return true when the search is over: the bound is reached, or the steps are used up.
+    // These functions return true when the search is over: at the bound or after the last step.
     bool lay_channel() {
         if (int_size(channels_) + (paired_ ? 2 : 1) > bound_) return at_bound();
         if (task_.ends == RingEnds::closed) return lay_between(0, {}, {}, {});
@@ -93,7 +104,7 @@ private:
         return false;
     }
 
-    // A ring is complete: note it, and go on with the next one in what is left.
+    // Records a complete ring and continues with the next one in the remaining capacity.
     bool keep() {
         const std::size_t before = channels_.size();
         channels_.push_back(laying_);
@@ -113,7 +124,7 @@ private:
             if (port) at(uses_, *port) += by;
     }
 
-    // The edges of a leg, and of the way back if rings are laid both ways.
+    // Takes the capacity of a leg, and of the reverse leg if rings are added in both directions.
     bool take(int from, int to) {
         if (!is_allowed(routes_, task_, from, to)) return false;
         if (!take(routes_.leg(from, to))) return false;
@@ -139,21 +150,21 @@ private:
         for (const Charge& charge : leg.charges) at(left_, charge.edge) += charge.weight;
     }
 
-    // In channels; rounded, so that sums of the same links in another order are equal.
+    // Returns the capacity for channels, rounded so that the order of summation does not matter.
     int room_on(const Leg& leg) const {
         double room = most_rings;
         for (const Charge& charge : leg.charges) room = std::min(room, at(left_, charge.edge));
         return static_cast<int>(std::lround(room * 64));
     }
 
-    unsigned draw() {  // xorshift; 0 stays 0, which is: not shuffled
+    unsigned draw() {  // xorshift; 0 stays 0: not shuffled
         shuffle_ ^= shuffle_ << 13;
         shuffle_ ^= shuffle_ >> 17;
         shuffle_ ^= shuffle_ << 5;
         return shuffle_;
     }
 
-    // Nearest first; of equally near ones where most is left, then in the order of their numbers.
+    // Sorted by distance, then by remaining capacity, then by number.
     std::vector<int> neighbours_of(int here) {
         using Key = std::tuple<PathType, int, int, unsigned, int, int>;
         const std::vector<int>& chain = laying_.members;
@@ -172,7 +183,7 @@ private:
         return neighbours;
     }
 
-    // Ports that serve the fewest channels first, each with the members near it.
+    // Ports with the fewest channels first, each with its nearest members.
     std::vector<std::pair<int, int>> entries() {
         using Key = std::tuple<int, PathType, int, unsigned, int, int>;
         std::vector<Key> keys;
@@ -188,7 +199,7 @@ private:
         return found;
     }
 
-    // The port by which the channel comes in is best (one rail all the way), then as above.
+    // The port by which the channel enters is best (it stays on one rail), then as in entries().
     std::vector<std::pair<int, int>> exits(int port_in, int first) {
         using Key = std::tuple<bool, int, PathType, int, unsigned, int, int>;
         std::vector<Key> keys;
@@ -213,15 +224,59 @@ private:
     int& steps_;
     int last_step_ = 0;
     const int bound_;
-    std::vector<double> left_;  // of each edge, in channels
-    std::vector<int> uses_;     // of each stop that is a port
+    std::vector<double> left_;  // for each edge, in channels
+    std::vector<int> uses_;     // for each stop that is a port
     std::vector<HostChannel> channels_;
     std::vector<HostChannel> best_;
-    HostChannel laying_;       // what there is so far of the next one
-    std::optional<int> last_;  // the member that has to come last in it
+    HostChannel laying_;       // the incomplete next channel
+    std::optional<int> last_;  // the member that has to be last in it
 };
 
 }  // namespace
+
+bool is_allowed(const HostRoutes& routes, const PackingTask& task, int from, int to) {
+    if (from == to) return false;
+    const bool to_port = from >= routes.members() || to >= routes.members();
+    if (to_port && task.ends == RingEnds::closed) return false;
+    return routes.leg(from, to).type <= (to_port ? task.limits.to_port : task.limits.inside);
+}
+
+int most_channels_of(const HostRoutes& routes, const PackingTask& task) {
+    // Every channel leaves each member once, by the first edge of some leg.
+    std::vector<std::set<int>> first_edges(as_size(routes.stops()));
+    each_allowed_leg(routes, task, [&](int from, const Leg& leg) {
+        if (!leg.charges.empty()) at(first_edges, from).insert(leg.charges.front().edge);
+    });
+    const auto fitting = [&](int stop) {
+        double channels = 0;
+        for (const int edge : at(first_edges, stop))
+            channels += std::floor(routes.capacity(edge) * (1 + rounding) / task.bandwidth_GBps);
+        return channels;
+    };
+    double most = most_rings;
+    for (int member = 0; member < routes.members(); ++member)
+        most = std::min(most, fitting(member));
+    if (task.ends == RingEnds::at_ports) {
+        double by_ports = 0;
+        for (int port = routes.members(); port < routes.stops(); ++port) by_ports += fitting(port);
+        most = std::min(most, by_ports);
+    }
+    return static_cast<int>(most);
+}
+
+std::vector<double> rates_to_try(const HostRoutes& routes, const PackingTask& task) {
+    constexpr int most_sharing = 8;
+    std::set<double, std::greater<>> rates;
+    each_allowed_leg(routes, task, [&](int, const Leg& leg) {
+        for (const Charge& charge : leg.charges)
+            for (int sharing = 1; sharing <= most_sharing; ++sharing)
+                rates.insert(routes.capacity(charge.edge) / charge.weight / sharing);
+    });
+    std::vector<double> distinct;
+    for (const double rate : rates)
+        if (distinct.empty() || rate < distinct.back() * (1 - 1e-3)) distinct.push_back(rate);
+    return distinct;
+}
 
 std::vector<HostChannel> pack_channels(const HostRoutes& routes, const PackingTask& task,
                                        int& steps) {

@@ -6,7 +6,7 @@
 
 namespace tutti {
 
-/// The worst legs that a search may take: between members, and between a member and a port.
+/// The worst legs that a search may use: between members, and between a member and a port.
 struct LegLimits {
     PathType inside = PathType::sys;
     PathType to_port = PathType::sys;
@@ -14,34 +14,33 @@ struct LegLimits {
 
 enum class RingEnds { closed, at_ports };
 
-/// What to look for: channels of `bandwidth_GBps` each, which together overload no edge.
+/// A search for channels of `bandwidth_GBps` each that together overload no edge.
 struct PackingTask {
     double bandwidth_GBps = 0;
     LegLimits limits = {};
     RingEnds ends = RingEnds::closed;
 };
 
-/// More than that many channels help nobody: each costs a thread block or a thread.
+/// Limit for channels: each costs a thread block or a thread.
 constexpr int most_rings = 32;
 
-/// Capacities are sums of decimal fractions: so much more than they say counts as what they say.
+/// Tolerance for capacities, which are sums of decimal fractions.
 constexpr double rounding = 1e-6;
 
-/// Whether the task may use the leg between two stops at all.
+/// Whether the task may use the leg between two stops.
 bool is_allowed(const HostRoutes& routes, const PackingTask& task, int from, int to);
 
-/// As many channels as any choice could fit in, counted at each member alone.
+/// Returns an upper bound of the number of channels, from each member alone.
 int most_channels_of(const HostRoutes& routes, const PackingTask& task);
 
-/// The most channels found by depth-first search: link by link, near neighbours first, and going
-/// back where a ring does not close. First with rings in both directions at once, then one by one,
-/// some times with the neighbours shuffled. It ends after `steps` steps, which it counts down, and
-/// not after some time, so that the same machine always gives the same rings.
+/// Returns the most channels that a depth-first search finds: near neighbours first, with
+/// backtracking if a ring does not close; with rings in both directions at once, then one by one,
+/// and several times with shuffled neighbours. Counts `steps` down instead of time, so that the
+/// same machine always gets the same rings.
 std::vector<HostChannel> pack_channels(const HostRoutes& routes, const PackingTask& task,
                                        int& steps);
 
-/// The rates worth trying, descending: what the edges on allowed legs carry, whole or shared by a
-/// few channels.
+/// Returns the rates to try, descending: capacities of edges on allowed legs, divided by 1 to 8.
 std::vector<double> rates_to_try(const HostRoutes& routes, const PackingTask& task);
 
 }  // namespace tutti

@@ -22,13 +22,13 @@
 namespace tutti {
 namespace {
 
-// A search over all hosts of a machine; equal hosts are searched once.
+// Searches rings over all hosts of a machine; equal hosts are searched once.
 class Planner {
 public:
     Planner(const Machine& machine, const std::vector<HostRoutes>& hosts)
         : machine_(machine), hosts_(hosts) {
         std::vector<Host> seen;
-        for (const Host& host : machine.hosts) seen.push_back(as_seen(host));
+        for (const Host& host : machine.hosts) seen.push_back(without_identity(host));
         for (const Host& host : seen)
             same_as_.push_back(std::ranges::find(seen, host) - seen.begin());
     }
@@ -42,27 +42,28 @@ public:
         return is_better(both, one) ? both : one;
     }
 
-    static constexpr std::int64_t most_work = 1 << 27;  // of one kind of path; a tenth of a second
+    static constexpr std::int64_t most_work = 1 << 27;  // per kind of path; a tenth of a second
 
-    // Near legs first: a search with worse ones must be worth them.
-    RingSet best(RingSet otherwise) const {
-        constexpr double worth_worse_legs = 1.2;
+    // Starts with near legs; worse legs have to gain a fifth. Returns `fallback` if nothing is
+    // better.
+    RingSet best(RingSet fallback) const {
+        constexpr double gain_for_worse_legs = 1.2;
         std::optional<RingSet> found;
         for (const LegLimits& limits : tiers()) {
-            const double needed = found ? found->bandwidth_GBps * worth_worse_legs : 0;
+            const double needed = found ? found->bandwidth_GBps * gain_for_worse_legs : 0;
             const RingSet set = best_within(limits, needed);
             if (!set.channels.empty() && set.bandwidth_GBps > needed) found = set;
         }
-        const bool gains = found && found->bandwidth_GBps >= otherwise.bandwidth_GBps &&
-                           is_better(*found, otherwise);
-        if (!gains) return otherwise;
+        const bool gains = found && found->bandwidth_GBps >= fallback.bandwidth_GBps &&
+                           is_better(*found, fallback);
+        if (!gains) return fallback;
         return along_rails(*found);
     }
 
 private:
-    // Without what makes no difference to a search: hosts of one kind have other names and
-    // addresses, and rarely quite the same amount of memory.
-    static Host as_seen(Host host) {
+    // Removes data that does not matter to the search, such as names, addresses and memory sizes,
+    // so that hosts of one kind are equal.
+    static Host without_identity(Host host) {
         host.name.clear();
         host.packages.clear();
         host.caches.clear();
@@ -83,8 +84,8 @@ private:
         return same_as_[host] == static_cast<std::ptrdiff_t>(host);
     }
 
-    // For each kind of host its own, so that one that is hard to search leaves something to the
-    // others; less each if there are many, to end within the time of a few.
+    // Each kind of host has its own budget, so that difficult hosts do not use up that of others;
+    // it is smaller if there are many kinds, to limit the total time.
     std::vector<int> step_budgets() const {
         constexpr std::ptrdiff_t in_all = 1 << 17, at_least = 1 << 14;
         std::ptrdiff_t kinds = 0;
@@ -99,7 +100,7 @@ private:
 
     RingEnds ends() const { return hosts_.size() > 1 ? RingEnds::at_ports : RingEnds::closed; }
 
-    // Members as numbered, in by the port nearest to the first and out by that of the last.
+    // Returns the members in their numbering, with the ports nearest to the first and last one.
     HostChannel in_numbered_order(const HostRoutes& host) const {
         HostChannel channel;
         channel.members.resize(as_size(host.members()));
@@ -120,7 +121,7 @@ private:
         return channel;
     }
 
-    // Whether one can go from any member to any other by such legs.
+    // Whether such legs connect all members.
     static bool are_joined(const HostRoutes& host, PathType worst) {
         std::vector<int> reached{0};
         for (std::size_t i = 0; i < reached.size(); ++i)
@@ -131,7 +132,7 @@ private:
         return int_size(reached) == host.members();
     }
 
-    // Pairs of limits that some leg meets, the best first; inside counts before ports.
+    // Returns the pairs of limits that occur, best first; the limit between members counts first.
     std::vector<LegLimits> tiers() const {
         std::set<PathType> inside;
         std::set<PathType> to_port;
@@ -155,10 +156,10 @@ private:
 
     struct Rate {
         double bandwidth_GBps = 0;
-        int most = 0;  // channels
+        int most = 0;  // number of channels
     };
 
-    // Descending, so that of equal totals the one with the fewest channels is kept.
+    // Descending, so that among equal totals the one with the fewest channels is kept.
     std::vector<Rate> rates_of(PackingTask task) const {
         std::set<double, std::greater<>> rates;
         for (std::size_t h = 0; h < hosts_.size(); ++h)
@@ -185,9 +186,9 @@ private:
         for (const auto& [rate, most] : rates) bound_GBps = std::max(bound_GBps, most * rate);
         RingSet best;
         const auto enough_GBps = [&] {
-            return std::max(needed, best.bandwidth_GBps * worth_more_channels);
+            return std::max(needed, best.bandwidth_GBps * gain_for_more_channels);
         };
-        // What rings can give at most is found out where they are not found at once.
+        // The exact upper bound is computed only if the search is not easy.
         std::int64_t work = most_work;
         std::optional<RingMix> mix;
         bool is_easy = true;
@@ -205,7 +206,7 @@ private:
             if (steps.front() < hard_below) find_bound();
         }
         if (bound_GBps > enough_GBps()) find_bound();
-        // The best rings may have rates that no link has.
+        // The best rings may have rates that differ from those of all links.
         for (int count = 1; mix && count <= most_rings && bound_GBps > enough_GBps(); ++count) {
             task.bandwidth_GBps = bound_GBps / count;
             const double enough = enough_GBps() / task.bandwidth_GBps;
@@ -219,8 +220,8 @@ private:
         return best;
     }
 
-    // A channel that comes in by one port and goes out by another meets the same port of the next
-    // host if every second host is passed the other way round. Kept where it costs nothing.
+    // Reverses every second host: then a channel that enters by one port and leaves by another
+    // reaches the same port of the next host. Used unless it costs bandwidth.
     RingSet along_rails(const RingSet& set) const {
         std::vector<RingChannel> turned = set.channels;
         for (RingChannel& channel : turned)
@@ -244,11 +245,11 @@ private:
         return channels;
     }
 
-    // More by a hundredth, or as much with nearer legs, fewer hops, fewer channels.
-    static constexpr double worth_more_channels = 1.01;
+    // Better means 1 % more bandwidth, or else nearer legs, fewer hops or fewer channels.
+    static constexpr double gain_for_more_channels = 1.01;
     static bool is_better(const RingSet& a, const RingSet& b) {
-        if (a.bandwidth_GBps > b.bandwidth_GBps * worth_more_channels) return true;
-        if (b.bandwidth_GBps > a.bandwidth_GBps * worth_more_channels) return false;
+        if (a.bandwidth_GBps > b.bandwidth_GBps * gain_for_more_channels) return true;
+        if (b.bandwidth_GBps > a.bandwidth_GBps * gain_for_more_channels) return false;
         return std::tuple(a.inside, a.to_port, a.hops, a.channels.size()) <
                std::tuple(b.inside, b.to_port, b.hops, b.channels.size());
     }
@@ -267,17 +268,17 @@ private:
             const HostRoutes& host = hosts_[h];
             std::vector<HostChannel> here;
             for (const RingChannel& channel : channels) here.push_back(channel[h]);
-            for (const HostChannel& channel : here) hops += take_note(set, host, channel);
+            for (const HostChannel& channel : here) hops += add_legs(set, host, channel);
             const ChannelRate rate = rate_of(host, here);
             const std::string at = hosts_differ() ? printable(machine_.hosts[h].name) + ": " : "";
             if (rate.limit)
                 limited(rate.bandwidth_GBps, at + host.graph().describe(*rate.limit));
             else if (hops > 0)
-                limited(0, at + "no way between two of them");
+                limited(0, at + "no path between two members");
         }
         if (hosts_.size() > 1)
             for (const NetworkLink& link : machine_.network)
-                if (link.bandwidth_GBps > 0 &&  // else nobody knows
+                if (link.bandwidth_GBps > 0 &&  // else unknown
                     link.to == (link.from + 1) % int_size(hosts_))
                     limited(link.bandwidth_GBps / number,
                             fmt::format("network from host {} to host {}", link.from, link.to));
@@ -288,7 +289,7 @@ private:
         return set;
     }
 
-    static int take_note(RingSet& set, const HostRoutes& host, const HostChannel& channel) {
+    static int add_legs(RingSet& set, const HostRoutes& host, const HostChannel& channel) {
         int hops = 0;
         const auto legs = legs_of(host, channel);
         for (std::size_t i = 0; i < legs.size(); ++i) {
@@ -306,21 +307,21 @@ private:
 
     const Machine& machine_;
     const std::vector<HostRoutes>& hosts_;
-    std::vector<std::ptrdiff_t> same_as_;  // of each host, the first that is the same to the search
+    std::vector<std::ptrdiff_t> same_as_;  // for each host, the first equal one
 };
 
 }  // namespace
 
 RingPlan plan_rings(const Machine& machine) {
-    if (machine.hosts.empty()) throw Error("the machine has no host; give one with --from FILE");
+    if (machine.hosts.empty()) throw Error("the machine has no host; use --from FILE with one");
     RingPlan plan;
     for (const Host& host : machine.hosts) {
         plan.hosts.emplace_back(host);
         if (machine.hosts.size() > 1 && plan.hosts.back().ports() == 0)
-            throw Error("rings over several hosts need NICs, and " +
+            throw Error("rings over several hosts need NICs, but " +
                         (host.name.empty() ? std::string("a host") : host.name) +
-                        " shows none; describe its NICs (in the JSON of tutti topo --json), or "
-                        "give each host alone");
+                        " has none; add them to the JSON of tutti topo --json, or use each host "
+                        "alone");
     }
     const Planner planner(machine, plan.hosts);
     plan.naive = planner.naive();
@@ -339,6 +340,30 @@ std::vector<std::vector<int>> members_of(const RingPlan& plan, const RingSet& ri
         }
     }
     return members;
+}
+
+Machine copies_of(const Host& host, int hosts) {
+    Machine machine;
+    for (int h = 0; h < hosts; ++h) {
+        machine.hosts.push_back(host);
+        if (hosts > 1) machine.hosts.back().name = fmt::format("{}.{}", host.name, h);
+    }
+    return machine;
+}
+
+Host with_nvswitches(Host host, int links_per_gpu) {
+    if (!host.links.empty())
+        throw Error("--nvlinks cannot be used with a host whose links between GPUs are known");
+    const int nvswitch = int_size(host.devices);
+    for (int device = 0; device < nvswitch; ++device)
+        if (at(host.devices, device).kind == DeviceKind::gpu)
+            host.links.push_back({.kind = LinkKind::nvlink,
+                                  .a = {LinkEnd::Kind::device, device},
+                                  .b = {LinkEnd::Kind::device, nvswitch},
+                                  .count = links_per_gpu});
+    if (host.links.empty()) throw Error("--nvlinks cannot be used with a host without GPUs");
+    host.devices.push_back({.kind = DeviceKind::nvswitch});
+    return host;
 }
 
 }  // namespace tutti

@@ -5,8 +5,7 @@
 
 namespace tutti {
 
-// Rows have a little more than said, each another amount: so no two columns run out at once, and
-// none comes and goes for ever.
+// Each row gets a slightly different extra amount, so that there are no ties and no cycles.
 Simplex::Simplex(const std::vector<double>& rows)
     : rows_(int_size(rows)), inverse_(rows.size() * rows.size()) {
     for (int row = 0; row < rows_; ++row) {
@@ -27,14 +26,14 @@ std::vector<double> Simplex::prices() const {
 }
 
 bool Simplex::take(const Column& column, int number) {
-    constexpr double nothing = 1e-9;
+    constexpr double zero = 1e-9;
     std::vector<double> change(as_size(rows_));
     for (int row = 0; row < rows_; ++row)
         for (const auto& [r, share] : column) at(change, row) += inverse(row, r) * share;
     int leaving = -1;
     double most = 0;
     for (int row = 0; row < rows_; ++row) {
-        if (at(change, row) <= nothing) continue;
+        if (at(change, row) <= zero) continue;
         const double until_gone = at(basis_, row).amount / at(change, row);
         if (leaving >= 0 && until_gone >= most) continue;
         most = until_gone;

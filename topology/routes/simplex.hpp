@@ -5,23 +5,22 @@
 
 namespace tutti {
 
-/// The simplex method for "as much as possible in all, while no row is overfull", where columns are
-/// made as they are needed. Rows and columns are counted from 0; `free` is the unused part of a
-/// row.
+/// The simplex method with column generation: maximises the total amount of all columns within the
+/// rows' capacities. Rows and columns are counted from 0; `free` is the unused part of a row.
 class Simplex {
 public:
-    using Column = std::map<int, double>;  ///< what one of it takes of which rows
+    using Column = std::map<int, double>;  ///< use of each row per unit
     static constexpr int free = -1;
 
-    /// What there is of each row: none is negative.
+    /// Takes the capacities of the rows, which must not be negative.
     explicit Simplex(const std::vector<double>& rows);
 
-    /// Of each row, at the present amounts. A column that costs less than 1 is worth taking, and so
-    /// is the unused part of a row of negative price.
+    /// Returns the price of each row at the current amounts. Taking a column with a cost below 1,
+    /// or the unused part of a row with a negative price, increases the total.
     std::vector<double> prices() const;
 
-    /// As much of the column as fits comes in, at the expense of others. False where no row holds
-    /// it back.
+    /// Brings the column into the basis with the largest possible amount. Returns false if no row
+    /// limits it.
     bool take(const Column& column, int number);
     bool leave_unused(int row) { return take({{row, 1.}}, free); }
 
@@ -36,8 +35,8 @@ private:
     double inverse(int row, int column) const;
 
     int rows_;
-    std::vector<double> inverse_;  // of the columns that are in the basis
-    std::vector<Amount> basis_;    // as many as there are rows
+    std::vector<double> inverse_;  // of the columns in the basis
+    std::vector<Amount> basis_;    // one for each row
 };
 
 }  // namespace tutti

@@ -13,7 +13,7 @@
 namespace tutti {
 namespace {
 
-// A chain's cost: hops count whole, narrow links less than one hop.
+// Cost of a chain: its hops, plus less than one hop for slow links.
 double cost_of(const HostRoutes& host, int from, int to) {
     const Leg& leg = host.leg(from, to);
     if (leg.type == PathType::dis) return 1e6;
@@ -30,8 +30,8 @@ double cost_of(const HostRoutes& host, const std::vector<int>& chain) {
     return cost;
 }
 
-// To the nearest one not yet passed, then parts turned round or moved elsewhere as long as that
-// helps. Exact enough: hosts have few kinds of distances.
+// Builds a chain by nearest neighbours, then reverses or moves parts while that helps. This is
+// exact enough, as hosts have few different distances.
 std::vector<int> short_chain(const HostRoutes& host, int head) {
     std::vector<int> chain{head};
     while (int_size(chain) < host.members()) {
@@ -69,7 +69,7 @@ struct Head {
     std::optional<int> port;
 };
 
-// The `tree_number`th port of those nearest to any member, with that member.
+// Returns the `tree_number`th of the ports nearest to any member, with that member.
 Head head_of(const HostRoutes& host, std::size_t tree_number) {
     std::vector<std::tuple<PathType, int, int, int>> candidates;
     for (int port = host.members(); port < host.members() + host.ports(); ++port)
@@ -105,7 +105,7 @@ void charge(std::vector<double>& load, const Leg& leg, double times) {
     for (const Charge& c : leg.charges) at(load, c.edge) += c.weight * times;
 }
 
-// Every link of a tree is used once upwards and once downwards.
+// Adds the load of a tree, which uses each of its links once upwards and once downwards.
 void charge_host(std::vector<double>& load, const HostRoutes& host, const MemberTree& tree,
                  std::size_t h) {
     const auto& chain = tree.chains[h];
@@ -120,7 +120,8 @@ void charge_host(std::vector<double>& load, const HostRoutes& host, const Member
     charge(load, host.leg(*tree.port[h], chain.front()), static_cast<double>(neighbours));
 }
 
-// Each tree goes up and down every way between a host and its parent.
+// Counts how often the trees send from one host to another: each uses every edge between a host and
+// its parent in both directions.
 double uses_of(const std::vector<MemberTree>& trees, int from, int to) {
     double uses = 0;
     for (const MemberTree& tree : trees) {
@@ -141,7 +142,7 @@ std::vector<std::optional<int>> binary_tree(int hosts) {
             parent.emplace_back();
             continue;
         }
-        const int bit = host & -host;  // how high it stands: leaves are odd
+        const int bit = host & -host;  // the height: leaves are odd
         const int up = (host ^ bit) | (bit << 1);
         parent.emplace_back(up < hosts ? up : host ^ bit);
     }

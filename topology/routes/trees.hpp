@@ -8,34 +8,33 @@
 
 namespace tutti {
 
-/// One tree over all members, numbered host by host: inside each host a chain that its head leads,
-/// between hosts a binary tree of the heads.
+/// One tree over all members: a chain within each host, and a binary tree of the chains' heads
+/// between hosts.
 struct MemberTree {
-    std::vector<std::vector<int>> chains;    ///< of each host, head first; its own members from 0
-    std::vector<std::optional<int>> port;    ///< of each host, the NIC port (stop) of its head
-    std::vector<std::optional<int>> parent;  ///< of each host; none for the root
-    int hops = 0;                            ///< edges passed inside the hosts
+    std::vector<std::vector<int>> chains;    ///< for each host, head first; members counted from 0
+    std::vector<std::optional<int>> port;    ///< for each host, the NIC port (stop) of its head
+    std::vector<std::optional<int>> parent;  ///< for each host; none for the root
+    int hops = 0;                            ///< edges within the hosts
 };
 
-/// A pair of trees that run at once, each with half of the message.
+/// A pair of trees that run at the same time, each with half of the message.
 struct TreePlan {
     std::vector<MemberTree> trees;
-    double bandwidth_GBps =
-        0;              ///< of the message, reduced up and spread down, 10^9 bytes per second
-    std::string limit;  ///< the edge that is full; empty if nothing is carried
+    double bandwidth_GBps = 0;  ///< message size / time, 10^9 bytes per second
+    std::string limit;          ///< the limiting edge; empty if nothing is carried
 };
 
-/// The parent of each of `hosts` places in a balanced binary tree over them in order, root 0; no
-/// more than two children each (Sanders, Speck, Traff 2009, as NCCL numbers it).
+/// Returns the parent of each host in a balanced binary tree over them in order, with root 0 and at
+/// most two children each (Sanders, Speck, Traff 2009, numbered as in NCCL).
 std::vector<std::optional<int>> binary_tree(int hosts);
 
-/// The same tree for other places, so that a host that has children here is a leaf there or nearly
-/// so: mirrored for an even number of hosts, shifted by one for an odd number.
+/// Returns the complementary tree, in which inner hosts of the first tree are leaves or nearly so:
+/// mirrored for an even number of hosts, shifted by one for an odd number.
 std::vector<std::optional<int>> other_binary_tree(int hosts);
 
-/// Chains of the fewest hops (then of the widest links) from the members nearest to a NIC port, the
-/// two trees' at different ports where there are two; double binary tree between hosts. `network`
-/// limits what the hosts exchange where it knows of that.
+/// Plans chains with the fewest hops (then the fastest links) from the members nearest to a NIC
+/// port, at different ports for the two trees if possible, and a double binary tree between hosts.
+/// `network` limits the bandwidth between the hosts that it lists.
 TreePlan plan_trees(const std::vector<HostRoutes>& hosts,
                     const std::vector<NetworkLink>& network = {});
 

@@ -4,8 +4,6 @@
 #include <vector>
 
 #include "results/records/health.hpp"
-#include "topology/meters/cpu_clock.hpp"
-#include "topology/meters/gpu_conditions.hpp"
 #include "topology/meters/host_counters.hpp"
 
 namespace tutti {

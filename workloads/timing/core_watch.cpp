@@ -12,9 +12,9 @@
 
 #include "base/clock.hpp"
 #include "base/index.hpp"
-#include "topology/detect/cpu_time.hpp"
 #include "topology/detect/detect.hpp"
 #include "topology/detect/host_facts.hpp"
+#include "topology/meters/host_counters.hpp"
 
 namespace tutti {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the versions of hwloc write differently.
+// Differences between the versions of hwloc.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ struct Link2 {
     int megabytes;
 };
 
-// Two GPUs with links to one another alone.
+// Two GPUs with links only to each other.
 Host two_gpus(const Link2& link) {
     const std::string info =
         *link.version ? fmt::format(R"(<info name="hwlocVersion" value="{}"/>)", link.version) : "";
@@ -69,8 +69,8 @@ TEST(HwlocVersions, AreTakenForNewWhereTheFileDoesNotSay) {
     EXPECT_EQ(links_counted({h200, "PR-436-20201209", 150000}), 6);
 }
 
-// As hwloc 3 writes: about the whole machine beside the objects, kinds of interfaces as bits, the
-// programming interface behind the revision, domains of 32 bits.
+// hwloc 3 writes infos of the machine next to the objects, kinds of interfaces as bits, the
+// programming interface after the revision, and domains of 32 bits.
 const std::string third = R"(<topology version="3.0">
  <object type="Machine" cpuset="0x3" nodeset="0x1" gp_index="1">
   <object type="Package" cpuset="0x3" nodeset="0x1" gp_index="2">
@@ -117,8 +117,7 @@ TEST(HwlocVersions, AreReadUpToTheThird) {
 }
 
 TEST(HwlocVersions, BeyondTheThirdAreRefused) {
-    EXPECT_TRUE(complaint_about(R"(<topology version="4.0"/>)")
-                    .starts_with("FILE:1: hwloc XML of version '4.0'; give that of 1, 2 or 3"));
+    EXPECT_TRUE(complaint_about(R"(<topology version="4.0"/>)").starts_with("FILE:1: "));
 }
 
 }  // namespace

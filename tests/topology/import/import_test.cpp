@@ -26,13 +26,12 @@ TEST(Import, NamesTheFormatsWhereNoneFits) {
         EXPECT_NE(complaint.find("hwloc XML"), std::string::npos) << complaint;
         EXPECT_NE(complaint.find("nvidia-smi topo -m"), std::string::npos) << complaint;
     }
-    EXPECT_NE(complaint_about("\n\n  <svg/>").find("FILE:3: the XML element 'svg'"),
-              std::string::npos);
+    EXPECT_NE(complaint_about("\n\n  <svg/>").find("'svg'"), std::string::npos);
 }
 
-TEST(Import, RefusesAPictureAsNoText) {
+TEST(Import, RefusesBinaryFiles) {
     const std::string png("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16);
-    EXPECT_EQ(complaint_about(png).substr(0, 24), "FILE:1: this is no text;");
+    EXPECT_NE(complaint_about(png).find("not a text"), std::string::npos);
 }
 
 TEST(Import, RefusesForeignJsonByItsFirstLine) {
@@ -45,9 +44,9 @@ TEST(Import, RefusesForeignJsonByItsFirstLine) {
 
 TEST(Import, SaysThatAFileIsMissingOrAFolder) {
     const FixtureTree tree;
-    EXPECT_NE(complaint_about_file(tree.root() / "absent.xml").find("absent.xml: no such file"),
+    EXPECT_NE(complaint_about_file(tree.root() / "absent.xml").find("no such file"),
               std::string::npos);
-    EXPECT_NE(complaint_about_file(tree.root()).find("this is a folder"), std::string::npos);
+    EXPECT_NE(complaint_about_file(tree.root()).find("a folder"), std::string::npos);
 }
 
 TEST(Import, NamesTheFileAndTheLine) {
@@ -62,7 +61,7 @@ TEST(Import, ReadsAFileThatBeginsWithAByteOrderMark) {
         parse_machine("\xef\xbb\xbf<system><cpu numaid=\"0\"/></system>", "FILE").hosts.size(), 1u);
 }
 
-TEST(Import, StopsAtXmlThatNestsForEver) {
+TEST(Import, RefusesTextsThatNestTooDeep) {
     std::string text = "<system>";
     for (int depth = 0; depth < 100000; ++depth) text += "<cpu>";
     EXPECT_TRUE(names_a_line(complaint_about(text)));
@@ -71,14 +70,14 @@ TEST(Import, StopsAtXmlThatNestsForEver) {
     EXPECT_TRUE(names_a_line(complaint_about(json)));
 }
 
-TEST(Import, TakesNoCpuSetBeyondAnyKernel) {
+TEST(Import, LimitsCpuSets) {
     const auto system = [](const std::string& affinity) {
         return "<system><cpu numaid=\"0\" affinity=\"" + affinity + "\"/></system>";
     };
     std::string zeros;
     for (int word = 0; word < 4000; ++word) zeros += ",00000000";
     EXPECT_EQ(complaint_about(system("0" + zeros)), "");
-    EXPECT_NE(complaint_about(system("1" + zeros)).find("beyond CPU 65535"), std::string::npos);
+    EXPECT_NE(complaint_about(system("1" + zeros)).find("CPU 65535"), std::string::npos);
     EXPECT_TRUE(names_a_line(complaint_about(system(std::string(1000000, 'f')))));
     EXPECT_TRUE(names_a_line(complaint_about(system("0xf...f"))));
     EXPECT_TRUE(names_a_line(complaint_about(system("-1"))));

@@ -71,13 +71,11 @@ TEST(NcclXml, CountsALinkOnceThoughBothGpusHaveARow) {
     EXPECT_NEAR(host.links[1].bandwidth_GBps, 3 * 20.6, 1e-9);
 }
 
-// As NCCL, which looks for the other GPU and finds the same.
+// NCCL looks for the other GPU and finds the same one.
 TEST(NcclXml, IgnoresLinksOfAGpuToItselfAndSaysSo) {
     const Host host = host_of(with(two_gpus, R"(<nvlink target="0000:03:00.0" count="2")",
                                    R"(<nvlink target="0000:02:00.0" count="2")"));
-    EXPECT_TRUE(std::ranges::any_of(host.not_seen, [](const std::string& note) {
-        return note.find("those of 0000:02:00.0 lead to the GPU itself") != std::string::npos;
-    }));
+    EXPECT_TRUE(notes(host, "0000:02:00.0: in the file they lead to"));
 }
 
 TEST(NcclXml, TakesTheSwitchThatAVirtualMachineHidesAsOne) {
@@ -100,7 +98,7 @@ TEST(NcclXml, JoinsAGpuToItsCpu) {
               (Link{LinkKind::c2c, device(0), {LinkEnd::Kind::numa_node, 0}, 10, 447.12}));
 }
 
-// No <gpu>, no vendor: the class decides, as in the files that clouds give out.
+// Without <gpu> and vendor the class decides, as in files of cloud providers.
 TEST(NcclXml, KnowsGpusByTheirClassWhereNcclIsToFillThemIn) {
     const Host host = host_of(R"(<system version="1"><cpu numaid="0">
 <pci busid="0003:00:00.0" class="0x030200"/><pci busid="0103:00:00.0" class="0x020700"/>
@@ -140,18 +138,17 @@ TEST(NcclXml, ComplainsWithTheLine) {
         const char *from, *to, *complaint;
     } faults[] = {
         {R"(busid="0000:02:00.0")", "", "FILE:4: <pci> lacks busid="},
-        {R"(busid="0000:02:00.0")", R"(busid="two")", "FILE:4: busid='two' is no PCI address"},
-        {R"(busid="0000:03:00.0")", R"(busid="0000:02:00.0")",
-         "FILE:9: the busid 0000:02:00.0 is there twice"},
+        {R"(busid="0000:02:00.0")", R"(busid="two")", "FILE:4: busid='two'"},
+        {R"(busid="0000:03:00.0")", R"(busid="0000:02:00.0")", "FILE:9: the busid 0000:02:00.0"},
         {R"(count="2")", R"(count="many")", "FILE:6: count='many'"},
         {R"(count="2")", "", "FILE:6: <nvlink> lacks count="},
         {R"(count="2")", R"(count="9223372036854775808")", "FILE:6: count="},
-        {R"(target="0000:03:00.0")", R"(target="x")", "FILE:6: target='x' is no PCI address"},
-        {R"(numaid="1")", R"(numaid="0")", "FILE:14: numaid 0 is there twice"},
+        {R"(target="0000:03:00.0")", R"(target="x")", "FILE:6: target='x'"},
+        {R"(numaid="1")", R"(numaid="0")", "FILE:14: numaid 0"},
         {R"(class="0x020700")", R"(class="nic")", "FILE:11: class='nic'"},
         {R"(sm="90")", R"(sm="nine")", "FILE:5: sm='nine'"},
         {R"(name="mlx5_0")", "", "FILE:12: <net> lacks name="},
-        {R"(affinity="00000001,0000000f")", R"(affinity="1-3")", "FILE:2: '1-3' is no part"},
+        {R"(affinity="00000001,0000000f")", R"(affinity="1-3")", "FILE:2: '1-3'"},
         {"</system>", "", "FILE:"},
         {"</gpu></pci>", "</pci>", "FILE:"},
     };
@@ -160,7 +157,7 @@ TEST(NcclXml, ComplainsWithTheLine) {
         EXPECT_TRUE(complaint.starts_with(fault.complaint)) << complaint;
         EXPECT_TRUE(names_a_line(complaint)) << complaint;
     }
-    EXPECT_EQ(complaint_about("<system version=\"1\"/>").substr(0, 23), "FILE:1: no <cpu> in it;");
+    EXPECT_TRUE(names_a_line(complaint_about("<system version=\"1\"/>")));
 }
 
 TEST(NcclXml, ComesBackAsItWasWritten) {
@@ -197,7 +194,7 @@ TEST(NcclExport, NamesProcessorsAsNcclKnowsThem) {
         EXPECT_NE(to_nccl_xml(host).find(written), std::string::npos) << written;
         EXPECT_EQ(host_of(to_nccl_xml(host)), host);
     }
-    host.cpu = {"aarch64", "ARM", 8, 3};  // which NCCL does not ask for
+    host.cpu = {"aarch64", "ARM", 8, 3};  // NCCL does not read them
     EXPECT_NE(to_nccl_xml(host).find(R"(arch="arm64">)"), std::string::npos);
 }
 

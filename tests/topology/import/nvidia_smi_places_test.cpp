@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the devices of an nvidia-smi matrix are, and what their NVLinks carry.
+// NUMA nodes of devices and bandwidths of NVLinks from an nvidia-smi matrix.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -33,11 +33,11 @@ TEST(NvidiaSmiPlaces, AreThoseOfTheAffinityColumnsWhereTheMatrixSaysNode) {
     EXPECT_EQ(nodes_of(host), (Nodes{0, 1, 2, 3, 0, 1}));
     ASSERT_EQ(host.numa_nodes.size(), 4u);
     for (const NumaNode& node : host.numa_nodes) EXPECT_EQ(node.cores.size(), 16u);
-    EXPECT_FALSE(notes(host, "fit no tree"));
+    EXPECT_FALSE(notes(host, "contradict"));
 }
 
-// Older drivers print CPUs alone.
-TEST(NvidiaSmiPlaces, AreToldApartByTheirCpusToo) {
+// Older drivers print only CPUs.
+TEST(NvidiaSmiPlaces, AreDistinguishedByTheirCpusToo) {
     const Host host = host_of(
         "      GPU0 GPU1 GPU2 CPU Affinity\n"
         "GPU0   X   NODE NODE 0-15\n"
@@ -46,7 +46,7 @@ TEST(NvidiaSmiPlaces, AreToldApartByTheirCpusToo) {
     EXPECT_EQ(nodes_of(host), (Nodes{0, 1, 1}));
 }
 
-TEST(NvidiaSmiPlaces, AreOneWhereNoColumnTellsThemApart) {
+TEST(NvidiaSmiPlaces, AreOneIfNoColumnDistinguishesThem) {
     const Host host = host_of(
         "      GPU0 GPU1 NIC0\n"
         "GPU0   X   NODE SYS\n"
@@ -55,7 +55,7 @@ TEST(NvidiaSmiPlaces, AreOneWhereNoColumnTellsThemApart) {
     EXPECT_EQ(nodes_of(host), (Nodes{0, 0, std::nullopt}));
 }
 
-// As virtual machines show NICs of which the kernel knows no NUMA node.
+// Virtual machines show NICs with unknown NUMA node like this.
 TEST(NvidiaSmiPlaces, OfNicsThatAreSysFromEverythingAreUnknown) {
     const Host host = host_of(
         "      GPU0 GPU1 NIC0 NIC1 NIC2 NIC3 CPU Affinity NUMA Affinity\n"
@@ -70,8 +70,8 @@ TEST(NvidiaSmiPlaces, OfNicsThatAreSysFromEverythingAreUnknown) {
     EXPECT_EQ(nodes_of(host),
               (Nodes{0, 1, std::nullopt, std::nullopt, std::nullopt, std::nullopt}));
     EXPECT_EQ(host.devices[4].above, host.devices[5].above);
-    EXPECT_TRUE(notes(host, "which NUMA node is near mlx5_0, NIC1, NIC2, NIC3:"));
-    EXPECT_FALSE(notes(host, "fit no tree"));
+    EXPECT_TRUE(notes(host, "NUMA node of mlx5_0, NIC1, NIC2, NIC3:"));
+    EXPECT_FALSE(notes(host, "contradict"));
 }
 
 TEST(NvidiaSmiPlaces, OfNicsThatShareOneWithOtherNicsAreTheirs) {
@@ -102,7 +102,7 @@ const std::vector<int> all_18(8, 18);
 
 double bandwidth_GBps(const Host& host) { return host.links.at(0).bandwidth_GBps; }
 
-TEST(NvidiaSmiLinks, OfBlackwellAreNotPricedAsHopper) {
+TEST(NvidiaSmiLinks, OfBlackwellAreNotCountedAsHopper) {
     const std::string list =
         "GPU 0: NVIDIA B200 (UUID: GPU-5bfda7ef-6aec-a775-5ae1-a1c3dcaef094)\n";
     const std::string report = "GPU 0,1,2: NVIDIA B200\nGPU 0,1,2 Compute Capability: 10.0\n";
@@ -119,7 +119,7 @@ TEST(NvidiaSmiLinks, OfBlackwellAreNotPricedAsHopper) {
     EXPECT_EQ(host_of(table + eight_gpus(all_18)).devices[0].pci_address, "0000:1b:00.0");
 }
 
-TEST(NvidiaSmiLinks, OfOtherModelsHaveTheirOwnPrice) {
+TEST(NvidiaSmiLinks, OfOtherModelsHaveTheirOwnBandwidth) {
     for (const auto& [model, links, of_one] : {std::tuple("NVIDIA H200", 18, 20.6),
                                                {"NVIDIA A100-SXM4-80GB", 12, 20.},
                                                {"NVIDIA GeForce RTX 3090", 4, 12.},
@@ -132,18 +132,18 @@ TEST(NvidiaSmiLinks, OfOtherModelsHaveTheirOwnPrice) {
     }
 }
 
-TEST(NvidiaSmiLinks, ThatMayBeBlackwellsAreNotedToCountAsHoppers) {
+TEST(NvidiaSmiLinks, ThatMayBeBlackwellsAreNoted) {
     const Host unknown = host_of(eight_gpus(all_18));
     EXPECT_NEAR(bandwidth_GBps(unknown), 18 * 20.6, 1e-9);
-    EXPECT_TRUE(notes(unknown, "whether GPUs with 18 NVLinks are Hopper or Blackwell"));
+    EXPECT_TRUE(notes(unknown, "Blackwell"));
     std::string models;
     for (int gpu = 0; gpu < 8; ++gpu) models += fmt::format("GPU {}: NVIDIA H100 80GB HBM3\n", gpu);
-    EXPECT_FALSE(notes(host_of(models + eight_gpus(all_18)), "Hopper or Blackwell"));
-    EXPECT_FALSE(notes(host_of(eight_gpus(std::vector(8, 12))), "Hopper or Blackwell"));
+    EXPECT_FALSE(notes(host_of(models + eight_gpus(all_18)), "Blackwell"));
+    EXPECT_FALSE(notes(host_of(eight_gpus(std::vector(8, 12))), "Blackwell"));
 }
 
-// The links of a GPU that lost some lead to the NVSwitches still; with wires between pairs each
-// other GPU would need 7 * 18 links.
+// The remaining links of a GPU that lost some still lead to the NVSwitches: direct links between
+// all pairs would need 7 * 18 links per GPU.
 TEST(NvidiaSmiLinks, ToNvswitchesMayBeFewerForOneGpu) {
     std::vector<int> links = all_18;
     links[3] = 16;

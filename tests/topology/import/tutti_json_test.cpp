@@ -7,7 +7,7 @@
 namespace tutti {
 namespace {
 
-// Two hosts with something other than the default in each field.
+// Two hosts with a value other than the default in each field.
 Machine everything() {
     Host host = example_host();
     host.cpu = {"x86_64", "AuthenticAMD", 25, 1};
@@ -40,7 +40,7 @@ TEST(MachineJson, TakesWhatIsLeftOutAsUnknown) {
     EXPECT_EQ(machine, (Machine{.hosts = {{.devices = {Device{}}}}, .network = {}}));
 }
 
-// In the second line from the end of "{ hosts: [ { <field> } ] }".
+// Puts the field in line 3.
 std::string complaint_about_host(const std::string& field) {
     return complaint_about("{\"v\": 1, \"kind\": \"machine\",\n\"hosts\": [{\n" + field + "\n}]}");
 }
@@ -49,41 +49,32 @@ TEST(MachineJson, NamesTheFieldAndTheLineOfWhatIsWrong) {
     const struct {
         const char *field, *complaint;
     } faults[] = {
-        {R"("color": "red")", "FILE:3: 'hosts[0].color' is an unknown field; known here: name cpu"},
-        {R"("name": 7)", "FILE:3: 'hosts[0].name' is not a string"},
-        {R"("cpu": [])", "FILE:3: 'hosts[0].cpu' is not an object"},
-        {R"("cpu": {"family": -1})", "FILE:3: 'hosts[0].cpu.family' is not a whole number from 0"},
-        {R"("cpu": {"family": 1.5})", "FILE:3: 'hosts[0].cpu.family' is not a whole number"},
-        {R"("cpu": {"family": 2147483648})", "FILE:3: 'hosts[0].cpu.family' is not a whole number"},
+        {R"("color": "red")", "FILE:3: 'hosts[0].color'"},
+        {R"("name": 7)", "FILE:3: 'hosts[0].name'"},
+        {R"("cpu": [])", "FILE:3: 'hosts[0].cpu'"},
+        {R"("cpu": {"family": -1})", "FILE:3: 'hosts[0].cpu.family'"},
+        {R"("cpu": {"family": 1.5})", "FILE:3: 'hosts[0].cpu.family'"},
+        {R"("cpu": {"family": 2147483648})", "FILE:3: 'hosts[0].cpu.family'"},
         {R"("cpu": {"family": 99999999999999999999})", "FILE:3: "},
-        {R"("cpu": {"family": 18446744073709551615})",
-         "FILE:3: 'hosts[0].cpu.family' is not a whole number"},
-        {R"("devices": [{}, {"kind": "TPU"}])",
-         "FILE:3: 'hosts[0].devices[1].kind': unknown kind of device 'TPU'"},
-        {R"("devices": [{"link": {"GTps": "fast"}}])",
-         "FILE:3: 'hosts[0].devices[0].link.GTps' is not a number"},
-        {R"("devices": [{"link": {"GTps": -8}}])",
-         "FILE:3: 'hosts[0].devices[0].link.GTps' is not a number from 0"},
+        {R"("cpu": {"family": 18446744073709551615})", "FILE:3: 'hosts[0].cpu.family'"},
+        {R"("devices": [{}, {"kind": "TPU"}])", "FILE:3: 'hosts[0].devices[1].kind'"},
+        {R"("devices": [{"link": {"GTps": "fast"}}])", "FILE:3: 'hosts[0].devices[0].link.GTps'"},
+        {R"("devices": [{"link": {"GTps": -8}}])", "FILE:3: 'hosts[0].devices[0].link.GTps'"},
         {R"("devices": [{"link": {"GTps": 1e999}}])", "FILE:3: the number"},
-        {R"("devices": [{"above": 0}])",
-         "FILE:3: 'hosts[0].devices[0]': above is 0, but there are 0"},
-        {R"("pcie_switches": [{"above": 0}])",
-         "FILE:3: 'hosts[0].pcie_switches[0]': above is 0; give a switch"},
-        {R"("links": [{"a": {"index": 1}}])",
-         "FILE:3: 'hosts[0].links[0]': no device 1, as there are 0"},
+        {R"("devices": [{"above": 0}])", "FILE:3: 'hosts[0].devices[0]': above"},
+        {R"("pcie_switches": [{"above": 0}])", "FILE:3: 'hosts[0].pcie_switches[0]': above"},
+        {R"("links": [{"a": {"index": 1}}])", "FILE:3: 'hosts[0].links[0]': device 1"},
         {R"("links": [{"b": {"kind": "NUMA node"}}], "devices": [{}])",
-         "FILE:3: 'hosts[0].links[0]': no NUMA node has os_index 0"},
-        {R"("packages": [{"cores": [0]}])",
-         "FILE:3: 'hosts[0].packages[0]': cores must be ascending positions"},
-        {R"("cores": [{"threads": [65536]}])",
-         "FILE:3: 'hosts[0].cores[0]': no machine has a CPU 65536"},
+         "FILE:3: 'hosts[0].links[0]': NUMA node 0"},
+        {R"("packages": [{"cores": [0]}])", "FILE:3: 'hosts[0].packages[0]': cores"},
+        {R"("cores": [{"threads": [65536]}])", "FILE:3: 'hosts[0].cores[0]': CPU 65536"},
         {R"("numa_nodes": [{"os_index": 3}, {"os_index": 3}])",
-         "FILE:3: 'hosts[0].numa_nodes[1]': os_index 3 is there twice"},
+         "FILE:3: 'hosts[0].numa_nodes[1]': os_index 3"},
         {R"("numa_nodes": [{"os_index": 0, "memory_bytes": 1152921504606846976},
 {"os_index": 1, "memory_bytes": 1}])",
-         "FILE:4: 'hosts[0].numa_nodes[1]': no host has more than 2^60 bytes"},
+         "FILE:4: 'hosts[0].numa_nodes[1]': "},
         {R"("devices": [{}, {}], "links": [{"b": {"index": 1}, "count": 1025}])",
-         "FILE:3: 'hosts[0].links[0]': count is 1025; give 0 to 1024"},
+         "FILE:3: 'hosts[0].links[0]': count is 1025"},
         {R"("name": "a", "name": "b")", "FILE:3: the field 'name'"},
         {R"("name": "a",)", "FILE:4: invalid JSON"},
         {R"("name": nul)", "FILE:3: invalid JSON"},
@@ -93,15 +84,14 @@ TEST(MachineJson, NamesTheFieldAndTheLineOfWhatIsWrong) {
         EXPECT_TRUE(complaint.starts_with(fault.complaint)) << fault.field << ": " << complaint;
         EXPECT_TRUE(names_a_line(complaint)) << complaint;
     }
-    EXPECT_TRUE(
-        complaint_about(R"({"v":1,"kind":"machine"})").starts_with("FILE:1: 'hosts' is missing"));
+    EXPECT_TRUE(complaint_about(R"({"v":1,"kind":"machine"})").starts_with("FILE:1: 'hosts'"));
     EXPECT_TRUE(
         complaint_about("{\"v\":1,\"kind\":\"machine\",\"hosts\":[{}],\n\"network\":[{\"to\":1}]}")
-            .starts_with("FILE:2: 'network[0]' leads to a host that is not there"));
+            .starts_with("FILE:2: 'network[0]'"));
 }
 
-// A number is followed by the end of its line: the line must not be the next one.
-TEST(MachineJson, CountsLinesRightBehindNumbers) {
+// The parser reads the line end after a number: the error must not name the next line.
+TEST(MachineJson, CountsLinesAfterNumbers) {
     EXPECT_TRUE(complaint_about_host("\"name\":\n7\n").starts_with("FILE:4: 'hosts[0].name'"));
 }
 

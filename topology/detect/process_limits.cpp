@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/detect/cgroup_limits.hpp"
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <sstream>
 #include <string_view>
+
+#include "topology/detect/host_facts.hpp"
+#include "topology/detect/sysfs.hpp"
 
 namespace tutti {
 namespace {
 
 using sysfs::Path;
 
-// "150000 100000" is 1.5 CPUs; "max 100000" is no limit.
+// Reads "150000 100000" as 1.5 CPUs; "max 100000" is no limit.
 std::optional<double> quota_v2(const Path& group) {
     std::istringstream text(sysfs::first_line(group / "cpu.max").value_or("max"));
     double quota = 0, period = 0;
@@ -26,8 +29,8 @@ std::optional<double> quota_v1(const Path& group) {
     return static_cast<double>(*quota) / static_cast<double>(*period);
 }
 
-// From the group up to the root of the hierarchy: each one limits all below it. In a container
-// the inner folders may be invisible; the root that is mounted there is the container's own group.
+// Checks the group and all groups above it, as each limits those below. In a container inner groups
+// may be invisible; the mounted root is then the container's own group.
 template <class Quota>
 void take_smallest(std::optional<double>& smallest, const Path& mount, Path group, Quota quota_of) {
     for (;; group = group.parent_path()) {
@@ -74,7 +77,7 @@ std::string virtualisation(const Path& root) {
     const Path dmi = root / "sys/class/dmi/id";
     const std::string product = sysfs::first_line(dmi / "product_name").value_or("");
     const std::string maker = sysfs::first_line(dmi / "sys_vendor").value_or("") + " " + product;
-    if (product.ends_with(".metal")) return "";  // Amazon's name for machines that are not shared
+    if (product.ends_with(".metal")) return "";  // Amazon's bare-metal instances
     constexpr Sign signs[] = {
         {"KVM", "kvm"},           {"QEMU", "qemu"},
         {"Amazon EC2", "amazon"}, {"Google", "google"},
@@ -94,6 +97,16 @@ std::string container(const Path& root) {
     std::error_code unreadable;
     for (const Sign& sign : signs)
         if (std::filesystem::exists(root / sign.text, unreadable)) return std::string(sign.name);
+    return "";
+}
+
+std::string missing_address_space(std::size_t mebibytes, const std::string& user) {
+    const std::size_t bytes = mebibytes << 20;
+    void* const space = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (space == MAP_FAILED)
+        return user + " needs " + std::to_string(mebibytes) +
+               " MiB of free address space; use 'ulimit -v unlimited'";
+    munmap(space, bytes);
     return "";
 }
 
