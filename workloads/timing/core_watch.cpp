@@ -14,6 +14,7 @@
 #include "base/index.hpp"
 #include "topology/detect/detect.hpp"
 #include "topology/detect/host_facts.hpp"
+#include "topology/detect/sysfs.hpp"
 #include "topology/meters/host_counters.hpp"
 
 namespace tutti {
