@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where mutants are built and tried."""
+"""Builds and tries mutants."""
 import contextlib
 import json
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pattern import planted
 
-# Optimised as little as tests in all their sizes bear, and asserting nothing, as releases do. Without the code of GPUs.
+# As little optimisation as the tests allow, without assertions as in releases, without code for GPUs.
 SETTINGS = ("-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG", "-DTUTTI_CUDA=OFF",
             "-DTUTTI_BENCHMARKS=OFF", "-DTUTTI_PRECOMPILED_HEADERS=OFF")
 BUILD_SECONDS = 900
@@ -21,7 +21,7 @@ SKIPPED = "skipped"
 
 
 def copy_of_tree(root, tree):
-    """The files that git knows or would take. What has not changed since the last copy keeps its time."""
+    """Copies tracked and new files. Files that have not changed since the last copy keep their time."""
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=root,
                             capture_output=True, check=True).stdout.decode().split("\0")
     wanted = {name for name in listed if name and (root / name).is_file()}
@@ -38,13 +38,13 @@ def copy_of_tree(root, tree):
 
 
 def run_within(command, seconds, **options):
-    """Exit code and text of a command; None for one that took too long. All that it has started ends with it."""
-    with tempfile.TemporaryFile("w+", errors="replace") as said:  # no pipe, which a lost grandchild would hold open
+    """Exit code and output of a command, or None after the timeout. Its children end with it."""
+    with tempfile.TemporaryFile("w+", errors="replace") as said:  # a grandchild would keep a pipe open
         with subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                               start_new_session=True, **options) as process:
             try:
                 code = process.wait(seconds)
-            except BaseException as why:  # no time left, or told to end
+            except BaseException as why:  # a timeout or a signal
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
                 if not isinstance(why, subprocess.TimeoutExpired):
@@ -55,7 +55,7 @@ def run_within(command, seconds, **options):
 
 
 def filtered(command, wanted):
-    """The command for the tests of a filter alone: GoogleTest has it from the environment, Python's unittest as words."""
+    """The command for the tests of a filter: GoogleTest takes it from the environment, unittest as arguments."""
     if wanted == "*" or "python" not in Path(command[0]).name:
         return command
     return [*command, "--failfast", *(word for one in wanted.split(":") for word in ("-k", one))]
@@ -64,16 +64,16 @@ def filtered(command, wanted):
 class Workshop:
     def __init__(self, tree, build, jobs):
         self.tree, self.build, self.jobs = tree, build.resolve(), jobs
-        self.skipping = set()  # tests that cannot run here, as one without torch
+        self.skipping = set()  # tests that cannot run here, for lack of torch for example
 
     def prepare(self, mutants):
-        """Builds what all tests need, and makes sure that they pass as long as there is no bug."""
+        """Builds the targets of all tests, and checks that they pass without a bug."""
         if not (self.build / "build.ninja").exists():
             print("configuring", flush=True)
             self._must(["cmake", "-G", "Ninja", "-S", str(self.tree), "-B", str(self.build), *SETTINGS])
         print("building without bugs", flush=True)
         self._must(["ninja", "-C", str(self.build), f"-j{self.jobs}", *sorted({t for m in mutants for t in m.targets})])
-        # In one run, but for filters that leave something out.
+        # In one run, except for filters that exclude tests.
         groups = {}
         for mutant in mutants:
             alone = mutant.filter if "-" in mutant.filter else ""
@@ -83,7 +83,7 @@ class Workshop:
             if failed == SKIPPED:
                 self.skipping.add(tests)
             elif failed:
-                sys.exit(f"run_mutants: without any bug {failed} fails, so that it shows nothing")
+                sys.exit(f"run_mutants: {failed} fails without any bug")
 
     def outcome_of(self, mutant):
         if mutant.tests in self.skipping:
@@ -109,7 +109,7 @@ class Workshop:
             path.write_text(sound, encoding="utf-8")
 
     def _failed_test(self, tests, wanted_tests, seconds):
-        """The first test that fails; SKIPPED if none can run here; None if all that can pass."""
+        """The first test that fails; SKIPPED if none can run here; None if all pass."""
         found, skipped = self._tests(tests), 0
         if not found:
             sys.exit(f"run_mutants: no test is called {tests}")
