@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Says which #include points up the layers or runs in a circle between folders, which brings in a library's
-header where none belongs, and which folder or file has grown too large.
+"""Finds includes that point up the layers, includes that form a circle between folders, and headers of libraries outside of
+their adapters. Large folders and files are only mentioned: cut by idea, not by size.
 
-check_layers.py [FOLDER]: one line per offence, exit code 1 if there is any.
+check_layers.py [FOLDER]: one line for each offence, exit code 1 if there is any.
 """
 import fnmatch
 import graphlib
@@ -15,9 +15,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Iterator, NamedTuple, Optional
 
-# Layer -> what its files may include: folders with all below them, or single headers. A file belongs to the
-# innermost layer that holds it, and may always include its own. Folders within a layer know each other as they
-# like, as long as there is no circle.
+# Layer -> what its files may include: folders with their subfolders, or single headers. A file belongs to the innermost
+# layer that contains it, and may include files of its own layer. Folders within a layer may include each other without a
+# circle.
 BELOW_COLLECTIVES = ["base", "kernels", "topology"]
 CHOOSING = ["autotune/choice", "autotune/model", "autotune/table", "autotune/online"]
 PUBLIC = "library/include"
@@ -45,7 +45,7 @@ MAY_INCLUDE = {
     "tests": [*BELOW_CLI, "cli"],
 }
 
-# What a reader can keep in mind. Tests have as many as they need.
+# Larger folders and files are mentioned, except in tests.
 MOST_FILES = 40
 MOST_LINES = 400
 OF_ANY_SIZE = ("tests",)
@@ -58,7 +58,7 @@ class Library(NamedTuple):
 
 
 SOURCES = ["*.cpp", "*.cu", "*.cuh"]
-SIMULATED = "tests/simulated_gpu/*"  # is such a library itself
+SIMULATED = "tests/simulated_gpu/*"  # is itself such a library
 LIBRARIES = [
     Library(r"mpi\.h", ["collectives/transport/messages/mpi*.cpp", "collectives/transport/messages/mpi_library.hpp",
                        "collectives/baselines/mpi*.cpp", "library/mpi/*",
@@ -80,7 +80,7 @@ class Include(NamedTuple):
     file: str    # path from the root, with slashes
     line: int
     target: str  # as written between the quotes or brackets
-    quoted: bool  # or one of the library's public headers, which programs write in brackets
+    quoted: bool  # or a public header of the library, which programs write in brackets
 
 
 def code_files(root: Path) -> Iterator[Path]:
@@ -101,7 +101,7 @@ def folder_of(file: str) -> str:
 
 
 def layer_of(file: str) -> Optional[str]:
-    """The innermost layer that holds this file; none for files outside all of them."""
+    """The innermost layer that contains this file, if any."""
     folder = folder_of(file)
     while folder and folder not in MAY_INCLUDE:
         folder = folder_of(folder)
@@ -141,7 +141,7 @@ def library_offence(include: Include) -> Optional[str]:
 
 
 def circle(includes: list) -> list:
-    """The includes that lead from a folder round to itself; none where folders form no circle."""
+    """The includes that lead from a folder back to itself, if any."""
     between = {}
     for include in includes:
         target = included_file(include)
@@ -159,16 +159,17 @@ def circle(includes: list) -> list:
     return []
 
 
-def size_offences(root: Path, paths: list) -> list:
+def size_advice(root: Path) -> list:
+    paths = list(code_files(root))
     files = [path.relative_to(root).as_posix() for path in paths]
     counted = [(file, path) for file, path in zip(files, paths)
                if layer_of(file) and not any(lies_in(file, place) for place in OF_ANY_SIZE)]
-    found = [f"{folder}: {number} source files are more than {MOST_FILES}; part them into folders of one idea each"
+    found = [f"{folder}: {number} source files; is there a second idea in it?"
              for folder, number in Counter(folder_of(file) for file, _ in counted).items() if number > MOST_FILES]
     for file, path in counted:
         lines = len(path.read_text(errors="replace").splitlines())
         if lines > MOST_LINES:
-            found.append(f"{file}: {lines} lines are more than {MOST_LINES}; look for the second idea in it")
+            found.append(f"{file}: {lines} lines; is there a second idea in it?")
     return found
 
 
@@ -184,13 +185,15 @@ def offences(root: Path) -> list:
     if round_trip:
         route = ", ".join(f"{one.file}:{one.line} includes {included_file(one)}" for one in round_trip)
         found.append(f"folders include each other in a circle: {route}")
-    return found + size_offences(root, paths)
+    return found
 
 
 def main(arguments: list) -> int:
     root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
     found = offences(root)
-    print("\n".join(found) if found else "layers: every include points down, and no folder or file is too large")
+    print("\n".join(found) if found else "layers: every include points down")
+    for line in size_advice(root):
+        print(f"advice: {line}")
     return 1 if found else 0
 
 
