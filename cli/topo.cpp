@@ -8,6 +8,7 @@
 #include "cli/options/options.hpp"
 #include "cli/options/run_options.hpp"
 #include "cli/provenance.hpp"
+#include "cli/script.hpp"
 #include "collectives/world/gather_machine.hpp"
 #include "topology/detect/detect.hpp"
 #include "topology/draw/draw.hpp"
@@ -129,7 +130,8 @@ void write_nccl_xml(const fs::path& file, const Machine& machine) {
 
 void show(const Machine& machine, const TopoOptions& options) {
     if (!options.nccl_xml.empty()) write_nccl_xml(options.nccl_xml, machine);
-    if (!options.svg.empty()) write_file(options.svg, to_svg(machine), "--svg");
+    if (!options.svg.empty())
+        write_file(options.svg, drawn("machine", to_picture_json(machine), options.svg), "--svg");
     if (!options.dot.empty()) write_file(options.dot, to_dot(machine), "--dot");
     if (const auto text = routes_text(machine, options.routes,
                                       options.as_json ? TextFor::programs : TextFor::people))

@@ -10,6 +10,7 @@
 #include "autotune/table/explain.hpp"
 #include "autotune/table/table_json.hpp"
 #include "base/output.hpp"
+#include "cli/script.hpp"
 
 namespace tutti {
 namespace {
@@ -102,7 +103,9 @@ void TableWriter::put(const Calibration& calibration) {
 Exit explain_tables(const TuneOptions& options) {
     const Table table = merged_inputs(options);
     fmt::print("{}", explain(table));
-    if (!options.svg_file.empty()) write_file(options.svg_file, draw(table), "--svg");
+    if (!options.svg_file.empty())
+        write_file(options.svg_file, drawn("table", to_picture_json(table), options.svg_file),
+                   "--svg");
     return Exit::ok;
 }
 

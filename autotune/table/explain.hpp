@@ -10,8 +10,7 @@ namespace tutti {
 /// evidence, and below it the ranges on an axis of sizes. Whole lines, newline included.
 std::string explain(const Table& table);
 
-/// The same as one SVG page: a row per section, boxes for its ranges; a colour is an algorithm, its
-/// shade says where the choice comes from.
-std::string draw(const Table& table);
+/// What scripts/draw.py draws: the same as rows of boxes on an axis of sizes.
+std::string to_picture_json(const Table& table);
 
 }  // namespace tutti

@@ -5,7 +5,7 @@ import unittest
 import xml.dom.minidom
 
 import tutti
-from tutti import COLLECTIVES, QUICK
+from tutti import COLLECTIVES, QUICK, needs_matplotlib
 
 COMMANDS = ("bench", "check-guidelines", "compare", "completion", "history", "limits", "list", "report", "results", "run", "show",
             "topo", "tune", "verify", "workload")
@@ -94,6 +94,7 @@ class Show(tutti.Folder):
 
 
 class Topo(tutti.Folder):
+    @needs_matplotlib
     def test_draws_pictures(self):
         picture, graph = self.folder / "machine.svg", self.folder / "machine.dot"
         self.assertEqual(self.ok("topo", "--svg", picture, "--dot", graph), "")

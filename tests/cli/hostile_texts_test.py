@@ -12,7 +12,7 @@ import unittest
 import xml.etree.ElementTree
 
 import tutti
-from tutti import QUICK
+from tutti import QUICK, needs_matplotlib
 
 TEXTS = ("<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "' onload='alert(1)", "]]><b>", "--><b>", "</svg><b>",
          "</title></style></text></td><b>", "&lt;b&gt; &#60;b> &b", "two\nlines\r\n::error::x", "::stop-commands::x",
@@ -163,12 +163,6 @@ class Hostile(tutti.Folder):
     def assert_obeyed_by_nobody(self, text):
         self.assertEqual(sorted(set(CONTROL.findall(text))), [])
         self.assertEqual(COMMAND.findall(text), [], text[:2000])
-
-
-def needs_matplotlib(test):
-    python = os.environ.get("TUTTI_PYTHON", "/usr/bin/python3")
-    has = subprocess.run([python, "-c", "import matplotlib"], capture_output=True, check=False).returncode == 0
-    return unittest.skipUnless(has, f"no matplotlib for {python}; Debian has it in python3-matplotlib")(test)
 
 
 def step(method, exposed, **changes):
@@ -383,6 +377,7 @@ class Topology(Hostile):
             return value
         return self.file(name, json.dumps(spoil(MACHINE)))
 
+    @needs_matplotlib
     def test_the_pictures_show_all_texts_as_they_are(self):
         for name, texts in (("hostile", everywhere(ALL)), ("plain", harmless(everywhere(ALL)))):
             self.ok("topo", "--from", self.machine(f"{name}.json", texts), "--svg", self.folder / f"{name}.svg")
@@ -408,6 +403,7 @@ class Table(Hostile):
                 "ranges": [{"from": 0, "choice": choice, "origin": "measured",
                             "evidence": [{"size": 8, "time": {"p50": 900.0, "low": 870.0, "high": 930.0, "n": 20}}]}]}]}))
 
+    @needs_matplotlib
     def test_the_decision_map_shows_all_texts_as_they_are(self):
         # The reader refuses control characters and long names.
         for number, text in enumerate(text for text in TEXTS if not NO_XML.search(text) and "\n" not in text):

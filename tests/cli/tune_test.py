@@ -304,6 +304,7 @@ class Tables(Tune):
         (self.folder / "cache/tutti").mkdir(parents=True, exist_ok=True)
         (self.folder / "cache/tutti" / name).write_text(model)
 
+    @tutti.needs_matplotlib
     def test_are_explained_and_drawn(self):
         picture = self.folder / "map.svg"
         out = self.run_here("tune", "--explain", self.table, "--svg", picture)

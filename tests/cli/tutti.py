@@ -23,6 +23,13 @@ FULL_MATRIX = os.environ.get("TUTTI_FULL_MATRIX") == "1"
 COLLECTIVES = ("all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce", "scatter",
                "gather", "all_to_all")
 
+
+def needs_matplotlib(test):
+    python = os.environ.get("TUTTI_PYTHON", "/usr/bin/python3")
+    has = subprocess.run([python, "-c", "import matplotlib"], capture_output=True, check=False).returncode == 0
+    return unittest.skipUnless(has, f"no matplotlib for {python}; Debian has it in python3-matplotlib")(test)
+
+
 # As few timed calls as possible.
 QUICK = ("-n", "1", "-w", "0", "--max-time", "1ms", "--sync", "barrier")
 

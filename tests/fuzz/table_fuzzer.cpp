@@ -74,7 +74,7 @@ void use(const Table& table) {
     select(table);
     fit(table);
     explain(table);
-    draw(table);
+    to_picture_json(table);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ inline void use(const Machine& machine) {
         if (is_small(host)) paths_of(graph_of(host));
     }
     if (machine.hosts.size() <= enough && std::ranges::all_of(machine.hosts, is_small)) {
-        to_svg(machine);
+        to_picture_json(machine);
         to_dot(machine);
     }
     const std::string json = to_json(machine);

@@ -213,7 +213,8 @@ TEST(Summary, TakesAResumedRunForOneLaunch) {
     EXPECT_EQ(summary["points"].size(), 3u);
     ASSERT_EQ(summary["tables"].size(), 1u);
     EXPECT_EQ(summary["tables"][0]["sizes"][0]["cells"].size(), 3u);
-    EXPECT_EQ(summary["tables"][0]["sizes"][0]["cells"][0]["over_library"]["value"], 3);
+    const Json& ratio = summary["tables"][0]["sizes"][0]["cells"][0]["over_library"]["value"];
+    EXPECT_NEAR(ratio.get<double>(), 3, 1e-9);
 }
 
 TEST(Selection, TakesCandidatesAndSizes) {

@@ -2,8 +2,8 @@
 #include "topology/draw/draw.hpp"
 
 #include <gtest/gtest.h>
-#include <tinyxml2.h>
 
+#include "base/json_writer.hpp"
 #include "tests/topology/example_host.hpp"
 
 namespace tutti {
@@ -37,26 +37,21 @@ Host mesh() {
     return host;
 }
 
-bool is_xml(const std::string& text) {
-    tinyxml2::XMLDocument document;
-    return document.Parse(text.c_str(), text.size()) == tinyxml2::XML_SUCCESS;
-}
+Json picture_of(const Machine& machine) { return Json::parse(to_picture_json(machine)); }
 
 }  // namespace
 
-TEST(Svg, ShowsEachPartOnce) {
-    const std::string picture = to_svg(Machine{{mesh()}, {}});
-    EXPECT_TRUE(is_xml(picture)) << picture;
-    EXPECT_EQ(count(picture, "class=\"gpu\""), 4);
-    EXPECT_EQ(count(picture, "class=\"nic\""), 1);  // two functions of one card
-    EXPECT_NE(picture.find("2 x 100 Gb/s"), std::string::npos);
-    EXPECT_EQ(count(picture, "class=\"switch\""), 2);
-    EXPECT_EQ(count(picture, "class=\"package\""), 2);
-    EXPECT_EQ(count(picture, "class=\"core"), 4);
-    EXPECT_EQ(count(picture, "<path"), 3);
+TEST(Picture, HasTheBandwidthsOfAllLinks) {
+    const Json kind = picture_of(Machine{{mesh()}, {}})["kinds"][0];
+    EXPECT_EQ(kind["labels"].size(), 6u);
+    EXPECT_EQ(kind["pcie_GBps"][0], 24);
+    EXPECT_EQ(kind["switch_GBps"].size(), 2u);
+    ASSERT_EQ(kind["links"]["pairs"].size(), 3u);
+    EXPECT_EQ(kind["links"]["pairs"][0]["GBps"], 40);
+    EXPECT_EQ(kind["links"]["names"], "NVLink");
 }
 
-TEST(Svg, ShowsNvswitchesAsOneBar) {
+TEST(Picture, HasNvswitchesAsOne) {
     Host host = mesh();
     host.links.clear();
     for (int nvswitch = 0; nvswitch < 2; ++nvswitch) {
@@ -69,26 +64,26 @@ TEST(Svg, ShowsNvswitchesAsOneBar) {
                                   120,
                                   0});
     }
-    const std::string picture = to_svg(Machine{{host}, {}});
-    EXPECT_EQ(count(picture, "class=\"nvswitch\""), 1);
-    EXPECT_NE(picture.find("2 NVSwitches, 12 links from each GPU, 240 GB/s each way"),
-              std::string::npos);
+    const Json links = picture_of(Machine{{host}, {}})["kinds"][0]["links"];
+    ASSERT_EQ(links["to_switches"].size(), 4u);
+    EXPECT_EQ(links["to_switches"][0]["count"], 12);
+    EXPECT_EQ(links["to_switches"][0]["GBps"], 240);
+    EXPECT_EQ(links["unequal"], "");
 }
 
-TEST(Svg, CopesWithAnEmptyHostAndStrangeNames) {
-    EXPECT_TRUE(is_xml(to_svg(Machine{{Host{}}, {}})));
-    EXPECT_TRUE(is_xml(to_svg(Machine{})));
-    EXPECT_TRUE(is_xml(to_svg(Machine{{Host{.name = "caf\xe9 <&\">\x01"}}, {}})));
+TEST(Picture, CopesWithAnEmptyHostAndStrangeNames) {
+    EXPECT_EQ(picture_of(Machine{{Host{}}, {}})["kinds"].size(), 1u);
+    EXPECT_EQ(picture_of(Machine{})["kinds"].size(), 0u);
+    picture_of(Machine{{Host{.name = "caf\xe9 <&\">\x01"}}, {}});
 }
 
-TEST(Svg, DrawsHostsThatAreAlikeOnceAndTheirNetwork) {
+TEST(Picture, HasHostsThatAreAlikeOnceAndTheirNetwork) {
     Host a = mesh(), b = mesh();
     a.name = "n0", b.name = "n1";
-    const std::string picture = to_svg(Machine{{a, b}, {{0, 1, 0.12, 50}, {1, 0, 0.12, 60}}});
-    EXPECT_EQ(count(picture, "class=\"gpu\""), 4);
-    EXPECT_NE(picture.find("2 hosts like this: n0, n1"), std::string::npos);
-    EXPECT_NE(picture.find("network of 2 hosts: 0.12 GB/s each way, 50 to 60 us"),
-              std::string::npos);
+    const Json picture = picture_of(Machine{{a, b}, {{0, 1, 0.12, 50}, {1, 0, 0.12, 60}}});
+    ASSERT_EQ(picture["kinds"].size(), 1u);
+    EXPECT_EQ(picture["kinds"][0]["hosts"].size(), 2u);
+    EXPECT_NE(picture["network"].get<std::string>().find("50 to 60 us"), std::string::npos);
 }
 
 TEST(Dot, NamesEachPartAndJoinsThem) {
