@@ -119,7 +119,7 @@ class Library(Installed):
 
     def run_it(self, program, *launcher):
         out = self.ok(*launcher, program, LD_LIBRARY_PATH=str(self.libraries))
-        self.assertRegex(out, rf"^{launcher[-1] if launcher else 1} ranks summed 4 buckets 40 times: right\n$"
+        self.assertRegex(out, rf"^{launcher[-1] if launcher else 1} ranks .* right\n$"
                          if self.text == EXAMPLE else "^4 of 4 ranks right\n$")
 
     def run_alone_and_with_others(self, program):
