@@ -6,7 +6,9 @@
 namespace tutti {
 
 /// The simplex method with column generation: maximises the total amount of all columns within the
-/// rows' capacities. Rows and columns are counted from 0; `free` is the unused part of a row.
+/// rows' capacities. Rows and columns are counted from 0; `free` is the unused part of a row. No
+/// library replaces it, because users' programs link libtutti: GLPK would put them under the GPL-3,
+/// and CLP would load a BLAS into them.
 class Simplex {
 public:
     using Column = std::map<int, double>;  ///< use of each row per unit
