@@ -12,7 +12,7 @@ import tutti  # noqa: E402
 class EmptyExchanges(unittest.TestCase):
     def test_make_no_calls(self):
         for ranks in (2, 3):
-            self.assertEqual(tutti.run_program("empty_exchanges_over_mpi", ranks), (0, f"{ranks} processes, 0 calls without bytes\n", ""))
+            self.assertEqual(tutti.run_program("empty_exchanges_over_mpi", ranks)[::2], (0, ""))
 
 
 if __name__ == "__main__":

@@ -213,7 +213,7 @@ TEST(SingleCopy, LetsAPeerGoOnWhenAllOfItsPartIsRead) {
 
 // Rank 1 forwards data that it never received: the check must detect it, and nothing may crash.
 TEST_P(EveryPlan, OfAWrongScheduleRunsAndIsFoundWrong) {
-    const Algorithm forgetful{Collective::broadcast, "forgetful", "rank 1 sends nothing it has",
+    const Algorithm forgetful{Collective::broadcast, "forgetful", "rank 1 lacks it",
                               [](const Job&) {
                                   return Schedule({3, 1, 1}, [](int, Step& step) {
                                       step.copy({.chunks = whole_message, .from = {1}, .to = {2}});

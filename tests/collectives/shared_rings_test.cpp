@@ -183,7 +183,7 @@ TEST(SharedRings, AreRefusedOnAllRanksWhereADeviceCannotKnowTheMemory) {
                                 .queue = queue.get()});
             ADD_FAILURE() << "it was connected";
         } catch (const Error& error) {
-            EXPECT_STREQ(error.what(), "memory shared with GPUs: no room of pinned memory");
+            EXPECT_NE(std::string(error.what()).find("no room"), std::string::npos);
         }
         world.barrier();
     });

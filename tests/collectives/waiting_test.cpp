@@ -8,6 +8,7 @@
 
 #include "collectives/world/backoff.hpp"
 #include "collectives/world/world.hpp"
+#include "tests/collectives/holds.hpp"
 
 namespace tutti {
 
@@ -25,10 +26,7 @@ TEST(Waiting, AtABarrierNamesTheRanksThatDidNotCome) {
         report = error.what();
     }
     set_activity("");
-    EXPECT_NE(report.find("waited 1 s for a barrier in all_reduce ring 4096 float: no answer from "
-                          "ranks 1, 3"),
-              std::string::npos)
-        << report;
+    EXPECT_TRUE(holds(report, {"waited 1 s", "in all_reduce ring", "ranks 1, 3"}));
 }
 
 // The data that a rank exposes lies on its stack, which is gone after it has given up.
