@@ -9,11 +9,11 @@ namespace tutti {
 
 std::string version();
 
-/// This build, as results files keep it.
+/// Returns the description of this build for results files.
 Tool this_tool();
 
-/// Where the Python scripts lie: TUTTI_SCRIPTS; beside this program, if it is installed; or the
-/// source tree that it was built from.
+/// Returns the folder of the Python scripts: TUTTI_SCRIPTS, the installed folder next to this
+/// program, or the source tree of this build.
 std::filesystem::path scripts_folder();
 
 }  // namespace tutti

@@ -8,19 +8,19 @@
 #include "base/clock.hpp"
 #include "base/output.hpp"
 #include "cli/build_info.hpp"
-#include "cli/compare/attribution.hpp"
-#include "cli/comparison_file.hpp"
 #include "cli/options/compare_options.hpp"
 #include "cli/progress/progress_bar.hpp"
 #include "cli/provenance.hpp"
 #include "cli/ranks/interruption.hpp"
 #include "results/statistics/statistics.hpp"
+#include "results/stored/comparison_file.hpp"
+#include "results/views/attribution.hpp"
 #include "results/views/view_words.hpp"
 
 namespace tutti {
 namespace {
 
-// What the records say of a metric.
+// Builds the record of a metric's verdict.
 VerdictRecord record_of(const MetricResult& one, const CompareOptions& options) {
     VerdictRecord record = record_of(one.metric.name, one.judgement, options.plan.rule);
     record.a_ns = one.a_ns();
@@ -66,7 +66,8 @@ void write_views(const ComparisonRecords& records, const CompareOptions& options
     }
 }
 
-// Says so where nothing could be decided, which must not look like nothing that changed.
+// Returns the exit code. A comparison that could not decide anything must not look like one without
+// changes.
 Exit exit_of(const ComparisonRecords& records, const std::set<Change>& fail_on) {
     if (!records.wrong.empty()) return Exit::wrong_result;
     if (any_missed(records)) return Exit::regression;
@@ -82,10 +83,10 @@ Exit exit_of(const ComparisonRecords& records, const std::set<Change>& fail_on) 
         std::cerr << (found.empty()
                           ? "tutti: no metric could be compared; see the lines '# not compared'\n"
                       : records.verdicts.front().method == Pairing::stored
-                          ? "tutti: too few launches for any verdict: " +
+                          ? "tutti: too few launches for a verdict: " +
                                 records.verdicts.front().rule + "\n"
-                          : "tutti: too few launches for any verdict; type a larger "
-                            "--budget, or let both measure less\n");
+                          : "tutti: too few launches for a verdict; use a larger --budget or fewer "
+                            "sizes\n");
         return Exit::not_comparable;
     }
     const auto fails = [&](Change change) {
@@ -97,14 +98,18 @@ Exit exit_of(const ComparisonRecords& records, const std::set<Change>& fail_on) 
 }
 
 ComparisonFile file_of(const CompareOptions& options) {
-    return {options.run.results_file(), describe_session(*world_of_one(), options.run, 0)};
+    const auto world = world_of_one();
+    const Session session = describe_session(*world, options.run, 0);
+    const bool has_file = !options.run.results_file().empty();
+    return {options.run.results_file(), session,
+            has_file ? describe_launch(*world, session.id) : Launch{}};
 }
 
-// Each launch is kept as it ends.
+// Appends each launch to the file when it ends.
 ComparisonEvents events_into(ComparisonFile& file) {
     return {.progress =
                 [&file](const std::string& text) {
-                    announce_kept(file.kept_in_words());
+                    announce_kept(file.kept_text());
                     show_on_last_line(text);
                 },
             .after_launch = [&file](const StagedLaunch& launch) { file.append(launch); }};
@@ -114,12 +119,12 @@ void print_missing(const std::map<std::string, std::string>& missing) {
     for (const auto& [metric, why] : missing) fmt::print("# not compared: {}: {}\n", metric, why);
 }
 
-std::string launches_in_words(int launches, const char* of, double seconds, bool ran_out) {
+std::string launches_line(int launches, const char* of, double seconds, bool ran_out) {
     return fmt::format("# {} launches of {} in {:.1f} s{}\n", launches, of, seconds,
-                       ran_out ? " (the budget ended it: a larger --budget decides more)" : "");
+                       ran_out ? " (--budget reached; a larger one decides more)" : "");
 }
 
-// What --at-least and --at-most are held against, unless there are calls of B that A lacks.
+// Returns the times that --at-least and --at-most are checked against, if A has all calls of B.
 std::vector<TimeOfCall> calls_of(const std::vector<VerdictRecord>& verdicts) {
     std::vector<TimeOfCall> calls;
     for (const VerdictRecord& verdict : verdicts)
@@ -128,14 +133,14 @@ std::vector<TimeOfCall> calls_of(const std::vector<VerdictRecord>& verdicts) {
     return calls;
 }
 
-// The end of every comparison: table, records, views, and the exit code. `file`: none where all is
-// kept already.
+// Ends every comparison: prints the table, stores records, writes views, returns the exit code.
+// `file` is null if everything is stored already.
 Exit report(ComparisonRecords records, const CompareOptions& options, ComparisonFile* file,
             const std::vector<TimeOfCall>& calls, const std::string& last_line) {
     std::optional<Error> about_nothing;
     if (!options.floors.empty()) try {
             records.floors = hold_against(options.floors, calls);
-        } catch (const Error& error) {  // the rest is worth keeping
+        } catch (const Error& error) {  // the other results are still stored
             about_nothing = error;
         }
     const bool is_view_alone =
@@ -157,7 +162,7 @@ Exit compare_with_stored(const CompareOptions& options) {
     const std::int64_t began_ns = now_ns();
     const BaselineResult result =
         compare_with(*options.baseline, options.plan.rule, [](const std::string& text) {
-            announce_kept("no verdict was made; a comparison with a stored baseline begins anew");
+            announce_kept("no verdict yet; a comparison with a stored baseline cannot be resumed");
             show_on_last_line(text);
         });
     show_on_last_line("");
@@ -174,13 +179,12 @@ Exit compare_with_stored(const CompareOptions& options) {
                                     .wrong = result.compared.wrong,
                                     .file = options.run.results_file(),
                                     .wall_ns = static_cast<std::int64_t>(seconds * 1e9)};
-    return report(records, options, &file, result.calls,
-                  result.launches == 0
-                      ? ""
-                      : launches_in_words(result.launches, "B", seconds, result.ran_out));
+    return report(
+        records, options, &file, result.calls,
+        result.launches == 0 ? "" : launches_line(result.launches, "B", seconds, result.ran_out));
 }
 
-// A against itself, in windows of the launches that a comparison's first stage has.
+// Compares A against itself, in windows as long as the first stage of a comparison.
 Exit compare_the_same(const CompareOptions& options) {
     ComparisonPlan plan = options.plan;
     plan.first_launches = options.launches_of_same;
@@ -203,10 +207,10 @@ Exit compare_the_same(const CompareOptions& options) {
     std::size_t width = 6;
     for (const MetricResult& one : result.metrics) width = std::max(width, one.metric.name.size());
     fmt::print(
-        "# A against itself: {}\n# {}; {} launches of both in {:.1f} s\n"
-        "# {:<{}} {:>9} {:>9} {:>9}  {}\n",
+        "# A against itself: {}\n# {}; {} launches of both in {:.1f} s\n# {:<{}} {:>9} {:>9} {:>9} "
+        " {}\n",
         options.a, options.what, result.launches, result.seconds, "metric", width, "spread",
-        "alarms", "noise", "launches that a change of 2.5 %, 5 %, 10 % needs");
+        "alarms", "noise", "launches needed to detect a change of 2.5 %, 5 %, 10 %");
     int alarms = 0, windows = 0;
     for (const MetricResult& one : result.metrics) {
         int of_metric = 0;
@@ -237,11 +241,12 @@ Exit compare_the_same(const CompareOptions& options) {
                    fmt::format("{:.1f} %", 100 * std::expm1(one.judgement.noise)), needed);
     }
     fmt::print(
-        "# {} false alarms in {} comparisons of {} launches each (a metric of one of them); "
-        "spread: of a launch's B/A\n",
+        "# {} false alarms in {} comparisons of {} launches each (per metric); spread: of B/A "
+        "between launches\n",
         alarms, windows, options.plan.second_launches);
     if (windows == 0)
-        fmt::print("# no whole comparison: type --aa {} or more\n", options.plan.second_launches);
+        fmt::print("# fewer launches than one comparison needs: use --aa {} or more\n",
+                   options.plan.second_launches);
     file.end(records_of(result, options, file.session()));
     return Exit::ok;
 }
@@ -257,7 +262,7 @@ Exit run_compare(const Arguments& arguments) {
         return report(records, *options, nullptr, calls_of(records.verdicts), "");
     }
     if (launcher().is_there())
-        throw Error("compare starts the ranks itself; type it without " + launcher().name);
+        throw Error("compare starts the ranks itself; run it without " + launcher().name);
     if (options->baseline) return compare_with_stored(*options);
     if (options->launches_of_same > 0) return compare_the_same(*options);
     ComparisonFile file = file_of(*options);
@@ -269,18 +274,20 @@ Exit run_compare(const Arguments& arguments) {
     ComparisonRecords records = records_of(result, *options, file.session());
     if (options->attributed) {
         try {
-            Attribution attribution =
-                attribute(*options->attributed, slower_ones(result), show_on_last_line);
+            const auto by_steps = [&](const WantedMetrics& wanted) {
+                return options->attributed->by_steps(wanted);
+            };
+            Attribution attribution = attribute(by_steps, slower_ones(result), show_on_last_line);
             for (const auto& [metric, why] : attribution.missing)
                 fmt::print("# no steps of {}: {}\n", metric, why);
             records.growth = std::move(attribution.metrics);
-        } catch (const Error& error) {  // the verdicts stand
+        } catch (const Error& error) {  // the verdicts are not affected
             fmt::print("# no steps: {}\n", error.what());
         }
         show_on_last_line("");
     }
     return report(records, *options, &file, calls_of(records.verdicts),
-                  launches_in_words(result.launches, "both", result.seconds, result.ran_out));
+                  launches_line(result.launches, "both", result.seconds, result.ran_out));
 }
 
 }  // namespace tutti

@@ -8,7 +8,7 @@
 namespace tutti {
 namespace {
 
-constexpr double longest_sleep_seconds = 3600;  // the other job's launch may be a long one
+constexpr double longest_sleep_seconds = 3600;  // the other job may take long to start
 
 }  // namespace
 
@@ -19,8 +19,8 @@ JobTurns::JobTurns(World& world, const std::string& meeting_point, NamedWords na
         if (!world_.is_first()) return;
         if (key == nullptr)
             throw Error(
-                "no TUTTI_TURNS_KEY in the environment of rank 0; --turns is for 'tutti compare', "
-                "whose --launcher must pass it on, as mpirun -x TUTTI_TURNS_KEY");
+                "rank 0 has no TUTTI_TURNS_KEY in its environment; use a --launcher that forwards "
+                "it, such as mpirun -x TUTTI_TURNS_KEY (--turns is only for 'tutti compare')");
         connection_ = std::make_unique<Connection>(meeting_point);
     });
     wait_for_turn({.news = TurnNews::started, .key = key == nullptr ? "" : key, .renews = true});

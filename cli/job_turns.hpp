@@ -3,20 +3,20 @@
 #include <memory>
 #include <string>
 
-#include "cli/compare/connection.hpp"
-#include "cli/compare/turn_message.hpp"
 #include "cli/options/named_words.hpp"
 #include "collectives/world/world.hpp"
+#include "workloads/timing/connection.hpp"
+#include "workloads/timing/turn_message.hpp"
 #include "workloads/timing/turns.hpp"
 
 namespace tutti {
 
-/// The turns of a job that 'tutti compare' has started: rank 0 asks it over a connection, and all
-/// ranks sleep until there is an answer.
+/// The turns of a job that 'tutti compare' has started: rank 0 asks the comparison over a
+/// connection, and all ranks sleep until the answer.
 class JobTurns final : public Turns {
 public:
-    /// `meeting_point` is "HOST:PORT"; the key is in the environment; `named` hears what can run.
-    /// Returns when it is this job's turn for the first time. Collective.
+    /// Connects to `meeting_point` ("HOST:PORT"), and returns at the first turn of this job. The
+    /// key is in the environment. `named` records which candidates run. Collective.
     JobTurns(World& world, const std::string& meeting_point, NamedWords named);
 
     Turn ready(std::int64_t trial, const Key& key) override;
@@ -26,7 +26,7 @@ public:
     void ended(std::int64_t n_wrong) override;
     void skipped(std::int64_t trial, const Key& key, const std::string& reason) override;
 
-    /// Throws Error for words that were named, and by which nothing could run. Collective.
+    /// Throws Error for candidates that were named and could not run. Collective.
     void expect_named() const;
 
 private:
@@ -35,7 +35,7 @@ private:
 
     World& world_;
     NamedWords named_;
-    std::unique_ptr<Connection> connection_;  // on rank 0
+    std::unique_ptr<Connection> connection_;  // only on rank 0
 };
 
 }  // namespace tutti

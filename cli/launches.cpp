@@ -7,10 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "cli/compare/child.hpp"
-#include "cli/compare/temporary_folder.hpp"
-#include "cli/options/options.hpp"
-#include "cli/options/shell_words.hpp"
+#include "cli/jobs/job.hpp"
 #include "cli/progress/progress_bar.hpp"
 #include "cli/provenance.hpp"
 #include "cli/ranks/interruption.hpp"
@@ -19,24 +16,19 @@
 namespace tutti {
 namespace {
 
-// Of the process that starts launches, and not of those.
-constexpr std::string_view own_options[] = {"--launches",    "--launcher", "-J",
-                                            "--output_file", "--csv",      "--like"};
+// Options for the process that starts launches, which the launches do not get.
+constexpr std::string_view own_options[] = {"launches", "launcher", "output_file", "csv", "like"};
 constexpr double longest_launch_seconds = 24 * 3600;
 
-std::vector<std::string> words_of(const NextLaunch& launch, const RunOptions& run) {
-    Arguments own = launch.own;
+Command command_of(const NextLaunch& launch, const RunOptions& run) {
+    RunPlan plan = run.plan;
+    plan.erase(own_options);
+    for (const auto& [name, value] : launch.own) plan.set(name, value);
     const auto before = static_cast<std::uint64_t>(launch.number - 1);
-    own.insert(own.end(), {"--seed", std::to_string(launch.first_seed + before)});
-    std::vector<std::string> words = shell_words(run.launcher);
-    words.push_back(std::filesystem::read_symlink("/proc/self/exe"));
-    words.push_back(run.command);
-    std::vector<std::string_view> replaced(std::begin(own_options), std::end(own_options));
-    for (std::size_t i = 0; i < own.size(); i += 2) replaced.push_back(own[i]);
-    const Arguments asked = without_options(run.arguments, replaced);
-    words.insert(words.end(), asked.begin(), asked.end());
-    words.insert(words.end(), own.begin(), own.end());
-    return words;
+    plan.set("seed", std::to_string(launch.first_seed + before));
+    Arguments words = plan.arguments();
+    words.insert(words.begin(), plan.command);
+    return job_command(run.launcher, this_program(), words);
 }
 
 std::set<std::string> sessions_in(const std::string& file) {
@@ -53,15 +45,13 @@ std::set<std::string> sessions_in(const std::string& file) {
 void expect_launches(const RunOptions& run) {
     if (launcher().is_there())
         throw Error(fmt::format(
-            "--launches starts the ranks itself; type it without {0}, and --launcher '{0} -n 2'",
+            "--launches starts the ranks itself; run it without {0}, and use --launcher '{0} -n 2'",
             launcher().name));
     if (run.launcher.empty() && !run.ranks.threads)
-        throw Error(
-            "--launches needs to know how ranks start; add --launcher 'mpirun -n 2', or --ranks 2 "
-            "for threads");
+        throw Error("--launches requires --launcher 'mpirun -n 2', or --ranks 2 for threads");
     if (!run.launcher.empty() && run.ranks.threads)
-        throw Error("--ranks are threads, --launcher starts processes; leave one of them out");
-    if (run.resumed) throw Error("--resume goes on with one launch; leave --launches out");
+        throw Error("--ranks (threads) and --launcher (processes) are mutually exclusive");
+    if (run.resumed) throw Error("--resume cannot be used with --launches");
 }
 
 std::string run_launch(const RunOptions& run, const NextLaunch& launch) {
@@ -69,8 +59,8 @@ std::string run_launch(const RunOptions& run, const NextLaunch& launch) {
         fmt::format("{} of {} launches are {}", launch.number - 1, run.launches, launch.kept));
     const std::string name = fmt::format("launch {} of {}", launch.number, run.launches);
     show_on_last_line(name);
-    Child child(words_of(launch, run), {});
-    std::string about_wrong = end_of(child, name, longest_launch_seconds, Exit::usage);
+    std::string about_wrong =
+        run_job(command_of(launch, run), name, longest_launch_seconds, Exit::usage);
     show_on_last_line("");
     return about_wrong;
 }
@@ -82,11 +72,11 @@ Results run_launches(const RunOptions& run, std::uint64_t seed) {
     const std::set<std::string> earlier = sessions_in(file);
     end_on_signals();
     for (int number = 1; number <= run.launches; ++number) {
-        // Wrong results are in the records, and are told from there.
+        // Wrong results are reported from the records.
         run_launch(run, {.number = number,
                          .first_seed = seed,
-                         .own = {"--json", file},
-                         .kept = run.results_file().empty() ? "lost: add --json FILE"
+                         .own = {{"json", file}},
+                         .kept = run.results_file().empty() ? "lost (use --json FILE)"
                                                             : "in '" + file + "'"});
         if (number == 1 && sessions_in(file) == earlier)
             throw Error("the first launch left no records in '" + file +
@@ -102,12 +92,13 @@ Results run_launches(const RunOptions& run, std::uint64_t seed) {
 }
 
 std::vector<std::string> notes_of_launches(const Tool& tool, std::span<const Launch> launches) {
-    return {in_words(tool),
-            fmt::format("{} launches of {} ranks, each of fresh processes; a time is the median of "
-                        "the launches' medians, n their number",
+    return {describe(tool),
+            fmt::format("{} launches of {} ranks, each with new processes; a time is the median of "
+                        "the launches' medians, n is their number",
                         launches.size(), launches.empty() ? 0 : launches.front().nranks),
-            launches.size() < 6 ? "p50ci: from 6 launches on, the 95 % interval between launches"
-                                : "p50ci: the 95 % interval between launches"};
+            launches.size() < 6
+                ? "p50ci: the 95 % confidence interval across launches, from 6 launches on"
+                : "p50ci: the 95 % confidence interval across launches"};
 }
 
 namespace {

@@ -3,16 +3,16 @@
 
 #include <fmt/format.h>
 
+#include "autotune/tuner/known_machine.hpp"
 #include "base/clock.hpp"
 #include "cli/build_info.hpp"
-#include "cli/known/kept_limits.hpp"
-#include "cli/known/limits_table.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/run_options.hpp"
 #include "cli/options/values.hpp"
 #include "cli/provenance.hpp"
 #include "cli/reporter.hpp"
 #include "topology/detect/host_facts.hpp"
+#include "workloads/limits/limits_table.hpp"
 
 namespace tutti {
 namespace {
@@ -33,11 +33,11 @@ Exit limits_on_rank(World& world, const LimitsOptions& options) {
     const double budget = options.budget_seconds;
     Limits limits = limits_of_hosts(
         world, [&](World& host) { return measure_limits(host, budget); }, budget, budget);
-    std::vector<std::string> notes = describe_in_words(this_tool(), launch);
+    std::vector<std::string> notes = head_notes(this_tool(), launch);
     notes.push_back(fmt::format("best of several tries on {} cores{}, in {:.1f} s", limits.cores,
                                 limits.network ? " of the first host and on the network" : "",
                                 seconds_since(began_ns)));
-    if (is_disturbed(limits.taken)) notes.push_back(in_words_of_taken(limits.taken));
+    if (is_disturbed(limits.taken)) notes.push_back(describe_taken(limits.taken));
     reporter.keep(limits);
     reporter.print(limits_table(limits, notes));
     const Exit code = reporter.end(Reporter::Outcome::measured);
@@ -51,22 +51,24 @@ Exit limits_on_rank(World& world, const LimitsOptions& options) {
 
 Exit run_limits(const Arguments& arguments) {
     LimitsOptions options;
-    options.run.command = "limits";
-    options.run.arguments = arguments;
     RankOptions& ranks = options.run.ranks;
-    CLI::App app{"What this machine can do at its best: the least time of each collective follows.",
-                 "tutti limits"};
+    CLI::App app{
+        "Measures the limits of this machine, from which the minimum time of each collective "
+        "follows.",
+        "tutti limits"};
     const OptionGroup group(app, "Options");
-    group.parsed("--budget", options.budget_seconds, "4s", parse_seconds, "measure about so long");
-    group.text("--json", ranks.results_file, "append records to this file (JSON Lines)");
-    group.flag("--no-store", options.no_store, "do not keep the result for 'tutti bench'");
+    group.parsed("--budget", options.budget_seconds, "4s", parse_seconds,
+                 "Approximate time of the measurement");
+    group.text("--json", ranks.results_file, "Results file (JSON Lines); records are appended");
+    group.flag("--no-store", options.no_store, "Do not store the result for 'tutti bench'");
     group.flag("--keep-anyway", options.keeps_anyway,
-               "keep it although others use the cores; else that only improves what is kept");
+               "Store the result although other programs used the cores (default: then only better "
+               "values are stored)");
     add_timeout(group, ranks);
-    add_threads(group, ranks, "without mpirun: so many threads; else one for each core");
+    add_threads(group, ranks, "Run N ranks as threads, without mpirun (default: one per core)");
     add_rendezvous(group);
     if (parse_or_help(app, arguments)) return Exit::ok;
-    options.run.as_understood = understood(app);
+    set_plan(options.run, plan_of("limits", app, arguments));
     if (!ranks.threads && !launcher().is_there()) ranks.threads = usable_cores();
     return run_ranks(ranks, [&](World& world) { return limits_on_rank(world, options); });
 }

@@ -18,11 +18,11 @@ namespace {
 
 using nlohmann::json;
 
-// One row of any of the tables.
+// A row of any table.
 struct ListedRow {
     std::string name, what;
     std::optional<std::string> missing;
-    std::vector<std::string> takes = {};  // options that an algorithm makes use of
+    std::vector<std::string> takes = {};  // options that the algorithm uses
 };
 
 std::vector<std::string> taken_by(const Algorithm& row) {
@@ -33,7 +33,7 @@ std::vector<std::string> taken_by(const Algorithm& row) {
     return options;
 }
 
-// Of rows that may be missing from a build, and of those that never are.
+// Lists rows of a table; some kinds of rows may be missing from a build.
 template <class Row>
 std::vector<ListedRow> entries_of(std::span<const Row> rows) {
     std::vector<ListedRow> entries;
@@ -83,7 +83,7 @@ void print_text() {
     fmt::print("workloads\n");
     print_entries(entries_of(workloads()));
     fmt::print("GPUs\n");
-    for (const auto& line : gpus_in_words()) fmt::print("  {}\n", line);
+    for (const auto& line : describe_gpus()) fmt::print("  {}\n", line);
     fmt::print("energy meters\n");
     print_entries(energy_meters());
 }
@@ -129,7 +129,7 @@ void print_json() {
     all["transports"] = to_json(entries_of(transports()));
     all["baselines"] = to_json(entries_of(baselines()));
     all["workloads"] = to_json(entries_of(workloads()));
-    all["gpus"] = gpus_in_words();
+    all["gpus"] = describe_gpus();
     all["energy_meters"] = to_json(energy_meters());
     fmt::print("{}\n", all.dump(2));
 }
@@ -138,9 +138,9 @@ void print_json() {
 
 Exit run_list(const Arguments& arguments) {
     bool markdown = false, as_json = false;
-    CLI::App app{"What this build has, and why a thing is missing.", "tutti list"};
-    app.add_flag("--markdown", markdown, "as docs/reference/algorithms.md has it");
-    app.add_flag("--json", as_json, "for programs");
+    CLI::App app{"Lists what this build contains, and why something is missing.", "tutti list"};
+    app.add_flag("--markdown", markdown, "Markdown, as in docs/reference/algorithms.md");
+    app.add_flag("--json", as_json, "JSON output");
     if (parse_or_help(app, arguments)) return Exit::ok;
     if (as_json)
         print_json();

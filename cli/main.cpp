@@ -9,21 +9,21 @@
 #include "base/name_table.hpp"
 #include "base/output.hpp"
 #include "cli/build_info.hpp"
-#include "cli/forms/program_name.hpp"
+#include "cli/forms/other_suites.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/completion.hpp"
+#include "cli/options/run_options.hpp"
 #include "cli/provenance.hpp"
 #include "cli/ranks/interruption.hpp"
 #include "cli/ranks/launcher.hpp"
-#include "cli/ranks/rendezvous_words.hpp"
 
 namespace tutti {
 namespace {
 
-// Which of the ranks that a launcher has started do a command's work.
+// The ranks of a launcher that run a command.
 enum class By { all_ranks, first_rank };
 
-// One subcommand. `run` gets the arguments behind its name; throws Error for what cannot be done.
+// A subcommand. `run` gets the arguments after its name; throws Error.
 struct Command {
     std::string_view name;
     std::string_view what;
@@ -31,31 +31,32 @@ struct Command {
     By by = By::first_rank;
 };
 
-// The one place where commands are listed.
+// The list of all commands.
 constexpr Command rows[] = {
-    {"bench", "under mpirun: sweep sizes over algorithms, transports and libraries", run_bench,
-     By::all_ranks},
-    {"check-guidelines", "whether collectives take longer than others that do the same",
+    {"bench", "Sweep message sizes over algorithms, transports and libraries (under mpirun)",
+     run_bench, By::all_ranks},
+    {"check-guidelines",
+     "Check that no collective is slower than an equivalent combination of others",
      run_check_guidelines},
-    {"compare", "A against B, with a verdict and an exit code for CI", run_compare},
-    {"completion", "a script for bash, zsh or fish, which then complete what is typed",
-     run_completion},
-    {"history", "one metric over many launches, and where it changed", run_history},
-    {"limits", "under mpirun: what this machine can do at its best", run_limits, By::all_ranks},
-    {"list", "collectives, algorithms, transports, baselines, workloads of this build", run_list},
-    {"report", "plots and tables of results files in one page", run_report},
-    {"results", "the records of many results files in one SQLite database", run_results},
-    {"run", "a program of MPI as it is, with its collectives done by tutti where that is faster",
+    {"compare", "Compare A and B, with a verdict and an exit code for CI", run_compare},
+    {"completion", "Print a completion script for bash, zsh or fish", run_completion},
+    {"history", "Show one metric over many launches and where it changed", run_history},
+    {"limits", "Measure the limits of this machine (under mpirun)", run_limits, By::all_ranks},
+    {"list", "List collectives, algorithms, transports, baselines and workloads of this build",
+     run_list},
+    {"report", "Create a page with plots and tables of results files", run_report},
+    {"results", "Manage the records of many results files in one SQLite database", run_results},
+    {"run", "Run an unmodified MPI program, with its collectives done by tutti if that is faster",
      run_program, By::all_ranks},
-    {"show", "a schedule in words, counted against the bounds; or what results files say",
-     run_show},
-    {"topo", "this machine as a tree", run_topo, By::all_ranks},
+    {"show", "Describe a schedule and its cost, or print the tables of results files", run_show},
+    {"topo", "Show this machine as a tree", run_topo, By::all_ranks},
     {"tune",
-     "under mpirun: find the best configuration for each collective and size, write a table",
+     "Find the best configuration for each collective and size, and write a tuning table (under "
+     "mpirun)",
      run_tune, By::all_ranks},
-    {"verify", "prove the schedules", run_verify},
-    {"workload", "under mpirun: training steps, computing and communicating", run_workload,
-     By::all_ranks},
+    {"verify", "Prove that the schedules are correct", run_verify},
+    {"workload", "Measure training steps with computing and communication (under mpirun)",
+     run_workload, By::all_ranks},
 };
 
 void print_help() {
@@ -69,10 +70,12 @@ void print_help() {
 }
 
 Exit dispatch(Arguments arguments) {
-    if (asks_for_completion(arguments)) {  // 'tutti compare ... -- bench': of the command behind it
-        const auto dashes = two_dashes(arguments);
-        if (dashes != arguments.end() && arguments[0] == "run") return Exit::ok;  // any program
-        if (dashes != arguments.end()) arguments.erase(arguments.begin(), dashes + 1);
+    if (asks_for_completion(arguments)) {
+        // 'tutti compare ... -- bench': completes the command after the dashes
+        if (auto [own, other] = split_at_dashes(arguments); other) {
+            if (own[0] == "run") return Exit::ok;  // any program may follow
+            arguments = std::move(*other);
+        }
         if (completes_first_of(rows, arguments)) return Exit::ok;
     }
     const bool is_first = launcher().rank == 0;
@@ -82,10 +85,10 @@ Exit dispatch(Arguments arguments) {
         return arguments.empty() ? Exit::usage : Exit::ok;
     }
     if (arguments[0] == "--version") {
-        if (is_first) std::cout << version_in_words();
+        if (is_first) std::cout << version_text();
         return Exit::ok;
     }
-    // Copied: GCC 14 warns of a reference.
+    // A copy, as GCC 14 warns about a reference.
     const Command command = find_row(rows, "command", arguments[0]);
     if (command.by == By::first_rank && !is_first) return Exit::ok;
     arguments.erase(arguments.begin());
@@ -100,24 +103,24 @@ int main(int argc, char** argv) {
     try {
         auto arguments =
             command_of(std::filesystem::path(argv[0]).filename(), Arguments(argv + 1, argv + argc));
-        if (arguments) take_rendezvous(*arguments);
-        if (launcher().rank == 0) end_on_signals();  // one line for all ranks
-        std::signal(SIGXFSZ, SIG_IGN);  // a limit of the size of files is told as a full disk is
+        if (arguments) arguments = take_rank(*arguments);
+        if (launcher().rank == 0) end_on_signals();  // one message for all ranks
+        std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is reported like a full disk
         const Exit code = arguments ? dispatch(std::move(*arguments)) : Exit::ok;
         finish_output();
         return static_cast<int>(code);
     } catch (const Error& error) {
-        // Of many ranks with the same wrong arguments one speaks. The others give it the time to do
-        // so: launchers end all ranks once one has failed.
+        // Reports wrong arguments on one rank only. The others wait for it, as launchers end all
+        // ranks once one has failed.
         if (error.code() != Exit::usage || launcher().rank == 0)
             std::cerr << "tutti: " << error.what() << std::endl;
         else
             std::this_thread::sleep_for(std::chrono::seconds(1));
         return static_cast<int>(error.code());
     } catch (const std::bad_alloc&) {
-        std::cerr << "tutti: out of memory; allow more (ulimit -v), or ask for smaller sizes or "
-                     "fewer ranks"
-                  << std::endl;
+        std::cerr
+            << "tutti: out of memory; allow more (ulimit -v), or use smaller sizes or fewer ranks"
+            << std::endl;
         return static_cast<int>(Exit::usage);
     } catch (const std::exception& error) {
         std::cerr << "tutti: " << error.what() << std::endl;

@@ -20,7 +20,7 @@ void PointReport::add(std::vector<Point> points) {
     for (Point& point : points) {
         if (!options_.keep_samples) point.measured.samples.clear();
         reporter_.keep(point);
-        point.measured.samples.clear();  // nobody needs them any more
+        point.measured.samples.clear();  // no longer needed
     }
     print(rows, points);
 }
@@ -60,7 +60,7 @@ Results PointReport::this_launch(const End& end) const {
 
 Exit PointReport::end(std::ofstream csv) {
     using Outcome = Reporter::Outcome;
-    const End& end = reporter_.look_back();
+    const End& end = reporter_.summary();
     if (reporter_.is_active()) reporter_.print(output_.end(all_, this_launch(end)));
     Exit code = reporter_.end(std::ranges::any_of(all_, is_wrong) ? Outcome::wrong_result
                               : reporter_.is_active() && std::ranges::all_of(all_, is_skipped)
@@ -73,11 +73,11 @@ Exit PointReport::end(std::ofstream csv) {
     csv.close();
     if (!csv)
         throw Error("'" + options_.csv_file +
-                    "' could not be written to its end: is the disk full?");
+                    "' could not be written completely: is the disk full?");
     return code;
 }
 
-// Of what was named and never measured.
+// Returns the message about named candidates that were never measured.
 std::optional<std::string> PointReport::complaint() const {
     NamedWords named = options_.named;
     for (const Point& point : all_) {

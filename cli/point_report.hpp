@@ -12,7 +12,7 @@
 
 namespace tutti {
 
-/// The points of a sweep, on stdout, as records and for --csv.
+/// Reports the points of a sweep: on stdout, as records and for --csv.
 class PointReport {
 public:
     PointReport(const BenchOptions& options, Reporter& reporter, const Launch& launch,
@@ -21,18 +21,17 @@ public:
 
     void add(std::vector<Point> points);
 
-    /// Those that the file holds already; none on ranks that print nothing.
+    /// Shows points that are already in the file; none on ranks that do not print.
     void show(const std::vector<Point>& points);
 
-    /// How many points beat their limits, see limit_line.
+    /// Tells how many points beat their limits, see limit_line.
     std::string limit_line() const { return tutti::limit_line(all_); }
 
-    /// Those that were measured now get the lower of these limits and of those that they have, and
-    /// a record says so.
+    /// Lowers the limits of the points measured now to these limits, if lower, and adds a record
+    /// about it.
     void lower_limits(const Limits& limits, const Placement& hosts);
 
-    /// The end of the table and of the records; `csv` may be closed. Returns the exit code.
-    /// Collective.
+    /// Ends the table and the records; `csv` may be closed. Returns the exit code. Collective.
     Exit end(std::ofstream csv);
 
 private:

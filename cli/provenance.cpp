@@ -45,9 +45,9 @@ HostRecord describe_host() {
     return host;
 }
 
-// Puts the GPUs of this host, and what drives them, into the record. NCCL's settings are those of
-// the launch's environment.
-void describe_gpus(Launch& launch) {
+// Adds the GPUs of this host and their software to the record. NCCL's settings are those of the
+// launch's environment.
+void add_gpus(Launch& launch) {
     const auto here = gpus();
     if (here.empty()) return;
     for (const GpuFacts& gpu : here)
@@ -61,24 +61,24 @@ void describe_gpus(Launch& launch) {
         if (name.starts_with("NCCL_")) launch.nccl->settings.emplace(name, value);
 }
 
-// Of the GPU that a rank would run on; empty where there is none.
+// Returns the GPU that this rank would use; empty if there is none.
 std::string gpu_uuid_of(World& world) {
     const auto here = gpus();
     return here.empty() ? "" : at(here, gpu_number(world)).uuid;
 }
 
-std::string driver_in_words() {
+std::string describe_driver() {
     const std::string release = gpu_driver_release();
     if (release.empty()) return "no driver";
     return fmt::format("driver {} (up to CUDA {})", release, cuda_driver_version());
 }
 
-// A host travels between ranks as the record of a launch that has just this host and its GPUs.
+// Gathers all hosts. Each is sent as the record of a launch with only this host and its GPUs.
 void describe_hosts(World& world, Launch& all) {
     Launch of_this_host;
     if (world.is_leader()) {
         of_this_host.hosts.push_back(describe_host());
-        describe_gpus(of_this_host);
+        add_gpus(of_this_host);
     }
     for (const auto& text : gather_all_texts(world, to_json_line(of_this_host))) {
         const Launch launch = std::get<Launch>(parse_json_line(text));
@@ -107,8 +107,8 @@ std::vector<RankPlace> places_of_all(World& world) {
     return places;
 }
 
-// "1.5 s, -3.2e+04 s"
-std::string offsets_in_words(const std::vector<std::int64_t>& offsets_ns) {
+// Returns for example "1.5 s, -3.2e+04 s".
+std::string format_offsets(const std::vector<std::int64_t>& offsets_ns) {
     std::string text;
     for (std::size_t host = 1; host < offsets_ns.size(); ++host)
         text += fmt::format("{}{:.6f} s", host > 1 ? ", " : "",
@@ -123,11 +123,11 @@ Session describe_session(World& world, const RunOptions& run, std::uint64_t seed
     session.id = gather_all_texts(world, world.is_first() ? new_session_id() : "").front();
     session.t = utc_now();
     session.tool = this_tool();
-    session.argv = run.arguments;
-    session.argv.insert(session.argv.begin(), {"tutti", run.command});
+    session.argv = run.plan.typed;
+    session.argv.insert(session.argv.begin(), {"tutti", run.plan.command});
     session.cwd = std::filesystem::current_path();
     session.seed = seed;
-    session.plan = run.as_understood;
+    session.plan = run.plan.values;
     if (run.resumed) session.resume_of = run.resumed->session.id;
     std::string text;
     for (const auto& [name, value] : session.plan) text += name + "=" + value + "\n";
@@ -156,13 +156,13 @@ Launch describe_launch(World& world, const std::string& session) {
     return launch;
 }
 
-std::string in_words(const Tool& tool) {
+std::string describe(const Tool& tool) {
     return "tutti " + tool.version +
            (tool.git.empty() ? "" : " (" + tool.git + (tool.dirty ? ", changed)" : ")"));
 }
 
-std::vector<std::string> describe_in_words(const Tool& tool, const Launch& launch) {
-    std::vector<std::string> notes{in_words(tool)};
+std::vector<std::string> head_notes(const Tool& tool, const Launch& launch) {
+    std::vector<std::string> notes{describe(tool)};
     const std::string kind = launch.mpi
                                  ? "processes of " + launch.mpi->vendor + " " + launch.mpi->version
                              : is_one_process(launch) ? "threads of one process"
@@ -181,13 +181,13 @@ std::vector<std::string> describe_in_words(const Tool& tool, const Launch& launc
     if (launch.clock)
         notes.push_back(
             fmt::format("clocks of {} hosts: ahead of the first one's by {}; residual {:.1f} us",
-                        launch.hosts.size(), offsets_in_words(launch.clock->offset_ns),
+                        launch.hosts.size(), format_offsets(launch.clock->offset_ns),
                         static_cast<double>(launch.clock->residual_ns) * 1e-3));
     for (const std::string& caution : cautions(std::span(&launch, 1))) notes.push_back(caution);
     return notes;
 }
 
-std::string version_in_words() {
+std::string version_text() {
     const Tool tool = this_tool();
     return fmt::format("tutti {}\ncommit {}{}\nbuilt by {}, {}\nMPI {}\nUCX {}\nCUDA {}, NCCL {}\n",
                        tool.version, tool.git.empty() ? "unknown" : tool.git,
@@ -195,11 +195,11 @@ std::string version_in_words() {
                        mpi_library(), ucx_version(), cuda_runtime_version(), nccl_version());
 }
 
-std::vector<std::string> gpus_in_words() {
+std::vector<std::string> describe_gpus() {
     std::vector<std::string> lines;
     if (!cuda_not_built())
         lines.push_back(fmt::format("CUDA {}, {}, NCCL {}", cuda_runtime_version(),
-                                    driver_in_words(), nccl_version()));
+                                    describe_driver(), nccl_version()));
     if (const auto missing = gpus_missing()) lines.push_back(*missing);
     int number = 0;
     for (const GpuFacts& gpu : gpus())

@@ -9,25 +9,23 @@
 
 namespace tutti {
 
-/// Who asked for what with which tutti; the same session on all ranks. Collective.
+/// Describes the command, its options and this build; the same session on all ranks. Collective.
 Session describe_session(World& world, const RunOptions& run, std::uint64_t seed);
 
-/// Where it runs: hosts, ranks, GPUs, libraries. Collective; complete on every rank.
+/// Describes hosts, ranks, GPUs and libraries; complete on every rank. Collective.
 Launch describe_launch(World& world, const std::string& session);
 
-/// "tutti 0.1.0 (7450667d867f, changed)"
-std::string in_words(const Tool& tool);
+/// Returns for example "tutti 0.1.0 (7450667d867f, changed)".
+std::string describe(const Tool& tool);
 
-/// What the records say of them in a few lines, for the head of a table; the first one names the
-/// tool.
-std::vector<std::string> describe_in_words(const Tool& tool, const Launch& launch);
+/// Describes tool and launch in a few lines for the head of a table. The first line names the tool.
+std::vector<std::string> head_notes(const Tool& tool, const Launch& launch);
 
-/// What `tutti --version` prints: tutti, its commit and compiler, and the libraries that it found,
-/// a line each.
-std::string version_in_words();
+/// Returns the output of `tutti --version`: version, commit, compiler and libraries, one per line.
+std::string version_text();
 
-/// "CUDA 13.0, driver 580.65.06 (up to CUDA 13.0), NCCL 2.28.9", and a line for each GPU that CUDA
-/// lets this process use, or one that says why there is none.
-std::vector<std::string> gpus_in_words();
+/// Returns "CUDA 13.0, driver 580.65.06 (up to CUDA 13.0), NCCL 2.28.9", and a line for each GPU
+/// that CUDA can use, or a line that tells why there is none.
+std::vector<std::string> describe_gpus();
 
 }  // namespace tutti

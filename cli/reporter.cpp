@@ -8,8 +8,8 @@
 
 #include "base/clock.hpp"
 #include "base/output.hpp"
-#include "cli/ranks/guardian.hpp"
 #include "cli/ranks/interruption.hpp"
+#include "cli/ranks/supervisor.hpp"
 
 namespace tutti {
 
@@ -29,7 +29,7 @@ void Reporter::begin(const Launch& launch, std::size_t goal) {
     if (!is_active_) return;
     bar_.emplace(goal);
     if (!store_) {
-        announce_kept("nothing is kept without --json FILE");
+        announce_kept("nothing is stored without --json FILE");
         return;
     }
     store_->append(session_);
@@ -39,8 +39,8 @@ void Reporter::begin(const Launch& launch, std::size_t goal) {
 }
 
 void Reporter::announce_records() const {
-    announce_kept(fmt::format("{} records are in '{}'; go on with --resume {}", store_->records(),
-                              store_->path().string(), store_->path().string()));
+    announce_kept(fmt::format("{} records are in '{}'; continue with --resume {}",
+                              store_->records(), store_->path().string(), store_->path().string()));
 }
 
 void Reporter::print(const std::string& text) {
@@ -55,7 +55,7 @@ void Reporter::warn(const std::string& line) {
     fmt::print(stderr, "tutti: {}\n", line);
 }
 
-const End& Reporter::look_back() {
+const End& Reporter::summary() {
     if (!end_) end_ = End{.session = session_.id, .health = health_.since()};
     return *end_;
 }
@@ -63,14 +63,14 @@ const End& Reporter::look_back() {
 Exit Reporter::end(Outcome outcome, const std::optional<std::string>& complaint) {
     if (bar_) bar_->clear();
     const bool is_wrong = outcome == Outcome::wrong_result;
-    End end = look_back();
+    End end = summary();
     end.ok = !is_wrong;
     end.wall_ns = now_ns() - began_ns_;
     if (store_) store_->append(end);
     if (is_wrong) return Exit::wrong_result;
     const bool is_nothing = outcome == Outcome::nothing_measured;
     if (!is_nothing && !(complaint && is_active_)) return Exit::ok;
-    warn(is_nothing ? "nothing was measured: the lines '# skipped' say why" : *complaint);
+    warn(is_nothing ? "nothing was measured: the lines '# skipped' tell why" : *complaint);
     return Exit::usage;
 }
 
@@ -87,7 +87,7 @@ void Reporter::record(const Error& error, std::optional<Rank> rank) {
     fail.rank = rank;
     try {
         store_->append(fail);
-    } catch (const Error& second) {  // the first is the one to end with
+    } catch (const Error& second) {  // the first error is the one to report
         if (std::string_view(second.what()) != error.what())
             fmt::print(stderr, "tutti: {}\n", second.what());
     }

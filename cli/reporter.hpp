@@ -13,27 +13,27 @@
 
 namespace tutti {
 
-/// What rank 0 reports of a launch: tables on stdout, progress on stderr, records in a results
-/// file. Other ranks call the same functions, and nothing happens there.
+/// Reports a launch from rank 0: tables on stdout, progress on stderr, records in a results file.
+/// The other ranks call the same functions without effect.
 class Reporter {
 public:
-    /// Opens the results file, unless `file` is empty. Throws Error. Collective, as it looks at the
-    /// hosts' health.
+    /// Opens the results file unless `file` is empty, and reads the health of the hosts. Throws
+    /// Error. Collective.
     Reporter(World& world, Session session, const std::string& file);
 
     bool is_active() const { return is_active_; }
     const Session& session() const { return session_; }
 
-    /// As the launch began; the same on all ranks.
+    /// Returns the health at the start; the same on all ranks.
     const std::vector<HostHealth>& health_at_begin() const { return health_.at_begin(); }
-    /// The last record, which end() writes; from now on it says how the hosts did over the launch.
-    /// Collective; the same on all ranks.
-    const End& look_back();
+    /// Returns the last record, which end() writes, with the health of the hosts during the launch
+    /// until now. The same on all ranks. Collective.
+    const End& summary();
 
-    /// Writes the head of the records. Progress counts up to `goal` from here on.
+    /// Writes the first records. Progress then counts up to `goal`.
     void begin(const Launch& launch, std::size_t goal);
 
-    /// Adds a record of this session; sets `record.session` on all ranks.
+    /// Writes a record of this session; sets `record.session` on all ranks.
     template <class Record>
     void keep(Record& record) {
         record.session = session_.id;
@@ -42,12 +42,12 @@ public:
         announce_records();
     }
 
-    /// On stdout.
+    /// Prints to stdout.
     void print(const std::string& text);
-    /// On stderr, as a line that begins with "tutti: ".
+    /// Prints a line to stderr, prefixed by "tutti: ".
     void warn(const std::string& line);
 
-    /// See ProgressBar::show.
+    /// Shows progress, see ProgressBar::show.
     void show(const std::string& now, std::optional<double> seconds_left = {}) {
         if (bar_) bar_->show(now, seconds_left);
     }
@@ -59,12 +59,12 @@ public:
     }
 
     enum class Outcome { measured, wrong_result, nothing_measured };
-    /// The last record, and the exit code for the outcome. A complaint is told where all else went
-    /// well, and then rank 0 ends with it. Collective.
+    /// Writes the last record and returns the exit code for the outcome. If everything else
+    /// succeeded, rank 0 prints the complaint and returns its exit code. Collective.
     Exit end(Outcome outcome, const std::optional<std::string>& complaint = {});
 
-    /// Runs `work` and lets its errors go on, after it has recorded why the run ended, with the
-    /// rank that gave up where that is this one. Errors of usage before begin() are no failures.
+    /// Runs `work` and rethrows its errors after recording them, with this rank if it is the one
+    /// that gave up. Usage errors before begin() are not recorded.
     Exit recording_failures(const std::function<Exit()>& work);
 
 private:
@@ -73,7 +73,7 @@ private:
 
     Rank rank_;
     bool is_active_;
-    bool has_file_;  // on rank 0
+    bool has_file_;  // true if there is a results file
     bool has_begun_ = false;
     Session session_;
     std::int64_t began_ns_;

@@ -13,32 +13,33 @@
 #include "autotune/table/table_json.hpp"
 #include "base/library_file.hpp"
 #include "cli/options/options.hpp"
+#include "cli/options/run_plan.hpp"
 #include "library/mpi/settings.hpp"
 
 namespace tutti {
 namespace {
 
-// Of the environment, which the preloaded library reads.
+// Environment variables for the preloaded library.
 using Variables = std::map<std::string, std::string>;
 
 struct PreloadedLibrary {
-    std::string_view file, missing;  // what to do where it is missing
+    std::string_view file, missing;  // `missing` tells what to do if the file is missing
 };
 constexpr PreloadedLibrary of_mpi{"libtutti_mpi.so",
-                                  "it is built where an MPI library is found: scripts/build"};
+                                  "it needs an MPI library at build time: scripts/build"};
 constexpr PreloadedLibrary of_abi{"libtutti_mpi_abi.so",
-                                  "it is built where mpicc_abi is found (Open MPI 6, MPICH 5): "
-                                  "scripts/build; where mpicc_abi built all, leave --abi out"};
-constexpr PreloadedLibrary heap{"libtutti_heap.so", "type: scripts/build --target tutti_heap"};
+                                  "it needs mpicc_abi at build time (Open MPI 6, MPICH 5): "
+                                  "scripts/build; if mpicc_abi compiled everything, omit --abi"};
+constexpr PreloadedLibrary heap{"libtutti_heap.so", "run: scripts/build --target tutti_heap"};
 
-// Where it lies, or its name alone where the system finds it by that.
+// Returns the path of the library, or its name if the system finds it.
 std::string found(const PreloadedLibrary& library) {
     const std::string name(library.file);
     if (const auto file = library_file(name)) return file->string();
     for (const std::string& each : library_names(name))
         if (dlopen(each.c_str(), RTLD_LAZY | RTLD_LOCAL) != nullptr) return each;
     throw Error(
-        fmt::format("there is no {} beside this command or in ../lib; {}", name, library.missing));
+        fmt::format("cannot find {} next to this command or in ../lib; {}", name, library.missing));
 }
 
 std::string preloads(bool for_abi, bool with_heap) {
@@ -48,8 +49,8 @@ std::string preloads(bool for_abi, bool with_heap) {
     return others == nullptr || *others == '\0' ? all : all + ":" + others;
 }
 
-[[noreturn]] void replace_by(Arguments& command) {
-    std::signal(SIGXFSZ, SIG_DFL);  // what this command ignores, the program need not
+[[noreturn]] void replace_by(Arguments command) {
+    std::signal(SIGXFSZ, SIG_DFL);  // the program gets the default action again
     std::vector<char*> words;
     for (std::string& word : command) words.push_back(word.data());
     words.push_back(nullptr);
@@ -60,43 +61,44 @@ std::string preloads(bool for_abi, bool with_heap) {
 }  // namespace
 
 Exit run_program(const Arguments& arguments) {
-    Arguments words = arguments, command;
-    if (const auto dashes = two_dashes(words); dashes != words.end()) {
-        command.assign(dashes + 1, words.end());
-        words.erase(dashes, words.end());
-    }
+    const auto [words, program] = split_at_dashes(arguments);
     CLI::App app{
-        "Runs a program of MPI as it is, and does its collectives by tutti where that is faster.\n"
-        "tutti run [OPTIONS] -- mpirun -np 4 ./program",
+        "Runs an unmodified MPI program, and does its collectives with tutti if that is "
+        "faster.\ntutti run [OPTIONS] -- mpirun -np 4 ./program",
         "tutti run"};
     std::string with = "learn", collectives, after, block = "50";
     bool table_anyway = false, always = false, for_abi = false, has_heap = false, reports = false,
          alternates = false;
     const OptionGroup options(app, "Options");
-    const CLI::Option* chooser = options.text(
-        "--with", with,
-        "who does the calls: learn (whoever turns out to be faster while the program runs, the MPI "
-        "library among them), rules, the file of a table of 'tutti tune', or off");
-    options.flag("--table-anyway", table_anyway, "take a table of another topology");
+    const CLI::Option* chooser =
+        options.text("--with", with,
+                     "Implementation per call: learn (fastest measured at run time, including "
+                     "MPI's), rules, TABLE (file of 'tutti tune'), or off");
+    options.flag("--table-anyway", table_anyway,
+                 "Use the table even if it was measured on another topology");
     options.flag("--always", always,
-                 "tutti does all calls that it can, also those that the library does faster");
+                 "Use tutti for all supported calls, also where the MPI library is faster");
     options.text("--collectives", collectives,
-                 "which calls, a list such as all_reduce,broadcast,barrier; else all");
+                 "Collectives that tutti may replace, a list such as all_reduce,broadcast,barrier "
+                 "(default: all)");
     options.text("--after", after,
-                 "so many calls of a kind on a communicator are the library's before tutti takes "
-                 "over; else 64");
-    options.flag("--abi", for_abi,
-                 "the program is built for MPI's standard ABI (mpicc_abi), not for the library's "
-                 "own");
+                 "Calls of a kind on a communicator that the MPI library does before tutti takes "
+                 "over (default: 64)");
+    options.flag(
+        "--abi", for_abi,
+        "Support a program built for MPI's standard ABI (mpicc_abi) instead of the library's own");
     options.flag("--heap", has_heap,
-                 "preload libtutti_heap.so, too: large allocations lie where peers reach them");
-    options.flag("--report", reports, "at the end, say who did how many calls, and what that won");
-    options.flag("--ab", alternates,
-                 "blocks of calls go to the library and to tutti by turns; say what the difference "
-                 "is");
-    options.text("--block", block, "calls of such a block");
+                 "Preload libtutti_heap.so, too: peers can access large allocations directly");
+    options.flag("--report", reports,
+                 "Report at the end how many calls were done by tutti and by the library, and the "
+                 "time saved");
+    options.flag(
+        "--ab", alternates,
+        "Alternate blocks of calls between the library and tutti, and report the difference");
+    options.text("--block", block, "Calls per block of --ab");
     if (parse_or_help(app, words)) return Exit::ok;
-    if (command.empty()) throw Error("nothing to run; type: tutti run -- mpirun -np 4 ./program");
+    if (!program || program->empty())
+        throw Error("no program given; use: tutti run -- mpirun -np 4 ./program");
 
     Variables environment;
     if (chooser->count() > 0 || std::getenv("TUTTI") == nullptr) environment["TUTTI"] = with;
@@ -116,7 +118,7 @@ Exit run_program(const Arguments& arguments) {
     if (settings.chooser == PreloadChoice::table) read_choices(settings.table_file);
     environment["LD_PRELOAD"] = preloads(for_abi, has_heap);
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
-    replace_by(command);
+    replace_by(*program);
 }
 
 }  // namespace tutti

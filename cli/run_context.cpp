@@ -7,15 +7,15 @@
 #include <algorithm>
 #include <set>
 
+#include "autotune/tuner/known_machine.hpp"
 #include "cli/build_info.hpp"
-#include "cli/known/known_machine.hpp"
 #include "cli/provenance.hpp"
 #include "topology/detect/detect.hpp"
 
 namespace tutti {
 namespace {
 
-// From the caches, and what was measured of them; the same on all ranks. Collective.
+// Derives the tuning from the caches and the measured limits; the same on all ranks. Collective.
 HostTuning tuning_of_hosts(World& world, const std::optional<Limits>& limits,
                            std::optional<Bytes> stream_from) {
     HostTuning tuning;
@@ -32,7 +32,7 @@ bool is_in(const std::vector<std::string>& names, std::string_view name) {
     return std::ranges::find(names, name) != names.end();
 }
 
-// The transport of our own, or the library.
+// Returns why the candidate's transport or library cannot run here.
 std::optional<std::string> missing_for(Planner& planner, const Candidate& candidate) {
     if (candidate.is_ours())
         return planner.refuses(candidate.configuration.transport, MemoryOf::any);
@@ -40,7 +40,7 @@ std::optional<std::string> missing_for(Planner& planner, const Candidate& candid
                    {.call = {.count = 1}, .memory = MemoryOf::any});
 }
 
-std::string in_words(const Order& order) {
+std::string describe_order(const Order& order) {
     std::string text;
     for (const auto& channel : order.channels) {
         text += text.empty() ? "" : " |";
@@ -65,7 +65,7 @@ RunContext::RunContext(World& ranks, Reporter& voice, const RunOptions& options,
     planner.repeat_on_devices(setup.runs_on_devices);
     if (!world.one_host()) launch.clock = clock.record();
     launch.health = reporter.health_at_begin();
-    notes = describe_in_words(this_tool(), launch);
+    notes = head_notes(this_tool(), launch);
     if (ranks_on_core > 0) notes.push_back(in_words_of_pinning(ranks_on_core));
 }
 
@@ -95,14 +95,15 @@ void expect_runner(const SearchSpace& search_space, Collective collective, Plann
         if (!missing) return;
         reasons += fmt::format("{}: {}; ", name, *missing);
     }
-    throw Error(fmt::format("nobody can take part here: {}type --transport all or --baseline mpi",
-                            reasons));
+    throw Error(fmt::format(
+        "no transport or library works here: {}use --transport all or --baseline mpi", reasons));
 }
 
 void expect_named_library(const SearchSpace& search_space, World& world) {
     std::string reasons;
     for (const auto& typed : search_space.baselines) {
-        const std::string name = typed.substr(0, typed.find('/'));  // with an algorithm of its own
+        const std::string name =
+            typed.substr(0, typed.find('/'));  // may name an algorithm of the library
         if (name == "none" || name == "all") return;
         const auto missing = missing_on_any(world, find_baseline(name).missing());
         if (!missing) return;
@@ -111,7 +112,7 @@ void expect_named_library(const SearchSpace& search_space, World& world) {
     }
     if (!reasons.empty())
         throw Error(fmt::format(
-            "--baseline names what is not there: {}type --baseline none, or all", reasons));
+            "--baseline names only missing libraries: {}use --baseline none or all", reasons));
 }
 
 void note_refusals(const SearchSpace& search_space, Collective collective, Planner& planner,
@@ -170,7 +171,7 @@ Environment environment_of(World& world, const std::vector<std::string>& orders,
     for (const auto& name : orders) {
         const Order& order = environment.orders[name] = order_called(name, world, sites);
         if (!order.channels.empty() && world.size() <= 64)
-            notes.push_back(fmt::format("order {}:{}", name, in_words(order)));
+            notes.push_back(fmt::format("order {}:{}", name, describe_order(order)));
     }
     return environment;
 }

@@ -16,57 +16,55 @@
 
 namespace tutti {
 
-/// How the planner of a launch differs from the default one.
+/// Settings of a launch's planner that differ from the defaults.
 struct PlannerSetup {
     std::optional<Fault> fault = {};
-    std::optional<Bytes> stream_from = {};  ///< instead of what limits say
-    unsigned runs_on_devices = 1;           ///< with one launch
+    std::optional<Bytes> stream_from = {};  ///< empty: as measured
+    unsigned runs_on_devices = 1;           ///< calls per device launch
 };
 
-/// What a launch measures with, on one rank. Collective to make: first the limits, with all cores
-/// at hand; then ranks are pinned.
+/// Everything a rank needs to measure. Its construction is collective: it gets the limits with all
+/// cores available, then pins the ranks.
 struct RunContext {
     RunContext(World& ranks, Reporter& voice, const RunOptions& options, const PlannerSetup& setup);
 
     World& world;
     Reporter& reporter;
     std::vector<std::string> limits_notes;
-    std::optional<Limits> limits;  ///< of these hosts, to compare with
-    FormerCpus unpinned;           ///< what this rank might run on before
-    int ranks_on_core;             ///< by pinning; 0: none was done
+    std::optional<Limits> limits;  ///< limits of these hosts
+    FormerCpus unpinned;           ///< CPUs of this rank before pinning
+    int ranks_on_core;             ///< ranks per core after pinning; 0: not pinned
     HostTuning tuning;
     Planner planner;
     Launch launch;
     GlobalClock clock;
-    std::vector<std::string> notes;  ///< for the head of the table: where this runs
+    std::vector<std::string> notes;  ///< lines for the head of the table about hosts and libraries
 
-    /// The same with the command as typed behind the first one.
+    /// Returns the notes with the command line after the first one.
     std::vector<std::string> notes_with_command() const;
 };
 
-/// Does `work` with a reporter and a context for `run`, and records why it failed if it does.
-/// Collective.
+/// Runs `work` with a reporter and a context for `run`, and records errors. Collective.
 Exit in_context(World& world, const RunOptions& run, std::uint64_t seed, const PlannerSetup& setup,
                 const std::function<Exit(RunContext&)>& work);
 
-/// "all" is what works here, beside what is named; what does not is said once in `notes` instead of
-/// in every row. Collective.
+/// Replaces "all" by what works here. Missing transports and libraries get one line in `notes`
+/// instead of one per row. Collective.
 void leave_out_unusable(SearchSpace& search_space, Planner& planner,
                         std::vector<std::string>& notes);
 
-/// Throws Error with the reasons where libraries are named and none of them is there at all.
-/// Collective.
+/// Throws Error with the reasons if libraries are named and all of them are missing. Collective.
 void expect_named_library(const SearchSpace& search_space, World& world);
 
-/// Throws Error with the reasons where no transport and no library of the search_space works here.
+/// Throws Error with the reasons if no transport and no library of the search space works here.
 /// Collective.
 void expect_runner(const SearchSpace& search_space, Collective collective, Planner& planner);
 
-/// Tells `named` of every candidate whether these ranks can run it at all. Collective.
+/// Records in `named` for every candidate whether these ranks can run it. Collective.
 void note_refusals(const SearchSpace& search_space, Collective collective, Planner& planner,
                    const Environment& environment, NamedWords& named);
 
-/// Nodes, islands and orders, as asked for (0: as the ranks sit). Collective.
+/// Returns nodes, islands and orders as requested (0: as detected). Collective.
 Environment environment_of(World& world, const std::vector<std::string>& orders, int ranks_per_node,
                            int ranks_per_island, std::vector<std::string>& notes);
 

@@ -7,15 +7,15 @@
 
 namespace tutti {
 
-/// What exit code 1 of a script says: Python ends with it, too, where nobody catches an exception.
+/// Meaning of a script's exit code 1. Python also returns it for an uncaught exception.
 enum class CodeOne { failure, verdict };
 
-/// Runs a Python script of scripts/ with these words, and returns its exit code, usage for a
-/// failure. Throws Error where there is no such script, or a signal ends it.
+/// Runs a Python script of scripts/ and returns its exit code; usage for a failure. Throws Error if
+/// the script is missing or killed by a signal.
 Exit run_script(std::string_view name, const Arguments& words, CodeOne one = CodeOne::failure);
 
-/// A picture that scripts/draw.py makes of a description (JSON): the bytes of an SVG, PDF or PNG
-/// file, by the ending of `file`. Throws Error, with the cure, if Python or matplotlib is missing.
+/// Returns the picture that scripts/draw.py makes of a description (JSON): the bytes of an SVG, PDF
+/// or PNG file, by the ending of `file`. Throws Error if Python or matplotlib is missing.
 std::string drawn(std::string_view kind, const std::string& json, const std::string& file);
 
 }  // namespace tutti

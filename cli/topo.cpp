@@ -25,14 +25,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What `tutti topo` writes beside what it prints. Throws Error where that does not work.
-// What `tutti topo` prints of the paths through a machine.
+// Options for the paths through a machine.
 struct RouteOptions {
     bool paths = false;
     bool rings = false;
-    int hosts = 1;           //< so many copies of a single host
-    int nvlinks = 0;         //< so many from each GPU to NVSwitches; 0: as described
-    std::string order_file;  //< where the rings go, for `bench --order-by`; "-" is the output
+    int hosts = 1;           //< number of copies of a single host
+    int nvlinks = 0;         //< NVLinks from each GPU to NVSwitches; 0: as described
+    std::string order_file;  //< file for the rings, for `bench --order-by`; "-": stdout
     bool asks() const { return paths || rings || !order_file.empty(); }
 };
 
@@ -41,11 +40,12 @@ enum class TextFor { people, programs };
 constexpr int most_hosts = 1024;
 
 Machine wanted_hosts(const Machine& machine, int hosts) {
-    if (machine.hosts.empty()) throw Error("no host is described there; try another --from FILE");
+    if (machine.hosts.empty())
+        throw Error("the description contains no host; use another --from FILE");
     if (hosts == 1) return machine;
     if (machine.hosts.size() > 1)
-        throw Error("--hosts copies one host, and there are " +
-                    std::to_string(machine.hosts.size()) + "; leave it out");
+        throw Error("--hosts works only for a single host; this machine has " +
+                    std::to_string(machine.hosts.size()));
     return copies_of(machine.hosts.front(), hosts);
 }
 
@@ -61,37 +61,36 @@ std::string paths_text(const Machine& machine, TextFor reader) {
 
 void add_route_options(CLI::App& app, RouteOptions& options) {
     app.add_flag("--paths", options.paths,
-                 "between GPUs and NIC ports: path types as NCCL names them, bandwidths");
+                 "Print path types (as named by NCCL) and bandwidths between GPUs and NIC ports");
     app.add_flag("--rings", options.rings,
-                 "rings and trees ordered from the machine, next to the naive order");
-    app.add_option("--hosts", options.hosts, "for --rings: so many hosts like this one")
+                 "Print rings and trees planned for this machine, next to the naive order");
+    app.add_option("--hosts", options.hosts, "Number of hosts like this one, for --rings")
         ->check(CLI::Range(1, most_hosts));
-    app.add_option(
-           "--nvlinks", options.nvlinks,
-           "as if each GPU had so many NVLinks to NVSwitches, for files that leave them out")
+    app.add_option("--nvlinks", options.nvlinks,
+                   "NVLinks from each GPU to NVSwitches, for files that omit them")
         ->check(CLI::Range(1, 18));
-    app.add_option(
-        "--order-file", options.order_file,
-        "write the rings as ranks, a channel per line ('-': print them); one rank per GPU");
+    app.add_option("--order-file", options.order_file,
+                   "File for the rings as ranks, one channel per line ('-': print them), with one "
+                   "rank per GPU");
 }
 
-// The text that the options ask for; none if they ask for nothing. Writes the order file. Throws
-// Error for what cannot be done.
+// Returns the text for the options; nothing if none is set. Writes the order file. Throws Error.
 std::optional<std::string> routes_text(Machine machine, const RouteOptions& options,
                                        TextFor reader) {
     const bool wants_rings = options.rings || !options.order_file.empty();
     if (!wants_rings && options.hosts != 1)
-        throw Error("--hosts is for --rings; type tutti topo --rings --hosts " +
+        throw Error("--hosts works only with --rings; use tutti topo --rings --hosts " +
                     std::to_string(options.hosts));
     if (!wants_rings && !options.paths) {
-        if (options.nvlinks > 0)
-            throw Error("--nvlinks is for --rings and --paths; add one of them");
+        if (options.nvlinks > 0) throw Error("--nvlinks works only with --rings or --paths");
         return {};
     }
     if (wants_rings && options.paths && reader == TextFor::programs)
-        throw Error("--json describes either --paths or --rings; give one of them");
+        throw Error("--paths and --rings are mutually exclusive with --json");
     if (options.order_file == "-" && reader == TextFor::programs)
-        throw Error("--json and --order-file - would both print; give --order-file FILE");
+        throw Error(
+            "--order-file - cannot be used with --json, as both print to stdout; use --order-file "
+            "FILE");
     if (options.nvlinks > 0)
         for (Host& host : machine.hosts) host = with_nvswitches(host, options.nvlinks);
     std::string text;
@@ -106,7 +105,8 @@ std::optional<std::string> routes_text(Machine machine, const RouteOptions& opti
     if (!options.rings) return text;
     if (reader == TextFor::programs) return text + rings_to_json(plan) + "\n";
     if (options.paths) text += "\n";
-    if (plan.found.limit.empty()) return text + print_rings(plan);  // nor has a tree any link
+    if (plan.found.limit.empty())
+        return text + print_rings(plan);  // without a limit, trees have no links either
     return text + print_rings(plan) + "\n" +
            print_trees(plan.hosts, plan_trees(plan.hosts, hosts.network));
 }
@@ -122,8 +122,7 @@ struct TopoOptions {
 void write_nccl_xml(const fs::path& file, const Machine& machine) {
     if (machine.hosts.size() != 1)
         throw Error(
-            fmt::format("--nccl-xml: an NCCL file describes one host, and these are {}; "
-                        "run it on each host alone",
+            fmt::format("--nccl-xml: an NCCL file describes one host, not {}; run it on each host",
                         machine.hosts.size()));
     write_file(file, to_nccl_xml(machine.hosts.front()), "--nccl-xml");
 }
@@ -142,16 +141,16 @@ void show(const Machine& machine, const TopoOptions& options) {
         fmt::print("{}", print_tree(machine));
 }
 
-// What CUDA lets programs use belongs to no picture of the machine.
+// GPUs that CUDA can use are printed only after the tree of this host.
 bool is_this_host_as_a_tree(const TopoOptions& options) {
     return options.from.empty() && options.root.empty() && !options.as_json &&
            !options.writes_files() && !options.routes.asks();
 }
 
-// A machine that files describe: each rank would read the same.
+// Returns a machine that this rank can describe without the others.
 std::optional<Machine> described_machine(const TopoOptions& options) {
     if (!options.from.empty() && !options.root.empty())
-        throw Error("--from and --root are two machines; leave one of them out");
+        throw Error("--from and --root are mutually exclusive");
     if (!options.from.empty()) return read_machine(options.from);
     if (!options.root.empty())
         return Machine{.hosts = {detect_host_in(options.root)}, .network = {}};
@@ -164,19 +163,19 @@ std::optional<Machine> described_machine(const TopoOptions& options) {
 Exit run_topo(const Arguments& arguments) {
     TopoOptions options;
     CLI::App app{
-        "The machine as a tree: packages, caches, cores, memory, PCIe, GPUs, NICs, links. Under "
-        "mpirun all hosts of the ranks.",
+        "Shows the machine as a tree: packages, caches, cores, memory, PCIe, GPUs, NICs, links. "
+        "Under mpirun, all hosts of the ranks.",
         "tutti topo"};
     app.add_option("--from", options.from,
-                   "not this machine but one that a file describes: " + import_formats())
+                   "Machine described by a file instead of this one. Formats: " + import_formats())
         ->type_name("FILE");
     app.add_option("--root", options.root,
-                   "not this machine but one of which a folder has a copy of /proc and /sys")
+                   "Machine whose /proc and /sys are copied in a folder, instead of this one")
         ->type_name("FOLDER");
-    app.add_flag("--json", options.as_json, "for programs, and for --from");
-    app.add_option("--svg", options.svg, "write a picture")->type_name("FILE");
-    app.add_option("--dot", options.dot, "write a graph for Graphviz")->type_name("FILE");
-    app.add_option("--nccl-xml", options.nccl_xml, "write the machine for NCCL_TOPO_FILE")
+    app.add_flag("--json", options.as_json, "JSON output, also for --from");
+    app.add_option("--svg", options.svg, "SVG file for a picture")->type_name("FILE");
+    app.add_option("--dot", options.dot, "Graphviz file")->type_name("FILE");
+    app.add_option("--nccl-xml", options.nccl_xml, "XML file for NCCL_TOPO_FILE")
         ->type_name("FILE");
     add_route_options(app, options.routes);
     add_rendezvous(OptionGroup(app, "Ranks"));
@@ -185,7 +184,7 @@ Exit run_topo(const Arguments& arguments) {
     if (const auto machine = described_machine(options)) {
         if (launcher().rank == 0) show(*machine, options);
         if (is_this_host_as_a_tree(options))
-            for (const auto& line : gpus_in_words()) fmt::print("{}\n", line);
+            for (const auto& line : describe_gpus()) fmt::print("{}\n", line);
         return Exit::ok;
     }
     return run_ranks({}, [&](World& world) {

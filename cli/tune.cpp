@@ -9,12 +9,12 @@
 #include "autotune/model/model_json.hpp"
 #include "autotune/table/table_json.hpp"
 #include "autotune/tuner/calibration.hpp"
+#include "autotune/tuner/known_machine.hpp"
+#include "autotune/tuner/table_writer.hpp"
 #include "autotune/tuner/tasks.hpp"
 #include "base/clock.hpp"
-#include "cli/known/kept_model.hpp"
 #include "cli/options/tune_options.hpp"
 #include "cli/run_context.hpp"
-#include "cli/tune_launches.hpp"
 #include "cli/tune_tables.hpp"
 #include "collectives/world/world.hpp"
 #include "results/tables/cautions.hpp"
@@ -24,9 +24,9 @@
 namespace tutti {
 namespace {
 
-// What decides which samples belong together; not where the table goes, nor the time for it.
+// Returns the options that samples depend on; not output files or time limits.
 std::string plan_of(const TuneOptions& options) {
-    TextByName asked = options.run.as_understood;
+    TextByName asked = options.run.plan.values;
     for (const char* name : {"resume", "table", "budget", "timeout", "hold-out", "allow-skips",
                              "launches", "launcher", "keep-anyway"})
         asked.erase(name);
@@ -35,7 +35,7 @@ std::string plan_of(const TuneOptions& options) {
     return text;
 }
 
-// What the tuner finds, as a table and as lines for people.
+// Reports the tuner's results as a table file and as text.
 class TuneReport {
 public:
     TuneReport(const TuneOptions& options, const JobShape& shape, Reporter& reporter,
@@ -52,12 +52,12 @@ public:
         std::string text;
         for (const std::string& note : notes) text += fmt::format("# {}\n", note);
         if (writer_ && !writer_->earlier().empty())
-            text += fmt::format("# goes on: {} races are known from {}.races\n",
+            text += fmt::format("# resumed: {} races read from {}.races\n",
                                 writer_->earlier().size(), table_file_);
         reporter_.print(text);
     }
 
-    // Of rank 0, on all ranks. Collective.
+    // Return the data of rank 0 on all ranks. Collective.
     std::vector<RaceLog::Entry> earlier(World& world) const {
         return races_of_first(world, writer_ ? writer_->earlier() : std::vector<RaceLog::Entry>{});
     }
@@ -66,14 +66,13 @@ public:
         return parse_table(gather_all_texts(world, text)[0], table_file_);
     }
 
-    // The table's, on rank 0.
+    // Returns the table's model, on rank 0.
     std::optional<CostModel> model() const {
         if (!writer_ || writer_->table().model.empty()) return std::nullopt;
         return model_from_json(writer_->table().model, table_file_);
     }
 
-    // Whether its search ended by itself, and it was compared with the library if that is asked
-    // for. On rank 0.
+    // Returns true if the search is complete, and validated if requested. On rank 0.
     bool is_done(const JobShape& shape, const Subject& subject, bool is_held_out) const {
         const Section* known = find_section(writer_->table(), shape, subject);
         if (known == nullptr || !known->is_complete) return false;
@@ -111,14 +110,13 @@ public:
         events.wrong = [this](const Subject& subject, const Configuration& configuration) {
             any_wrong_ = true;
             if (writer_) writer_->add({.subject = subject, .configuration = configuration});
-            reporter_.warn(fmt::format("{} gave a wrong result for {}: it is left out",
+            reporter_.warn(fmt::format("{} gave a wrong result for {} and is excluded",
                                        to_string(configuration), to_string(subject)));
         };
         return events;
     }
 
-    // The model, or the better one that was known, goes into the table, and is kept for other
-    // commands.
+    // Stores the better of the new and the known model in the table and for other commands.
     void calibrated(Calibration& calibration, const ModelledMachine& machine,
                     const std::optional<std::filesystem::path>& path) {
         if (!writer_) return;
@@ -132,9 +130,8 @@ public:
     Exit end(const NamedWords& named) {
         std::optional<std::string> complaint = named.complaint();
         if (!complaint && any_searched_ && !any_tuned_)
-            complaint =
-                "nothing was tuned: there was no time for any choice; type a larger --budget";
-        const End& end = reporter_.look_back();
+            complaint = "time budget too small to tune anything; raise --budget";
+        const End& end = reporter_.summary();
         std::string text;
         if (writer_ && !writer_->table().sections.empty())
             text = fmt::format("# table: {0} (tutti tune --explain {0})\n", table_file_);
@@ -160,40 +157,41 @@ private:
         if (cost.samples > 0)
             costs.push_back(fmt::format("{} samples in {:.1f} s", cost.samples, cost.seconds));
         if (cost.hold_out_samples > 0)
-            costs.push_back(fmt::format("against the library {} in {:.1f} s", cost.hold_out_samples,
-                                        cost.hold_out_seconds));
-        if (!section_.is_complete) costs.emplace_back("the time did not suffice for all");
+            costs.push_back(fmt::format("validation against the library: {} samples in {:.1f} s",
+                                        cost.hold_out_samples, cost.hold_out_seconds));
+        if (!section_.is_complete) costs.emplace_back("incomplete: not enough time");
         return costs.empty() ? text : text + fmt::format("    {}\n", fmt::join(costs, "; "));
     }
 
     Reporter& reporter_;
     std::string table_file_;
     std::size_t subjects_, subjects_done_ = 0;
-    std::optional<TableWriter> writer_;  // on rank 0
-    Section section_;                    // the last one
+    std::optional<TableWriter> writer_;  // only on rank 0
+    Section section_;                    // the latest section
     bool any_wrong_ = false, any_searched_ = false, any_tuned_ = false;
 };
 
-// The launcher may have bound each rank to a core of its own: then those of all count. Collective.
+// Returns the cores of the host: if the launcher bound each rank to its own core, those of all
+// ranks. Collective.
 int cores_of_host(World& world) {
     return std::max(from_rank0(world, usable_cores()), RankTeam::members_of(world));
 }
 
-// What several hosts are like, if they are alike.
+// Returns the common fingerprint of several hosts; empty if they differ.
 std::string host_of(const Launch& launch) {
     const std::string& first = launch.hosts.front().topo_sha256;
     const auto is_like_first = [&](const HostRecord& host) { return host.topo_sha256 == first; };
     return launch.hosts.size() > 1 && std::ranges::all_of(launch.hosts, is_like_first) ? first : "";
 }
 
-// Measured now, or what an earlier run has kept; the same on all ranks. Collective.
+// Measures the model or reads that of an earlier run; the same on all ranks. Collective.
 std::optional<CostModel> model_for(Planner& planner, const TuneRequest& request,
                                    const TuneOptions& options, const ModelledMachine& machine,
                                    TuneReport& report) {
     if (options.model == "none") return std::nullopt;
     World& world = planner.world();
     const auto path = model_path(machine.fingerprint);
-    // A search that goes on has to see the same predictions.
+    // A resumed search needs the same predictions.
     if (options.resume)
         if (auto model = model_of_first(world, report.model())) return model;
     std::optional<CostModel> model;
@@ -256,20 +254,20 @@ Exit run_tune(const Arguments& arguments) {
     const auto options = parse_tune(arguments);
     if (!options) return Exit::ok;
     const TuneOptions::Job job = options->job;
-    if (!options->measures() && launcher().rank > 0) return Exit::ok;  // one of them does it
+    if (!options->measures() && launcher().rank > 0) return Exit::ok;  // rank 0 does it
     if (job == TuneOptions::Job::explain) return explain_tables(*options);
     if (job == TuneOptions::Job::merge) return merge_tables(*options);
     if (job == TuneOptions::Job::model_only) return predict_table(*options);
     if (options->run.starts_launches()) return tune_launches(*options);
     before_start(options->request.search_space);
     return run_ranks(options->run.ranks, [&](World& world) {
-        // A calibration with these ranks would replace one with more ranks.
+        // A calibration with one rank would replace one with more ranks.
         if (world.size() == 1)
             throw Error(
-                "one rank has nothing to tune; type for example: mpirun -np 2 tutti tune, or add "
+                "one rank has nothing to tune; use for example: mpirun -np 2 tutti tune, or "
                 "--ranks 2 for threads");
         const std::int64_t began_ns = now_ns();
-        const int cores = cores_of_host(world);  // before ranks are pinned
+        const int cores = cores_of_host(world);  // read before ranks are pinned
         return in_context(
             world, options->run, options->request.protocol.seed, {},
             [&](RunContext& context) { return tune_on_rank(context, *options, cores, began_ns); });

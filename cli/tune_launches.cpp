@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/tune_launches.hpp"
-
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -9,6 +7,7 @@
 #include "autotune/table/range_text.hpp"
 #include "autotune/table/table_json.hpp"
 #include "autotune/tuner/agreement.hpp"
+#include "autotune/tuner/table_writer.hpp"
 #include "cli/build_info.hpp"
 #include "cli/launches.hpp"
 #include "cli/ranks/interruption.hpp"
@@ -31,12 +30,12 @@ public:
         std::vector<TunedLaunch> launches;
         for (int number = 1; number <= options_.run.launches; ++number) {
             const std::string file = fmt::format("{}/{}.json", folder_.string(), number);
-            run(number, {"--table", file, "--hold-out", "no"});
+            run(number, {{"table", file}, {"hold-out", "no"}});
             if (!std::filesystem::exists(file))
-                throw Error(fmt::format(
-                    "launch {} left no table in '{}', perhaps on another host: type behind --table "
-                    "a file in a folder that all see",
-                    number, file));
+                throw Error(
+                    fmt::format("launch {} left no table in '{}', perhaps because it ran on "
+                                "another host; use --table with a file in a shared folder",
+                                number, file));
             launches.push_back({read_table(file), races_in(file + ".races")});
             Table found = agreed(launches, options_.request.search.hysteresis);
             if (!found.model.empty())
@@ -49,14 +48,14 @@ public:
     void hold_out() {
         if (options_.job == TuneOptions::Job::hold_out)
             expect_sections(table_, options_.table_file);
-        if (table_.sections.empty()) return;  // report() says so
+        if (table_.sections.empty()) return;  // report() prints the error
         make_folder();
         const Table found = table_;
         std::vector<Table> launches;
         for (int number = 1; number <= options_.run.launches; ++number) {
             const std::string file = fmt::format("{}/{}.hold-out.json", folder_.string(), number);
             keep_table(found, file);
-            run(number, {"--table", file, "--hold-out", "only"});
+            run(number, {{"table", file}, {"hold-out", "only"}});
             launches.push_back(read_table(file));
             keep(held_out(found, launches));
         }
@@ -64,8 +63,8 @@ public:
 
     Exit report() const {
         fmt::print(
-            "# tutti {}\n# {} launches, each of fresh processes; a time is the median of the "
-            "launches' medians, and its interval the one between them\n",
+            "# tutti {}\n# {} launches, each with new processes; a time is the median of the "
+            "launches' medians, with the confidence interval across launches\n",
             version(), options_.run.launches);
         for (const Section& section : table_.sections) {
             const Section* before = find_section(before_, section.job_shape, section.subject);
@@ -75,7 +74,7 @@ public:
                        remark.empty() ? "" : fmt::format("    {}\n", remark));
         }
         if (table_.sections.empty())
-            throw Error("nothing was tuned: there was no time for any; type a larger --budget");
+            throw Error("time budget too small to tune anything; raise --budget");
         fmt::print("# table: {0} (tutti tune --explain {0}); each launch: {1}/\n",
                    options_.table_file, folder_.string());
         return any_wrong_ ? Exit::wrong_result : Exit::ok;
@@ -86,11 +85,11 @@ private:
         std::error_code failed;
         std::filesystem::create_directories(folder_, failed);
         if (failed)
-            throw Error(fmt::format("cannot write '{}' ({}); type another file behind --table",
+            throw Error(fmt::format("cannot write '{}' ({}); use another file for --table",
                                     folder_.string(), failed.message()));
     }
 
-    void run(int number, Arguments own) {
+    void run(int number, TextByName own) {
         const std::string about_wrong =
             run_launch(options_.run, {.number = number,
                                       .first_seed = options_.request.protocol.seed,

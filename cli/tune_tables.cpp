@@ -9,17 +9,16 @@
 #include "autotune/model/model_json.hpp"
 #include "autotune/table/explain.hpp"
 #include "autotune/table/table_json.hpp"
+#include "autotune/tuner/predicted_sections.hpp"
+#include "autotune/tuner/table_writer.hpp"
+#include "base/clock.hpp"
 #include "base/output.hpp"
+#include "cli/build_info.hpp"
 #include "cli/script.hpp"
+#include "results/records/identity.hpp"
 
 namespace tutti {
 namespace {
-
-std::size_t sizes_seen(const Section& section) {
-    std::size_t sizes = 0;
-    for (const Range& range : section.ranges) sizes += range.evidence.size();
-    return sizes;
-}
 
 Table merged_inputs(const TuneOptions& options) {
     std::vector<Table> tables;
@@ -28,77 +27,6 @@ Table merged_inputs(const TuneOptions& options) {
 }
 
 }  // namespace
-
-Table table_in(const std::string& file) {
-    return std::filesystem::exists(file) ? read_table(file) : Table{};
-}
-
-void expect_sections(const Table& table, const std::string& file) {
-    if (table.sections.empty())
-        throw Error(
-            fmt::format("'{0}' has nothing to compare; type: tutti tune --table {0}", file));
-}
-
-void keep_if_any(const Table& table, const std::string& file) {
-    if (!table.sections.empty()) keep_table(table, file);
-}
-
-std::string model_with(const CostModel& newer, const std::string& known, const std::string& file) {
-    return to_json(known.empty() ? newer : merged(model_from_json(known, file), newer));
-}
-
-std::string in_a_line(const std::vector<Range>& ranges) {
-    std::string text;
-    for (const Range& range : ranges)
-        text += range.from.count == 0
-                    ? to_string(range.choice)
-                    : fmt::format("; from {} {}", to_string(range.from), to_string(range.choice));
-    return text;
-}
-
-TableWriter::TableWriter(std::string file, const Session& session)
-    : file_(std::move(file)), table_(table_in(file_)) {
-    for (Section& section : table_.sections)  // else they would seem to be of today
-        if (section.measured_at.empty()) section.measured_at = table_.written;
-    table_.written = session.t;
-    table_.tool = session.tool.git.empty()
-                      ? session.tool.version
-                      : fmt::format("{} ({})", session.tool.version, session.tool.git);
-    keep();
-}
-
-void TableWriter::keep() const { keep_if_any(table_, file_); }
-
-void TableWriter::open_log(const JobShape& shape, const std::string& plan, bool resumes) {
-    std::error_code failed;  // opening the log reports it
-    const auto folder = std::filesystem::path(file_).parent_path();
-    if (!folder.empty()) std::filesystem::create_directories(folder, failed);
-    log_.emplace(fmt::format("{}.races", file_), shape, plan, resumes);
-}
-
-void TableWriter::put(const Section& section) {
-    if (section.ranges.empty()) return;  // nothing is known yet
-    const Section* before = find_section(table_, section.job_shape, section.subject);
-    if (before != nullptr && before->is_complete && !section.is_complete) return;
-    const auto is_same = [&](const Section& other) {
-        return other.job_shape == section.job_shape && other.subject == section.subject;
-    };
-    std::erase_if(table_.sections, is_same);
-    table_.sections.push_back(section);
-    table_.sections.back().measured_at = table_.written;
-    keep();
-}
-
-void TableWriter::put_draft(const Section& section) {
-    const Section* before = find_section(table_, section.job_shape, section.subject);
-    if (before == nullptr || sizes_seen(*before) <= sizes_seen(section)) put(section);
-}
-
-void TableWriter::put(const Calibration& calibration) {
-    table_.model = model_with(calibration.model, table_.model, file_);
-    if (log_) log_->append_calibration(calibration.samples, calibration.seconds);
-    keep();
-}
 
 Exit explain_tables(const TuneOptions& options) {
     const Table table = merged_inputs(options);
@@ -113,12 +41,37 @@ Exit merge_tables(const TuneOptions& options) {
     const Table table = merged_inputs(options);
     if (std::filesystem::exists(options.table_file) &&
         std::ranges::find(options.inputs, options.table_file) == options.inputs.end())
-        throw Error(
-            fmt::format("'{}' exists, and is none of those to merge; type another file behind "
-                        "--table",
-                        options.table_file));
+        throw Error(fmt::format(
+            "'{}' exists and is not one of the tables to merge; use another file for --table",
+            options.table_file));
     keep_table(table, options.table_file);
     fmt::print("# {} sections in {}\n", table.sections.size(), options.table_file);
+    return Exit::ok;
+}
+
+Exit predict_table(const TuneOptions& options) {
+    const std::int64_t began = now_ns();
+    const CostModel model = model_to_predict_by(options.table_file);
+    TuneRequest request = options.request;
+    request.search_space = search_space_of(model, request.search_space);
+    Table predicted{
+        .written = utc_now(), .tool = version(), .sections = {}, .model = to_json(model)};
+    std::string instead = "use other --for-ranks";
+    for (const int ranks : options.rank_counts) {
+        const JobShape shape = shape_like_model(model, ranks, options.ranks_per_host);
+        auto sections = predicted_sections(model, request, shape);
+        if (sections.empty()) {
+            const MissingPrediction missing = missing_prediction(model, shape);
+            fmt::print("# no predictions for {}: {}\n", to_string(shape), missing.why);
+            instead = missing.instead;
+        }
+        std::ranges::move(sections, std::back_inserter(predicted.sections));
+    }
+    if (predicted.sections.empty())
+        throw Error("the cost model has no parameters for these ranks; " + instead);
+    keep_table(with_measured(predicted, options.table_file), options.table_file);
+    fmt::print("{}# {} sections by the model in {:.1f} s: {}\n", explain(predicted),
+               predicted.sections.size(), seconds_since(began), options.table_file);
     return Exit::ok;
 }
 

@@ -13,7 +13,7 @@
 namespace tutti {
 namespace {
 
-// What was proved of one algorithm over all rank counts.
+// The proofs of one algorithm over all rank counts.
 struct ProofSummary {
     long proofs = 0;
     bool same_bits = true;
@@ -25,7 +25,7 @@ void prove_job(const Algorithm& algorithm, const Job& job, ProofSummary& summary
     try {
         proof = prove(build_in_order(algorithm, job),
                       CollectiveSpec{job.collective, job.ranks, job.root});
-    } catch (const Error& error) {  // e.g. a negative number of steps
+    } catch (const Error& error) {  // for example a negative number of steps
         proof.fault = error.what();
     }
     ++summary.proofs;
@@ -36,18 +36,21 @@ void prove_job(const Algorithm& algorithm, const Job& job, ProofSummary& summary
                         job.radix > 0 ? fmt::format(", radix {}", job.radix) : "", *proof.fault);
 }
 
-// Equal nodes and unequal ones, ranks dealt node by node and in turn, nodes with islands.
+// Returns placements: equal and unequal nodes, ranks assigned by node and round-robin, nodes with
+// islands.
 std::vector<Placement> splits_of(int ranks) {
     std::vector<int> growing, in_turn;
     for (int rank = 0; rank < ranks; ++rank) {
-        growing.push_back(std::bit_width(static_cast<unsigned>(rank)));  // nodes of 1, 1, 2, 4, ...
+        growing.push_back(
+            std::bit_width(static_cast<unsigned>(rank)));  // nodes of 1, 1, 2, 4, ... ranks
         in_turn.push_back(rank % 3);
     }
     return {Placement::in_nodes_of(ranks, 4, 2), Placement::in_nodes_of(ranks, 1),
             Placement::by_label(growing).with_islands_of(3), Placement::by_label(in_turn)};
 }
 
-// With one root and radix; for pipelined and hierarchical algorithms also a cut and some splits.
+// Proves one root and radix; for pipelined and hierarchical algorithms also segments and several
+// placements.
 void prove_variants(const Algorithm& algorithm, const Job& job,
                     const std::vector<Placement>& splits, ProofSummary& summary) {
     prove_job(algorithm, job, summary);
@@ -63,8 +66,8 @@ void prove_variants(const Algorithm& algorithm, const Job& job,
     prove_job(algorithm, cut, summary);
 }
 
-// The radices asked for, if the algorithm takes one. Those above the rank count all give the same
-// schedule.
+// Returns the requested radices, if the algorithm takes one. Radices above the rank count all give
+// the same schedule.
 std::vector<int> radices_of(const Algorithm& algorithm, const IntRange& asked, int ranks) {
     if (!algorithm.takes_radix) return {0};
     std::vector<int> radices{asked.first};
@@ -73,7 +76,7 @@ std::vector<int> radices_of(const Algorithm& algorithm, const IntRange& asked, i
     return radices;
 }
 
-// Every root and radix; and once in several channels.
+// Proves every root and radix, and once several channels.
 ProofSummary summary_of(const Algorithm& algorithm, const IntRange& ranks,
                         const IntRange& radices) {
     ProofSummary summary;
@@ -97,7 +100,7 @@ ProofSummary summary_of(const Algorithm& algorithm, const IntRange& ranks,
 IntRange parse_radix_range(const std::string& text) {
     const IntRange radices = parse_range(text);
     if (radices.first < 2 || radices.last > most_radix)
-        throw Error(fmt::format("radix {} is out of range; type --radix 2..{}", text, most_radix));
+        throw Error(fmt::format("radix {} is out of range; use --radix 2..{}", text, most_radix));
     return radices;
 }
 
@@ -108,15 +111,14 @@ Exit run_verify(const Arguments& arguments) {
     IntRange ranks, radices;
     CLI::App app{
         "Proves that every rank ends with exactly what the collective specifies, for every root "
-        "and "
-        "radix.",
+        "and radix.",
         "tutti verify"};
-    app.add_option("collective", collective_name, "only this one");
-    app.add_option("--algo", algorithm_name, "only this algorithm");
+    app.add_option("collective", collective_name, "Collective (default: all)");
+    app.add_option("--algo", algorithm_name, "Algorithm (default: all)");
     const OptionGroup group(app, "Options");
-    group.parsed("--ranks", ranks, "1..64", parse_range, "rank counts: 8 or 1..64");
+    group.parsed("--ranks", ranks, "1..64", parse_range, "Rank counts: 8 or 1..64");
     group.parsed("--radix", radices, "2..8", parse_radix_range,
-                 "of algorithms that take one: 4 or 2..8");
+                 "Radices of algorithms that take one: 4 or 2..8");
     if (parse_or_help(app, arguments)) return Exit::ok;
 
     std::optional<Collective> only;
@@ -134,8 +136,8 @@ Exit run_verify(const Arguments& arguments) {
         faults += summary.fault ? 1 : 0;
         fmt::print("{:<15} {:<17} {:>6} proofs  {}\n", name_of(algorithm.collective),
                    algorithm.name, summary.proofs,
-                   summary.fault                    ? "WRONG: " + *summary.fault
-                   : summary.proofs == 0            ? "not proved: it refuses these rank counts"
+                   summary.fault         ? "WRONG: " + *summary.fault
+                   : summary.proofs == 0 ? "not proved: not possible with these rank counts"
                    : !reduces(algorithm.collective) ? std::string("proved")
                    : summary.same_bits ? std::string("proved; all ranks get the same bits")
                                        : std::string("proved; ranks may differ in the last bits"));
@@ -144,7 +146,7 @@ Exit run_verify(const Arguments& arguments) {
         throw Error("no algorithm is called '" + algorithm_name + "'; 'tutti list' shows all");
     fmt::print("{} proofs of {} algorithms in {:.1f} s, {} wrong\n", proofs, algorithms,
                seconds_since(begin), faults);
-    if (proofs == 0) throw Error("nothing was proved; type --ranks 1..64");
+    if (proofs == 0) throw Error("nothing was proved; use --ranks 1..64");
     return faults == 0 ? Exit::ok : Exit::wrong_result;
 }
 

@@ -19,7 +19,7 @@
 namespace tutti {
 namespace {
 
-// Of "ring[x2]/shm+int8", "mpi/ring" or "auto", as far as options name it.
+// Parses "ring[x2]/shm+int8", "mpi/ring" or "auto", as far as options name them.
 Configuration configuration_of(const Method& method) {
     const std::string name = method.name.substr(0, method.name.find('+'));
     if (!method.transport.empty())
@@ -31,7 +31,7 @@ Configuration configuration_of(const Method& method) {
             .algorithm = name.substr(std::min(slash + 1, name.size()))};
 }
 
-// The steps of a workload, as a table and as records.
+// Reports the steps of a workload as a table and as records.
 class StepReport {
 public:
     StepReport(const WorkloadOptions& options, Reporter& reporter)
@@ -42,8 +42,8 @@ public:
         reporter_.print(step_table_header(notes));
     }
 
-    // Progress towards whichever end comes first: of steps, or of time once the least steps are
-    // done.
+    // Shows progress towards the earlier end: the maximum steps, or the maximum time once the
+    // minimum steps are done.
     void after_round(std::int64_t rounds, double seconds) {
         const StepProtocol& until = options_.protocol;
         if (rounds < until.min_rounds && seconds > until.max_seconds) is_longer_ = true;
@@ -57,17 +57,17 @@ public:
         reporter_.show(rounds == 0 ? "warming up" : counted(rounds, "step") + " of each method");
     }
 
-    // So that something is left if this run is interrupted.
+    // Stores steps, so that an interrupted run keeps them.
     void keep(std::vector<TrainingStep>& steps) {
         for (TrainingStep& step : steps) {
             step.key.workload = options_.workload->name;
             step.key.buffers = options_.buffers ? name_of(*options_.buffers) : "";
-            step.key.settings = settings_in_words();
+            step.key.settings = settings_text();
             reporter_.keep(step);
         }
     }
 
-    // A step for each of the methods.
+    // Ends the report with one step per method.
     Exit end(std::vector<TrainingStep> steps, const std::vector<Method>& methods) {
         bool any_wrong = false, any_done = false;
         keep(steps);
@@ -81,7 +81,7 @@ public:
             else
                 named.skipped(configuration_of(methods[i]), step.key.method + ": " + *step.skipped);
         }
-        const End& end = reporter_.look_back();
+        const End& end = reporter_.summary();
         reporter_.print(step_table_rows(steps) + note_of_length() +
                         cautions_below({}, std::span(&end, 1)) + step_table_footer(steps));
         using Outcome = Reporter::Outcome;
@@ -92,8 +92,8 @@ public:
     }
 
 private:
-    // What steps must agree in to be compared.
-    std::string settings_in_words() const {
+    // Describes the settings that comparable steps have in common.
+    std::string settings_text() const {
         const std::string own = options_.settings.in_words(), skew = options_.skew.in_words();
         return fmt::format("{}{}{}", own, own.empty() || skew.empty() ? "" : " ", skew);
     }
@@ -101,8 +101,8 @@ private:
     std::string note_of_length() const {
         if (!is_longer_) return {};
         return fmt::format(
-            "# {:.1f} s, longer than --max-time: --min-steps wants {} of each method\n", seconds_,
-            counted(rounds_, "step"));
+            "# {:.1f} s, longer than --max-time: --min-steps requires {} of each method\n",
+            seconds_, counted(rounds_, "step"));
     }
 
     const WorkloadOptions& options_;
@@ -120,7 +120,7 @@ std::string source_of_auto(World& world, const WorkloadOptions& options, bool is
     return source_in_words(table, options.table_file, kinds);
 }
 
-// What the user names, libraries last.
+// Returns the methods selected by the user, libraries last.
 std::vector<Method> methods_of(Planner& planner, const WorkloadOptions& options,
                                const SearchSpace& search_space, std::vector<std::string>& notes) {
     std::vector<Method> methods = methods_named(search_space);
@@ -128,8 +128,8 @@ std::vector<Method> methods_of(Planner& planner, const WorkloadOptions& options,
         const bool is_there = has_table(planner.world(), options.table_file, options.table_must_be);
         if (!is_there && options.table_must_be)
             throw Error(
-                fmt::format("there is no table '{}'; type --table FILE of 'tutti tune', or leave "
-                            "it out for built-in rules",
+                fmt::format("the table '{}' does not exist; use --table FILE of 'tutti tune', or "
+                            "omit it for built-in rules",
                             options.table_file));
         notes.push_back("auto: " + source_of_auto(planner.world(), options, is_there));
         methods.insert(methods.begin(),
@@ -138,7 +138,7 @@ std::vector<Method> methods_of(Planner& planner, const WorkloadOptions& options,
     return with_compressed(std::move(methods), options.compressions);
 }
 
-// What the interrupted run has seen of each method.
+// Returns the samples of the interrupted run for each method.
 std::vector<StepSamples> samples_of(const InterruptedRun& run, const std::vector<Method>& methods) {
     std::vector<StepSamples> samples(methods.size());
     for (const TrainingStep& step : run.steps)
@@ -172,8 +172,7 @@ Exit workload_on_rank(RunContext& context, const WorkloadOptions& options) {
                                                   .skew = options.skew});
     if (!options.skew.is_none() && !scenario->has_compute_mode())
         throw Error(
-            fmt::format("{} computes for real, so nothing is late by plan; leave out --skew "
-                        "and --slow-rank",
+            fmt::format("--skew and --slow-rank cannot be used with {}, which really computes",
                         options.workload->name));
     for (const std::string& note : scenario->notes()) notes.push_back(note);
     notes.push_back(fmt::format(
@@ -203,7 +202,7 @@ Exit workload_on_rank(RunContext& context, const WorkloadOptions& options) {
     return report.end(std::move(steps), methods);
 }
 
-// Several launches in one table.
+// Reports several launches in one table.
 Exit workload_launches(const WorkloadOptions& options) {
     const std::uint64_t seed = options.protocol.seed;
     const Results launches = run_launches(options.run, seed);

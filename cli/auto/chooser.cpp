@@ -25,22 +25,23 @@ std::optional<std::string> refusal_of(Planner& planner, const Configuration& cho
         refusal(planner, choice, {call, buffers.call, buffers.registered}, planner.world().hosts());
     if (!choice.is_ours()) return refused;
     if (planner.runs_of_call(choice.transport) > 1)
-        return "auto does not repeat calls on devices; leave out -G";
+        return "auto does not repeat calls on devices; do not use -G";
     if (planner.refuses(choice.transport, MemoryOf::device, buffers.registered) &&
         !planner.refuses(choice.transport, MemoryOf::device))
-        return fmt::format("the buffers are not made for it; type --algo auto,ring --transport {}",
-                           choice.transport);
+        return fmt::format(
+            "the buffers do not fit this transport; use --algo auto,ring --transport {}",
+            choice.transport);
     return refused;
 }
 
-// As tables of bench mark them: several ranks of one device.
-std::string in_words(Planner& planner, const Configuration& choice) {
+// Adds the mark of bench's tables for several ranks on one device.
+std::string marked_name(Planner& planner, const Configuration& choice) {
     const bool is_virtual = choice.is_ours() && planner.is_virtual(choice.transport);
     return to_string(choice) + (is_virtual ? "(v)" : "");
 }
 
-// What a table that has been adapted to these ranks says of buffers on devices: its choice, or else
-// a runner-up. There are no built-in rules for devices, so without a table it refuses all.
+// Chooses for buffers on devices by an adapted table: its choice, or else a runner-up. There are no
+// built-in rules for devices, so without a table it refuses every call.
 class ChoiceOnDevices final : public DeviceChooser {
 public:
     ChoiceOnDevices(World& world, const std::optional<Table>& table) {
@@ -52,12 +53,12 @@ public:
         const auto choices = choices_for(planner, call);
         if (choices.empty())
             return fmt::format(
-                "auto's table has nothing for {0} on devices; type first: tutti tune {0} --buffers "
+                "the tuning table has no entries for {0} on devices; run: tutti tune {0} --buffers "
                 "device",
                 name_of(call.collective));
         for (const Configuration& choice : choices)
             if (!refusal_of(planner, choice, call, buffers)) return std::nullopt;
-        return fmt::format("the table says {}: {}", to_string(choices.front()),
+        return fmt::format("the tuning table chooses {}: {}", to_string(choices.front()),
                            *refusal_of(planner, choices.front(), call, buffers));
     }
 
@@ -67,13 +68,13 @@ public:
             if (refusal_of(planner, choice, call, buffers)) continue;
             if (auto plan = make_operation_on_all(planner, choice,
                                                   {call, buffers.call, buffers.registered}))
-                return {std::move(plan), [words = in_words(planner, choice)] { return words; }};
+                return {std::move(plan), [name = marked_name(planner, choice)] { return name; }};
         }
-        throw Error("auto's table says nothing that these ranks can do; type: tutti tune");
+        throw Error("no entry of the tuning table fits these ranks; run: tutti tune");
     }
 
 private:
-    // The best first.
+    // Returns the choices, best first.
     std::vector<Configuration> choices_for(Planner& planner, const Call& call) const {
         const Bytes bytes{total_bytes(call, planner.world().size())};
         const Range* range = selector_ ? selector_->pick(call.collective, call.type, call.op,
@@ -89,7 +90,7 @@ private:
     std::optional<Selector> selector_;
 };
 
-// Memory of a stage, for as long as there are calls in it: the stage may end before the
+// Registers memory of a stage while there are calls in it: the stage may end before the
 // communicator does.
 class AdoptedMemory {
 public:
@@ -99,11 +100,11 @@ public:
     }
     AdoptedMemory(const AdoptedMemory&) = delete;
     AdoptedMemory& operator=(const AdoptedMemory&) = delete;
-    // Not while an error goes up, which other ranks may not share.
+    // Not during an exception, which other ranks may not have.
     ~AdoptedMemory() {
         try {
             if (std::uncaught_exceptions() == 0) communicator_->disown(memory_);
-        } catch (const Error&) {  // the communicator remembers, and refuses the next call
+        } catch (const Error&) {  // the communicator refuses the next call
         }
     }
 
@@ -130,12 +131,12 @@ public:
 
 private:
     std::shared_ptr<Communicator> communicator_;
-    std::shared_ptr<AdoptedMemory> adopted_;  // none in unregistered memory
+    std::shared_ptr<AdoptedMemory> adopted_;  // null in unregistered memory
     CallArguments arguments_;
     Request request_;
 };
 
-// In place, a communicator is given all of the memory, as programs give it.
+// Returns the buffers as programs pass them: in place, all of the memory.
 CallBuffers as_programs_give(const CallBuffers& buffers) {
     if (!buffers.in_place) return buffers;
     auto* const input = const_cast<std::byte*>(buffers.input.data());
@@ -222,7 +223,7 @@ public:
     ByTable(Planner& group, CommunicatorCandidate communicator)
         : group_(group), communicator_(std::move(communicator)) {}
 
-    // Now and then a start has the ranks meet, to agree on one more plan under way.
+    // A start sometimes has to synchronise the ranks, to agree on another plan.
     bool blocks() const override { return true; }
     std::optional<std::string> refuses(const Call& call, const PooledBuffers& buffers) override {
         return refusal(group_, communicator_.candidate, call, buffers, {});
@@ -251,8 +252,8 @@ std::optional<Table> table_for_group(World& group, const std::string& file, bool
 Method method_by_table(const std::string& file, bool anyway) {
     return {.name = "auto", .of_group = [file, anyway](Planner& group, const Environment&) {
                 World& world = group.world();
-                // A plan for each call of the program, as the other methods have: forgetting some
-                // would have the ranks meet in the middle of a step to make them again.
+                // Keeps a plan for each call of the program, as the other methods do: with a limit,
+                // plans would be made again in the middle of a step.
                 constexpr auto no_limit = std::numeric_limits<std::size_t>::max();
                 return std::make_unique<ByTable>(
                     group,

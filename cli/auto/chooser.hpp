@@ -11,20 +11,20 @@
 
 namespace tutti {
 
-/// A communicator of the library (communicator.hpp) as a candidate of a sweep: what a program would
-/// get, look-ups included.
+/// A communicator of the library (communicator.hpp) as a candidate of a sweep: it measures what a
+/// program would get, including the choice.
 struct CommunicatorCandidate {
     Candidate candidate;
     std::function<Table()> learnt;  ///< collective
 };
 
-/// "auto": by a table that has been adapted to these ranks, or by the built-in rules; on devices by
-/// the table alone. Collective.
+/// Makes "auto": it chooses by a table adapted to these ranks, or by the built-in rules; on devices
+/// only by the table. Collective.
 CommunicatorCandidate candidate_by_table(World& world, const std::optional<Table>& table,
                                          std::size_t most_plans = CommunicatorOptions{}.most_plans);
 
-/// "learn": tries while the sweep runs, within `bound` (a share of the time); begins with a table
-/// or with the built-in rules. Collective.
+/// Makes "learn": it explores during the sweep within `bound` (a share of the time), starting from
+/// a table or the built-in rules. Collective.
 CommunicatorCandidate candidate_that_learns(World& world, const std::optional<Table>& table,
                                             double bound);
 
@@ -33,11 +33,10 @@ CommunicatorCandidate candidate_that_learns(World& world, const std::optional<Ta
 /// Collective.
 bool has_table(World& world, const std::string& file, bool is_named);
 
-/// "auto": what a program gets of the library with this table, in each group by what the table says
-/// of its ranks; by the built-in rules where there is no such file, or, in a group that is a part
-/// of all ranks, where it has nothing for that. Buffers on devices only as the table says.
-/// `anyway`: also of another topology. of_group throws Error as table_for_ranks does, on all ranks
-/// alike.
+/// Makes "auto" for workloads: each group of ranks chooses by the table, or by the built-in rules
+/// if there is no such file, or if the group is a part of all ranks and the table has no entries
+/// for it. Buffers on devices only follow the table. `anyway`: accept a table of another topology.
+/// of_group throws Error as table_for_ranks does, the same on all ranks.
 Method method_by_table(const std::string& file, bool anyway);
 
 }  // namespace tutti

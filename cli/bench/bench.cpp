@@ -5,45 +5,170 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
+#include "autotune/table/table_for_ranks.hpp"
+#include "autotune/table/table_json.hpp"
 #include "autotune/table/verdict.hpp"
 #include "autotune/tuner/calibration.hpp"
+#include "autotune/tuner/known_machine.hpp"
 #include "base/clock.hpp"
-#include "cli/bench/bench_launches.hpp"
-#include "cli/bench/bench_notes.hpp"
-#include "cli/bench/choosing_candidates.hpp"
+#include "cli/auto/chooser.hpp"
+#include "cli/build_info.hpp"
+#include "cli/forms/bench_output.hpp"
 #include "cli/job_turns.hpp"
-#include "cli/known/known_machine.hpp"
+#include "cli/launches.hpp"
 #include "cli/options/bench_options.hpp"
 #include "cli/point_report.hpp"
 #include "cli/progress/sweep_pace.hpp"
+#include "cli/reporter.hpp"
 #include "cli/run_context.hpp"
 #include "collectives/transport/ucx/ucx.hpp"
 #include "collectives/world/world.hpp"
+#include "results/tables/csv.hpp"
+#include "results/tables/over_launches.hpp"
 #include "workloads/bench/sweep_by_turns.hpp"
 #include "workloads/numerics/sum_examiner.hpp"
 #include "workloads/timing/timeline.hpp"
 
 namespace tutti {
+
+std::vector<std::string> reading_notes(const BenchOptions& options, const World& world) {
+    std::vector<std::string> notes;
+    notes.push_back(std::string("time: median over calls of the slowest rank; ") +
+                    (options.sweep.input == InputState::rewritten
+                         ? "each rank refills its input before every call (not timed)"
+                         : "input is not rewritten between calls, so small inputs are read from "
+                           "the caches (as in OSU and nccl-tests)"));
+    if (options.sweep.protocol.sync == Protocol::Sync::automatic)
+        notes.push_back(
+            !world.oversubscribed
+                ? "calls start at a common time; rows with too many late calls start at a barrier"
+            : world.one_host() && options.sweep.input == InputState::untouched
+                ? "more ranks than cores: each sample is the mean of a row of calls"
+                : "calls start at a barrier");
+    if (!world.one_host())
+        notes.push_back(
+            "wire: bytes per call that the busiest host sent or received (the larger of both), "
+            "including headers");
+    if (world.kind() == "threads" && !options.run.ranks.threads)
+        notes.push_back("one rank: use mpirun -np N, or --ranks N for N threads");
+    if (options.fault) notes.push_back("injected fault: " + to_string(*options.fault));
+    return notes;
+}
+
+/// The candidates auto and learn, and the table that learn writes at the end.
+class ChoosingCandidates {
+public:
+    /// Adds notes about the tables that they use. Throws Error for an unusable table. Collective.
+    ChoosingCandidates(World& world, const BenchOptions& options, std::vector<std::string>& notes);
+
+    void add_to(std::vector<Candidate>& candidates) const;
+
+    /// Writes the learnt choices to the table file. Throws Error if that fails. Collective.
+    void end(Reporter& reporter) const;
+
+private:
+    World& world_;
+    std::string file_;
+    std::vector<CommunicatorCandidate> all_;
+    bool learns_ = false;
+};
+
+ChoosingCandidates::ChoosingCandidates(World& world, const BenchOptions& options,
+                                       std::vector<std::string>& notes)
+    : world_(world), file_(options.table_file) {
+    if (options.choosing.empty()) return;
+    // 'learn' can start without a table; it writes one at the end.
+    const bool needs_table = options.table_is_named &&
+                             std::ranges::find(options.choosing, "auto") != options.choosing.end();
+    const bool is_there = has_table(world, file_, needs_table);
+    for (const std::string& name : options.choosing) {
+        const bool learns = name == "learn";
+        std::optional<Table> table;
+        if (is_there || (options.table_is_named && !learns)) {
+            table = table_for_ranks(world, file_, {.anyway = options.table_anyway});
+            notes.push_back(
+                fmt::format("{}: {}", name, source_in_words(*table, file_, options.sweep.buffers)));
+        } else if (!learns) {
+            notes.push_back(fmt::format(
+                "{}: built-in rules; for a better choice write a table with 'tutti tune'", name));
+        }
+        all_.push_back(learns ? candidate_that_learns(world, table, options.learning_bound)
+                              : candidate_by_table(world, table));
+        learns_ = learns_ || learns;
+    }
+}
+
+void ChoosingCandidates::add_to(std::vector<Candidate>& candidates) const {
+    for (const CommunicatorCandidate& one : all_) candidates.push_back(one.candidate);
+}
+
+void ChoosingCandidates::end(Reporter& reporter) const {
+    if (!learns_) return;
+    Table table;
+    if (world_.is_first() && std::filesystem::exists(file_)) table = read_table(file_);
+    for (const CommunicatorCandidate& one : all_) overlay(table, one.learnt());
+    if (!world_.is_first()) return;
+    if (table.sections.empty())
+        return reporter.print("# learn: no measurements; no table was written\n");
+    table.tool = version();
+    keep_table(table, file_);
+    reporter.print(fmt::format("# learn: choices written to {}\n", file_));
+}
+
+Exit bench_launches(const BenchOptions& options) {
+    std::ofstream csv;
+    const auto expect_csv = [&](bool is_good) {
+        if (!is_good)
+            throw Error("cannot write '" + options.csv_file + "'; use another file for --csv");
+    };
+    if (!options.csv_file.empty()) {  // now, before the time for the launches is spent
+        expect_launches(options.run);
+        csv.open(options.csv_file, std::ios::trunc);
+        expect_csv(csv.good());
+    }
+    const std::uint64_t seed = options.sweep.protocol.seed;
+    const Results launches = run_launches(options.run, seed);
+    const auto records = over_launches(launches.points);
+    std::vector<Point> all;
+    for (const PointOverLaunches& one : records) all.push_back(one.point);
+    const auto output = make_output(options, columns_of(all));
+    const Launch launch = launches.launches.empty() ? Launch{} : launches.launches.front();
+    const auto notes = notes_of_launches(this_tool(), launches.launches);
+    fmt::print("{}", output->begin(launch, notes, candidates_of(all)));
+    fmt::print("{}", rows_of_records(*output, all));
+    fmt::print("{}", output->end(all, launches));
+    const bool any_wrong = std::ranges::any_of(all, is_wrong);
+    keep_over_launches(options.run, seed, records, any_wrong);
+    if (csv.is_open()) {
+        write_csv(csv, all);
+        expect_csv(csv.flush().good());
+    }
+    return any_wrong ? Exit::wrong_result : output->code();
+}
+
 namespace {
 
-// Of an option that names one, on rank 0; before anything is timed.
+// Opens the file of an option on rank 0, before anything is timed.
 std::ofstream open_file(const std::string& file, const char* option, const World& world) {
     std::ofstream stream;
     if (!world.is_first() || file.empty()) return stream;
     stream.open(file, std::ios::trunc);
     if (!stream)
-        throw Error(fmt::format("cannot write '{}'; type another file behind {}", file, option));
+        throw Error(fmt::format("cannot write '{}'; use another file for {}", file, option));
     return stream;
 }
 
-// What --csv and --timeline name; not open where that is nothing.
+// The files of --csv and --timeline; not open if not requested.
 struct OtherFiles {
     std::ofstream csv, timeline;
 };
 
-// Collective, as transports are opened. What rank 0 found stands for all.
+// Adds notes about transports, as found by rank 0. Collective, as transports are opened.
 void describe_transports(const SearchSpace& search_space, Planner& planner, Launch& launch,
                          std::vector<std::string>& notes) {
     for (const std::string& name : search_space.transports) {
@@ -56,20 +181,19 @@ void describe_transports(const SearchSpace& search_space, Planner& planner, Laun
     }
 }
 
-// On rank 0, which tells of it.
+// Estimates the pace on rank 0, which reports it.
 SweepPace pace_of(const Sweep& sweep, const World& world) {
     if (!world.is_first()) return {{}, 0, 0};
     const bool is_fixed = sweep.protocol.fixed_samples > 0;
     return {planned_calls(sweep, world.size()), is_fixed ? 0 : sweep.budget_seconds, now_ns()};
 }
 
-// Says so where somebody may not want to wait for all of it.
+// Adds a note if the sweep takes long.
 void note_length(const SweepPace& pace, const Sweep& sweep, std::vector<std::string>& notes) {
     constexpr double long_seconds = 10;
     const double most = pace.most_seconds();
     if (most < long_seconds || !std::isfinite(most)) return;
-    notes.push_back(fmt::format("all of it takes at most about {}; {} shortens it",
-                                in_minutes(most),
+    notes.push_back(fmt::format("maximum duration about {}; {} shortens it", in_minutes(most),
                                 sweep.protocol.fixed_samples > 0 ? "a smaller -n"
                                 : sweep.budget_seconds > 0       ? "a smaller --budget"
                                 : most > 30                      ? "--budget 30s"
@@ -85,29 +209,29 @@ void fit_to_ranks(Sweep& sweep, const BenchOptions& options, int ranks) {
     }
     for (const Rank root : sweep.roots)
         if (has_root(sweep.collective) && root.index >= ranks)
-            throw Error(fmt::format("root {} is not among {} ranks; type -r 0 .. {}", root.index,
+            throw Error(fmt::format("-r {} is not below {} ranks; use -r 0 to {}", root.index,
                                     ranks, ranks - 1));
     for (const auto& end : {options.fault ? options.fault->from : std::nullopt,
                             options.fault ? options.fault->to : std::nullopt})
         if (end && end->index >= ranks)
-            throw Error(
-                fmt::format("the fault's rank {} is not among {} ranks", end->index, ranks));
+            throw Error(fmt::format("--fault names rank {}, but there are only {} ranks",
+                                    end->index, ranks));
 }
 
 void write_timeline(const Timeline& timeline, std::ofstream file, const std::string& name) {
     if (!file.is_open()) return;
     file << timeline.text();
     file.close();
-    if (!file) throw Error("'" + name + "' could not be written to its end: is the disk full?");
+    if (!file) throw Error("'" + name + "' could not be written completely: is the disk full?");
 }
 
-// Points that beat their limits show that these were measured in a worse state of the machine.
+// Measures the limits again if points were faster: the machine was in a worse state then.
 void improve_limits(RunContext& context, const std::string& choice, PointReport& report) {
     World& world = context.world;
     const std::string line = report.limit_line();
     if (!context.limits || !from_rank0(world, !line.empty())) return;
     set_activity("limits");
-    context.unpinned.restore();  // as they are measured at the start
+    context.unpinned.restore();  // the same state as at the start
     std::vector<std::string> notes;
     const auto limits = limits_again(world, choice, *context.limits, notes);
     if (limits) {
@@ -115,7 +239,7 @@ void improve_limits(RunContext& context, const std::string& choice, PointReport&
         report.lower_limits(*limits, world.hosts());
         context.reporter.keep(*context.limits);
         notes.emplace_back(
-            "what follows, and the records, have the better of these and the former");
+            "the table below and the records use the better of the old and the new limits");
     }
     if (!notes.empty())
         context.reporter.print(fmt::format("{}# {}\n", line, fmt::join(notes, "\n# ")));
@@ -148,7 +272,7 @@ Exit bench_on_rank(RunContext& context, const BenchOptions& options, OtherFiles 
                                        sweep.ranks_per_island, notes);
     sweep.protocol.clock = &context.clock;
 
-    if (!options.turns.empty()) {  // of 'tutti compare', which reports
+    if (!options.turns.empty()) {  // a job of 'tutti compare', which reports the results
         JobTurns turns(world, options.turns, options.named);
         run_sweep_by_turns(planner, sweep, turns);
         turns.expect_named();
@@ -166,7 +290,7 @@ Exit bench_on_rank(RunContext& context, const BenchOptions& options, OtherFiles 
         reporter.print(output->begin(context.launch, notes, sweep.candidates.size()));
     if (auto limits = context.limits) reporter.keep(*limits);
     PointReport report(options, reporter, context.launch, *output);
-    // Who reads what another suite would print may have put stderr into the same file.
+    // Output in the format of another suite may share a file with stderr.
     const bool shows_progress =
         world.is_first() && (options.like == "tutti" || isatty(STDERR_FILENO) == 1);
     SweepEvents events;
@@ -210,7 +334,7 @@ Exit bench_on_rank(RunContext& context, const BenchOptions& options, OtherFiles 
 Exit run_bench(const Arguments& arguments) {
     const auto options = parse_bench(arguments);
     if (!options) return Exit::ok;
-    make_output(*options);  // throws, before any rank starts, for what it could not print
+    make_output(*options);  // throws for an invalid format, before any rank starts
     if (options->run.starts_launches()) return bench_launches(*options);
     before_start(options->search_space);
     const PlannerSetup setup{.fault = options->fault,

@@ -1,84 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <functional>
-#include <limits>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "results/comparison/comparison_records.hpp"
+#include "cli/jobs/job.hpp"
+#include "results/comparison/printed_metrics.hpp"
 #include "results/comparison/quad_loop.hpp"
+#include "results/comparison/staged_comparison.hpp"
 
 namespace tutti {
 
-/// One launch of A and B, in which they alternate.
-struct LaunchOfBoth {
-    std::map<std::string, LaunchOfMetric> metrics;
-    std::vector<std::string> order;              ///< of the metrics, as they were measured
-    std::vector<std::string> wrong;              ///< "B: 3 wrong elements in all_reduce ..."
-    std::map<std::string, std::string> missing;  ///< metrics that cannot be compared, and why
-    std::map<std::string, StepGrowth> steps;     ///< of a launch by steps, instead of `metrics`
-    /// Metrics that the whole comparison drops, with the reason: a run printed no usable number.
-    std::map<std::string, std::string> dropped;
-    bool is_cut_short = false;  ///< the budget ended during this launch; other fields are empty
-};
-
-/// The metrics that a launch is to measure.
-struct WantedMetrics {
-    std::set<std::string> names = {};                               ///< empty: all
-    std::size_t number = 0;                                         ///< how many; 0: not known yet
-    double seconds_left = std::numeric_limits<double>::infinity();  ///< left of the budget
-
-    bool contain(const std::string& name) const { return names.empty() || names.contains(name); }
-};
-
-/// Launches both. Throws Error if one of them fails.
-using LaunchBoth = std::function<LaunchOfBoth(const WantedMetrics& wanted)>;
-
-/// A program with its words, and what is added to its environment.
-struct Command {
-    std::vector<std::string> words;
-    std::map<std::string, std::string> environment;
-    bool is_of_this_host = false;  ///< a job of tutti with all its ranks here
-};
-
-/// Two jobs of tutti that are there at the same time and measure by turns, in blocks of some
-/// milliseconds. After two quads both lay their buffers anew: where memory happens to lie makes one
-/// of them faster by some per cent for as long as it keeps it, as Curtsinger and Berger show for
-/// code and data of any program (Stabilizer, ASPLOS 2013). `listen`: the address at which their
-/// first ranks reach this process.
+/// Two tutti jobs that run at the same time and measure in turns, in blocks of some milliseconds.
+/// After two quads both allocate their buffers again: the position in memory can make one of them a
+/// few per cent faster for as long as it keeps it, as Curtsinger and Berger show for code and data
+/// of any program (Stabilizer, ASPLOS 2013). `listen` is the address at which their first ranks
+/// reach this process.
 struct TwinJobs {
     Command a, b;
     std::string listen = "127.0.0.1";
-    int quads = 0;  ///< of each metric in a launch, even; 0: 8, or as many as take its share of the
-                    ///< time in which the jobs start, as the next launch costs that again
-    double start_seconds = 60;     ///< for a job to start
-    double silence_seconds = 600;  ///< of a job, whose own waits have deadlines of their own
+    int quads =
+        0;  ///< quads per metric in a launch, even; 0: 8, or as many as fit into the metric's share
+            ///< of the time that a start of the jobs takes (the next launch would cost that again)
+    double start_seconds = 60;  ///< time limit for the start of a job
+    double silence_seconds =
+        600;  ///< longest silence of a job; its own waits have shorter time limits
 
     LaunchOfBoth operator()(const WantedMetrics& wanted) const;
-    /// The same, but each block tells when the steps of a call end; a metric whose steps cannot be
-    /// seen, or are not the same in both, is missing.
+    /// The same, but each block reports when the steps of a call end. A metric is missing if its
+    /// steps cannot be observed, or differ between A and B.
     LaunchOfBoth by_steps(const WantedMetrics& wanted) const;
 };
-
-/// A number that a program printed. If it cannot be compared, `value` is 0 and `trouble` is the
-/// reason.
-struct Reading {
-    double value = 0;
-    std::string trouble = {};
-};
-
-/// The metrics that one run printed.
-struct PrintedMetrics {
-    std::vector<std::string> order;
-    std::map<std::string, Reading> readings;
-    std::map<std::string, int> lines;            ///< number of readings of each name
-    std::map<std::string, std::string> misused;  ///< --metric that found no number, and the error
-};
-
-/// Finds the metrics in a program's output. Throws Error for an invalid regular expression.
-PrintedMetrics metrics_in(const std::string& output, const std::vector<std::string>& metrics);
 
 /// Runs two commands that print times, one after the other: A B B A, then B A A B. Drops a metric
 /// if a run does not print it, or does not print a number from 1e-100 to 1e100.
@@ -90,8 +43,8 @@ struct Programs {
     bool more_is_better = false;  ///< the numbers are rates
     int quads = 2;                ///< in what counts as a launch; even
     /// Limit for one run, in seconds. 0: 10 times the longest run so far, at least 10; 600 until a
-    /// run has finished. What is left of the budget shortens the limit, but not below 3 times the
-    /// longest run so far or 3 s.
+    /// run has finished. The remaining budget shortens the limit, but not below 3 times the longest
+    /// run so far or 3 s.
     double run_timeout = 0;
 
     /// Throws Error if a run fails or exceeds its limit, or if the first four runs all lack a

@@ -8,14 +8,13 @@
 #include <iostream>
 
 #include "base/clock.hpp"
-#include "cli/compare/child.hpp"
-#include "cli/compare/temporary_folder.hpp"
+#include "cli/jobs/job.hpp"
 #include "results/records/store.hpp"
 
 namespace tutti {
 namespace {
 
-constexpr double longest_launch_seconds = 3600;  // its own waits have deadlines of their own
+constexpr double longest_launch_seconds = 3600;  // its own waits have shorter time limits
 
 StoredRuns runs_in(const std::string& file, std::uintmax_t from = 0) {
     std::ifstream stream(file, std::ios::binary);
@@ -24,7 +23,8 @@ StoredRuns runs_in(const std::string& file, std::uintmax_t from = 0) {
     return stored_runs(read_results(stream, file));
 }
 
-// In bytes. A torn line at its end would go when the first launch opens the file: it goes now.
+// Returns the size of the file. Opening it removes an incomplete last line now, before the first
+// launch would.
 std::uintmax_t whole_records_of(const std::string& file) {
     if (!std::filesystem::is_regular_file(file)) return 0;
     const Store mended(file);
@@ -34,8 +34,8 @@ std::uintmax_t whole_records_of(const std::string& file) {
 StoredRuns measured(const StoredRuns& runs, const std::string& file) {
     if (runs.launches == 0)
         throw Error("'" + file +
-                    "' holds nothing that was measured; type a file that 'tutti bench' or "
-                    "'tutti workload' has written with --json");
+                    "' contains no measurements; use a file that 'tutti bench' or 'tutti workload' "
+                    "wrote with --json");
     return runs;
 }
 
@@ -64,16 +64,15 @@ private:
     void launch(const std::string& file) const {
         Command job = baseline_.job;
         job.words.insert(job.words.end(), {"--json", file});
-        Child child(job.words, job.environment);
-        // Wrong results are in the records, and are told from there.
-        end_of(child, "B", longest_launch_seconds, Exit::not_comparable);
+        // Wrong results are reported from the records.
+        run_job(job, "B", longest_launch_seconds, Exit::not_comparable);
     }
 
     const StoredBaseline& baseline_;
     const std::function<void(const std::string&)>& tell_;
 };
 
-// Those that are let pass, in words.
+// Returns descriptions of the differences that are accepted.
 std::vector<std::string> ignored_of(const std::vector<FieldThatDiffers>& fields,
                                     const std::set<std::string>& ignored, bool is_wrong) {
     std::vector<std::string> passed;
@@ -89,8 +88,8 @@ std::vector<std::string> ignored_of(const std::vector<FieldThatDiffers>& fields,
     }
     if (is_refused)
         throw Error(
-            "A and B were not measured alike: measure one of them again, or add "
-            "--ignore-fingerprint FIELD for what makes no difference",
+            "A and B were measured under different conditions: measure one of them again, or use "
+            "--ignore-fingerprint FIELD for irrelevant fields",
             Exit::not_comparable);
     return passed;
 }
@@ -104,7 +103,7 @@ BaselineResult compare_with(const StoredBaseline& baseline, const Rule& rule,
     std::error_code none;
     if (baseline.b.empty() && std::filesystem::equivalent(baseline.a, baseline.kept_in, none))
         throw Error("--json '" + baseline.kept_in +
-                    "' is the baseline: B would become part of it; type another file");
+                    "' is the baseline, and cannot receive the results of B; use another file");
     if (!baseline.a.empty()) a = measured(runs_in(baseline.a), baseline.a);
     const StoredRuns b = baseline.b.empty() ? NewLaunches(baseline, tell).run(result)
                                             : measured(runs_in(baseline.b), baseline.b);

@@ -5,25 +5,24 @@
 #include <random>
 
 #include "base/clock.hpp"
-#include "cli/compare/child.hpp"
-#include "cli/compare/connection.hpp"
 #include "cli/compare/launches.hpp"
-#include "cli/compare/temporary_folder.hpp"
-#include "cli/compare/turn_message.hpp"
+#include "cli/jobs/job.hpp"
 #include "results/comparison/quad_loop.hpp"
 #include "results/comparison/step_rounds.hpp"
+#include "workloads/timing/connection.hpp"
+#include "workloads/timing/turn_message.hpp"
 
 namespace tutti {
 namespace {
 
-constexpr int quads_of_memory = 2;  // one of either order
+constexpr int quads_of_memory = 2;  // one of each order
 
 std::string random_key() {
     std::random_device random;
     return fmt::format("{:08x}{:08x}{:08x}", random(), random(), random());
 }
 
-// The key is no word of the command: all users of a machine see those.
+// Passes the key in the environment: all users of a machine can read command lines.
 Command with_turns(Command command, const std::string& address, const std::string& key,
                    const TemporaryFolder& temporary) {
     if (command.is_of_this_host) command.environment.try_emplace("TMPDIR", temporary.path());
@@ -32,14 +31,14 @@ Command with_turns(Command command, const std::string& address, const std::strin
     return command;
 }
 
-// One of the two, seen from here.
+// One of the two jobs, as seen by this process.
 class TwinJob {
 public:
     TwinJob(const char* name, const Command& command, const std::string& address)
         : name_(name),
           key_(random_key()),
           command_(with_turns(command, address, key_, temporary_)),
-          child_(command_.words, command_.environment) {}
+          child_(command_) {}
 
     const char* name() const { return name_; }
     const std::string& key() const { return key_; }
@@ -49,9 +48,10 @@ public:
         connection_.emplace(std::move(connection));
         renews_ = renews;
     }
-    std::optional<int> exit_code() { return child_.wait(0); }  ///< none while it runs
+    std::optional<int> exit_code() { return child_.wait(0); }  ///< nothing while it runs
 
-    /// Gives it the turn until it waits again: what it then says, nothing if it has ended well.
+    /// Gives the job a turn. Returns the message with which it waits again; nothing if it has ended
+    /// successfully.
     std::optional<TurnMessage> let(Turn turn, double seconds, LaunchOfBoth& seen) {
         try {
             connection_->send(name_of(turn));
@@ -66,14 +66,14 @@ public:
             }
         } catch (const Error& error) {
             const auto code = child_.wait(1);
-            fail(fmt::format("at {}: {}", now_.empty() ? "its start" : now_, error.what()),
+            fail(fmt::format("failed at {}: {}", now_.empty() ? "startup" : now_, error.what()),
                  code.value_or(static_cast<int>(error.code())));
         }
         end(seconds);
         return std::nullopt;
     }
 
-    /// What it measures now, for reports.
+    /// Sets what it measures now, for reports.
     void is_at(const std::string& metric) { now_ = metric; }
 
     static std::string metric_of(const TurnMessage& message) {
@@ -94,8 +94,9 @@ private:
 
     const char* name_;
     std::string key_;
-    // In TMPDIR Open MPI has a folder of all jobs of a user, which the last of them removes: of
-    // jobs that start and end at the same time one would now and then lose its own below it.
+    // Gives each job a TMPDIR of its own. Open MPI keeps one folder there for all jobs of a user,
+    // which the last job removes: of jobs that start and end at the same time, one could lose its
+    // files.
     TemporaryFolder temporary_;
     Command command_;
     Child child_;
@@ -108,7 +109,7 @@ class TwinLaunch {
 public:
     TwinLaunch(const TwinJobs& jobs, const WantedMetrics& wanted, bool by_steps)
         : jobs_(jobs), wanted_(wanted), by_steps_(by_steps), listener_(jobs.listen) {
-        // Who begins first may get the better memory, so it is another one in every other launch.
+        // The job that starts first may get the better memory, so the order is random.
         const bool a_first = std::random_device()() % 2 == 0;
         const auto start = [&](std::unique_ptr<TwinJob>& job, const char* name,
                                const Command& command) {
@@ -131,17 +132,16 @@ public:
         let_both(Turn::go_on);
         start_seconds_ = seconds_since(began_ns_);
         while (from_a && from_b) {
-            if (from_a->trial != from_b->trial) {  // one cannot run what the other is ready for
+            if (from_a->trial != from_b->trial) {  // only one of the jobs can run this
                 const bool is_a = from_a->trial < from_b->trial;
                 skip(is_a ? *a_job_ : *b_job_, is_a ? from_a : from_b);
                 continue;
             }
             if (from_a->call != from_b->call)
-                throw Error(
-                    fmt::format("A measures {}, where B measures {}; let both have the same "
-                                "sizes and equally many candidates",
-                                TwinJob::metric_of(*from_a), TwinJob::metric_of(*from_b)),
-                    Exit::not_comparable);
+                throw Error(fmt::format("A measures {} while B measures {}; use the same sizes and "
+                                        "the same number of candidates for both",
+                                        TwinJob::metric_of(*from_a), TwinJob::metric_of(*from_b)),
+                            Exit::not_comparable);
             std::string metric = name_of_metric(*from_a, *from_b);
             if (const int same = ++named_[metric]; same > 1) metric += fmt::format(" ({})", same);
             const bool is_wanted = wanted_.contain(metric);
@@ -154,7 +154,7 @@ public:
     }
 
 private:
-    // Where the candidates differ on purpose, by the call and both.
+    // Names a metric by the call and the candidate, or both candidates if they differ on purpose.
     static std::string name_of_metric(const TurnMessage& a, const TurnMessage& b) {
         if (a.candidate == b.candidate) return TwinJob::metric_of(a);
         return fmt::format("{} {} -> {}", a.call, a.candidate, b.candidate);
@@ -167,16 +167,16 @@ private:
             for (TwinJob* job : in_order_) {
                 if (job->has_started()) continue;
                 if (const auto code = job->exit_code())
-                    job->fail("ended before it measured", *code);
+                    job->fail("ended before the first measurement", *code);
                 if (waited.look_seconds() > jobs_.start_seconds) job->fail("does not start", 4);
             }
         }
     }
 
-    // Whoever does not know a job's key is turned away.
+    // Accepts only connections that send the key of a job.
     void admit(Connection connection) {
         try {
-            const auto line = connection.receive(1);  // a job says it at once
+            const auto line = connection.receive(1);  // a job sends its first message at once
             if (!line) return;
             const TurnMessage message = turn_message_of(*line);
             for (TwinJob* job : in_order_)
@@ -186,14 +186,14 @@ private:
         }
     }
 
-    // What only one of both can run.
+    // Skips a metric that only one of the jobs can run.
     void skip(TwinJob& job, std::optional<TurnMessage>& at) {
         seen_.missing.emplace(TwinJob::metric_of(*at),
                               fmt::format("only {} can run it", job.name()));
         at = job.let(Turn::skip, jobs_.silence_seconds, seen_);
     }
 
-    // Blocks by turns, between the trial's start and its end.
+    // Measures blocks in turns, between the start and the end of a trial.
     void measure(const std::string& metric) {
         seen_.order.push_back(metric);
         for (TwinJob* job : in_order_) job->is_at(metric);
@@ -214,7 +214,7 @@ private:
         if (const auto summary = summary_of(quads))
             seen_.metrics[metric] = *summary;
         else
-            seen_.missing[metric] = "no block has a call that began on time; add --sync barrier";
+            seen_.missing[metric] = "no block has a call that started on time; use --sync barrier";
     }
 
     void warm_both(Turn turn) {
@@ -234,8 +234,8 @@ private:
         if (auto times = rounds.times(); times && times->a_ns.size() > 1)
             seen_.steps[metric] = std::move(*times);
         else
-            seen_.missing[metric] = times ? "its steps cannot be seen from here"
-                                          : "A and B have different numbers of steps";
+            seen_.missing[metric] =
+                times ? "its steps cannot be observed" : "A and B have different numbers of steps";
     }
 
     double block_of(TwinJob& job) {
@@ -252,7 +252,7 @@ private:
 
     static void expect(TwinJob& job, const std::optional<TurnMessage>& message, TurnNews news) {
         if (!message || message->news != news)
-            job.fail(fmt::format("did not say '{}'", name_of(news)), 3);
+            job.fail(fmt::format("did not send '{}'", name_of(news)), 3);
     }
 
     const TwinJobs& jobs_;
@@ -261,7 +261,7 @@ private:
     std::int64_t began_ns_ = now_ns();
     Listener listener_;
     std::unique_ptr<TwinJob> a_job_, b_job_;
-    std::vector<TwinJob*> in_order_;  ///< as they were started
+    std::vector<TwinJob*> in_order_;  ///< in order of their start
     LaunchOfBoth seen_;
     std::map<std::string, int> named_;
     double start_seconds_ = 0;  ///< until both were ready for the first metric

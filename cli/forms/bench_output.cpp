@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "base/name_table.hpp"
 #include "base/stretches.hpp"
 #include "cli/options/values.hpp"
 
 namespace tutti {
+
 namespace {
 
 struct Form {
@@ -17,7 +19,7 @@ struct Form {
                                          std::span<const std::string> details);
 };
 
-// The one place where forms of other suites are listed.
+// The list of formats of other suites.
 constexpr Form forms[] = {
     {"nccl-tests", output_like_nccl_tests},
     {"osu", output_like_osu},
@@ -51,6 +53,33 @@ std::size_t candidates_of(std::span<const Point> points) {
     for (const auto compared : stretches(points, are_compared))
         most = std::max(most, rows_of(compared).size());
     return most;
+}
+
+namespace {
+
+// Sort key, the row to show first: wrong results, then times, then skips.
+std::pair<int, double> rank_of(const TableRow& row) {
+    const Point* out = measured_or_none(row.out_of_place);
+    const Point* in = measured_or_none(row.in_place);
+    if ((out != nullptr && is_wrong(*out)) || (in != nullptr && is_wrong(*in))) return {0, 0};
+    const Point* timed = out != nullptr ? out : in;
+    if (timed == nullptr) return {2, 0};
+    return {1, static_cast<double>(timed->time.p50)};
+}
+
+}  // namespace
+
+TableRow row_of_fastest(std::span<const Point> points) {
+    const std::vector<TableRow> rows = rows_of(points);
+    return *std::ranges::min_element(rows, {}, rank_of);
+}
+
+std::string skips_of(const TableRow& row) {
+    const bool out = row.out_of_place != nullptr && row.out_of_place->skipped;
+    const bool in = row.in_place != nullptr && row.in_place->skipped;
+    return !out && !in ? ""
+                       : table_row({.out_of_place = out ? row.out_of_place : nullptr,
+                                    .in_place = in ? row.in_place : nullptr});
 }
 
 }  // namespace tutti

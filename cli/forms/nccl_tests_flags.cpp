@@ -5,59 +5,61 @@
 #include <iostream>
 
 #include "base/source.hpp"
-#include "cli/forms/flags.hpp"
-#include "cli/forms/program_name.hpp"
+#include "cli/forms/other_suites.hpp"
+#include "cli/options/run_plan.hpp"
 #include "cli/ranks/launcher.hpp"
 
 namespace tutti {
 namespace {
 
 constexpr Flag flags_of_nccl_tests[] = {
-    {'b', "minbytes", "smallest size [32M]"},
-    {'e', "maxbytes", "largest size [32M]"},
-    {'i', "stepbytes", "from size to size, added [1M]"},
-    {'f', "stepfactor", "from size to size, multiplied; 1: added"},
-    {'g', "ngpus", "ranks of a thread, as threads of this process [1]"},
-    {'t', "nthreads", "threads, each with so many ranks [1]"},
-    {'n', "iters", "exactly so many timed calls; else until the median is known well", "-n"},
-    {'w', "warmup_iters", "at least so many calls before", "-w"},
-    {'c', "check", "check results: 1 or 0", "-c"},
-    {'o', "op", "sum prod min max avg, or all [sum]"},
-    {'d', "datatype", "int8 int32 ... half bfloat16 float double, or all [float]", "-d"},
-    {'r', "root", "a rank, or -1 for all [0]"},
-    {'T', "timeout", "seconds to wait for a rank", "-T", "0"},
-    {'J', "output_file", "FILE.json in the shape of nccl-tests, FILE.jsonl or FILE.csv", "-J"},
-    {'G', "cudagraph", "calls of one launch, on devices", "-G", "0"},
-    {'R', "local_register", "1 or 2: registered memory; 0: unregistered"},
+    {'b', "minbytes", "Smallest size [32M]"},
+    {'e', "maxbytes", "Largest size [32M]"},
+    {'i', "stepbytes", "Step from one size to the next [1M]"},
+    {'f', "stepfactor", "Factor from one size to the next; 1: use the step"},
+    {'g', "ngpus", "Ranks per thread, as threads of this process [1]"},
+    {'t', "nthreads", "Threads, each with the ranks of -g [1]"},
+    {'n', "iters", "Number of timed calls (default: until the median is precise)", "-n"},
+    {'w', "warmup_iters", "Minimum number of warm-up calls", "-w"},
+    {'c', "check", "Check of the results: 1 or 0", "-c"},
+    {'o', "op", "Reduction operation: sum prod min max avg, or all [sum]"},
+    {'d', "datatype", "Element type: int8 int32 ... half bfloat16 float double, or all [float]",
+     "-d"},
+    {'r', "root", "Root rank, or -1 for all [0]"},
+    {'T', "timeout", "Time in seconds after which an unresponsive rank counts as failed", "-T",
+     "0"},
+    {'J', "output_file", "Output file: FILE.json in nccl-tests' format, FILE.jsonl or FILE.csv",
+     "-J"},
+    {'G', "cudagraph", "Calls per launch on devices", "-G", "0"},
+    {'R', "local_register", "Memory: 1 or 2 registered, 0 unregistered"},
     {'I', "per_iter_timing",
-     "1: also the fastest and slowest call, their 99th percentile and "
-     "variation"},
-    {'z', "blocking", "1 or 3: calls start at a barrier; each is waited for anyway"},
-    {'a', "average", "times are those of the slowest rank, as with -a 3", "", "3"},
+     "1: also print the fastest and slowest call, the 99th percentile and the variation"},
+    {'z', "blocking", "1 or 3: start calls at a barrier; every call is waited for in any case"},
+    {'a', "average", "times are always those of the slowest rank, as with -a 3", "", "3"},
     {'m', "agg_iters", "calls are timed one by one", "", "1"},
-    {'N', "run_cycles", "a sweep is measured once; for repetitions type --launches N", "", "1"},
-    {'K', "per_iter_skip", "calls before the timed ones are never counted, see -w", "", "0"},
-    {'C', "report_cputime", "times are those of the clock", "", "0"},
-    {'S', "report_timestamps", "the time of each row is not kept; see --json FILE", "", "0"},
-    {'p', "parallel_init", "ranks start at the same time anyway", "", "0"},
+    {'N', "run_cycles", "a sweep is measured once; use --launches N for repetitions", "", "1"},
+    {'K', "per_iter_skip", "warm-up calls are never counted, see -w", "", "0"},
+    {'C', "report_cputime", "times are wall-clock times", "", "0"},
+    {'S', "report_timestamps", "the time of each row is not printed; use --json FILE", "", "0"},
+    {'p', "parallel_init", "ranks always start at the same time", "", "0"},
     {'y', "stream_null", "there are no streams to choose from", "", "0"},
-    {'x', "cta_policy", "it is NCCL's own; with --baseline nccl set NCCL_CTA_POLICY", "", "0"},
-    {'D', "device_implementation", "algorithms are named by --algo", "", "0"},
-    {'V', "device_cta_count", "algorithms are named by --algo", "", "16"},
-    {'M', "memory", "memory is not reported", "", "0"},
-    {'u', "unalign", "buffers are aligned", "", "0"},
-    {'h', "help", "this", "", "", Flag::Value::none},
+    {'x', "cta_policy", "only for NCCL; with --baseline nccl set NCCL_CTA_POLICY", "", "0"},
+    {'D', "device_implementation", "use --algo to choose algorithms", "", "0"},
+    {'V', "device_cta_count", "use --algo to choose algorithms", "", "16"},
+    {'M', "memory", "memory use is not reported", "", "0"},
+    {'u', "unalign", "buffers are always aligned", "", "0"},
+    {'h', "help", "Print this help", "", "", Flag::Value::none},
 };
 
 int parse_number_of(const Flag& flag, const std::string& value) {
     const auto number = decimal_number(value);
     if (!number || *number < 1 || *number > 1024)
-        throw Error(fmt::format("-{} {} is no number of ranks; type for example -{} 2", flag.letter,
-                                value, flag.letter));
+        throw Error(fmt::format("-{} {} is not a number of ranks; use for example -{} 2",
+                                flag.letter, value, flag.letter));
     return static_cast<int>(*number);
 }
 
-// A factor wins over a step.
+// The sizes as typed; a factor takes precedence over a step.
 struct SizesAsTyped {
     std::string first = "32M", last = "32M", factor = "1", step = "1M";
 
@@ -69,12 +71,12 @@ struct SizesAsTyped {
 
 void add_ranks(const Typed& typed, int ranks, Arguments& words) {
     if (ranks == 1) return;
-    if (typed.has("--ranks") || typed.has("--launcher"))
-        throw Error("-g and -t are ranks, too; leave --ranks and --launcher out, or -g and -t");
+    if (option_in(typed.others, "--ranks") || option_in(typed.others, "--launcher"))
+        throw Error("-g and -t cannot be used with --ranks or --launcher");
     if (const Launcher by = launcher(); by.is_there())
-        throw Error(
-            fmt::format("under {} a process is a rank; start {} processes, and leave -g and -t out",
-                        by.name, ranks * by.size));
+        throw Error(fmt::format(
+            "-g and -t cannot be used under {}, where each process is a rank; start {} processes",
+            by.name, ranks * by.size));
     words.insert(words.end(), {"--ranks", std::to_string(ranks)});
 }
 
@@ -111,9 +113,7 @@ std::optional<Arguments> words_of_nccl_tests(const ProgramName& program, const A
                 break;
             case 'o':
                 if (value == "mulsum")
-                    throw Error(
-                        "-o mulsum, a sum that NCCL scales, is none of tutti's operations; type -o "
-                        "sum or -o avg");
+                    throw Error("-o mulsum is not supported; use -o sum or -o avg");
                 bench.insert(bench.end(), {"-o", value});
                 break;
             case 'r':

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tutti's table: of many candidates the rows that matter, and who is fastest at each size.
+// tutti's table: for many candidates only the important rows, and the fastest at each size.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,9 +15,9 @@
 namespace tutti {
 namespace {
 
-constexpr std::size_t few_candidates = 4;  // whose rows are read at a glance
+constexpr std::size_t few_candidates = 4;  // few enough to print all rows
 
-// Of many candidates at one size and with one kind of buffers.
+// Selects rows of many candidates at one size and with one kind of buffers.
 std::vector<TableRow> rows_that_matter(const std::vector<TableRow>& rows) {
     std::set<const Point*> some;
     for (const auto placement : {&TableRow::out_of_place, &TableRow::in_place}) {
@@ -30,7 +30,7 @@ std::vector<TableRow> rows_that_matter(const std::vector<TableRow>& rows) {
         some.insert({fastest.best, fastest.library});
     }
     some.erase(nullptr);
-    if (some.empty()) return rows;  // nothing was measured: each row says why
+    if (some.empty()) return rows;  // nothing was measured: each row tells why
     std::vector<TableRow> left;
     std::ranges::copy_if(rows, std::back_inserter(left), [&](const TableRow& row) {
         return some.contains(row.out_of_place) || some.contains(row.in_place);
@@ -47,14 +47,14 @@ public:
                       std::size_t candidates) override {
         std::vector<std::string> all(notes.begin(), notes.end());
         if (!options_.all_rows && candidates > few_candidates)
-            all.push_back(fmt::format(
-                "of {} candidates each size has the rows of the fastest and of the fastest "
-                "library; --all-rows shows all, --json and --csv keep all",
-                candidates));
+            all.push_back(
+                fmt::format("{} candidates: each size shows the fastest and the fastest library; "
+                            "--all-rows prints all, --json and --csv store all",
+                            candidates));
         return table_header(all, columns_);
     }
 
-    // Kind by kind of buffers.
+    // Formats one block per kind of buffers.
     std::string rows(std::span<const Point> points) override {
         const auto kinds = stretches(points, [](const Point& one, const Point& other) {
             return one.key.buf == other.key.buf;

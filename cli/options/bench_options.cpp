@@ -15,12 +15,12 @@
 namespace tutti {
 namespace {
 
-// Each once.
+// Parses --order-by. Drops repeated names.
 std::vector<std::string> parse_orders(const std::string& text) {
     std::vector<std::string> orders;
     for (const auto& name : split_list(text))
         if (std::ranges::find(orders, name) == orders.end()) orders.push_back(name);
-    if (orders.empty()) throw Error("--order-by names no order; type naive, topology or a file");
+    if (orders.empty()) throw Error("--order-by is empty; use naive, topology or a file");
     return orders;
 }
 
@@ -33,70 +33,69 @@ std::string names_of(const auto& values) {
 void add_sweep(const OptionGroup& group, BenchOptions& options, SizeSweep& range) {
     Sweep& sweep = options.sweep;
     group.parsed("-b,--minbytes", range.first, "8", parse_bytes,
-                 "smallest size (K, M, G = 1024), as nccl-tests counts it");
-    group.parsed("-e,--maxbytes", range.last, "16M", parse_bytes, "largest size");
-    group.parsed("-f,--stepfactor", range.factor, "4", parse_factor, "from size to size")
+                 "Smallest size (K, M, G = 1024), counted as by nccl-tests");
+    group.parsed("-e,--maxbytes", range.last, "16M", parse_bytes, "Largest size");
+    group
+        .parsed("-f,--stepfactor", range.factor, "4", parse_factor,
+                "Factor from one size to the next")
         ->type_name("FLOAT");
     group.parsed("-i,--stepbytes", range.step, "", parse_step,
-                 "from size to size, added instead of multiplied");
+                 "Step in bytes from one size to the next, instead of a factor");
     group.parsed("--counts", sweep.counts, "", parse_counts,
-                 "element counts instead of sizes: 0,1,1000");
+                 "Element counts instead of sizes: 0,1,1000");
     group.parsed("-d,--datatype", sweep.types, "float", list_of(all_data_types(), parse_data_type),
-                 "types, a list or all: " + names_of(all_data_types()));
+                 "Element types, a list or all: " + names_of(all_data_types()));
     group.parsed("-o,--op", sweep.ops, "sum", list_of(all_ops(), parse_op),
-                 "operations, a list or all: " + names_of(all_ops()));
-    group.parsed("-r,--root", options.root, "0", parse_root, "a rank or all");
+                 "Reduction operations, a list or all: " + names_of(all_ops()));
+    group.parsed("-r,--root", options.root, "0", parse_root, "Root rank, or all");
     group.parsed("--inplace", sweep.in_place, "both",
                  one_of<std::vector<bool>>(
                      "--inplace", {{"no", {false}}, {"yes", {true}}, {"both", {false, true}}}),
-                 "whether the output is the input's buffer");
-    group.parsed(
-        "--buffers", sweep.buffers, "", parse_buffers,
-        "registered (shared by the ranks of a host), unregistered (host says the same), mapped (in "
-        "the heap of libtutti_heap.so, which peers map), pinned (unregistered, and a GPU copies "
-        "from and to it by itself), device (of GPUs) or several, "
-        "as a list; else registered where that is possible, or device if only plans on GPUs take "
-        "part");
+                 "Output in the input's buffer: no, yes or both");
+    group.parsed("--buffers", sweep.buffers, "", parse_buffers,
+                 "Kinds of memory, one or a list: registered (shared by the ranks of a host), "
+                 "unregistered (or host), mapped (in the heap of libtutti_heap.so, which peers "
+                 "map), pinned (unregistered, copied by a GPU), device (GPU memory). Default: "
+                 "registered where possible, device if only GPU plans are candidates");
     group.parsed("--input", sweep.input, "untouched",
                  one_of<InputState>("--input", {{"untouched", InputState::untouched},
                                                 {"rewritten", InputState::rewritten}}),
-                 "between calls; rewritten: by its rank before each, outside of the time");
+                 "Input between calls: untouched, or rewritten: each rank refills its input before "
+                 "every call (not timed)");
 }
 
 void add_trials(const OptionGroup& group, BenchOptions& options) {
     SearchSpace& space = options.search_space;
-    group.parsed(
-        "--algo", space.algorithms, "all", split_list,
-        "algorithms, a list, all or none (see 'tutti list'); auto chooses by --table, else "
-        "by built-in rules, learn finds out while the calls are made");
+    group.parsed("--algo", space.algorithms, "all", split_list,
+                 "Algorithms, a list, all or none (see 'tutti list'); auto chooses by --table or "
+                 "by built-in rules, learn measures while the calls run");
     group.text("--table", options.table_file,
-               "of 'tutti tune', for auto; learn begins with it if it is there, and writes it");
-    group.flag("--table-anyway", options.table_anyway, "take a table of another topology");
+               "Tuning table of 'tutti tune' for auto; learn starts from it and updates it");
+    group.flag("--table-anyway", options.table_anyway,
+               "Use the table even if it was measured on another topology");
     group.parsed("--learn-bound", options.learning_bound, "5%", parse_fraction,
-                 "share of the time that learn may lose by trying");
-    group.parsed("--transport", space.transports, "all", split_list, "transports, a list or all");
+                 "Max fraction of time 'learn' may spend exploring");
+    group.parsed("--transport", space.transports, "all", split_list, "Transports, a list or all");
     group.parsed("--baseline", space.baselines, "all", split_list,
-                 "libraries' own collectives, a list, all or none; mpi/ring forces one of the "
-                 "library's algorithms, mpi/all tries every one");
+                 "Collectives of the libraries, a list, all or none; mpi/ring forces one algorithm "
+                 "of the library, mpi/all tries every one");
     options.named.add_option(group);
-    group.parsed("--stream-from", options.stream_from, "", parse_bytes,
-                 "bytes of all buffers from which results go past the caches; else whatever is "
-                 "faster");
+    group.parsed(
+        "--stream-from", options.stream_from, "", parse_bytes,
+        "Use non-temporal stores when the total buffer size reaches BYTES (default: measured)");
     for (const Knob& knob : knobs)
         group.parsed("--" + std::string(knob.name), space.knobs[knob.name], knob.default_text(),
                      values_of(knob), knob.help);
     group.number("--ranks-per-node", options.sweep.ranks_per_node, 1, 1 << 20,
-                 "nodes for hierarchical algorithms; else the hosts");
+                 "Ranks per node for hierarchical algorithms (default: by host)");
     group.number("--ranks-per-island", options.sweep.ranks_per_island, 1, 1 << 20,
-                 "islands inside nodes for three-level; else the NUMA nodes that ranks are bound "
-                 "to");
+                 "Ranks per island within a node for three-level (default: by NUMA node)");
     group.parsed("--order-by", space.orders, "naive", parse_orders,
-                 "who is whose neighbour: naive (as the launcher gave the ranks), topology (near "
-                 "ones side by side), a FILE with a line of ranks for each channel; or a list of "
-                 "these");
+                 "Rank order: naive (launcher order), topology (neighbours close together), FILE "
+                 "(one line of ranks per channel), or a list");
     group.parsed("--fault", options.fault, "", parse_fault,
-                 "make loopback fail (cuda-emulated: stop): drop delay double corrupt "
-                 "stop[:from=R,to=R,step=S,nth=K]");
+                 "Inject a fault into loopback (cuda-emulated: stop only): drop delay double "
+                 "corrupt stop[:from=R,to=R,step=S,nth=K]");
 }
 
 void add_timing(const OptionGroup& group, BenchOptions& options) {
@@ -104,38 +103,36 @@ void add_timing(const OptionGroup& group, BenchOptions& options) {
     Protocol& protocol = sweep.protocol;
     group
         .number("-G,--cudagraph", options.runs_on_devices, 1, 10'000,
-                "on devices one launch does so many calls, on a GPU as a CUDA graph; times are of "
-                "one of them")
+                "Calls per device launch (CUDA graph on GPUs); reported times are per call")
         ->type_name("INT");
     group.number("-n,--iters", protocol.fixed_samples, 1, 1'000'000'000,
-                 "exactly so many timed calls");
+                 "Number of timed calls (default: until --target-ci)");
     group
         .number("-w,--warmup_iters", protocol.warm_up_calls, 0, 1'000'000'000,
-                "at least so many calls before")
+                "Minimum number of warm-up calls")
         ->capture_default_str();
-    group.parsed("--target-ci", protocol.target_ci, "2.5%", parse_target,
-                 "stop when the median is known so well");
-    group.parsed("--max-time", protocol.max_seconds, "0.2s", parse_seconds,
-                 "stop after so much time in one row's calls");
+    group.parsed("--target-ci", protocol.target_ci, "2.5%", target_of("--target-ci"),
+                 "Stop when the median's confidence interval is this narrow");
+    group.parsed("--max-time", protocol.max_seconds, "0.2s", parse_seconds, "Max time per row");
     group.parsed("--batch-time", protocol.batch_seconds, "1ms", parse_seconds,
-                 "about so long one candidate's calls before the next one's; energy wants 5ms or "
-                 "more");
+                 "Time per candidate before switching to the next (>= 5ms for energy)");
     group.parsed("--budget", sweep.budget_seconds, "", parse_seconds,
-                 "about so long for the whole sweep: shortens --max-time");
+                 "Approximate time for the whole sweep; shortens --max-time");
     group.parsed("--sync", protocol.sync, "auto", parse_sync,
-                 "how a call starts; row: many of them behind one barrier");
+                 "Start of a call: deadline, barrier, row (many calls after one barrier) or auto");
     group.parsed("--order", protocol.shuffle, "random",
-                 one_of<bool>("--order", {{"random", true}, {"given", false}}), "of candidates");
-    group.seed(protocol.seed, "of that order and of the check data");
-    add_limits(group, options.run, "compare with what the machine allows");
+                 one_of<bool>("--order", {{"random", true}, {"given", false}}),
+                 "Candidate order: random or given");
+    group.seed(protocol.seed, "Seed for candidate order and check data");
+    add_limits(group, options.run, "Machine limits to compare with");
     group
         .text("--model", options.model,
-              "predict times by the cost model: stored (of --table, else as 'tutti tune' has "
-              "measured it last), none or FILE")
+              "Cost model for predicted times: stored (of --table, else of the last 'tutti tune'), "
+              "none or FILE")
         ->envname("TUTTI_MODEL");
     const auto set_check = [&sweep](const int& typed) { sweep.check = typed != 0; };
     group.app()
-        .add_option_function<int>("-c,--check", set_check, "check results: 1 or 0")
+        .add_option_function<int>("-c,--check", set_check, "Check of the results: 1 or 0")
         ->group(group.heading())
         ->check(CLI::Range(0, 1'000'000))
         ->default_str("1");
@@ -145,23 +142,24 @@ void add_timing(const OptionGroup& group, BenchOptions& options) {
 
 void add_output(const OptionGroup& group, BenchOptions& options, std::string& output_file) {
     add_results_file(group, options.run);
-    group.text("--csv", options.csv_file, "write a table for spreadsheets");
-    group.text("-J,--output_file", output_file,
-               "FILE.csv or FILE.jsonl; with --like nccl-tests also FILE.json in its shape");
-    group.text("--like", options.like,
-               "print as tutti, nccl-tests (a row a size: of the fastest candidate) or osu");
-    group.flag("--raw", options.keep_samples, "keep every sample in the records");
+    group.text("--csv", options.csv_file, "CSV file for spreadsheets");
+    group.text(
+        "-J,--output_file", output_file,
+        "Output file: FILE.csv or FILE.jsonl; with --like nccl-tests also FILE.json in its format");
+    group.text(
+        "--like", options.like,
+        "Output format: tutti, nccl-tests (one row per size, of the fastest candidate) or osu");
+    group.flag("--raw", options.keep_samples, "Store every sample in the records");
     group.text("--timeline", options.timeline_file,
-               "write one call of each row as a trace for Perfetto: each rank's steps and waits");
-    group.flag("--numerics", options.numerics,
-               "also what sums are worth: largest error in ULP, same bits on all ranks and run to "
-               "run");
+               "Trace file for Perfetto: one call of each row with every rank's steps and waits");
+    group.flag(
+        "--numerics", options.numerics,
+        "Report numerical accuracy: max ULP error, same result on all ranks and across runs");
     group.flag("--all-rows", options.all_rows,
-               "print every candidate's row, however many there are");
+               "Print the rows of all candidates, however many there are");
 }
 
-// Options that scripts for nccl-tests pass: one GPU and one thread per process is how ranks are
-// here.
+// Adds an option of nccl-tests that accepts only 1: a rank here has one GPU and one thread.
 void add_only_one(const OptionGroup& group, const std::string& names, const std::string& what) {
     group.app()
         .add_option_function<int>(
@@ -170,7 +168,7 @@ void add_only_one(const OptionGroup& group, const std::string& names, const std:
         ->check(CLI::Range(1, 1));
 }
 
-// The file that -J names goes by its ending, as in nccl-tests.
+// Sorts the file of -J by its extension, as nccl-tests does.
 void sort_output_file(const std::string& output_file, BenchOptions& options) {
     if (output_file.empty()) return;
     const std::string ending = std::filesystem::path(output_file).extension();
@@ -180,20 +178,21 @@ void sort_output_file(const std::string& output_file, BenchOptions& options) {
     }
     const bool is_table = ending == ".csv";
     if (!is_table && ending != ".json" && ending != ".jsonl")
-        throw Error("-J " + output_file + ": in which form? type -J FILE.jsonl or -J FILE.csv");
+        throw Error("-J " + output_file +
+                    ": unknown file extension; use -J FILE.jsonl or -J FILE.csv");
     auto& goal = is_table ? options.csv_file : options.run.ranks.results_file;
     if (!goal.empty())
         throw Error("-J " + output_file + " and " + goal +
-                    " are the same thing twice; leave one out");
+                    " name two files for the same output; use only one of them");
     goal = output_file;
 }
 
-// What is found out beside times has no place where another process tells of these.
+// Refuses an option that needs all ranks in this launch, as launches and comparisons run elsewhere.
 void expect_one_launch(const BenchOptions& options, const char* asked) {
     if (options.run.starts_launches() || !options.turns.empty())
         throw Error(
-            fmt::format("{} is of one launch; leave --launches, --launcher or 'tutti "
-                        "compare' out",
+            fmt::format("{} works only for a single launch; it cannot be combined with --launches, "
+                        "--launcher or 'tutti compare'",
                         asked));
 }
 
@@ -206,7 +205,7 @@ void check_numerics(const BenchOptions& options) {
                 throw Error(*reason);
 }
 
-// A device such as /dev/null may be named as often as one likes.
+// Compares two paths. A device such as /dev/null may be named more than once.
 bool is_one_file(const std::string& a, const std::string& b) {
     namespace fs = std::filesystem;
     std::error_code none;
@@ -215,7 +214,7 @@ bool is_one_file(const std::string& a, const std::string& b) {
     return !whole.empty() && whole == fs::weakly_canonical(fs::absolute(b), none);
 }
 
-// One output would wipe out the other.
+// Refuses two outputs to the same file, as one would overwrite the other.
 void expect_a_file_each(const BenchOptions& options) {
     std::vector<std::pair<const char*, std::string>> outputs = {
         {"--json", options.run.results_file()},
@@ -226,7 +225,7 @@ void expect_a_file_each(const BenchOptions& options) {
     for (auto one = outputs.begin(); one != outputs.end(); ++one)
         for (auto other = outputs.begin(); other != one; ++other)
             if (is_one_file(one->second, other->second))
-                throw Error(fmt::format("{} and {} both name '{}'; type another file behind {}",
+                throw Error(fmt::format("{} and {} both name '{}'; use another file for {}",
                                         other->first, one->first, one->second, one->first));
 }
 
@@ -234,60 +233,76 @@ void check(const BenchOptions& options) {
     expect_a_file_each(options);
     if (!options.timeline_file.empty()) expect_one_launch(options, "--timeline");
     check_numerics(options);
-    // Throws for unknown names too, before any rank starts.
+    // Also throws for unknown names, before any rank starts.
     if (candidates(options.sweep.collective, options.search_space).empty() &&
         options.choosing.empty())
-        throw Error("nobody takes part; type --algo all or --baseline all");
+        throw Error("no candidates selected; use --algo all or --baseline all");
     const int per_node = options.sweep.ranks_per_node;
     const int per_island = options.sweep.ranks_per_island;
     if (per_node > 0 && per_island > per_node)
-        throw Error(fmt::format(
-            "islands of {} ranks do not fit into nodes of {}; type a smaller --ranks-per-island",
-            per_island, per_node));
+        throw Error(
+            fmt::format("--ranks-per-island {} is larger than --ranks-per-node {}; use a smaller "
+                        "--ranks-per-island",
+                        per_island, per_node));
     if (options.fault && options.search_space.transports != std::vector<std::string>{"loopback"})
-        throw Error("--fault needs the transport that can fail; add --transport loopback");
+        throw Error("--fault works only with the loopback transport; use --transport loopback");
 }
+
+// The options of the command line and the variables that they set.
+struct BenchCommand {
+    BenchOptions options;
+    SizeSweep range;
+    std::string collective, output_file;
+    CLI::App app{
+        "Sweeps message sizes over algorithms, transports and libraries, and checks every result.",
+        "tutti bench"};
+
+    BenchCommand() {
+        app.add_option(
+               "collective", collective,
+               "all_reduce reduce_scatter all_gather broadcast reduce scatter gather all_to_all")
+            ->required();
+        add_sweep({app, "Sweep"}, options, range);
+        add_trials({app, "Candidates"}, options);
+        add_timing({app, "Timing"}, options);
+        add_output({app, "Output"}, options, output_file);
+        app.add_option("--turns", options.turns)->group("");  // added by 'tutti compare'
+        add_only_one({app, "Ranks"}, "-g,--ngpus",
+                     "GPUs per process: only 1, as each rank is a process");
+        add_only_one({app, "Ranks"}, "-t,--nthreads", "Threads per process: only 1");
+    }
+};
 
 }  // namespace
 
-std::optional<BenchOptions> parse_bench(Arguments arguments) {
-    BenchOptions options;
-    const std::string resume = take_resume("bench", arguments);
-    options.run.command = "bench";
-    options.run.arguments = arguments;
-    SizeSweep range;
-    std::string collective, output_file;
-    CLI::App app{"Sweeps sizes over algorithms, transports and libraries, every result checked.",
-                 "tutti bench"};
-    app.add_option(
-           "collective", collective,
-           "all_reduce reduce_scatter all_gather broadcast reduce scatter gather all_to_all")
-        ->required();
-    add_sweep({app, "What to sweep"}, options, range);
-    add_trials({app, "Who takes part"}, options);
-    add_timing({app, "How it is timed"}, options);
-    add_output({app, "Output"}, options, output_file);
-    app.add_option("--turns", options.turns)->group("");  // what 'tutti compare' adds
-    add_only_one({app, "Ranks"}, "-g,--ngpus", "only 1: a rank is a process");
-    add_only_one({app, "Ranks"}, "-t,--nthreads", "only 1");
+std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
+    BenchCommand command;
+    auto& [options, range, collective, output_file, app] = command;
     if (parse_or_help(app, arguments)) return std::nullopt;
+    RunPlan plan = plan_of("bench", app, arguments);
+    if (resumes_alone(plan))
+        return parse_bench(plan_to_resume(plan, options.run.resume, [](const Arguments& words) {
+                               BenchCommand interrupted;
+                               parse_or_help(interrupted.app, words);
+                               return plan_of("bench", interrupted.app, words);
+                           }).arguments());
+    set_plan(options.run, std::move(plan));
 
     options.named.read({app, ""});
     options.table_is_named = app.get_option("--table")->count() > 0;
     options.sweep.collective = parse_collective(collective);
-    sort_output_file(output_file, options);
+    if (options.run.resume.empty()) sort_output_file(output_file, options);
     auto& algorithms = options.search_space.algorithms;
     for (const char* name : {"auto", "learn"})
         if (std::erase(algorithms, name) > 0) options.choosing.emplace_back(name);
     if (algorithms.empty() && !options.choosing.empty()) algorithms = {"none"};
     if (options.sweep.counts.empty()) options.sweep.sizes = range.sizes();
-    // Two jobs that measured them would find different ones, and have less time for what is
-    // compared.
+    // Skips the measurement of limits in a comparison: both jobs would measure different ones, and
+    // have less time for what is compared.
     if (!options.turns.empty() && options.run.limits == "stored") options.run.limits = "none";
     check(options);
-    options.run.as_understood = understood(app);
-    resume_if_asked(resume, options.run);
-    return options;
+    resume_if_asked(options.run);
+    return std::move(options);
 }
 
 }  // namespace tutti

@@ -11,33 +11,33 @@
 
 namespace tutti {
 
-/// What 'tutti bench' was asked for, checked as far as that is possible without the ranks.
+/// The options of 'tutti bench', checked as far as possible without ranks.
 struct BenchOptions {
     SearchSpace search_space;
     NamedWords named;
-    Sweep sweep;               ///< but for its candidates, and what depends on the number of ranks
-    std::optional<Rank> root;  ///< none: all
+    Sweep sweep;               ///< without its candidates and what depends on the number of ranks
+    std::optional<Rank> root;  ///< empty: all ranks
     RunOptions run;
     std::optional<Fault> fault;
-    unsigned runs_on_devices = 1;       ///< with one launch
-    std::optional<Bytes> stream_from;   ///< instead of what limits say
-    std::vector<std::string> choosing;  ///< auto, learn: by the library instead of by name
+    unsigned runs_on_devices = 1;       ///< calls per device launch
+    std::optional<Bytes> stream_from;   ///< empty: as measured
+    std::vector<std::string> choosing;  ///< auto, learn
     std::string table_file = "tutti-table.json";
-    bool table_is_named = false;  ///< else auto needs no file
+    bool table_is_named = false;  ///< otherwise auto works without a file
     bool table_anyway = false;
     double learning_bound = 0;
     std::string model = "stored";  ///< see choose_model
-    std::string like = "tutti";    ///< the form of the output, see make_output
-    std::string output_file;       ///< in that form, if it is not tutti's
+    std::string like = "tutti";    ///< output format, see make_output
+    std::string output_file;       ///< in the format of `like`, if that is not tutti
     std::string csv_file;
     std::string timeline_file;
     bool keep_samples = false;
-    bool all_rows = false;  ///< of the table on stdout
-    bool numerics = false;  ///< of sums, see SumExaminer
-    std::string turns;      ///< where 'tutti compare' waits, "HOST:PORT/KEY"; empty: alone
+    bool all_rows = false;  ///< print all candidates
+    bool numerics = false;  ///< report numerical accuracy, see SumExaminer
+    std::string turns;      ///< "HOST:PORT" of the comparison that controls this job; empty: none
 };
 
-/// Nothing if help was asked for. Throws Error with what to type instead.
-std::optional<BenchOptions> parse_bench(Arguments arguments);
+/// Returns nothing if help was printed. Throws Error.
+std::optional<BenchOptions> parse_bench(const Arguments& arguments);
 
 }  // namespace tutti

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
@@ -11,13 +9,7 @@ namespace tutti {
 
 using Arguments = std::vector<std::string>;
 
-/// Whether the word is one of these options, "--json" or "--json=FILE", "-J" or "-JFILE".
-bool names_option(std::string_view word, std::span<const std::string_view> options);
-
-/// The words but for these options, each with its value.
-Arguments without_options(const Arguments& words, std::span<const std::string_view> options);
-
-// The commands. Each gets the arguments behind its name, and throws Error for what cannot be done.
+// The commands. Each gets the arguments after its name, and throws Error.
 Exit run_bench(const Arguments& arguments);
 Exit run_check_guidelines(const Arguments& arguments);
 Exit run_compare(const Arguments& arguments);

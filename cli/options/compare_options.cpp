@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/jobs/job.hpp"
 #include "cli/options/options.hpp"
-#include "cli/options/shell_words.hpp"
 #include "cli/options/typed_comparison.hpp"
 #include "cli/options/values.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 std::set<Change> parse_fail_on(const std::string& text) {
     if (text.empty())
-        throw Error("--fail-on names no verdict; type slower, undecided, faster, a list, or none");
+        throw Error("--fail-on is empty; use slower, undecided, faster, a list, or none");
     std::set<Change> changes;
     for (const std::string& name : split_list(text)) {
         if (name == "none") continue;
@@ -30,9 +30,8 @@ std::pair<const View*, std::string> parse_written(const std::string& text) {
     const std::size_t equals = text.find('=');
     const View& view = find_view(text.substr(0, equals));
     if (equals == std::string::npos || equals + 1 == text.size())
-        throw Error(
-            fmt::format("--write {}: into which file? type --write {}=FILE, or {}=- for stdout",
-                        text, view.name, view.name));
+        throw Error(fmt::format("--write {} names no file; use --write {}=FILE, or {}=- for stdout",
+                                text, view.name, view.name));
     return {&view, text.substr(equals + 1)};
 }
 
@@ -42,33 +41,28 @@ std::string names_of_views() {
     return names;
 }
 
-// An empty text, mostly a variable of a script that is not set, would be no such option at all.
+// Refuses an empty value, mostly an unset variable of a script: it would count as a missing option.
 void refuse_empty(const CLI::App& app) {
     for (const char* name : {"--baseline", "--from", "--program-a", "--program-b"})
         for (const std::string& typed : app.get_option(name)->results())
             if (typed.empty())
                 throw Error(fmt::format(
-                    "nothing stands behind {}; type a {}, or leave it out", name,
+                    "{} requires a value; use the name of a {}", name,
                     std::string_view(name).starts_with("--program") ? "command" : "results file"));
 }
 
-// Nobody would read what the jobs write, or both would write it.
+// Refuses output files of the jobs: nobody would read them, or both jobs would write the same one.
 void refuse_files_of_jobs(const TypedComparison& typed, const Arguments& common) {
-    constexpr std::string_view outputs[] = {"--json", "-J", "--output_file", "--csv"};
-    Arguments words = common;
-    for (const std::string* own : {&typed.words_a, &typed.words_b}) {
-        const Arguments more = shell_words(*own);
-        words.insert(words.end(), more.begin(), more.end());
-    }
-    for (const std::string& word : words)
-        if (names_option(word, outputs))
-            throw Error(fmt::format(
-                "the jobs of a comparison write no files: leave {} out, and put --json before the "
-                "two dashes",
-                word));
+    for (const Arguments& words : {common, shell_words(typed.words_a), shell_words(typed.words_b)})
+        for (const char* output : {"--json", "-J,--output_file", "--csv"})
+            if (option_in(words, output))
+                throw Error(
+                    fmt::format("{} cannot be used for the jobs of a comparison, which write "
+                                "no files; use --json before the two dashes",
+                                output));
 }
 
-// What would be passed over in silence.
+// Refuses options that would have no effect.
 void refuse_idle(const CLI::App& app, const TypedComparison& typed, const CompareOptions& options) {
     if (typed.program_a.empty() && typed.run_timeout > 0)
         throw Error(
@@ -77,11 +71,11 @@ void refuse_idle(const CLI::App& app, const TypedComparison& typed, const Compar
     const auto refuse = [&app](const char* kind, std::initializer_list<const char*> names) {
         for (const char* name : names)
             if (app.count(name) > 0)
-                throw Error(fmt::format("{} has no part in {}; leave it out", name, kind));
+                throw Error(fmt::format("{} cannot be used with {}", name, kind));
     };
     if (!typed.program_a.empty()) {
         if (!typed.a.empty())
-            throw Error("'" + typed.a + "' has no part in a comparison of programs; leave it out");
+            throw Error("'" + typed.a + "' cannot be used with a comparison of programs");
         refuse("a comparison of programs",
                {"--baseline", "--words-a", "--words-b", "--threads", "--launcher"});
     } else if (options.baseline && typed.baseline.empty()) {
@@ -95,120 +89,127 @@ void refuse_idle(const CLI::App& app, const TypedComparison& typed, const Compar
 
 }  // namespace
 
-std::optional<CompareOptions> parse_compare(const Arguments& typed_words) {
-    Arguments arguments = typed_words;
-    const std::string resume = take_resume("compare", arguments);
+std::optional<CompareOptions> parse_compare(const Arguments& arguments) {
     CompareOptions options;
-    options.run.command = "compare";
-    options.run.arguments = arguments;
-    const auto dashes = two_dashes(arguments);
-    const Arguments own(arguments.begin(), dashes);
-    const Arguments common(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
+    const auto [own, other] = split_at_dashes(arguments);
+    const Arguments common = other.value_or(Arguments{});
     TypedComparison typed;
     CLI::App app{
-        "A against B: both at the same time on the same cores, by turns, until a verdict.\n"
-        "tutti compare [A] [B] [OPTIONS] -- bench COLLECTIVE ...: two builds of tutti (this "
-        "one, where none is named), or two settings of one.\n"
-        "tutti compare OLD.jsonl NEW.jsonl, or --baseline OLD.jsonl -- bench ...: against what "
-        "was measured earlier.\n"
-        "tutti compare --program-a COMMAND --program-b COMMAND --metric PATTERN: anything "
-        "that prints times.",
+        "Compare A and B in alternating runs on the same cores until the result is "
+        "conclusive.\ntutti compare [A] [B] [OPTIONS] -- bench COLLECTIVE ...: two builds of tutti "
+        "(default: this one), or two settings of one build.\ntutti compare OLD.jsonl NEW.jsonl, or "
+        "--baseline OLD.jsonl -- bench ...: earlier results.\ntutti compare --program-a COMMAND "
+        "--program-b COMMAND --metric PATTERN: any programs that print times.",
         "tutti compare"};
-    app.add_option("a", typed.a, "an executable: the base; or a results file");
-    app.add_option("b", typed.b, "another: the candidate");
-    const OptionGroup both{app, "What differs"};
-    both.list("--env-a", typed.environment_a, "variables of A, NAME=VALUE ...");
-    both.list("--env-b", typed.environment_b, "variables of B");
-    both.text("--words-a", typed.words_a, "more words of A's bench, as '--algo ring'");
-    both.text("--words-b", typed.words_b, "more words of B's");
+    app.add_option("a", typed.a, "The base: a tutti executable or a results file");
+    app.add_option("b", typed.b, "The candidate: a tutti executable or a results file");
+    const OptionGroup both{app, "A and B"};
+    both.list("--env-a", typed.environment_a, "Environment variables of A, NAME=VALUE ...");
+    both.list("--env-b", typed.environment_b, "Environment variables of B, NAME=VALUE ...");
+    both.text("--words-a", typed.words_a, "Additional bench options of A, such as '--algo ring'");
+    both.text("--words-b", typed.words_b, "Additional bench options of B");
     const OptionGroup programs{app, "Programs"};
-    programs.text("--program-a", typed.program_a, "a shell command that prints times");
-    programs.text("--program-b", typed.program_b, "another");
+    programs.text("--program-a", typed.program_a, "A: a shell command that prints times");
+    programs.text("--program-b", typed.program_b, "B: a shell command that prints times");
     programs
         .list("--metric", typed.metrics,
-              "which numbers: a regular expression for a line, whose last group is the number and "
-              "whose first (of two) names it; or a pointer into JSON, as /results/0/time")
+              "Numbers to compare: a regular expression for a line, whose last group is the number "
+              "and whose first (of two) names it; or a JSON pointer such as /results/0/time")
         ->expected(1)
         ->take_all();
-    programs.flag("--rate", typed.more_is_better, "more is better: the numbers are rates");
+    programs.flag("--rate", typed.more_is_better, "Treat the numbers as rates: larger is better");
     programs.parsed(
-        "--run-timeout", typed.run_timeout, "", parse_timeout,
+        "--run-timeout", typed.run_timeout, "", timeout_of("--run-timeout"),
         "Time limit for one run of a program [10 times the longest run so far, at least "
         "10s; first run: what is left of --budget, at most 600s]");
     const OptionGroup ranks{app, "Ranks"};
-    ranks.number("-n,--ranks", typed.ranks, 1, 100'000, "of each job")->capture_default_str();
+    ranks.number("-n,--ranks", typed.ranks, 1, 100'000, "Ranks per job")->capture_default_str();
     ranks.text("--launcher", typed.launcher,
-               "words that start a job, instead of 'mpirun -n RANKS': 'mpirun -n 4 --hostfile "
-               "hosts'");
-    ranks.flag("--threads", typed.threads, "ranks as threads, without a launcher");
+               "Command that starts a job, such as 'mpirun -n 4 --hostfile hosts' (default: mpirun "
+               "-n RANKS)");
+    ranks.flag("--threads", typed.threads, "Run ranks as threads, without a launcher");
     ranks.text("--listen", typed.listen,
-               "the address of this machine that the jobs' first ranks reach");
+               "Address of this machine that the first rank of each job connects to");
     const OptionGroup verdicts{app, "Verdicts"};
-    verdicts.parsed("--min-effect", options.plan.rule.min_effect, "2.5%", parse_target,
-                    "a change must be larger to be one");
-    verdicts.parsed("--budget", options.plan.budget_seconds, "60s", parse_timeout,
-                    "no launch begins that would end later");
-    verdicts.parsed("--fail-on", options.fail_on, "slower", parse_fail_on,
-                    "verdicts that fail: slower (exit code 1), undecided (3), faster (1); a list, "
-                    "or none");
+    verdicts.parsed("--min-effect", options.plan.rule.min_effect, "2.5%", target_of("--min-effect"),
+                    "Smallest relative change to report");
+    verdicts.parsed("--budget", options.plan.budget_seconds, "60s", timeout_of("--budget"),
+                    "Stop starting new launches when the next would exceed this time");
+    verdicts.parsed(
+        "--fail-on", options.fail_on, "slower", parse_fail_on,
+        "Verdicts that fail: slower (exit code 1), undecided (3), faster (1); a list, or none");
     verdicts.parsed("--quads", typed.quads, "", parse_quads,
-                    "rounds A B B A in a launch [8 to 100; 2 of programs]");
+                    "ABBA rounds per launch (default: adaptive, 8-100; 2 with --program-a)");
     verdicts
         .number("--aa", options.launches_of_same, 1, 100'000,
-                "A against itself in so many launches: how often this machine gives a false alarm, "
-                "and how many launches a wish needs")
+                "Run A against A for N launches; report the false-alarm rate and launches needed "
+                "to detect a change")
         ->type_name("LAUNCHES");
     verdicts
         .list("--at-least", typed.at_least,
-              "B has to reach it: 'all_reduce 1M busbw 20' (GB/s; or algbw), with words of the "
-              "candidate before busbw if it has to be that one")
+              "Require B to reach at least this value, e.g. 'all_reduce 1M busbw 20' (GB/s; or "
+              "algbw); name a candidate to restrict the check")
         ->expected(1)
         ->take_all();
-    verdicts.list("--at-most", typed.at_most, "B may take it: 'all_reduce 8 p50 3us'")
+    verdicts
+        .list("--at-most", typed.at_most,
+              "Require B to take at most this time, e.g. 'all_reduce 8 p50 3us'")
         ->expected(1)
         ->take_all();
-    const OptionGroup stored{app, "A stored baseline, which is weaker than both at once"};
-    stored.text("--baseline", typed.baseline, "A: several launches of bench; B is measured now")
+    const OptionGroup stored{app, "Stored baseline (weaker than measuring A and B together)"};
+    stored
+        .text("--baseline", typed.baseline,
+              "A: results file with several launches of bench; B is measured now")
         ->type_name("FILE");
-    stored.number("--launches", typed.launches, 1, 1000, "of B, as far as --budget goes")
+    stored
+        .number("--launches", typed.launches, 1, 1000,
+                "Launches of B, as many as fit into --budget")
         ->capture_default_str();
     stored
         .list("--ignore-fingerprint", typed.ignored,
-              "a field (cpu_model, nranks, UCX_TLS ...) in which A and B may differ")
+              "Field in which A and B may differ, such as cpu_model, nranks or UCX_TLS")
         ->expected(1)
         ->take_all();
     const OptionGroup output{app, "Output"};
     output.text("--explain", options.explained,
-                "show launches and the rule that decided, of metrics with this in their name");
+                "Print launches and the deciding rule of all metrics with this text in their name");
     output.flag("--attribute", typed.attributes,
-                "which step of its plan made a slower metric slower: five more launches");
+                "For slower metrics, find the schedule step responsible (5 extra launches)");
     add_results_file(output, options.run);
-    output.list("--write", typed.written, "VIEW=FILE ... for other programs: " + names_of_views())
+    output
+        .list("--write", typed.written,
+              "Files for other programs, VIEW=FILE. Views: " + names_of_views())
         ->expected(1)
         ->take_all();
     output.text("--from", options.stored,
-                "no launches: what the last comparison in this results file said");
+                "Print the last comparison of this results file without any launch");
     if (parse_or_help(app, own)) return std::nullopt;
+    RunPlan plan = plan_of("compare", app, arguments);
+    if (common.empty() && resumes_alone(plan))
+        throw Error(
+            "--resume FILE alone cannot resume a comparison; repeat its command with --resume FILE "
+            "instead of --json FILE");
+    set_plan(options.run, std::move(plan));
     refuse_empty(app);
     refuse_files_of_jobs(typed, common);
     if (typed.threads && !typed.launcher.empty())
-        throw Error("--threads starts no processes, --launcher does; leave one of them out");
+        throw Error("--threads and --launcher are mutually exclusive");
     options.explains = app.count("--explain") > 0;
     if (options.launches_of_same > 0 &&
         (!typed.b.empty() || !typed.words_b.empty() || !typed.environment_b.empty() ||
          !typed.program_b.empty() || !typed.written.empty() || options.explains ||
          !typed.baseline.empty() || !typed.at_least.empty() || !typed.at_most.empty()))
         throw Error(
-            "--aa compares A with itself and gives no verdict; leave B, floors, --write and "
-            "--explain out");
+            "--aa cannot be used with B, floors, --write or --explain: it compares A with itself "
+            "and gives no verdict");
     for (const std::string& one : typed.written) options.written.push_back(parse_written(one));
     for (const std::string& one : typed.at_least)
         options.floors.push_back(parse_floor(Floor::Side::at_least, one));
     for (const std::string& one : typed.at_most)
         options.floors.push_back(parse_floor(Floor::Side::at_most, one));
     if (!options.stored.empty()) {
-        if (typed.attributes || !resume.empty())
-            throw Error("--attribute and --resume start launches, --from none; leave them out");
+        if (typed.attributes || !options.run.resume.empty())
+            throw Error("--attribute and --resume cannot be used with --from");
         return options;
     }
     options.times_are_ns = typed.program_a.empty() && typed.metrics.empty();
@@ -221,19 +222,21 @@ std::optional<CompareOptions> parse_compare(const Arguments& typed_words) {
     refuse_idle(app, typed, options);
     if (!options.baseline && app.count("--launches") + app.count("--ignore-fingerprint") > 0)
         throw Error(
-            "--launches and --ignore-fingerprint are for a stored baseline; add --baseline FILE");
+            "--launches and --ignore-fingerprint need a stored baseline; use --baseline FILE");
     if (typed.attributes && !options.attributed)
-        throw Error(
-            "--attribute is for two builds or settings that are measured by turns; leave it out "
-            "here");
-    options.run.as_understood = understood(app);
-    if (!common.empty())
-        options.run.as_understood["words"] = fmt::format("{}", fmt::join(common, " "));
-    if (!resume.empty() && options.baseline)
-        throw Error("--resume goes on with launches of both A and B; leave it out with a stored A");
-    constexpr std::string_view free[] = {"--budget", "--run-timeout", "--write", "--explain",
-                                         "--fail-on"};
-    resume_if_asked(resume, options.run, free);
+        throw Error("--attribute works only for two builds or settings measured together");
+    if (!common.empty()) {
+        options.run.plan.values["words"] = fmt::format("{}", fmt::join(common, " "));
+        if (!options.run.resume.empty()) {
+            options.run.plan.typed.emplace_back("--");
+            options.run.plan.typed.insert(options.run.plan.typed.end(), common.begin(),
+                                          common.end());
+        }
+    }
+    if (!options.run.resume.empty() && options.baseline)
+        throw Error("--resume cannot be used with a stored baseline");
+    constexpr std::string_view free[] = {"budget", "run-timeout", "write", "explain", "fail-on"};
+    resume_if_asked(options.run, free);
     return options;
 }
 

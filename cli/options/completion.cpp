@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/options/completion.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
+#include "base/name_table.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/values.hpp"
 #include "collectives/algorithms/catalog.hpp"
@@ -11,9 +14,10 @@
 #include "collectives/transport/table/transports.hpp"
 
 namespace tutti {
+
 namespace {
 
-// Of the collective that is typed before, if one is.
+// Lists the algorithms of the collective on the command line, or of all.
 Arguments algorithms(const Arguments& typed) {
     const auto is_typed = [&](Collective collective) {
         return std::ranges::find(typed, name_of(collective)) != typed.end();
@@ -42,8 +46,7 @@ Arguments with(Arguments names, const Arguments& more) {
     return names;
 }
 
-// Options whose values are rows of a table. Those that take one of a few words say so in their
-// type.
+// Lists values that come from tables. Options with a fixed set of words have it in their type.
 Arguments rows_for(const CLI::Option& option, const Arguments& typed) {
     if (option.get_type_name() == "FILE") return {};
     const auto is = [&](const char* name) { return option.check_name(name); };
@@ -54,7 +57,8 @@ Arguments rows_for(const CLI::Option& option, const Arguments& typed) {
     if (is("--op")) return with(names_of_all(all_ops()), {"all"});
     if (is("--buffers")) return names_of(NamesOf<BufferKind>::rows);
     if (is("collective") || is("collectives")) return names_of_all(all_collectives());
-    if (is("what")) return with(algorithms(typed), names_of_all(all_collectives()));  // of show
+    if (is("what"))
+        return with(algorithms(typed), names_of_all(all_collectives()));  // argument of show
     return {};
 }
 
@@ -83,7 +87,7 @@ void print_options(const CLI::App& app, const std::string& word) {
     }
 }
 
-// bash cuts "--algo=ring" into three words.
+// Joins what bash splits: "--algo=ring" arrives as three words.
 Arguments without_equals(Arguments words) {
     if (words.back() == "=") words.emplace_back();
     std::erase(words, "=");
@@ -116,6 +120,57 @@ void print_candidates(const CLI::App& app, Arguments arguments) {
         for (const CLI::Option* option : app.get_options())
             if (option->get_positional()) print_values(*option, arguments, "");
     }
+}
+
+namespace {
+
+struct Shell {
+    std::string_view name;
+    std::string_view what;
+    std::string_view script;
+};
+
+// The scripts only ask the command being typed for candidates. Without candidates, files are
+// offered.
+constexpr Shell shells[] = {
+    {"bash", "source <(tutti completion bash)", R"(_tutti() {
+    local IFS=$'\n'
+    COMPREPLY=($("$1" "${COMP_WORDS[@]:1:COMP_CWORD}" --complete-this 2>/dev/null | cut -f1))
+}
+complete -o default -F _tutti tutti
+)"},
+    {"zsh", "source <(tutti completion zsh)", R"(#compdef tutti
+_tutti() {
+    local -a found
+    found=("${(@f)$($words[1] "${(@)words[2,CURRENT]}" --complete-this 2>/dev/null)}")
+    found=("${(@)${(@)found//:/\\:}/$'\t'/:}")
+    if [[ -n $found ]]; then _describe -V tutti found; else _files; fi
+}
+if [[ $funcstack[1] == _tutti ]]; then _tutti "$@"; else compdef _tutti tutti; fi
+)"},
+    {"fish", "tutti completion fish | source", R"(function __tutti_words
+    set -l words (commandline -opc)
+    set -l typed (commandline -ct)
+    $words[1] $words[2..] "$typed" --complete-this 2>/dev/null
+end
+complete -c tutti -f -a '(__tutti_words)'
+complete -c tutti -n 'not __tutti_words | string length -q' -F
+)"},
+};
+
+}  // namespace
+
+Exit run_completion(const Arguments& arguments) {
+    if (completes_first_of(shells, arguments)) return Exit::ok;
+    std::string shell, what =
+                           "Prints a script that completes tutti's commands, options and values in "
+                           "a shell. Load it with";
+    for (const Shell& row : shells) what += fmt::format("\n  {:<6}{}", row.name, row.what);
+    CLI::App app{what, "tutti completion"};
+    app.add_option("shell", shell, "Shell: bash, zsh or fish")->required();
+    if (parse_or_help(app, arguments)) return Exit::ok;
+    fmt::print("{}", find_row(shells, "shell", shell).script);
+    return Exit::ok;
 }
 
 }  // namespace tutti

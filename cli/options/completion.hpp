@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a shell may put in the place of the word that is being typed. The scripts of 'tutti
-// completion' run the command as typed so far with a mark behind it, and are told a word a line,
-// with what it means behind a tab.
+// Completion of command lines. The scripts of 'tutti completion' run the command as typed so far,
+// followed by a mark, and get one candidate per line: the word, a tab, its description.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -23,15 +21,7 @@ inline bool asks_for_completion(const Arguments& arguments) {
     return arguments.size() > 1 && arguments.back() == completion_mark;
 }
 
-/// Behind them stands another command's line ('tutti compare A B -- bench'). Those that are being
-/// typed are none yet.
-inline Arguments::iterator two_dashes(Arguments& arguments) {
-    const auto end = arguments.end() - (asks_for_completion(arguments) ? 2 : 0);
-    const auto found = std::find(arguments.begin(), end, "--");
-    return found == end ? arguments.end() : found;
-}
-
-/// Where the first word is being typed: prints the rows whose names begin so, and is true.
+/// If the first word is being completed, prints the rows whose names match and returns true.
 bool completes_first_of(const auto& rows, const Arguments& arguments) {
     if (!asks_for_completion(arguments) || arguments.size() != 2 || arguments[0].starts_with('-'))
         return false;
@@ -40,7 +30,7 @@ bool completes_first_of(const auto& rows, const Arguments& arguments) {
     return true;
 }
 
-/// Prints the options of a command, or the values of one where these are known.
+/// Prints the options of a command, or the known values of the current one.
 void print_candidates(const CLI::App& app, Arguments arguments);
 
 }  // namespace tutti

@@ -12,7 +12,7 @@ namespace tutti {
 
 void NamedWords::add_option(const OptionGroup& group) {
     group.flag("--allow-skips", allowed_,
-               "an algorithm, transport or library that is named and cannot run is no failure");
+               "Do not fail if a named algorithm, transport or library cannot run");
 }
 
 void NamedWords::read(const OptionGroup& group) {
@@ -62,7 +62,7 @@ std::optional<std::string> NamedWords::complaint() const {
     for (const auto& [why, words] : words_by_reason)
         line += fmt::format("{}{} ({})", line.empty() ? "" : "; ", words, why);
     return "named, but not measured: " + line +
-           "; leave out what cannot run here, or add --allow-skips";
+           "; remove what cannot run here, or use --allow-skips";
 }
 
 }  // namespace tutti

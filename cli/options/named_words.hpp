@@ -10,29 +10,29 @@ namespace tutti {
 
 class OptionGroup;
 
-/// The words that were typed behind --algo, --transport and --baseline, and whether anything was
-/// measured by each. A word is skipped if candidates have it and all of them were skipped: of
-/// several transports one may lack an algorithm. `all` and defaults name nothing; `none` in a list
-/// makes the rest of it optional.
+/// Names given to --algo, --transport and --baseline, each with whether it was measured. A name
+/// counts as skipped if candidates have it and all of them were skipped: of several transports, one
+/// may lack an algorithm. `all` and default values count as no names; a list with `none` makes the
+/// rest optional.
 class NamedWords {
 public:
-    /// --allow-skips
+    /// Adds --allow-skips.
     void add_option(const OptionGroup& group);
-    /// After the arguments were parsed.
+    /// Reads the names. Call after parsing.
     void read(const OptionGroup& group);
 
     void measured(const Configuration& candidate);
-    /// `what` it would have done, and why it did not.
+    /// `what`: the candidate and the reason.
     void skipped(const Configuration& candidate, const std::string& what);
 
-    /// A line that names the words that were skipped, and why; nothing if there are none, or if
-    /// they are allowed.
+    /// Returns a line with the skipped names and reasons; nothing if there are none or if skips are
+    /// allowed.
     std::optional<std::string> complaint() const;
 
 private:
     struct Word {
         bool is_measured = false;
-        std::string why = {};  ///< the first skip; empty: no candidate has it
+        std::string why = {};  ///< reason of the first skip; empty: no candidate has this name
     };
     template <class Visit>
     void for_each_of(const Configuration& candidate, Visit&& visit);

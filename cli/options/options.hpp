@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Help for the commands that parse their arguments with CLI11; included by their .cpp files only.
+// Helpers for commands that parse their arguments with CLI11. Included by their .cpp files only.
 #include <CLI/CLI.hpp>
 #include <string>
 #include <utility>
@@ -9,43 +9,37 @@
 #include "cli/options/commands.hpp"
 #include "cli/options/completion.hpp"
 #include "cli/options/values.hpp"
-#include "results/records/launch.hpp"
 
 namespace tutti {
 
-/// Parses, or throws Error with one line that says what to type. True if help was asked for, or
-/// what may be typed (completion.hpp), and printed: then there is nothing to do.
+/// Parses the arguments, or throws Error. Returns true if help or completions were requested and
+/// printed: the command then has nothing to do.
 bool parse_or_help(CLI::App& app, const Arguments& arguments);
 
-/// Lines of help of at most 120 characters: what is longer goes on below, in this column where the
-/// line is indented.
+/// Wraps lines of help at 120 characters; the rest of an indented line starts at `column`.
 std::string fitted_to_page(const std::string& help, std::size_t column);
 
-/// Every option with its value as typed, defaults filled in.
-TextByName understood(const CLI::App& app);
-
-/// Options under one heading of --help, each bound to the variable that it sets. A default is shown
-/// by --help and kept by understood().
+/// Adds options under one heading of --help, each bound to a variable. Defaults are shown by --help
+/// and are part of plan_of().
 class OptionGroup {
 public:
     OptionGroup(CLI::App& app, std::string heading) : app_(app), heading_(std::move(heading)) {}
 
-    /// A text; its default is what `value` holds, none if that is empty.
+    /// Adds a text option. Its default is the content of `value`; none if that is empty.
     CLI::Option* text(const std::string& names, std::string& value, const std::string& what) const {
         auto* option = app_.add_option(names, value, what)->group(heading_);
         return value.empty() ? option : option->capture_default_str();
     }
 
-    /// `value` becomes parse(text), of the default first; without a default, an empty text is
-    /// refused. `parse` throws Error, one line that says what to type instead.
+    /// Adds an option that sets `value` to parse(text), first of the default. Without a default, an
+    /// empty text is refused. `parse` throws Error.
     template <class Value, class Parse>
     CLI::Option* parsed(const std::string& names, Value& value, const std::string& default_text,
                         const Parse& parse, const std::string& what) const {
         const bool has_default = !default_text.empty();
         const auto set = [&value, parse, has_default, names](const std::string& typed) {
-            // Mostly a variable of a script that is not set.
-            if (!has_default && typed.empty())
-                throw Error("nothing stands behind " + names + "; type a value, or leave it out");
+            // An empty value is mostly an unset variable of a script.
+            if (!has_default && typed.empty()) throw Error(names + " requires a value");
             value = parse(typed);
         };
         if (has_default) set(default_text);
@@ -55,25 +49,26 @@ public:
         return has_default ? option->default_str(default_text) : option;
     }
 
-    /// A whole number from `least` to `most`. Its default is not shown: see capture_default_str().
+    /// Adds a whole number from `least` to `most`. Its default is not shown unless
+    /// capture_default_str() is called.
     template <class Number>
     CLI::Option* number(const std::string& names, Number& value, int least, int most,
                         const std::string& what) const {
         return app_.add_option(names, value, what)->group(heading_)->check(CLI::Range(least, most));
     }
 
-    /// Any number.
+    /// Adds a number of any value.
     template <class Number>
     CLI::Option* number(const std::string& names, Number& value, const std::string& what) const {
         return app_.add_option(names, value, what)->group(heading_);
     }
 
-    /// --seed, shown with its default.
+    /// Adds --seed, which is shown with its default.
     CLI::Option* seed(std::uint64_t& value, const std::string& what) const {
         return parsed("--seed", value, std::to_string(value), parse_seed, what)->type_name("UINT");
     }
 
-    /// Several words behind the name.
+    /// Adds an option that takes several words.
     CLI::Option* list(const std::string& names, std::vector<std::string>& value,
                       const std::string& what) const {
         return app_.add_option(names, value, what)->group(heading_);

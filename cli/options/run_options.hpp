@@ -5,8 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/options/commands.hpp"
-#include "cli/options/interrupted_run.hpp"
+#include "cli/options/run_plan.hpp"
 #include "cli/ranks/launcher.hpp"
 #include "results/records/launch.hpp"
 
@@ -14,40 +13,44 @@ namespace tutti {
 
 class OptionGroup;
 
-/// What every command that times ranks is asked for.
+/// Options of every command that measures with ranks.
 struct RunOptions {
-    std::string command;  ///< "bench"
-    Arguments arguments;  ///< behind it, as typed
+    RunPlan plan;
     RankOptions ranks;
     bool pin = true;
-    int launches = 1;                            ///< more: started by this process
-    std::string launcher = {};                   ///< words that start the ranks of each
+    int launches = 1;                            ///< more than 1: started by this process
+    std::string launcher = {};                   ///< command that starts the ranks of each launch
     std::string limits = "none";                 ///< see choose_limits
-    TextByName as_understood;                    ///< every option with its value, for the record
-    std::optional<InterruptedRun> resumed = {};  ///< points and steps on rank 0 only
+    std::string resume = {};                     ///< results file of an interrupted run, or empty
+    std::optional<InterruptedRun> resumed = {};  ///< points and steps only on rank 0
 
-    /// By this process, instead of being one.
+    /// Returns true if this process starts launches instead of running as a rank.
     bool starts_launches() const { return launches > 1 || !launcher.empty(); }
     const std::string& results_file() const { return ranks.results_file; }
 };
 
-/// -T
+/// Reads --rendezvous, --rank and --size, which differ between ranks, makes this process that rank,
+/// and returns the other arguments. Throws Error if the options do not describe a rank.
+Arguments take_rank(const Arguments& arguments);
+/// Adds -T and --start-timeout.
 void add_timeout(const OptionGroup& group, RankOptions& ranks);
-/// --ranks, "without mpirun: so many threads"
+/// Adds --ranks with the help text `what`.
 void add_threads(const OptionGroup& group, RankOptions& ranks, const std::string& what);
-/// --rendezvous, --rank, --size, for the help and completion: take_rendezvous() takes them before.
+/// Adds --rendezvous, --rank and --size to help and completion; take_rank() reads them
+/// earlier.
 void add_rendezvous(const OptionGroup& group);
-/// --pin and -T; --ranks and --rendezvous under a heading of its own.
+/// Adds --pin and -T; --ranks and --rendezvous under a heading of their own.
 void add_rank_options(const OptionGroup& group, RunOptions& run);
-/// --limits; `what` they are for.
+/// Adds --limits; `what` describes their use.
 void add_limits(const OptionGroup& group, RunOptions& run, const std::string& what);
-/// --launches and --launcher
+/// Adds --launches and --launcher.
 void add_launches(const OptionGroup& group, RunOptions& run);
-/// --json and --resume; see take_resume for the latter.
+/// Adds --json and --resume.
 void add_results_file(const OptionGroup& group, RunOptions& run);
-/// Goes on with the interrupted run of the results file `resume` unless that is empty; `run` is
-/// complete but for that. Throws Error if it was another plan; the options `free` may differ.
-void resume_if_asked(const std::string& resume, RunOptions& run,
-                     std::span<const std::string_view> free = {});
+/// Sets the plan of `run` after parsing. With --resume, its file becomes the results file.
+void set_plan(RunOptions& run, RunPlan plan);
+/// With --resume, reads the interrupted run. Call when `run` is otherwise complete. Throws Error if
+/// the run had other options; the options `free` may differ.
+void resume_if_asked(RunOptions& run, std::span<const std::string_view> free = {});
 
 }  // namespace tutti

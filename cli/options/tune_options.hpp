@@ -10,27 +10,27 @@
 
 namespace tutti {
 
-/// What 'tutti tune' was asked for, checked as far as that is possible without the ranks.
+/// The options of 'tutti tune', checked as far as possible without ranks.
 struct TuneOptions {
-    /// Measure on ranks; or do something with tables that exist.
+    /// Jobs: measuring on ranks (tune, hold_out), or working with existing tables.
     enum class Job { tune, hold_out, model_only, explain, merge } job = Job::tune;
     NamedWords named;
-    TuneRequest request;                          ///< but for what depends on the ranks
-    std::string table_file = "tutti-table.json";  ///< written, or read and improved
-    std::vector<std::string> inputs;              ///< of explain and merge
-    std::string svg_file;                         ///< of explain
-    std::vector<int> rank_counts;                 ///< of model_only
-    int ranks_per_host = 0;                       ///< of model_only; 0: all on one
-    bool keeps_anyway = false;                    ///< the model, although others use the cores
-    std::string model;                            ///< measure, stored or none
+    TuneRequest request;                          ///< without what depends on the ranks
+    std::string table_file = "tutti-table.json";  ///< written, or read and updated
+    std::vector<std::string> inputs;              ///< tables of explain and merge
+    std::string svg_file;                         ///< drawing of explain
+    std::vector<int> rank_counts;                 ///< for model_only
+    int ranks_per_host = 0;                       ///< for model_only; 0: all on one host
+    bool keeps_anyway = false;  ///< keep the model although other programs used the cores
+    std::string model;          ///< measure, stored or none
     bool resume = false;
     RunOptions run;
 
     bool measures() const { return job == Job::tune || job == Job::hold_out; }
-    bool has_library() const;  ///< to hold choices against
+    bool has_library() const;  ///< true if choices can be validated against a library
 };
 
-/// Nothing if help was asked for (and printed). Throws Error.
+/// Returns nothing if help was printed. Throws Error.
 std::optional<TuneOptions> parse_tune(const Arguments& arguments);
 
 }  // namespace tutti

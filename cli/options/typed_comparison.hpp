@@ -7,9 +7,9 @@
 
 namespace tutti {
 
-/// What stands behind 'tutti compare', as typed.
+/// The arguments of 'tutti compare' as typed.
 struct TypedComparison {
-    std::string a, b;  ///< executables
+    std::string a, b;  ///< executables or results files
     std::vector<std::string> environment_a, environment_b;
     std::string words_a, words_b;
     std::string program_a, program_b;
@@ -28,19 +28,19 @@ struct TypedComparison {
     std::vector<std::string> ignored, at_least, at_most;
 };
 
-/// A file that --json wrote, not an executable.
+/// Returns true for a file written by --json; false for an executable.
 bool is_results_file(const std::string& path);
 
-// What is measured and compared, by the kind of comparison. All throw Error with what to type
-// instead.
+// Set what is measured and compared, by kind of comparison. All throw Error.
 
-/// Two builds or settings of tutti, both doing `common_words`.
+/// Compares two builds or settings of tutti, both running `common_words`.
 void set_twins(const TypedComparison& typed, const std::vector<std::string>& common_words,
                CompareOptions& options);
-/// OLD.jsonl NEW.jsonl, one of them for its floors alone, or --baseline OLD.jsonl -- bench ...
+/// Compares OLD.jsonl and NEW.jsonl, or checks the floors of one file, or runs --baseline OLD.jsonl
+/// -- bench ...
 void set_stored(const TypedComparison& typed, const std::vector<std::string>& common_words,
                 CompareOptions& options);
-/// Two commands that print times.
+/// Compares two commands that print times.
 void set_programs(const TypedComparison& typed, CompareOptions& options);
 
 }  // namespace tutti

@@ -34,7 +34,7 @@ IntRange parse_range(const std::string& text) {
     const auto number = [&](std::string_view part) {
         const auto value = count_in(part, std::numeric_limits<int>::max());
         if (!value || *value < 1)
-            throw Error("'" + text + "' is no range of rank counts; type for example 8 or 1..64");
+            throw Error("'" + text + "' is not a range of rank counts; use for example 8 or 1..64");
         return static_cast<int>(*value);
     };
     const auto dots = text.find("..");
@@ -42,21 +42,21 @@ IntRange parse_range(const std::string& text) {
     if (dots == std::string::npos) return {number(whole), number(whole)};
     const IntRange range{number(whole.substr(0, dots)), number(whole.substr(dots + 2))};
     if (range.first > range.last)
-        throw Error("the range '" + text + "' is empty; type the smaller number first");
+        throw Error("the range '" + text + "' is empty; use the smaller number first");
     return range;
 }
 
 std::vector<Bytes> SizeSweep::sizes() const {
     if (first > last)
-        throw Error(fmt::format("-b {} is above -e {}; type the smaller size behind -b",
-                                to_string(first), to_string(last)));
+        throw Error(fmt::format("-b {} is above -e {}; use a smaller -b", to_string(first),
+                                to_string(last)));
     std::vector<Bytes> sizes;
-    auto size = static_cast<double>(first.count);  // not rounded from size to size
+    auto size = static_cast<double>(first.count);  // not rounded between sizes
     while (size <= static_cast<double>(last.count)) {
         if (sizes.size() == most_sizes)
-            throw Error(fmt::format("-b {} to -e {} is over {} sizes; type a larger {}, or -f 2",
-                                    to_string(first), to_string(last), most_sizes,
-                                    step ? "-i" : "-f"));
+            throw Error(
+                fmt::format("-b {} to -e {} has more than {} sizes; use a larger {}, or -f 2",
+                            to_string(first), to_string(last), most_sizes, step ? "-i" : "-f"));
         sizes.push_back({static_cast<std::int64_t>(size)});
         size = step ? size + static_cast<double>(step->count) : std::max(size * factor, size + 1);
     }
@@ -67,13 +67,13 @@ double parse_factor(const std::string& text) {
     char* end = nullptr;
     const double factor = std::strtod(text.c_str(), &end);
     if (text.empty() || *end != '\0' || !std::isfinite(factor) || factor <= 1)
-        throw Error("-f must be above 1, not '" + text + "'; type for example -f 2");
+        throw Error("-f must be above 1, not '" + text + "'; use for example -f 2");
     return factor;
 }
 
 Bytes parse_step(const std::string& text) {
     const Bytes step = parse_bytes(text);
-    if (step.count == 0) throw Error("-i 0 does not move on; type for example -i 1M");
+    if (step.count == 0) throw Error("-i must be > 0, e.g. 1M");
     return step;
 }
 
@@ -85,12 +85,14 @@ std::vector<std::string> split_list(const std::string& text) {
 }
 
 std::vector<std::int64_t> parse_counts(const std::string& text) {
-    constexpr auto most = std::int64_t{1} << 44;  // beyond any memory; bytes still fit a number
+    constexpr auto most = std::int64_t{1}
+                          << 44;  // more than any memory; the bytes still fit a number
     std::vector<std::int64_t> counts;
     for (const auto& item : split_list(text)) {
         const auto count = count_in(item, most);
         if (!count)
-            throw Error("'" + item + "' is no element count; type for example --counts 0,1,1000");
+            throw Error("'" + item +
+                        "' is not an element count; use for example --counts 0,1,1000");
         counts.push_back(*count);
     }
     return counts;
@@ -99,8 +101,9 @@ std::vector<std::int64_t> parse_counts(const std::string& text) {
 std::uint64_t parse_seed(const std::string& text) {
     const auto seed = number_in<std::uint64_t>(text);
     if (!seed)
-        throw Error(fmt::format("'{}' is no seed; type a number from 0 to {}, for example --seed 1",
-                                text, std::numeric_limits<std::uint64_t>::max()));
+        throw Error(
+            fmt::format("'{}' is not a seed; use a number from 0 to {}, for example --seed 1", text,
+                        std::numeric_limits<std::uint64_t>::max()));
     return *seed;
 }
 
@@ -109,7 +112,7 @@ std::vector<int> parse_rank_counts(const std::string& text) {
     for (const auto& item : split_list(text)) {
         const auto count = count_in(item, 1 << 20);
         if (!count || *count < 1)
-            throw Error("'" + item + "' is no rank count; type for example --for-ranks 8,16,64");
+            throw Error("'" + item + "' is not a rank count; use for example --for-ranks 8,16,64");
         counts.push_back(static_cast<int>(*count));
     }
     return counts;
@@ -118,7 +121,7 @@ std::vector<int> parse_rank_counts(const std::string& text) {
 std::optional<Rank> parse_root(const std::string& text) {
     if (text == "all") return std::nullopt;
     const auto root = count_in(text, std::numeric_limits<int>::max());
-    if (!root) throw Error("'" + text + "' is no root; type one rank, for example -r 0, or -r all");
+    if (!root) throw Error("'" + text + "' is not a root; use a rank, for example -r 0, or -r all");
     return Rank{static_cast<int>(*root)};
 }
 
@@ -132,27 +135,24 @@ std::function<std::vector<std::int64_t>(const std::string& text)> values_of(cons
             const auto value = value_of(knob, item);
             if (!value)
                 throw Error(
-                    fmt::format("--{} {} is out of range; type {}", knob.name, item, remedy));
+                    fmt::format("--{} {} is out of range; use {}", knob.name, item, remedy));
             values.push_back(*value);
         }
-        if (values.empty())
-            throw Error(fmt::format("--{} names nothing; type {}", knob.name, remedy));
+        if (values.empty()) throw Error(fmt::format("--{} is empty; use {}", knob.name, remedy));
         return values;
     };
 }
 
-double parse_timeout(const std::string& text) {
+double parse_timeout(const std::string& option, const std::string& text) {
     const bool is_bare = !text.empty() && text.find_first_not_of("0123456789.") == text.npos;
     const double seconds = parse_seconds(is_bare ? text + "s" : text);
-    if (seconds <= 0)
-        throw Error("a time limit must be > 0, not " + text + "; use for example 30s");
+    if (seconds <= 0) throw Error(option + " must be > 0, e.g. 30s");
     return seconds;
 }
 
-double parse_target(const std::string& text) {
+double parse_target(const std::string& option, const std::string& text) {
     const double target = parse_fraction(text);
-    if (target >= 1)
-        throw Error("--target-ci " + text + " is all of the time; type for example 2%");
+    if (target >= 1) throw Error(option + " must be < 100%, e.g. 2%");
     return target;
 }
 
@@ -175,7 +175,7 @@ std::vector<BufferKind> parse_buffers(const std::string& text) {
 int parse_quads(const std::string& text) {
     const int quads = std::atoi(text.c_str());
     if (quads < 2 || quads % 2 != 0 || quads > 1000)
-        throw Error("--quads " + text + ": type an even number from 2 to 1000");
+        throw Error("--quads " + text + " is not an even number from 2 to 1000");
     return quads;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// From what is typed to what it means, for options that several commands have. All throw Error, one
-// line that says what to type instead.
+// Parsers for options that several commands have. All throw Error.
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -21,84 +20,97 @@
 
 namespace tutti {
 
-/// first..last, both included.
+/// The range first..last, both included.
 struct IntRange {
     int first = 1;
     int last = 1;
 };
 
-/// "8" or "1..64"; from 1 upwards.
+/// Parses "8" or "1..64"; at least 1.
 IntRange parse_range(const std::string& text);
 
-/// -b, -e, and -f or -i.
+/// The sizes of -b, -e, and -f or -i.
 struct SizeSweep {
     Bytes first, last;
     double factor = 2;
-    std::optional<Bytes> step;  ///< added instead of multiplied
+    std::optional<Bytes> step;  ///< added instead of multiplying by `factor`
 
-    /// Ascending. Throws Error for an empty range and for far more sizes than can be measured.
+    /// Returns the sizes in ascending order. Throws Error for an empty range and for far too many
+    /// sizes.
     std::vector<Bytes> sizes() const;
 };
 
-/// -f: above 1.
+/// Parses -f: above 1.
 double parse_factor(const std::string& text);
-/// -i: above 0.
+/// Parses -i: above 0.
 Bytes parse_step(const std::string& text);
 
-/// "a,b,c"
+/// Splits "a,b,c".
 std::vector<std::string> split_list(const std::string& text);
 
-/// --counts: "0,1,1000"
+/// Parses --counts: "0,1,1000".
 std::vector<std::int64_t> parse_counts(const std::string& text);
 
-/// --seed: from 0 upwards.
+/// Parses --seed: at least 0.
 std::uint64_t parse_seed(const std::string& text);
 
-/// --for-ranks: "8,16,64"
+/// Parses --for-ranks: "8,16,64".
 std::vector<int> parse_rank_counts(const std::string& text);
 
-/// -r: a rank, or nothing for "all".
+/// Parses -r: a rank, or nothing for "all".
 std::optional<Rank> parse_root(const std::string& text);
 
-/// Parses a list of a knob's values; "auto" stands for its default.
+/// Returns a parser for a list of a knob's values; "auto" is its default.
 std::function<std::vector<std::int64_t>(const std::string& text)> values_of(const Knob& knob);
 
-/// -T: "250ms", or a bare number of seconds as behind nccl-tests' -T; above 0.
-double parse_timeout(const std::string& text);
+/// Parses -T: "250ms", or a bare number of seconds as nccl-tests has it; above 0.
+double parse_timeout(const std::string& option, const std::string& text);
 
-/// --target-ci: "2%", less than all of it.
-double parse_target(const std::string& text);
+/// Parses --target-ci and --min-effect: "2%", below 100%.
+double parse_target(const std::string& option, const std::string& text);
 
-/// --buffers: each kind once; an empty text: none.
+/// Returns the same parsers for one option.
+inline auto timeout_of(std::string option) {
+    return [option = std::move(option)](const std::string& text) {
+        return parse_timeout(option, text);
+    };
+}
+inline auto target_of(std::string option) {
+    return [option = std::move(option)](const std::string& text) {
+        return parse_target(option, text);
+    };
+}
+
+/// Parses --buffers, each kind once; an empty text gives none.
 std::vector<BufferKind> parse_buffers(const std::string& text);
 
-/// --quads: an even number.
+/// Parses --quads: an even number.
 int parse_quads(const std::string& text);
 
-/// Parses a list of names by `parse`, or "all" there are.
+/// Returns a parser for a list of names, or "all".
 template <class Value>
 auto list_of(std::span<const Value> all, Value (*parse)(std::string_view)) {
     return [all, parse](const std::string& text) -> std::vector<Value> {
         if (text == "all") return {all.begin(), all.end()};
         std::vector<Value> values;
         for (const auto& item : split_list(text)) values.push_back(parse(item));
-        if (values.empty()) values.push_back(parse(text));  // throws, saying what can be typed
+        if (values.empty()) values.push_back(parse(text));  // throws an error that lists the names
         return values;
     };
 }
 
-/// Parses one of a few words, which --help names.
+/// Parses one of a few words, which --help lists.
 template <class Value>
 struct OneOf {
     std::string option;
     std::vector<std::pair<std::string, Value>> known;
-    std::vector<std::pair<std::string, Value>> old_spellings = {};  ///< understood, not named
+    std::vector<std::pair<std::string, Value>> old_spellings = {};  ///< accepted, but not listed
 
     Value operator()(const std::string& typed) const {
         for (const auto* words : {&known, &old_spellings})
             for (const auto& [name, value] : *words)
                 if (typed == name) return value;
-        throw Error(option + " " + typed + " is unknown; type one of: " + names(", "));
+        throw Error(option + " " + typed + " is unknown; use one of: " + names(", "));
     }
     std::string names(const std::string& between) const {
         std::string text;
@@ -112,7 +124,7 @@ OneOf<Value> one_of(std::string option, std::vector<std::pair<std::string, Value
     return {std::move(option), std::move(known)};
 }
 
-/// --sync
+/// Parses --sync.
 inline const auto parse_sync =
     one_of<Protocol::Sync>("--sync", {{"auto", Protocol::Sync::automatic},
                                       {"deadline", Protocol::Sync::deadline},

@@ -10,17 +10,18 @@
 
 namespace tutti {
 
-/// What 'tutti workload' was asked for, checked as far as that is possible without the ranks.
+/// The options of 'tutti workload', checked as far as possible without ranks.
 struct WorkloadOptions {
     const Workload* workload = nullptr;
     Settings settings{{}, {}};
     SearchSpace search_space;
     NamedWords named;
-    bool chooses = false;  ///< auto: by a table
+    bool chooses = false;  ///< auto: choose by a table
     std::string table_file = "tutti-table.json";
-    bool table_must_be = false;  ///< it was named; else built-in rules do without it
+    bool table_must_be =
+        false;  ///< a table was named; otherwise built-in rules replace a missing one
     bool table_anyway = false;
-    std::vector<Compression> compressions;  ///< beside none
+    std::vector<Compression> compressions;  ///< besides none
     Skew skew;
     ComputeMode compute = ComputeMode::sleep;
     std::optional<BufferKind> buffers;
@@ -28,7 +29,7 @@ struct WorkloadOptions {
     RunOptions run;
 };
 
-/// Nothing if help was asked for, or the list of models. Throws Error with what to type instead.
-std::optional<WorkloadOptions> parse_workload(Arguments arguments);
+/// Returns nothing if help or the list of models was printed. Throws Error.
+std::optional<WorkloadOptions> parse_workload(const Arguments& arguments);
 
 }  // namespace tutti

@@ -65,7 +65,7 @@ void show_on_last_line(const std::string& text) {
         std::fflush(stderr);
         return;
     }
-    static std::int64_t since_ns = now_ns();  // the first call, then the last line
+    static std::int64_t since_ns = now_ns();  // time of the first call, then of the last line
     static double silent_for = silent_seconds;
     if (text.empty() || seconds_since(since_ns) < silent_for) return;
     since_ns = now_ns();

@@ -7,22 +7,22 @@
 
 namespace tutti {
 
-/// "45 s", "2:05 min"
+/// Formats a duration: "45 s", "2:05 min".
 std::string in_minutes(double seconds);
 
-/// How far a long job is, on stderr: a bar with the time left on a terminal, elsewhere a plain line
-/// now and then. Short jobs stay silent.
+/// Shows the progress of a long job on stderr: a bar with the remaining time on a terminal,
+/// elsewhere a line every 10 s. Short jobs print nothing.
 class ProgressBar {
 public:
     explicit ProgressBar(std::size_t goal);
     ~ProgressBar();
 
-    /// `now` is what is being done. Where it is not known how long the rest takes, it takes as long
-    /// as its share of the goal.
+    /// Shows `now`, the current activity. Without `seconds_left`, the remaining time is estimated
+    /// from the share of the goal that is done.
     void show(const std::string& now, std::optional<double> seconds_left = {});
     void step() { ++done_; }
     void reach(std::size_t done) { done_ = done; }
-    /// Makes room for other output on the terminal.
+    /// Removes the bar before other output.
     void clear();
 
 private:
@@ -34,8 +34,8 @@ private:
     bool is_visible_ = false;
 };
 
-/// How far what has no bar is: on a terminal in place of its last line, elsewhere a plain line now
-/// and then. An empty text clears the terminal's.
+/// Shows the progress of a job without a bar: on a terminal in the last line, elsewhere as a line
+/// every 10 s. An empty text clears the line on a terminal.
 void show_on_last_line(const std::string& text);
 
 }  // namespace tutti

@@ -20,7 +20,7 @@ double seconds_between(std::int64_t began_ns, std::int64_t ended_ns) {
     return static_cast<double>(ended_ns - began_ns) * 1e-9;
 }
 
-// y = begin + slope x, as near as can be to the points, in relation to their y.
+// Fits y = begin + slope x to the points with the least relative error.
 std::array<double, 2> line_through(const auto& points) {
     NonNegativeFit fit(2);
     for (const auto& [x, y] : points) fit.add(std::array{1 / y, x / y}, 1, 1);

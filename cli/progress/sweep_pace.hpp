@@ -8,40 +8,39 @@
 
 namespace tutti {
 
-/// A call of a sweep that is to be measured, with all that takes part.
+/// A call of a sweep to be measured with all candidates.
 struct PlannedCall {
     double bytes = 0;
-    double most_seconds = 0;  ///< that the options allow; infinite: they bound nothing
+    double most_seconds = 0;  ///< allowed by the options; infinite: unlimited
 };
 
-/// The longest that a trial's calls, its set-up and its checks take by the options: until
-/// max_seconds, or as many calls as are wanted at most, of `call_seconds` each (0: unknown).
-/// Infinite where neither is known.
+/// Returns the longest time of a trial's calls, set-up and checks: until max_seconds, or for the
+/// maximum number of calls of `call_seconds` each (0: unknown). Infinite if neither is known.
 double most_seconds_of_trial(const Protocol& protocol, double call_seconds);
 
-/// What the sweep is going to measure, in its order; calls take what its model predicts, if it has
-/// one.
+/// Lists what the sweep will measure, in order. Calls take the time predicted by its model, if
+/// there is one.
 std::vector<PlannedCall> planned_calls(const Sweep& sweep, int ranks);
 
-/// How long a sweep takes. A value without a clock: times are of any.
+/// Estimates how long a sweep takes. It has no clock: callers pass times.
 class SweepPace {
 public:
-    /// `budget_seconds` is about what all calls together take at most; 0: no bound. It is none of
-    /// a fixed number of samples.
+    /// `budget_seconds` limits all calls together; 0: no limit, as for a fixed number of samples.
     SweepPace(std::vector<PlannedCall> calls, double budget_seconds, std::int64_t began_ns);
 
     std::size_t calls() const { return calls_.size(); }
-    /// Of all calls, before any was measured; infinite where nothing bounds it.
+    /// Returns the time limit of all calls; infinite if there is none.
     double most_seconds() const;
 
-    /// The next call was measured.
+    /// Counts the next call as measured.
     void measured(std::int64_t now_ns);
-    /// The next call was measured by an earlier run.
+    /// Counts the next call as measured by an earlier run.
     void known(std::int64_t now_ns);
 
-    /// By the seconds of the calls so far: what a call takes is a line over its bytes, of which
-    /// neither begin nor slope is negative, up to what the options allow. The call under way still
-    /// takes a tenth of what it took, at least. Nothing before a call was measured.
+    /// Extrapolates from the calls so far: the time of a call is a line over its bytes with
+    /// non-negative intercept and slope, limited by the options. The current call is expected to
+    /// take at least another tenth of its time so far. Returns nothing before the first call was
+    /// measured.
     std::optional<double> seconds_left(std::int64_t now_ns) const;
 
 private:
@@ -52,10 +51,10 @@ private:
     std::vector<PlannedCall> calls_;
     double budget_seconds_;
     std::int64_t began_ns_;
-    std::int64_t last_ns_;  // when the call before ended
+    std::int64_t last_ns_;  // end of the previous call
     std::size_t done_ = 0;
     std::vector<Took> took_;
-    bool is_bounded_ = true;  // so far no call took longer than the options allow
+    bool is_bounded_ = true;  // no call took longer than the options allow
 };
 
 }  // namespace tutti

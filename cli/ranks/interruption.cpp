@@ -17,11 +17,11 @@ namespace {
 
 constexpr std::array signals{SIGINT, SIGTERM, SIGHUP};
 
-// Written beforehand, as a signal handler may not allocate.
-KeptText kept_of_this_process = "nothing has been kept yet";
+// Prepared in advance, as a signal handler may not allocate memory.
+KeptText kept_of_this_process = "nothing has been stored yet";
 KeptText* kept = &kept_of_this_process;
 int results_file = -1;
-std::array<std::atomic<pid_t>, 2> groups;  // of the programs of a comparison
+std::array<std::atomic<pid_t>, 2> groups;  // process groups of a comparison
 std::array<std::atomic<const char*>, 4> folders;
 std::array<KeptText, signals.size()> records;
 
@@ -35,7 +35,8 @@ void write_all(int file, const char* text) {
     [[maybe_unused]] const auto written = write(file, text, std::strlen(text));
 }
 
-/// The other threads measure on until the process ends: what they append now goes nowhere.
+/// Writes the last record. Other threads keep measuring until the process ends: their records then
+/// go to /dev/null.
 void record_as_last(const char* record) {
     const int file = dup(results_file);
     const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -47,14 +48,13 @@ void end_with_a_line(int signal) {
     const auto number = as_size(std::ranges::find(signals, signal) - signals.begin());
     if (results_file >= 0) record_as_last(records[number]);
     char line[sizeof(KeptText) + 64] = "\ntutti: ended by ";
-    for (const char* part :
-         {in_words_of_signal(signal), "; ", static_cast<const char*>(*kept), "\n"})
+    for (const char* part : {signal_name(signal), "; ", static_cast<const char*>(*kept), "\n"})
         std::strcat(line, part);
     write_all(STDERR_FILENO, line);
     for (const auto& group : groups)
         if (const pid_t one = group) kill(-one, SIGTERM);
-    // By another program, as a handler may not even read a folder; fork() itself could wait here
-    // for what the signal has interrupted.
+    // Removes folders with another program, as a handler may not even read a folder. Uses _Fork, as
+    // fork() could wait for what the signal has interrupted.
     for (const auto& folder : folders) {
         const char* const path = folder;
         if (path != nullptr && _Fork() == 0) {
@@ -67,7 +67,7 @@ void end_with_a_line(int signal) {
 
 }  // namespace
 
-const char* in_words_of_signal(int signal) {
+const char* signal_name(int signal) {
     switch (signal) {
         case SIGINT:
             return "Ctrl-C (SIGINT)";
@@ -88,7 +88,7 @@ void end_on_signals() {
     }
 }
 
-void leave_signals_to_guardian() {
+void restore_default_signals() {
     for (const int signal : signals) {
         struct sigaction now {};
         if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler == end_with_a_line)
@@ -96,24 +96,24 @@ void leave_signals_to_guardian() {
     }
 }
 
-EndsWithUs::EndsWithUs(int group) : group_(group) {
+KillGroupOnExit::KillGroupOnExit(int group) : group_(group) {
     for (auto& place : groups)
         if (pid_t free = 0; place.compare_exchange_strong(free, group)) return;
 }
 
-EndsWithUs::~EndsWithUs() {
+KillGroupOnExit::~KillGroupOnExit() {
     for (auto& place : groups) {
         pid_t own = group_;
         place.compare_exchange_strong(own, 0);
     }
 }
 
-GoesWithUs::GoesWithUs(const char* folder) : folder_(folder) {
+RemoveOnExit::RemoveOnExit(const char* folder) : folder_(folder) {
     for (auto& place : folders)
         if (const char* free = nullptr; place.compare_exchange_strong(free, folder)) return;
 }
 
-GoesWithUs::~GoesWithUs() {
+RemoveOnExit::~RemoveOnExit() {
     for (auto& place : folders) {
         const char* own = folder_;
         place.compare_exchange_strong(own, nullptr);
@@ -131,7 +131,7 @@ void announce_results_file(int file, const std::string& session) {
     for (std::size_t i = 0; i < signals.size(); ++i) {
         Fail fail;
         fail.session = session;
-        fail.phase = std::string("ended by ") + in_words_of_signal(signals[i]);
+        fail.phase = std::string("ended by ") + signal_name(signals[i]);
         fail.what = "signal";
         fail.signal = signals[i];
         store(records[i], to_json_line(fail) + "\n");

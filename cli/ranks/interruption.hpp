@@ -6,54 +6,54 @@
 
 namespace tutti {
 
-/// From here on SIGINT, SIGTERM and SIGHUP end this process with a line that says what was kept, a
-/// record in the results file, and the exit code 128 + signal; a signal that is ignored (by nohup)
-/// stays so. For processes without a guardian, which has its own way to end.
+/// From now on SIGINT, SIGTERM and SIGHUP end this process with a message that says what was
+/// stored, a record in the results file, and the exit code 128 + signal. Ignored signals (nohup)
+/// stay ignored. For processes without a supervisor, which handles signals itself.
 void end_on_signals();
 
-/// Signals act as the system has it: for a rank, whose guardian tells of its end.
-void leave_signals_to_guardian();
+/// Restores the default action of the signals in a rank, whose supervisor reports its end.
+void restore_default_signals();
 
-/// What is kept so far and how to go on, for the line of an interruption: "37 of 120 points are in
-/// out.jsonl; ...". May be called again as more is kept.
+/// Sets the text about stored results for the message of an interruption: "37 of 120 points are in
+/// out.jsonl; ...". May be called repeatedly.
 void announce_kept(const std::string& text);
 
-/// While it lives, a signal that ends this process ends a group of processes, too; of two groups at
-/// most at a time.
-class EndsWithUs {
+/// While this object exists, a signal that ends this process also ends a process group. At most two
+/// groups at a time.
+class KillGroupOnExit {
 public:
-    explicit EndsWithUs(int group);
-    ~EndsWithUs();
-    EndsWithUs(const EndsWithUs&) = delete;
-    EndsWithUs& operator=(const EndsWithUs&) = delete;
+    explicit KillGroupOnExit(int group);
+    ~KillGroupOnExit();
+    KillGroupOnExit(const KillGroupOnExit&) = delete;
+    KillGroupOnExit& operator=(const KillGroupOnExit&) = delete;
 
 private:
     int group_;
 };
 
-/// While it lives, a signal that ends this process removes the folder and all that is in it; of
-/// four folders at most at a time. The path must outlive it.
-class GoesWithUs {
+/// While this object exists, a signal that ends this process also removes a folder with its
+/// contents. At most four folders at a time. The path must outlive this object.
+class RemoveOnExit {
 public:
-    explicit GoesWithUs(const char* folder);
-    ~GoesWithUs();
-    GoesWithUs(const GoesWithUs&) = delete;
-    GoesWithUs& operator=(const GoesWithUs&) = delete;
+    explicit RemoveOnExit(const char* folder);
+    ~RemoveOnExit();
+    RemoveOnExit(const RemoveOnExit&) = delete;
+    RemoveOnExit& operator=(const RemoveOnExit&) = delete;
 
 private:
     const char* folder_;
 };
 
-/// Room for such a text.
+/// Memory for such a text.
 using KeptText = char[1024];
 
-/// announce_kept writes here from now on: where a guardian reads it.
+/// Makes announce_kept write to memory that a supervisor reads.
 void share_kept_text(KeptText& shared);
 
-/// A signal is to be recorded in the file that is open as `file`, as a failure of `session`.
+/// Makes a signal record a failure of `session` in the open file `file`.
 void announce_results_file(int file, const std::string& session);
 
-/// "Ctrl-C (SIGINT)".
-const char* in_words_of_signal(int signal);
+/// Returns for example "Ctrl-C (SIGINT)".
+const char* signal_name(int signal);
 
 }  // namespace tutti

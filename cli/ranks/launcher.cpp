@@ -1,28 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/ranks/launcher.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <iostream>
 #include <mutex>
 #include <thread>
 
+#include "base/clock.hpp"
 #include "base/index.hpp"
-#include "cli/ranks/guardian.hpp"
-#include "cli/ranks/rendezvous_words.hpp"
-#include "cli/ranks/watchdog.hpp"
+#include "cli/ranks/supervisor.hpp"
 #include "collectives/transport/messages/mpi.hpp"
+#include "collectives/world/backoff.hpp"
+#include "collectives/world/rendezvous/rendezvous.hpp"
+#include "collectives/world/world.hpp"
 #include "topology/detect/host_facts.hpp"
 
 namespace tutti {
+
+/// Returns how long a library call may take: longer than the time limits of tutti's own waits,
+/// whose messages say more.
+double seconds_in_library(double hang_timeout);
+
+/// Ends the process (exit 4) if its rank has no contact with others for much longer than the hang
+/// timeout. It is the last resort for library calls, which have no time limit of their own.
+class HangTimeout {
+public:
+    explicit HangTimeout(World& world);
+    ~HangTimeout();
+
+private:
+    void watch();
+
+    World& world_;
+    std::mutex mutex_;
+    std::condition_variable ended_;
+    bool over_ = false;
+    std::thread thread_;
+};
+
+double seconds_in_library(double hang_timeout) { return hang_timeout * barrier_timeout_factor + 2; }
+
+HangTimeout::HangTimeout(World& world) : world_(world), thread_([this] { watch(); }) {}
+
+HangTimeout::~HangTimeout() {
+    {
+        const std::lock_guard lock(mutex_);
+        over_ = true;
+    }
+    ended_.notify_all();
+    thread_.join();
+}
+
+void HangTimeout::watch() {
+    AwakeTime since_change;
+    long last_seen = world_.heartbeats;
+    std::unique_lock lock(mutex_);
+    while (!ended_.wait_for(lock, std::chrono::milliseconds(200), [this] { return over_; })) {
+        // A workload may change the limit.
+        const double limit = seconds_in_library(std::atomic_ref(world_.hang_timeout).load());
+        if (const long seen = world_.heartbeats; seen != last_seen) {
+            last_seen = seen;
+            since_change = {};
+        }
+        if (since_change.look_seconds() > limit) {
+            const std::string what =
+                fmt::format("rank {} has been inside a library call for {:.0f} s{}",
+                            world_.rank().index, limit, in_activity());
+            announce_time_out(what);
+            fmt::print(stderr, "tutti: {}\n", what);
+            _exit(static_cast<int>(Exit::time_out));
+        }
+    }
+}
+
 namespace {
 
 // Loading libraries from a slow disk takes longer than ranks should wait for each other later.
 constexpr double least_start_seconds = 30;
-constexpr double seconds_for_others = 3;  // to say first what they wait for
+constexpr double seconds_for_others = 3;  // for other ranks to report first what they wait for
+
+std::optional<Rendezvous> rendezvous_of_process;
 
 struct Trace {
     const char* name;
@@ -30,8 +93,9 @@ struct Trace {
     const char* size;
 };
 
-// Variables that launchers set for each rank, and only for ranks. MPICH's and Intel's Hydra and
-// Slurm's PMI share PMI_*; a Slurm allocation without srun has no SLURM_STEP_ID in it.
+// Variables that launchers set for each rank, and only for ranks. Hydra of MPICH and Intel and the
+// PMI of Slurm share PMI_*. A Slurm allocation without srun sets SLURM_PROCID, but no
+// SLURM_STEP_NUM_TASKS.
 constexpr Trace traces[] = {
     {"Open MPI's mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
     {"mpiexec (PMI)", "PMI_RANK", "PMI_SIZE"},
@@ -45,44 +109,43 @@ int number_of(const char* variable) {
 
 void refuse_foreign_mpi(const Launcher& started_by, int size_of_mpi) {
     if (started_by.size == size_of_mpi) return;
-    throw Error(
-        started_by.name + " started " + std::to_string(started_by.size) + " processes, but " +
-        mpi_library() + " sees " + std::to_string(size_of_mpi) +
-        ": tutti is linked to another MPI; start it with that library's own mpirun, or build "
-        "with the one you start with");
+    throw Error(started_by.name + " started " + std::to_string(started_by.size) +
+                " processes, but " + mpi_library() + " sees " + std::to_string(size_of_mpi) +
+                ": tutti is linked to another MPI; use that library's own mpirun, or build tutti "
+                "with the MPI of this launcher");
 }
 
-// In one piece: several ranks fail at the same time, and their lines would mix.
+// Prints a line at once: several ranks fail at the same time, and their lines would mix.
 void print_error(const std::string& line) { std::cerr << line + "\n" << std::flush; }
 
-// A rank process. What fails here ends the whole job, without MPI_Finalize, since others may hang.
-// So the session is not yet over where errors are caught.
-Exit run_as_mpi_rank(const Launcher& started_by, const RankOptions& options, Guardian& guardian,
+// Runs a rank process. A failure ends the whole job without MPI_Finalize, as other ranks may hang.
+// So the session still exists where errors are caught.
+Exit run_as_mpi_rank(const Launcher& started_by, const RankOptions& options, Supervisor& supervisor,
                      const std::function<Exit(World&)>& body) {
     std::optional<MpiSession> session;
-    std::optional<Watchdog> watchdog;
+    std::optional<HangTimeout> hang_timeout;
     try {
         World& world = session.emplace().world();
         world.hang_timeout = options.hang_timeout;
         refuse_foreign_mpi(started_by, world.size());
         world.barrier();
-        guardian.has_started();
-        watchdog.emplace(world);
+        supervisor.has_started();
+        hang_timeout.emplace(world);
         const Exit code = body(world);
-        watchdog.reset();
-        guardian.is_ending(code, seconds_in_library(world.hang_timeout));
+        hang_timeout.reset();
+        supervisor.is_ending(code, seconds_in_library(world.hang_timeout));
         session.reset();
         return code;
     } catch (const Error& error) {
-        // An error that all ranks have is reported by one: its end takes the others along while
-        // they wait.
+        // An error that all ranks have in common is reported by rank 0, whose end ends the others
+        // while they wait.
         const bool may_be_same_for_all = error.code() == Exit::usage && started_by.rank != 0;
         if (may_be_same_for_all) std::this_thread::sleep_for(std::chrono::seconds(4));
         print_error("tutti: " + std::string(error.what()));
-        guardian.leave(error.code());
-    } catch (const std::exception& error) {  // out of memory, say
+        supervisor.leave(error.code());
+    } catch (const std::exception& error) {  // for example out of memory
         print_error("tutti: rank " + std::to_string(started_by.rank) + ": " + error.what());
-        guardian.leave(Exit::usage);
+        supervisor.leave(Exit::usage);
     }
 }
 
@@ -90,26 +153,26 @@ double start_timeout_of(const RankOptions& options) {
     return options.start_timeout.value_or(std::max(options.hang_timeout, least_start_seconds));
 }
 
-// A rank process that nobody guards: the others miss its connection when it ends.
+// Runs a rank process without a supervisor: the other ranks notice when its connection closes.
 Exit run_as_rank_of_rendezvous(Rendezvous rendezvous, const RankOptions& options,
                                const std::function<Exit(World&)>& body) {
     rendezvous.deadline = start_timeout_of(options);
     std::unique_ptr<World> world;
     try {
         world = rendezvous_world(rendezvous);
-    } catch (const Error& error) {  // of this rank alone, whichever it is
+    } catch (const Error& error) {  // may concern only this rank
         print_error("tutti: " + std::string(error.what()));
         return error.code();
     }
     world->hang_timeout = options.hang_timeout;
-    const Watchdog watchdog(*world);
+    const HangTimeout hang_timeout(*world);
     const Exit code = body(*world);
     world->barrier();
     return code;
 }
 
-// The libraries of the ranks crash where they get no memory. A thread has a stack, a heap of
-// malloc's and the segments of the transports.
+// Refuses to start with too little address space, as libraries of the ranks would crash. A thread
+// needs a stack, a malloc heap and the segments of the transports.
 void refuse_too_little_address_space(int ranks_of_this_process) {
     const std::string user = ranks_of_this_process == 1
                                  ? "a rank"
@@ -122,8 +185,10 @@ void refuse_too_little_address_space(int ranks_of_this_process) {
 
 }  // namespace
 
+void join_rendezvous(const Rendezvous& rendezvous) { rendezvous_of_process = rendezvous; }
+
 Launcher launcher() {
-    if (const auto& rendezvous = rendezvous_of_process())
+    if (const auto& rendezvous = rendezvous_of_process)
         return {"--rendezvous", rendezvous->rank, rendezvous->size};
     for (const Trace& trace : traces) {
         const int rank = number_of(trace.rank), size = number_of(trace.size);
@@ -137,18 +202,18 @@ Exit run_ranks(const RankOptions& options, const std::function<Exit(World&)>& bo
     const Launcher started_by = launcher();
     if (started_by.is_there()) {
         if (options.threads)
-            throw Error("--ranks makes threads, but " + started_by.name + " has started " +
-                        std::to_string(started_by.size) + " processes; leave one of the two out");
-        if (const auto& rendezvous = rendezvous_of_process())
+            throw Error("--ranks cannot be used under a launcher: " + started_by.name +
+                        " has started " + std::to_string(started_by.size) + " processes");
+        if (const auto& rendezvous = rendezvous_of_process)
             return run_as_rank_of_rendezvous(*rendezvous, options, body);
         if (const auto missing = mpi_missing(); missing && started_by.size > 1)
             throw Error(started_by.name + " started " + std::to_string(started_by.size) +
                         " processes, but " + *missing + "; or run without mpirun, with --ranks " +
                         std::to_string(started_by.size));
         else if (!missing) {
-            Guardian guardian(started_by.rank, options.results_file, start_timeout_of(options),
-                              std::max(options.hang_timeout + seconds_for_others, 6.0));
-            return run_as_mpi_rank(started_by, options, guardian, body);
+            Supervisor supervisor(started_by.rank, options.results_file, start_timeout_of(options),
+                                  std::max(options.hang_timeout + seconds_for_others, 6.0));
+            return run_as_mpi_rank(started_by, options, supervisor, body);
         }
     }
     Exit worst = Exit::ok;

@@ -23,8 +23,7 @@
 namespace tutti {
 namespace {
 
-// The collective may be left out where only one has an algorithm of that name; else the first of
-// the catalog that has it.
+// Finds an algorithm. Without a collective, the first of the catalog with that name is returned.
 const Algorithm& algorithm_named(const std::string& name, const std::string& collective) {
     if (!collective.empty()) return find_algorithm(parse_collective(collective), name);
     std::vector<std::string> known;
@@ -38,12 +37,12 @@ const Algorithm& algorithm_named(const std::string& name, const std::string& col
 
 constexpr long most_transfers = 300'000'000;
 
-// The proof keeps some 500 bytes for each chunk of each rank.
+// The proof needs about 500 bytes for each chunk of each rank.
 constexpr long most_proved = 6'000'000;
 
 void print_proof(const Schedule& schedule, const CollectiveSpec& spec) {
     if (static_cast<long>(schedule.ranks()) * schedule.chunks() > most_proved) {
-        fmt::print("proof      not made: it would take too much memory; type --ranks with fewer\n");
+        fmt::print("proof      skipped: too much memory needed; use smaller --ranks\n");
         return;
     }
     const Proof proof = prove(schedule, spec);
@@ -63,19 +62,19 @@ void print_counts(const Algorithm& algorithm, const Job& job, const Schedule& sc
     };
     fmt::print("{} {} on {} ranks: {}\n\n", name_of(job.collective), algorithm.name, job.ranks,
                algorithm.idea);
-    fmt::print("steps      {:<12} at least {}\n", counts.steps, bound.steps);
+    fmt::print("steps      {:<12} lower bound {}\n", counts.steps, bound.steps);
     fmt::print("sent       {:<12} by the busiest rank\n", vectors(counts.most_sent()));
-    fmt::print("received   {:<12} by the busiest rank; of sent and received at least {:.4g} n\n",
+    fmt::print("received   {:<12} by the busiest rank; lower bound of sent and received {:.4g} n\n",
                vectors(counts.most_received()), bound.busiest);
-    fmt::print("messages   {:<12} in all\n", counts.transfers);
+    fmt::print("messages   {:<12} in total\n", counts.transfers);
     print_proof(schedule, spec);
-    fmt::print("n is {}; bounds are for one message at a time in each direction\n",
-               job.collective == Collective::all_to_all ? "what one rank sends in all"
+    fmt::print("n is {}; bounds assume one message at a time in each direction\n",
+               job.collective == Collective::all_to_all ? "the data sent by one rank"
                : spec.blocks() == 1                     ? "the vector"
-                                                        : "all ranks' blocks together");
+                                                        : "the blocks of all ranks");
 }
 
-// What a schedule is shown for, as typed.
+// Options for a schedule as typed.
 struct TypedSchedule {
     std::string name, collective, svg, order_file;
     Job job{.ranks = 4};
@@ -83,26 +82,27 @@ struct TypedSchedule {
 };
 
 void add_schedule(const OptionGroup& group, TypedSchedule& typed) {
-    group.number("--ranks", typed.job.ranks, 1, 1 << 20, "how many")->capture_default_str();
-    group.number("--root", typed.job.root.index, "of broadcast, reduce, scatter, gather");
-    group.number("--segments", typed.job.segments, 1, 1 << 20, "of pipelined algorithms");
+    group.number("--ranks", typed.job.ranks, 1, 1 << 20, "Number of ranks")->capture_default_str();
+    group.number("--root", typed.job.root.index, "Root rank of broadcast, reduce, scatter, gather");
+    group.number("--segments", typed.job.segments, 1, 1 << 20, "Segments of pipelined algorithms");
     group.number("--radix", typed.job.radix, 2, most_radix,
-                 "of algorithms that take one: what a step multiplies by");
+                 "Radix of algorithms that take one: the factor per step");
     group.number("--ranks-per-node", typed.per_node, 1, 1 << 20,
-                 "nodes of hierarchical algorithms");
+                 "Ranks per node of hierarchical algorithms");
     group.number("--ranks-per-island", typed.per_island, 1, 1 << 20,
-                 "islands inside nodes, of three-level");
+                 "Ranks per island within a node, for three-level");
     group
         .number("--channels", typed.channels, 1, most_channels,
-                "shares of the message at the same time")
+                "Channels: parts of the message that are sent in parallel")
         ->capture_default_str();
-    group.text("--order-by", typed.order_file, "a file with a line of ranks for each channel");
-    group.number("--steps", typed.most_steps, "how many steps to describe in words")
+    group.text("--order-by", typed.order_file,
+               "Rank order file with one line of ranks per channel");
+    group.number("--steps", typed.most_steps, "Number of steps to describe in words")
         ->capture_default_str();
-    group.text("--svg", typed.svg, "also draw it into this file");
+    group.text("--svg", typed.svg, "SVG file for a drawing of the schedule");
 }
 
-// What is shown of results files, as typed.
+// Options for results files as typed.
 struct TypedResults {
     TableStyle style;
     bool as_json = false;
@@ -111,8 +111,8 @@ struct TypedResults {
 
 void add_tables(const OptionGroup& group, TypedResults& typed) {
     group.flag("--all-rows", typed.style.all_rows,
-               "Rows of all candidates, however many there are");
-    group.text("--like", typed.style.like, "Format of sweeps: tutti, nccl-tests or osu");
+               "Print the rows of all candidates, however many there are");
+    group.text("--like", typed.style.like, "Output format of sweeps: tutti, nccl-tests or osu");
     group.flag("--json", typed.as_json,
                "Print rankings, ratios, intervals and cautions as one JSON object");
     group.text("--candidates", typed.candidates,
@@ -135,47 +135,48 @@ bool is_results_file(const std::string& word) {
     return std::filesystem::is_regular_file(word) && !std::ranges::any_of(catalog(), is_called_so);
 }
 
-// What was typed is for the other kind of thing that can be shown.
+// Refuses options that belong to the other kind of argument.
 void refuse_options_of(const OptionGroup& other, const std::string& shown) {
     for (const CLI::Option* option : other.app().get_options())
         if (option->get_group() == other.heading() && option->count() > 0)
-            throw Error(fmt::format("{} is not for {}; leave it out", option->get_name(), shown));
+            throw Error(fmt::format("{} cannot be used with {}", option->get_name(), shown));
 }
 
 Exit show_schedule(TypedSchedule typed) {
     auto& [name, collective, svg, order_file, job, per_node, per_island, channels, most_steps] =
         typed;
-    // Both orders are natural: "show ring all_reduce", and "show all_reduce ring" as bench has it.
+    // Accepts both orders: "show ring all_reduce", and "show all_reduce ring" as in bench.
     for (const Collective each : all_collectives())
         if (name_of(each) == name && !collective.empty()) std::swap(name, collective);
     const Algorithm& algorithm = algorithm_named(name, collective);
     job.collective = algorithm.collective;
     if (job.root.index < 0 || job.root.index >= job.ranks)
-        throw Error(fmt::format("root {} is not among {} ranks; type --root 0 .. {}",
-                                job.root.index, job.ranks, job.ranks - 1));
+        throw Error(fmt::format("--root {} is not below --ranks {}; use 0 to {}", job.root.index,
+                                job.ranks, job.ranks - 1));
     job.placement =
         Placement::in_nodes_of(job.ranks, per_node > 0 ? per_node : job.ranks, per_island);
     if (order_file == "topology")
-        throw Error("show has no ranks on a machine to put in order; type --order-by FILE");
+        throw Error(
+            "--order-by topology cannot be used with show, which has no ranks on a machine; use "
+            "--order-by FILE");
     if (!order_file.empty() && order_file != "naive") job.order = read_order(order_file, job.ranks);
     job.order = channels_of(job.order, channels, job.ranks);
     if (const auto refusal = algorithm.refuses(job))
         throw Error(
             fmt::format("{} {} cannot be built: {}", name_of(job.collective), name, *refusal));
     if (job.segments > 1 && !algorithm.pipelines)
-        throw Error(fmt::format("{} {} is not pipelined; leave --segments out",
+        throw Error(fmt::format("--segments cannot be used with {} {}, which is not pipelined",
                                 name_of(job.collective), name));
     if (job.radix > 0 && !algorithm.takes_radix)
-        throw Error(
-            fmt::format("{} {} takes no radix; leave --radix out", name_of(job.collective), name));
+        throw Error(fmt::format("--radix cannot be used with {} {}, which takes no radix",
+                                name_of(job.collective), name));
     const Schedule schedule = build_in_order(algorithm, job);
     print_counts(algorithm, job, schedule);
     if (schedule.steps() <= most_steps && job.ranks <= 64)
         fmt::print("\n{}", in_words(schedule));
     else
-        fmt::print(
-            "\n({} steps on {} ranks are not described in words; --steps raises the limit)\n",
-            schedule.steps(), job.ranks);
+        fmt::print("\n({} steps on {} ranks are too many to describe; --steps raises the limit)\n",
+                   schedule.steps(), job.ranks);
     if (!svg.empty())
         write_file(svg,
                    as_svg(schedule,
@@ -190,7 +191,7 @@ Exit show_results(const Arguments& files, const TypedResults& typed) {
     std::map<std::string, std::string> file_of;
     for (const std::string& file : files) {
         Results results = read_results(std::filesystem::path(file));
-        if (!typed.as_json)  // the document has them
+        if (!typed.as_json)  // the JSON object contains them
             for (const std::string& warning : results.warnings)
                 fmt::print(stderr, "tutti: {}\n", printable(warning));
         for (const Session& session : results.sessions)
@@ -221,13 +222,15 @@ Exit run_show(const Arguments& arguments) {
     TypedSchedule typed;
     TypedResults typed_results;
     CLI::App app{
-        "A schedule in words, counted against the lower bounds; or the tables of results files.",
+        "Describes a schedule and its cost against the lower bounds, or prints the tables of "
+        "results files.",
         "tutti show"};
     app.add_option("what", words,
-                   "an algorithm as 'tutti list' names it, and its collective (default: the first "
-                   "that has it); or results files (*.jsonl)")
+                   "Algorithm (see 'tutti list') and its collective (default: the first that has "
+                   "it), or results files (*.jsonl)")
         ->required();
-    const OptionGroup of_schedule{app, "Of an algorithm"}, of_tables{app, "Of results files"};
+    const OptionGroup of_schedule{app, "Options for an algorithm"},
+        of_tables{app, "Options for results files"};
     add_schedule(of_schedule, typed);
     add_tables(of_tables, typed_results);
     if (parse_or_help(app, arguments)) return Exit::ok;
@@ -238,8 +241,8 @@ Exit run_show(const Arguments& arguments) {
     refuse_options_of(of_tables, "an algorithm");
     if (words.size() > 2)
         throw Error("'" + words[2] +
-                    "' is too much; type one algorithm and its collective, as 'tutti show ring "
-                    "all_reduce'");
+                    "' is unexpected; use one algorithm and its collective, such as 'tutti show "
+                    "ring all_reduce'");
     typed.name = words[0];
     if (words.size() > 1) typed.collective = words[1];
     return show_schedule(std::move(typed));

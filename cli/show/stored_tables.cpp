@@ -6,34 +6,34 @@
 
 #include <algorithm>
 
-#include "cli/compare/attribution.hpp"
-#include "cli/comparison_file.hpp"
 #include "cli/forms/bench_output.hpp"
 #include "cli/launches.hpp"
 #include "cli/options/values.hpp"
 #include "cli/provenance.hpp"
 #include "results/stored/by_launch.hpp"
+#include "results/stored/comparison_file.hpp"
 #include "results/stored/fingerprint.hpp"
 #include "results/stored/printable_results.hpp"
 #include "results/tables/cautions.hpp"
 #include "results/tables/over_launches.hpp"
 #include "results/tables/step_table.hpp"
+#include "results/views/attribution.hpp"
 #include "workloads/bench/sweep_points.hpp"
 
 namespace tutti {
 namespace {
 
-// Launches that are alike, and in what.
+// Launches with the same identity.
 struct AlikeLaunches {
     Fingerprint identity;
     Results results;
 };
 
-// The machine, tutti, and what was asked for.
+// Returns what identifies a group of launches: machine, tutti version, command and options.
 Fingerprint identity_of(const Results& launch) {
     Fingerprint identity = fingerprint_of(launch);
     const Session& session = launch.sessions.front();
-    identity["tutti"] = {in_words(session.tool)};
+    identity["tutti"] = {describe(session.tool)};
     identity["command"] = {session.argv.size() > 1 ? session.argv[1] : ""};
     for (const auto& [option, value] : session.plan)
         if (changes_measurements(option) && option != "seed") identity[option] = {value};
@@ -51,7 +51,8 @@ std::vector<AlikeLaunches> alike_launches(const Results& results) {
     return groups;
 }
 
-// Of launches of the same command; others have other options altogether.
+// Returns the fields in which launches of the same command differ; other commands have other
+// options.
 std::set<std::string> fields_that_differ(std::span<const AlikeLaunches> groups) {
     const auto command_of = [](const AlikeLaunches& group) {
         return in_words(group.identity, "command");
@@ -66,15 +67,15 @@ std::set<std::string> fields_that_differ(std::span<const AlikeLaunches> groups) 
     return fields;
 }
 
-// "algo ring, nranks 2"
-std::string fields_in_words(const Fingerprint& identity, const std::set<std::string>& fields) {
+// Returns for example "algo ring, nranks 2".
+std::string describe_fields(const Fingerprint& identity, const std::set<std::string>& fields) {
     std::vector<std::string> words;
     for (const std::string& field : fields)
         words.push_back(field + " " + in_words(identity, field));
     return fmt::format("{}", fmt::join(words, ", "));
 }
 
-// How many launches have neither an end nor a failure on record.
+// Counts the launches without a recorded end or failure.
 std::ptrdiff_t cut_short(const Results& launches) {
     const auto is_told = [](const auto& records, const Session& session) {
         return std::ranges::any_of(
@@ -91,18 +92,19 @@ std::vector<std::string> notes_of(const Results& launches) {
     if (launches.launches.size() > 1) {
         notes = notes_of_launches(session.tool, launches.launches);
     } else {
-        notes = describe_in_words(session.tool, launches.launches.front());
+        notes = head_notes(session.tool, launches.launches.front());
         notes.insert(notes.begin() + 1, fmt::format("{}", fmt::join(session.argv, " ")));
         notes.insert(notes.begin() + 2, "measured " + session.t);
     }
     for (const Fail& fail : launches.fails)
         notes.push_back(fmt::format("FAILED: {}: {}", fail.what, fail.phase));
     if (const auto number = cut_short(launches))
-        notes.push_back(counted(number, "launch") + " came to no end: more was to be measured");
+        notes.push_back(counted(number, "launch") +
+                        " did not finish: some measurements are missing");
     return notes;
 }
 
-// As 'tutti bench' had them, as far as its output goes by them.
+// Restores the options of 'tutti bench' that its output depends on.
 BenchOptions options_of(const Results& launches, const TableStyle& style) {
     BenchOptions options;
     options.all_rows = style.all_rows;
@@ -125,7 +127,7 @@ BenchOptions options_of(const Results& launches, const TableStyle& style) {
     return options;
 }
 
-// Of one launch its records themselves.
+// Combines records over launches; those of one launch are unchanged.
 template <class Record>
 std::vector<Record> together(const std::vector<Record>& records, std::size_t launches,
                              auto member) {
@@ -150,7 +152,7 @@ StoredTables table_of_sweep(const Results& launches, const TableStyle& style) {
 
 std::string table_of_steps(const Results& launches) {
     const auto steps = together(launches.steps, launches.launches.size(), &StepOverLaunches::step);
-    // The head of one launch has its own already.
+    // The header of a single launch already contains its cautions.
     const auto of_several =
         std::span(launches.launches).subspan(launches.launches.size() == 1 ? 1 : 0);
     return step_table_header(notes_of(launches)) + step_table_rows(steps) +
@@ -163,7 +165,7 @@ StoredTables table_of(const Results& launches, const TableStyle& style) {
 }
 
 std::string table_of(const ComparisonRecords& comparison) {
-    return fmt::format("# {}\n# {}\n# measured {}\n{}{}", in_words(comparison.session.tool),
+    return fmt::format("# {}\n# {}\n# measured {}\n{}{}", describe(comparison.session.tool),
                        fmt::join(comparison.session.argv, " "), comparison.session.t,
                        as_table(comparison), in_text(comparison.growth));
 }
@@ -177,20 +179,19 @@ StoredTables stored_tables(Results results, const TableStyle& style) {
     std::erase_if(comparisons,
                   [](const ComparisonRecords& comparison) { return as_table(comparison).empty(); });
     if (groups.empty() && comparisons.empty())
-        throw Error(results.fails.empty()
-                        ? "nothing in it was measured by a sweep, a workload or a comparison; type "
-                          "a file that 'tutti bench --json' wrote"
-                        : "nothing was measured: " + results.fails.back().phase);
+        throw Error(results.fails.empty() ? "no measurements of a sweep, workload or comparison; "
+                                            "use a file that 'tutti bench --json' wrote"
+                                          : "nothing was measured: " + results.fails.back().phase);
     StoredTables all;
     const auto fields = fields_that_differ(groups);
     if (groups.size() > 1)
-        all.text = fmt::format("# {} tables, as the launches differ in {}\n", groups.size(),
+        all.text = fmt::format("# {} tables: the launches differ in {}\n", groups.size(),
                                fmt::join(fields, ", "));
     std::size_t number = 0;
     for (const AlikeLaunches& group : groups) {
         if (groups.size() > 1)
             all.text += fmt::format("#\n# table {}: {}\n", ++number,
-                                    fields_in_words(group.identity, fields));
+                                    describe_fields(group.identity, fields));
         const StoredTables one = table_of(group.results, style);
         all.text += one.text;
         all.code = std::max(all.code, one.code);

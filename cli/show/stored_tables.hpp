@@ -7,18 +7,19 @@
 
 namespace tutti {
 
-/// How records are to be printed.
+/// How records are printed.
 struct TableStyle {
     bool all_rows = false;
-    std::string like = "tutti";  ///< of sweeps; see make_output
+    std::string like = "tutti";  ///< format of sweeps, see make_output
 };
 
-/// What the records say, as the commands that wrote them have printed it: sweeps, steps of
-/// workloads, comparisons. Launches that are alike are one table, as with --launches; the first
-/// line says in what the others differ. Throws Error where nothing was measured.
+/// Tables of stored records, as the commands that wrote them printed them: sweeps, workload steps,
+/// comparisons. Similar launches are combined into one table, as with --launches; if there are
+/// several tables, the first line tells how their launches differ. Throws Error if nothing was
+/// measured.
 struct StoredTables {
     std::string text;
-    Exit code = Exit::ok;  ///< of BenchOutput::code()
+    Exit code = Exit::ok;  ///< see BenchOutput::code()
 };
 StoredTables stored_tables(Results results, const TableStyle& style);
 

@@ -77,15 +77,15 @@ class Run:
         return max(path.stat().st_size for path in self.out.parent.iterdir() if path.is_file())
 
     def processes(self, name):
-        """Its processes of that name: mpirun, tutti, tutti-guardian, tutti-watchman."""
+        """Its processes of that name: mpirun, tutti, tutti-supervise, tutti-cleaner."""
         return [process for process in descendants(self.process.pid) if name_of(process) == name]
 
     def ranks(self):
-        guardians = {process.pid for process in self.processes("tutti-guardian")}
+        supervisors = {process.pid for process in self.processes("tutti-supervise")}
         found = []
         for process in self.processes("tutti"):
             try:
-                if process.parent in guardians:
+                if process.parent in supervisors:
                     found.append(process)
             except OSError:
                 pass
@@ -200,7 +200,7 @@ def harm(executable, ranks, words, fault, after):
                 problems.append("hangs: " + ", ".join(f"{name_of(p)} {p.pid}" for p in run.marked()))
                 run.kill()
             seconds = time.monotonic() - run.began
-            for _ in range(100):  # a watchman has a moment to clean up
+            for _ in range(100):  # a cleaner has a moment to clean up
                 left, files = run.marked(), own_files() - run.shared_before
                 files -= mapped(files)  # another job's, or of a process that is left
                 if not left and not files:
@@ -216,7 +216,7 @@ def harm(executable, ranks, words, fault, after):
             said = run.said()
             is_felt = came if fault.harm else run.largest_file() >= fault.from_bytes
             right = fault.codes if is_felt else (*fault.codes, OK)
-            if OK in right and said and "type a larger --budget" in said[-1]:  # of tune, which had no time for any choice
+            if OK in right and said and "raise --budget" in said[-1]:  # of tune, which had no time for any choice
                 right = (USAGE,)
             if code is not None and code not in right:
                 problems.append(f"ends with {code}, not {' or '.join(map(str, right))}")
@@ -286,10 +286,10 @@ FAULTS = [
     Fault("a rank is paused for 2 s", (OK,), _pause, needs_ranks=True),
     Fault("all are paused for longer than -T", (OK,), _pause_all),
     Fault("SIGTERM to a rank", (RANK_LOST,), _to_a(_ranks, signal.SIGTERM), needs_ranks=True),
-    Fault("SIGKILL to a guardian", (RANK_LOST,),
-          _to_a(lambda run: run.processes("tutti-guardian"), signal.SIGKILL), needs_ranks=True),
-    Fault("SIGKILL to a watchman", (OK,),
-          _to_a(lambda run: run.processes("tutti-watchman"), signal.SIGKILL), needs_ranks=True),
+    Fault("SIGKILL to a supervisor", (RANK_LOST,),
+          _to_a(lambda run: run.processes("tutti-supervise"), signal.SIGKILL), needs_ranks=True),
+    Fault("SIGKILL to a cleaner", (OK,),
+          _to_a(lambda run: run.processes("tutti-cleaner"), signal.SIGKILL), needs_ranks=True),
     Fault("SIGKILL to the launcher", (RANK_LOST,),
           _to_a(lambda run: [p for p in descendants(run.process.pid) if (name_of(p) or "").startswith(("mpirun", "mpiexec"))],
                 signal.SIGKILL), needs_ranks=True),

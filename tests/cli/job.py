@@ -41,19 +41,19 @@ class Job:
             self.shared_files |= process.shared_files()
 
     def rank_that_starts(self, number):
-        """The process of a rank, as soon as its guardian has started it: before MPI_Init."""
+        """The process of a rank, as soon as its supervisor has started it: before MPI_Init."""
         found = []
 
         def is_there():
             processes = descendants(self.launcher.pid)
-            guardians = {process.pid for process in processes if name_of(process) == "tutti-guardian"}
+            supervisors = {process.pid for process in processes if name_of(process) == "tutti-supervise"}
             try:
                 children = {name_of(process): process for process in processes
-                            if process.parent in guardians and process.rank() == number}
+                            if process.parent in supervisors and process.rank() == number}
             except OSError:
                 return False  # one ended meanwhile
-            if "tutti-watchman" in children:  # the other one is the rank
-                del children["tutti-watchman"]
+            if "tutti-cleaner" in children:  # the other one is the rank
+                del children["tutti-cleaner"]
                 found.extend(children.values())
             return found
 

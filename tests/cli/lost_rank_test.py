@@ -54,18 +54,18 @@ class KilledRank(WatchedJob):
         self.assertRegex(fail["phase"], r"rank killed|rank 0 lost rank 1 \(ucx\): ")
 
 
-    def test_is_not_left_stopped_when_watchman_and_guardian_are_killed(self):
+    def test_is_not_left_stopped_when_cleaner_and_supervisor_are_killed(self):
         job = self.start(*SWEEP, *DEAF)
         job.wait_for_points(3)
-        guardian = Process(job.ranks[1].parent)
+        supervisor = Process(job.ranks[1].parent)
 
-        def watchmen():
-            return [each for each in descendants(guardian.pid) if name_of(each) == "tutti-watchman" and each.is_alive()]
+        def cleaners():
+            return [each for each in descendants(supervisor.pid) if name_of(each) == "tutti-cleaner" and each.is_alive()]
 
-        first, = watchmen()
+        first, = cleaners()
         first.kill(signal.SIGKILL)
-        wait_until(lambda: [each.pid for each in watchmen()] not in ([], [first.pid]), "there is another one")
-        guardian.kill(signal.SIGKILL)
+        wait_until(lambda: [each.pid for each in cleaners()] not in ([], [first.pid]), "there is another one")
+        supervisor.kill(signal.SIGKILL)
         self.assertEqual(job.end(), RANK_LOST, job.stderr())
         self.assert_nothing_left(job)
 
@@ -113,8 +113,8 @@ class StoppedRank(WatchedJob):
         self.assertEqual((fail["what"], fail["rank"]), ("timeout", 0))
 
 
-    # A rank in a call of a library gives up after more than twice -T; the guardian ends the job before.
-    def test_is_ended_by_its_guardian_soon_after_the_deadline(self):
+    # A rank in a call of a library gives up after more than twice -T; the supervisor ends the job before.
+    def test_is_ended_by_its_supervisor_soon_after_the_deadline(self):
         job = self.start(*ONE_LONG_POINT, "-T", "4s", "--baseline", "mpi", "--algo", "none")
         job.wait_for_points(1)
         job.ranks[1].kill(signal.SIGSTOP)
@@ -160,7 +160,7 @@ class RankThatDoesNotStart(LateRank):
         self.check_end_without(job, victim, "MPI_Init", self.START)
 
     # Another rank may have come through already, and wait for this one with the deadline of its calls.
-    def test_is_ended_by_its_guardian_long_before_the_deadline_of_the_start(self):
+    def test_is_ended_by_its_supervisor_long_before_the_deadline_of_the_start(self):
         job, victim = self.job_and_stopped_rank(1, start=60)
         job.look_around()
         self.assertEqual(job.end(seconds=50), TIME_OUT, job.stderr())  # before the deadline of the start
@@ -249,7 +249,7 @@ class RankThatLeaves(WatchedJob):
         return job
 
     def test_just_after_it_has_made_a_segment_leaves_none(self):
-        """No peer has seen the segment yet; before, the guardian looked only at the start."""
+        """No peer has seen the segment yet; before, the supervisor looked only at the start."""
         segment = Path(f"/dev/shm/tutti-test-{os.getpid()}")
         self.addCleanup(segment.unlink, missing_ok=True)
         self.job_that_leaves_by(f'open("{segment}", O_RDWR | O_CREAT, 0600); usleep(50000); kill(getpid(), SIGKILL);')

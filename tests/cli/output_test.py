@@ -44,7 +44,7 @@ class Length(tutti.Folder):
         """The announced time of a sweep in s; without --budget each of its 5 sizes takes up to 2 x 2 times --max-time."""
         text = self.ok("bench", "all_reduce", "--algo", "ring", "--transport", "loopback", "--baseline", "none", "--ranks", 2,
                        "--counts", "1,2,3,4,5", "--target-ci", "99%", *words)
-        found = re.search(r"at most about (\d+) s; .*--budget", text)
+        found = re.search(r"maximum duration about (\d+) s; .*--budget", text)
         return found and int(found[1])
 
     def test_of_a_long_sweep_is_announced(self):

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/options/shell_words.hpp"
-
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "cli/jobs/job.hpp"
 
 namespace tutti {
 namespace {

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/known/limits_table.hpp"
 #include "results/records/record.hpp"
 #include "tests/fuzz/demand.hpp"
 #include "workloads/limits/least_time.hpp"
+#include "workloads/limits/limits_table.hpp"
 
 namespace {
 

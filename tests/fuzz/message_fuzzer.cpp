@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whatever a job sends, reading it ends with a message or with one line that says what is wrong;
 // and a message that was read can be sent again.
-#include "cli/compare/turn_message.hpp"
 #include "tests/fuzz/demand.hpp"
+#include "workloads/timing/turn_message.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace tutti;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "cli/compare/launches.hpp"
+#include "results/comparison/printed_metrics.hpp"
 #include "tests/fuzz/demand.hpp"
 
 namespace {

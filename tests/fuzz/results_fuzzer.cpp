@@ -5,12 +5,12 @@
 #include <optional>
 #include <sstream>
 
-#include "cli/comparison_file.hpp"
-#include "cli/options/interrupted_run.hpp"
+#include "cli/options/run_plan.hpp"
 #include "cli/show/stored_tables.hpp"
 #include "results/comparison/floors.hpp"
 #include "results/records/reader.hpp"
 #include "results/records/store.hpp"
+#include "results/stored/comparison_file.hpp"
 #include "results/stored/stored_runs.hpp"
 #include "results/tables/csv.hpp"
 #include "results/tables/over_launches.hpp"

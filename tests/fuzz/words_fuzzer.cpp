@@ -91,8 +91,8 @@ constexpr Reader readers[] = {
     read_compressions,
     [](const std::string& word) { demand(parse_seconds(word) >= 0, "a time is not negative"); },
     [](const std::string& word) { demand(parse_fraction(word) >= 0, "nor is a share"); },
-    [](const std::string& word) { demand(parse_timeout(word) > 0, "a time-out is longer"); },
-    [](const std::string& word) { parse_target(word); },
+    [](const std::string& word) { demand(parse_timeout("-T", word) > 0, "a time-out is longer"); },
+    [](const std::string& word) { parse_target("--target-ci", word); },
     [](const std::string& word) {
         const IntRange range = parse_range(word);
         demand(1 <= range.first && range.first <= range.last, "a range ascends");

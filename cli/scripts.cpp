@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <array>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "base/name_table.hpp"
+#include "base/units.hpp"
+#include "cli/options/options.hpp"
+#include "cli/script.hpp"
+#include "results/records/reader.hpp"
+#include "results/records/record.hpp"
+
+namespace tutti {
+
+// The script parses the arguments again. Here they get the same help and error messages as those of
+// other commands.
+Exit run_check_guidelines(const Arguments& arguments) {
+    std::vector<std::string> files;
+    std::string library, candidates, format = "text";
+    double tolerance = 0;
+    CLI::App app{
+        "Checks whether a collective is slower than an equivalent combination, such as all_reduce "
+        "and reduce_scatter + all_gather. Exit code 1: a guideline is violated; 3: nothing could "
+        "be checked.",
+        "tutti check-guidelines"};
+    app.add_option("files", files, "Results files of 'tutti bench --json'")->required();
+    auto* only = app.add_option("--library", library,
+                                "Check only this library with its own choice of algorithms "
+                                "(default: every library, auto and best)");
+    app.add_option("--candidates", candidates,
+                   "Check only these candidates of tutti, a list: auto, best (the fastest "
+                   "algorithm per size), ring, 'tree (shm)'")
+        ->excludes(only);
+    app.add_option_function<std::string>(
+           "--tolerance", [&](const std::string& typed) { tolerance = parse_fraction(typed); },
+           "Relative excess that is not a violation")
+        ->default_str("5%");
+    app.add_option("--format", format, "Output format: text, json or markdown")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"text", "json", "markdown"}));
+    if (parse_or_help(app, arguments)) return Exit::ok;
+    return run_script("guidelines.py", arguments, CodeOne::verdict);
+}
+
+// The script parses the arguments again. Here they get the same help and error messages as those of
+// other commands.
+Exit run_history(const Arguments& arguments) {
+    std::string metric, database, output, machine;
+    std::vector<std::string> files;
+    double level = 0.01;
+    int permutations = 499;
+    std::uint64_t seed = 1;
+    CLI::App app{
+        "Shows one metric over the launches of one machine and configuration, and where it "
+        "changed. For a verdict use 'tutti compare'.",
+        "tutti history"};
+    app.add_option("metric", metric, "Metric as named by 'tutti compare', or a part of its name")
+        ->required();
+    app.add_option("files", files, "Results files written by --json");
+    app.add_option("--db", database, "Database of 'tutti results import', instead of files");
+    app.add_option("-o,--output", output, "Plot file: FILE.svg or FILE.png");
+    app.add_option("--machine", machine,
+                   "Machine and configuration, by the beginning of their name in the output "
+                   "(default: of the newest launch)");
+    app.add_option("--level", level, "Significance level: the share of false change points")
+        ->capture_default_str()
+        ->check(CLI::Range(0.0001, 0.5));
+    app.add_option("--permutations", permutations, "Number of permutations of the test")
+        ->capture_default_str()
+        ->check(CLI::Range(9, 1'000'000));
+    app.add_option("--seed", seed, "Seed for the permutations")->capture_default_str();
+    if (parse_or_help(app, arguments)) return Exit::ok;
+    return run_script("history.py", arguments);
+}
+
+namespace {
+
+// Options that are passed to scripts/report.py unchanged.
+struct HandedOn {
+    const char* name;
+    const char* help;
+    bool replaces_page = false;  // then the page is written only with -o
+};
+constexpr HandedOn handed_on[] = {
+    {"--title", "Title of the page"},
+    {"--figures", "Folder for each figure with its data and commands", true},
+    {"--format", "Formats of the figures: svg,pdf,png"},
+    {"--style", "Style of the figures: screen, or paper (3.5 inches wide, 8 pt, no titles)"},
+    {"--only", "Only figures with one of these texts in their name: ratio,latency,decisions"},
+    {"--candidates",
+     "Only these candidates: algorithms with or without transport, and libraries: "
+     "ring,tree/shm,mpi"},
+    {"--sizes", "Only these sizes and ranges: 8,4K..1M"},
+    {"--artifact", "Folder for the artifact description of a paper", true},
+    {"--svg-dir", "Old name of --figures"},
+};
+
+}  // namespace
+
+// The plots are drawn by matplotlib in a script.
+Exit run_report(const Arguments& arguments) {
+    std::vector<std::string> files;
+    std::string out = "report.html";
+    std::array<std::string, std::size(handed_on)> values;
+    CLI::App app{"Writes a self-contained page with plots and tables of results files.",
+                 "tutti report"};
+    app.add_option("files", files, "Results files of 'tutti bench --json'")->required();
+    const CLI::Option* page =
+        app.add_option("-o,--output", out, "File of the page")->capture_default_str();
+    for (std::size_t i = 0; i < values.size(); ++i)
+        app.add_option(handed_on[i].name, values[i], handed_on[i].help);
+    if (parse_or_help(app, arguments)) return Exit::ok;
+
+    for (const auto& file : files)
+        for (const auto& warning : read_results(file).warnings)
+            fmt::print(stderr, "tutti: warning: {}\n", warning);
+    Arguments words;  // uses "=" because values may begin with a dash
+    bool has_page = true;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (values[i].empty()) continue;
+        words.push_back(std::string(handed_on[i].name) + "=" + values[i]);
+        if (handed_on[i].replaces_page) has_page = page->count() > 0;
+    }
+    if (has_page) words.push_back("--output=" + out);
+    words.push_back("--");
+    words.insert(words.end(), files.begin(), files.end());
+    const Exit code = run_script("report.py", words);
+    if (code == Exit::ok && has_page) fmt::print("report: {}\n", out);
+    return code;
+}
+
+namespace {
+
+// The arguments of a verb. The script parses them again.
+struct ResultsWords {
+    std::string database = "results.sqlite", id, query, csv;
+    std::vector<std::string> files;
+};
+
+struct ResultsVerb {
+    std::string_view name;
+    std::string_view what;
+    void (*add_words)(CLI::App& app, ResultsWords& words);
+};
+
+constexpr const char* query_help =
+    "SQL, or a condition for points such as \"coll = 'all_reduce' and bytes >= 1M\"";
+
+constexpr ResultsVerb results_verbs[] = {
+    {"import", "Add the records of results files; sessions that are already stored stay unchanged",
+     [](CLI::App& app, ResultsWords& words) {
+         app.add_option("files", words.files, "Results files written by --json")->required();
+     }},
+    {"list", "List the sessions with their launches and points", [](CLI::App&, ResultsWords&) {}},
+    {"show", "Show a session, or a point in all launches",
+     [](CLI::App& app, ResultsWords& words) {
+         app.add_option("id", words.id, "Beginning of the id of a session or point")->required();
+     }},
+    {"query", "Print the result of an SQL statement, or the points that meet a condition",
+     [](CLI::App& app, ResultsWords& words) {
+         app.add_option("query", words.query, query_help)->required();
+     }},
+    {"export", "Write the same as a CSV table; without a query, all points",
+     [](CLI::App& app, ResultsWords& words) {
+         app.add_option("query", words.query, query_help);
+         app.add_option("--csv", words.csv, "CSV file; - is stdout")->required();
+     }},
+    {"schema", "Print the JSON Schema of results files", nullptr},
+};
+
+bool asks_for_help(const Arguments& arguments) {
+    return !arguments.empty() && (arguments[0] == "--help" || arguments[0] == "-h");
+}
+
+void print_results_help() {
+    fmt::print(
+        "Manages the records of many results files in one SQLite database.\nusage: tutti results "
+        "[OPTIONS] VERB ...   (tutti results VERB --help lists its options)\n\n");
+    for (const ResultsVerb& verb : results_verbs) fmt::print("  {:<8}{}\n", verb.name, verb.what);
+    fmt::print("\nexample: tutti results import *.jsonl --db results.sqlite\n");
+}
+
+}  // namespace
+
+Exit run_results(const Arguments& arguments) {
+    if (completes_first_of(results_verbs, arguments)) return Exit::ok;
+    if (asks_for_help(arguments)) {
+        print_results_help();
+        return Exit::ok;
+    }
+    if (arguments.empty())
+        throw Error(
+            "no verb given; use import, list, show, query, export or schema, for example: tutti "
+            "results import run.jsonl; see 'tutti results --help'");
+    // A copy, as GCC 14 warns about a reference.
+    const ResultsVerb verb = find_row(results_verbs, "verb of 'tutti results'", arguments[0]);
+    ResultsWords words;
+    CLI::App app{std::string(verb.what), "tutti results " + std::string(verb.name)};
+    if (verb.add_words != nullptr) {
+        verb.add_words(app, words);
+        app.add_option("--db", words.database, "Database file")->capture_default_str();
+    }
+    if (parse_or_help(app, {arguments.begin() + 1, arguments.end()})) return Exit::ok;
+    if (verb.add_words != nullptr) return run_script("results.py", arguments);
+    fmt::print("{}\n", json_schema());
+    return Exit::ok;
+}
+
+}  // namespace tutti
