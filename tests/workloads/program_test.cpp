@@ -48,30 +48,27 @@ std::string refusal_of(const std::function<void(Program&)>& damage) {
 
 }  // namespace
 
-TEST(Program, IsRefusedWithWhatIsWrong) {
+TEST(Program, IsRefusedWithTheReason) {
     EXPECT_EQ(refusal_of([](Program&) {}), "");
     const auto expect = [](const std::string& words, const std::function<void(Program&)>& damage) {
         const std::string reason = refusal_of(damage);
         EXPECT_NE(reason.find(words), reason.npos) << reason;
     };
-    expect("rank 1 never waits for 'sum'", [](Program& p) { p.tasks[1].pop_back(); });
-    expect("rank 0 waits for 'sum', which it has not under way",
-           [](Program& p) { p.wait(Rank{0}, 0, Phase::backward); });
-    expect("rank 1 starts 'sum' twice", [](Program& p) { p.start(Rank{1}, 0, Phase::backward); });
-    expect("rank 1 does not start the calls of group 0 as rank 0 does",
-           [](Program& p) { p.tasks[1].clear(); });
-    expect("not every call of group 0 is started",
-           [](Program& p) { p.add_call(call_of("more", 0, 1)); });
-    expect("a rank has role 2, of 2", [](Program& p) { p.role_of = {0, 2}; });
-    expect("a group has rank 2, of 2", [](Program& p) { p.groups[0].push_back(Rank{2}); });
-    expect("is of group 1, of 1", [](Program& p) { p.calls[0].group = 1; });
-    expect("has root 2 in a group of 2", [](Program& p) { p.calls[0].call.root = Rank{2}; });
-    expect("computes for no time or less", [](Program& p) { p.tasks[0][1].compute_ns = {-1}; });
-    expect("group that it is not in", [](Program& p) {
+    expect("rank 1 never waits", [](Program& p) { p.tasks[1].pop_back(); });
+    expect("rank 0 waits", [](Program& p) { p.wait(Rank{0}, 0, Phase::backward); });
+    expect("'sum' twice", [](Program& p) { p.start(Rank{1}, 0, Phase::backward); });
+    expect("group 0 as rank 0", [](Program& p) { p.tasks[1].clear(); });
+    expect("group 0 is", [](Program& p) { p.add_call(call_of("more", 0, 1)); });
+    expect("role 2, of 2", [](Program& p) { p.role_of = {0, 2}; });
+    expect("rank 2, of 2", [](Program& p) { p.groups[0].push_back(Rank{2}); });
+    expect("group 1, of 1", [](Program& p) { p.calls[0].group = 1; });
+    expect("root 2", [](Program& p) { p.calls[0].call.root = Rank{2}; });
+    expect("computes", [](Program& p) { p.tasks[0][1].compute_ns = {-1}; });
+    expect("group that", [](Program& p) {
         p.groups.push_back({Rank{0}});
         p.calls[0].group = 1;
     });
-    expect("under way in the same memory", [](Program& p) {
+    expect("same memory", [](Program& p) {
         p.calls[0].memory = 3;
         const int other = p.add_call(p.calls[0]);
         for (const Rank rank : every_rank_of(2)) {
