@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
+#include "collectives/device/accelerator.hpp"
 #include "collectives/device/gpus.hpp"
 #include "collectives/device/memory_device.hpp"
 #include "collectives/device/plan_kernel.cuh"
