@@ -120,9 +120,10 @@ def options_page(help_of):
 
 
 def plain(help_text):
-    """Without the first lines of the version, which change, and without double blank lines."""
+    """Returns the help text without --help itself, and without double blank lines."""
     lines = [line.rstrip() for line in help_text.splitlines() if "--help  " not in line or "Print this help" not in line]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip() + "\n"
+    text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip() + "\n"
+    return re.sub(r"\nOptions:\n+(?=[A-Z][^\n]*:\n|\Z)", "\n", text).rstrip("\n") + "\n"
 
 
 def without(help_text, listed):
