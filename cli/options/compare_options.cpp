@@ -51,7 +51,7 @@ void refuse_empty(const CLI::App& app) {
                     std::string_view(name).starts_with("--program") ? "command" : "results file"));
 }
 
-// Refuses output files of the jobs: nobody would read them, or both jobs would write the same one.
+// Refuses output files of the jobs: they would not be read, or both jobs would write the same one.
 void refuse_files_of_jobs(const TypedComparison& typed, const Arguments& common) {
     for (const Arguments& words : {common, shell_words(typed.words_a), shell_words(typed.words_b)})
         for (const char* output : {"--json", "-J,--output_file", "--csv"})

@@ -9,13 +9,13 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-TEST(ShellWords, ArePartedByBlanks) {
+TEST(ShellWords, AreSeparatedByBlanks) {
     EXPECT_EQ(shell_words(""), Words{});
     EXPECT_EQ(shell_words("  mpirun\t-n  2\n"), (Words{"mpirun", "-n", "2"}));
 }
 
-// Expected: what `printf '[%s]\n'` prints of them in a shell.
-TEST(ShellWords, AreQuotedAsForAShell) {
+// The expected words are those that `printf '[%s]\n'` prints in a shell.
+TEST(ShellWords, AreQuotedAsInAShell) {
     EXPECT_EQ(shell_words(R"(sh -c 'sleep 1; exec "$@"' sh)"),
               (Words{"sh", "-c", "sleep 1; exec \"$@\"", "sh"}));
     EXPECT_EQ(shell_words(R"(--x="a b"'c d'e)"), (Words{"--x=a bc de"}));
@@ -25,7 +25,7 @@ TEST(ShellWords, AreQuotedAsForAShell) {
     EXPECT_EQ(shell_words(R"("\$x \`")"), (Words{"$x `"}));
 }
 
-TEST(ShellWords, NeedTheEndOfAQuote) {
+TEST(ShellWords, NeedClosedQuotes) {
     for (const char* text : {"a 'b", "\"", "'\""}) EXPECT_THROW(shell_words(text), Error) << text;
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double unbounded = std::numeric_limits<double>::infinity();
 
-// Calls of so many bytes, each with all candidates.
+// Returns calls of these sizes in bytes, each with all candidates.
 std::vector<PlannedCall> calls_of_bytes(const std::vector<double>& bytes, double most = unbounded) {
     std::vector<PlannedCall> calls;
     for (const double one : bytes) calls.push_back({one, most});
@@ -20,22 +20,22 @@ std::vector<PlannedCall> calls_of_bytes(const std::vector<double>& bytes, double
 
 std::int64_t ns(double seconds) { return std::llround(seconds * 1e9); }
 
-// What is left after the first calls took so long, one behind the other.
+// Returns the remaining seconds after the first calls took these seconds in turn.
 double left_after(SweepPace pace, const std::vector<double>& seconds) {
     double now = 0;
     for (const double one : seconds) pace.measured(ns(now += one));
     return pace.seconds_left(ns(now)).value_or(-1);
 }
 
-TEST(SweepPace, KnowsNothingBeforeACallWasMeasured) {
+TEST(SweepPace, PredictsNothingBeforeTheFirstCall) {
     EXPECT_EQ(SweepPace(calls_of_bytes({1, 2}), 0, 0).seconds_left(0), std::nullopt);
 }
 
-TEST(SweepPace, ExpectsOfOneCallThatAllTakeAsLong) {
+TEST(SweepPace, ExpectsTheTimeOfTheOnlyCallForAll) {
     EXPECT_NEAR(left_after({calls_of_bytes({8, 800, 80000}), 0, 0}, {3}), 6, 1e-3);
 }
 
-// 2 s and 1 s per MiB.
+// A call takes 2 s and 1 s per MiB.
 TEST(SweepPace, IsALineOverBytes) {
     const double mib = 1 << 20;
     EXPECT_NEAR(left_after({calls_of_bytes({mib, 2 * mib, 4 * mib, 16 * mib}), 0, 0}, {3, 4, 6}),
@@ -44,26 +44,25 @@ TEST(SweepPace, IsALineOverBytes) {
                 6 + 18, 1e-2);
 }
 
-TEST(SweepPace, TakesTheSizesAnewWithAnotherType) {
+TEST(SweepPace, RepeatsTheSizesForAnotherType) {
     EXPECT_NEAR(left_after({calls_of_bytes({1, 10, 100, 1, 10, 100}), 0, 0}, {2, 11, 101}), 114,
                 1e-2);
 }
 
-// Calls that get faster: no slope. Of a constant c, (c/10 - 1)^2 + (c/2 - 1)^2 is least at 0.6 /
-// 0.26.
-TEST(SweepPace, HasNoSlopeDownwards) {
+// Calls get faster, so there is no slope. (c/10 - 1)^2 + (c/2 - 1)^2 is minimal at c = 0.6 / 0.26.
+TEST(SweepPace, HasNoNegativeSlope) {
     EXPECT_NEAR(left_after({calls_of_bytes({1, 100, 100}), 0, 0}, {10, 2}), 0.6 / 0.26, 1e-3);
 }
 
-// 1 s at 10 and 3 s at 20 lie on a line that begins below 0: (10 b - 1)^2 + (20 b / 3 - 1)^2 is
-// least at b = (10 + 20 / 3) / (100 + 400 / 9).
-TEST(SweepPace, DoesNotBeginBelowNothing) {
+// The line through 1 s at 10 and 3 s at 20 begins below 0. (10 b - 1)^2 + (20 b / 3 - 1)^2 is
+// minimal at b = (10 + 20 / 3) / (100 + 400 / 9).
+TEST(SweepPace, HasNoNegativeIntercept) {
     EXPECT_NEAR(left_after({calls_of_bytes({10, 20, 30}), 0, 0}, {1, 3}),
                 30 * (10 + 20. / 3) / (100 + 400. / 9), 1e-2);
 }
 
 TEST(SweepPace, IsBoundedByTheOptionsUntilACallTookLonger) {
-    // By the line 1 + bytes: 1001 s.
+    // The line 1 + bytes gives 1001 s.
     EXPECT_NEAR(left_after({calls_of_bytes({1, 9, 1000}, 20), 0, 0}, {2, 10}), 20, 1e-6);
     EXPECT_NEAR(left_after({calls_of_bytes({1, 9, 1000}, 9), 0, 0}, {2, 10}), 1001, 1);
 }
@@ -73,7 +72,7 @@ TEST(SweepPace, IsBoundedByTheBudgetUntilThatIsSpent) {
     EXPECT_NEAR(left_after({calls_of_bytes({1, 9, 1000}), 11, 0}, {2, 10}), 1001, 1);
 }
 
-TEST(SweepPace, CountsTheTimeOfTheCallUnderWay) {
+TEST(SweepPace, CountsTheTimeOfTheCurrentCall) {
     SweepPace pace(calls_of_bytes({5, 5, 5}), 0, ns(100));
     pace.measured(ns(104));
     EXPECT_NEAR(*pace.seconds_left(ns(104)), 8, 1e-3);
@@ -88,7 +87,7 @@ TEST(SweepPace, DoesNotCountWhatAnEarlierRunMeasured) {
     EXPECT_NEAR(*pace.seconds_left(ns(4)), 6, 1e-3);
 }
 
-TEST(MostSeconds, OfATrialAreThoseOfItsCallsTwice) {
+TEST(MostSeconds, OfATrialAreTwiceThoseOfItsCalls) {
     Protocol protocol{.max_seconds = 0.2, .max_samples = 1000};
     EXPECT_DOUBLE_EQ(most_seconds_of_trial(protocol, 0), 0.4);       // not known
     EXPECT_DOUBLE_EQ(most_seconds_of_trial(protocol, 1e-3), 0.4);    // 1 s of calls
@@ -106,7 +105,7 @@ TEST(MostSeconds, OfASweepAreThoseOfAllCallsOrTheBudget) {
     EXPECT_EQ(SweepPace(calls_of_bytes({1, 1}), 0, 0).most_seconds(), unbounded);
 }
 
-// 3 candidates, both placements, 2 kinds of buffers; a model knows one of the candidates.
+// There are 3 candidates, both placements and 2 kinds of buffers; the model has one candidate.
 TEST(PlannedCalls, AreThoseOfAllTrials) {
     Sweep sweep{.candidates = {{.configuration = {.algorithm = "known"}}, {}, {}},
                 .counts = {10, 1000},
@@ -122,7 +121,7 @@ TEST(PlannedCalls, AreThoseOfAllTrials) {
     ASSERT_EQ(calls.size(), 2U);
     EXPECT_EQ(calls[0].bytes, 40);
     EXPECT_EQ(calls[1].bytes, 4000);
-    // 100 calls of 1 us and of 100 us, and twice 0.25 s; 4 times each, and as much for the rest.
+    // The model gives 100 calls of 1 us and 100 us, the others take 0.25 s; 4 trials each, twice.
     EXPECT_NEAR(calls[0].most_seconds, 8 * (0.0001 + 0.5), 1e-9);
     EXPECT_NEAR(calls[1].most_seconds, 8 * (0.01 + 0.5), 1e-9);
 }
