@@ -35,7 +35,9 @@
 #include "workloads/timing/timeline.hpp"
 
 namespace tutti {
+namespace {
 
+// Explains the table.
 std::vector<std::string> reading_notes(const BenchOptions& options, const World& world) {
     std::vector<std::string> notes;
     notes.push_back(std::string("time: median over calls of the slowest rank; ") +
@@ -60,16 +62,53 @@ std::vector<std::string> reading_notes(const BenchOptions& options, const World&
     return notes;
 }
 
-/// The candidates auto and learn, and the table that learn writes at the end.
+// The candidates auto and learn, and the table that learn writes at the end.
 class ChoosingCandidates {
 public:
-    /// Adds notes about the tables that they use. Throws Error for an unusable table. Collective.
-    ChoosingCandidates(World& world, const BenchOptions& options, std::vector<std::string>& notes);
+    // Adds notes about the tables that they use. Throws Error for an unusable table. Collective.
+    ChoosingCandidates(World& world, const BenchOptions& options, std::vector<std::string>& notes)
+        : world_(world), file_(options.table_file) {
+        if (options.choosing.empty()) return;
+        // 'learn' can start without a table; it writes one at the end.
+        const bool needs_table =
+            options.table_is_named &&
+            std::ranges::find(options.choosing, "auto") != options.choosing.end();
+        const bool is_there = has_table(world, file_, needs_table);
+        for (const std::string& name : options.choosing) {
+            const bool learns = name == "learn";
+            std::optional<Table> table;
+            if (is_there || (options.table_is_named && !learns)) {
+                table = table_for_ranks(world, file_, {.anyway = options.table_anyway});
+                notes.push_back(fmt::format("{}: {}", name,
+                                            source_in_words(*table, file_, options.sweep.buffers)));
+            } else if (!learns) {
+                notes.push_back(fmt::format(
+                    "{}: built-in rules; for a better choice write a table with 'tutti tune'",
+                    name));
+            }
+            all_.push_back(learns ? candidate_that_learns(world, table, options.learning_bound)
+                                  : candidate_by_table(world, table));
+            learns_ = learns_ || learns;
+        }
+    }
 
-    void add_to(std::vector<Candidate>& candidates) const;
+    void add_to(std::vector<Candidate>& candidates) const {
+        for (const CommunicatorCandidate& one : all_) candidates.push_back(one.candidate);
+    }
 
-    /// Writes the learnt choices to the table file. Throws Error if that fails. Collective.
-    void end(Reporter& reporter) const;
+    // Writes the learnt choices to the table file. Throws Error if that fails. Collective.
+    void end(Reporter& reporter) const {
+        if (!learns_) return;
+        Table table;
+        if (world_.is_first() && std::filesystem::exists(file_)) table = read_table(file_);
+        for (const CommunicatorCandidate& one : all_) overlay(table, one.learnt());
+        if (!world_.is_first()) return;
+        if (table.sections.empty())
+            return reporter.print("# learn: no measurements; no table was written\n");
+        table.tool = version();
+        keep_table(table, file_);
+        reporter.print(fmt::format("# learn: choices written to {}\n", file_));
+    }
 
 private:
     World& world_;
@@ -78,48 +117,8 @@ private:
     bool learns_ = false;
 };
 
-ChoosingCandidates::ChoosingCandidates(World& world, const BenchOptions& options,
-                                       std::vector<std::string>& notes)
-    : world_(world), file_(options.table_file) {
-    if (options.choosing.empty()) return;
-    // 'learn' can start without a table; it writes one at the end.
-    const bool needs_table = options.table_is_named &&
-                             std::ranges::find(options.choosing, "auto") != options.choosing.end();
-    const bool is_there = has_table(world, file_, needs_table);
-    for (const std::string& name : options.choosing) {
-        const bool learns = name == "learn";
-        std::optional<Table> table;
-        if (is_there || (options.table_is_named && !learns)) {
-            table = table_for_ranks(world, file_, {.anyway = options.table_anyway});
-            notes.push_back(
-                fmt::format("{}: {}", name, source_in_words(*table, file_, options.sweep.buffers)));
-        } else if (!learns) {
-            notes.push_back(fmt::format(
-                "{}: built-in rules; for a better choice write a table with 'tutti tune'", name));
-        }
-        all_.push_back(learns ? candidate_that_learns(world, table, options.learning_bound)
-                              : candidate_by_table(world, table));
-        learns_ = learns_ || learns;
-    }
-}
-
-void ChoosingCandidates::add_to(std::vector<Candidate>& candidates) const {
-    for (const CommunicatorCandidate& one : all_) candidates.push_back(one.candidate);
-}
-
-void ChoosingCandidates::end(Reporter& reporter) const {
-    if (!learns_) return;
-    Table table;
-    if (world_.is_first() && std::filesystem::exists(file_)) table = read_table(file_);
-    for (const CommunicatorCandidate& one : all_) overlay(table, one.learnt());
-    if (!world_.is_first()) return;
-    if (table.sections.empty())
-        return reporter.print("# learn: no measurements; no table was written\n");
-    table.tool = version();
-    keep_table(table, file_);
-    reporter.print(fmt::format("# learn: choices written to {}\n", file_));
-}
-
+// Runs several launches (--launches N) one after the other, and prints one table. Throws Error if a
+// launch fails or a file cannot be written.
 Exit bench_launches(const BenchOptions& options) {
     std::ofstream csv;
     const auto expect_csv = [&](bool is_good) {
@@ -150,8 +149,6 @@ Exit bench_launches(const BenchOptions& options) {
     }
     return any_wrong ? Exit::wrong_result : output->code();
 }
-
-namespace {
 
 // Opens the file of an option on rank 0, before anything is timed.
 std::ofstream open_file(const std::string& file, const char* option, const World& world) {

@@ -28,18 +28,19 @@
 #include "results/tables/text_table.hpp"
 
 namespace tutti {
+namespace {
 
-/// Statistics of the calls of a size as nccl-tests defines them: percentiles are measured times
-/// (nearest rank), and the standard deviation is divided by n. tutti's own records interpolate and
-/// divide by n - 1.
+// Statistics of the calls of a size as nccl-tests defines them: percentiles are measured times
+// (nearest rank), and the standard deviation is divided by n. tutti's own records interpolate and
+// divide by n - 1.
 struct CallStatistics {
     std::int64_t p50_ns = 0, p95_ns = 0, p99_ns = 0;
     double mean_ns = 0, stdev_ns = 0;
     double cv_percent() const { return mean_ns > 0 ? 100 * stdev_ns / mean_ns : 0; }
 };
 
-/// Returns zeros if there are no calls.
-inline CallStatistics statistics_of_calls(std::span<const std::int64_t> times_ns) {
+// Returns zeros if there are no calls.
+CallStatistics statistics_of_calls(std::span<const std::int64_t> times_ns) {
     if (times_ns.empty()) return {};
     std::vector<std::int64_t> sorted(times_ns.begin(), times_ns.end());
     std::ranges::sort(sorted);
@@ -54,26 +55,6 @@ inline CallStatistics statistics_of_calls(std::span<const std::int64_t> times_ns
     return {sorted[sorted.size() / 2], nearest_rank(95), nearest_rank(99), sum / n,
             std::sqrt(squares / n)};
 }
-
-/// The file of nccl-tests' -J (version 3): the same fields in the same order.
-class NcclTestsJson {
-public:
-    /// Creates FILE, or FILE.0, FILE.1, ... if it exists. Throws Error if it cannot be written.
-    NcclTestsJson(const BenchOptions& options, const Launch& launch, bool per_iteration);
-
-    const std::string& file() const { return file_; }
-    void add(const TableRow& row);
-    /// Writes the whole file; `okay` tells whether the average bus bandwidth reached the required
-    /// one, if any.
-    void end(const TableTotals& totals, std::optional<bool> okay);
-
-private:
-    std::string file_;
-    bool per_iteration_;
-    Json json_;
-};
-
-namespace {
 
 constexpr int most_files = 10'000;
 
@@ -169,51 +150,60 @@ Json iterations(const Point& point) {
             {"cv_pct", calls.cv_percent()}, {"times_us", std::move(samples)}};
 }
 
-}  // namespace
+// The file of nccl-tests' -J (version 3): the same fields in the same order.
+class NcclTestsJson {
+public:
+    // Creates FILE, or FILE.0, FILE.1, ... if it exists. Throws Error if it cannot be written.
+    NcclTestsJson(const BenchOptions& options, const Launch& launch, bool per_iteration)
+        : file_(new_file(options.output_file)), per_iteration_(per_iteration) {
+        json_ = {{"version", 3}, {"start_time", without_zone(launch.t)}, {"args", Json::array()}};
+        json_["args"].push_back("tutti");
+        json_["args"].push_back(options.run.plan.command);
+        for (const std::string& word : options.run.plan.typed) json_["args"].push_back(word);
+        json_["env"] = Json::array();
+        for (const auto& [name, value] : launch.env) json_["env"].push_back(name + "=" + value);
+        json_["nccl_version"] = nccl_version(launch);
+        json_["config"] = config(options, launch, per_iteration);
+        json_["results"] = Json::array();
+    }
 
-NcclTestsJson::NcclTestsJson(const BenchOptions& options, const Launch& launch, bool per_iteration)
-    : file_(new_file(options.output_file)), per_iteration_(per_iteration) {
-    json_ = {{"version", 3}, {"start_time", without_zone(launch.t)}, {"args", Json::array()}};
-    json_["args"].push_back("tutti");
-    json_["args"].push_back(options.run.plan.command);
-    for (const std::string& word : options.run.plan.typed) json_["args"].push_back(word);
-    json_["env"] = Json::array();
-    for (const auto& [name, value] : launch.env) json_["env"].push_back(name + "=" + value);
-    json_["nccl_version"] = nccl_version(launch);
-    json_["config"] = config(options, launch, per_iteration);
-    json_["results"] = Json::array();
-}
+    const std::string& file() const { return file_; }
+    void add(const TableRow& row) {
+        const Point* out = measured_or_none(row.out_of_place);
+        const Point* in = measured_or_none(row.in_place);
+        const Point* known = out != nullptr ? out : in;
+        if (known == nullptr) return;
+        const Key& key = known->key;
+        Json json{{"size", key.bytes.count},
+                  {"count", key.count},
+                  {"type", name_of(key.dtype)},
+                  {"redop", key.op ? name_of(*key.op) : "none"},
+                  {"root", std::to_string(key.root ? key.root->index : -1)},
+                  {"out_of_place", placement(out)}};
+        if (per_iteration_ && out != nullptr) json["out_of_place_per_iter"] = iterations(*out);
+        json["in_place"] = placement(in);
+        if (per_iteration_ && in != nullptr) json["in_place_per_iter"] = iterations(*in);
+        json["actual_iterations"] = known->time.n;
+        json["experiment_name"] = "";
+        json_["results"].push_back(std::move(json));
+    }
 
-void NcclTestsJson::add(const TableRow& row) {
-    const Point* out = measured_or_none(row.out_of_place);
-    const Point* in = measured_or_none(row.in_place);
-    const Point* known = out != nullptr ? out : in;
-    if (known == nullptr) return;
-    const Key& key = known->key;
-    Json json{{"size", key.bytes.count},
-              {"count", key.count},
-              {"type", name_of(key.dtype)},
-              {"redop", key.op ? name_of(*key.op) : "none"},
-              {"root", std::to_string(key.root ? key.root->index : -1)},
-              {"out_of_place", placement(out)}};
-    if (per_iteration_ && out != nullptr) json["out_of_place_per_iter"] = iterations(*out);
-    json["in_place"] = placement(in);
-    if (per_iteration_ && in != nullptr) json["in_place_per_iter"] = iterations(*in);
-    json["actual_iterations"] = known->time.n;
-    json["experiment_name"] = "";
-    json_["results"].push_back(std::move(json));
-}
+    // Writes the whole file; `okay` tells whether the average bus bandwidth reached the required
+    // one, if any.
+    void end(const TableTotals& totals, std::optional<bool> okay) {
+        json_["out_of_bounds"] = {{"count", totals.wrong}, {"okay", said(totals.is_right)}};
+        json_["average_bus_bandwidth"] = {{"bandwidth", totals.busbw},
+                                          {"okay", okay ? said(*okay) : "unchecked"}};
+        json_["end_time"] = without_zone(utc_now());
+        json_["errors"] = Json::array();
+        write_file(file_, one_line(json_) + "\n", "-J");
+    }
 
-void NcclTestsJson::end(const TableTotals& totals, std::optional<bool> okay) {
-    json_["out_of_bounds"] = {{"count", totals.wrong}, {"okay", said(totals.is_right)}};
-    json_["average_bus_bandwidth"] = {{"bandwidth", totals.busbw},
-                                      {"okay", okay ? said(*okay) : "unchecked"}};
-    json_["end_time"] = without_zone(utc_now());
-    json_["errors"] = Json::array();
-    write_file(file_, one_line(json_) + "\n", "-J");
-}
-
-namespace {
+private:
+    std::string file_;
+    bool per_iteration_;
+    Json json_;
+};
 
 // Share of NCCL_TESTS_MIN_BW that passes.
 constexpr double enough = 0.9;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flags and defaults of the OSU micro-benchmarks (7.x), as options of 'tutti bench'.
+// Translates the flags and defaults of the OSU micro-benchmarks (7.x) to options of 'tutti bench'.
 // The output of the OSU micro-benchmarks (7.x): a blank line, the title, and one row per size, as
 // their readers expect. The records contain the rest.
 #include <fmt/format.h>
@@ -102,63 +102,6 @@ std::string root_of(const std::string& text) {
         throw Error("-k " + text + ": only a fixed root is supported; use -k fixed:0");
     return text.substr(fixed.size());
 }
-
-}  // namespace
-
-std::optional<Arguments> words_of_osu(const ProgramName& program, const Arguments& words) {
-    const std::string name(program.name);
-    const Typed typed = read_flags(flags_of_osu, words, name);
-    Arguments bench{"bench", std::string(name_of(program.collective))};
-    SizesOfOsu sizes;
-    DataType type = DataType::int8;
-    std::string form = "osu", in_place = "no";
-    for (const auto& [flag, value] : typed.flags) {
-        switch (flag->letter) {
-            case 'h':
-                if (launcher().rank == 0)
-                    std::cout << help_on(flags_of_osu, name, name_of(program.collective));
-                return std::nullopt;
-            case 'v':
-                return Arguments{"--version"};
-            case 'm':
-                sizes.read(value);
-                break;
-            case 'f':
-                form += ",full";
-                break;
-            case 'c':
-                form += ",validation";
-                break;
-            case 'z':
-                form += percentiles(value);
-                break;
-            case 'T':
-                type = type_of_osu(value);
-                break;
-            case 'l':
-                in_place = "yes";
-                break;
-            case 'k':
-                if (has_root(program.collective)) bench.insert(bench.end(), {"-r", root_of(value)});
-                break;
-            case 'd':
-                if (value != "cuda") throw Error("-d " + value + " is unknown; use -d cuda");
-                bench.insert(bench.end(), {"--buffers", "device"});
-                break;
-            default:
-                translate(*flag, value, bench);
-        }
-    }
-    for (const Arguments& more :
-         {sizes.words(program.collective, type),
-          Arguments{"-d", std::string(name_of(type)), "--inplace", in_place, "--like", form},
-          typed.others})
-        bench.insert(bench.end(), more.begin(), more.end());
-    add_candidates(typed, bench);
-    return bench;
-}
-
-namespace {
 
 std::string_view title_of(Collective collective) {
     switch (collective) {
@@ -291,6 +234,59 @@ private:
 };
 
 }  // namespace
+
+std::optional<Arguments> words_of_osu(const ProgramName& program, const Arguments& words) {
+    const std::string name(program.name);
+    const Typed typed = read_flags(flags_of_osu, words, name);
+    Arguments bench{"bench", std::string(name_of(program.collective))};
+    SizesOfOsu sizes;
+    DataType type = DataType::int8;
+    std::string form = "osu", in_place = "no";
+    for (const auto& [flag, value] : typed.flags) {
+        switch (flag->letter) {
+            case 'h':
+                if (launcher().rank == 0)
+                    std::cout << help_on(flags_of_osu, name, name_of(program.collective));
+                return std::nullopt;
+            case 'v':
+                return Arguments{"--version"};
+            case 'm':
+                sizes.read(value);
+                break;
+            case 'f':
+                form += ",full";
+                break;
+            case 'c':
+                form += ",validation";
+                break;
+            case 'z':
+                form += percentiles(value);
+                break;
+            case 'T':
+                type = type_of_osu(value);
+                break;
+            case 'l':
+                in_place = "yes";
+                break;
+            case 'k':
+                if (has_root(program.collective)) bench.insert(bench.end(), {"-r", root_of(value)});
+                break;
+            case 'd':
+                if (value != "cuda") throw Error("-d " + value + " is unknown; use -d cuda");
+                bench.insert(bench.end(), {"--buffers", "device"});
+                break;
+            default:
+                translate(*flag, value, bench);
+        }
+    }
+    for (const Arguments& more :
+         {sizes.words(program.collective, type),
+          Arguments{"-d", std::string(name_of(type)), "--inplace", in_place, "--like", form},
+          typed.others})
+        bench.insert(bench.end(), more.begin(), more.end());
+    add_candidates(typed, bench);
+    return bench;
+}
 
 std::unique_ptr<BenchOutput> output_like_osu(const BenchOptions& options,
                                              std::span<const std::string> details) {

@@ -90,43 +90,6 @@ private:
     Typed typed_;
 };
 
-}  // namespace
-
-Typed read_flags(std::span<const Flag> known, const Arguments& words, const std::string& program) {
-    return FlagReader(known, words, program).read();
-}
-
-void translate(const Flag& flag, const std::string& value, Arguments& words) {
-    if (value == flag.harmless && !flag.harmless.empty()) return;
-    if (!flag.as.empty()) {
-        words.emplace_back(flag.as);
-        if (flag.value != Flag::Value::none) words.push_back(value);
-    } else if (launcher().rank == 0) {
-        fmt::print(stderr, "tutti: -{}{}{} is ignored: {}\n", flag.letter, value.empty() ? "" : " ",
-                   value, flag.what);
-    }
-}
-
-void add_candidates(const Typed& typed, Arguments& words) {
-    const auto library = option_in(typed.others, "--baseline");
-    if (!option_in(typed.others, "--algo"))
-        words.insert(words.end(), {"--algo", library.value_or("none") != "none" ? "none" : "auto"});
-    if (!library) words.insert(words.end(), {"--baseline", "none"});
-}
-
-std::string help_on(std::span<const Flag> known, const std::string& program,
-                    std::string_view collective) {
-    std::string text = fmt::format("usage: {} ...\n\n", program);
-    for (const Flag& flag : known)
-        text += fmt::format("  -{},--{:<22}  {}\n", flag.letter, flag.name, flag.what);
-    return text + fmt::format(
-                      "\nAlso accepts every option of 'tutti bench {}' with two hyphens, such as "
-                      "--algo ring or --json FILE.\n",
-                      collective);
-}
-
-namespace {
-
 // A suite is recognised by prefix and suffix of its programs' names.
 struct SuiteOfPrograms {
     std::string_view begin, end;
@@ -175,6 +138,39 @@ std::string names_of_programs(const SuiteOfPrograms& suite) {
 }
 
 }  // namespace
+
+Typed read_flags(std::span<const Flag> known, const Arguments& words, const std::string& program) {
+    return FlagReader(known, words, program).read();
+}
+
+void translate(const Flag& flag, const std::string& value, Arguments& words) {
+    if (value == flag.harmless && !flag.harmless.empty()) return;
+    if (!flag.as.empty()) {
+        words.emplace_back(flag.as);
+        if (flag.value != Flag::Value::none) words.push_back(value);
+    } else if (launcher().rank == 0) {
+        fmt::print(stderr, "tutti: -{}{}{} is ignored: {}\n", flag.letter, value.empty() ? "" : " ",
+                   value, flag.what);
+    }
+}
+
+void add_candidates(const Typed& typed, Arguments& words) {
+    const auto library = option_in(typed.others, "--baseline");
+    if (!option_in(typed.others, "--algo"))
+        words.insert(words.end(), {"--algo", library.value_or("none") != "none" ? "none" : "auto"});
+    if (!library) words.insert(words.end(), {"--baseline", "none"});
+}
+
+std::string help_on(std::span<const Flag> known, const std::string& program,
+                    std::string_view collective) {
+    std::string text = fmt::format("usage: {} ...\n\n", program);
+    for (const Flag& flag : known)
+        text += fmt::format("  -{},--{:<22}  {}\n", flag.letter, flag.name, flag.what);
+    return text + fmt::format(
+                      "\nAlso accepts every option of 'tutti bench {}' with two hyphens, such as "
+                      "--algo ring or --json FILE.\n",
+                      collective);
+}
 
 std::optional<Arguments> command_of(const std::string& program, const Arguments& words) {
     const auto suite =

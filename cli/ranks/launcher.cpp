@@ -22,20 +22,50 @@
 #include "topology/detect/host_facts.hpp"
 
 namespace tutti {
+namespace {
 
-/// Returns how long a library call may take: longer than the time limits of tutti's own waits,
-/// whose messages say more.
-double seconds_in_library(double hang_timeout);
+// Returns how long a library call may take: longer than the time limits of tutti's own waits, whose
+// messages say more.
+double seconds_in_library(double hang_timeout) { return hang_timeout * barrier_timeout_factor + 2; }
 
-/// Ends the process (exit 4) if its rank has no contact with others for much longer than the hang
-/// timeout. It is the last resort for library calls, which have no time limit of their own.
+// Ends the process (exit 4) if its rank has no contact with others for much longer than the hang
+// timeout. It is the last resort for library calls, which have no time limit of their own.
 class HangTimeout {
 public:
-    explicit HangTimeout(World& world);
-    ~HangTimeout();
+    explicit HangTimeout(World& world) : world_(world), thread_([this] { watch(); }) {}
+    ~HangTimeout() {
+        {
+            const std::lock_guard lock(mutex_);
+            over_ = true;
+        }
+        ended_.notify_all();
+        thread_.join();
+    }
 
 private:
-    void watch();
+    void watch() {
+        AwakeTime since_change;
+        long last_seen = world_.heartbeats;
+        std::unique_lock lock(mutex_);
+        while (!ended_.wait_for(lock, std::chrono::milliseconds(200), [this] { return over_; })) {
+            // A workload may change the limit.
+            const double limit = seconds_in_library(std::atomic_ref(world_.hang_timeout).load());
+            if (const long seen = world_.heartbeats; seen != last_seen) {
+                last_seen = seen;
+                since_change = {};
+            }
+            if (since_change.look_seconds() > limit) end(limit);
+        }
+    }
+
+    [[noreturn]] void end(double limit) const {
+        const std::string what =
+            fmt::format("rank {} has been inside a library call for {:.0f} s{}",
+                        world_.rank().index, limit, in_activity());
+        announce_time_out(what);
+        fmt::print(stderr, "tutti: {}\n", what);
+        _exit(static_cast<int>(Exit::time_out));
+    }
 
     World& world_;
     std::mutex mutex_;
@@ -43,43 +73,6 @@ private:
     bool over_ = false;
     std::thread thread_;
 };
-
-double seconds_in_library(double hang_timeout) { return hang_timeout * barrier_timeout_factor + 2; }
-
-HangTimeout::HangTimeout(World& world) : world_(world), thread_([this] { watch(); }) {}
-
-HangTimeout::~HangTimeout() {
-    {
-        const std::lock_guard lock(mutex_);
-        over_ = true;
-    }
-    ended_.notify_all();
-    thread_.join();
-}
-
-void HangTimeout::watch() {
-    AwakeTime since_change;
-    long last_seen = world_.heartbeats;
-    std::unique_lock lock(mutex_);
-    while (!ended_.wait_for(lock, std::chrono::milliseconds(200), [this] { return over_; })) {
-        // A workload may change the limit.
-        const double limit = seconds_in_library(std::atomic_ref(world_.hang_timeout).load());
-        if (const long seen = world_.heartbeats; seen != last_seen) {
-            last_seen = seen;
-            since_change = {};
-        }
-        if (since_change.look_seconds() > limit) {
-            const std::string what =
-                fmt::format("rank {} has been inside a library call for {:.0f} s{}",
-                            world_.rank().index, limit, in_activity());
-            announce_time_out(what);
-            fmt::print(stderr, "tutti: {}\n", what);
-            _exit(static_cast<int>(Exit::time_out));
-        }
-    }
-}
-
-namespace {
 
 // Loading libraries from a slow disk takes longer than ranks should wait for each other later.
 constexpr double least_start_seconds = 30;
