@@ -23,7 +23,8 @@ void ComparisonFile::append_all(Records records) {
     std::string lines;
     for (auto& record : records) {
         record.session = session_.id;
-        lines += (lines.empty() ? "" : "\n") + to_json_line(record);
+        if (!lines.empty()) lines += '\n';  // GCC 12 warns about "\n" + text
+        lines += to_json_line(record);
     }
     if (store_ && !lines.empty()) store_->append(std::string_view(lines));
 }
