@@ -101,7 +101,7 @@ def is_subject(subject):
 
 
 # Programs, names of metrics, and lines whose words nccl-tests has fixed.
-NOT_PROSE = re.compile(r"#include|#!/|\$[({]|>>|&&|__global__|\bdef \w+\(|```|import os|\[\[|; *[})]|sleep \d|complete --do|\bfloat (sum|none)\b|return at"
+NOT_PROSE = re.compile(r"#include|#!/|\$[({]|>>|&&|__global__|\bdef \w+\(|```|import os|\[\[|; *[})]|sleep \d|complete --do|\bfloat (sum|none|root)\b|return at|SELECT |[Ss]elect |import sys|^\W*\| "
                        r"|Out of bounds values|Avg bus bandwidth")
 
 
