@@ -17,7 +17,8 @@ namespace {
 constexpr Bytes small_on_host{16 * 1024};
 constexpr Bytes small_across_hosts{64 * 1024};
 
-// By name: for small messages, for large ones; across several hosts with several ranks each.
+// Algorithms by name: for small messages, for large ones; for several hosts with several ranks
+// each.
 struct Rule {
     Collective collective;
     std::string_view small, large, small_by_node, large_by_node;
@@ -52,7 +53,7 @@ std::string_view guess(const Call& call, const World& world) {
     const auto& rule = at(rules, call.collective);
     const Bytes bytes{total_bytes(call, world.size())};
     if (world.one_host()) {
-        // Between two ranks all bytes cross once at best, so that spreading a vector first gains
+        // Between two ranks all bytes cross once at best, so spreading a vector first gains
         // nothing: a broadcast took up to 10 times as long, a reduce of unregistered memory up to
         // 4.6 times (of registered memory 0.7 times).
         const bool goes_one_way =
@@ -68,7 +69,7 @@ std::string_view guess(const Call& call, const World& world) {
     return large.empty() ? rule.large : large;
 }
 
-// The best first. A transport that is absent or refuses these ranks is passed over later.
+// Returns the best first. A transport that is absent or refuses these ranks is skipped later.
 std::vector<std::string_view> transports_for(const World& world) {
     if (world.one_process()) return {"shm", "loopback"};
     if (world.one_host()) return {"shm", "mpi", "ucx"};

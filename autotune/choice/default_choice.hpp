@@ -8,13 +8,13 @@
 
 namespace tutti {
 
-/// The configurations for a call where nothing was measured, the best guess first: few steps for
-/// small messages, few bytes for large ones, hierarchical algorithms across hosts; then whatever
-/// else can run, libraries last. The same on all ranks.
+/// The configurations for a call for which nothing was measured, the best guess first: few steps
+/// for small messages, few bytes for large ones, hierarchical algorithms across hosts; then all
+/// others that can run, libraries last. The same on all ranks.
 std::vector<Configuration> default_choices(const Call& call, const World& world);
 
-/// Everything that this build can try for a collective: each algorithm over each transport, and
-/// the libraries.
+/// Returns everything that this build can try for a collective: each algorithm over each transport,
+/// and the libraries.
 std::vector<Configuration> all_choices(Collective collective, const World& world);
 
 }  // namespace tutti

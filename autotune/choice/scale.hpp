@@ -7,7 +7,7 @@
 
 namespace tutti {
 
-/// How many doublings lead from one size to another; 0 bytes count as 1.
+/// Returns the number of doublings from one size to another; 0 bytes count as 1.
 inline double octaves(Bytes from, Bytes to) {
     const auto position = [](Bytes size) {
         return std::log2(static_cast<double>(std::max<std::int64_t>(1, size.count)));
@@ -15,8 +15,8 @@ inline double octaves(Bytes from, Bytes to) {
     return position(to) - position(from);
 }
 
-/// The geometric mean of two sizes, but above `below`: there the choice for one size ends and that
-/// for the next begins.
+/// Returns the geometric mean of two sizes, but above `below`: the border between the choices for
+/// both.
 inline Bytes halfway(Bytes below, Bytes above) {
     const double product = static_cast<double>(below.count) * static_cast<double>(above.count);
     return {std::max(below.count + 1, static_cast<std::int64_t>(std::ceil(std::sqrt(product))))};

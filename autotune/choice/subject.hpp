@@ -9,8 +9,9 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// Types that take the same time: `bytes` where nothing is added up, so that only sizes count;
-/// `native` for what the machine adds by itself; `half` for what it has to widen first.
+/// Types that take the same time: `bytes` for collectives that only move data, where only sizes
+/// count; `native` for types that the machine adds directly; `half` for types that it must widen
+/// first.
 enum class TypeClass { bytes, native, half };
 template <>
 struct NamesOf<TypeClass> {
@@ -19,7 +20,7 @@ struct NamesOf<TypeClass> {
         {TypeClass::bytes, "bytes"}, {TypeClass::native, "native"}, {TypeClass::half, "half"}};
 };
 
-/// Operations that take the same time. `average` passes over the result once more.
+/// Operations that take the same time. `average` needs another pass over the result.
 enum class OpClass { none, plain, average };
 template <>
 struct NamesOf<OpClass> {
@@ -31,7 +32,7 @@ struct NamesOf<OpClass> {
 TypeClass class_of(Collective collective, DataType type);
 OpClass class_of(Collective collective, Op op);
 
-/// What a choice is made for, but for the size: calls that are answered alike.
+/// Calls that get the same choice at the same size.
 struct Subject {
     Collective collective = Collective::all_reduce;
     TypeClass types = TypeClass::native;
@@ -40,27 +41,28 @@ struct Subject {
     auto operator<=>(const Subject&) const = default;
 };
 
-/// A type and an operation that stand for the classes of a subject.
+/// A type and an operation that represent the classes of a subject.
 struct Representative {
     DataType type = DataType::float32;
     Op op = Op::sum;
 };
 Representative representative_of(const Subject& subject);
 
-/// "all_reduce native plain registered", without classes where nothing is added up.
+/// Returns "all_reduce native plain registered", without classes for collectives that only move
+/// data.
 std::string to_string(const Subject& subject);
 
-/// The ranks that a choice is made on.
+/// The ranks that a choice is made for.
 struct JobShape {
     int ranks = 1;
-    int ranks_per_host = 1;  ///< of the fullest host
+    int ranks_per_host = 1;  ///< on the host with the most ranks
     std::string
         topology;  ///< fingerprint of all hosts' structure (topology/machine/fingerprint.hpp)
     auto operator<=>(const JobShape&) const = default;
 };
 
-/// The job shape of a world's ranks, by which tables are looked up. Collective: the hosts are
-/// looked at, which takes milliseconds.
+/// Returns the job shape of a world's ranks, which is the key of tables. Collective: examines the
+/// hosts, which takes milliseconds.
 JobShape job_shape_of(World& world);
 
 }  // namespace tutti

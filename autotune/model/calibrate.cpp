@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 #include <set>
+#include <vector>
 
-#include "autotune/model/costing.hpp"
 #include "autotune/model/nnls.hpp"
+#include "autotune/model/schedule_walk.hpp"
 #include "base/error.hpp"
 #include "results/records/identity.hpp"
+#include "results/statistics/statistics.hpp"
 
 namespace tutti {
 
@@ -35,16 +38,16 @@ std::optional<Observation> observation_of(const Point& point) {
 namespace {
 
 constexpr int most_rounds = 12;
-// Errors (of the logarithm) below this count squared, larger ones as such: outliers pull less.
+// Errors (of the logarithm) below this count squared, larger ones linearly, so outliers have less
+// weight.
 constexpr double small_error = 0.1;
-// How firmly a curve's neighbours, and parameters that no sample informs, are held to their prior
-// values.
+// Weight that holds a curve's neighbours, and parameters without samples, at their prior values.
 constexpr double smoothness = 0.05;
 constexpr double anchorage = 0.003;
 // The largest change of a prediction in one round, as a logarithm.
 constexpr double most_change = 1.5;
 
-// Starting values, plausible for any machine; measured times decide.
+// Starting values, plausible for any machine; measured times replace them.
 LogGpParameters first_guess() {
     LogGpParameters parameters =
         LogGpParameters::uniform(/*step=*/300, /*message=*/200, /*copy=*/0.1, /*reduce=*/0.15);
@@ -58,7 +61,7 @@ LogGpParameters first_guess() {
     return parameters;
 }
 
-// Whether the term and the one behind it are neighbours on a curve.
+// Returns whether this term and the next one are neighbours on a curve.
 bool continues(std::size_t term) {
     if (term < LogGpParameters::message) return false;
     if (term < LogGpParameters::bytes) return term + 1 < LogGpParameters::bytes;
@@ -106,7 +109,7 @@ private:
     struct Case {
         Observation seen;
         Route route;
-        Itemized path = {};  // with the parameters of now
+        Itemized path = {};  // with the current parameters
         double error() const { return std::log(path.ns / seen.time_ns); }
     };
 
@@ -126,7 +129,7 @@ private:
         return sum / static_cast<double>(cases_.size());
     }
 
-    // Each set of parameters is a block of unknowns, in multiples of what they are now.
+    // Each set of parameters is a block of unknowns, in multiples of their current values.
     void improve(int round) {
         std::map<const LogGpParameters*, std::size_t> begin_of;
         std::vector<LogGpParameters*> parameters;
@@ -148,7 +151,7 @@ private:
             };
             add(of->within, 0);
             add(of->across, LogGpParameters::terms);
-            // The logarithm, made linear at the prediction of now.
+            // Linearizes the logarithm at the current prediction.
             const double change = std::clamp(-one.error(), -most_change, most_change);
             fit.add(row, 1 + change, 1 / std::max(std::abs(one.error()), small_error));
         }
@@ -156,7 +159,7 @@ private:
         apply(fit, parameters, round < most_rounds / 2 ? 0.7 : 0.4);
     }
 
-    // Unknowns are multiples of these, so that "equal" means the same for all.
+    // Unknowns are multiples of these, so that equal values mean the same for all.
     static double scale_of(std::size_t term) {
         static const LogGpParameters guess = first_guess();
         return guess.ns[term];
@@ -200,6 +203,28 @@ private:
 
 CostModel calibrate(std::span<const Observation> observations, const ModelledMachine& machine) {
     return Calibration(observations, machine).run();
+}
+
+ModelComparison compare_models(std::span<const Observation> observations,
+                               const ModelledMachine& machine, const CostModel& stored) {
+    std::vector<Observation> fitted, held_out;
+    std::minstd_rand numbers;  // observations are ordered by algorithm
+    for (const Observation& one : observations)
+        (numbers() % 5 == 0 ? held_out : fitted).push_back(one);
+    if (fitted.empty()) return {};
+    const CostModel calibrated = calibrate(fitted, machine);
+    std::vector<double> errors, errors_of_stored;
+    for (const Observation& one : held_out) {
+        const auto predicted = calibrated.predict(one.configuration, one.call);
+        const auto by_stored = stored.predict(one.configuration, one.call);
+        if (!predicted || !by_stored || one.time_ns <= 0) continue;
+        errors.push_back(std::abs(*predicted / one.time_ns - 1));
+        errors_of_stored.push_back(std::abs(*by_stored / one.time_ns - 1));
+    }
+    if (errors.empty()) return {};
+    return {.points = errors.size(),
+            .new_error = median(errors),
+            .stored_error = median(errors_of_stored)};
 }
 
 }  // namespace tutti

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstddef>
 #include <optional>
 #include <span>
 
@@ -8,14 +9,27 @@
 
 namespace tutti {
 
-/// A measured point as the model sees it; nothing for what it has no say in: points that were
-/// skipped, in place, of libraries' own collectives, or with an order or placement of their own.
+/// Converts a measured point for the model. Returns nothing for points that it does not cover:
+/// skipped, in place, of libraries' own collectives, or with another order or placement.
 std::optional<Observation> observation_of(const Point& point);
 
-/// The model that explains measured times best: the critical path of each is a sum of parameters,
-/// so they follow from non-negative least squares on relative errors; with them the paths change,
-/// so this is repeated until they do not. Outliers count less. Observations of libraries' own
-/// collectives are left out. Throws Error if none is left.
+/// Fits the model to measured times. The critical path of each time is a sum of parameters, so
+/// non-negative least squares on relative errors give the parameters. They change the paths, so
+/// this is repeated until paths are stable. Outliers count less. Ignores libraries' own
+/// collectives. Throws Error if no observation is left.
 CostModel calibrate(std::span<const Observation> observations, const ModelledMachine& machine);
+
+/// Errors of a new model and a stored one at times that neither was fitted to.
+struct ModelComparison {
+    std::size_t points = 0;   ///< number of times that both predict; 0: there are none
+    double new_error = 0;     ///< median of |predicted / measured - 1|
+    double stored_error = 0;  ///< the same
+    bool stored_is_better() const { return points > 0 && stored_error < new_error; }
+};
+
+/// Holds out one observation of five, fits a model to the rest, and compares it with the stored
+/// one.
+ModelComparison compare_models(std::span<const Observation> observations,
+                               const ModelledMachine& machine, const CostModel& stored);
 
 }  // namespace tutti

@@ -2,10 +2,34 @@
 #include "autotune/model/cost_model.hpp"
 
 #include <algorithm>
+#include <cmath>
 
-#include "autotune/model/costing.hpp"
+#include "autotune/model/loggp_parameters.hpp"
+#include "autotune/model/schedule_walk.hpp"
 
 namespace tutti {
+
+CurvePlace place_on(const double* points, std::size_t count, double size) {
+    if (size <= points[0]) return {0, 0};
+    if (size >= points[count - 1]) return {count - 2, 1};
+    const double* above = std::upper_bound(points, points + count, size);
+    const double below = above[-1];
+    return {static_cast<std::size_t>(above - points) - 1,
+            std::log(size / below) / std::log(*above / below)};
+}
+
+LogGpParameters LogGpParameters::uniform(double step, double message, double copy, double reduce) {
+    LogGpParameters parameters;
+    parameters.ns[LogGpParameters::step] = step;
+    const auto fill = [&](std::size_t first, std::size_t count, double value) {
+        std::fill_n(parameters.ns.begin() + static_cast<std::ptrdiff_t>(first), count, value);
+    };
+    fill(LogGpParameters::message, message_points.size(), message);
+    fill(begin_of(PerByte::copy), footprint_points.size(), copy);
+    fill(begin_of(PerByte::reduce), footprint_points.size(), reduce);
+    fill(begin_of(PerByte::add), footprint_points.size(), reduce);
+    return parameters;
+}
 
 int ModelCall::ranks() const {
     std::size_t ranks = 0;
@@ -16,7 +40,7 @@ int ModelCall::ranks() const {
 std::optional<double> CostModel::predict(const Configuration& configuration,
                                          const ModelCall& asked) const {
     ModelCall call = asked;
-    if (call.buffers == BufferKind::mapped) call.buffers = BufferKind::registered;  // as good as
+    if (call.buffers == BufferKind::mapped) call.buffers = BufferKind::registered;  // equally fast
     if (!is_modelled(call.buffers)) return std::nullopt;
     const auto route = route_of(configuration, call, parameters_.machine);
     if (!route) return std::nullopt;

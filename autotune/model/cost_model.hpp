@@ -17,44 +17,44 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// Whether the model knows such buffers: the host's, which it is calibrated with.
+/// Returns whether the model covers such buffers: those of the host, which it is calibrated with.
 inline bool is_modelled(BufferKind kind) {
     return kind == BufferKind::registered || kind == BufferKind::unregistered;
 }
 
-/// A call as the model sees it, out of place.
+/// The model's view of a call, out of place.
 struct ModelCall {
     Call call;
     BufferKind buffers = BufferKind::registered;  ///< see is_modelled; mapped counts as registered
-    Placement hosts;                              ///< of all ranks, so their number too
+    Placement hosts;                              ///< ranks by host
 
     int ranks() const;
 };
 
-/// One measured time, to calibrate with.
+/// One measured time for the calibration.
 struct Observation {
     Configuration configuration;
     ModelCall call;
     double time_ns = 0;
 };
 
-/// The machine that a model is of.
+/// The machine that a model describes.
 struct ModelledMachine {
-    std::string fingerprint;  ///< of all hosts (topology/machine/fingerprint.hpp)
-    int cores = 1;            ///< of a host, for ranks
-    HostTuning tuning = {};   ///< that plans are made with
-    /// Fingerprint of each of several hosts that are alike; else empty: one host, or unlike ones.
+    std::string fingerprint;  ///< covers all hosts (topology/machine/fingerprint.hpp)
+    int cores = 1;            ///< cores of a host that ranks can use
+    HostTuning tuning = {};   ///< of its plans
+    /// Fingerprint of each of several equal hosts; empty for one host, or different ones.
     std::string host = {};
     bool operator==(const ModelledMachine&) const = default;
 };
 
-/// What a model knows.
+/// The parameters of a cost model, and the machine and ranks that they were measured on.
 struct ModelParameters {
     ModelledMachine machine;
-    std::vector<int> ranks;  ///< that it was calibrated with, ascending
+    std::vector<int> ranks;  ///< of the calibration, ascending
     std::string date;        ///< RFC 3339, UTC
     std::map<std::string, LogGpParameters> within,
-        across;  ///< a host, hosts; by transport and memory
+        across;  ///< within a host, across hosts; by transport and memory
     bool operator==(const ModelParameters&) const = default;
 };
 
@@ -66,11 +66,11 @@ public:
 
     const ModelParameters& parameters() const { return parameters_; }
 
-    /// ns; nothing for what it was not calibrated for (a transport, a library's own collective), or
-    /// what cannot be done at all.
+    /// Predicts the time in ns. Returns nothing for configurations that were not calibrated (a
+    /// transport, a library's own collective) or that cannot run.
     std::optional<double> predict(const Configuration& configuration, const ModelCall& call) const;
 
-    /// Whether it was calibrated over the transport, between some ranks and memory.
+    /// Returns whether it was calibrated over the transport with any ranks and memory.
     bool knows(std::string_view transport) const;
 
 private:

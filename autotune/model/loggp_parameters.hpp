@@ -8,38 +8,38 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// What costs time per byte. `send`: leaving the sender (into a library's buffer, or to where peers
-/// can read); `copy` and `reduce`: of what arrives; `add`: of what arrives besides, to be added to
-/// the same sum in the same pass; `write`: what was just computed, stored once more, into a peer's
-/// result; `own`: from a rank's own input to its own output; `pack`: to or from a message, by
-/// either end, where it lies in several places.
+/// Kinds of work with a cost per byte. `send`: the data leaves the sender (into a library's buffer,
+/// or to where peers can read it); `copy` and `reduce`: the receiver handles what arrives; `add`:
+/// further data is added to the same sum in the same pass; `write`: a result just computed is
+/// stored once more, into a peer's result; `own`: a rank copies from its own input to its own
+/// output; `pack`: either end copies to or from a message whose parts lie in several places.
 enum class PerByte { send, copy, reduce, add, write, own, pack };
 inline constexpr std::size_t per_byte_kinds = 7;
 
-/// Where curves over the size of a message have their points: it decides how a message travels (in
-/// the line of a flag, at once, only when the receiver is ready).
+/// Points of curves over the size of a message, which decides how a message travels (in the line of
+/// a flag, at once, or only when the receiver is ready).
 inline constexpr std::array<double, 9> message_points{64,   256,   1024,   2048,   4096,
                                                       8192, 32768, 131072, 1048576};
-/// Where curves over the bytes that a rank touches in the call have theirs: they decide which cache
-/// the bytes come from.
+/// Points of curves over the bytes that a rank touches in the call, which decide the cache that the
+/// bytes come from.
 inline constexpr std::array<double, 5> footprint_points{16384, 131072, 1048576, 4194304, 16777216};
 
-/// A place on a curve: the value there is that of point `first` and of the next, weighted.
+/// A place on a curve: its value is the weighted mean of point `first` and the next.
 struct CurvePlace {
     std::size_t first = 0;
     double share_of_next = 0;
 };
 
-/// Straight in the logarithm of the size, constant before the first point and behind the last.
+/// Interpolates in the logarithm of the size; constant before the first and after the last point.
 CurvePlace place_on(const double* points, std::size_t count, double size);
 
-/// What things cost over one transport, with one kind of memory, inside a host or across hosts: the
-/// parameters of the model, in ns or ns per byte, as one list that can be fitted. See
+/// Costs over one transport, with one kind of memory, within a host or across hosts: the parameters
+/// of the model, in ns or ns per byte, as one list that can be fitted. See
 /// docs/background/model.md.
 struct LogGpParameters {
     static constexpr std::size_t call = 0;            ///< once in each call
     static constexpr std::size_t step = 1;            ///< until a peer's step is seen: the latency
-    static constexpr std::size_t context_switch = 2;  ///< of a core that several ranks share
+    static constexpr std::size_t context_switch = 2;  ///< on a core that several ranks share
     static constexpr std::size_t link = 3;            ///< per byte that leaves or enters a host
     static constexpr std::size_t message = 4;         ///< each, at either end: a curve
     static constexpr std::size_t bytes = message + message_points.size();  ///< curves
@@ -52,13 +52,13 @@ struct LogGpParameters {
     std::array<double, terms> ns{};
     bool operator==(const LogGpParameters&) const = default;
 
-    /// LogGP as in the textbook: latency `step`, overhead `message` at either end, `copy` and
-    /// `reduce` (however many arrive at once) per byte that arrives, and nothing else.
+    /// Returns textbook LogGP: latency `step`, overhead `message` at either end, `copy` and
+    /// `reduce` (for any number at once) per byte that arrives, and nothing else.
     static LogGpParameters uniform(double step, double message, double copy, double reduce);
 };
 
-/// A time that records its items: how much of each term of two sets of parameters (inside a host,
-/// across hosts). Supports the same arithmetic as the plain number of a prediction.
+/// A time that records its items: how much of each term of two sets of parameters (within a host,
+/// across hosts). Supports the same arithmetic as the number of a prediction.
 struct Itemized {
     double ns = 0;
     std::array<double, 2 * LogGpParameters::terms> amount{};
@@ -83,12 +83,12 @@ inline void charge(Itemized& time, std::size_t term, double amount, double ns) {
     time.amount[term] += amount;
 }
 
-/// The parameters for one call: what depends on the bytes that a rank touches is settled. Time is
+/// The parameters for one call, with curves over the touched bytes already evaluated. Time is
 /// double or Itemized.
 template <class Time>
 class CallCosts {
 public:
-    /// `first_term`: the number of the parameters' term 0 in Itemized.
+    /// `first_term`: the index of the parameters' term 0 in Itemized.
     CallCosts(const LogGpParameters& parameters, double footprint, std::size_t first_term)
         : parameters_(parameters), first_term_(first_term) {
         const CurvePlace place =
@@ -106,8 +106,8 @@ public:
 
     const Time& per_byte(PerByte kind) const { return at(per_byte_, kind); }
 
-    /// What a message costs either end, without its bytes. Most messages of a step are alike, so
-    /// the last answer is kept.
+    /// Returns the cost of a message at either end, without its bytes. Most messages of a step are
+    /// alike, so the last answer is cached.
     const Time& message(double size) {
         if (size == last_size_) return last_message_;
         last_size_ = size;

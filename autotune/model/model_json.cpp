@@ -18,7 +18,7 @@
 namespace tutti {
 namespace {
 
-// The single terms of the parameters and their curves, as the text calls them.
+// Names of the single terms of the parameters, and of their curves.
 constexpr std::pair<const char*, std::size_t> single_terms[] = {
     {"call", LogGpParameters::call},
     {"step", LogGpParameters::step},
@@ -63,7 +63,7 @@ constexpr int most_ranks = 1 << 24;
 constexpr JsonRules rules{
     .whole = "the model", .remedy = "; calibrate again", .numbers = JsonRules::Numbers::from_0};
 
-// Where the curves of a file have their points.
+// The sizes at which the curves of a file have points.
 struct CurvePoints {
     std::vector<double> message{message_points.begin(), message_points.end()};
     std::vector<double> footprint{footprint_points.begin(), footprint_points.end()};
@@ -102,7 +102,7 @@ void walk(auto& f, Is<ModelParameters> auto& known) {
 }
 
 void check(const CurvePoints& points, const JsonPlace& place) {
-    if (points != CurvePoints{}) place.fail("has the curves of another tutti");
+    if (points != CurvePoints{}) place.fail("has curves of another version of tutti");
 }
 
 void check(const ModelParameters& known, const JsonPlace& place) {
@@ -123,7 +123,7 @@ CostModel model_from_json(std::string_view text, std::string_view name) {
     const Source source(text, name);
     const JsonValue json = parse_json(source);
     const JsonPlace file(json, source, rules);
-    if (file.needed("kind").text() != "cost_model") source.fail(json.line, "this is no cost model");
+    if (file.needed("kind").text() != "cost_model") source.fail(json.line, "not a cost model");
     const JsonPlace version = file.needed("v");
     if (version.whole_number<int>() != model_version)
         source.fail(version.value().line, "a cost model of another version; calibrate again");
@@ -138,9 +138,9 @@ CostModel model_from_json(std::string_view text, std::string_view name) {
 }
 
 std::optional<std::filesystem::path> model_path(const std::string& fingerprint) {
-    const auto beside = limits_path(fingerprint);
-    if (!beside) return std::nullopt;
-    return beside->parent_path() / fmt::format("model-{}.json", fingerprint);
+    const auto limits = limits_path(fingerprint);
+    if (!limits) return std::nullopt;
+    return limits->parent_path() / fmt::format("model-{}.json", fingerprint);
 }
 
 CostModel read_model(const std::filesystem::path& path) {

@@ -21,7 +21,7 @@ void NonNegativeFit::add(std::span<const double> row, double target, double weig
 
 std::vector<double> NonNegativeFit::solve(std::vector<double> x) const {
     constexpr int most_rounds = 5000;
-    constexpr double still = 1e-7;  // change that is none, as a share of the unknown
+    constexpr double still = 1e-7;  // relative change of an unknown that counts as none
     // Unknowns of different parameters never meet, so most products are 0.
     std::vector<std::vector<std::size_t>> meets(unknowns_);
     for (std::size_t i = 0; i < unknowns_; ++i)

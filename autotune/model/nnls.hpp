@@ -5,23 +5,24 @@
 
 namespace tutti {
 
-/// Least squares whose unknowns must not be negative: equations are added one by one and kept as
-/// normal equations, so memory goes with the unknowns only.
+/// Least squares with non-negative unknowns. Equations are added one by one and kept as normal
+/// equations, so memory depends on the unknowns only.
 class NonNegativeFit {
 public:
     explicit NonNegativeFit(std::size_t unknowns);
 
-    /// sum of row[i] * unknown[i] = target, as important as `weight` says.
+    /// Adds the equation: sum of row[i] * unknown[i] = target, with a weight.
     void add(std::span<const double> row, double target, double weight);
 
-    /// The solution, by coordinate descent from `start`. What no equation names stays as it is.
+    /// Returns the solution by coordinate descent from `start`. Unknowns without an equation stay
+    /// unchanged.
     std::vector<double> solve(std::vector<double> start) const;
 
 private:
     std::size_t unknowns_;
     std::vector<double> products_;  // row times row
     std::vector<double> targets_;
-    std::vector<std::size_t> named_;  // of the equation that is added
+    std::vector<std::size_t> named_;  // parameters of the equation that is being added
 };
 
 }  // namespace tutti

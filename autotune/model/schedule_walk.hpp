@@ -2,23 +2,26 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
+#include "autotune/model/cost_model.hpp"
 #include "autotune/model/loggp_parameters.hpp"
-#include "autotune/model/merged_messages.hpp"
 #include "autotune/model/route.hpp"
 #include "autotune/model/step_reader.hpp"
 #include "base/index.hpp"
+#include "collectives/schedule/schedule.hpp"
 
 namespace tutti {
 
-/// More transfers than about that are not looked at for one prediction.
+/// About the most transfers that are visited for one prediction.
 inline constexpr std::int64_t most_visits = 1 << 17;
 
-/// Goes through a schedule step by step with a clock for each rank (max-plus): a rank sends, waits
-/// until all that it receives in the step has been sent, then handles it. Where ranks share a core
-/// they have one clock for their work; hosts have one for what leaves and one for what enters.
-/// Memory: a few times per rank, and a few bits for each chunk of each rank.
+/// Walks through a schedule step by step with a clock for each rank (max-plus). A rank sends, waits
+/// until all that it receives in the step has been sent, then handles it. Ranks that share a core
+/// share a clock for their work. Each host has one clock for outgoing and one for incoming data.
+/// Needs little memory per rank, and a few bits for each chunk of each rank.
 template <class Time>
 class ScheduleWalk {
 public:
@@ -39,9 +42,9 @@ public:
           computed_(schedule_.ranks(), keeps_marks() ? schedule_.chunks() : 0),
           published_(schedule_.ranks(), keeps_marks() ? schedule_.chunks() : 0) {}
 
-    /// The slowest rank's time. Of a schedule with too many transfers only every n-th step is
-    /// visited and counts for its neighbours; all ranks then wait for the slowest in each. So they
-    /// do where a step is so large that only some ranks are looked at.
+    /// Returns the slowest rank's time. In a schedule with too many transfers, only every n-th step
+    /// is visited and counts for its neighbours; all ranks then wait for the slowest in each. They
+    /// also do in steps so large that only some ranks are visited.
     Time run() {
         const int stride = reader_.stride_for(most_visits);
         for (int step = 0; step < schedule_.steps(); step += stride) {
@@ -65,10 +68,11 @@ public:
 
 private:
     struct OfRank {
-        Time clock{};                   // when it has finished all steps so far
-        Time arrival{};                 // of the step: when all that it receives has been sent
-        Time work{};                    // of the step: handling what arrives
-        int sum = -1;                   // of the step: the chunk that was added up last
+        Time clock{};  // when it has finished all steps so far
+        // In this step: when all that the rank receives has been sent
+        Time arrival{};
+        Time work{};                    // in this step: handling what arrives
+        int sum = -1;                   // in this step: the chunk that was added up last
         int arriving = 0, sending = 0;  // chunks of the step
         bool is_active = false, receives = false, adds_all = false;
     };
@@ -124,7 +128,7 @@ private:
         active_.push_back(rank);
     }
 
-    // What the sender has to do for a message.
+    // Returns the sender's work for a message.
     Time sending(const Message& message) {
         CallCosts<Time>& costs = costs_of(message);
         const Rank from = message.first.from;
@@ -134,8 +138,7 @@ private:
             case TransferMethod::messages:
                 work += costs.message(message.bytes);
                 work += costs.per_byte(PerByte::send) * message.bytes;
-                // A rank sends its own block from its input, and what it has gathered from its
-                // output.
+                // A rank sends its own block from its input, and gathered blocks from its output.
                 if (message.parts > 1 || sizes_.mixes_own_block(spec_, chunks, from))
                     work += costs.per_byte(PerByte::pack) * message.bytes;
                 break;
@@ -178,8 +181,8 @@ private:
         leaving += across_.link * (message.bytes * reader_.stands_for(from));
     }
 
-    // See PushTerms: whoever computes a chunk writes it into the result of a rank that only waits
-    // for it; and who has less to do than the receiver puts its input there.
+    // See PushTerms: the rank that computes a chunk writes it into the result of a rank that only
+    // waits for it, and a rank with less work than the receiver puts its input there.
     bool is_pushed(const Message& message) {
         const auto& [chunks, from, to, action] = message.first;
         if (action == Action::reduce) return false;
@@ -232,7 +235,7 @@ private:
         one.clock += one.work;
     }
 
-    // In the reverse order of sending, every second step: the last to send still has its core.
+    // In the reverse order of sending every second step: the last sender still has its core.
     void end_step_on_cores(int step) {
         if (step % 2 == 0) std::reverse(active_.begin(), active_.end());
         for (const Rank rank : active_) {
@@ -256,7 +259,7 @@ private:
         if (shares_cores()) core_of(rank).clock = of(rank).clock;
     }
 
-    // The slowest one's time; all clocks are set back to zero.
+    // Adds the slowest clock, and sets all clocks back to zero.
     template <class Ranks>
     Time meet(const Ranks& ranks) {
         Time slowest{};
@@ -270,7 +273,7 @@ private:
         return slowest;
     }
 
-    // The step's time counts for so many steps.
+    // Counts the time of the step this many times.
     void count_for(int steps) {
         Time slowest = meet(active_);
         if (reader_.is_sampled() && assignment_.is_oversubscribed) {
@@ -294,7 +297,52 @@ private:
     ChunkMarks computed_;   // by addition, on this rank
     ChunkMarks published_;  // already copied to where peers read it
     std::vector<Rank> active_;
-    Time met_{};  // of steps behind which all have met
+    Time met_{};  // time of the steps after which all ranks have met
 };
+
+/// The parameters for a call; `across` only for several hosts.
+struct CallParameters {
+    const LogGpParameters* within = nullptr;
+    const LogGpParameters* across = nullptr;
+};
+
+inline const LogGpParameters* parameters_called(
+    const std::map<std::string, LogGpParameters>& parameters, const std::string& name) {
+    const auto known = parameters.find(name);
+    return known == parameters.end() ? nullptr : &known->second;
+}
+
+/// Returns nothing if the model lacks parameters for the route.
+inline std::optional<CallParameters> parameters_for(const ModelParameters& model,
+                                                    const Route& route, const ModelCall& call) {
+    const CallParameters parameters{parameters_called(model.within, route.parameters),
+                                    parameters_called(model.across, route.parameters)};
+    const bool several = call.hosts.nodes().size() > 1;
+    const bool one_each =
+        several && call.hosts.nodes().size() == static_cast<std::size_t>(call.ranks());
+    if ((parameters.within == nullptr && !one_each) || (several && parameters.across == nullptr))
+        return std::nullopt;
+    return parameters;
+}
+
+/// Returns the time of a call on this route, and the number of visited transfers.
+template <class Time>
+std::pair<Time, std::int64_t> cost_of(const Route& route, const ModelCall& call,
+                                      CallParameters parameters, int cores_of_host) {
+    const int ranks = call.ranks();
+    const double footprint = bytes_of_all_buffers(call.call, ranks) / ranks;
+    // With one rank per host all messages go between hosts, and a rank's own copies use those
+    // parameters.
+    const bool all_across = parameters.within == nullptr;
+    const LogGpParameters& within_host = all_across ? *parameters.across : *parameters.within;
+    const LogGpParameters& between_hosts =
+        parameters.across == nullptr ? within_host : *parameters.across;
+    CallCosts<Time> within(within_host, footprint, all_across ? LogGpParameters::terms : 0);
+    CallCosts<Time> across(between_hosts, footprint, LogGpParameters::terms);
+    const CoreAssignment assignment(call.hosts, ranks, cores_of_host);
+    ScheduleWalk<Time> walk(route, call.call, assignment, within, across);
+    Time time = walk.run();
+    return {std::move(time), walk.visited()};
+}
 
 }  // namespace tutti

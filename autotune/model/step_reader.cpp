@@ -30,7 +30,7 @@ namespace {
 // Less than a millisecond's work.
 constexpr std::size_t most_in_step = 1 << 15;
 
-// The root, its neighbour, one in the middle, and the last.
+// Returns the root, its neighbour, one in the middle, and the last.
 std::vector<Rank> sample_of(int ranks, Rank root) {
     std::vector<Rank> sample;
     for (const int index : {root.index, (root.index + 1) % ranks, ranks / 2, ranks - 1})

@@ -8,23 +8,23 @@
 namespace tutti {
 namespace {
 
-// The worst case for an arm that was never tried: so many times as slow as the incumbent, with a
-// plan that takes so many times as long as any before.
+// The worst case for an untested arm: the factor by which it is slower than the incumbent, and the
+// factor by which its plan takes longer than any before.
 constexpr double slowest_feared = 64;
 constexpr double making_feared = 4;
 // The share of the time of a round without trials that exchanges may take.
 constexpr double share_of_exchanges = 0.005;
-// Before anything is known, rounds are shorter: what calls take is only a guess.
+// The first rounds are shorter, because the time of calls is only a guess.
 constexpr std::int64_t shortest_round = 8, longest_round = 1 << 16, longest_first_round = 1 << 12;
 constexpr std::int64_t longest_try = 16;
-// An arm that cannot be so much better is not worth a change.
+// An arm must be at least this much faster to replace the incumbent.
 constexpr double worth_it = 0.97;
-// The incumbent's time has changed.
+// A ratio at which the incumbent's time counts as changed.
 constexpr double is_off = 1.25;
 constexpr std::size_t enough_samples = 6, enough_to_watch = 16;
 
-// A first trial may look much slower than the arm is: the first call of a plan finds nothing in the
-// caches, and one call may be an outlier.
+// A first trial may look much slower than the arm is: the first call of a plan finds cold caches,
+// and one call may be an outlier.
 double dropped_beyond(std::int64_t calls) {
     if (calls <= 1) return 16;
     return calls == 2 ? 4 : 2;
@@ -74,7 +74,7 @@ std::optional<int> OnlineSearch::runner_up() const {
     return best;
 }
 
-// In rounds.
+// in rounds
 std::optional<int> OnlineSearch::next_challenger() const {
     const int count = static_cast<int>(arms_.size());
     for (int ahead = 1; ahead <= count; ++ahead) {
@@ -86,7 +86,7 @@ std::optional<int> OnlineSearch::next_challenger() const {
 
 bool OnlineSearch::is_settled() const { return !next_challenger(); }
 
-// Longer, the longer it holds out.
+// The longer the incumbent stays, the longer the round.
 std::int64_t OnlineSearch::calls_of_round(const Arm& challenger) const {
     return std::clamp<std::int64_t>(challenger.calls / 2, 1, longest_try);
 }
@@ -94,14 +94,14 @@ std::int64_t OnlineSearch::calls_of_round(const Arm& challenger) const {
 double OnlineSearch::at_risk_ns(const Arm& challenger) const {
     const double slowest =
         challenger.calls == 0 ? slowest_feared * mean_ns_ : std::max(challenger.slowest, mean_ns_);
-    // Each call may be the first one in its buffers.
+    // Each call may be the first in its buffers.
     const double making = challenger.has_plans ? 0 : making_feared * making_ns_;
     return static_cast<double>(calls_of_round(challenger)) * (slowest - mean_ns_ + making) +
-           2 * exchange_ns_;  // of this round, and of the incumbent's that follows
+           2 * exchange_ns_;  // this round's, and that of the incumbent's next round
 }
 
-// Long enough to earn the missing budget and the cost of this round's own exchange; rather longer,
-// as otherwise a little might be missing again.
+// Long enough to earn the missing budget and the cost of this round's own exchange, rounded up so
+// that the next round is not short again.
 Round OnlineSearch::round_of_incumbent(double missing_ns, const RegretBudget& budget) const {
     const double gained = budget.usable_share() * std::max(mean_ns_, least_call_ns_);
     const double calls = std::ceil(1.5 * (std::max(missing_ns, 0.0) + exchange_ns_) / gained);
@@ -114,7 +114,7 @@ Round OnlineSearch::next(const RegretBudget& budget) {
     const bool is_known = arm(incumbent_).count() >= enough_samples;
     const auto challenger = next_challenger();
     if (!challenger || !is_known) {
-        // Exchanges bring nothing then, so they are rare.
+        // Exchanges gain nothing then, so they are rare.
         const double rest = exchange_ns_ * budget.usable_share() / share_of_exchanges;
         return round_of_incumbent(
             is_known ? rest : 2 * exchange_ns_ - std::min(0.0, budget.left_ns()), budget);
@@ -173,7 +173,7 @@ void OnlineSearch::watch(std::span<const double> samples) {
         const bool has_changed = now > is_off * before->p50 || now * is_off < before->p50;
         rounds_off_ = has_changed ? rounds_off_ + 1 : 0;
         if (rounds_off_ >= 2) return begin_anew(samples);
-        if (has_changed) return;  // not to be mixed with what was before
+        if (has_changed) return;  // must not be mixed with earlier samples
     }
     incumbent.add(samples);
 }
@@ -186,7 +186,7 @@ void OnlineSearch::begin_anew(std::span<const double> of_incumbent) {
 
 void OnlineSearch::exclude(int number) {
     arm(number).can = arm(number).is_in = false;
-    incumbent_is_due_ = true;  // which does the call in its place
+    incumbent_is_due_ = true;  // the incumbent does this call instead
     if (last_tried_ < 0) last_tried_ = number;
 }
 

@@ -12,8 +12,8 @@
 
 namespace tutti {
 
-/// Time spent in collectives, and time lost by trying arms that were slower: the regret, which may
-/// be at most a share of the time spent.
+/// Time spent in collectives, and time lost by trying slower arms: the regret, which may be at most
+/// a share of the time spent.
 class RegretBudget {
 public:
     explicit RegretBudget(double bound) : bound_(bound) {}
@@ -23,10 +23,10 @@ public:
 
     double spent_ns() const { return spent_ns_; }
     double lost_ns() const { return lost_ns_; }
-    /// What may be lost now, in ns. A fifth of the bound is a reserve for times beyond the
-    /// estimate.
+    /// Returns the budget in ns that may still be lost. A fifth of the bound is a reserve for times
+    /// above the estimate.
     double left_ns() const { return usable_share() * spent_ns_ - lost_ns_; }
-    /// What may be lost for each ns that is spent.
+    /// Returns the share of the time spent that may be lost.
     double usable_share() const { return 0.8 * bound_; }
 
 private:
@@ -34,53 +34,53 @@ private:
     double spent_ns_ = 0, lost_ns_ = 0;
 };
 
-/// So many calls by one arm, after which the ranks exchange their times.
+/// A number of calls by one arm, after which the ranks exchange their times.
 struct Round {
     int arm = 0;
     std::int64_t calls = 0;
     bool operator==(const Round&) const = default;
 };
 
-/// Times of a round, of the slowest rank, in ns.
+/// Times of a round on the slowest rank, in ns.
 struct RoundTimes {
-    std::span<const double> samples;  ///< of single calls, evenly from among them
+    std::span<const double> samples;  ///< of single calls, spread evenly over the round
     double calls = 0;                 ///< all of the round together
-    double making = 0;                ///< of plans that it needed
-    double longest_making = 0;        ///< of one of them
-    double exchange = 0;              ///< of the last round's times among the ranks
+    double making = 0;                ///< time to make the plans that the round needed
+    double longest_making = 0;        ///< time of the longest of these
+    double exchange = 0;              ///< time to exchange the last round's times among the ranks
 };
 
-/// A bandit search for the best of some arms for calls of one kind, while the program makes them.
-/// Rounds of the incumbent alternate with rounds of the others, which are short at first and begin
-/// only if the regret budget covers their worst case. An arm that is clearly slower is dropped, the
-/// sooner the slower it is; one whose 95 % interval lies below the incumbent's replaces it. When
-/// the incumbent's own time changes, the search starts over. Deterministic: equal times lead to
-/// equal decisions.
+/// A bandit search for the best arm for calls of one kind, while the program makes them. Rounds of
+/// the incumbent alternate with rounds of other arms, which are short at first and begin only if
+/// the regret budget covers their worst case. An arm that is clearly slower is dropped, the sooner
+/// the slower it is; one whose 95 % interval is below the incumbent's replaces it. When the
+/// incumbent's own time changes, the search starts over. Deterministic: equal times lead to equal
+/// decisions.
 class OnlineSearch {
 public:
     struct Start {
         int arms = 1;
         int incumbent = 0;
         double exchange_ns = 0;    ///< a guess
-        double least_call_ns = 1;  ///< what a call takes at least, a guess
+        double least_call_ns = 1;  ///< lower guess of the time of a call
     };
     explicit OnlineSearch(const Start& start);
 
-    /// The next round.
+    /// Returns the next round.
     Round next(const RegretBudget& budget);
-    /// Takes the times of a round, and charges the budget with what it lost.
+    /// Takes the times of a round, and charges the budget with its loss.
     void record(const Round& round, const RoundTimes& times, RegretBudget& budget);
-    /// The arm cannot do these calls; the next round is the incumbent's.
+    /// Reports that the arm cannot do these calls; the next round is the incumbent's.
     void exclude(int arm);
-    /// From now on calls are of another length: plans have to be made for them.
+    /// Reports that calls have another length from now on, for which plans must be made.
     void plans_are_gone();
 
     int incumbent() const { return incumbent_; }
-    /// Whether no arm is left to be tried.
+    /// Returns whether all arms have been tried.
     bool is_settled() const;
-    /// The median with its 95 % interval; nothing below six samples.
+    /// Returns the median with its 95 % interval; none below six samples.
     std::optional<TimeInterval> time_of(int arm) const;
-    /// The best of the other arms that have been timed.
+    /// Returns the best of the other timed arms.
     std::optional<int> runner_up() const;
 
 private:
@@ -90,7 +90,7 @@ private:
         bool can = true, is_in = true, has_plans = false;
         std::int64_t calls = 0;
         std::array<double, most_samples> samples{};
-        std::size_t seen = 0;  // the last of them are kept
+        std::size_t seen = 0;  // number of samples; only the last are stored
         double fastest = 0, slowest = 0;
 
         void add(std::span<const double> times);
@@ -112,8 +112,8 @@ private:
     int incumbent_;
     int last_tried_ = -1;
     bool incumbent_is_due_ = true;
-    int rounds_off_ = 0;  // of the incumbent in a row with another time than before
-    double mean_ns_ = 0;  // of the incumbent's calls, lately
+    int rounds_off_ = 0;  // consecutive rounds of the incumbent whose time differed from before
+    double mean_ns_ = 0;  // recent mean of the incumbent's calls
     double exchange_ns_, least_call_ns_;
     double making_ns_ = 0;  // the longest so far
 };

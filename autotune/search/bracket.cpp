@@ -4,10 +4,68 @@
 #include <limits>
 
 #include "autotune/choice/scale.hpp"
-#include "autotune/search/between.hpp"
 #include "autotune/search/search_steps.hpp"
 
 namespace tutti {
+namespace {
+
+double affine_level(Bytes low, double low_level, Bytes high, double high_level, Bytes size) {
+    const double share =
+        static_cast<double>(size.count - low.count) / static_cast<double>(high.count - low.count);
+    const double low_ns = std::exp(low_level);
+    const double high_ns = std::exp(high_level);
+    return std::log(low_ns + share * (high_ns - low_ns));
+}
+
+/// Returns the least prediction of any member.
+std::optional<double> prior_level(const SearchState& state, std::size_t family, std::size_t size) {
+    std::optional<double> least;
+    for (const int arm : state.families().members(family)) {
+        const std::optional<double> level = state.prior().level(arm, size);
+        if (level && (!least || *level < *least)) least = level;
+    }
+    return least;
+}
+
+bool is_trusted(const SearchState& state) {
+    const std::optional<double> error = state.prior().error();
+    return error && *error <= state.options().model_error;
+}
+
+}  // namespace
+
+Ends ends_of(const SearchState& state, std::size_t family, std::size_t size) {
+    Ends ends;
+    for (std::size_t low = size; low-- > 0 && !ends.low;)
+        if (state.best_of(family, low) >= 0) ends.low = low;
+    for (std::size_t high = size + 1; high < state.sizes().size() && !ends.high; ++high)
+        if (state.best_of(family, high) >= 0) ends.high = high;
+    return ends;
+}
+
+std::optional<double> level_between(const SearchState& state, std::size_t family, std::size_t size,
+                                    Line line) {
+    const Ends ends = ends_of(state, family, size);
+    if (!ends.are_both()) return std::nullopt;
+    const Bytes low = state.sizes()[*ends.low], high = state.sizes()[*ends.high];
+    const Bytes here = state.sizes()[size];
+    const double low_level = *state.log().level(*ends.low, state.best_of(family, *ends.low));
+    const double high_level = *state.log().level(*ends.high, state.best_of(family, *ends.high));
+    if (line == Line::affine) return affine_level(low, low_level, high, high_level, here);
+
+    const double share = octaves(low, here) / octaves(low, high);
+    const auto halfway = [&](double at_low, double at_high) {
+        return at_low + share * (at_high - at_low);
+    };
+    if (line == Line::logarithmic) return halfway(low_level, high_level);
+    if (!is_trusted(state)) return std::nullopt;
+    const std::optional<double> prior_low = prior_level(state, family, *ends.low);
+    const std::optional<double> prior_high = prior_level(state, family, *ends.high);
+    const std::optional<double> prior_here = prior_level(state, family, size);
+    if (!prior_low || !prior_high || !prior_here) return std::nullopt;
+    return *prior_here + halfway(low_level - *prior_low, high_level - *prior_high);
+}
+
 namespace {
 
 constexpr double nowhere = std::numeric_limits<double>::infinity();
@@ -16,8 +74,8 @@ void add_once(std::vector<int>& arms, int arm) {
     if (arm >= 0 && std::find(arms.begin(), arms.end(), arm) == arms.end()) arms.push_back(arm);
 }
 
-/// By which factor each family is behind the best at a size, by the most favourable of the
-/// interpolations; 0 for those that cannot be interpolated.
+/// Returns the ratio of each family's time to the best at a size, by the interpolation that favours
+/// it most; 0 for families that cannot be interpolated.
 std::vector<double> least_gaps(const SearchState& state, std::size_t size) {
     const std::size_t families = state.families().count();
     std::vector<double> gaps(families, nowhere);
@@ -36,8 +94,8 @@ std::vector<double> least_gaps(const SearchState& state, std::size_t size) {
     return gaps;
 }
 
-/// The level beyond which the model alone drops an arm. Twice the factor where it was not checked
-/// on both sides: an error of its bandwidths shows at large sizes only.
+/// Returns the level above which the model alone drops an arm. Doubles the factor if the model was
+/// not checked on both sides: an error of its bandwidths shows at large sizes only.
 double model_limit(const SearchState& state, std::size_t size) {
     const std::optional<double> error = state.prior().error();
     if (!error || *error > state.options().model_error) return nowhere;
@@ -46,8 +104,7 @@ double model_limit(const SearchState& state, std::size_t size) {
         for (const int arm : state.families().members(family))
             if (const std::optional<double> level = state.prior().level(arm, size))
                 best = std::min(best, *level);
-    // Both the best and the arm may be in error: four standard errors are more than both together
-    // make.
+    // Both the best and the arm may be wrong: four standard errors exceed both errors together.
     const double factor = std::max(std::log(state.options().model_factor), 4 * *error);
     return best + factor + (state.prior().is_between(size) ? 0 : std::log(2));
 }
@@ -81,7 +138,8 @@ int leader_above(const SearchState& state, std::size_t size) {
     return leader;
 }
 
-/// Parameters change slowly with the size: halfway between the best on both sides.
+/// Parameters change slowly with the size, so takes the member halfway between the best on both
+/// sides.
 int representative_between(const SearchState& state, std::size_t family, const Ends& ends) {
     const int low = ends.low ? state.best_of(family, *ends.low) : -1;
     const int high = ends.high ? state.best_of(family, *ends.high) : -1;
@@ -121,8 +179,7 @@ std::vector<int> representatives_at(const SearchState& state, std::size_t size) 
         const int middle = state.families().middle(family);
         add_once(arms, middle);
         add_once(arms, favourite);
-        // Without a model to say where a family is at its best, the ends of its scales are tried
-        // too.
+        // Without a model, the ends of the scales are tried as well.
         for (std::size_t parameter = 0; parameter < 3 && favourite < 0; ++parameter) {
             const std::vector<int> scale = state.families().scale_through(middle, parameter);
             add_once(arms, scale.front());

@@ -18,15 +18,15 @@ struct CachedSamples {
     std::vector<double> samples_ns;
 };
 
-/// An evaluator that has raced before: answers from cached samples as far as they go, and asks the
-/// inner evaluator for the rest. A search is the same for the same samples, so an interrupted one
-/// walks through the cached samples to where it was, and goes on.
+/// Answers from cached samples where it has any, and asks the inner evaluator for the rest. A
+/// search repeats its decisions for the same samples, so an interrupted search replays the cached
+/// samples and continues from there.
 class CachingEvaluator : public Evaluator {
 public:
-    /// Hands all samples that are new to `keep`, race by race.
+    /// Passes all new samples to `keep`, race by race.
     using Store = std::function<void(const CachedSamples&)>;
 
-    /// Several pieces for one arm and size follow each other.
+    /// There may be several pieces for one arm and size, in order.
     CachingEvaluator(Evaluator& inner, std::span<const CachedSamples> cached, Store keep);
 
     std::span<const Arm> arms() const override { return inner_.arms(); }
@@ -36,8 +36,8 @@ public:
     std::optional<double> predicted_ns(int arm, Bytes size) const override {
         return inner_.predicted_ns(arm, size);
     }
-    /// Not before a question has gone to the inner evaluator: cached samples count even when time
-    /// is up.
+    /// Returns false until the inner evaluator was asked: cached samples count even when time is
+    /// up.
     bool is_over() const override { return had_to_ask_ && inner_.is_over(); }
 
 private:
@@ -54,12 +54,12 @@ private:
     bool had_to_ask_ = false;
 };
 
-/// All samples of a search that is under way: what would be known if it ended now.
+/// All samples of a search under way, to know its result if it ended now.
 class RacedSamples {
 public:
     void add(const CachedSamples& race);
 
-    /// The best by plain medians at each size; no winner where nothing has raced.
+    /// Returns the best by plain medians at each size; no winner where nothing has raced.
     std::vector<Finding> findings(std::span<const Bytes> sizes) const;
 
 private:

@@ -12,7 +12,7 @@ constexpr int probe_repetitions = 3;
 // A smaller gain is not worth a race.
 constexpr double least_gain = 0.01;
 
-/// Races the neighbours along one scale; true if the best member moved.
+/// Races the neighbours along one scale. Returns whether the best member moved.
 bool step(SearchState& state, std::size_t family, std::size_t size, std::size_t parameter,
           int stride) {
     const int start = state.best_of(family, size);

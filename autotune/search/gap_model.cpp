@@ -10,8 +10,8 @@
 namespace tutti {
 namespace {
 
-// Latency against bandwidth: a ratio goes from one value to another within some six octaves, and
-// values differ by factors. What is peculiar to one size (caches, odd segments) is a few
+// A ratio changes from one value to another (latency to bandwidth) within about six octaves, and
+// these values differ by factors. Effects of one size only (caches, odd segments) are a few
 // percent, which no neighbouring size predicts.
 constexpr double spread = 1;
 constexpr double own_variation = 0.03;

@@ -12,15 +12,14 @@ namespace tutti {
 /// The logarithm of the time of one arm over another's, with its standard error.
 struct GapEstimate {
     double gap = 0, error = 0;
-    /// What choosing the other arm is expected to cost, as a share: ties that noise hides cost
-    /// little, and so do differences that noise cannot hide.
+    /// Returns the expected loss from choosing the wrong arm, as a share: small for ties that noise
+    /// hides, and for differences that noise cannot hide.
     double doubt() const;
 };
 
-/// Compares arms by what was measured at a size and at those beside it: the ratio of two arms
-/// changes smoothly with the size, so neighbours lend their samples (kriging: a Gaussian process
-/// over the logarithm of the size). Where noise is small a size's own
-/// samples decide alone.
+/// Compares arms by the samples at a size and at its neighbours. The ratio of two arms changes
+/// smoothly with the size, so neighbours lend their samples (kriging: a Gaussian process over the
+/// logarithm of the size). Where noise is small, a size's own samples decide alone.
 class GapModel {
 public:
     /// Octaves over which sizes lend each other samples.
@@ -28,13 +27,14 @@ public:
 
     GapModel(const SampleLog& log, std::span<const Bytes> sizes);
 
-    /// Both have raced at `size`.
+    /// Compares two arms that have raced at `size`.
     GapEstimate gap(std::size_t size, int slower, int faster) const;
 
-    /// The arm that no other one is expected to beat, of those that raced at a size; -1: none did.
+    /// Returns the arm that no other is expected to beat, of those that raced at a size; -1: none
+    /// did.
     int leader(std::size_t size) const;
 
-    /// The greatest doubt in the leader.
+    /// Returns the greatest doubt about the leader.
     double doubt(std::size_t size) const;
 
 private:
@@ -42,7 +42,7 @@ private:
     double covariance(std::size_t a, std::size_t b) const;
 
     const SampleLog& log_;
-    std::vector<double> octaves_;  // of the sizes
+    std::vector<double> octaves_;  // logarithm of each size
 };
 
 }  // namespace tutti

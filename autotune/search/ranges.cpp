@@ -13,7 +13,7 @@
 namespace tutti {
 namespace {
 
-// Farther away, a size says nothing about this one.
+// Sizes further away say nothing about this one.
 constexpr double reach_octaves = 3;
 
 const Evidence* evidence_of(const Finding& finding, int arm) {
@@ -22,7 +22,7 @@ const Evidence* evidence_of(const Finding& finding, int arm) {
     return nullptr;
 }
 
-/// Logarithm of the arm's time over the winner's, where both raced.
+/// Returns the logarithm of the arm's time over the winner's, if both raced.
 std::optional<double> measured_cost(const Finding& finding, int arm) {
     const Evidence* winner = evidence_of(finding, finding.winner);
     const Evidence* other = evidence_of(finding, arm);
@@ -31,7 +31,8 @@ std::optional<double> measured_cost(const Finding& finding, int arm) {
     return std::max(0.0, std::log(median(other->samples_ns) / median(winner->samples_ns)));
 }
 
-/// The cost at one of several findings, straight between those beside it where it is not measured.
+/// Returns the cost at one of several findings, interpolated between its neighbours if it was not
+/// measured.
 std::optional<double> cost_at(std::span<const Finding> findings, std::size_t here, int arm) {
     if (findings[here].winner == arm) return 0;
     if (const std::optional<double> cost = measured_cost(findings[here], arm)) return cost;
@@ -68,10 +69,10 @@ std::size_t index_of_best(const std::vector<Cover>& covers) {
                                     covers.begin());
 }
 
-/// The arm for each finding, all of which have a winner.
+/// Returns the arm for each finding, all of which have a winner.
 std::vector<int> chosen_arms(std::span<const Finding> findings, double hysteresis) {
-    // An arm that wins nowhere may be the best for two neighbouring sizes, but then one of the two
-    // winners is as good within the hysteresis: considering winners is enough.
+    // It is enough to consider winners: an arm that wins nowhere may be the best for two
+    // neighbouring sizes, but then one of the two winners is as good within the hysteresis.
     const auto arms = static_cast<std::size_t>(number_of_arms(findings));
     std::vector<std::vector<Cover>> covers(findings.size(), std::vector<Cover>(arms));
     for (std::size_t i = 0; i < findings.size(); ++i) {

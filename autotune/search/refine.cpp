@@ -5,20 +5,19 @@
 #include <vector>
 
 #include "autotune/choice/scale.hpp"
-#include "autotune/search/between.hpp"
 #include "autotune/search/gap_model.hpp"
 #include "autotune/search/search_state.hpp"
 #include "autotune/search/search_steps.hpp"
 
 namespace tutti {
 
-/// What a search has spent, against what racing every arm at every size would take.
+/// The cost of a search so far, relative to racing every arm at every size.
 class Budget {
 public:
     /// Estimates the exhaustive time from what has raced.
     explicit Budget(const SearchState& state);
 
-    /// The larger one of the shares of the samples and of the time that the search may use.
+    /// Returns the larger one of the used shares of samples and of time.
     double share() const;
     bool is_used_up() const { return share() >= 1; }
 
@@ -38,8 +37,7 @@ std::optional<double> level_at(const SearchState& state, std::size_t family, std
     return level_between(state, family, size, Line::logarithmic);
 }
 
-/// A family's best member stands for all of it, which makes the estimate too small rather than too
-/// large.
+/// Estimates with a family's best member for all members, so the estimate is rather too small.
 double exhaustive_ns(const SearchState& state) {
     double sum = 0;
     for (std::size_t family = 0; family < state.families().count(); ++family)
@@ -78,8 +76,8 @@ struct Final {
     double urgency = 0;          ///< 0: settled
 };
 
-/// All sizes have the same weight, so of equally doubtful ones the cheap come first; the root keeps
-/// these from taking all of the time.
+/// All sizes have the same weight, so the cheap ones of equally doubtful sizes come first; the
+/// square root keeps these from taking all of the time.
 double urgency_of(const SearchState& state, const Final& at, double doubt) {
     double cost_ns = 0;
     for (const int arm : at.finalists) cost_ns += std::exp(*state.log().level(at.size, arm));
@@ -108,7 +106,7 @@ Final final_at(const SearchState& state, const GapModel& gaps, std::size_t size)
     return final;
 }
 
-/// Only sizes near the one that raced have changed.
+/// Updates only the sizes near the one that raced.
 bool may_have_changed(const SearchState& state, std::size_t raced, std::size_t size) {
     return std::abs(octaves(state.sizes()[raced], state.sizes()[size])) <= GapModel::reach;
 }
@@ -130,7 +128,7 @@ void decide_doubts(SearchState& state, const GapModel& gaps, const Budget& budge
     }
 }
 
-/// Winners at the nearest measured sizes that have not raced here, and the leader itself.
+/// Returns winners at the nearest measured sizes that have not raced here, and the leader itself.
 std::vector<int> visitors_at(const SearchState& state, const GapModel& gaps, std::size_t size) {
     const int leader = gaps.leader(size);
     if (leader < 0) return {};
@@ -149,7 +147,7 @@ std::vector<int> visitors_at(const SearchState& state, const GapModel& gaps, std
     return arms;
 }
 
-/// The winners of each size race at its neighbours, and are refined there; so good parameters
+/// Races the winners of each size at its neighbours and refines them there, so that good parameters
 /// spread.
 void exchange_winners(SearchState& state, const GapModel& gaps, const Budget& budget) {
     bool has_raced = true;

@@ -9,7 +9,8 @@
 namespace tutti {
 namespace {
 
-// Of two samples that differ much, the larger one was disturbed; their mean would be too.
+// If two samples differ by more than this, the larger one was disturbed, and so would be their
+// mean.
 constexpr double disturbed = 0.4;
 
 double typical_of(const std::vector<double>& logs) {
@@ -20,8 +21,8 @@ double typical_of(const std::vector<double>& logs) {
 
 // For a normal distribution the median of |x - y| is 0.954 times the standard deviation.
 constexpr double deviation_per_difference = 1 / 0.954;
-constexpr double least_noise = 0.005;   // no clock is better
-constexpr double noise_unseen = 0.15;   // a shared machine, before anything repeated
+constexpr double least_noise = 0.005;   // better than any clock
+constexpr double noise_unseen = 0.15;   // on a shared machine, before anything repeated
 constexpr double default_noise = 0.06;  // between races of one launch
 constexpr std::size_t enough_of_one_size = 12;
 
@@ -103,8 +104,8 @@ double SampleLog::noise(std::size_t size) const {
     return std::max(least_noise, deviation_per_difference * median(used));
 }
 
-/// From the median to the sample below it. Small for all but an arm with as many disturbed samples
-/// as good ones, which cannot be distinguished.
+/// Returns the distance from the median to the next smaller sample. It is small unless an arm has
+/// as many disturbed samples as good ones, which cannot be told apart.
 double SampleLog::step_below_median(std::size_t size, int arm) const {
     std::vector<double> logs = of(size, arm).logs;
     if (logs.size() < 3) return 0;
@@ -113,7 +114,7 @@ double SampleLog::step_below_median(std::size_t size, int arm) const {
 }
 
 double SampleLog::gap_error(std::size_t size, int slower, int faster) const {
-    // pi/3: what Hodges and Lehmann's estimate loses against the mean of normal samples.
+    // pi/3: the loss of Hodges and Lehmann's estimate against the mean of normal samples.
     constexpr double loss = 1.047;
     const double one_sample = loss * noise(size) * noise(size);
     double variance = 0;

@@ -7,14 +7,14 @@
 
 namespace tutti {
 
-/// All samples of a search, made comparable. Times are kept as logarithms, since arms differ by
-/// factors. The machine's speed changes between races but hits all arms of one race alike, so a
-/// later race at the same size is shifted until the arms that it shares with earlier ones agree.
+/// All samples of a search, made comparable. Times are stored as logarithms, because arms differ by
+/// factors. The machine's speed changes between races but affects all arms of one race equally, so
+/// a later race at the same size is shifted until the arms that it shares with earlier ones agree.
 class SampleLog {
 public:
     SampleLog(std::size_t sizes, std::size_t arms);
 
-    /// One race: samples_ns[i] are of arms[i].
+    /// Adds one race: samples_ns[i] are of arms[i].
     void add(std::size_t size, std::span<const int> arms,
              const std::vector<std::vector<double>>& samples_ns);
 
@@ -22,22 +22,22 @@ public:
     const std::vector<double>& samples_ns(std::size_t size, int arm) const {
         return of(size, arm).raw_ns;
     }
-    /// Arms with samples, in the order of their index.
+    /// Returns the arms with samples, ascending.
     std::vector<int> raced(std::size_t size) const;
     std::size_t total() const { return total_; }   ///< samples
     double total_ns() const { return total_ns_; }  ///< sum of all samples
 
-    /// Logarithm of the typical time in ns; nothing where the arm has not raced.
+    /// Returns the logarithm of the typical time in ns; none if the arm has not raced.
     std::optional<double> level(std::size_t size, int arm) const;
 
-    /// Logarithm of the time of `slower` over that of `faster`, which both have raced: the median
-    /// over all pairs of samples (Hodges & Lehmann 1963), which needs less than half the samples
-    /// that a difference of medians needs where noise is one-sided, and bears outliers as well.
+    /// Returns the logarithm of the time of `slower` over that of `faster`, which both have raced:
+    /// the median over all pairs of samples (Hodges & Lehmann 1963). With one-sided noise it needs
+    /// less than half the samples of a difference of medians, and it is as robust to outliers.
     double gap(std::size_t size, int slower, int faster) const;
-    /// Standard error of `gap`.
+    /// Returns the standard error of `gap`.
     double gap_error(std::size_t size, int slower, int faster) const;
 
-    /// The arm with no smaller one, -1 where nothing has raced.
+    /// Returns the fastest arm; -1 if nothing has raced.
     int leader(std::size_t size) const { return leaders_[size]; }
     int leader(std::size_t size, std::span<const int> among) const;
 

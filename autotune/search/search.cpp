@@ -3,22 +3,26 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
+#include <utility>
 
 #include "autotune/choice/scale.hpp"
 #include "autotune/search/gap_model.hpp"
 #include "autotune/search/search_state.hpp"
 #include "autotune/search/search_steps.hpp"
+#include "base/index.hpp"
+#include "results/statistics/statistics.hpp"
 
 namespace tutti {
 namespace {
 
-// Families with parameters that are this close to the leader are finalists.
+// Families with parameters within this factor of the leader are finalists.
 constexpr double close_at_anchor = 3.0;
 constexpr double close_in_bracket = 1.5;
 constexpr std::size_t most_descents = 3;
 
-/// The best families with parameters go down their scales.
+/// Descends the scales of the best families with parameters.
 void tune_finalists(SearchState& state, std::size_t size, double close, int stride) {
     const int leader = state.log().leader(size);
     if (leader < 0) return;
@@ -35,13 +39,13 @@ void tune_finalists(SearchState& state, std::size_t size, double close, int stri
     for (const auto& [gap, family] : finalists) descend(state, family, size, stride);
 }
 
-/// The anchors: the smallest and the largest size. Times jump where transports change their
+/// Returns the anchors: the smallest and the largest size. Times jump where transports change their
 /// protocol, but at another size for each variant; bisection finds that as well as an exhaustive
-/// search does.
+/// search.
 std::set<std::size_t> anchors_of(const SearchState& state) { return {0, state.sizes().size() - 1}; }
 
-// The largest comes last: the model has been compared with the others by then, and saves the most
-// time there.
+// The largest comes last: by then the model has been compared with other sizes, and saves most time
+// there.
 void race_at_anchors(SearchState& state) {
     for (const std::size_t size : anchors_of(state)) {
         if (state.is_over()) return;
@@ -61,8 +65,8 @@ bool leads_clearly(const SearchState& state, std::size_t size, int winner) {
     return true;
 }
 
-/// The same winner at both ends, far ahead, two octaves apart: no other winner is expected between
-/// them.
+/// Returns whether the same winner leads clearly at both ends, two octaves apart: then no other
+/// winner is expected in between.
 bool is_taken_over(const SearchState& state, std::size_t low, std::size_t high) {
     const int winner = state.log().leader(low);
     return winner >= 0 && winner == state.log().leader(high) &&
@@ -74,7 +78,7 @@ struct Bracket {
     std::size_t low, high;
 };
 
-/// The unsettled size nearest to the middle of the bracket.
+/// Returns the unsettled size nearest to the middle of the bracket.
 std::size_t middle_of(const SearchState& state, const Bracket& bracket) {
     std::size_t middle = bracket.low + 1;
     const double half = octaves(state.sizes()[bracket.low], state.sizes()[bracket.high]) / 2;
@@ -86,7 +90,7 @@ std::size_t middle_of(const SearchState& state, const Bracket& bracket) {
     return middle;
 }
 
-/// The widest first, so that an early end leaves no part of the sizes unseen.
+/// Bisects the widest bracket first, so that an early end leaves no part of the sizes unseen.
 void bisect(SearchState& state) {
     std::vector<Bracket> brackets{{0, state.sizes().size() - 1}};
     const auto width = [&](const Bracket& b) {
@@ -152,6 +156,43 @@ std::vector<Finding> search(Evaluator& evaluator, std::span<const Bytes> sizes,
     bisect(state);
     refine(state);
     return findings_of(state);
+}
+
+Finding finding_by_medians(Bytes size, const SamplesByArm& samples_ns) {
+    std::vector<std::pair<double, int>> order;
+    for (const auto& [arm, samples] : samples_ns)
+        if (!samples.empty()) order.emplace_back(median(samples), arm);
+    std::ranges::sort(order);
+    Finding finding{.size = size};
+    for (const auto& [time, arm] : order) finding.entries.push_back({arm, samples_ns.at(arm)});
+    if (order.empty()) return finding;
+    finding.winner = order.front().second;
+    finding.measured = true;
+    return finding;
+}
+
+// Compares plain medians instead of the search's statistics, so that the reference does not share
+// the search's errors.
+std::vector<Finding> search_exhaustively(
+    Evaluator& evaluator, std::span<const Bytes> sizes, int repetitions,
+    const std::function<void(const SearchProgress&)>& progress) {
+    std::vector<int> all(evaluator.arms().size());
+    std::iota(all.begin(), all.end(), 0);
+    std::vector<Finding> findings;
+    for (const Bytes size : sizes) {
+        SamplesByArm samples;
+        if (!evaluator.is_over()) {
+            auto raced = evaluator.race(size, all, repetitions);
+            for (const int arm : all) samples[arm] = std::move(at(raced, arm));
+        }
+        const Finding& found = findings.emplace_back(finding_by_medians(size, samples));
+        if (progress)
+            progress(
+                {.share = static_cast<double>(findings.size()) / static_cast<double>(sizes.size()),
+                 .size = size,
+                 .winner = found.winner});
+    }
+    return findings;
 }
 
 }  // namespace tutti

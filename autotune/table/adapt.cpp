@@ -19,10 +19,10 @@
 namespace tutti {
 namespace {
 
-// The largest size that a model is asked for; beyond it the last choice goes on.
+// The largest size that the model is asked for; the last choice is used for all larger sizes.
 constexpr Bytes largest_asked{std::int64_t{1} << 36};
 
-// A size that was measured, and who won and came second.
+// A measured size, its winner and runner-up.
 struct Mark {
     Bytes size;
     Configuration choice;
@@ -45,7 +45,7 @@ std::vector<Mark> measured_marks(const Section& section) {
     return marks;
 }
 
-// Sizes from `from` on, up to but without `to`, that one of two choices is to be found for.
+// Sizes in [from, to) for which one of two choices must be found.
 struct Gap {
     Bytes from, to;
     Configuration one, other;
@@ -55,7 +55,7 @@ struct Gap {
 
 constexpr Bytes everything{std::int64_t{1} << 62};
 
-// The powers of two next to a size, strictly below and above it.
+// Returns the powers of two next to a size, strictly below and above it.
 Bytes power_below(Bytes size) {
     return {static_cast<std::int64_t>(
         std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(size.count, 2))) / 2)};
@@ -67,7 +67,7 @@ Bytes power_above(Bytes size) {
 }
 
 std::vector<Gap> gaps_of(const std::vector<Mark>& marks) {
-    constexpr Bytes as_small_as_any{64};  // messages of up to a cache line are all alike
+    constexpr Bytes as_small_as_any{64};  // messages up to a cache line take the same time
     std::vector<Gap> gaps;
     const Mark &first = marks.front(), &last = marks.back();
     if (first.size > as_small_as_any)
@@ -85,8 +85,8 @@ std::vector<Gap> gaps_of(const std::vector<Mark>& marks) {
     return gaps;
 }
 
-// Where a choice can begin: where the section's ranges do, where gaps begin and end, and at powers
-// of two between.
+// Returns the sizes where a choice can begin: where ranges of the section begin, where gaps begin
+// and end, and powers of two in between.
 std::set<Bytes> beginnings(const Section& section, const std::vector<Gap>& gaps) {
     std::set<Bytes> sizes;
     for (const Range& range : section.ranges) sizes.insert(range.from);
@@ -100,14 +100,14 @@ std::set<Bytes> beginnings(const Section& section, const std::vector<Gap>& gaps)
     return sizes;
 }
 
-// The section's own choice for the size comes first: it stays where the model makes no prediction.
+// The section's own choice for the size comes first: it stays if the model makes no prediction.
 Range decide(const Gap& gap, const Section& section, const Estimate& estimate, Bytes from) {
     const Configuration& present = range_at(section, from).choice;
     const Configuration& other = gap.one == present ? gap.other : gap.one;
     return best_of({present, &estimate}, {other, &estimate}, section.job_shape, from);
 }
 
-// Evidence belongs to the range that holds its size.
+// Evidence belongs to the range that contains its size.
 void keep_own_evidence(std::vector<Range>& ranges, const Section& section) {
     for (std::size_t i = 0; i < ranges.size(); ++i) {
         if (ranges[i].origin == Origin::interpolated) continue;
@@ -119,8 +119,8 @@ void keep_own_evidence(std::vector<Range>& ranges, const Section& section) {
     }
 }
 
-// Ranges that follow each other with the same choice and origin, as one with all their evidence;
-// estimates are kept where the range begins only.
+// Merges consecutive ranges with the same choice and origin, with all their evidence. Estimates are
+// kept only for the start of a range.
 std::vector<Range> joined(std::vector<Range> ranges) {
     std::vector<Range> result;
     for (Range& range : ranges) {
@@ -135,10 +135,10 @@ std::vector<Range> joined(std::vector<Range> ranges) {
     return result;
 }
 
-// The section with a new choice for sizes that are further than a factor of 2 from any measured
-// one: between two that chose differently one of their choices, beyond the last and below the
-// first (but not below a cache line) the choice there or its runner-up, each as the model says.
-// Such ranges are marked as interpolated. A section that nothing was measured for stays as it is.
+// Returns the section with new choices for sizes further than a factor of 2 from any measured one.
+// Between two sizes with different choices it takes one of these; beyond the last and below the
+// first (but not below a cache line) the choice there or its runner-up; the model decides. Such
+// ranges are marked as interpolated. A section without measurements stays unchanged.
 Section decided_between_sizes(const Section& section, const Predictor& predict) {
     const std::vector<Mark> marks = measured_marks(section);
     if (marks.empty()) return section;
@@ -163,15 +163,15 @@ Section decided_between_sizes(const Section& section, const Predictor& predict) 
 
 double times_apart(int a, int b) { return std::abs(std::log2(static_cast<double>(a) / b)); }
 
-// Ranks matter more than how they are spread over hosts.
+// The number of ranks matters more than their distribution over hosts.
 auto distance(const Section& section, const JobShape& job_shape) {
     return std::tuple(section.job_shape.topology != job_shape.topology,
                       times_apart(section.job_shape.ranks, job_shape.ranks),
                       times_apart(section.job_shape.ranks_per_host, job_shape.ranks_per_host));
 }
 
-// The nearest sections of a subject with as many ranks or fewer, and with as many or more; the
-// nearer one first, and twice where there is only one.
+// Returns the nearest sections of a subject with at most as many ranks, and with at least as many;
+// the nearer one first, and the same twice if there is only one.
 struct Neighbours {
     const Section *near = nullptr, *far = nullptr;
 };
@@ -193,7 +193,7 @@ Neighbours neighbours(const std::vector<const Section*>& sections, const Subject
     return {below, above};
 }
 
-// What the section would have taken at the size if it had been made for these ranks.
+// Returns the section's choice at the size as if it had been made for these ranks.
 std::optional<Configuration> choice_for(const Section& section, const JobShape& job_shape,
                                         Bytes size) {
     const Range& range = range_at(section, size);
@@ -212,7 +212,7 @@ std::set<Bytes> beginnings(const Neighbours& sections) {
     return sizes;
 }
 
-// Of the two neighbours' choices the one that the model finds faster on these ranks.
+// Chooses between the two neighbours' choices by the model's prediction for these ranks.
 std::optional<Section> between_ranks(const Neighbours& unmarked, const JobShape& job_shape,
                                      const Predictor& predict) {
     const Section near = decided_between_sizes(*unmarked.near, predict);
@@ -238,11 +238,10 @@ std::optional<Section> between_ranks(const Neighbours& unmarked, const JobShape&
 }
 
 [[noreturn]] void refuse(const Table& table, const JobShape& job_shape) {
-    if (table.sections.empty()) throw Error("the table has no choices; type: tutti tune");
+    if (table.sections.empty()) throw Error("the table has no choices; run: tutti tune");
     throw Error(fmt::format(
-        "the table was made on another topology ({}) than this one ({}); type: tutti "
-        "tune, or take it all the same: --table-anyway (in C++: .table_anyway; preloaded: "
-        "TUTTI_TABLE_ANYWAY=1)",
+        "the table was made on another topology ({}) than this one ({}); run: tutti tune, or use "
+        "it with --table-anyway (in C++: .table_anyway; preloaded: TUTTI_TABLE_ANYWAY=1)",
         short_fingerprint(table.sections.front().job_shape.topology),
         short_fingerprint(job_shape.topology)));
 }

@@ -7,14 +7,14 @@
 namespace tutti {
 
 struct AdaptOptions {
-    bool anyway = false;  ///< take choices that were made on another topology
+    bool anyway = false;  ///< use choices that were made on another topology
 };
 
-/// The table's contents for `job_shape`: its sections for it, and for subjects that it has none
-/// for, the choices of the nearest rank counts below and above on the same topology; where these
-/// differ the model decides which is faster, and where it makes no prediction the nearer is taken.
-/// In both cases what lies further than a factor of 2 from any measured size is decided anew by the
-/// model. All that was not measured for this job shape is marked as interpolated.
+/// Returns the table's contents for `job_shape`. Subjects that it has no section for get the
+/// choices of the nearest rank counts below and above on the same topology; where these differ, the
+/// model decides which is faster, or the nearer count if the model has no prediction. Sizes further
+/// than a factor of 2 from any measured size are decided by the model. Choices that were not
+/// measured for this job shape are marked as interpolated.
 ///
 /// Throws Error if the table was made on another topology, unless `anyway` is set, or is empty.
 Table adapted(const Table& table, const JobShape& job_shape, const Predictor& predict,

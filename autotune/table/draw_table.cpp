@@ -4,7 +4,6 @@
 
 #include "autotune/table/explain.hpp"
 #include "autotune/table/range_text.hpp"
-#include "autotune/table/size_axis.hpp"
 #include "base/json_writer.hpp"
 
 namespace tutti {

@@ -18,7 +18,7 @@ struct Seen {
     double time_ns = 0;
 };
 
-// The measured time of a choice at the size next to the asked one.
+// Returns the measured time of a choice at the size next to the given one.
 std::optional<Seen> nearest_time(const Section& section, const Configuration& choice, Bytes size) {
     std::optional<Seen> nearest;
     const auto look_at = [&](const Configuration& of, Bytes at, const TimeInterval& time) {
@@ -60,7 +60,7 @@ std::optional<double> Estimate::operator()(const Configuration& choice, const Jo
 
 Range best_of(const Contender& first, const Contender& second, const JobShape& job_shape,
               Bytes from) {
-    constexpr Bytes smallest{8};  // of no bytes a model knows little
+    constexpr Bytes smallest{8};  // the model is inaccurate for empty messages
     const Bytes size = std::max(from, smallest);
     Range range{.from = from, .choice = first.choice, .origin = Origin::interpolated};
     const auto first_time = (*first.estimate)(first.choice, job_shape, size);

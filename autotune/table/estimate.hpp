@@ -9,19 +9,19 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// A model's time of one call in ns; nothing for what it does not know. May be empty: no model.
+/// A model's prediction for one call in ns; none if it has no answer. May be empty: no model.
 using Predictor = std::function<std::optional<double>(const Configuration&, const Subject&,
                                                       const JobShape&, Bytes)>;
 
-/// A model corrected by what was measured: its error at the measured size next to the asked one is
-/// taken to be its error there too, so that estimates for sizes and ranks between agree with the
-/// measured ones at the ends.
+/// A model corrected by measurements: its relative error at the nearest measured size is assumed at
+/// the given size as well. So estimates for sizes and ranks in between agree with the measured
+/// times at the ends.
 class Estimate {
 public:
-    /// Both must outlive it.
+    /// Both arguments must outlive it.
     Estimate(const Predictor& predict, const Section& seen) : predict_(predict), seen_(seen) {}
 
-    /// ns; nothing where the model knows nothing.
+    /// Returns ns; none if the model has no prediction.
     std::optional<double> operator()(const Configuration& choice, const JobShape& job_shape,
                                      Bytes size) const;
 
@@ -33,19 +33,19 @@ private:
     const Section& seen_;
 };
 
-/// A configuration, and whom to ask for its time.
+/// A configuration, and the source of its time.
 struct Contender {
     Configuration choice;
     const Estimate* estimate = nullptr;
 };
 
-/// The first stays unless another is estimated to be faster, or if its own time is not known.
-/// Returned as a range that begins at `from`, marked as interpolated, with the estimates as
-/// evidence.
+/// Returns the first choice unless the other is estimated to be faster, or the first one's time is
+/// not known. The result is a range that begins at `from`, marked as interpolated, with the
+/// estimates as evidence.
 Range best_of(const Contender& first, const Contender& second, const JobShape& job_shape,
               Bytes from);
 
-/// The model's predictions for any job shape, whose hosts are filled one after the other.
+/// Returns the model's predictions for any job shape, with hosts filled one after the other.
 Predictor predictor_of_job_shapes(const CostModel& model);
 
 }  // namespace tutti

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "autotune/table/range_text.hpp"
-#include "autotune/table/size_axis.hpp"
 #include "topology/machine/printable.hpp"
 
 namespace tutti {
@@ -20,7 +19,7 @@ constexpr std::size_t page_width = 120;
 enum Column { letter, from, to, choice, origin, seen_at, time, runner_up, gain };
 using Row = std::array<std::string, 9>;
 
-// What the bar below calls a range.
+// Returns the letter of a range in the bar below the table.
 char letter_of(std::size_t range) {
     constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     return range < letters.size() ? letters[range] : '+';
@@ -55,8 +54,8 @@ using Widths = std::array<std::size_t, std::tuple_size_v<Row>>;
 
 constexpr std::size_t margin = 2, between = 2;
 
-// As wide as their longest cell; what the page has no room for is cut off the runner-up and then
-// the widest others.
+// Each column is as wide as its longest cell. If the page is too narrow, the runner-up is cut
+// first, then the widest columns.
 Widths widths_of(const std::vector<Row>& rows) {
     Widths widths{};
     std::size_t total = margin + between * (widths.size() - 1);
@@ -90,7 +89,7 @@ std::string line_of(const Row& row, const Widths& widths) {
     return line + "\n";
 }
 
-// Sizes every three octaves above a line of letters.
+// Prints a size every three octaves above a line of letters.
 std::string bar_of(const Section& section, const SizeAxis& axis) {
     const auto octaves = static_cast<std::size_t>(axis.octaves());
     constexpr std::size_t roomy = 4, indent = 5, label = 5;
@@ -130,13 +129,14 @@ std::string head_of(const Table& table) {
 }
 
 constexpr std::string_view notes =
-    "# choice: algorithm/transport, s: segment, r: radix, c: channels. at: the size that time, "
-    "runner-up and gain are of.\n"
-    "# gain: how many times as fast as the library's default; where that was kept: as what "
-    "challenged it.\n"
-    "# runner-up: how much slower it was. With a minus it was faster, and not chosen: not clearly "
-    "faster than the\n"
-    "# library's own, or by less than --hysteresis than the choice of a neighbouring size.\n"
+    "# choice: algorithm/transport, s: segment, r: radix, c: channels. at: the size of time, "
+    "runner-up and gain.\n"
+    "# gain: time of the library's default over the choice's; for a kept default: its challenger's "
+    "time over its own.\n"
+    "# runner-up: how much slower it was. A negative one was faster, but not chosen: it was not "
+    "significantly faster\n"
+    "# than the library's own, or by less than --hysteresis than the choice of a neighbouring "
+    "size.\n"
     "# ~: predicted by the model.\n";
 
 }  // namespace

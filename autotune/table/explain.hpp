@@ -6,8 +6,8 @@
 
 namespace tutti {
 
-/// The decision maps as text of at most 120 columns: for each section a row per range with its
-/// evidence, and below it the ranges on an axis of sizes. Whole lines, newline included.
+/// Returns the decision maps as text of at most 120 columns: for each section a row per range with
+/// its evidence, then the ranges on an axis of sizes. Whole lines, newline included.
 std::string explain(const Table& table);
 
 /// What scripts/draw.py draws: the same as rows of boxes on an axis of sizes.

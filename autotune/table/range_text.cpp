@@ -23,7 +23,7 @@ TimeUnit unit_for(double time_ns) {
     return {1, "ns"};
 }
 
-// Three digits, never as a power of ten.
+// Formats three digits, never with an exponent.
 std::string three_digits(double number) {
     if (number >= 1e6) return fmt::format("{:.2g}", number);
     const int before_point = number < 10 ? 1 : number < 100 ? 2 : 3;
@@ -57,7 +57,7 @@ std::string gain_text(const HoldOut& hold_out) {
 
 std::optional<HoldOut> gain_of(const Range& range, const RangeEvidence& seen) {
     if (!seen.hold_out || !seen.runner_up || range.origin != Origin::kept) return seen.hold_out;
-    const HoldOut& other = *seen.hold_out;  // the rejected challenger's
+    const HoldOut& other = *seen.hold_out;  // the rejected challenger's comparison
     return HoldOut{.library = short_text(*seen.runner_up),
                    .choice = other.default_,
                    .default_ = other.choice,
@@ -94,7 +94,7 @@ std::string remark_on(const Section& section) {
             disputed += seen.of_launches.empty() ? 0 : 1;
         }
     std::vector<std::string> remarks;
-    if (!section.is_complete) remarks.emplace_back("the search did not end by itself");
+    if (!section.is_complete) remarks.emplace_back("search incomplete");
     if (disputed > 0)
         remarks.push_back(
             fmt::format("launches choose differently at {} of {} sizes", disputed, sizes));

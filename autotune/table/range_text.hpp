@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 
@@ -7,30 +9,67 @@
 
 namespace tutti {
 
-/// A choice in few letters: "chain/shm s64K r4 c2", for a segment of 64K, radix 4 and 2 channels.
+/// Returns a short text of a choice: "chain/shm s64K r4 c2" for a segment of 64K, radix 4 and 2
+/// channels.
 std::string short_text(const Configuration& choice);
 
-/// "1.23 us [1.20, 1.31]"; "~1.23 us" for a time that a model predicts.
+/// Returns "1.23 us [1.20, 1.31]", or "~1.23 us" for a predicted time.
 std::string to_string(const TimeInterval& time);
 
-/// "1.52 [1.40, 1.61] mpi".
+/// Returns "1.52 [1.40, 1.61] mpi".
 std::string gain_text(const HoldOut& hold_out);
 
-/// The comparison of a range's choice: with the library's default; of a default that was kept,
-/// with what challenged it. None where there was none.
+/// Returns the comparison of a range's choice with the library's default, or of a kept default with
+/// its challenger; none if there was none.
 std::optional<HoldOut> gain_of(const Range& range, const RangeEvidence& seen);
 
-/// What is shown of a range: the evidence in its middle, of that with a comparison with the library
-/// if there is any; null if there is no evidence.
+/// Returns the evidence to show for a range: the one in its middle, preferably with a library
+/// comparison; null if there is no evidence.
 const RangeEvidence* typical_evidence(const Range& range);
 
-/// "ring/shm +12%", with how much slower it was; empty where there is none.
+/// Returns "ring/shm +12%": the runner-up and how much slower it was; empty if there is none.
 std::string runner_up_text(const RangeEvidence& evidence);
 
-/// "2 ring/shm, 1 tree/shm": how many launches chose what, where they differ; else empty.
+/// Returns "2 ring/shm, 1 tree/shm": the choices of the launches if they differ; else empty.
 std::string votes_text(const RangeEvidence& evidence);
 
-/// "ends early" and the like: what is to be said of a section beside its subject; empty if nothing.
+/// Returns a remark on a section, such as "search incomplete"; empty if there is none.
 std::string remark_on(const Section& section);
+
+/// The sizes that a decision map shows: from 8 bytes up to 4 MiB, or one octave beyond the last
+/// change of a choice and the largest measured size, in steps of a factor of 2.
+class SizeAxis {
+public:
+    explicit SizeAxis(const Table& table) {
+        for (const Section& section : table.sections)
+            for (const Range& range : section.ranges) {
+                show(range.from);
+                for (const RangeEvidence& seen : range.evidence) show(seen.size);
+            }
+    }
+
+    int octaves() const { return last_ - first_; }
+
+    /// Returns the size at this many octaves from the left.
+    Bytes size_at(double octave) const {
+        return {static_cast<std::int64_t>(std::exp2(first_ + octave))};
+    }
+
+    /// Returns how many octaves from the left a size is, within the axis.
+    double place_of(Bytes size) const {
+        const auto count = static_cast<double>(std::max<std::int64_t>(size.count, 1));
+        return std::clamp(std::log2(count) - first_, 0.0, static_cast<double>(octaves()));
+    }
+
+private:
+    void show(Bytes size) {
+        constexpr int largest = 62;
+        const auto count = static_cast<double>(std::max<std::int64_t>(size.count, 1));
+        last_ = std::clamp(static_cast<int>(std::log2(count)) + 1, last_, largest);
+    }
+
+    int first_ = 3;
+    int last_ = 22;
+};
 
 }  // namespace tutti

@@ -14,7 +14,7 @@
 namespace tutti {
 namespace {
 
-// Measurements on the host's memory do not hold for a device's, nor the other way round.
+// Measurements with host memory do not apply to device memory, and vice versa.
 std::vector<BufferKind> as_good_as(BufferKind wanted) {
     using enum BufferKind;
     switch (wanted) {
@@ -32,7 +32,7 @@ std::vector<BufferKind> as_good_as(BufferKind wanted) {
     return {wanted};
 }
 
-// Those that answer a question about `wanted`, the best first.
+// Returns the sections that answer a question about `wanted`, the best first.
 std::vector<Subject> nearest(const Subject& wanted) {
     const bool adds_up = reduces(wanted.collective);
     std::vector<Subject> subjects;
@@ -61,7 +61,7 @@ Selector::Selector(const Table& table, const JobShape& job_shape) {
         }
     if (known.empty())
         throw Error(
-            fmt::format("the table has no choices for {}; type: tutti tune", to_string(job_shape)));
+            fmt::format("the table has no choices for {}; run: tutti tune", to_string(job_shape)));
     for (const Collective collective : all_collectives())
         for (const DataType type : all_data_types())
             for (const Op op : all_ops())
@@ -97,7 +97,7 @@ const Range* Selector::pick(Collective collective, DataType type, Op op, BufferK
     const ByWidth& by_width = at(sections_, answer);
     const auto size = std::max<std::int64_t>(bytes.count, 0);
     const auto width = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(size)));
-    // The range is the last of these that begins at or below the size.
+    // Finds the last of these ranges that begins at or below the size.
     const auto first = froms_.begin() + by_width[width];
     const auto last = froms_.begin() + by_width[width + 1];
     const auto above = std::upper_bound(first + 1, last + 1, size);

@@ -8,18 +8,17 @@
 
 namespace tutti {
 
-/// A table's answers for the ranks at hand, to be asked before every call: constant time, no
-/// memory.
+/// A table's answers for these ranks, to be asked before every call: constant time, no allocation.
 class Selector {
 public:
     /// Takes the sections of `job_shape`. Throws Error if there is none: use `adapted`
     /// (autotune/table/adapt.hpp) first.
     Selector(const Table& table, const JobShape& job_shape);
 
-    /// The range that holds calls of `bytes` (as total_bytes counts them), or null: the table knows
-    /// nothing of such calls. Where it lacks their class the nearest is taken: plain for averages,
-    /// native for half, and only then another kind of buffers of the host. Valid as long as the
-    /// selector. Two look-ups, and a comparison for each range that begins at a size of as many
+    /// Returns the range for calls of `bytes` (as total_bytes counts them), or null if the table
+    /// has no answer. If their class is missing takes the nearest: plain for averages, native for
+    /// half, and only then another kind of host buffers. Valid as long as the selector. Takes two
+    /// look-ups, and a comparison for each range that begins at a size with the same number of
     /// bits.
     const Range* pick(Collective collective, DataType type, Op op, BufferKind buffers,
                       Bytes bytes) const noexcept;
@@ -32,8 +31,8 @@ private:
     static_assert(collectives == static_cast<std::size_t>(Collective::all_to_all) + 1);
     static constexpr std::int16_t nothing = -1;
 
-    // Where among all ranges a section's are: for each bit width the range that holds the smallest
-    // size of this width, and behind them the last range.
+    // Indexes a section's ranges by bit width: for each width the range that contains the smallest
+    // size of this width, then the last range.
     using ByWidth = std::array<std::uint32_t, 65>;
 
     static std::size_t question(Collective collective, DataType type, Op op, BufferKind buffers) {
@@ -45,8 +44,9 @@ private:
 
     void add(const Section& section);
 
-    std::vector<Range> ranges_;        // of all sections, one behind the other
-    std::vector<std::int64_t> froms_;  // of these, apart, so that few cache lines are touched
+    std::vector<Range> ranges_;  // ranges of all sections, concatenated
+    // Starts of the ranges in a separate array, so that few cache lines are read
+    std::vector<std::int64_t> froms_;
     std::vector<ByWidth> sections_;
     std::array<std::int16_t, collectives * types * ops * kinds_of_buffers> answers_;
 };

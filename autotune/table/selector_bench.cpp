@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What asking a table before a call costs. The loop alone, with its random questions, stands beside
-// it; the difference is the selector's own share, which is to stay below 30 ns.
+// Measures the cost of asking a table before a call. The loop alone, with its random questions, is
+// measured next to it. The difference is the selector's own cost, which must stay below 30 ns.
 //   selector_bench --benchmark_repetitions=5
 #include <benchmark/benchmark.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 const JobShape job_shape{.ranks = 4, .ranks_per_host = 4, .topology = "bench"};
 
-// Every subject that there can be, with a range for each octave from 8 B to 4 MiB.
+// Builds every possible subject with a range for each octave from 8 B to 4 MiB.
 Table full_table() {
     Table table;
     for (const Collective collective : all_collectives())
@@ -43,7 +43,7 @@ struct Question {
     Bytes bytes;
 };
 
-// More than a processor remembers the branches of; sizes are alike in their logarithm.
+// More questions than branch predictors remember; sizes are uniform in their logarithm.
 std::vector<Question> random_questions() {
     std::mt19937_64 random(1);
     const auto one_of = [&](auto all) { return all[random() % all.size()]; };
@@ -78,7 +78,7 @@ void pick(benchmark::State& state) {
 }
 BENCHMARK(pick);
 
-// As a program does that calls the same again and again.
+// Imitates a program that repeats the same call.
 void pick_the_same(benchmark::State& state) {
     const Selector selector(full_table(), job_shape);
     Question q{

@@ -41,7 +41,7 @@ std::string short_fingerprint(std::string_view fingerprint) {
 
 namespace {
 
-// RFC 3339 in UTC sorts as text. Not less: of equals the one that comes later wins.
+// RFC 3339 in UTC sorts as text. "Not less", so that the later one of equals wins.
 bool wins_over(const Section& later, const Section& earlier) {
     return std::pair(later.is_complete, std::string_view(later.measured_at)) >=
            std::pair(earlier.is_complete, std::string_view(earlier.measured_at));

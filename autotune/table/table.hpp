@@ -13,15 +13,15 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// A time with its 95 % interval, in ns, from `n` samples; of a table of several launches a sample
-/// is a launch's median. A time that a model predicts has none.
+/// A time with its 95 % interval in ns from `n` samples; in a table of several launches a sample is
+/// a launch's median. Predicted times have no interval.
 struct TimeInterval {
     double p50 = 0, low = 0, high = 0;
     std::int64_t n = 0;
     bool operator==(const TimeInterval&) const = default;
 };
 
-/// The library's own collective beside the choice, both in a launch of their own.
+/// The choice compared with the library's own collective in a separate launch.
 struct HoldOut {
     std::string library;  ///< "mpi"
     TimeInterval choice, default_;
@@ -31,21 +31,21 @@ struct HoldOut {
     bool operator==(const HoldOut&) const = default;
 };
 
-/// What was seen at one size.
+/// Measurements at one size.
 struct RangeEvidence {
     Bytes size;
     TimeInterval time;
     std::optional<Configuration> runner_up;
     std::optional<TimeInterval> runner_up_time;
     std::optional<HoldOut> hold_out;
-    /// What each of several launches chose by itself; empty where they agree on the range's choice.
+    /// the choice of each launch; empty if they agree with the range's choice
     std::vector<Configuration> of_launches = {};
     bool operator==(const RangeEvidence&) const = default;
 };
 
-/// Where a choice comes from: measured here; between or beside measured sizes or rank counts, by
-/// the model (`interpolated`); by the model alone (`predicted`); found while a program ran
-/// (`learnt`); the library's default, which nothing beat beyond doubt (`kept`).
+/// Source of a choice: measured here; derived by the model between or next to measured sizes or
+/// rank counts (`interpolated`); by the model alone (`predicted`); found while a program ran
+/// (`learnt`); the library's default, which no candidate beat significantly (`kept`).
 enum class Origin { measured, interpolated, predicted, learnt, kept };
 template <>
 struct NamesOf<Origin> {
@@ -71,17 +71,17 @@ struct Section {
     JobShape job_shape;
     Subject subject;
     std::vector<Range> ranges;
-    std::vector<std::string> launches;  ///< sessions that it was measured in
+    std::vector<std::string> launches;  ///< sessions that measured it
     bool is_complete = true;            ///< the search ended by itself
     std::string measured_at;            ///< RFC 3339, UTC; empty: when its table was written
     bool operator==(const Section&) const = default;
 };
 
-/// The range that a call of so many bytes is in.
+/// Returns the range that contains a call of this many bytes.
 const Range& range_at(const Section& section, Bytes bytes);
 
-/// What the tuner found: which configuration when, with the evidence. As JSON:
-/// docs/reference/tables.md.
+/// The tuner's result: which configuration to use when, with the evidence. docs/reference/tables.md
+/// describes the JSON form.
 struct Table {
     static constexpr int version = 1;
     std::string written;  ///< RFC 3339, UTC
@@ -91,23 +91,23 @@ struct Table {
     bool operator==(const Table&) const = default;
 };
 
-/// Null where the table has no such section.
+/// Returns null if the table has no such section.
 const Section* find_section(const Table& table, const JobShape& job_shape, const Subject& subject);
 
-/// All that the table has sections for, ascending, each once.
+/// Returns the job shapes of all sections, ascending, each once.
 std::vector<JobShape> job_shapes_of(const Table& table);
 
-/// "4 ranks, 2 per host, topology 0123456789ab".
+/// Returns "4 ranks, 2 per host, topology 0123456789ab".
 std::string to_string(const JobShape& job_shape);
 
-/// The first digits of a fingerprint, enough for a human to compare.
+/// Returns the first digits of a fingerprint, enough for a human to compare.
 std::string short_fingerprint(std::string_view fingerprint);
 
-/// The sections of all tables, in the order of job shape and subject. What two of them hold for
-/// the same job shape and subject is not mixed, as times of different days do not compare: a
+/// Returns the sections of all tables in the order of job shape and subject. Sections for the same
+/// job shape and subject are not mixed, because times of different days are not comparable: a
 /// complete search wins over an incomplete one, then the later over the earlier, then the table
-/// that comes later here. Time of writing, tool and model are those of the table that was written
-/// last (the model: of those that have one). Merging once more changes nothing.
+/// that comes later here. Time of writing and tool are those of the table written last, the model
+/// that of the last one with a model. Merging again changes nothing.
 Table merged(std::span<const Table> tables);
 
 }  // namespace tutti

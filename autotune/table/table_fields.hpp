@@ -7,9 +7,9 @@
 // The fields of each part of a table in JSON (see Is).
 namespace tutti {
 
-/// What to do about a damaged table.
+/// How to replace a damaged table.
 inline constexpr std::string_view remedy =
-    "; give the table as tutti wrote it, or write it anew: tutti tune";
+    "; use the table as tutti wrote it, or create a new one: tutti tune";
 
 void walk(auto& f, Is<JobShape> auto& job_shape) {
     f.must("ranks", job_shape.ranks);
@@ -30,8 +30,9 @@ void walk(auto& f, Is<Configuration> auto& configuration) {
     f.may("algorithm", configuration.algorithm, {});
     f.may("transport", configuration.transport, {});
     for (const Knob& knob : knobs)
-        knob.visit(configuration,
-                   [&](auto& value, const auto& otherwise) { f.may(knob.name, value, otherwise); });
+        knob.visit(configuration, [&](auto& value, const auto& default_value) {
+            f.may(knob.name, value, default_value);
+        });
 }
 
 void walk(auto& f, Is<TimeInterval> auto& time) {
@@ -76,7 +77,7 @@ void walk(auto& f, Is<Section> auto& section) {
     f.must("ranges", section.ranges);
 }
 
-/// Without format and version, which are looked at before.
+/// Omits format and version, which are read before.
 void walk(auto& f, Is<Table> auto& table) {
     f.may("written", table.written, {});
     f.may("tool", table.tool, {});
@@ -84,8 +85,8 @@ void walk(auto& f, Is<Table> auto& table) {
     f.must("sections", table.sections);
 }
 
-/// What the fields of a part must say together; that each is of its type is known before. Each
-/// throws Error at the place to be looked at.
+/// Check rules between the fields of a part, after each field was read by its type. Each function
+/// throws Error at the place that is wrong.
 void check(const JobShape&, const JsonPlace& place);
 void check(const Subject&, const JsonPlace& place);
 void check(const Configuration&, const JsonPlace& place);

@@ -31,8 +31,8 @@ Table fitting(const Table& table, const std::string& file, const JobShape& job_s
 
 }  // namespace
 
-// All ranks take what the first one makes of its file: other hosts may not have the file, may lack
-// a library, or round the model's times differently, and all must decide alike.
+// All ranks use the first one's result: other hosts may lack the file or a library, or round the
+// model's times differently, and all ranks must decide alike.
 Table table_for_ranks(World& world, const std::string& file, AdaptOptions options) {
     const JobShape job_shape = job_shape_of(world);
     std::string text, refusal;
@@ -50,7 +50,7 @@ Table table_for_ranks(World& world, const std::string& file, AdaptOptions option
     return parse_table(gather_all_texts(world, text)[0], file);
 }
 
-std::string source_in_words(const Table& table, const std::string& file,
+std::string describe_source(const Table& table, const std::string& file,
                             std::span<const BufferKind> buffers) {
     const auto is_of_host = [](BufferKind kind) { return kind != BufferKind::device; };
     const bool asks = buffers.empty() || std::ranges::any_of(buffers, is_of_host);

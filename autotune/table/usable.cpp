@@ -16,9 +16,10 @@ namespace {
 std::optional<std::string> unusable_library(const Configuration& choice, Collective collective) {
     const auto library = std::ranges::find(baselines(), choice.impl, &Baseline::name);
     if (library == baselines().end())
-        return fmt::format("this build knows no library '{}'", choice.impl);
+        return fmt::format("this build has no library '{}'", choice.impl);
     if (const auto reason = library->missing()) return reason;
-    const auto algorithms = library->algorithms(collective);  // none before the library has started
+    // Empty before the library has started
+    const auto algorithms = library->algorithms(collective);
     if (choice.algorithm.empty() || algorithms.empty() ||
         std::ranges::find(algorithms, choice.algorithm) != algorithms.end())
         return std::nullopt;
@@ -40,11 +41,11 @@ std::optional<std::string> unusable_algorithm(const Configuration& choice, Colle
 std::optional<std::string> unusable_transport(std::string_view name) {
     const auto transport = std::ranges::find(transports(), name, &TransportRow::name);
     if (transport == transports().end())
-        return fmt::format("this build knows no transport '{}'", name);
+        return fmt::format("this build has no transport '{}'", name);
     return transport->missing();
 }
 
-// Looks at the evidence for the largest messages first: what lost there by little costs little.
+// Looks at the evidence for the largest messages first, because a small loss there costs little.
 std::optional<Configuration> usable_runner_up(const Section& section, const Range& range) {
     for (auto seen = range.evidence.rbegin(); seen != range.evidence.rend(); ++seen)
         if (seen->runner_up && *seen->runner_up != range.choice &&
@@ -68,20 +69,20 @@ std::optional<Configuration> usable_library(const Section& section, const Range&
     return std::nullopt;
 }
 
-// Its evidence spoke for another choice.
+// The evidence was for another choice.
 void take_instead(Range& range, const Configuration& choice) {
     range.choice = choice;
     range.origin = Origin::interpolated;
     range.evidence.clear();
 }
 
-// False where nothing of the section can be used.
+// Returns false if no range of the section can be used.
 bool make_usable(Section& section) {
     std::vector<Range> usable_ranges;
     for (Range& range : section.ranges) {
         if (unusable(range.choice, section.subject, section.job_shape)) {
             const auto instead = fallback(section, range);
-            if (!instead) continue;  // the range before goes on
+            if (!instead) continue;  // the previous range continues
             take_instead(range, *instead);
         }
         usable_ranges.push_back(std::move(range));

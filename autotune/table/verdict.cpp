@@ -22,7 +22,7 @@ std::vector<Bytes> measured_sizes(const Section& section) {
 
 constexpr Bytes most_bytes{std::numeric_limits<std::int64_t>::max()};
 
-// The sizes that are learnt together with this one.
+// Returns the sizes that are learnt together with this one.
 struct Octave {
     explicit Octave(Bytes size)
         : from{static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(size.count)))},
@@ -40,8 +40,8 @@ void add(std::vector<Range>& ranges, const Range& next) {
     evidence.insert(evidence.end(), next.evidence.begin(), next.evidence.end());
 }
 
-// Ranges are cut at the octave's ends. Where all evidence of a range lies in the octave, what is
-// left of it has nothing to stand on any more, and goes to what was learnt.
+// Cuts ranges at the octave's ends. If all evidence of a range is in the octave, the rest of the
+// range has no evidence left and gets the learnt choice.
 std::vector<Range> with_learnt(std::span<const Range> ranges, const Verdict& learnt) {
     const Octave octave(learnt.evidence.size);
     std::vector<Range> all;

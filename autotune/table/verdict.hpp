@@ -8,30 +8,30 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// What was decided for one size.
+/// The decision for one size.
 struct Verdict {
     Configuration choice;
     Origin origin = Origin::measured;
     RangeEvidence evidence;
 };
 
-/// Neighbours with the same choice become a range, measured if any of them was (the library's own
-/// collective that was only kept stays apart from where it was found), which begins at the
-/// geometric mean of its first size and the one before; the first at 0. Sizes that nothing was
-/// measured at leave no evidence. `verdicts` ascend in size; at least one.
+/// Merges neighbours with the same choice into a range, which counts as measured if any of them
+/// was. A library's own collective that was only kept is not merged with ranges where it was found.
+/// A range begins at the geometric mean of its first size and the previous one; the first at 0.
+/// Sizes without measurements leave no evidence. `verdicts` ascend in size; at least one.
 std::vector<Range> ranges_of(const std::vector<Verdict>& verdicts);
 
-/// The inverse, for these sizes; evidence where the section has some.
+/// Inverts it for these sizes, with evidence where the section has some.
 std::vector<Verdict> verdicts_of(const Section& section, std::span<const Bytes> sizes);
 
-/// The library's own collective takes the place of a choice that was not beyond doubt faster.
+/// Replaces a choice by the library's own collective unless it was significantly faster.
 void let_default_stay(Verdict& verdict);
 
-/// The library's own collective takes the place of a choice that gave a wrong result, at all sizes.
+/// Replaces a choice that gave a wrong result by the library's own collective, at all sizes.
 void replace_wrong(std::vector<Verdict>& verdicts, const Configuration& wrong,
                    const Configuration& library);
 
-/// What was learnt takes the place of what the table said of its octaves of sizes; the rest stays.
+/// Replaces the table's choices in the octaves of sizes that were learnt; the rest stays.
 void overlay(Table& table, const Table& learnt);
 
 }  // namespace tutti

@@ -6,19 +6,19 @@
 #include <utility>
 
 #include "autotune/table/verdict.hpp"
-#include "autotune/tuner/found_ranges.hpp"
 #include "autotune/tuner/hold_out.hpp"
+#include "autotune/tuner/tasks.hpp"
 #include "base/index.hpp"
 #include "results/statistics/statistics.hpp"
 
 namespace tutti {
 namespace {
 
-// What a launch has not raced at a size, it had dropped before: as if it took so many times as long
-// as the fastest.
+// A launch that has not raced a configuration at a size had dropped it before. It counts as slower
+// than the fastest by this factor.
 constexpr double left_out = 2;
 
-// Of one launch at one size, by arm, in ns.
+// Medians in ns of one launch at one size, by arm.
 using Medians = std::map<int, double>;
 
 double fastest(const Medians& launch) {
@@ -52,7 +52,7 @@ Finding finding_of(Bytes size, std::span<const Medians> launches) {
 
 using OfSubject = std::span<const std::pair<const Section*, const std::vector<RaceLog::Entry>*>>;
 
-// What launches have raced for one subject, with configurations as arms.
+// The races of several launches for one subject, with configurations as arms.
 class SubjectRaces {
 public:
     explicit SubjectRaces(OfSubject launches) {
@@ -97,7 +97,7 @@ private:
     std::map<Bytes, std::vector<Medians>> sizes_;
 };
 
-// Where launches choose differently, the evidence says how.
+// Adds the launches' choices to the evidence if they differ.
 void add_disagreement(Section& section, OfSubject launches) {
     for (Range& range : section.ranges)
         for (RangeEvidence& seen : range.evidence) {
@@ -124,7 +124,7 @@ Section agreed_on(Section section, std::span<const TunedLaunch> launches, double
     return section;
 }
 
-// Of several launches that saw the same choice beside the same library.
+// Combines the comparisons of several launches that saw the same choice and library.
 HoldOut over(const std::vector<HoldOut>& launches) {
     if (launches.size() == 1) return launches.front();  // its own interval
     HoldOut all{.library = launches.front().library};

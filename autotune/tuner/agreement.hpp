@@ -8,23 +8,23 @@
 
 namespace tutti {
 
-/// What one launch of a search has left: what it would choose by itself, and its samples.
+/// Results of one launch of a search: the table that it would choose by itself, and its samples.
 struct TunedLaunch {
     Table table;
     std::vector<RaceLog::Entry> races;
 };
 
-/// The table of several launches of one search. Launches differ by more than the calls of one, so
-/// what a launch says of a configuration at a size is one number, its median; and by more than
-/// configurations do, so it is compared with those of the same launch alone: the choice is what is
-/// least behind the fastest, in the median of the launches. What gave a wrong result in any launch
-/// is left out.
+/// Returns the table of several launches of one search. Launches differ by more than the calls of
+/// one do, so each launch contributes one number for a configuration at a size, its median. They
+/// also differ by more than configurations do, so it is compared with others of the same launch
+/// only. The choice is the configuration with the smallest median ratio to the fastest.
+/// Configurations with a wrong result in any launch are left out.
 Table agreed(std::span<const TunedLaunch> launches, double hysteresis);
 
-/// What is left of a table's choices after several launches have held them against the library's
-/// own collective (see hold_out): the gain is the median of the launches' gains, and the default
-/// stays unless the interval between launches lies above 1. Sections that none of them looked at
-/// stay as they are. `launches` are the tables that they made of this one.
+/// Returns the table's choices after several launches compared them with the library's own
+/// collective (see hold_out). The gain is the median of the launches' gains, and the default stays
+/// unless the interval between launches is above 1. Sections that no launch compared stay
+/// unchanged. `launches` are the tables that the launches made of this one.
 Table held_out(Table table, std::span<const Table> launches);
 
 }  // namespace tutti

@@ -30,8 +30,8 @@ const Schedules schedules[] = {
     {Collective::all_to_all, {"linear", "bruck"}},
 };
 
-// Of the size column (total_bytes). Messages of these sizes and of parts of them meet every point
-// of the curves.
+// Values of the size column (total_bytes). Messages of these sizes and of parts of them hit every
+// point of the curves.
 constexpr std::array<std::int64_t, 9> sizes{64,       512,       2 << 10,   4 << 10, 8 << 10,
                                             32 << 10, 128 << 10, 512 << 10, 4 << 20};
 
@@ -61,7 +61,7 @@ std::vector<ModelProbe> calibration_plan(const Placement& hosts,
 
 namespace {
 
-constexpr int repetitions = 2;  // some thousand probes: their number makes up for it
+constexpr int repetitions = 2;  // few, because there are some thousand probes
 
 std::size_t most_bytes(const std::vector<ModelProbe>& plan, int ranks) {
     std::size_t most = 0;
@@ -76,7 +76,7 @@ bool is_same_call(const ModelProbe& one, const ModelProbe& other) {
            one.call.buffers == other.call.buffers;
 }
 
-// Probes of the same call, alternating.
+// Measures probes of the same call, alternating.
 void measure_together(Planner& planner, const BufferPool& pool, const TuneRequest& request,
                       std::span<const ModelProbe> probes, std::vector<Observation>& observations) {
     World& world = planner.world();

@@ -14,9 +14,9 @@ namespace tutti {
 
 namespace {
 
-constexpr double parts = 1e6;  // ratios as whole numbers, which is what statistics take
+constexpr double parts = 1e6;  // statistics take whole numbers
 
-// Library over choice, pair by pair.
+// Returns library over choice, pair by pair.
 std::vector<double> gains_of(std::span<const std::int64_t> choice,
                              std::span<const std::int64_t> library) {
     std::vector<double> gains;
@@ -112,7 +112,7 @@ std::int64_t LibraryComparison::improve(Section& section, const std::vector<Cand
         progress(static_cast<double>(i) / static_cast<double>(verdicts.size()));
         if (!is_wanted(verdict.evidence.size)) continue;
         if (from_rank0(planner.world(), is_over())) {
-            section.is_complete = false;  // nobody has compared the rest
+            section.is_complete = false;  // the rest is not compared
             break;
         }
         const auto choice = std::ranges::find(all, verdict.choice, &Candidate::configuration);

@@ -9,7 +9,7 @@
 #include <functional>
 
 #include "autotune/choice/subject.hpp"
-#include "autotune/model/model_comparison.hpp"
+#include "autotune/model/calibrate.hpp"
 #include "autotune/model/model_json.hpp"
 #include "autotune/table/table_json.hpp"
 #include "autotune/tuner/calibration.hpp"

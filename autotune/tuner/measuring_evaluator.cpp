@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/tuner/measuring_evaluator.hpp"
-
 #include <algorithm>
 
+#include "autotune/tuner/hold_out.hpp"
 #include "base/index.hpp"
 
 namespace tutti {
@@ -53,8 +52,7 @@ MeasuringEvaluator::MeasuringEvaluator(Planner& planner, const BufferPool& pool,
     for (const Variant& variant : variants) arms_.push_back(variant.arm);
 }
 
-// Which schedules are the same depends on the size: a chain in segments of 8 KiB is a tree for 8
-// bytes.
+// Two schedules can be equal at one size only: a chain in segments of 8 KiB is a tree for 8 bytes.
 const std::set<int>& MeasuringEvaluator::distinct_at(Bytes size) const {
     const auto [place, is_new] = distinct_.try_emplace(size);
     if (!is_new) return place->second;
@@ -84,7 +82,7 @@ bool MeasuringEvaluator::can_run(int arm, const Call& call) {
     return true_on_all_ranks(world_, runs);
 }
 
-// Frees the plans of the size before.
+// Frees the plans of the previous size.
 void MeasuringEvaluator::go_to(Bytes size) {
     if (size == size_) return;
     runners_.clear();
@@ -93,8 +91,8 @@ void MeasuringEvaluator::go_to(Bytes size) {
     buffers_ = pool_.buffers_for(call_, false, race_.subject.buffers);
 }
 
-// All ranks use rank 0's logarithms: another processor may round them differently, and all must
-// decide alike.
+// All ranks use rank 0's logarithms, because another processor may round them differently and all
+// must decide alike.
 void MeasuringEvaluator::check_all_agree(Bytes size, std::span<const int> arms,
                                          int repetitions) const {
     std::uint64_t digest =
@@ -102,9 +100,8 @@ void MeasuringEvaluator::check_all_agree(Bytes size, std::span<const int> arms,
     for (const int arm : arms) digest = digest * 1'000'003 + static_cast<unsigned>(arm);
     if (!true_on_all_ranks(world_, from_rank0(world_, digest) == digest))
         throw Error(
-            "ranks disagree on what to race next: their processors round differently; type "
-            "--search "
-            "exhaustive",
+            "ranks disagree on what to race next: their processors round differently; use "
+            "--search exhaustive",
             Exit::time_out);
 }
 
@@ -115,7 +112,7 @@ MeasuringEvaluator::Runner& MeasuringEvaluator::runner_of(int arm) {
         runner.operation =
             operation_of(planner_, at(variants_, arm).candidate, call_, buffers_, race_.environment)
                 .operation;
-    // Checked once for each arm, as checks of large vectors take longer than their calls.
+    // Checks each arm once, because checks of large vectors take longer than their calls.
     const bool check = checked_.insert(arm).second;
     runner.trial = trial_of(*runner.operation, world_, call_, buffers_, check);
     return runner;

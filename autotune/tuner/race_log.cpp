@@ -10,9 +10,9 @@
 namespace tutti {
 namespace {
 
-constexpr JsonRules rules{.whole = "the line", .remedy = "; begin anew without --resume"};
+constexpr JsonRules rules{.whole = "the line", .remedy = "; start again without --resume"};
 
-// Lines as they are written; their fields in the order of the alphabet.
+// Lines of the log; their fields are in alphabetical order.
 struct Head {
     const JobShape& shape;
     const std::string& plan;
@@ -26,16 +26,16 @@ struct CalibrationLine {
     double seconds;
 };
 
-// Knobs take their places in the order of the alphabet.
+// Knobs are sorted alphabetically.
 std::string sorted_line(const Json& json) { return one_line(Json(nlohmann::json(json))); }
 
-// The whole lines of a file; what follows the last newline is what a crash has torn.
+// Returns the complete lines of a file; a crash may have left a torn one after the last newline.
 std::vector<std::string> whole_lines(const std::filesystem::path& path, std::size_t& bytes) {
     std::ifstream stream(path, std::ios::binary);
     std::stringstream all;
     all << stream.rdbuf();
     const std::string text = all.str();
-    bytes = text.rfind('\n') + 1;  // 0 where there is none
+    bytes = text.rfind('\n') + 1;  // 0 if there is none
     std::istringstream whole(text.substr(0, bytes));
     std::vector<std::string> lines;
     for (std::string line; std::getline(whole, line);) lines.push_back(line);
@@ -102,11 +102,11 @@ std::vector<RaceLog::Entry> entries_of(const std::vector<std::string>& lines,
         try {
             const JsonValue json = parse_json(line, source, number);
             const JsonPlace place(json, source, rules);
-            if (number == 1) continue;  // says of which ranks
+            if (number == 1) continue;  // the line with the ranks
             const std::string& kind = place.needed("kind").text();
             if (kind == "race" || kind == "wrong") decode(place, entries.emplace_back());
         } catch (const NotJson&) {
-            source.fail(number, "this is no log of races; begin anew without --resume");
+            source.fail(number, "not a log of races; start again without --resume");
         }
     }
     return entries;
@@ -126,7 +126,7 @@ RaceLog::RaceLog(std::filesystem::path path, const JobShape& job_shape, const st
         const bool is_same = lines.empty() || lines.front() == head;
         if (!is_same)
             throw Error(fmt::format(
-                "'{}' is of other ranks or other options; give those again, or begin anew without "
+                "'{}' was written with other ranks or options; use those, or start again without "
                 "--resume",
                 path_.string()));
         std::filesystem::resize_file(path_, bytes);
@@ -135,8 +135,7 @@ RaceLog::RaceLog(std::filesystem::path path, const JobShape& job_shape, const st
     stream_.open(path_, goes_on ? std::ios::app : std::ios::trunc);
     if (!goes_on) stream_ << head << '\n' << std::flush;
     if (!stream_)
-        throw Error(
-            fmt::format("cannot write '{}'; type another file behind --table", path_.string()));
+        throw Error(fmt::format("cannot write '{}'; use another file for --table", path_.string()));
 }
 
 void RaceLog::append(const Entry& entry) { append(sorted_line(encode(entry))); }

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
 
+#include "autotune/search/search.hpp"
+#include "autotune/table/table.hpp"
 #include "autotune/tuner/tuner.hpp"
 
 namespace tutti {
 
-/// A subject with the type and operation that stand for it.
+/// A subject with a type and an operation of its classes, which is measured.
 struct TuneTask {
     Subject subject;
     DataType type;
@@ -16,13 +20,19 @@ struct TuneTask {
 
 std::vector<TuneTask> tasks_of(const TuneRequest& request, const std::vector<BufferKind>& kinds);
 
-/// Room on the pool for all calls of a request.
+/// Returns the memory of the pool for all calls of a request.
 std::size_t most_bytes(const TuneRequest& request, int ranks);
 
-/// The library by its own choice, if it is among the candidates; else null.
+/// Returns the library with its own choice, if it is among the candidates; else null.
 const Candidate* library_in(const std::vector<Candidate>& all);
 
-/// An equal part of what is left of the budget, by rank 0's clock. Collective.
+/// Returns an equal part of the remaining budget, by rank 0's clock. Collective.
 double share_of(World& world, std::int64_t began_ns, double budget, std::size_t tasks_left);
+
+/// Converts the findings of a search to ranges of a table, with the evidence at each size.
+/// Neighbours share a choice if it costs less than `hysteresis`.
+std::vector<Range> ranges_found(std::span<const Finding> findings,
+                                const std::function<const Configuration&(int arm)>& configuration,
+                                double hysteresis);
 
 }  // namespace tutti

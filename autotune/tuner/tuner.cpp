@@ -2,7 +2,6 @@
 #include "autotune/tuner/tuner.hpp"
 
 #include "autotune/search/caching_evaluator.hpp"
-#include "autotune/tuner/found_ranges.hpp"
 #include "autotune/tuner/tasks.hpp"
 #include "base/clock.hpp"
 #include "base/index.hpp"
@@ -11,13 +10,13 @@
 namespace tutti {
 namespace {
 
-// A table is written anew each time, which takes milliseconds.
+// Writing a preliminary table takes milliseconds.
 constexpr double seconds_between_preliminary = 1;
 
-// About what other parts of the work take, in searches.
+// Work of the other parts, relative to a search.
 constexpr double evaluating = 10, holding_out = 0.5;
 
-// The search for one subject, and what becomes of it.
+// Tunes one subject.
 class SubjectRun {
 public:
     SubjectRun(Planner& planner, const BufferPool& pool, const TuneRequest& request,
@@ -61,8 +60,8 @@ public:
 private:
     std::vector<Candidate> distinct_candidates(const TuneTask& task) const {
         const auto all = candidates(task.subject.collective, request_.search_space);
-        // At the largest size all segments differ; what is the same at smaller ones, the evaluator
-        // sees.
+        // All segments differ at the largest size; the evaluator notices equal ones at smaller
+        // sizes.
         const MeasuringEvaluator::Race race{
             .subject = task.subject, .type = task.type, .op = task.op};
         const Call largest = call_of(race, planner_.world().size(), request_.sizes.back());
@@ -83,7 +82,7 @@ private:
         return at(variants_, arm).candidate.configuration;
     }
 
-    // In the order of the log, so that a search which goes on meets them as they were measured.
+    // Keeps the order of the log, so that a resumed search reads samples as they were measured.
     std::vector<CachedSamples> remembered(const std::vector<RaceLog::Entry>& earlier) const {
         std::vector<CachedSamples> races;
         for (const RaceLog::Entry& entry : earlier) {
@@ -102,8 +101,8 @@ private:
             {section_.subject, race.size, configuration_of_arm(race.arm), race.samples_ns});
     }
 
-    // As near in time to the search as can be: for a while other variants may win on a machine. In
-    // two passes with plans of their own, as each plan has its luck with the memory that it gets.
+    // Runs soon after the search, because other variants may win later on the same machine. Two
+    // passes with separate plans, because the memory that a plan gets affects its speed.
     void evaluate() {
         const std::int64_t began = now_ns();
         CachingEvaluator evaluator(evaluator_, {}, [&](const CachedSamples& race) {
@@ -126,7 +125,7 @@ private:
         cost_.evaluation_seconds = seconds_since(began);
     }
 
-    // Sizes that are rounded up to the same call are one, the largest.
+    // Merges sizes that are rounded up to the same call; the largest stays.
     std::vector<Bytes> own_sizes() const {
         std::vector<Bytes> sizes;
         for (const Bytes size : request_.sizes) {
@@ -163,7 +162,7 @@ private:
         events_.progress(section_.subject, part_begin_ + part_ * share, now);
     }
 
-    // Whatever ends the job, what was measured for this subject by then is in the table.
+    // Puts what was measured for this subject into the table, even if the job ends early.
     void write_preliminary() {
         if (preliminary_ns_ && seconds_since(*preliminary_ns_) < seconds_between_preliminary)
             return;
@@ -185,7 +184,7 @@ private:
             request_.search.hysteresis);
     }
 
-    // In what is left of the subject's share of the time, and half as much again.
+    // Uses the rest of the subject's share of the time, and half as much again.
     void hold_out_all() {
         const auto all = candidates(section_.subject.collective, request_.search_space);
         LibraryComparison comparison{
@@ -228,7 +227,7 @@ private:
     std::vector<Bytes> sizes_ = own_sizes();
     RacedSamples raced_;
     std::optional<std::int64_t> preliminary_ns_;
-    double part_begin_ = 0, part_ = 0;  // of all that is done for the subject
+    double part_begin_ = 0, part_ = 0;  // shares of the subject's work
     TuneCost cost_;
     bool has_no_end_ = false;
 };
@@ -255,7 +254,7 @@ void tune(Planner& planner, const TuneRequest& request, const JobShape& job_shap
     const BufferPool pool(world, most_bytes(request, world.size()), kinds_for(request, world),
                           device_buffers(planner, request.search_space.transports));
     const auto tasks = tasks_of(request, pool.kinds());
-    double budget = request.budget_seconds;  // what evaluations take does not count
+    double budget = request.budget_seconds;  // excludes evaluations
     for (std::size_t i = 0; i < tasks.size(); ++i) {
         if (from_rank0(world, events.is_done && events.is_done(tasks[i].subject))) continue;
         // The hold-out takes up to half as long as the search.

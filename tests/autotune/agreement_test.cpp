@@ -152,7 +152,7 @@ TEST_F(HeldOut, TheDefaultStaysIfLaunchesDisagree) {
 }
 
 TEST_F(HeldOut, OneOfTwelveMayDisagree) {
-    // Of 12 medians the 95 % interval is from the second to the eleventh.
+    // The 95 % interval of 12 medians is from the second to the eleventh.
     std::vector<double> gains(12, 1.1);
     gains[5] = 0.9;
     EXPECT_EQ(after(gains).choice, ring);

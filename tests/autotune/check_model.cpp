@@ -29,7 +29,7 @@
 namespace tutti {
 namespace {
 
-// What is measured, and what competes: the fields that distinguish calls and candidates.
+// The fields that distinguish calls and candidates.
 using CallKey = std::tuple<Collective, BufferKind, int, std::int64_t, std::int64_t>;
 using CandidateKey = std::tuple<CallKey, std::string, std::string>;
 

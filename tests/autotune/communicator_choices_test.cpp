@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a communicator does its calls by: as a table says, by rules, or as it learns.
+// How a communicator chooses algorithms: by a table, by rules, or by learning.
 #include <gtest/gtest.h>
 
 #include "autotune/choice/default_choice.hpp"
@@ -167,7 +167,7 @@ TEST(CommunicatorChoices, LearnsWhileTheProgramRuns) {
     });
 }
 
-// What does a call without learning does it as the incumbent: by the same plan.
+// A call that does not take part in learning uses the incumbent's plan.
 TEST(CommunicatorChoices, MakesThePlanOfALearnersIncumbentOnce) {
     run_as_threads(2, 20, [&](World& world) {
         const auto no_others = [](Collective) { return std::vector<Configuration>{}; };

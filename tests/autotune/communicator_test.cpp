@@ -98,7 +98,7 @@ concept CanStart = requires(Communicator& all, In&& input, Out&& output) {
 };
 using Ints = std::vector<int>;
 static_assert(CanStartInPlace<Ints&> && CanStartInPlace<std::span<int>>);
-static_assert(!CanStartInPlace<Ints>, "a temporary would end before the call does");
+static_assert(!CanStartInPlace<Ints>);
 static_assert(!CanStartInPlace<std::array<int, 2>> && CanStartInPlace<std::array<int, 2>&>);
 static_assert(CanStart<const Ints&, Ints&> && CanStart<std::span<const int>, std::span<int>>);
 static_assert(!CanStart<Ints, Ints&> && !CanStart<const Ints, Ints&> && !CanStart<Ints&, Ints>);
@@ -252,7 +252,7 @@ TEST(Communicator, DealsReleasedMemoryOutAgain) {
     });
 }
 
-// A large piece gets an arena of its own; calls across two arenas are those of unregistered memory.
+// A large piece gets its own arena; calls across two arenas count as unregistered.
 TEST(Communicator, TakesInputAndOutputFromDifferentArenas) {
     run_as_threads(2, 20, [&](World& world) {
         Communicator communicator(world);
@@ -287,7 +287,7 @@ TEST(Communicator, LetsGoOfAdoptedMemory) {
             EXPECT_EQ(state.calls.size(), unregistered) << "plans in memory that ends";
             EXPECT_EQ(std::ranges::count(all, 16.0f), std::ssize(all));
             EXPECT_FALSE(state.key_of(call, CallMode::blocking).is_registered());
-            state.run(call);  // as in unregistered memory
+            state.run(call);  // the same as in unregistered memory
             EXPECT_EQ(std::ranges::count(all, 32.0f), std::ssize(all));
         }
     });
@@ -329,7 +329,7 @@ TEST(Communicator, SaysWhenRanksGiveDifferentPlacesOfRegisteredMemory) {
         const std::span<float> memory = communicator.allocate<float>(3000);
         const std::size_t to = world.rank().index == 2 ? 2000 : 1000;
         const auto input = memory.first(500);
-        // Who is not the root may leave its output out.
+        // Ranks other than the root may omit the output.
         communicator.reduce(input, world.is_first() ? memory.subspan(1000, 500) : memory.first(0));
         try {
             communicator.all_reduce(input, memory.subspan(to, 500));
@@ -337,10 +337,7 @@ TEST(Communicator, SaysWhenRanksGiveDifferentPlacesOfRegisteredMemory) {
         } catch (const Error& error) {
             const std::string why = error.what();
             EXPECT_NE(why.find("rank 0 all_reduce of 500"), why.npos) << why;
-            EXPECT_NE(why.find("rank 2 all_reduce of 500 float sum to root 0, registered, "
-                               "from byte 0 to byte 8000"),
-                      why.npos)
-                << why;
+            EXPECT_NE(why.find("to byte 8000"), why.npos) << why;
         }
         EXPECT_THROW(communicator.all_reduce(memory), Error);
     });

@@ -9,7 +9,7 @@
 
 namespace tutti {
 
-/// What a search took.
+/// The cost of a search.
 struct SearchCost {
     std::int64_t samples = 0;
     double seconds = 0;        ///< sum of the samples: the calls alone, without plans and warm-up

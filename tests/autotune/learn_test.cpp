@@ -19,9 +19,9 @@ constexpr double exchange_ns = 20'000;
 constexpr double plan_making_ns = 300'000;
 
 struct Noise {
-    double spread = 0.05;     // of each call, in both directions
+    double spread = 0.05;     // relative, in both directions
     double outliers = 0.01;   // share of calls that the system interrupts
-    double interrupted = 10;  // by so many times the incumbent's time
+    double interrupted = 10;  // factor of the incumbent's time
 };
 
 // A program that makes one kind of call. The times of the arms may change on the way.
@@ -41,7 +41,7 @@ public:
 
     void change_to(std::vector<double> arms_ns) { arms_ns_ = std::move(arms_ns); }
 
-    // At least so many calls.
+    // Makes at least this many calls.
     void go_on_for(std::int64_t calls) {
         for (const std::int64_t end = calls_ + calls; calls_ < end;) take_round();
     }
@@ -108,11 +108,11 @@ private:
     double spent_ = 0, without_ns_ = 0, highest_regret_ = 0;
 };
 
-// A call takes as long as an all-reduce of a few KiB, or of a MiB; beside it exchanges and plans
-// cost the more, the shorter it is.
+// A call takes as long as an all-reduce of a few KiB, or of a MiB. The shorter it is, the more
+// exchanges and plans cost relative to it.
 class Learning : public testing::TestWithParam<double> {
 protected:
-    // As long as some seconds in collectives.
+    // Number of calls that take some seconds.
     static std::int64_t frequent() { return GetParam() < 1e5 ? 600'000 : 100'000; }
 };
 

@@ -17,7 +17,7 @@ constexpr double making_ns = 100'000;
 
 Configuration named(const char* algorithm) { return {.algorithm = algorithm, .transport = "shm"}; }
 
-// The arms take so many ns for a call of the octave's lower end, and more for longer ones.
+// The arms take these ns for a call at the octave's lower end, and more for longer ones.
 class LearningProgram {
 public:
     explicit LearningProgram(double ns_per_byte) : ns_per_byte_(ns_per_byte) {}

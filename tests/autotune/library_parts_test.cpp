@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a communicator keeps between calls, by itself.
+// State that a communicator keeps between calls.
 #include <gtest/gtest.h>
 
 #include "collectives/world/world.hpp"
@@ -22,7 +22,7 @@ TEST(CommunicatorState, KeepsNoMorePlansThanAskedFor) {
     });
 }
 
-// One plan does the same call in whatever buffers, each of which comes several times in a row.
+// One plan does the same call in any buffers, each of which comes several times in a row.
 TEST(CommunicatorState, DoesACallInTheBuffersThatAreGivenThisTime) {
     run_as_threads(2, 20, [](World& world) {
         Communicator::State state(nullptr, world, {});
@@ -45,7 +45,7 @@ TEST(CommunicatorState, DoesACallInTheBuffersThatAreGivenThisTime) {
     });
 }
 
-// Of a world that the program brings along the options are not.
+// Options of a world that the program passes in stay unchanged.
 TEST(CommunicatorState, GivesItsOwnWorldItsDeadlineAndHowItWaits) {
     for (const bool background : {false, true}) {
         auto own = world_of_one();

@@ -9,7 +9,7 @@
 namespace tutti {
 namespace {
 
-// More of them than a communicator keeps plans for, each in memory of its own.
+// More calls than a communicator keeps plans for, each with its own memory.
 constexpr int many = 600;
 
 Program with_many_calls(int ranks) {

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "autotune/model/calibrate.hpp"
-#include "autotune/model/model_comparison.hpp"
 #include "autotune/model/nnls.hpp"
 #include "autotune/tuner/calibration.hpp"
 #include "base/error.hpp"
@@ -85,7 +84,7 @@ std::vector<double> errors_of(const CostModel& model, const CostModel& truth, in
 }
 
 TEST(Calibration, FindsWhatWasPlantedDespiteNoiseAndOutliers) {
-    for (const int cores : {4, 2}) {  // of their own, and shared by two ranks each
+    for (const int cores : {4, 2}) {  // a core for each rank, or one for two
         const CostModel truth = model_of(planted(), cores);
         const CostModel model = calibrate(measured_on(truth, Placement::one_node(4), 0.1),
                                           {.fingerprint = "f", .cores = cores});
@@ -162,24 +161,6 @@ TEST(CalibrationPlan, AsksForFewThings) {
         EXPECT_NO_THROW(find_algorithm(probe.call.call.collective, probe.configuration.algorithm));
 }
 
-TEST(NonNegativeFit, StopsAtZero) {
-    // x + y = 1 and x - y = 3: without the bound x = 2, y = -1; with it y = 0 and x the mean of
-    // 1, 3.
-    NonNegativeFit fit(2);
-    fit.add(std::vector<double>{1, 1}, 1, 1);
-    fit.add(std::vector<double>{1, -1}, 3, 1);
-    const auto x = fit.solve({0.5, 0.5});
-    EXPECT_NEAR(x[0], 2, 1e-5);
-    EXPECT_EQ(x[1], 0);
-}
-
-TEST(NonNegativeFit, WeighsEquations) {
-    NonNegativeFit fit(1);
-    fit.add(std::vector<double>{1}, 1, 3);
-    fit.add(std::vector<double>{1}, 5, 1);
-    EXPECT_NEAR(fit.solve({0})[0], 2, 1e-9);
-}
-
 TEST(ModelComparison, PrefersTheModelThatIsNearerToTimesThatNeitherWasFittedTo) {
     const CostModel truth = model_of(planted(), 4);
     const ModelledMachine machine{.cores = 4};
@@ -208,5 +189,34 @@ TEST(ModelComparison, KnowsNoBetterWhereBothKnowNothingInCommon) {
     EXPECT_EQ(compare_models({}, {.cores = 4}, CostModel()).points, 0U);
 }
 
+TEST(NonNegativeFit, IsTheSolutionWhereAllOfItIsPositive) {
+    NonNegativeFit fit(2);
+    fit.add(std::vector<double>{1, 1}, 5, 1);
+    fit.add(std::vector<double>{1, -1}, 1, 1);
+    const auto x = fit.solve({1, 1});
+    EXPECT_NEAR(x[0], 3, 1e-5);
+    EXPECT_NEAR(x[1], 2, 1e-5);
+}
+
+// x + y = 1 and y = 2 want x = -1; with x = 0 the best y is half way.
+TEST(NonNegativeFit, KeepsWhatWouldBeNegativeAtNothing) {
+    NonNegativeFit fit(2);
+    fit.add(std::vector<double>{1, 1}, 1, 1);
+    fit.add(std::vector<double>{0, 1}, 2, 1);
+    const auto x = fit.solve({1, 1});
+    EXPECT_EQ(x[0], 0);
+    EXPECT_NEAR(x[1], 1.5, 1e-5);
+}
+
+TEST(NonNegativeFit, HeedsWeightsAndLeavesTheUnnamedAsItIs) {
+    NonNegativeFit fit(2);
+    fit.add(std::vector<double>{1, 0}, 1, 3);
+    fit.add(std::vector<double>{1, 0}, 5, 1);
+    const auto x = fit.solve({1, 7});
+    EXPECT_NEAR(x[0], 2, 1e-5);
+    EXPECT_EQ(x[1], 7);
+}
+
 }  // namespace
+
 }  // namespace tutti

@@ -39,8 +39,8 @@ struct Weather {
     std::uint64_t seed = 1;
 };
 
-/// A machine whose true times are planted: nothing of it runs, the clock is counted. The k-th
-/// sample of an arm at a size is always the same, whoever asks and when, but for the drift.
+/// A machine with planted true times: nothing runs, the clock is simulated. The k-th sample of an
+/// arm at a size is always the same except for the drift.
 class ModelMachine : public Evaluator {
 public:
     /// ns at a size; nothing where the arm cannot run.

@@ -3,7 +3,7 @@
 // per byte copied and R per byte added up (LogGP: Alexandrov et al. 1995).
 #include <gtest/gtest.h>
 
-#include "autotune/model/costing.hpp"
+#include "autotune/model/schedule_walk.hpp"
 #include "collectives/algorithms/catalog.hpp"
 #include "tests/autotune/model_call.hpp"
 
@@ -64,7 +64,7 @@ TEST(CostModel, ARootSendsOneAfterTheOtherAndReceivesSo) {
     EXPECT_NEAR(predicted(Collective::gather, "linear"), o + L + (P - 1) * (o + N * G), 1e-3);
 }
 
-// The first segment meets every latency; behind it comes one in the time that a rank needs to
+// The first segment pays every latency; each following one takes the time that a rank needs to
 // receive a segment and pass it on.
 TEST(CostModel, SegmentsFollowOneAnother) {
     const double segments = 16, each = 2 * o + N / segments * G;
@@ -268,7 +268,7 @@ TEST(CostModel, AFewRanksStandForAThousandWhereAllMeetAll) {
                         .value() /
                     exact,
                 2, 0.02);
-    // Behind the link of a host are half of the ranks, with a block for each of the others.
+    // Half of the ranks use the link of a host, with a block for each of the others.
     LogGpParameters link;
     link.ns[LogGpParameters::link] = 1;
     const ModelCall halves = model_call(Collective::all_to_all, ranks, ranks / 2, 256);

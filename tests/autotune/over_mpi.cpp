@@ -75,7 +75,7 @@ std::int64_t wrong_elements(MPI_Comm comm, bool learns) {
     return caller.wrong();
 }
 
-// What is forced in the library for an all-gather is forced for this communicator only.
+// An algorithm forced in the library for an all-gather is forced for this communicator only.
 bool keeps_to_itself(MPI_Comm comm) {
     const auto setting = [] {
         const auto open_mpi = MpiControlVariable::find("coll_tuned_allgather_algorithm");
@@ -96,7 +96,7 @@ bool keeps_to_itself(MPI_Comm comm) {
     return is_alike && to_string(choice) == "mpi/ring";
 }
 
-// What a program should not do, but global variables do.
+// Global variables outlive MPI_Finalize, which a program should avoid.
 std::unique_ptr<Communicator> left_until_the_end(std::vector<float>& data) {
     const int handle = number_of(MPI_COMM_WORLD);
     auto left = std::make_unique<Communicator>(

@@ -85,17 +85,22 @@ TEST(CachingEvaluator, AnInterruptedSearchEndsAsIfItHadNotBeen) {
     }
 }
 
-TEST(CountingEvaluator, CountsSamplesTimeAndSetUps) {
-    ModelMachine machine = two_arms();
-    machine.set({.noise = 0, .outliers = 0, .drift = 0});
-    CountingEvaluator evaluator(machine);
-    evaluator.race(Bytes{8}, both, 3);
-    evaluator.race(Bytes{8}, both, 1);
-    evaluator.race(Bytes{16}, std::span(both).first(1), 5);
-    EXPECT_EQ(evaluator.cost().samples, 13);
-    EXPECT_EQ(evaluator.cost().set_ups, 3);
-    EXPECT_DOUBLE_EQ(evaluator.cost().seconds, (4 * 300 + 5 * 100) * 1e-9);
+TEST(RacedSamples, PutsFirstWhoHasTheLeastMedianOfAllRacesAndLeavesOpenWhatHasNotRaced) {
+    RacedSamples raced;
+    raced.add({Bytes{8}, 0, {10, 30}});
+    raced.add({Bytes{8}, 1, {20, 20}});
+    raced.add({Bytes{8}, 2, {}});
+    raced.add({Bytes{8}, 0, {40}});
+    const std::vector<Bytes> sizes{Bytes{8}, Bytes{16}};
+    const std::vector<Finding> findings = raced.findings(sizes);
+    ASSERT_EQ(findings.size(), 2u);
+    EXPECT_EQ(findings[0].winner, 1);
+    ASSERT_EQ(findings[0].entries.size(), 2u);
+    EXPECT_EQ(findings[0].entries[1].samples_ns, (std::vector<double>{10, 30, 40}));
+    EXPECT_EQ(findings[1].winner, -1);
+    EXPECT_FALSE(findings[1].measured);
 }
 
 }  // namespace
+
 }  // namespace tutti

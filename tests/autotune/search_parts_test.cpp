@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "autotune/search/families.hpp"
 #include "autotune/search/gap_model.hpp"
 #include "autotune/search/sample_log.hpp"
+#include "autotune/search/search_state.hpp"
 #include "autotune/search/search_steps.hpp"
 
 namespace tutti {
@@ -53,7 +53,7 @@ TEST(SampleLog, OneLuckyStartDoesNotPullLaterRacesDown) {
 
 TEST(SampleLog, BearsOutliers) {
     SampleLog log(1, 2);
-    log.add(0, two, {{300, 100}, {110, 110}});  // of two, the larger one was disturbed
+    log.add(0, two, {{300, 100}, {110, 110}});  // the larger of two samples was disturbed
     EXPECT_EQ(log.leader(0), 0);
     log.add(0, two, {{100, 400, 100}, {110, 110, 900}});
     EXPECT_NEAR(log.gap(0, 1, 0), std::log(1.1), 0.02);
@@ -125,8 +125,8 @@ private:
     double at_8_ = 0, at_32K_ = 0;
 };
 
-// Those that race at 512 bytes, halfway between 8 bytes and 32 KiB in octaves, where the first one
-// takes 100 ns. A family may be behind by 1 + 0.2 * 12 octaves there, that is 3.4 times.
+// Returns the candidates at 512 bytes, halfway between 8 bytes and 32 KiB in octaves, where the
+// first one takes 100 ns. A family may be slower by 1 + 0.2 * 12 octaves there, that is 3.4 times.
 std::vector<int> candidates_at_512(double at_8, double at_32K) {
     const std::vector<Bytes> sizes{{8}, {512}, {32768}};
     const std::vector<int> both{0, 1};
@@ -144,12 +144,12 @@ TEST(CandidatesBetween, LeaveOutWhatNoInterpolationBringsNear) {
     EXPECT_EQ(candidates_at_512(2000, 2000), std::vector<int>{0});
 }
 
-// From 101 to 4000 ns: 6.4 times behind along a logarithm, 1.6 times along a straight line.
+// From 101 to 4000 ns: 6.4 times slower along a logarithm, 1.6 times along a straight line.
 TEST(CandidatesBetween, KeepWhatAStraightLineBringsNear) {
     EXPECT_EQ(candidates_at_512(101, 4000), (std::vector<int>{0, 1}));
 }
 
-// From 1000 to 101 ns: 3.2 times behind along a logarithm, 9.9 times along a straight line.
+// From 1000 to 101 ns: 3.2 times slower along a logarithm, 9.9 times along a straight line.
 TEST(CandidatesBetween, KeepWhatALogarithmBringsNear) {
     EXPECT_EQ(candidates_at_512(1000, 101), (std::vector<int>{0, 1}));
 }

@@ -95,7 +95,7 @@ void expect_good(const Figures& figures) {
 
 class SearchRegret : public testing::TestWithParam<std::tuple<double, double>> {};
 
-// What the search specifies, over all shapes of subjects and many machines.
+// Checks the promise of the search over all shapes of subjects and many machines.
 TEST_P(SearchRegret, IsSmallForATenthOfTheSamples) {
     const auto [noise, model_error] = GetParam();
     Figures all;

@@ -108,7 +108,7 @@ TEST(Search, AGoodModelSparesTheHopelessTheirLargestSizes) {
         machine.add(plain(i),
                     LatencyAndBandwidth{.latency_ns = 1000.0 + 200 * i, .ns_per_byte = 0.1});
     machine.add(plain(6),
-                LatencyAndBandwidth{.latency_ns = 1000, .ns_per_byte = 10});  // 100 times behind
+                LatencyAndBandwidth{.latency_ns = 1000, .ns_per_byte = 10});  // 100 times slower
     EXPECT_EQ(sizes_raced_by(6, search(machine, twenty_sizes(), {})).count(Bytes{4 << 20}), 0U);
 
     weather.model_error = -1;

@@ -159,8 +159,8 @@ TEST(FittedTable, CorrectsTheModelByWhatWasMeasured) {
 
 TEST(FittedTable, TakesTheNearerRankCountWithoutAModel) {
     const Table table{.sections = {section(2, 1024), section(16, 1 << 16)}};
-    EXPECT_EQ(choice_at(adapted(table, on(3), knows_nothing), 4096), ring);   // as 2 ranks
-    EXPECT_EQ(choice_at(adapted(table, on(12), knows_nothing), 4096), tree);  // as 16
+    EXPECT_EQ(choice_at(adapted(table, on(3), knows_nothing), 4096), ring);   // like 2 ranks
+    EXPECT_EQ(choice_at(adapted(table, on(12), knows_nothing), 4096), tree);  // like 16
     EXPECT_EQ(choice_at(adapted(table, on(12), {}), 4096), tree);
     EXPECT_EQ(choice_at(adapted(table, on(64), knows_nothing), 4096), tree);  // only 16 is near
     EXPECT_EQ(origin_at(adapted(table, on(64), knows_nothing), 4096), Origin::interpolated);

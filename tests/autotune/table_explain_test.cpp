@@ -60,9 +60,9 @@ TEST(ExplainedTable, ShowsRangesOnAnAxisOfSizes) {
 
 TEST(ExplainedTable, SaysWhatIsIncomplete) {
     Table table = example();
-    EXPECT_EQ(explain(table).find("did not end"), std::string::npos);
+    EXPECT_EQ(explain(table).find("incomplete"), std::string::npos);
     table.sections[0].is_complete = false;
-    EXPECT_NE(explain(table).find("did not end"), std::string::npos);
+    EXPECT_NE(explain(table).find("incomplete"), std::string::npos);
     EXPECT_EQ(picture_of(table)["shapes"][0]["rows"][0]["complete"], false);
 }
 
@@ -71,11 +71,8 @@ TEST(ExplainedTable, SaysWhatLaunchesDisagreeAbout) {
     EXPECT_EQ(explain(table).find("launches"), std::string::npos);
     table.sections[0].ranges[1].evidence[0].of_launches = {ours("tree"), ours("ring"),
                                                            ours("tree")};
-    const auto lines = lines_of(explain(table));
-    for (const std::string line :
-         {"all_reduce native plain registered: launches choose differently at 1 of 1 sizes",
-          "  launches at 4K: 2 tree/loopback, 1 ring/loopback"})
-        EXPECT_NE(std::ranges::find(lines, line), lines.end()) << explain(table);
+    for (const char* part : {"at 1 of 1", "2 tree/loopback, 1 ring/loopback"})
+        EXPECT_NE(explain(table).find(part), std::string::npos) << explain(table);
 }
 
 TEST(ExplainedTable, FitsThePageWhateverItHolds) {

@@ -27,58 +27,58 @@ std::string algorithm_for(const Table& table, Collective collective) {
     return found ? found->ranges.front().choice.algorithm : "none";
 }
 
-constexpr auto reduction = Collective::all_reduce;
+constexpr auto summed = Collective::all_reduce;
 constexpr auto broadcast = Collective::broadcast;
 
 TEST(MergedTables, HoldTheSectionsOfAll) {
     const Table table = merged(std::vector{written("2026-02", {section(broadcast, "tree")}),
-                                           written("2026-01", {section(reduction, "ring")})});
+                                           written("2026-01", {section(summed, "ring")})});
     EXPECT_EQ(algorithm_for(table, broadcast), "tree");
-    EXPECT_EQ(algorithm_for(table, reduction), "ring");
+    EXPECT_EQ(algorithm_for(table, summed), "ring");
     EXPECT_EQ(table.sections.size(), 2u);
     EXPECT_EQ(table.written, "2026-02");
     EXPECT_EQ(table.tool, "of 2026-02");
 }
 
 TEST(MergedTables, TakeTheLaterOfTwoWhateverTheirOrder) {
-    const Table early = written("2026-01", {section(reduction, "early")});
-    const Table late = written("2026-02", {section(reduction, "late")});
-    EXPECT_EQ(algorithm_for(merged(std::vector{early, late}), reduction), "late");
-    EXPECT_EQ(algorithm_for(merged(std::vector{late, early}), reduction), "late");
+    const Table early = written("2026-01", {section(summed, "early")});
+    const Table late = written("2026-02", {section(summed, "late")});
+    EXPECT_EQ(algorithm_for(merged(std::vector{early, late}), summed), "late");
+    EXPECT_EQ(algorithm_for(merged(std::vector{late, early}), summed), "late");
 }
 
 TEST(MergedTables, TakeTheOneThatComesLastOfThoseFromTheSameTime) {
-    const Table one = written("2026-01", {section(reduction, "one")});
-    const Table other = written("2026-01", {section(reduction, "other")});
-    EXPECT_EQ(algorithm_for(merged(std::vector{one, other}), reduction), "other");
-    EXPECT_EQ(algorithm_for(merged(std::vector{other, one}), reduction), "one");
+    const Table one = written("2026-01", {section(summed, "one")});
+    const Table other = written("2026-01", {section(summed, "other")});
+    EXPECT_EQ(algorithm_for(merged(std::vector{one, other}), summed), "other");
+    EXPECT_EQ(algorithm_for(merged(std::vector{other, one}), summed), "one");
 }
 
 TEST(MergedTables, PreferWhatIsComplete) {
-    const Table whole = written("2026-01", {section(reduction, "whole")});
-    const Table part = written("2026-02", {section(reduction, "part", false)});
-    EXPECT_EQ(algorithm_for(merged(std::vector{whole, part}), reduction), "whole");
-    EXPECT_EQ(algorithm_for(merged(std::vector{part, whole}), reduction), "whole");
-    const Table later_part = written("2026-03", {section(reduction, "later part", false)});
-    EXPECT_EQ(algorithm_for(merged(std::vector{later_part, part}), reduction), "later part");
+    const Table whole = written("2026-01", {section(summed, "whole")});
+    const Table part = written("2026-02", {section(summed, "part", false)});
+    EXPECT_EQ(algorithm_for(merged(std::vector{whole, part}), summed), "whole");
+    EXPECT_EQ(algorithm_for(merged(std::vector{part, whole}), summed), "whole");
+    const Table later_part = written("2026-03", {section(summed, "later part", false)});
+    EXPECT_EQ(algorithm_for(merged(std::vector{later_part, part}), summed), "later part");
 }
 
 TEST(MergedTables, RememberWhenEachSectionWasMeasured) {
-    const Table first = written("2026-01", {section(reduction, "first")});
+    const Table first = written("2026-01", {section(summed, "first")});
     const Table third = written("2026-03", {section(broadcast, "third")});
     const Table both = merged(std::vector{first, third});
     EXPECT_EQ(both.written, "2026-03");
     // Newer than the section, though older than the table that holds it.
-    const Table second = written("2026-02", {section(reduction, "second")});
-    EXPECT_EQ(algorithm_for(merged(std::vector{both, second}), reduction), "second");
+    const Table second = written("2026-02", {section(summed, "second")});
+    EXPECT_EQ(algorithm_for(merged(std::vector{both, second}), summed), "second");
 }
 
 TEST(MergedTables, KeepSettingsAndBuffersApart) {
-    Section more_ranks = section(reduction, "more");
+    Section more_ranks = section(summed, "more");
     more_ranks.job_shape.ranks = 3;
-    Section unregistered = section(reduction, "unregistered");
+    Section unregistered = section(summed, "unregistered");
     unregistered.subject.buffers = BufferKind::unregistered;
-    const Table table = merged(std::vector{written("1", {section(reduction, "a"), more_ranks}),
+    const Table table = merged(std::vector{written("1", {section(summed, "a"), more_ranks}),
                                            written("2", {unregistered})});
     EXPECT_EQ(table.sections.size(), 3u);
 }

@@ -12,7 +12,7 @@
 namespace tutti {
 namespace {
 
-// What rank 0 was returned.
+// The results on rank 0.
 struct Reported {
     std::vector<double> done;
     std::vector<std::string> now;
