@@ -66,7 +66,7 @@ RunContext::RunContext(World& ranks, Reporter& voice, const RunOptions& options,
     if (!world.one_host()) launch.clock = clock.record();
     launch.health = reporter.health_at_begin();
     notes = head_notes(this_tool(), launch);
-    if (ranks_on_core > 0) notes.push_back(in_words_of_pinning(ranks_on_core));
+    if (ranks_on_core > 0) notes.push_back(describe_pinning(ranks_on_core));
 }
 
 std::vector<std::string> RunContext::notes_with_command() const {

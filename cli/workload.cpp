@@ -94,7 +94,7 @@ public:
 private:
     // Describes the settings that comparable steps have in common.
     std::string settings_text() const {
-        const std::string own = options_.settings.in_words(), skew = options_.skew.in_words();
+        const std::string own = options_.settings.to_string(), skew = options_.skew.to_string();
         return fmt::format("{}{}{}", own, own.empty() || skew.empty() ? "" : " ", skew);
     }
 
@@ -117,7 +117,7 @@ std::string source_of_auto(World& world, const WorkloadOptions& options, bool is
     const auto table = table_for_ranks(world, options.table_file, {.anyway = options.table_anyway});
     std::vector<BufferKind> kinds;
     if (options.buffers) kinds.push_back(*options.buffers);
-    return source_in_words(table, options.table_file, kinds);
+    return describe_source(table, options.table_file, kinds);
 }
 
 // Returns the methods selected by the user, libraries last.

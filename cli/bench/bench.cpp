@@ -30,7 +30,7 @@
 #include "collectives/world/world.hpp"
 #include "results/tables/csv.hpp"
 #include "results/tables/over_launches.hpp"
-#include "workloads/bench/sweep_by_turns.hpp"
+#include "workloads/bench/sweep.hpp"
 #include "workloads/numerics/sum_examiner.hpp"
 #include "workloads/timing/timeline.hpp"
 
@@ -80,7 +80,7 @@ public:
             if (is_there || (options.table_is_named && !learns)) {
                 table = table_for_ranks(world, file_, {.anyway = options.table_anyway});
                 notes.push_back(fmt::format("{}: {}", name,
-                                            source_in_words(*table, file_, options.sweep.buffers)));
+                                            describe_source(*table, file_, options.sweep.buffers)));
             } else if (!learns) {
                 notes.push_back(fmt::format(
                     "{}: built-in rules; for a better choice write a table with 'tutti tune'",

@@ -6,8 +6,7 @@
 #include "base/source.hpp"
 #include "tests/fuzz/demand.hpp"
 #include "workloads/program/changed_program.hpp"
-#include "workloads/scenarios/ddp.hpp"
-#include "workloads/traces/recorded_gradients.hpp"
+#include "workloads/scenarios/patterns.hpp"
 #include "workloads/traces/trace.hpp"
 
 namespace {

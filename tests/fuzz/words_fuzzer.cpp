@@ -11,11 +11,11 @@
 #include "results/views/views.hpp"
 #include "tests/fuzz/demand.hpp"
 #include "topology/detect/ucx_resources.hpp"
-#include "workloads/compress/compression.hpp"
+#include "workloads/compress/compressed_all_reduce.hpp"
 #include "workloads/program/changed_program.hpp"
 #include "workloads/program/settings.hpp"
 #include "workloads/scenarios/bucket_cap.hpp"
-#include "workloads/traces/trace_words.hpp"
+#include "workloads/traces/trace_forms.hpp"
 
 namespace {
 
@@ -57,7 +57,7 @@ void read_setting(const std::string& word, const std::function<void(const Settin
     const SettingRow rows[] = {{"setting", "of a workload", "1"}};
     const Settings settings(rows, {{"setting", word}});
     get(settings);
-    settings.in_words();
+    settings.to_string();
 }
 
 void read_fault(const std::string& word) {
@@ -111,8 +111,8 @@ constexpr Reader readers[] = {
                 demand(knob.of(configuration) == value, "a knob holds what it takes");
             }
     },
-    [](const std::string& word) { with_skew({}, word).in_words(); },
-    [](const std::string& word) { with_slow_rank({}, word).in_words(); },
+    [](const std::string& word) { with_skew({}, word).to_string(); },
+    [](const std::string& word) { with_slow_rank({}, word).to_string(); },
     [](const std::string& word) {
         demand(parse_network_model(word).ns_of({1000}) >= 0, "a message takes its time");
     },

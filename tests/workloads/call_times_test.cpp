@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the time of a call is: by stamps that are known, so that the figure has one right value.
+// Computes the time of a call from known stamps, so that there is one right value.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -18,7 +18,7 @@ constexpr int ranks = 3;
 
 void on_ranks(const std::function<void(World&)>& body) { run_as_threads(ranks, 60, body); }
 
-// Of one call on each rank.
+// Stamps of one call on each rank.
 struct Stamps {
     std::int64_t begin, end;
     bool late = false;

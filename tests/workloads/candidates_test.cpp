@@ -90,7 +90,8 @@ TEST(Candidates, OfWhichSeveralWouldDoTheSameAreDistinctOnce) {
         return names;
     };
     using Names = std::vector<std::string>;
-    // Two ranks: one message, whoever sends it. The catalog has the tree first.
+    // Between two ranks all trees send one message, from either rank. The catalog has the tree
+    // first.
     EXPECT_EQ(left(2, 100, 2), (Names{"tree/shm", "mpi"}));
     // 64 KiB are one default segment, or four of 16 KiB.
     EXPECT_EQ(left(2, 16384, 2), (Names{"tree/shm", "chain[16K]/shm", "mpi"}));
@@ -129,7 +130,7 @@ TEST(Candidates, AreAlgorithmsOfALibraryToo) {
     EXPECT_EQ(names({"all"}), (std::vector<std::string>{"mpi", "nccl"}));
     EXPECT_EQ(names({"mpi/ring"}), std::vector<std::string>{"mpi/ring"});
     EXPECT_EQ(names({"mpi/ring", "mpi"}), (std::vector<std::string>{"mpi", "mpi/ring"}));
-    // Which there are, the library only says while it runs.
+    // The library lists its algorithms only while it runs.
     EXPECT_EQ(names({"mpi/all"}), std::vector<std::string>{"mpi"});
     EXPECT_THROW(names({"mpx/ring"}), Error);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes wrong in collectives, done on purpose: the checker must see each of it.
+// Makes errors of collectives on purpose: the checker must detect each of them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -63,8 +63,8 @@ TEST(CheckSees, AShareThatIsMissingOrCountedTwice) {
     });
 }
 
-// Types with room give every rank a share of its own in every element, so that messages shorter
-// than the ranks are many show most faults, too.
+// Types with room give every rank its own share in every element, so even messages shorter than the
+// number of ranks show most errors.
 TEST(CheckSees, AFaultOfOneRankOnMostElementsWhereTheTypeHasRoom) {
     for_each_case(Collective::all_reduce, elements, [](const CheckCase& check) {
         if (check.ranks == 1 || size_of(check.type) < 4 || !counts_twice(check.op)) return;

@@ -11,7 +11,6 @@
 
 #include "base/error.hpp"
 #include "base/index.hpp"
-#include "workloads/compress/codec_set.hpp"
 #include "workloads/compress/codecs.hpp"
 #include "workloads/compress/compressed_method.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
@@ -128,7 +127,7 @@ TEST(TopK, TakesTheLargestAndKeepsTheRest) {
               (std::vector<SparseEntry>{{1, -5}, {3, 3}}));  // the first of those that are equal
     EXPECT_EQ(std::vector<float>(top.residual().begin(), top.residual().end()),
               (std::vector<float>{1, 0, 2, 0, -3, 0}));
-    // What was kept comes once it has grown.
+    // A residual is sent once it has grown.
     top.take(std::vector<float>{1, 1, 2, 1, 0, 0}, entries);
     EXPECT_EQ(entries, (std::vector<SparseEntry>{{2, 4}, {4, -3}}));
     // Fewer than wanted: nothing is sent that is nothing.

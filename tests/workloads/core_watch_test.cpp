@@ -18,7 +18,7 @@
 namespace tutti {
 namespace {
 
-// Computes until this process has had so much of its core; returns the seconds that passed.
+// Computes until this process has had `seconds` of its core; returns the seconds that passed.
 double compute_for(double seconds) {
     const std::int64_t began_ns = now_ns();
     const std::clock_t end = std::clock() + static_cast<std::clock_t>(seconds * CLOCKS_PER_SEC);
@@ -69,7 +69,7 @@ TEST(CoreWatch, DoesNotTakeTheRanksForOthers) {
     CoreWatch watch(*world);
     const double ours = 0.3, passed = compute_for(ours);
     constexpr double steps_of_the_clock = 0.05;
-    // All that is left of the core; more where a thread beside it is busy.
+    // The rest of the core's time; more if another thread of it is busy.
     const bool is_alone = detect_structure().cores.front().threads.size() == 1;
     const double left = is_alone ? 1 - ours / passed : 1;
     EXPECT_LE(watch.share_of_others(), left + steps_of_the_clock);

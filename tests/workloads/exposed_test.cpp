@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t mebibyte = 1 << 20;
 
-// What a trace recorded, in the order in which gradients became ready.
+// A recorded trace, in the order in which gradients became ready.
 struct Timeline {
     std::vector<std::int64_t> counts;
     std::vector<ComputeTimes> steps;

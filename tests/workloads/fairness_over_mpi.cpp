@@ -79,7 +79,7 @@ void passes_the_buffers_on(Planner& planner, const Call& call, bool in_place) {
     expect(mpi_saw.collectives.size() == 1, words(call, in_place) + ": calls of the library: " +
                                                 std::to_string(mpi_saw.collectives.size()));
     for (const SeenCall& call_seen : mpi_saw.collectives) {
-        // Of a broadcast there is one buffer; who is not the root has no input, or no output.
+        // A broadcast has one buffer; ranks other than the root lack an input or an output.
         for (const void* address : {call_seen.send, call_seen.receive})
             expect(address == input || address == output || address == MPI_IN_PLACE,
                    words(call, in_place) + ": the library was given memory of no one's");
@@ -103,7 +103,7 @@ bool lies_in(const Memory& inner, const void* begin, std::size_t bytes) {
 // the library was given.
 void shares_the_buffers(Planner& planner, Collective collective, BufferKind kind) {
     World& world = planner.world();
-    // Of which each message is of one piece of a buffer, so that none is packed.
+    // Each message is one piece of a buffer, so none is packed.
     const char* const algorithm = collective == Collective::all_gather ? "ring" : "linear";
     Sweep sweep{
         .collective = collective,
@@ -144,7 +144,7 @@ void shares_the_buffers(Planner& planner, Collective collective, BufferKind kind
                std::to_string(elsewhere) + " are in memory that the library was not given");
 }
 
-// What the library runs for a named algorithm is its function of that name, on every rank.
+// For a named algorithm the library must run its function of that name on every rank.
 void runs_what_is_forced(Planner& planner) {
     if (!mpi_library().starts_with("Open MPI")) return;
     World& world = planner.world();
@@ -152,7 +152,7 @@ void runs_what_is_forced(Planner& planner) {
         Collective collective;
         const char *algorithm, *function;
     };
-    // The first once more behind the others, and all by turns with what the library chooses itself.
+    // Runs the first again after the others, and all in turn with the library's own choice.
     for (const auto& [collective, algorithm, function] :
          {Case{Collective::all_reduce, "ring", "ompi_coll_base_allreduce_intra_ring"},
           Case{Collective::all_reduce, "recursive-doubling",

@@ -10,7 +10,6 @@
 #include "workloads/learn/training/lbfgs.hpp"
 #include "workloads/learn/training/matrix_product.hpp"
 #include "workloads/learn/training/random.hpp"
-#include "workloads/learn/training/softmax_cross_entropy.hpp"
 
 namespace tutti {
 namespace {
@@ -38,7 +37,7 @@ public:
         weights_ = random_values(count, 3);
     }
 
-    // Of layers that are linear in each single value a long step is exact but for rounding.
+    // In layers that are linear in each single value, a large step is exact except for rounding.
     void expect_gradients_to_be_differences(float step) {
         Values d_weights(weights_.size()), d_in(in_.size());
         std::vector<int> ready;

@@ -8,7 +8,7 @@
 namespace tutti {
 namespace {
 
-constexpr double one_way = 40, yield = 1000;  // of sample_limits
+constexpr double one_way = 40, yield = 1000;  // values of sample_limits
 constexpr double copying = 80, adding = 72;   // GB/s of each of two cores, in cache
 constexpr double staged = 10, single_copy = 5, single_copy_call = 1500;
 
@@ -45,8 +45,7 @@ TEST(LeastTime, OfWhatFitsALineIsOneHandOver) {
 }
 
 // Each input byte is read once and each result byte written once, by two cores that share the work.
-// Of two the last to come works alone for one signal, so half of that is lost; a root is
-// awaited.
+// The last of two ranks works alone for one signal, so half of that is lost; a root is waited for.
 TEST(LeastTime, OfRegisteredMemoryIsHandOversAndTheBytes) {
     const double n = 64 * K;
     EXPECT_DOUBLE_EQ(direct(Collective::all_reduce, n),
@@ -89,8 +88,8 @@ TEST(LeastTime, TakesTheBandwidthAtWhatEachCoreTouches) {
     EXPECT_DOUBLE_EQ(direct(Collective::all_gather, n), 1.5 * one_way + 3 * n / 50);
 }
 
-// Whoever adds fetches what the other has written, at the rate of a pass over such lines; what is
-// only moved is stored by who has it.
+// A rank that adds fetches the other's data at the rate of a pass over such lines; data that is
+// only moved is stored by its owner.
 TEST(LeastTime, OfRewrittenInputHasTheFetchingInIt) {
     Limits limits = sample_limits();
     limits.staged.gbps = {1e-3, 1e-3};

@@ -52,7 +52,7 @@ TEST(MeasureLimits, LeavesRanksBeyondTheCoresOut) {
     EXPECT_LE(limits_of_ranks(1).at(0).cores, 1);
 }
 
-// Of several hosts the first one's ranks measure, while a watchdog looks at the world of all.
+// Ranks of the first host measure, while a watchdog watches the world of all hosts.
 TEST(MeasureLimits, ShowTheWholeWorldThatTheyGoOn) {
     run_as_threads(1, 60, [](World& all) {
         run_as_threads(1, 60, [&](World& host) {

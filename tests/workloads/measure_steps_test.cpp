@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is made of the stamps of steps, by steps whose times are known.
+// Computes results from stamps of steps with known times.
 #include "workloads/steps/measure_steps.hpp"
 
 #include <gtest/gtest.h>
@@ -90,7 +90,7 @@ TEST(Rounds, AreAtLeastAsManyAsAskedFor) {
     });
 }
 
-// Whoever is first or last: the step is from the last begin to the last end.
+// The step lasts from the last begin to the last end, on whichever ranks these are.
 TEST(StepTimes, OfAStepAreThoseOfTheLastRankWhicheverItIs) {
     for (const std::size_t last : {0, 1, 2}) {
         std::vector<StepStamps> all(3);

@@ -265,8 +265,8 @@ TEST(TimedBatch, ReportsHowLongNearlyAllWorkBeforeCallsTookOnTheSlowestRank) {
     });
 }
 
-// An operation whose result on rank 1 is wrong in some of its calls, seen as the check sees it: the
-// result of the last call, whatever input it had.
+// Runs an operation whose result on rank 1 is wrong in some of its calls. The check sees the result
+// of the last call with any input.
 Check check_of(const std::function<bool(long call)>& goes_wrong, bool keeps_input = true) {
     std::mutex mutex;
     Check found;
@@ -336,7 +336,7 @@ TEST(MeasureChecks, EndOnAllRanksWhereOneCannotPrepareOrCheck) {
         std::vector<std::string> errors(ranks);
         on_ranks([&](World& world) {
             const auto fail_on_one = [&](bool here) {
-                if (here && world.rank().index == 1) throw Error("no copy of the device's memory");
+                if (here && world.rank().index == 1) throw Error("no copy");
             };
             Fake operation = nothing();
             std::vector<Trial> trials{
@@ -352,8 +352,7 @@ TEST(MeasureChecks, EndOnAllRanksWhereOneCannotPrepareOrCheck) {
                 at(errors, world.rank().index) = error.what();
             }
         });
-        EXPECT_EQ(errors,
-                  std::vector<std::string>(ranks, "no copy of the device's memory (on rank 1)"));
+        EXPECT_EQ(errors, std::vector<std::string>(ranks, "no copy (on rank 1)"));
     }
 }
 
@@ -365,7 +364,7 @@ std::vector<int> order_of_batches(const std::function<void(Protocol&)>& change) 
         std::vector<std::unique_ptr<Fake>> fakes;
         std::vector<Trial> trials;
         for (int i = 0; i < 3; ++i) {
-            // Longer than a batch, so that each call is a batch of its own.
+            // Longer than a batch, so that each call has its own batch.
             fakes.push_back(std::make_unique<Fake>([&order, &world, i] {
                 if (world.is_first()) order.push_back(i);
                 std::this_thread::sleep_for(milliseconds(2));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is made of message times, and what must cross a network whatever the algorithm.
+// Figures computed from message times, and the bytes that any algorithm must send over a network.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -133,8 +133,8 @@ TEST(Crossing, OfOneHostIsNothing) {
         EXPECT_EQ(least_crossing(call_of(collective, 1000), Placement::one_node(4)).total, 0);
 }
 
-// As much leaves as comes, and no host has more than the total; whatever the root and the
-// placement.
+// The bytes that leave equal those that arrive, and no host has more than the total, with any root
+// and placement.
 TEST(Crossing, Adds) {
     for (const Collective collective : all_collectives())
         for (const auto& labels : {std::vector{0, 0, 1, 2, 2, 2}, std::vector{0, 1, 0, 1, 2, 0}})
@@ -170,7 +170,7 @@ TEST(LeastTimeBetween, IsThatOfTheSlowestHost) {
                 50'000 + (1 << 20) / 0.0125, 1);
 }
 
-// What all together can take is not known then, and must not be taken for what the others can.
+// The total of all hosts is unknown then, and the known part must not replace it.
 TEST(LeastTimeBetween, AddsNothingUpWhereAHostIsNotKnown) {
     HostNetwork network = network_of(2);
     network.all_gbps = 0;
@@ -207,7 +207,8 @@ TEST(LeastTime, OfSeveralHostsIsTheGreaterOfBothBounds) {
     EXPECT_EQ(least_time(limits, call, Placement::one_node(2), false, Reach::unregistered),
               least_time(limits, call, 2, false, Reach::unregistered));
     limits.network = network_of(3);
-    EXPECT_EQ(least_time(limits, call, hosts, false, Reach::unregistered), 0);  // of other hosts
+    // Limits of other hosts
+    EXPECT_EQ(least_time(limits, call, hosts, false, Reach::unregistered), 0);
 }
 
 TEST(HostNetwork, IsMeasuredBetweenThreadsThatPlayHosts) {

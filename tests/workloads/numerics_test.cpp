@@ -155,7 +155,7 @@ TEST(SumExaminer, FindsNothingWrongWithSumsRoundedOnce) {
     ASSERT_EQ(found.of.size(), 3U);
     for (const NumericsOfDraw& one : found.of) {
         EXPECT_LE(one.max_ulp, 0.5);
-        EXPECT_GT(one.max_ulp, 0.2);  // of 50 sums some lie far between two numbers
+        EXPECT_GT(one.max_ulp, 0.2);  // some of 50 sums lie far between two numbers
         EXPECT_EQ(one.ranks_agree, true);
         EXPECT_TRUE(one.runs_agree);
         EXPECT_EQ(one.checksum.size(), 16U);

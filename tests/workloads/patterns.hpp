@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of all patterns of parallelism ask.
+// Checks that the tests of all patterns of parallelism share.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@
 
 namespace tutti {
 
-/// Sound, and nobody waits in a circle, whether messages are put aside or not.
+/// Requires a valid program without a circle of waiting ranks, with or without buffered messages.
 inline void expect_sound(const Program& program) {
     SCOPED_TRACE(program.name);
     ASSERT_NO_THROW(check(program));
@@ -26,8 +26,8 @@ inline void expect_sound(const Program& program) {
     ASSERT_NO_THROW(ideal_run(program, SendMode::synchronous));
 }
 
-/// What all calls of a rank are about together, of those that `counts` says yes to: each the whole
-/// message of nccl-tests.
+/// Returns the bytes of all calls of a rank that `counts` accepts: of each the whole message in the
+/// sense of nccl-tests.
 inline std::int64_t message_bytes(
     const Program& program, Rank rank,
     const std::function<bool(const GroupCall&, Task::Phase)>& counts) {
@@ -114,7 +114,7 @@ inline void expect_refusal(std::string_view name, int ranks,
     EXPECT_NE(reason.find(words), reason.npos) << name << ": " << reason;
 }
 
-/// What a file of AICB (Alibaba's communication benchmark) lists: bytes by operation, group and the
+/// Totals of a file of AICB (Alibaba's communication benchmark): bytes by operation, group and the
 /// first word of its stage; and how often.
 struct AicbTotal {
     std::int64_t calls = 0;

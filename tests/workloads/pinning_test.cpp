@@ -69,7 +69,7 @@ TEST(Pinning, LeavesRanksBoundWhereTheLauncherHasBoundThem) {
         run_on(mine);
         EXPECT_EQ(pin_ranks(world), 0);
         EXPECT_EQ(cpu_of_thread(), mine);
-        EXPECT_EQ(in_words_of_pinning(0), "");
+        EXPECT_EQ(describe_pinning(0), "");
     });
 }
 

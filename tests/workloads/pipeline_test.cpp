@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stages send each other, how long they idle, and how many versions of weights they keep.
-#include "workloads/scenarios/pipeline.hpp"
-
+// Messages between stages, their idle time, and the number of weight versions.
 #include <fmt/format.h>
 
 #include "tests/workloads/patterns.hpp"
 #include "workloads/models/model.hpp"
 #include "workloads/models/model_list.hpp"
+#include "workloads/scenarios/patterns.hpp"
 
 namespace tutti {
 namespace {
@@ -85,8 +84,8 @@ TEST(Pipeline, AveragesReplicasAndAddsUpTheEmbedding) {
     }
 }
 
-// An update goes on beside the next micro-batch, in a pipeline that never runs empty; where it is
-// flushed, nothing is left to be computed.
+// An update overlaps with the next micro-batch in a pipeline that never runs empty; in a flushed
+// one no computing is left.
 TEST(Pipeline, HidesUpdatesUnlessItIsFlushed) {
     for (const PipelineOrder order : all_orders) {
         const Program program =
@@ -192,7 +191,7 @@ TEST(Pipeline, RefusesWhatItCannotDoInOneLine) {
         expect_refusal("pipeline", ranks, {{"scale", "1e-4"}, {setting, value}}, words);
     };
     expect(0, "stages", "13", "--stages 12");
-    expect(4, "stages", "3", "does not divide 4 ranks: try one of 1, 2, 4");
+    expect(4, "stages", "3", "1, 2, 4");
     expect(0, "micro-batches", "0", "--micro-batches 0");
     expect(0, "schedule", "zigzag", "gpipe");
     expect(0, "model", "resnet50", "no transformer");

@@ -10,9 +10,8 @@
 
 #include "base/index.hpp"
 #include "workloads/models/model_list.hpp"
-#include "workloads/scenarios/ddp.hpp"
+#include "workloads/scenarios/patterns.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
-#include "workloads/scenarios/zero.hpp"
 
 namespace tutti {
 namespace {
@@ -63,7 +62,7 @@ TEST(Program, IsRefusedWithTheReason) {
     expect("rank 2, of 2", [](Program& p) { p.groups[0].push_back(Rank{2}); });
     expect("group 1, of 1", [](Program& p) { p.calls[0].group = 1; });
     expect("root 2", [](Program& p) { p.calls[0].call.root = Rank{2}; });
-    expect("computes", [](Program& p) { p.tasks[0][1].compute_ns = {-1}; });
+    expect("computing time", [](Program& p) { p.tasks[0][1].compute_ns = {-1}; });
     expect("group that", [](Program& p) {
         p.groups.push_back({Rank{0}});
         p.calls[0].group = 1;

@@ -62,7 +62,7 @@ TEST(ReadyTimes, OfATraceAreRefusedWhereTheyDoNotFit) {
 }
 
 TEST(ReadyTimes, ByFormulaResembleThoseThatWereMeasured) {
-    // Within 7 % of the pass at every gradient, though the formula knows nothing of memory.
+    // Within 7 % of the pass at every gradient, although the formula ignores memory.
     TRACE_OR_SKIP(trace, "resnet50_ddp_2xA100.json");
     const auto times = step_times_by_formula(find_model("resnet50").model, 3'000'000);
     for (const auto& iteration : trace["iterations"]) {

@@ -29,7 +29,7 @@ Function next_function(const char* name) {
     return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
 
-// Notes the name of Open MPI's function and calls it, which stands behind ours of that name.
+// Notes the name of Open MPI's function and calls it; ours of that name comes first.
 template <class... Arguments>
 int noted_algorithm(const char* function, Arguments... arguments) {
     if (seen_by_mpi.is_noting) seen_by_mpi.algorithms.emplace_back(function);
@@ -84,7 +84,7 @@ int PMPI_Irecv(void* b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MP
     return real(b, n, t, from, tag, c, q);
 }
 
-// As in Open MPI's ompi/mca/coll/base/coll_base_functions.h; other libraries have no such
+// The same as in Open MPI's ompi/mca/coll/base/coll_base_functions.h; other libraries have no such
 // functions.
 int ompi_coll_base_allreduce_intra_ring(const void* s, void* r, int n, MPI_Datatype t, MPI_Op op,
                                         MPI_Comm c, void* module) {

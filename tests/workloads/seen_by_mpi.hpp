@@ -20,14 +20,14 @@ struct Memory {
     std::size_t bytes;
 };
 
-/// What this rank asked of the MPI library while noting: its blocking collectives, and the messages
-/// between two ranks. The library's functions are caught on their way: by MPI's profiling
-/// interface, and Open MPI's algorithms by the names of the functions that they are.
+/// Records what this rank asks of the MPI library: its blocking collectives, and the messages
+/// between two ranks. Calls are caught by MPI's profiling interface, and Open MPI's algorithms by
+/// the names of their functions.
 struct SeenByMpi {
     bool is_noting = false;
     std::vector<SeenCall> collectives = {};
     std::vector<Memory> messages = {};
-    std::vector<std::string> algorithms = {};  ///< of Open MPI's, that ran, some of them
+    std::vector<std::string> algorithms = {};  ///< some of Open MPI's algorithms that ran
 };
 extern SeenByMpi seen_by_mpi;
 

@@ -16,7 +16,6 @@
 #include "base/index.hpp"
 #include "collectives/transport/messages/loopback.hpp"
 #include "workloads/learn/servers/federated_trainer.hpp"
-#include "workloads/learn/servers/server_settings.hpp"
 #include "workloads/learn/servers/server_trainer.hpp"
 #include "workloads/scenarios/workload.hpp"
 
@@ -48,7 +47,7 @@ struct PlayedServer {
 
 using Answers = std::vector<std::pair<int, ServerReply>>;
 
-// A job of `ranks` threads that trains by `architecture` for so many steps.
+// A job of `ranks` threads that trains by `architecture` for `steps` steps.
 struct Trained {
     std::vector<float> weights;
     std::vector<ServerTraffic> traffic;
@@ -140,7 +139,7 @@ TEST(SynchronousServer, LeavesTheSlowestBehindAndCountsIt) {
     play.take_answers();
     play.push(0, 1);
     play.push(1, 1);
-    EXPECT_EQ(play.weight(), -3);  // as if the third had sent the others' mean
+    EXPECT_EQ(play.weight(), -3);  // the same as if the third had sent the others' mean
     EXPECT_EQ(play.take_answers(), (Answers{{0, ServerReply::last}, {1, ServerReply::last}}));
     play.push(2, 100);  // late
     EXPECT_EQ(play.weight(), -3);
@@ -238,8 +237,8 @@ TEST(ParameterServers, LearnTheDigitsInEitherMode) {
             const auto done = trained(4, architecture(4, servers, is_synchronous), 440, "mlp");
             EXPECT_GE(done.accuracy, 0.95) << servers << " " << is_synchronous;
             EXPECT_EQ(done.metric("gradients"), 4 * 440);
-            // Between two gradients of one worker each other gradient is applied once: the mean is
-            // n - 1 whoever is fast, but for those before a worker's first.
+            // Between two gradients of one worker, each other gradient is applied once: the mean is
+            // n - 1 for any speeds, except for gradients before a worker's first.
             if (!is_synchronous) {
                 EXPECT_NEAR(done.metric("mean_staleness"), 3, 0.1);
             }
@@ -250,7 +249,7 @@ TEST(ParameterServers, WithinABoundNobodyIsFarAhead) {
     Architecture bounded = architecture(4, 1, false);
     bounded.rules.staleness_bound = 0;
     const auto done = trained(4, bounded, 30);
-    // Each of the others may be one step ahead, or behind.
+    // Each other worker may be one step ahead or late.
     EXPECT_LE(done.metric("max_staleness"), 2 * 3);
     EXPECT_EQ(done.metric("gradients"), 4 * 30);
 }
@@ -281,7 +280,7 @@ TEST(ParameterServers, NameWhomTheyWaitForInVain) {
         reason = error.what();
     }
     EXPECT_NE(reason.find("in parameter-server"), reason.npos) << reason;
-    EXPECT_NE(reason.find("waits for the gradient of rank 1"), reason.npos) << reason;
+    EXPECT_NE(reason.find("of rank 1"), reason.npos) << reason;
 }
 
 TEST(ServerSettings, SayWhatToTypeInstead) {

@@ -8,12 +8,11 @@
 #include "base/index.hpp"
 #include "workloads/program/changed_program.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
-#include "workloads/scenarios/skew_effect.hpp"
 
 namespace tutti {
 namespace {
 
-// Computes 1 ms in three parts, with a sum on the way, on so many ranks.
+// Computes 1 ms in three parts, with a sum on the way.
 Program even(int ranks) {
     Program program{.name = "even",
                     .groups = {every_rank_of(ranks)},
@@ -54,7 +53,7 @@ TEST(Skew, MakesEachRankLateByADifferentTimeInEachStep) {
             EXPECT_LE(ns, 3'000'000);
             seen.insert(ns);
         }
-        // Of 16 uniform ones.
+        // At least one of 16 uniform delays is that long.
         EXPECT_GT(std::ranges::max(times), 2'300'000);
         EXPECT_LT(std::ranges::min(times), 1'700'000);
     }
@@ -105,8 +104,8 @@ TEST(Skew, IsReadAndReported) {
     Skew skew;
     EXPECT_TRUE(skew.is_none());
     skew = with_slow_rank(with_skew(skew, "2ms"), "1:2.5");
-    EXPECT_EQ(skew.in_words(), "skew=2ms slow-rank=1:2.5");
-    EXPECT_EQ(with_skew({}, "10%").in_words(), "skew=10%");
+    EXPECT_EQ(skew.to_string(), "skew=2ms slow-rank=1:2.5");
+    EXPECT_EQ(with_skew({}, "10%").to_string(), "skew=10%");
     for (const char* wrong : {"", "x", "2 parrots", "-1ms", "%"})
         EXPECT_THROW(with_skew(skew, wrong), Error) << wrong;
     for (const char* wrong : {"", "1", "1:", ":3", "1:0.5", "-1:2", "1:2x", "a:2"})

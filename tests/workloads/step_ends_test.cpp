@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/timing/step_ends.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "../collectives/checked_plan.hpp"
+#include "workloads/timing/timeline.hpp"
 
 namespace tutti {
 namespace {
 
 constexpr std::int64_t ms = 1'000'000;
 
-// Says that its steps end at these times after the call's begin, whatever they are.
+// Reports that its steps end at these times after the call's begin.
 class SaysItsSteps final : public Operation {
 public:
     explicit SaysItsSteps(std::vector<StepEnd> after_begin)

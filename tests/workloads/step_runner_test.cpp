@@ -108,8 +108,9 @@ TEST(StepRunner, StartsEachCallWhereTheProgramDoes) {
     EXPECT_EQ(notes.what, (std::vector<std::string>{"compute 30", "compute 40"}));
 }
 
-// A call that starts late has less computing to hide behind. Nothing computes here, so that the
-// second call starts some microseconds after the step begins; of many steps one is not interrupted.
+// A call that starts late has less computing to overlap with. Nothing computes here, so the second
+// call starts some microseconds after the step begins; at least one of many steps is not
+// interrupted.
 TEST(StepRunner, LosesNoTimeBeforeACall) {
     std::int64_t least_to_start = INT64_MAX, least_to_tell = INT64_MAX, least_step = INT64_MAX;
     for (int step = 0; step < 50; ++step) {
@@ -118,7 +119,7 @@ TEST(StepRunner, LosesNoTimeBeforeACall) {
         const StepStamps stamps = running.step(StepPart::whole);
         ASSERT_EQ(notes.started_ns.size(), 2U);
         least_to_start = std::min(least_to_start, notes.started_ns[1] - stamps.begin_ns);
-        // What is noted as a call's start is its start.
+        // The recorded start of a call is its real start.
         least_to_tell =
             std::min(least_to_tell, std::abs(notes.started_ns[1] - stamps.calls[1].start_ns));
         least_step = std::min(least_step, stamps.end_ns - stamps.begin_ns);

@@ -40,8 +40,8 @@ TEST(StoppingRule, NeverEndsForItsIntervalBelowTheMinimum) {
     EXPECT_TRUE(rule.finished());
 }
 
-// Of 100 and 300 in turn the median is 200 and its interval is [100, 300]: half of it is 0.5 of the
-// median, whatever their number.
+// With alternating 100 and 300 the median is 200 and its interval is [100, 300]: half of it is 0.5
+// of the median, for any number of samples.
 TEST(StoppingRule, TakesTheMaximumOfANoisySeries) {
     StoppingRule rule({.target_ci = 0.49, .max_seconds = 1e9, .max_samples = 64});
     EXPECT_EQ(samples_until_finished(rule, alternating(200, 100, 300)), 64U);

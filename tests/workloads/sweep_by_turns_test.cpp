@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/bench/sweep_by_turns.hpp"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -8,6 +6,7 @@
 #include <string>
 
 #include "collectives/world/world.hpp"
+#include "workloads/bench/sweep.hpp"
 
 namespace tutti {
 namespace {
@@ -23,7 +22,7 @@ std::set<std::string> mapped_files() {
     return numbers;
 }
 
-// The other job's side: so many blocks in each memory. All ranks get the same answers.
+// The other job's side: a number of blocks in each memory. All ranks get the same answers.
 class ScriptedTurns final : public Turns {
 public:
     ScriptedTurns(World& world, int blocks, int memories)

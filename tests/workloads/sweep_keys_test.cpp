@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a sweep records of what it has measured.
+// The keys that a sweep records.
 #include <gtest/gtest.h>
 
 #include <set>

@@ -18,7 +18,7 @@ inline Sweep sweep_of(Collective collective, const SearchSpace& search_space) {
     return sweep;
 }
 
-// What rank 0 reports, size by size.
+// Returns the points on rank 0, size by size.
 inline std::vector<std::vector<Point>> points_of_run(const Sweep& sweep, int ranks,
                                                      std::optional<Fault> fault = {}) {
     std::vector<std::vector<Point>> all;

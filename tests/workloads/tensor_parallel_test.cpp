@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Megatron's ranks send each other: equal to the formula and to AICB's lists.
-#include "workloads/scenarios/tensor_parallel.hpp"
-
+// Messages of Megatron's ranks: equal to the formula and to AICB's lists.
 #include "tests/workloads/patterns.hpp"
 #include "workloads/models/model_list.hpp"
+#include "workloads/scenarios/patterns.hpp"
 
 namespace tutti {
 namespace {
 
 using Phase = Task::Phase;
 
-// Of the ranks that share layers, without their replicas.
+// Returns the bytes of the ranks that share layers, without their replicas.
 std::int64_t shared_bytes(const Program& program, Phase phase, Collective collective) {
     return message_bytes(program, Rank{1}, [=](const GroupCall& one, Phase in) {
         return one.call.collective == collective && in == phase && one.call.op != Op::avg;
@@ -54,15 +53,15 @@ TEST(TensorParallel, SumsActivationsAndAveragesGradients) {
         for (const char* sums : {"attention", "feed-forward", "embedding"})
             expect_op(program, sums, Op::sum);
         expect_op(program, "gradients", Op::avg);
-        // Of each of two blocks: the greatest logit, the sum of all, and the one of the right word.
+        // For each of two blocks: the greatest logit, the sum of all, and the one of the right
+        // word.
         EXPECT_EQ(ops_of(program, "loss"),
                   (std::multiset{Op::max, Op::max, Op::sum, Op::sum, Op::sum, Op::sum}));
     }
 }
 
-// Sums wait for what they add up. What is gathered for the gradients of weights does not, nor do
-// replicas' averages but for those of the first layer and the embedding, behind which nothing is
-// computed.
+// Sums wait for what they add up. Gathers for the gradients of weights do not, nor do replicas'
+// averages except those of the first layer and the embedding, which overlap with no computing.
 TEST(TensorParallel, HidesWhatNothingWaitsFor) {
     const Model model = find_model("gpt2").model;
     const std::int64_t layers = 12, tokens = 120, share = tokens * 768 * 4 / 2;
@@ -131,7 +130,7 @@ TEST(TensorParallel, RefusesWhatItCannotDoInOneLine) {
         expect_refusal("tensor-parallel", ranks, {{"scale", "1e-4"}, {setting, value}}, words);
     };
     expect(0, "tensor-ranks", "13", "12 attention heads");
-    expect(4, "tensor-ranks", "3", "does not divide 4 ranks: try one of 1, 2, 4");
+    expect(4, "tensor-ranks", "3", "1, 2, 4");
     expect(0, "sequence-parallel", "maybe", "--sequence-parallel maybe");
     expect(0, "model", "vgg16", "no transformer");
 }

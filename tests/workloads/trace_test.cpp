@@ -14,8 +14,7 @@
 #include "tests/workloads/traces.hpp"
 #include "tests/workloads/write_trace.hpp"
 #include "workloads/program/changed_program.hpp"
-#include "workloads/scenarios/ddp.hpp"
-#include "workloads/traces/recorded_gradients.hpp"
+#include "workloads/scenarios/patterns.hpp"
 
 namespace tutti {
 namespace {
@@ -160,7 +159,7 @@ TEST_F(Traces, AsOneDocumentKnowTheirLinesToo) {
                  "net.json:4: invalid JSON");
     const Trace trace = read_trace(file("net.json", replaced(text, "[1, 2, 3]", "[1, 2]")));
     const auto& net = std::get<GradientTrace>(trace.what);
-    ASSERT_EQ(net.buckets.size(), 1u);  // as the all-reduces cut the ready order
+    ASSERT_EQ(net.buckets.size(), 1u);  // cut by the all-reduces from the ready order
     EXPECT_EQ(net.buckets[0].parameters, (std::vector<int>{1, 0}));
     EXPECT_EQ(net.parameters[1].count(), 3);
 }
@@ -216,7 +215,7 @@ TEST_F(Traces, OfCallsKeepGroupsGapsAndDependencies) {
     EXPECT_EQ(program.groups[call(1).group], (std::vector<Rank>{{0}, {2}}));
     EXPECT_EQ(call(1).call.type, DataType::bfloat16);
     EXPECT_EQ(tasks[2].compute_ns, (std::vector<std::int64_t>{6000}));
-    EXPECT_EQ(tasks[3].kind, Kind::wait);  // what the send depends on
+    EXPECT_EQ(tasks[3].kind, Kind::wait);  // the send depends on it
     EXPECT_EQ(tasks[3].call, tasks[1].call);
     EXPECT_EQ(tasks[4].kind, Kind::start);
     EXPECT_EQ(call(4).call.collective, Collective::broadcast);
@@ -434,7 +433,7 @@ TEST_F(Traces, CollectedElsewhereAreReadAndReplayed) {
     check(program);
     EXPECT_EQ(program.ranks(), 8);
     EXPECT_EQ(program.calls.size(), 8u);
-    // Of the five all_to_all one is uneven: parts of up to 1664 elements, 3392 of each rank in all.
+    // One of the five all_to_all is uneven: parts of up to 1664 elements, 3392 of each rank in all.
     EXPECT_EQ(program.calls[3].call.count, 1664);
     EXPECT_EQ(padding, 4 * 8 * (8 * 1664 - 3392));
     EXPECT_EQ(bytes_of_step(program, Rank{0}),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is done before a checked call, so that a result which the call did not write is none.
+// Preparation of a checked call, so that a result that the call did not write is wrong.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ TEST(Trial, SpoilsTheWholeResultBeforeACheckedCall) {
             const Trial trial = trial_of(nothing, *world, call, buffers, /*check=*/true);
             trial.prepare(7);
             EXPECT_EQ(trial.count_wrong(7), 1000) << name_of(collective) << " " << name_of(type);
-            output = input;  // what one rank's call does
+            output = input;  // one rank's call
             EXPECT_EQ(trial.count_wrong(7), 0) << name_of(collective) << " " << name_of(type);
             trial.prepare(7);
             EXPECT_EQ(trial.count_wrong(7), 1000) << name_of(collective) << " " << name_of(type);
@@ -69,8 +69,7 @@ TEST(BufferPool, HoldsAllItsKindsAgainstTheMemory) {
                                   std::vector{BufferKind::registered, BufferKind::unregistered});
             ADD_FAILURE() << "more than the machine has";
         } catch (const Error& error) {
-            EXPECT_EQ(std::string(error.what()).find("no memory for buffers of "), 0U)
-                << error.what();
+            EXPECT_EQ(std::string(error.what()).find("no memory"), 0U) << error.what();
         }
     });
 }

@@ -3,7 +3,6 @@
 
 #include "base/json_writer.hpp"
 #include "workloads/traces/trace_forms.hpp"
-#include "workloads/traces/trace_words.hpp"
 
 namespace tutti {
 namespace {

@@ -6,7 +6,8 @@
 
 namespace tutti {
 
-/// As JSON Lines: a header, a line for each thing, and an end line by which what is cut off shows.
+/// Writes JSON Lines: a header, a line for each thing, and an end line, whose absence shows
+/// truncation.
 std::string to_json_lines(const Trace& trace);
 
 }  // namespace tutti

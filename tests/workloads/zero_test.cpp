@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ZeRO's stages hand over: equal to their formula and to AICB's lists.
-#include "workloads/scenarios/zero.hpp"
-
+// Bytes that ZeRO's stages send: equal to their formula and to AICB's lists.
 #include "base/index.hpp"
 #include "tests/workloads/patterns.hpp"
 #include "workloads/models/model.hpp"
 #include "workloads/models/model_list.hpp"
+#include "workloads/scenarios/patterns.hpp"
 
 namespace tutti {
 namespace {
@@ -41,7 +40,7 @@ TEST(Zero, HasNoMoreGathersUnderWayThanItHasBuffersFor) {
         const Program program =
             zero_program(find_model("gpt2").model, {.stage = 3, .prefetch = prefetch}, 1000, 4);
         int gathers = 0, most = 0;
-        std::map<std::int64_t, std::map<int, int>> memories;  // of each size
+        std::map<std::int64_t, std::map<int, int>> memories;  // by size
         for (const Task& task : program.tasks[0]) {
             if (task.call < 0) continue;
             const GroupCall& one = at(program.calls, task.call);
@@ -128,7 +127,7 @@ TEST(Zero, SendsWhatAicbListsForLlama7B) {
     }
     AICB_OR_SKIP(listed, "L7B-D1-C01_Llama7B_zero2_mbs1.csv");
     const Program program = program_of(2);
-    // The list has a flag of one byte beside the last of the gradients.
+    // The list has a flag of one byte next to the last of the gradients.
     EXPECT_EQ(message_bytes(program, Rank{5}, Collective::reduce_scatter),
               (listed[{"all_reduce", "dp_group", "backward"}].bytes +
                listed[{"all_reduce", "dp_group", "step"}].bytes - 1));

@@ -29,30 +29,32 @@ Error no_memory(std::size_t bytes, std::string_view instead) {
     constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
     return Error("no memory for buffers of " +
                  describe(Bytes{static_cast<std::int64_t>(std::min(bytes, most))}) +
-                 " on each rank; type " + std::string(instead));
+                 " on each rank; use " + std::string(instead));
 }
 
-// Written once, so that no page is missing when calls are timed.
+// Writes the memory once, so that timed calls take no page faults.
 std::byte* unregistered_memory(std::size_t bytes) {
     const std::size_t unit = bytes >= huge_page ? huge_page : page;
     const std::size_t size = std::max(unit, round_up(bytes, unit));
     auto* memory = static_cast<std::byte*>(std::aligned_alloc(unit, size));
     if (memory == nullptr) throw no_memory(bytes, smaller_sizes);
-    if (unit == huge_page) madvise(memory, size, MADV_HUGEPAGE);  // as for registered memory
+    // The same as for registered memory
+    if (unit == huge_page) madvise(memory, size, MADV_HUGEPAGE);
     std::fill_n(memory, size, std::byte{0});
     return memory;
 }
 
-// The same of the heap that peers map.
+// Returns such memory in the heap that peers map.
 std::shared_ptr<std::byte> mapped_memory(std::size_t bytes) {
     const auto heap = Heap::load();
     if (!heap)
         throw Error(
-            "no mapped buffers: libtutti_heap.so is not beside this program; type scripts/build "
+            "no mapped buffers: libtutti_heap.so is not in the folder of this program; run "
+            "scripts/build "
             "--target tutti_heap");
     auto memory = heap->allocate(std::max<std::size_t>(bytes, 1));
     if (memory == nullptr)
-        throw Error("no mapped buffers: the heap is off or has no room; type " +
+        throw Error("no mapped buffers: the heap is off or has no room; use " +
                     std::string(smaller_sizes) + ", or unset TUTTI_HEAP_THRESHOLD");
     std::fill_n(memory.get(), bytes, std::byte{0});
     return memory;
@@ -70,8 +72,8 @@ void fill(std::span<std::byte> buffer, Accelerator* device,
     device->copy_in(buffer.data(), copy);
 }
 
-// All ranks' outputs begin at the same offset, also where a rank has no input: plans need symmetric
-// memory.
+// All ranks' outputs begin at the same offset, even on a rank without input, because plans need
+// symmetric memory.
 std::size_t most_input(const Call& call, int ranks) {
     const Rank other{call.root.index == 0 ? ranks - 1 : 0};
     return std::max(input_bytes(call, ranks, call.root), input_bytes(call, ranks, other));
@@ -152,13 +154,13 @@ BufferPool::BufferPool(World& world, std::size_t bytes, std::span<const BufferKi
         if (error.code() != Exit::usage) throw;  // a rank is lost or late
         if (!kinds.empty())
             throw Error("no registered buffers: " + std::string(error.what()) +
-                        "; type --buffers unregistered");
+                        "; use --buffers unregistered");
     }
     for (const BufferKind kind : {BufferKind::device, BufferKind::pinned})
         if (wants(kind) &&
             !(kind == BufferKind::device ? bool(of_devices.on_device) : bool(of_devices.pinned)))
             throw Error("no " + std::string(name_of(kind)) +
-                        " buffers here, as the host computes what is in them; type --buffers "
+                        " buffers here, because the host fills them; use --buffers "
                         "registered or unregistered");
     if (wants(BufferKind::device)) on_device_ = of_devices.on_device(bytes);
     if (wants(BufferKind::pinned)) {
@@ -171,7 +173,7 @@ BufferPool::BufferPool(World& world, std::size_t bytes, std::span<const BufferKi
         done_by_all(world, [&] { unregistered_.reset(unregistered_memory(bytes)); });
 }
 
-// The largest rank's need, as roots hold more than others and every rank may be root.
+// Takes the largest rank's need: roots hold more than other ranks, and every rank may be root.
 std::size_t BufferPool::bytes_for(const Call& call, int ranks, bool in_place) {
     std::size_t most = 0;
     for (int rank : {0, call.root.index, ranks - 1}) {

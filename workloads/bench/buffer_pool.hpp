@@ -26,12 +26,12 @@ struct PooledBuffers {
     /// `write` is given memory of the host, which then becomes the input or the output.
     void write_input(const std::function<void(std::span<std::byte>)>& write) const;
     void write_output(const std::function<void(std::span<std::byte>)>& write) const;
-    /// What `count` returns for the output's bytes.
+    /// Converts a byte count of the output to elements.
     std::int64_t count_in_output(
         const std::function<std::int64_t(std::span<const std::byte>)>& count) const;
 };
 
-/// How memory that needs a device is made: so many bytes of this rank. Collective.
+/// Allocates `bytes` of this rank's memory on a device. Collective.
 struct DeviceBuffers {
     std::function<std::unique_ptr<ReachableMemory>(std::size_t bytes)> on_device = {};
     std::function<std::shared_ptr<std::byte>(std::size_t bytes)> pinned = {};

@@ -15,8 +15,8 @@ bool asks_for_all(const std::vector<std::string>& names) {
     return std::find(names.begin(), names.end(), "all") != names.end();
 }
 
-// The rows that `names` say, each once and in the order of `all`. "all" are those of which
-// `is_default` holds. `find` throws for unknown names, also beside "all".
+// Returns the rows that `names` select, each once and in the order of `all`. "all" selects the rows
+// for which `is_default` is true. `find` throws for unknown names, even next to "all".
 template <class Row, class Find, class IsDefault>
 std::vector<const Row*> chosen(const std::vector<std::string>& names, std::vector<const Row*> all,
                                Find&& find, IsDefault&& is_default) {
@@ -36,7 +36,7 @@ std::vector<const Row*> pointers(std::span<const Row> rows) {
     return all;
 }
 
-// "mpi/ring" in two.
+// Splits "mpi/ring" in two.
 struct LibraryName {
     std::string library, algorithm;
 };
@@ -47,7 +47,7 @@ LibraryName parted(const std::string& name) {
     return {name.substr(0, slash), name.substr(slash + 1)};
 }
 
-// The library by its own choice first, then its algorithms in its own order.
+// Lists the library's own choice first, then its algorithms in its own order.
 std::vector<std::string> algorithms_chosen(const Baseline& row, Collective collective,
                                            const std::vector<std::string>& names) {
     auto known = row.algorithms(collective);
@@ -66,14 +66,15 @@ std::vector<std::string> algorithms_chosen(const Baseline& row, Collective colle
             throw Error(unknown_name("algorithm of " + std::string(row.name) + " for " +
                                          std::string(name_of(collective)),
                                      name, known));
-        known.push_back(name);  // a reason will be given why it cannot run
+        known.push_back(name);  // it is skipped later with a reason
     }
     known.insert(known.begin(), "");
     std::erase_if(known, [&](const auto& name) { return !wanted.contains(name); });
     return known;
 }
 
-// Each once, in the order given; the default alone where the algorithm makes no use of them.
+// Returns each value once, in the order given; only the default if the algorithm does not use the
+// knob.
 std::vector<std::int64_t> values_for(const Algorithm& row, const Knob& knob,
                                      const SearchSpace& search_space) {
     if (!makes_use(row, knob)) return {knob.default_value};
@@ -85,7 +86,7 @@ std::vector<std::int64_t> values_for(const Algorithm& row, const Knob& knob,
     return values;
 }
 
-// The algorithm over the transport, in every order and with every combination of its knobs.
+// Adds the algorithm over the transport in every order and with every combination of its knobs.
 void add_variants(const Algorithm& row, std::string_view transport, const SearchSpace& search_space,
                   std::vector<Candidate>& all) {
     std::vector<Configuration> variants;
@@ -152,7 +153,7 @@ std::vector<Candidate> candidates(Collective collective, const SearchSpace& sear
 
 namespace {
 
-// What a candidate does for a call: equal if two candidates do the same.
+// Identifies what a candidate does for a call: equal if two candidates do the same.
 struct PlanSignature {
     std::string transport;
     std::uint64_t schedule;
@@ -193,7 +194,7 @@ std::optional<std::string> refusal(Planner& planner, const Candidate& candidate,
                        placement);
     if (memory_of(buffers.call) == MemoryOf::host) return std::nullopt;
     if (candidate.on_devices) return candidate.on_devices->refuses(planner, call, buffers);
-    return candidate.name() + " takes no buffers on devices; type --buffers registered";
+    return candidate.name() + " takes no buffers on devices; use --buffers registered";
 }
 
 ChosenOperation operation_of(Planner& planner, const Candidate& candidate, const Call& call,

@@ -35,30 +35,33 @@ public:
                                       const PooledBuffers& buffers) const = 0;
 };
 
-/// What competes at a point: one of our algorithms over one transport, a library's collective by
-/// its own choice of algorithm or by a forced one, or what chooses among these.
+/// One competitor at a point: one of tutti's algorithms over one transport, a library's collective
+/// with its own or a forced choice of algorithm, or a chooser among these.
 struct Candidate {
-    Configuration configuration;         ///< of a chooser only its name, as an algorithm of ours
-    const Algorithm* row = nullptr;      ///< of ours
-    const Baseline* baseline = nullptr;  ///< of a library's
-    Chooser chooser = {};                ///< of one that is neither
-    std::shared_ptr<const DeviceChooser> on_devices = {};  ///< beside it; none: it takes none
+    /// For a chooser only its name, in the field of the algorithm
+    Configuration configuration;
+    const Algorithm* row = nullptr;      ///< of tutti's algorithm
+    const Baseline* baseline = nullptr;  ///< of a library
+    Chooser chooser = {};                ///< neither algorithm nor library
+    /// The chooser for device buffers; null: it takes none
+    std::shared_ptr<const DeviceChooser> on_devices = {};
 
     bool is_ours() const { return row != nullptr; }
-    /// As to_string(configuration), a chooser's name alone.
+    /// Returns to_string(configuration), or the chooser's name.
     std::string name() const;
 };
 
-/// Names as the command line gives them. "all" stands for every one; of a library, "mpi/ring" for
-/// one of its algorithms and "mpi/all" for its own choice and every one that can be forced.
+/// Names from the command line. "all" selects every one. For a library, "mpi/ring" selects one of
+/// its algorithms, and "mpi/all" its own choice and every algorithm that can be forced.
 struct SearchSpace {
     std::vector<std::string> algorithms{"all"};
     std::vector<std::string> transports{"all"};
     std::vector<std::string> baselines{"mpi"};
-    /// Of the ranks, for our algorithms: naive, topology or files. Each is a candidate of its own.
+    /// Orders of the ranks for tutti's algorithms: naive, topology or files. Each is a separate
+    /// candidate.
     std::vector<std::string> orders{"naive"};
-    /// Values of knobs by their names; others have their default. Each combination that an
-    /// algorithm makes use of is a candidate of its own.
+    /// Values of knobs by name; the others have their defaults. Each combination that an algorithm
+    /// uses is a separate candidate.
     std::map<std::string, std::vector<std::int64_t>, std::less<>> knobs = {};
 
     std::vector<std::int64_t> values_of(const Knob& knob) const;

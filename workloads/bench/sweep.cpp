@@ -37,7 +37,7 @@ public:
     }
 
 private:
-    // What an interrupted run has measured of a call: all of it, or nothing.
+    // Returns what an interrupted run has measured of a call: all points, or none.
     std::vector<Point> known_of(const Call& call) const {
         std::vector<Point> points;
         for (const Point& point : sweep_.known)
@@ -83,7 +83,7 @@ private:
                                      .buffers = buffers,
                                      .operation = *operations[i].operation});
             if (measured[i].samples.empty() && measured[i].check.state != CheckState::fail)
-                point.skipped = "no call began on time on all ranks; type --sync barrier";
+                point.skipped = "no call began on time on all ranks; use --sync barrier";
             else
                 points_.fill(point, measured[i]);
             if (operations[i].operation->left_over()) ++point.measured.check.n_wrong;
@@ -92,7 +92,7 @@ private:
         points_.agree_on_failures(points);
     }
 
-    // An equal share of what is left of the budget; half of it, as set-up and checks take time too.
+    // Returns an equal share of half of the remaining budget; setup and checks take the other half.
     double seconds_for(std::size_t trials) {
         const double trials_left =
             static_cast<double>(points_left_-- * std::max<std::size_t>(trials, 1));
@@ -108,7 +108,7 @@ private:
     const SweepEvents& events_;
     std::int64_t began_ns_ = now_ns();
     std::size_t points_left_ = 0;
-    std::uint64_t number_ = 0;  // of the point, from 1
+    std::uint64_t number_ = 0;  // number of the point, from 1
 };
 
 }  // namespace

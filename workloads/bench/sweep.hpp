@@ -8,8 +8,8 @@
 #include "results/records/point.hpp"
 #include "workloads/bench/buffer_pool.hpp"
 #include "workloads/bench/candidates.hpp"
-#include "workloads/timing/input_state.hpp"
 #include "workloads/timing/measure.hpp"
+#include "workloads/timing/turns.hpp"
 
 namespace tutti {
 
@@ -30,7 +30,7 @@ struct Sweep {
     int ranks_per_node = 0;    ///< of `environment.hosts`, for the record; 0: as launched
     int ranks_per_island = 0;  ///< the same of the islands
     Protocol protocol;
-    std::optional<Limits> limits;  ///< of these hosts, to compare with
+    std::optional<Limits> limits;  ///< of these hosts, for comparison
     /// A model's predicted time of a candidate, in ns; empty: no model.
     std::function<std::optional<double>(const Candidate&, const Call&, BufferKind)> predict;
     /// On rank 0: what an interrupted run has measured; empty: nothing.
@@ -47,8 +47,7 @@ struct MeasuredCandidate {
     Operation& operation;
 };
 
-/// What a sweep reports while it runs. An Error that a callback throws on one rank is thrown by
-/// run_sweep on all.
+/// Callbacks during a sweep. If a callback throws Error on one rank, run_sweep throws it on all.
 struct SweepEvents {
     std::function<void(const std::string& what)> before_point = [](const auto&) {};
     /// The same of points that were measured before, which lie on rank 0 only.
@@ -64,5 +63,9 @@ struct SweepEvents {
 /// Runs the sweep. Collective; the events are called on every rank, with the same points. Throws
 /// Error on all ranks alike.
 void run_sweep(Planner& planner, const Sweep& sweep, const SweepEvents& events);
+
+/// Measures the sweep's trials in turn with those of another job, whose side keeps the times.
+/// Collective; throws the same Error on all ranks.
+void run_sweep_by_turns(Planner& planner, const Sweep& sweep, Turns& turns);
 
 }  // namespace tutti

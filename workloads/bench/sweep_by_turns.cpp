@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/bench/sweep_by_turns.hpp"
-
 #include <memory>
 
+#include "workloads/bench/sweep.hpp"
 #include "workloads/bench/sweep_points.hpp"
 
 namespace tutti {
@@ -27,7 +26,7 @@ public:
     }
 
 private:
-    // The new one is there before the old one goes, else it might be the same memory.
+    // Allocates the new pool before freeing the old one, which might give the same memory.
     void renew_memory(const Call& call) {
         pool_ = std::make_unique<BufferPool>(points_.pool_for({call}));
     }
@@ -52,7 +51,7 @@ private:
         turns_.ended(n_wrong);
     }
 
-    // In the memory that there is, until another turn comes, which is returned.
+    // Runs in the current memory until another kind of turn comes, and returns that turn.
     Turn measure_blocks(const Candidate& candidate, const CommonPoint& common,
                         std::int64_t& n_wrong) {
         CandidateTrial made = points_.trial_at(candidate, common, buffers(common));
@@ -73,7 +72,7 @@ private:
     Turns& turns_;
     std::unique_ptr<BufferPool> pool_;
     std::uint64_t point_number_ = 0;  // from 1
-    std::int64_t trial_number_ = 0;   // of all trials, those that are skipped included
+    std::int64_t trial_number_ = 0;   // among all trials, including skipped ones
 };
 
 }  // namespace

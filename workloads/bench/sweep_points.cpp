@@ -65,8 +65,8 @@ std::vector<std::string> SweepPoints::transports() const {
     return names;
 }
 
-// By default memory of devices if all of our candidates run on devices; if there are none of
-// ours, if all libraries take it.
+// Uses device memory by default if all of tutti's candidates run on devices or, without such
+// candidates, if all libraries accept it.
 std::vector<BufferKind> SweepPoints::kinds() const {
     if (!sweep_.buffers.empty()) return sweep_.buffers;
     const bool are_baselines_all = std::ranges::all_of(
@@ -99,9 +99,9 @@ std::optional<std::string> SweepPoints::reason_to_skip(const Candidate& candidat
     auto reason = refusal(planner_, candidate, common.call, buffers, sweep_.environment.hosts);
     if (!reason && planner_.runs_on_devices() > 1) {
         if (calls_of_run(candidate) == 1)
-            reason = "one launch does one call there; take -G away";
+            reason = "-G is not possible: a launch does one call there";
         else if (common.in_place)
-            reason = "in place each run of a graph takes what the one before left";
+            reason = "in place, each run of a graph would take the previous result";
     }
     if (!from_rank0(world_, !reason)) return reason ? reason : "rank 0 cannot run it";
     done_by_all(world_, [&] {
@@ -121,7 +121,7 @@ CandidateTrial SweepPoints::trial_at(const Candidate& candidate, const CommonPoi
     trial.calls_of_run = calls_of_run(candidate);
     if (sweep_.input == InputState::rewritten) {
         if (buffers.registered != nullptr && buffers.registered->device() != nullptr)
-            throw Error("the host does not rewrite buffers on devices; type --input untouched");
+            throw Error("the host does not rewrite buffers on devices; use --input untouched");
         trial.before_call = [input = buffers.writable_input] { rewrite(input); };
     }
     return made;
@@ -146,14 +146,14 @@ Point SweepPoints::blank_point(const Candidate& candidate, const CommonPoint& co
     if (sweep_.input == InputState::rewritten) key.input = "rewritten";
     key.nranks = world_.size();
     key.ppn = static_cast<int>(world_.hosts().nodes().front().size());
-    key.placement = placement_in_words(candidate);
+    key.placement = placement_name(candidate);
     if (sweep_.predict && !common.in_place)
         if (const auto ns = sweep_.predict(candidate, call, common.kind))
             point.predicted_ns = to_tenths(*ns);
     return point;
 }
 
-std::string SweepPoints::placement_in_words(const Candidate& candidate) const {
+std::string SweepPoints::placement_name(const Candidate& candidate) const {
     std::string words;
     const auto add = [&](const std::string& more) { words += (words.empty() ? "" : ", ") + more; };
     if (candidate.is_ours() && planner_.is_virtual(candidate.configuration.transport))
@@ -168,9 +168,9 @@ void SweepPoints::fill(Point& point, const Measured& measured) const {
     point.time = summarise(measured.samples);
     point.bandwidth = bandwidth(point.key.coll, point.key.nranks, point.key.bytes,
                                 static_cast<double>(point.time.p50));
-    // Back to back, calls with a root overlap: the least time of one call is no bound.
+    // Back-to-back calls with a root overlap, so the least time of one call is no bound.
     const bool runs_ahead = has_root(point.key.coll) && measured.calls_of_sample > 1;
-    // Limits are known of the host only.
+    // Limits are known for host memory only.
     const std::string& transport = point.key.configuration.transport;
     const bool is_on_host =
         point.key.buf != "cuda" && (transport.empty() || !find_transport(transport).on_device);

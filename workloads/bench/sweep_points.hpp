@@ -11,7 +11,7 @@
 
 namespace tutti {
 
-/// What identifies a point, without the candidate: all candidates are compared there.
+/// Identifies a point without the candidate: all candidates are compared there.
 struct CommonPoint {
     Call call;
     bool in_place;
@@ -34,8 +34,8 @@ struct CandidateTrial {
 /// The calls of a sweep, size by size, as its table shows them.
 std::vector<Call> calls_of(const Sweep& sweep, int ranks);
 
-/// What a sweep's candidates and points are, however they are measured. Planner and sweep outlive
-/// it; all calls but blank_point and fill are collective.
+/// The candidates and points of a sweep. Planner and sweep outlive it. All calls except blank_point
+/// and fill are collective.
 class SweepPoints {
 public:
     SweepPoints(Planner& planner, const Sweep& sweep);
@@ -57,14 +57,14 @@ public:
 
     void fill(Point& point, const Measured& measured) const;
 
-    /// A message that nobody received is visible on the receiving rank only.
+    /// Only the receiving rank sees that a message was not received.
     void agree_on_failures(std::vector<Point>& points) const;
 
 private:
     std::vector<BufferKind> kinds() const;
     std::vector<std::string> transports() const;
     std::int64_t calls_of_run(const Candidate& candidate) const;
-    std::string placement_in_words(const Candidate& candidate) const;
+    std::string placement_name(const Candidate& candidate) const;
 
     Planner& planner_;
     World& world_;

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "workloads/check/check_number.hpp"
-#include "workloads/check/check_reduction.hpp"
 #include "workloads/check/check_values.hpp"
 
 // Loops run once per element of messages of gigabytes: they handle only words of 1, 2, 4 or 8
@@ -17,7 +16,7 @@ namespace {
 
 using namespace check_data;
 
-// `length` neighbouring elements of `source`'s input, from `first` on. Where shares are combined,
+// `length` neighbouring elements of `source`'s input, from `first` on; where shares are combined,
 // the same elements of every rank's input.
 struct Run {
     Rank source;
@@ -25,7 +24,7 @@ struct Run {
     std::int64_t length;
 };
 
-// What a rank's result is made of, in order.
+// Returns the pieces of a rank's result, in order.
 std::vector<Run> result_runs(const CheckCase& check, Rank rank) {
     const std::int64_t count = check.count;
     const Rank root{check.root};
@@ -121,7 +120,7 @@ std::int64_t count_wrong_words(const CheckCase& check, Rank rank,
     return wrong;
 }
 
-// Only asked by assertions.
+// Used by assertions only.
 [[maybe_unused]] bool holds(std::span<const std::byte> memory, std::int64_t count, DataType type) {
     return memory.size() == static_cast<std::size_t>(count) * size_of(type);
 }

@@ -8,12 +8,11 @@
 
 namespace tutti {
 
-/// One collective call whose result is known beforehand. Every rank builds its input and checks its
-/// result from these few numbers alone: no second run, no other library, no message.  Guarantees:
-/// results are exact in the element's own type whatever the order of additions, so that they are
-/// compared bit for bit. Ranks hold different data, so that a share which is missing, counted twice
-/// or taken from another rank, place, root or seed shows. See check_reduction.hpp for how, and for
-/// what the narrow types cannot show.
+/// One collective call with a known result. Every rank builds its input and checks its result from
+/// these few numbers: no second run, no other library, no message. Results are exact in the
+/// element's type whatever the order of additions, so they are compared bit for bit. Ranks hold
+/// different data, so a share that is missing, counted twice or taken from another rank, place,
+/// root or seed is detected. check_values.hpp says how, and what narrow types cannot show.
 struct CheckCase {
     Collective collective = Collective::all_reduce;
     DataType type = DataType::float32;
@@ -25,7 +24,7 @@ struct CheckCase {
     std::uint64_t seed = 0;  // a new one for each call shows results of the call before
 };
 
-/// The case of a call on so many ranks, with the data of that seed.
+/// Returns the case of a call on this many ranks with the data of the seed.
 inline CheckCase check_of(const Call& call, int ranks, std::uint64_t seed) {
     return {.collective = call.collective,
             .type = call.type,

@@ -12,7 +12,7 @@
 
 namespace tutti::check_data {
 
-/// What holds the bits of a type of so many bytes.
+/// The unsigned integer with this many bytes.
 template <std::size_t bytes>
 using WordOf = std::conditional_t<
     bytes == 1, std::uint8_t,

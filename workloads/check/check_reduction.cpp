@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/check/check_reduction.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <concepts>
@@ -10,13 +8,13 @@
 #include "workloads/check/check_number.hpp"
 #include "workloads/check/check_values.hpp"
 
-// How the values of one operation are drawn: see ReductionTable for the table of all of them.
-// A scheme draws the shares, draws what an owner adds to the `rest` of them, combines these in a
-// domain of its own in which nothing is lost, and says how a value and a result are stored.
+// How the values of one operation are drawn; ReductionTable lists them all. A scheme draws the
+// shares, draws what the owner adds to the `rest` of them, combines these in a domain without loss,
+// and says how a value and a result are stored.
 namespace tutti::check_data {
 namespace {
 
-// The numbers that fill one table, always the same ones.
+// The numbers that fill one table, always the same.
 class Draws {
 public:
     std::uint64_t word() { return scramble(drawn_++); }
@@ -51,7 +49,7 @@ struct WrappingProduct {
     std::uint64_t result(Value total) const { return value(total); }
 };
 
-// Whole numbers of either sign; no sum of some of them passes +-limit.
+// Whole numbers of either sign; no sum of some of them exceeds +-limit.
 class Bounded {
 public:
     Bounded(std::int64_t limit, int ranks)
@@ -63,7 +61,7 @@ public:
     std::int64_t share(Draws& draws) const {
         return largest_share_ == 0 ? 0 : draws.either_sign(1 + draws.below(largest_share_));
     }
-    // More than any four shares, so that these cannot stand in for it.
+    // More than any four shares, so that these cannot replace it.
     std::int64_t owned(Draws& draws) const {
         const std::int64_t too_small = 4 * largest_share_;
         return draws.either_sign(too_small + 1 + draws.below(largest_owned_ - too_small));
@@ -93,12 +91,12 @@ struct ExactAverage : ExactSum<T> {
     int ranks;
 
     explicit ExactAverage(int ranks_) : ExactSum<T>(ranks_), ranks(ranks_) {}
-    std::uint64_t result(std::int64_t total) const {  // one rounding, as every kernel does it
+    std::uint64_t result(std::int64_t total) const {  // one rounding, as in every kernel
         return pattern_of(T(static_cast<WideOf<T>>(total) / static_cast<WideOf<T>>(ranks)));
     }
 };
 
-// +-2^e: products add up exponents, so these are what must stay bounded.
+// Powers +-2^e: products add up exponents, so these must stay bounded.
 template <class T>
 struct ExactProduct {
     struct Value {
@@ -121,7 +119,7 @@ struct ExactProduct {
     std::uint64_t result(Value product) const { return value(product); }
 };
 
-// The owner always wins; values are distances from the end of the range where losers live.
+// The owner always wins; values are distances from the losing end of the range.
 template <class T>
 struct Extreme {
     using Value = std::uint64_t;
@@ -141,7 +139,7 @@ struct Extreme {
     std::uint64_t result(Value distance) const { return value(distance); }
 };
 
-// Totals are k P or k P - 1, of either sign where the type has one.
+// Totals are k P or k P - 1, of either sign if the type has one.
 template <std::integral T>
 struct TruncatedAverage {
     using Value = std::int64_t;
@@ -164,7 +162,7 @@ struct TruncatedAverage {
         const std::int64_t largest = limit / ranks - bounded.largest_share();
         if (largest < smallest) return -rest;  // P > limit
         const std::int64_t quotient = smallest + draws.below(largest - smallest + 1);
-        // P - 1 would not do: it gives 0, as does an owner that is missing.
+        // P - 1 would give 0, as does a missing owner.
         const std::int64_t total = std::max<Value>(ranks, quotient * ranks - draws.below(2));
         return (std::signed_integral<T> ? draws.either_sign(total) : total) - rest;
     }

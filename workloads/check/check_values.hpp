@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <vector>
 
+#include "base/types.hpp"
 #include "workloads/check/check_data.hpp"
 
 // The value of any element in a nanosecond, as a word of 1, 2, 4 or 8 bytes.
@@ -55,7 +57,7 @@ void store_word(std::span<std::byte> memory, std::int64_t index, Word word) {
 
 inline Noise noise_of(const CheckCase& check) { return Noise{check.seed}.branch(check.root); }
 
-/// What a rank contributes to a collective that only moves data: its own noise.
+/// The contribution of a rank to a collective that only moves data: its own noise.
 template <class Word>
 class Moved {
 public:
@@ -114,5 +116,41 @@ private:
     Noise noise_;
     std::array<Word, 256> values_;
 };
+
+/// Each byte of memory that nothing was written to. Its second highest bit is set, see `Moved`.
+inline constexpr std::uint8_t poison_byte = 0xdb;
+
+/// Data to be combined, for all ranks and elements, as bit patterns of the type.
+///
+/// Rank i mod P owns element i. The owner holds `owned[noise]`, where noise is a byte drawn for the
+/// element; the rank d places before the owner holds `shares[d]`. So the result is
+/// `results[noise]`, whatever the element. Because ownership alternates, and no share can replace
+/// the owned value, P neighbouring elements reveal each rank that is missing or counted twice.
+/// Because results are drawn, one in the wrong place or of another seed soon differs.
+///
+/// Values are exact in any order. L is a limit of the type and s = min(L/16, L/4P) the largest
+/// share; the owner holds more than 4s (avg of integers: more than s).
+/// * sum of floats: whole numbers, L = 2^3 e5m2, 2^4 e4m3, 2^8 bfloat16, 2^11 half, 2^24 float,
+///   2^53 double.
+/// * prod of floats: +-2^e, so exponents add up; L = 6 e4m3, 14 e5m2 and half, 126 bfloat16 and
+///   float, 1022 double.
+/// * sum, prod of integers: they wrap, so all bits are drawn; factors are odd and not 1.
+/// * min, max: shares fill a quarter of the range, owned values the rest.
+/// * avg of floats: like sum, then one division.
+/// * avg of integers: totals are k P or k P - 1, so that one more or one less changes the truncated
+///   quotient; L is the largest value, and nothing wraps.
+///
+/// Where s is 0 only the owner's value counts, and an error shows only on elements of the ranks
+/// that have it: sum always e5m2, P > 4 e4m3, 64 bfloat16, 512 half; prod always fp8 and half,
+/// P > 31 bfloat16, float, 255 double; avg P > 31 int8, 63 uint8. Not detected: a share that min
+/// or max takes twice; a wrong place in avg of uint8 with 2P > L, where all results are 1; anything
+/// in avg with P > L, where all results are 0.
+struct ReductionTable {
+    std::vector<std::uint64_t> shares;  // [0] would be the owner's and is not used
+    std::array<std::uint64_t, 256> owned;
+    std::array<std::uint64_t, 256> results;
+};
+
+ReductionTable reduction_table(DataType type, Op op, int ranks);
 
 }  // namespace tutti::check_data

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// For the codecs_*.cpp alone, each of which is compiled for an instruction set of its own: what
-// stands here is theirs (unnamed namespace), lest the linker give one set's code to the other. The
-// loops have no branches, so the compiler makes vectors of them.
-#include "workloads/compress/codec_set.hpp"
+// Only for codecs_*.cpp, each compiled for another instruction set. Everything is in an unnamed
+// namespace, so that the linker cannot use one set's code for another. The loops have no branches,
+// so the compiler vectorizes them.
+#include "workloads/compress/codecs.hpp"
 
 namespace tutti {
 namespace {
 
-// As BFloat16(float) of base/floats.hpp does.
+// Same as BFloat16(float) in base/floats.hpp.
 void encode_bf16(const float* from, std::size_t count, BFloat16* to) {
     for (std::size_t i = 0; i < count; ++i) {
         const std::uint32_t word = __builtin_bit_cast(std::uint32_t, from[i]);
@@ -31,7 +31,7 @@ float encode_int8(const float* from, std::size_t count, std::int8_t* to) {
         most = size > most ? size : most;
     }
     const float scale = __builtin_bit_cast(float, most) / 127;
-    // Of numbers so small that there is no inverse nothing is left.
+    // Numbers so small that they have no inverse become 0.
     const float inverse = scale > 0x1p-126F ? 1 / scale : 0;
     for (std::size_t i = 0; i < count; ++i) {
         float number = from[i] * inverse;

@@ -5,7 +5,6 @@
 
 #include "base/rounding.hpp"
 #include "kernels/instruction_set.hpp"
-#include "workloads/compress/codec_set.hpp"
 
 namespace tutti {
 

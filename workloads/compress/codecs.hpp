@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "base/floats.hpp"
@@ -17,8 +18,8 @@ void encode(std::span<const float> from, std::span<Half> to);
 void decode(std::span<const BFloat16> from, std::span<float> to);
 void decode(std::span<const Half> from, std::span<float> to);
 
-/// A float for each block of so many, and each as a byte of 127ths of it, where the float is the
-/// block's largest magnitude: the error is at most 1/254 of that.
+/// One float for each block of this many elements, and one byte for each element in 127ths of it.
+/// The float is the block's largest magnitude, so the error is at most 1/254 of that.
 inline constexpr std::size_t int8_block = 1024;
 
 /// Bytes of `count` floats so encoded: scales first, then bytes; whole cache lines.
@@ -30,5 +31,21 @@ void encode_int8(std::span<const float> from, std::span<std::byte> to);
 void decode_int8(std::span<const std::byte> from, std::span<float> to);
 /// Adds in what decode_int8() would write.
 void add_int8(std::span<const std::byte> from, std::span<float> to);
+
+/// The loops of codecs.hpp for one instruction set. All sets give the same bits.
+struct CodecSet {
+    void (*encode_bf16)(const float* from, std::size_t count, BFloat16* to);
+    void (*decode_bf16)(const BFloat16* from, std::size_t count, float* to);
+    void (*encode_half)(const float* from, std::size_t count, Half* to);
+    void (*decode_half)(const Half* from, std::size_t count, float* to);
+    /// One block: the scale is returned.
+    float (*encode_int8)(const float* from, std::size_t count, std::int8_t* to);
+    void (*decode_int8)(float scale, const std::int8_t* from, std::size_t count, float* to);
+    void (*add_int8)(float scale, const std::int8_t* from, std::size_t count, float* to);
+};
+
+extern const CodecSet portable_codecs;
+/// That this CPU can run.
+const CodecSet& fastest_codecs();
 
 }  // namespace tutti

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast gradients are made smaller and back: bytes are those of the floats. 1 MiB is a first
-// bucket of DistributedDataParallel, 25 MiB one of the others.
+// Measures how fast gradients are compressed and decompressed; bytes are those of the floats. 1 MiB
+// is the first bucket of DistributedDataParallel, 25 MiB each of the others.
 #include <benchmark/benchmark.h>
 
 #include <vector>

@@ -1,13 +1,86 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/compress/compressed_all_reduce.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/clock.hpp"
+#include "base/error.hpp"
 #include "base/index.hpp"
+#include "base/name_table.hpp"
+#include "base/source.hpp"
+#include "base/units.hpp"
 #include "collectives/world/backoff.hpp"
 
 namespace tutti {
+namespace {
+
+using Kind = Compression::Kind;
+
+constexpr Named<Kind> kinds[] = {{Kind::none, "none"},
+                                 {Kind::bf16, "bf16"},
+                                 {Kind::fp16, "fp16"},
+                                 {Kind::int8, "int8"},
+                                 {Kind::topk, "topk"}};
+
+[[noreturn]] void refuse(std::string_view text) {
+    throw Error(fmt::format(
+        "--compress {} is none of none, bf16, fp16, int8, topk:1%, topk:1%:sampled", text));
+}
+
+// Returns the text before the first colon, and leaves the rest after it in `rest`.
+std::string_view word_of(std::string_view& rest) {
+    const std::size_t colon = std::min(rest.find(':'), rest.size());
+    const std::string_view word = rest.substr(0, colon);
+    rest.remove_prefix(std::min(colon + 1, rest.size()));
+    return word;
+}
+
+}  // namespace
+
+Compression parse_compression(std::string_view text) {
+    std::string_view rest = text;
+    const std::string_view word = word_of(rest);
+    const auto* row = find_in(kinds, word);
+    if (row == nullptr) refuse(text);
+    Compression compression{.kind = row->value};
+    if (compression.kind != Kind::topk) {
+        if (word.size() != text.size()) refuse(text);
+        return compression;
+    }
+    const std::string_view share = word_of(rest);
+    try {
+        compression.share = parse_fraction(share);
+    } catch (const Error&) {
+        refuse(text);
+    }
+    if (!(compression.share > 0) || compression.share > 1)
+        throw Error(
+            fmt::format("--compress {}: a share is above 0 and at most 100%, e.g. topk:1%", text));
+    if (rest == "sampled")
+        compression.selection = Selection::sampled;
+    else if (!rest.empty())
+        refuse(text);
+    return compression;
+}
+
+std::string name_of(const Compression& compression) {
+    std::string name(name_in(kinds, compression.kind));
+    if (compression.kind == Kind::topk)
+        name += fmt::format(":{:.6g}%{}", compression.share * 100,
+                            compression.selection == Selection::sampled ? ":sampled" : "");
+    return name;
+}
+
+std::vector<Compression> parse_compressions(std::string_view text) {
+    std::vector<Compression> all;
+    for (const std::string_view part : split(text, ',')) {
+        const Compression one = parse_compression(part);
+        if (one.kind != Kind::none && std::ranges::find(all, one) == all.end()) all.push_back(one);
+    }
+    return all;
+}
 
 void CompressedUnderWay::make_progress() {
     std::size_t ahead = SIZE_MAX;
@@ -69,14 +142,13 @@ void CompressedAllReduce::start() {
 }
 
 void CompressedAllReduce::begin() {
-    // Counted before the start: a call that blocks in it may read the count to see how far it has
-    // come.
+    // Counts before the start: a call that blocks in it may read the count to see its progress.
     Operation* next = inner_[begun_++];
     next->start();
 }
 
-// Progresses as far as possible; starts its next collective only if the call ahead has started as
-// many.
+// Progresses as far as possible. Starts its next collective only if the previous call has started
+// as many.
 void CompressedAllReduce::advance(std::size_t most_begun) {
     while (done_ < inner_.size()) {
         if (begun_ == done_) {

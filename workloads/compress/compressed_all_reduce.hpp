@@ -1,13 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "collectives/planner/planner.hpp"
-#include "workloads/compress/compression.hpp"
+#include "workloads/compress/top_k.hpp"
 #include "workloads/steps/method.hpp"
 
 namespace tutti {
+
+/// How gradients are made smaller before they are sent.
+struct Compression {
+    enum class Kind : std::uint8_t { none, bf16, fp16, int8, topk };
+
+    Kind kind = Kind::none;
+    double share = 0.01;  ///< topk: of the elements
+    Selection selection = Selection::exact;
+    bool operator==(const Compression&) const = default;
+};
+
+/// "none", "bf16", "fp16", "int8", "topk:1%", "topk:0.1%:sampled". Throws Error that says so.
+Compression parse_compression(std::string_view text);
+/// Returns the text that parse_compression reads.
+std::string name_of(const Compression& compression);
+
+/// A list with commas, "none" left out.
+std::vector<Compression> parse_compressions(std::string_view text);
 
 class CompressedAllReduce;
 
@@ -23,10 +44,10 @@ private:
     std::size_t exist_ = 0;
 };
 
-/// What the compressed operations of a group share.
+/// State shared by the compressed operations of a group.
 struct CompressedEnvironment {
-    /// Of the first collective of a call and of the second, each with a communicator of its own.
-    /// The second is null where there is none.
+    /// The first and the second collective of a call, each with its own communicator. The second is
+    /// null if there is none.
     struct Part {
         World* world = nullptr;
         GroupMethod* method = nullptr;

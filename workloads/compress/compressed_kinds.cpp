@@ -11,7 +11,7 @@ namespace tutti {
 
 namespace {
 
-// The same all-reduce of elements half as wide: half the bytes.
+// Runs the same all-reduce with elements half as wide: half the bytes.
 template <class Element>
 class CastAllReduce final : public CompressedAllReduce {
 public:
@@ -37,9 +37,9 @@ private:
     Inner all_reduce_;
 };
 
-// Bytes cannot be added without overflow, and their scales differ. So each rank is sent everyone's
-// part of what it adds up, in float, and sends the sum back in bytes: (P-1)/P of the bytes twice,
-// as in an all-reduce, and each element is rounded twice.
+// Bytes cannot be added without overflow, and their scales differ. So each rank receives all ranks'
+// parts of its share, adds them as floats, and sends the sum back in bytes: (P-1)/P of the bytes
+// twice, as in an all-reduce. Each element is rounded twice.
 class Int8AllReduce final : public CompressedAllReduce {
 public:
     Int8AllReduce(CompressedEnvironment& environment, const Call& call,
@@ -98,10 +98,10 @@ private:
     Inner to_all_, gather_;
 };
 
-// Everyone's entries to everyone, and each rank adds them up in the order of ranks: the simplest
-// all-reduce of sparse vectors. A rank sends (P-1) k pairs, and k stands for the same share of the
-// elements however many ranks there are: what is saved falls with P. (SparCML, Renggli et al. 2019,
-// merges them at each hop.)
+// Every rank sends its entries to all others and adds them up in the order of ranks: the simplest
+// all-reduce of sparse vectors. A rank sends (P-1) k pairs, and k is the same share of the elements
+// for any number of ranks, so the savings shrink with P. (SparCML, Renggli et al. 2019, merges them
+// at each hop.)
 class SparseAllReduce final : public CompressedAllReduce {
 public:
     SparseAllReduce(CompressedEnvironment& environment, const Call& call,

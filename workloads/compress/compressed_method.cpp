@@ -78,7 +78,7 @@ public:
     std::optional<std::string> refuses(const Call& call, const PooledBuffers& buffers) override {
         if (!is_compressible(call)) return method_->refuses(call, buffers);
         if (memory_of(buffers.call) == MemoryOf::device)
-            return "the host compresses, and has no buffers on devices; type --compress none";
+            return "compression runs on the host, not in device buffers; use --compress none";
         std::optional<std::string> reason;
         for (const Call& inner :
              inner_calls(compression_, call, environment_.first.world->size())) {
@@ -111,7 +111,7 @@ public:
 private:
     Compression compression_;
     std::unique_ptr<GroupMethod> method_;
-    // Of the second collectives: the same ranks.
+    // for the second collectives, with the same ranks
     std::unique_ptr<World> second_world_;
     std::unique_ptr<Planner> second_planner_;
     std::unique_ptr<GroupMethod> second_method_;

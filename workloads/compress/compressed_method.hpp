@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "workloads/compress/compression.hpp"
+#include "workloads/compress/compressed_all_reduce.hpp"
 #include "workloads/steps/method.hpp"
 
 namespace tutti {

@@ -12,16 +12,16 @@
 namespace tutti {
 namespace {
 
-// Magnitudes are in the order of their bits, whatever the bits are.
+// The order of these bits is the order of magnitudes, even for NaN.
 std::uint32_t magnitude_bits(float value) {
     return std::bit_cast<std::uint32_t>(value) & 0x7fffffffu;
 }
 
-// A sample of so many estimates the size of the largest percent within a few hundredths of a
+// A sample of this size estimates the size of the largest percent within a few hundredths of a
 // percent.
 constexpr std::size_t sample = 16384;
 
-// Exponent and the first three bits behind it: real gradients spread over hundreds of these.
+// Exponent and the next three bits: real gradients spread over hundreds of bins.
 constexpr std::size_t bins = 2048;
 std::size_t bin_of(float value) { return magnitude_bits(value) >> 20; }
 
@@ -30,10 +30,10 @@ std::size_t bin_of(float value) { return magnitude_bits(value) >> 20; }
 TopK::TopK(std::size_t count, Selection selection)
     : selection_(selection), residual_(count), sizes_(count) {
     if (count > std::numeric_limits<std::uint32_t>::max())
-        throw Error("top-k takes vectors of up to 4294967295 elements; type a smaller --scale");
+        throw Error("top-k takes vectors of up to 4294967295 elements; use a smaller --scale");
 }
 
-// The place-th largest of the first sizes, counted from 1.
+// Returns the place-th largest of the first sizes, counted from 1.
 std::uint32_t TopK::nth_largest(std::size_t place, std::size_t how_many) {
     const auto at = sizes_.begin() + static_cast<std::ptrdiff_t>(place) - 1;
     std::nth_element(sizes_.begin(), at, sizes_.begin() + static_cast<std::ptrdiff_t>(how_many),
@@ -41,7 +41,7 @@ std::uint32_t TopK::nth_largest(std::size_t place, std::size_t how_many) {
     return *at;
 }
 
-// Only those of the bin in which it lies are compared with each other: a few percent of all.
+// Compares only the values in the bin that contains it: a few percent of all.
 std::uint32_t TopK::exact_threshold(std::size_t wanted) {
     std::array<std::uint32_t, bins> in_bin{};
     for (const float value : residual_) ++in_bin[bin_of(value)];
@@ -49,7 +49,7 @@ std::uint32_t TopK::exact_threshold(std::size_t wanted) {
     for (; above + in_bin[bin] < wanted; --bin) above += in_bin[bin];
     std::size_t together = 0;
     for (const float value : residual_) {
-        // Written in any case and kept if it counts: a branch would be guessed wrong too often.
+        // Writes always and keeps the value if it counts: a branch would be mispredicted too often.
         sizes_[together] = magnitude_bits(value);
         together += bin_of(value) == bin ? 1 : 0;
     }
@@ -69,7 +69,7 @@ void TopK::take(std::span<const float> gradient, std::span<SparseEntry> entries)
     for (std::size_t i = 0; i < residual_.size(); ++i) residual_[i] += gradient[i];
     const std::uint32_t least = selection_ == Selection::exact ? exact_threshold(entries.size())
                                                                : sampled_threshold(entries.size());
-    // All that are larger have a place; those that just reach the threshold while there are any.
+    // All larger values get a place; those equal to the threshold as long as there are places.
     std::size_t larger = 0, taken = 0;
     for (const float value : residual_) larger += magnitude_bits(value) > least ? 1 : 0;
     std::size_t equal = entries.size() - std::min(larger, entries.size());

@@ -23,7 +23,7 @@ enum class Selection : std::uint8_t {
 /// (error feedback: Seide et al. 2014, Stich et al. 2018), so that nothing is lost, only delayed.
 class TopK {
 public:
-    /// Of vectors of `count` elements. Throws Error for more than 32 bits can count.
+    /// For vectors of `count` elements. Throws Error if `count` needs more than 32 bits.
     TopK(std::size_t count, Selection selection);
 
     /// Adds the gradient to the residual and moves at most entries.size() elements of it into

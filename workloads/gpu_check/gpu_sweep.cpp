@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sweep that needs no library but what the core needs, for machines with a GPU and little else:
-// ranks are threads, every algorithm of a collective is checked and timed at every size, and each
-// gives a line of JSON as `tutti bench --json` writes it. Where all libraries are there, use that.
+// A sweep without any library that the core does not need, for machines with a GPU and little else.
+// Ranks are threads, every algorithm of a collective is checked and timed at every size, and each
+// gives a line of JSON like `tutti bench --json`. If all libraries are available, use `tutti
+// bench`.
 //   gpu_sweep TRANSPORT COLLECTIVE RANKS FROM TO SECONDS
 #include <fmt/format.h>
 
@@ -29,11 +30,11 @@ struct Asked {
     double seconds = 0;             // for all points together
 };
 
-// This rank's buffers of gpu_sweep, one after the other, in memory that the transport's peers
-// reach: of the host, or of a GPU and then with an image on the host.
+// This rank's buffers, one after the other, in memory that the transport's peers can reach: on the
+// host, or on a GPU with a copy on the host.
 class SweepMemory {
 public:
-    // Room for calls of up to so many bytes. Collective.
+    // Allocates for calls of up to `most` bytes. Collective.
     SweepMemory(Planner& planner, std::string_view transport, std::int64_t bytes,
                 Collective collective)
         : reachable_(planner.registered_memory(transport,
@@ -67,7 +68,8 @@ public:
     }
 
 private:
-    // Each of both is at most the whole message, and that at least one element of every rank.
+    // Input and output are each at most the whole message, which has at least one element for every
+    // rank.
     static std::size_t room(std::int64_t bytes, Collective collective, int ranks) {
         const Call one{.collective = collective, .count = 1};
         return 2 * static_cast<std::size_t>(std::max(bytes, total_bytes(one, ranks))) + 8192;
@@ -165,7 +167,7 @@ void print(const Asked& asked, const char* memory, const Algorithm& algorithm, c
     std::fflush(stdout);
 }
 
-// The number of wrong elements of all points.
+// Returns the number of wrong elements at all points.
 std::int64_t sweep(World& world, const Asked& asked) {
     Planner planner(world);
     if (const auto refusal = planner.refuses(asked.transport))

@@ -1,28 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "collectives/world/world.hpp"
+#include "results/records/health.hpp"
 #include "topology/detect/nvml_library.hpp"
-#include "workloads/health/host_look.hpp"
+#include "topology/meters/host_counters.hpp"
 
 namespace tutti {
 
-/// Watches what disturbs a launch: each rank its core, the first rank of each host what the kernel
-/// and NVIDIA's driver count. They look twice; in between it costs nothing.
+/// One rank's observations about itself.
+struct RankLook {
+    int rank = 0;
+    int cpu = 0;                   ///< on which it runs
+    CpuClock clock;                ///< clock of that CPU; all 0: unknown
+    std::int64_t preemptions = 0;  ///< how often it lost its core while it had work
+
+    bool operator==(const RankLook&) const = default;
+};
+
+/// Observations on one host at one moment.
+struct HostLook {
+    std::int64_t at_ns = 0;
+    std::vector<RankLook> ranks;  ///< on this host
+    HostCounters counters;
+    std::vector<GpuCondition> gpus;
+};
+
+/// Returns the conditions of a host at that moment.
+HostHealth health_at(const HostLook& look);
+
+/// Returns what happened between two looks at one host, and the conditions at the second. Ranks
+/// that share cores wait for each other, so their preemptions say nothing about other programs.
+/// Counters that were reset or ran backwards are ignored.
+enum class Cores { shared, one_each };
+HostHealth health_between(const HostLook& before, const HostLook& after, Cores cores);
+
+/// Watches for disturbances of a launch: each rank its core, the first rank of each host the
+/// counters of the kernel and of NVIDIA's driver. They look twice; in between it costs nothing.
 class HealthWatch {
 public:
-    /// The first look. Collective.
+    /// Takes the first look. Collective.
     explicit HealthWatch(World& world, const std::filesystem::path& root = meters_root(),
                          const std::filesystem::path& nvml = "libnvidia-ml.so.1");
 
-    /// How the hosts did then; the same on all ranks.
+    /// Returns the conditions of the hosts at the first look; the same on all ranks.
     const std::vector<HostHealth>& at_begin() const { return at_begin_; }
 
-    /// What happened since then. Collective; the same on all ranks.
+    /// Returns what happened since the first look. Collective; the same on all ranks.
     std::vector<HostHealth> since() const;
 
 private:
@@ -31,7 +60,7 @@ private:
 
     World& world_;
     std::filesystem::path root_;
-    std::optional<NvmlLibrary> driver_;  // open all the time: GPUs may sleep without it
+    std::optional<NvmlLibrary> driver_;  // stays open, because GPUs may sleep without it
     HostLook first_;
     std::vector<HostHealth> at_begin_;
 };

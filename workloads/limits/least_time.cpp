@@ -8,21 +8,21 @@
 namespace tutti {
 namespace {
 
-// Of a message that fits a cache line together with its flag.
+// The largest message that fits a cache line together with its flag.
 constexpr double most_bytes_in_line = 56;
 
 // The bytes of a call, for all ranks together.
 struct Traffic {
     double reads = 0;
     double writes = 0;
-    double footprint = 0;  // different bytes among them
+    double footprint = 0;  // distinct bytes
 };
 
-// Bytes of the busiest rank where only its owner can access a buffer.
+// Bytes of the busiest rank if only their owner can access buffers.
 struct Burden {
-    double own = 0;       // read and written in its own buffers
-    double shared = 0;    // into shared memory and out of it, the mean of both
-    double received = 0;  // from the memory of others
+    double own = 0;       // read and written in the rank's buffers
+    double shared = 0;    // into and out of shared memory, the mean of both
+    double received = 0;  // from the memory of other ranks
 };
 
 class Bound {
@@ -72,7 +72,8 @@ public:
     double in_a_line() const { return signal_ns() + switches_ns(); }
 
 private:
-    // Of a signal that a rank has arrived or finished; an exchange is two at once.
+    // Time for a rank to signal that it has arrived or finished; an exchange is two signals at
+    // once.
     double signal_ns() const { return std::min(limits_.one_way_ns(), limits_.exchange_ns()); }
 
     // Context switches: ranks that share a core run one after the other, and all but the last
@@ -95,8 +96,8 @@ private:
         }
     }
 
-    // Of rewritten input, what others have written comes slower. What is only moved need not be
-    // read by another: its owner can store it where it belongs.
+    // Rewritten input is read slower from another core. Data that is only moved need not be read by
+    // another rank: its owner can store it at its destination.
     double rate_of_pass(double working_set) const {
         const double untouched = rate(pass(), working_set);
         if (input_ == InputState::untouched || !reduces(call_.collective) || ranks_ == 1)
@@ -106,9 +107,9 @@ private:
         return rewritten > 0 ? std::min(untouched, rewritten) : untouched;
     }
 
-    // GB/s of one core; 0 if the pass was not measured. Where as many cores take part as were
-    // measured, the measured rate; fewer cores each reach at most the rate of one, and together at
-    // most that of all.
+    // Returns GB/s of one core; 0 if the pass was not measured. If as many cores take part as were
+    // measured, this is the measured rate. Fewer cores reach at most the rate of one core each, and
+    // at most the rate of all together.
     double rate(std::string_view pass, double working_set) const {
         const Bytes size{std::max<std::int64_t>(static_cast<std::int64_t>(working_set), 1)};
         const int active = std::min(ranks_, limits_.cores);
@@ -125,8 +126,8 @@ private:
         return best;
     }
 
-    // Each input byte is read once and each result byte written once. In place a rank's own block
-    // of what is only moved lies where it belongs.
+    // Each input byte is read once and each result byte written once. In place, a rank's own block
+    // of moved data is already at its destination.
     Traffic all_traffic() const {
         Traffic traffic;
         for (int rank = 0; rank < ranks_; ++rank) {
@@ -171,7 +172,7 @@ private:
             case Collective::reduce:
                 return {2 * n, n / 2, n};
             case Collective::scatter:
-            case Collective::gather:  // all of it passes through the root's hands
+            case Collective::gather:  // the root moves all of it
                 return {(p + 1) * n - 2 * in_place_block, others * n / 2, n};
             case Collective::all_to_all:
                 return {2 * (p * n - in_place_block), others * n, others * n};
@@ -200,7 +201,7 @@ Crossing least_crossing(const Call& call, const Placement& hosts) {
     const std::size_t count = nodes.size();
     double ranks = 0;
     for (const auto& node : nodes) ranks += static_cast<double>(node.size());
-    // Of the vector or of one rank's block.
+    // n: elements of the vector or of one rank's block.
     const double n = static_cast<double>(call.count) * static_cast<double>(size_of(call.type));
     const double others = static_cast<double>(count) - 1;
 
@@ -215,7 +216,7 @@ Crossing least_crossing(const Call& call, const Placement& hosts) {
                 out = in = n;
                 crossing.total = 2 * others * n;
                 break;
-            case Collective::reduce_scatter:  // a share of each block of others; a sum of its own
+            case Collective::reduce_scatter:  // a share of each other block; one sum
                 out = (ranks - here) * n;
                 in = here * n;
                 crossing.total += out;
@@ -254,7 +255,7 @@ double least_time_between(const HostNetwork& network, const Call& call, const Pl
     const Crossing crossing = least_crossing(call, hosts);
     if (crossing.total == 0) return 0;
     double time = 0, all_out = 0, all_in = 0, all_burst = 0, latency = 0;
-    bool knows_out = true, knows_in = true;  // of all hosts, else the total could be more
+    bool knows_out = true, knows_in = true;  // for all hosts; otherwise the total could be larger
     const auto at_least = [&](double bytes, double burst, double gbps) {
         if (gbps > 0) time = std::max(time, (bytes - burst) / gbps);
     };

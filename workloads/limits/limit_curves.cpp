@@ -5,7 +5,7 @@
 #include <array>
 
 #include "base/clock.hpp"
-#include "workloads/timing/input_state.hpp"
+#include "workloads/timing/measure.hpp"
 
 namespace tutti {
 namespace {
@@ -21,8 +21,8 @@ struct Pass {
     std::size_t buffers() const { return in_place ? sources : sources + outs; }
 };
 
-// What collectives do to memory; least_time.cpp says which does what. In place the lines of the
-// results are in the cache already, so nothing is streamed.
+// Memory access patterns of collectives; least_time.cpp says which collective has which. In place,
+// the lines of the results are already in the cache, so no streaming stores are used.
 constexpr Pass passes[] = {
     {"copy", 1, 1, false, Stores::cached},
     {"copy", 1, 1, false, Stores::streaming},
@@ -37,16 +37,16 @@ constexpr Pass passes[] = {
 };
 
 constexpr std::int64_t smallest = 4 << 10;
-constexpr std::int64_t smallest_call = 256 << 10;       // of StreamSampler
-constexpr std::int64_t bytes_between_stamps = 4 << 20;  // of StreamSampler, at least
+constexpr std::int64_t smallest_call = 256 << 10;       // for StreamSampler
+constexpr std::int64_t bytes_between_stamps = 4 << 20;  // for StreamSampler, at least
 constexpr std::int64_t window_bytes = 1 << 20;  // worked on between two time stamps, at least
 // From the end of one buffer to the start of the next: two pages, so that prefetchers do not take
 // lines away that another core works on, and another offset within the page, as a load waits for an
 // earlier store at the same one.
 constexpr std::size_t skew = 2 * 4096 + 1024 + 320;
 
-// Whose buffers a core works on. Buffers that two cores write in turn may be slower than a core's
-// own: both are tried, and the better rate is the limit.
+// The owner of the buffers that a core works on. Buffers that two cores write in turn may be slower
+// than a core's own, so both are tried, and the better rate is the limit.
 enum class Owner { self, everyone };
 
 }  // namespace
@@ -56,9 +56,9 @@ CurveSampler::CurveSampler(RankTeam& team, std::int64_t most) : team_(team) {
     for (std::size_t pass = 0; pass < std::size(passes); ++pass)
         for (const int cores : {1, team.size()}) {
             if (cores == 1 && team.size() == 1 && !series_.empty() && series_.back().pass == pass)
-                continue;  // one core is all there are
+                continue;  // a single core is all cores
             if (cores == 1 && passes[pass].input == InputState::rewritten)
-                continue;  // nobody else has written it
+                continue;  // no other core has written it
             series_.push_back({pass, cores,
                                find_reduce(DataType::float32, Op::sum, passes[pass].stores),
                                std::vector<double>(sizes_.size())});
@@ -88,7 +88,7 @@ void CurveSampler::sample(Series& series, Round round) {
 double CurveSampler::rate(const Series& series, std::int64_t working_set) {
     const Pass& pass = passes[series.pass];
     const std::size_t bytes =
-        static_cast<std::size_t>(working_set) / pass.buffers() / 64 * 64;  // of each buffer
+        static_cast<std::size_t>(working_set) / pass.buffers() / 64 * 64;  // bytes of each buffer
     const bool one_core = series.cores == 1;
     std::array<std::byte*, 4> buffers{};  // the sources, then the outs
     const auto place_in = [&](Owner owner) {
@@ -102,7 +102,7 @@ double CurveSampler::rate(const Series& series, std::int64_t working_set) {
     const auto run = [&] {
         series.kernel(outs, pass.outs, buffers.data(), pass.sources, bytes / sizeof(float));
     };
-    // Every member its own, of which it reads one and its neighbour the other.
+    // Each member reads one of its own and one of its neighbour's.
     const auto rewrite_sources = [&] {
         for (std::size_t i = 0; i < pass.sources; ++i)
             std::fill_n(reinterpret_cast<float*>(team_.memory_of(team_.me()) + i * (bytes + skew)),
@@ -116,7 +116,7 @@ double CurveSampler::rate(const Series& series, std::int64_t working_set) {
     for (int window = 0; window < windows; ++window) {
         const bool on_own = one_core || (window % 2 == 1 && !is_rewritten);
         place_in(on_own ? Owner::self : Owner::everyone);
-        if (working_set <= short_pass_bytes) run();  // into the caches, where it fits them
+        if (working_set <= short_pass_bytes) run();  // into the caches, if it fits
         if (is_rewritten) {
             team_.meet();  // all have read
             rewrite_sources();
@@ -167,7 +167,7 @@ void StreamSampler::sample_all(Round round) {
     }
 }
 
-// Each member adds its share of everyone's input and stores the sum into everyone's output.
+// Each member adds its share of all inputs and stores the sum into all outputs.
 double StreamSampler::call_ns(Stores stores, std::int64_t bytes) {
     const auto members = static_cast<std::size_t>(team_.size());
     const std::size_t vector = static_cast<std::size_t>(bytes) / members / 2 / 64 * 64;
@@ -185,7 +185,7 @@ double StreamSampler::call_ns(Stores stores, std::int64_t bytes) {
                                                       members, share / sizeof(float));
         team_.meet();
     };
-    call();  // leaves the caches as a call by the same stores finds them
+    call();  // leaves the caches as calls with these stores find them
     const std::int64_t times = std::max<std::int64_t>(bytes_between_stamps / bytes, 1);
     const std::int64_t began = now_ns();
     for (std::int64_t i = 0; i < times; ++i) call();

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/limits/limit_signal_latency.hpp"
-
 #include <sched.h>
 #include <sys/uio.h>
 
@@ -12,6 +10,7 @@
 #include "base/clock.hpp"
 #include "base/index.hpp"
 #include "collectives/world/signal.hpp"
+#include "workloads/limits/limit_curves.hpp"
 #include "workloads/timing/pinning.hpp"
 
 namespace tutti {
@@ -31,7 +30,7 @@ Rates zero_rates(const std::int64_t (&sizes)[size]) {
     return rates;
 }
 
-// Per read of the clock.
+// Returns the time of one read of the clock.
 double clock_read_ns() {
     constexpr int reads = 1000;
     const std::int64_t began = now_ns();
@@ -39,8 +38,8 @@ double clock_read_ns() {
     return static_cast<double>(now_ns() - began) / reads;
 }
 
-// From one thread to the next on the same core, when the first yields: two threads increment a
-// number in turn.
+// Measures the time from one thread to the next on the same core when the first yields: two threads
+// increment a number in turn.
 double yield_ns(int cpu) {
     constexpr int increments = 200;
     std::atomic<int> number{0};
@@ -61,7 +60,8 @@ double yield_ns(int cpu) {
     return static_cast<double>(ended - began) / (increments - 2);
 }
 
-// From the futex call of a thread on one CPU until a thread that slept on the other runs.
+// Measures the time from the futex call of a thread on one CPU until a thread that slept on the
+// other runs.
 double wake_ns(int from_cpu, int to_cpu) {
     constexpr int times = 5;
     constexpr std::int64_t time_to_fall_asleep_ns = 100'000, second_ns = 1'000'000'000;
@@ -134,7 +134,7 @@ void SignalLatencySampler::sample_one_core() {
     if (cpus.size() > 1) keep_least(best_.wake_ns, wake_ns(cpus[0], cpus[1]));
 }
 
-// Half of a round trip.
+// Returns half of a round trip.
 double SignalLatencySampler::one_way(int other) {
     const std::uint64_t base = ticks_;
     ticks_ += rounds_of_pair;
@@ -171,8 +171,8 @@ double SignalLatencySampler::exchange(int other) {
     return static_cast<double>(now_ns() - began) / rounds_of_pair;
 }
 
-// All members at once copy a piece of their own into shared memory, and the neighbour's piece out
-// of it, through two slots in turn. GB/s of one direction; the other's is the same.
+// All members at once copy their own piece into shared memory, and the neighbour's piece out of it,
+// through two slots in turn. Returns GB/s of one direction; the other's is the same.
 double SignalLatencySampler::staged_rate(std::int64_t piece) {
     const auto bytes = static_cast<std::size_t>(piece);
     const auto pieces =
@@ -191,14 +191,14 @@ double SignalLatencySampler::staged_rate(std::int64_t piece) {
         team_.counter_of(team_.me()).number.store(tick, std::memory_order_release);
         team_.await(team_.counter_of(next), tick);
         std::memcpy(mine + 3 * bytes, theirs + slot, bytes);
-        // A member that publishes a piece has read the one before, whose slot is filled next.
+        // A member that publishes a piece has read the previous one, whose slot is filled next.
         team_.await(team_.counter_of(before), tick);
     }
     const double took = team_.largest(static_cast<double>(now_ns() - began));
     return static_cast<double>(pieces) * static_cast<double>(bytes) / took;
 }
 
-// Nanoseconds; 0 where the kernel refuses.
+// Returns nanoseconds; 0 if the kernel refuses.
 double SignalLatencySampler::single_copy(std::int64_t bytes) const {
     const auto size = static_cast<std::size_t>(bytes);
     const RankTeam::OwnView peer = team_.own_view_of(1 % team_.size());

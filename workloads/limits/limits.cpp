@@ -14,7 +14,6 @@
 #include "topology/detect/detect.hpp"
 #include "topology/machine/fingerprint.hpp"
 #include "workloads/limits/limit_curves.hpp"
-#include "workloads/limits/limit_signal_latency.hpp"
 #include "workloads/limits/network_limits.hpp"
 #include "workloads/timing/core_watch.hpp"
 
@@ -23,8 +22,8 @@ namespace {
 
 constexpr int rounds_between_long_ones = 8;
 constexpr int least_rounds = 3;
-constexpr std::int64_t largest_working_set = 256 << 20;  // of a core
-constexpr std::int64_t largest_trial = 128 << 20;        // of all together
+constexpr std::int64_t largest_working_set = 256 << 20;  // for a core
+constexpr std::int64_t largest_trial = 128 << 20;        // for all cores together
 
 std::int64_t power_of_two_up_to(double most) {
     std::int64_t power = 1;
@@ -32,8 +31,8 @@ std::int64_t power_of_two_up_to(double most) {
     return power;
 }
 
-// Large passes take most of the time, and memory may be scarce. Larger ones than measured are taken
-// to be as fast as the largest.
+// Large passes take most of the time, and memory may be scarce. Sizes above the measured ones are
+// assumed to be as fast as the largest.
 std::int64_t largest_pass(double seconds, int members) {
     const double memory =
         static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));

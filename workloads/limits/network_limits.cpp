@@ -34,7 +34,7 @@ Points points_of(std::span<const MessageTime> times, std::int64_t from) {
     return points;
 }
 
-// GB/s of the best single message without its latency.
+// Returns GB/s of the best single message without its latency.
 double best_rate(const Points& points, double latency_ns) {
     double most = 0;
     for (std::size_t i = 0; i < points.ns.size(); ++i)
@@ -83,10 +83,10 @@ constexpr int times_of_cheap = 10;
 constexpr int least_network_rounds = 4;
 constexpr int most_rounds = 1000;
 
-// Least times of each size, ns; 0: not yet.
+// Least times by size, in ns; 0: not measured yet.
 using Times = std::array<double, sizes.size()>;
 
-// A link used in one direction, in the other, and in both, as seen from its first host.
+// Times of a link in one direction, in the other, and in both, as seen from its first host.
 struct PairTimes {
     Times there{}, back{}, both{};
 };
@@ -102,7 +102,7 @@ public:
           out_(as_size(sizes.back())),
           in_(out_.size()) {}
 
-    // On both; only the first one's result has all times.
+    // Runs on both ends; only the first one's result has all times.
     PairTimes measure(double seconds) {
         const std::int64_t end = now_ns() + static_cast<std::int64_t>(seconds * 1e9);
         // On slow networks the largest sizes would leave few tries, and long messages are more
@@ -130,7 +130,7 @@ private:
         keep_least(times.both[i], both_directions(bytes));
     }
 
-    // A message and a short answer: the sender's time, on the first.
+    // Sends a message and waits for a short answer. Returns the sender's time, on the first.
     double one_way(Rank from, std::size_t bytes) {
         const bool sends = (from == first_) == leads_;
         double took = 0;
@@ -173,7 +173,7 @@ private:
     std::vector<std::byte> out_, in_;
 };
 
-// Without the answer, which takes as long as the shortest message.
+// Subtracts the answer, which takes as long as the shortest message.
 LinkFit fit_one_way(const Times& round_trips, double answer_ns) {
     std::vector<MessageTime> times;
     for (std::size_t i = 0; i < sizes.size(); ++i)
@@ -200,8 +200,8 @@ HostLink fit(int a, int b, const PairTimes& times) {
             .residual = rounded(std::max(there.residual, back.residual), 1e4)};
 }
 
-// All ranks of each host send to those of the next at once; GB/s out of a host, and into it. Where
-// hosts have different numbers of ranks only leaders take part.
+// All ranks of each host send to those of the next at once. Returns GB/s out of a host, and into
+// it. If hosts have different numbers of ranks, only leaders take part.
 double all_at_once(World& world, PointToPointChannel& channel, const Placement& hosts,
                    double seconds) {
     const auto& nodes = hosts.nodes();

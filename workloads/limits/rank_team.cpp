@@ -22,12 +22,12 @@ void nap() {
 
 }  // namespace
 
-// What a member shares with the others.
+// Memory that a member shares with the others.
 struct RankTeam::Shared {
     Counter counter;         // for measuring
-    Counter arrivals;        // of the first member: at all meetings, by all members
-    Counter works_of_first;  // of the first member
-    Counter ended;           // of the first member
+    Counter arrivals;        // on the first member: counts all meetings of all members
+    Counter works_of_first;  // on the first member only
+    Counter ended;           // on the first member only
     alignas(128) double value;
     OwnView own_view;
 };

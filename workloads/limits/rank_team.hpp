@@ -10,19 +10,20 @@
 
 namespace tutti {
 
-/// The ranks that measure a host's limits: one for each core, each on a core of its own while this
-/// lives. Their barrier takes nanoseconds and uses no transport, as transports have limits of their
-/// own.
+/// The ranks that measure a host's limits: one for each core, pinned to it during the lifetime of
+/// this object. Their barrier takes nanoseconds and uses no transport, because transports have
+/// limits of their own.
 class RankTeam {
 public:
-    /// Collective; ranks on one host. At most `most` members, each with `bytes` of shared memory.
-    /// Ranks beyond the cores are no members: they sleep in wait_for_end().
+    /// Collective; ranks on one host. At most `most` ranks become members, each with `bytes` of
+    /// shared memory. Ranks beyond the number of cores are not members: they sleep in
+    /// wait_for_end().
     RankTeam(World& world, int most, std::size_t bytes);
     ~RankTeam();
     RankTeam(const RankTeam&) = delete;
     RankTeam& operator=(const RankTeam&) = delete;
 
-    /// How many ranks may be members: those that have cores to run at once. Collective.
+    /// Returns how many ranks may be members: those that have cores to run at once. Collective.
     static int members_of(World& world);
 
     int size() const { return size_; }
@@ -30,18 +31,18 @@ public:
     bool is_first() const { return me_ == 0; }
     bool is_member() const { return me_ < size_; }
 
-    /// A member's shared memory, touched by its owner; `member` modulo size().
+    /// Returns a member's shared memory, touched by its owner; `member` modulo size().
     std::byte* memory_of(int member) const;
     std::size_t bytes() const { return bytes_; }
 
-    /// A barrier of all members. Throws Error with Exit::time_out if one does not come.
+    /// Waits at a barrier of all members. Throws Error with Exit::time_out if one does not arrive.
     void meet();
 
-    /// The largest of all members' numbers, and the first member's.
+    /// Return the largest of all members' numbers, and the first member's.
     double largest(double mine);
     double from_first(double mine);
 
-    /// `work` on the first member, while the others sleep and leave the machine to it.
+    /// Runs `work` on the first member, while the others sleep.
     void on_first(const std::function<void()>& work);
 
     void end();           ///< called by every member
@@ -56,14 +57,14 @@ public:
     /// Waits until the number is at least `goal`. Throws Error with Exit::time_out.
     void await(const Counter& counter, std::uint64_t goal) const;
 
-    /// A member's process, and the address of its memory there.
+    /// Returns a member's process, and the address of its memory there.
     struct OwnView {
         int process;
         std::byte* memory;
     };
     OwnView own_view_of(int member) const;
 
-    /// The CPUs that members may use, one of each core.
+    /// Returns the CPUs that members may use, one of each core.
     const std::vector<int>& cpus() const { return cpus_; }
 
 private:

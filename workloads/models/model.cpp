@@ -12,11 +12,6 @@
 
 namespace tutti {
 
-double Transformer::attention_flops() const {
-    const auto tokens = static_cast<double>(sequence);
-    return 4 * tokens * tokens * static_cast<double>(hidden);
-}
-
 std::int64_t Parameter::count() const {
     return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }
@@ -53,8 +48,8 @@ std::int64_t some_of(std::int64_t count, double factor) {
     return std::max<std::int64_t>(1, part);
 }
 
-/// Fewer rows, where enough are left for rounding to spoil less than a sixteenth; else it is no
-/// matrix any longer.
+/// Reduces the number of rows if enough are left to keep the rounding error below a sixteenth;
+/// otherwise returns a vector.
 std::vector<std::int64_t> some_rows_of(const Parameter& parameter, double factor) {
     constexpr double enough = 8;
     if (parameter.shape.empty() || static_cast<double>(parameter.shape.front()) * factor < enough)

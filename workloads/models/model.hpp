@@ -9,29 +9,29 @@
 
 namespace tutti {
 
-/// A tensor that is trained, so has a gradient.
+/// A tensor with a gradient.
 struct Parameter {
     std::string name;
     std::vector<std::int64_t> shape;
-    /// One sample, forward; a multiply-add is 2. Work without parameters (attention scores, a head
-    /// that is tied to the embedding) counts with the tensor whose gradient is the next to wait for
-    /// it.
+    /// Flops of one sample, forward; a multiply-add is 2. Work without parameters (attention
+    /// scores, a head tied to the embedding) counts with the tensor whose gradient is the next to
+    /// wait for it.
     double forward_flops = 0;
-    /// What is gathered or sent together (a sharded unit, a piece of a pipeline stage): 0 the
-    /// embedding or stem, then the blocks, last the head.
+    /// Parameters of a unit are gathered or sent together (as a sharded unit, or as a part of a
+    /// pipeline stage). 0 is the embedding or stem, then come the blocks, last the head.
     int unit = 0;
 
-    /// Elements.
+    /// Returns the number of elements.
     std::int64_t count() const;
 };
 
-/// What is broadcast before each forward pass, as a batch norm's running statistics.
+/// Values that are broadcast before each forward pass, such as a batch norm's running statistics.
 struct Buffer {
     Bytes element;
     std::int64_t count = 0;
 };
 
-/// The sizes from which the messages of tensor, pipeline and expert parallelism follow.
+/// The sizes that determine messages of tensor, pipeline and expert parallelism.
 struct Transformer {
     std::int64_t layers = 0;
     std::int64_t hidden = 0;
@@ -42,42 +42,39 @@ struct Transformer {
     std::int64_t sequence = 0;  // tokens of one sample
     std::int64_t experts = 1;
     std::int64_t experts_per_token = 1;
-
-    /// Of one layer and one sample: every token's query times every key, and the weighted sum of
-    /// the values, each a product of S x H by H x S. A mask saves nothing.
-    double attention_flops() const;
 };
 
-/// Embedding tables too large for one rank: their rows are looked up where they are, and travel.
+/// Embedding tables too large for one rank: each row is looked up on its owner and sent.
 struct EmbeddingTables {
     std::int64_t tables = 0;
     std::int64_t dimension = 0;
 };
 
-/// A network as the list of its gradients. A value without behaviour.
+/// A network as the list of its gradients.
 struct Model {
     std::string name;
     std::vector<Parameter> parameters;  // in the order of registration
-    /// Indices into `parameters`, each once: as their gradients become ready in the backward pass.
+    /// Indices into `parameters`, each once, in the order in which gradients become ready in
+    /// backward.
     std::vector<int> ready_order;
     std::vector<Buffer> buffers;
     std::optional<Transformer> transformer;
     std::optional<EmbeddingTables> tables;
 
-    /// Elements of all parameters.
+    /// Returns the elements of all parameters.
     std::int64_t count() const;
-    /// One sample, forward.
+    /// Returns the flops of one sample, forward.
     double forward_flops() const;
-    /// Units are 0 .. units()-1; none is empty.
+    /// Returns the number of units; none is empty.
     int units() const;
-    /// Elements of each unit's parameters.
+    /// Returns the elements of each unit's parameters.
     std::vector<std::int64_t> unit_counts() const;
 };
 
-/// The model with `factor` times the elements, about, so that it fits into memory: the same
-/// tensors in the same order and proportions, none empty; so the flops, the buffers, and a
-/// transformer's tokens and a table's row, of which activations are made. 1 changes nothing.
-/// Throws Error unless 0 < factor <= 1.
+/// Returns the model with about `factor` times the elements, so that it fits into memory: the same
+/// tensors in the same order and proportions, none empty. Scales the flops, the buffers, a
+/// transformer's tokens and a table's row as well, which determine activations. Throws Error unless
+/// 0 < factor <= 1.
 Model scaled(const Model& model, double factor);
 
 }  // namespace tutti

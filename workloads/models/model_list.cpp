@@ -42,7 +42,7 @@ void decode(const JsonPlace& place, const LayerKind*& kind) {
 struct LayerRow {
     const LayerKind* kind = nullptr;
     std::string name;                 // "{}" is the number of the block
-    std::vector<std::int64_t> shape;  // of the weight; the bias has the first dimension
+    std::vector<std::int64_t> shape;  // weight; the bias has the first dimension
     double positions = 0;             // pixels or tokens of a sample; 0: as the model says
     double flops_after = 0;           // without parameters, between this layer and the next
 };

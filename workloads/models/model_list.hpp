@@ -22,7 +22,7 @@ struct ModelEntry {
     std::string name;
     std::string description;
     std::int64_t total = 0;  ///< parameters as published; the model has the same number
-    std::string source;      ///< of the published total
+    std::string source;      ///< publisher of the total
     std::string paper;
     Model model;
 };

@@ -3,22 +3,99 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "base/index.hpp"
 #include "results/records/numerics.hpp"
+#include "workloads/check/check_number.hpp"
 #include "workloads/check/check_values.hpp"
-#include "workloads/numerics/ulp.hpp"
 
 namespace tutti {
 
-/// The random numbers that a rank adds, by position, so that any rank can ask for any other's. Of
-/// w, drawn from all words of 64 bits, and T's p bits of significand:
+/// A sum of doubles without rounding, unless a part overflows: non-overlapping parts from the least
+/// to the greatest (Shewchuk 1997).
+class ExactSum {
+public:
+    void clear() { parts_.clear(); }
+
+    void add(double number) {
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i < parts_.size(); ++i) {
+            double less = parts_[i];
+            if (std::fabs(number) < std::fabs(less)) std::swap(number, less);
+            const double sum = number + less;
+            const double lost = less - (sum - number);  // exact, as `number` is the larger one
+            if (lost != 0) parts_[kept++] = lost;
+            number = sum;
+        }
+        parts_.resize(kept);
+        if (number != 0) parts_.push_back(number);
+    }
+
+    /// Rounds to a double; the error is at most one unit in the last place.
+    double rounded() const {
+        double sum = 0;
+        for (const double part : parts_) sum += part;
+        return sum;
+    }
+
+private:
+    std::vector<double> parts_;
+};
+
+/// A sum with twice the precision of a double: `sum` + `rest`.
+struct PreciseSum {
+    double sum = 0;
+    double rest = 0;
+};
+
+/// Destroys `exact`.
+inline PreciseSum precise(ExactSum& exact) {
+    const double sum = exact.rounded();
+    exact.add(-sum);
+    return {sum, exact.rounded()};
+}
+
+/// Exact for every type except the integers.
+template <class T>
+double as_double(T number) {
+    return static_cast<double>(static_cast<check_data::WideOf<T>>(number));
+}
+
+/// Number of bits of T's significand, including the hidden one.
+template <class T>
+inline constexpr int significant_bits =
+    std::countr_zero(static_cast<std::uint64_t>(check_data::exact_integers<T>));
+
+/// Returns the unit in the last place of T at `number`: the distance of its neighbours of T in its
+/// binade. Around 0, that of the subnormal numbers.
+template <class T>
+double ulp_at(double number) {
+    // Exponent of the smallest normal number
+    constexpr int lowest = -check_data::exact_exponents<T>;
+    const int exponent = number == 0 ? lowest : std::max(std::ilogb(number), lowest);
+    return std::ldexp(1.0, exponent - (significant_bits<T> - 1));
+}
+
+/// Returns the distance of a result from the exact sum in units of T's last place at that sum: at
+/// most 0.5 after one rounding. Infinite if the result is not finite.
+template <class T>
+double error_in_ulp(T result, const PreciseSum& exact) {
+    const double number = as_double(result);
+    if (!std::isfinite(number)) return INFINITY;
+    return std::fabs((number - exact.sum) - exact.rest) / ulp_at<T>(exact.sum);
+}
+
+/// The random numbers that a rank contributes, by position, so that each rank can compute those of
+/// any other. From w, drawn from all words of 64 bits, and T's p bits of significand:
 /// - uniform: w / 2^64, rounded to T;
-/// - cancelling: the same of w as a signed number / 2^63;
+/// - cancelling: w as a signed number / 2^63, rounded to T;
 /// - wide: +-(2^(p-1) + k) 2^(e-p+1), where k is the upper p - 1 bits of w, and sign and exponent e
-///   are drawn from the word behind it. E bounds e on both sides: half of T's largest exponent, or
-///   less, so that no sum over the ranks overflows.
+/// are drawn from the next word. E bounds e on both sides: half of T's largest exponent, or less,
+/// so that no sum over the ranks overflows.
 template <class T>
 class DrawnNumbers {
 public:

@@ -15,7 +15,7 @@
 namespace tutti {
 namespace {
 
-// A second or so of exact additions, whatever the size and the number of ranks.
+// About a second of exact additions for any size and number of ranks.
 constexpr std::int64_t most_elements = 1 << 20;
 constexpr std::int64_t most_additions = 1 << 22;
 
@@ -40,15 +40,15 @@ auto with_float_type(DataType type, Visit visit) {
 std::optional<std::string> refuses_numerics(Collective collective, DataType type, Op op) {
     if (!reduces(collective))
         return fmt::format(
-            "{} adds nothing up; type all_reduce, reduce_scatter or reduce with --numerics",
+            "--numerics needs a reduction, not {}; use all_reduce, reduce_scatter or reduce",
             name_of(collective));
-    if (op != Op::sum)
-        return fmt::format("--numerics looks at sums, not at {}; type -o sum with it", name_of(op));
+    if (op != Op::sum) return fmt::format("--numerics needs -o sum, not {}", name_of(op));
     const bool is_integer = with_type(type, []<class T>() { return std::integral<T>; });
     if (is_integer)
         return fmt::format(
-            "{} adds up without rounding; type -d float, double, half, bfloat16, "
-            "fp8_e4m3 or fp8_e5m2 with --numerics",
+            "--numerics needs a type that is rounded, not {}; use -d float, double, half, "
+            "bfloat16, "
+            "fp8_e4m3 or fp8_e5m2",
             name_of(type));
     return std::nullopt;
 }

@@ -8,22 +8,22 @@
 #include "collectives/execute/plan/plan.hpp"
 #include "results/records/numerics.hpp"
 #include "workloads/bench/buffer_pool.hpp"
-#include "workloads/numerics/exact_sum.hpp"
+#include "workloads/numerics/drawn_numbers.hpp"
 
 namespace tutti {
 
-/// Why the numbers of such a call are not worth looking at; nothing if they are.
+/// Returns why the accuracy of such a call cannot be measured; none if it can.
 std::optional<std::string> refuses_numerics(Collective collective, DataType type, Op op);
 
-/// Finds out what the sums of a reduction are worth: on random numbers of each kind, how far they
-/// are from the exact ones, and whether ranks and repeated calls get the same bits.
+/// Measures the numerical accuracy of a reduction: on random numbers of each kind, the error of the
+/// sums, and whether ranks and repeated calls get the same bits.
 class SumExaminer {
 public:
-    /// The same seed on all ranks.
+    /// The seed must be the same on all ranks.
     SumExaminer(World& world, std::uint64_t seed) : world_(world), seed_(seed) {}
 
-    /// Two calls for each kind of numbers; overwrites the buffers. All fields but session and key.
-    /// Collective; the same result on all ranks.
+    /// Does two calls for each kind of numbers, overwriting the buffers. Fills in all fields but
+    /// session and key. Collective; the same result on all ranks.
     Numerics examine(Operation& operation, const Call& call, const PooledBuffers& buffers);
 
 private:
@@ -34,10 +34,10 @@ private:
 
     World& world_;
     std::uint64_t seed_;
-    Call call_;                // that the sums are of
-    std::int64_t stride_ = 1;  // of this rank's elements, every so many-th is looked at
+    Call call_;                // whose sums are stored
+    std::int64_t stride_ = 1;  // examines every stride-th of this rank's elements
     std::array<std::vector<PreciseSum>, std::size(NamesOf<Draw>::rows)>
-        sums_;  // of these; empty: of no call yet
+        sums_;  // for this call; empty: not computed yet
 };
 
 }  // namespace tutti

@@ -19,10 +19,10 @@ namespace {
 
 constexpr std::size_t drawn_steps = 16;
 
-// From 0 to 1, of each step.
+// Returns a number from 0 to 1 for each step.
 std::vector<double> drawn(std::mt19937_64& random) {
     std::vector<double> shares(drawn_steps);
-    // Not by a distribution of the library, as each has its own.
+    // Distributions of the standard differ between libraries.
     for (double& share : shares) share = static_cast<double>(random() >> 11) * 0x1p-53;
     return shares;
 }
@@ -33,7 +33,7 @@ std::int64_t scaled_time(std::int64_t ns, double factor) {
 
 }  // namespace
 
-std::string Skew::in_words() const {
+std::string Skew::to_string() const {
     std::string words;
     const auto add = [&](const std::string& one) {
         words += fmt::format("{}{}", words.empty() ? "" : " ", one);
@@ -51,10 +51,10 @@ Skew with_skew(Skew skew, std::string_view text) {
         else
             skew.late_ns = std::llround(parse_seconds(text) * 1e9);
     } catch (const Error&) {
-        throw Error(fmt::format("--skew {} is neither a time nor a share; type 2ms or 10%", text));
+        throw Error(fmt::format("--skew {} is neither a time nor a share, e.g. 2ms or 10%", text));
     }
     if (skew.late_ns < 0 || skew.share < 0)
-        throw Error(fmt::format("--skew {} is negative; type 2ms or 10%", text));
+        throw Error(fmt::format("--skew {} is negative, e.g. 2ms or 10%", text));
     return skew;
 }
 
@@ -64,8 +64,7 @@ Skew with_slow_rank(Skew skew, std::string_view text) {
     const auto factor = number_in<double>(text.substr(std::min(colon + 1, text.size())));
     if (!rank || *rank < 0 || !factor || !(*factor >= 1) || *factor > 1000)
         throw Error(fmt::format(
-            "--slow-rank {} is not RANK:TIMES with TIMES from 1 to 1000; type for example 1:3",
-            text));
+            "--slow-rank {} is not RANK:TIMES with TIMES from 1 to 1000, e.g. 1:3", text));
     skew.slow = Rank{*rank};
     skew.slow_factor = *factor;
     return skew;
@@ -77,7 +76,7 @@ Program skewed(const Program& program, const Skew& skew) {
                                 program.ranks() - 1));
     Program result = program;
     result.tasks.clear();
-    result.role_of.clear();  // no two are alike
+    result.role_of.clear();  // no two ranks are alike
     std::mt19937_64 random{skew.seed};
     for (int rank = 0; rank < program.ranks(); ++rank) {
         const auto longer = drawn(random), late = drawn(random);

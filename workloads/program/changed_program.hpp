@@ -9,35 +9,37 @@
 
 namespace tutti {
 
-/// Random and systematic differences between ranks; drawn anew for each rank and step.
+/// Random and systematic differences between ranks, drawn for each rank and step.
 struct Skew {
-    std::int64_t late_ns = 0;  ///< a rank begins its step up to so late, uniformly
-    double share = 0;          ///< its computing takes up to such a share longer, uniformly
+    std::int64_t late_ns = 0;  ///< largest delay of a rank's start, drawn uniformly
+    double share = 0;          ///< largest extra share of its computing time, drawn uniformly
     std::optional<Rank> slow = {};
-    double slow_factor = 1;  ///< that rank's computing takes so many times as long
+    double slow_factor = 1;  ///< factor for that rank's computing time
     std::uint64_t seed = 1;
 
-    /// How many times as long this rank computes.
+    /// Returns the factor for this rank's computing time.
     double factor_of(Rank rank) const { return slow == rank ? slow_factor : 1; }
     bool is_none() const { return late_ns == 0 && share == 0 && !slow; }
-    /// "skew=2ms slow-rank=1:3"; empty for none.
-    std::string in_words() const;
+    /// Returns "skew=2ms slow-rank=1:3"; empty for none.
+    std::string to_string() const;
     bool operator==(const Skew&) const = default;
 };
 
-/// `skew` with what --skew says: "2ms" is a time, "10%" a share. Throws Error for anything else.
+/// Returns `skew` changed by a value of --skew: "2ms" is a time, "10%" a share. Throws Error for
+/// anything else.
 Skew with_skew(Skew skew, std::string_view text);
-/// `skew` with what --slow-rank says: "1:3" is rank 1, three times as slow. Throws Error likewise.
+/// Returns `skew` changed by a value of --slow-rank: "1:3" is rank 1, three times slower. Throws
+/// Error likewise.
 Skew with_slow_rank(Skew skew, std::string_view text);
 
-/// The program with skewed times for 16 steps, which then repeat, and at least all recorded ones.
-/// Throws Error if the slow rank is not one of the program's.
+/// Returns the program with skewed times for 16 steps, which then repeat, and at least all recorded
+/// ones. Throws Error if the slow rank is not one of the program's.
 Program skewed(const Program& program, const Skew& skew);
 
-/// All computing takes `factor` times as long.
+/// Multiplies all computing times by `factor`.
 void stretch(Program& program, double factor);
 
-/// `times` steps in a row as one step; recorded times go on as they would step by step.
+/// Joins `times` consecutive steps to one step; recorded times continue as they would step by step.
 Program repeated(const Program& program, int times);
 
 }  // namespace tutti

@@ -113,7 +113,7 @@ public:
             const GroupCall& first = *first_in.try_emplace(one.memory, &one).first->second;
             if (one.group != first.group || one.call != first.call ||
                 one.in_place != first.in_place)
-                refuse("'{}' and '{}' share memory and are not alike", first.label, one.label);
+                refuse("'{}' and '{}' share memory but differ", first.label, one.label);
         }
         std::vector<std::vector<int>> order_of_group(program_.groups.size());
         std::vector<char> is_known(program_.groups.size());
@@ -160,7 +160,8 @@ private:
         const auto members = at(program_.groups, one.group).size();
         if (one.call.root.index < 0 || one.call.root.index >= static_cast<int>(members))
             refuse("'{}' has root {} in a group of {}", one.label, one.call.root.index, members);
-        constexpr auto most = std::int64_t{1} << 44;  // as of --counts: its bytes fit a number
+        // The same limit as --counts: its bytes fit a number
+        constexpr auto most = std::int64_t{1} << 44;
         if (one.call.count < 0 || one.call.count > most)
             refuse("'{}' has {} elements", one.label, one.call.count);
     }
@@ -175,11 +176,11 @@ private:
             const Task& task = tasks[i];
             if (task.kind == Task::Kind::compute) {
                 if (task.compute_ns.empty() || std::ranges::min(task.compute_ns) < 0)
-                    refuse("task {} of rank {} computes for no time or less", i, rank.index);
+                    refuse("task {} of rank {} has no computing time", i, rank.index);
                 continue;
             }
             if (task.call < 0 || task.call >= static_cast<int>(program_.calls.size()))
-                refuse("task {} of rank {} is about call {}, of {}", i, rank.index, task.call,
+                refuse("task {} of rank {} names call {} of {}", i, rank.index, task.call,
                        program_.calls.size());
             const GroupCall& one = at(program_.calls, task.call);
             State& state = at(states, task.call);

@@ -15,20 +15,20 @@ struct GroupCall {
     int group = 0;      ///< index among Program::groups
     Call call;          ///< counted for the group's ranks; its root is an index into the group
     bool in_place = false;
-    /// Calls that name the same memory have the same group, call and placement, use the same
-    /// buffers, and so are never under way at once; -1: buffers of its own.
+    /// Calls that name the same memory have the same group, call and placement, and use the same
+    /// buffers, so they are never under way at once; -1: separate buffers.
     int memory = -1;
     bool operator==(const GroupCall&) const = default;
 };
 
-/// An all-reduce in place: a mean, as of gradients, or another operation.
+/// Returns an all-reduce in place: a mean, as of gradients, or another operation.
 GroupCall all_reduce_call(std::string label, DataType type, std::int64_t count, Op op = Op::avg);
 
-/// What a rank does next.
+/// One action of a rank.
 struct Task {
     enum class Kind : std::uint8_t {
-        compute,  ///< for so long
-        start,    ///< a collective, which from here on goes on beside the others
+        compute,  ///< for `compute_ns`
+        start,    ///< a collective, which runs concurrently until its wait
         wait      ///< for the end of a collective that was started
     };
     enum class Phase : std::uint8_t { forward, backward, optimizer };
@@ -36,52 +36,52 @@ struct Task {
     Kind kind = Kind::compute;
     Phase phase = Phase::backward;
     int call = -1;  ///< start, wait: index among Program::calls
-    /// compute: of each recorded step; step k takes entry k modulo their number.
+    /// compute: times of the recorded steps; step k takes entry k modulo their number.
     std::vector<std::int64_t> compute_ns = {};
     bool operator==(const Task&) const = default;
 };
 
 using Phase = Task::Phase;
 
-/// One step of training as sizes and times: for each rank a list of tasks, done in order, as a
-/// framework's thread would. What overlaps follows from where collectives are started and waited
-/// for. Every pattern (data, sharded, tensor, pipeline, expert parallel) and every recorded trace
-/// is one of these, so all are run, checked and counted by the same code.
+/// One step of training as sizes and times: a list of tasks for each rank, done in order like a
+/// framework's thread. What overlaps follows from where collectives are started and waited for.
+/// Every pattern (data, sharded, tensor, pipeline, expert parallel) and every recorded trace is
+/// such a program, so the same code runs, checks and counts them.
 struct Program {
     std::string name;
     std::vector<std::vector<Rank>> groups;  ///< in the order of their members' relative ranks
     std::vector<GroupCall> calls;
     std::vector<std::vector<Task>> tasks;  ///< by role
-    /// By rank: ranks that do the same share a list, as there may be hundreds of them. Empty: every
-    /// rank has the role of its number.
+    /// Role of each rank: ranks that do the same share a list, as there may be hundreds. Empty:
+    /// rank r has role r.
     std::vector<int> role_of = {};
 
     int ranks() const { return static_cast<int>(role_of.empty() ? tasks.size() : role_of.size()); }
     std::vector<Task>& tasks_of(Rank rank);
     const std::vector<Task>& tasks_of(Rank rank) const;
     int add_call(GroupCall call);
-    /// Appends to the tasks of `rank` and all in its role. Computing nothing is left out.
+    /// Append to the tasks of `rank` and all ranks in its role. Omit computing of 0 ns.
     void compute(Rank rank, std::int64_t ns, Task::Phase phase);
     void start(Rank rank, int call, Task::Phase phase);
     void wait(Rank rank, int call, Task::Phase phase);
-    /// Starts the call and waits for it at once: nothing is hidden.
+    /// Starts the call and waits for it at once, so nothing is hidden.
     void start_and_wait(Rank rank, int call, Task::Phase phase);
     int add_group(std::vector<Rank> members);
 };
 
-/// All of so many ranks, in their order.
+/// Returns all ranks in order.
 std::vector<Rank> every_rank_of(int ranks);
 
-/// Adds a group to a program and writes what all of its members do alike; members that share a list
-/// of tasks must all be in the group. The program outlives it.
+/// Adds a group to a program and writes what all its members do alike. Members that share a list of
+/// tasks must all be in the group. The program outlives it.
 class GroupWriter {
 public:
     GroupWriter(Program& program, std::vector<Rank> members);
 
     const std::vector<Rank>& members() const { return at(program_.groups, group_); }
-    /// Adds a call of this group, whatever group it names, and returns its index.
+    /// Adds a call to this group, replacing the group in `call`, and returns its index.
     int add_call(GroupCall call);
-    /// These append to the tasks of every member.
+    /// These functions append to the tasks of every member.
     void compute(std::int64_t ns, Task::Phase phase);
     void start(int call, Task::Phase phase);
     void wait(int call, Task::Phase phase);
@@ -98,18 +98,18 @@ private:
 /// throws for roots outside of their groups, wrongly shared memory and negative times.
 void check(const Program& program);
 
-/// Bytes that a rank hands to collectives in a step: its input, or where it has none (as who
-/// receives a broadcast) its output.
+/// Returns the bytes that a rank passes to collectives in a step: its input or, if it has none (as
+/// the receiver of a broadcast), its output.
 std::int64_t bytes_of_step(const Program& program, Rank rank);
 
-/// Of those, the ones of collectives that have computing between their start and their wait. No
-/// more can be hidden, however fast a collective is.
+/// Returns the bytes of collectives that have computing between their start and their wait. No more
+/// can be hidden, however fast a collective is.
 std::int64_t hideable_bytes_of_step(const Program& program, Rank rank);
 
-/// What a rank computes in step `step`.
+/// Returns the computing time of a rank in step `step`.
 std::int64_t compute_ns_of_step(const Program& program, Rank rank, std::int64_t step);
 
-/// The index of a rank in a group, or -1.
+/// Returns the index of a rank in a group, or -1.
 int place_in(const std::vector<Rank>& group, Rank rank);
 
 }  // namespace tutti

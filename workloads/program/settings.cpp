@@ -62,7 +62,7 @@ std::vector<std::string> Settings::list(std::string_view name) const {
     return {parts.begin(), parts.end()};
 }
 
-std::string Settings::in_words() const {
+std::string Settings::to_string() const {
     std::string words;
     for (const SettingRow& row : rows_)
         if (text(row.name) != row.default_value)

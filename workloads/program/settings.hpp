@@ -20,11 +20,11 @@ namespace tutti {
 struct SettingRow {
     std::string_view name;
     std::string_view what;
-    std::string_view default_value;  ///< where the user gives none
+    std::string_view default_value;  ///< if the user gives none
 };
 
-/// The settings of a workload. Getters throw Error, one line that says what to type instead, for a
-/// text that is no such value, and for a setting that is not in the rows.
+/// The settings of a workload. Getters throw Error with a correction on one line for an invalid
+/// value, and for a setting that is not in the rows.
 class Settings {
 public:
     /// Throws Error for a name in `typed` that is not in the rows.
@@ -37,7 +37,7 @@ public:
     double seconds(std::string_view name) const;
     double fraction(std::string_view name) const;                ///< "10%" or "0.1"
     bool yes(std::string_view name) const;                       ///< yes or no
-    std::vector<std::string> list(std::string_view name) const;  ///< parted by commas
+    std::vector<std::string> list(std::string_view name) const;  ///< separated by commas
 
     template <class Value>
     Value word(std::string_view name,
@@ -50,12 +50,12 @@ public:
         refuse(name, "one of " + names);
     }
 
-    /// Throws Error: the setting is not `expected`, "a number" or the like.
+    /// Throws Error: the setting is not `expected`, such as "a number".
     [[noreturn]] void refuse(std::string_view name, const std::string& expected) const;
 
-    /// The settings that differ from their defaults, for titles and records: "bucket-cap=5M
+    /// Returns the settings that differ from their defaults, for titles and records: "bucket-cap=5M
     /// scale=0.1".
-    std::string in_words() const;
+    std::string to_string() const;
 
 private:
     auto parsed(std::string_view name, auto parse, const char* expected) const {

@@ -36,7 +36,7 @@ std::vector<Bytes> candidate_caps(Bytes all) {
     }
 }
 
-// The median call of the slowest rank. Collective.
+// Returns the median time of the slowest rank. Collective.
 double time_of(World& world, Operation& operation) {
     constexpr int calls = 21;
     std::vector<double> times;
@@ -78,7 +78,7 @@ const CapTrial& best_of(std::span<const CapTrial> tried) {
 
 NetworkModel measured_network_model(const WorkloadEnvironment& environment) {
     World& world = environment.planner.world();
-    constexpr Bytes small{64 << 10}, large{32 << 20};  // more than caches keep
+    constexpr Bytes small{64 << 10}, large{32 << 20};  // larger than caches
     const auto call_of = [](Bytes bytes) { return Call{.op = Op::avg, .count = bytes.count / 4}; };
     std::vector<BufferKind> kinds;
     if (environment.buffers) kinds.push_back(*environment.buffers);
@@ -102,13 +102,13 @@ NetworkModel measured_network_model(const WorkloadEnvironment& environment) {
         return network_model_through(small, ns[0], large, ns[1]);
     }
     throw Error(
-        "--bucket-cap auto: no method here can all-reduce, so the network is not known; type "
+        "--bucket-cap auto: no method here can all-reduce, so the network cannot be measured; use "
         "--network 100us+1.25GB/s");
 }
 
 NetworkModel parse_network_model(std::string_view text) {
     const auto refuse = [&] {
-        return Error(fmt::format("'{}' is no network; type for example 100us+1.25GB/s", text));
+        return Error(fmt::format("'{}' is not a network model such as 100us+1.25GB/s", text));
     };
     const std::size_t plus = text.find('+');
     constexpr std::string_view unit = "GB/s";

@@ -23,44 +23,44 @@ struct NetworkModel {
     bool operator==(const NetworkModel&) const = default;
 };
 
-/// "100us+1.25GB/s". Throws Error for anything else.
+/// Parses "100us+1.25GB/s". Throws Error for anything else.
 NetworkModel parse_network_model(std::string_view text);
 
-/// The network on which two messages of different sizes take these times; a latency or time per
-/// byte below zero becomes zero.
+/// Returns the network on which two messages of different sizes take these times; a negative
+/// latency or time per byte becomes 0.
 NetworkModel network_model_through(Bytes small, double small_ns, Bytes large, double large_ns);
 
-/// A message, and when it may be sent.
+/// A message, and the time when it may be sent.
 struct TimedMessage {
     std::int64_t ready_ns = 0;
     Bytes bytes;
 };
 
-/// By how much the last message arrives after computing ends, if each is sent once it is ready and
-/// those before it have arrived. What a collective takes from computing is left out.
+/// Returns the time between the end of computing and the arrival of the last message, if each is
+/// sent once it is ready and the previous ones have arrived. Ignores that collectives slow down
+/// computing.
 double exposed_ns(std::span<const TimedMessage> messages, std::int64_t end_ns,
                   const NetworkModel& network);
 
-/// A cap of buckets, and the communication that it leaves exposed in the mean of recorded steps.
+/// A cap of buckets, and its exposed communication as the mean of recorded steps.
 struct CapTrial {
     BucketCaps caps;
     std::size_t buckets = 0;
     double exposed_ns = 0;
 };
 
-/// Caps from 256 KiB by powers of two, and PyTorch's 25 MiB, up to the first that holds all of the
-/// gradients. The first bucket is closed at `first`, or at the cap where that is smaller. `counts`
-/// and the times are in the order in which gradients become ready.
+/// Tries caps from 256 KiB by powers of two, and PyTorch's 25 MiB, up to the first that holds all
+/// gradients. The first bucket is closed at `first`, or at the cap if that is smaller. `counts` and
+/// the times are in the order in which gradients become ready.
 std::vector<CapTrial> try_caps(std::span<const std::int64_t> counts, Bytes element, Bytes first,
                                std::span<const ComputeTimes> times, const NetworkModel& network);
 
-/// The cap that leaves least exposed; of equal ones the largest, as fewer messages cost less in
-/// ways that the network's model leaves out.
+/// Returns the cap with the least exposed communication; among equals the largest, because fewer
+/// messages cost less in ways that the model of the network ignores.
 const CapTrial& best_of(std::span<const CapTrial> tried);
 
-/// The network that fits float32 all-reduces by the first method that can do them: through the
-/// medians of 64 KiB and of 32 MiB, of the slowest rank. Collective. Throws Error where no method
-/// can.
+/// Fits a network to float32 all-reduces by the first method that can do them: through the medians
+/// of 64 KiB and of 32 MiB on the slowest rank. Collective. Throws Error if no method can.
 NetworkModel measured_network_model(const WorkloadEnvironment& environment);
 
 }  // namespace tutti

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/scenarios/ddp.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +8,7 @@
 
 #include "base/index.hpp"
 #include "workloads/scenarios/bucket_cap.hpp"
-#include "workloads/scenarios/pattern_settings.hpp"
+#include "workloads/scenarios/patterns.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
 
 namespace tutti {
@@ -26,7 +25,7 @@ Program ddp_program(const Model& model, DataType type, std::span<const Bucket> b
                     std::span<const ComputeTimes> times, int ranks) {
     Program program = program_of_alike(model, ranks);
     GroupWriter all(program, every_rank_of(ranks));
-    std::vector<std::int64_t> now(times.size());  // of each recorded step, in its phase
+    std::vector<std::int64_t> now(times.size());  // time of each recorded step, within its phase
     const auto compute_until = [&](Phase phase, const auto& time_of) {
         std::vector<std::int64_t> ns;
         for (std::size_t i = 0; i < times.size(); ++i) {
@@ -57,7 +56,7 @@ Program ddp_program(const Model& model, DataType type, std::span<const Bucket> b
     compute_until(Phase::forward, &ComputeTimes::forward_ns);
     std::ranges::fill(now, 0);
 
-    // A bucket begins with the last of its gradients, and not before the buckets ahead of it.
+    // A bucket begins with the last of its gradients, but not before the previous buckets.
     std::vector<std::size_t> last_of(buckets.size());
     for (std::size_t i = 0; i < buckets.size(); ++i) {
         for (const int parameter : buckets[i].parameters)
@@ -79,18 +78,19 @@ Program ddp_program(const Model& model, DataType type, std::span<const Bucket> b
 namespace {
 
 constexpr SettingRow setting_rows[] = {
-    {"model", "whose gradients: see 'tutti workload --list-models'", "resnet50"},
+    {"model", "network whose gradients are sent; see 'tutti workload --list-models'", "resnet50"},
     scale_setting,
-    {"bucket-cap", "a bucket is closed once it has so many bytes; auto: what leaves least exposed",
+    {"bucket-cap",
+     "bytes after which a bucket is closed; auto: the cap with the least exposed communication",
      "25M"},
-    {"first-bucket", "the same of the first bucket", "1M"},
+    {"first-bucket", "bytes after which the first bucket is closed", "1M"},
     {"network",
-     "for --bucket-cap auto: latency and bandwidth such as 100us+1.25GB/s; measured: of the first "
+     "for --bucket-cap auto: latency and bandwidth, e.g. 100us+1.25GB/s; measured: by the first "
      "method",
      "measured"},
-    {"step-time", "what a step computes in all, forward and backward; by formula between gradients",
-     "100ms"},
-    {"broadcast-buffers", "yes, no: batch norm's, before each forward", "yes"},
+    step_time_setting,
+    {"broadcast-buffers", "broadcast batch norm statistics before each forward pass: yes or no",
+     "yes"},
 };
 
 Model model_of(const Settings& settings) {
@@ -112,15 +112,15 @@ void check_settings(const Settings& settings) {
     buckets_of(model, Bytes{4},
                {first, searches_cap(settings) ? first : settings.bytes("bucket-cap")});
     if (network_of(settings) && !searches_cap(settings))
-        throw Error("--network is what --bucket-cap auto is found for; type that, too");
+        throw Error("--network requires --bucket-cap auto");
     settings.seconds("step-time");
 }
 
-// Reports what each cap would leave exposed.
+// Chooses the cap, and reports the exposed communication of each one.
 BucketCaps find_caps(const Settings& settings, const Model& model, const ComputeTimes& times,
                      const WorkloadEnvironment& environment, std::vector<std::string>& notes) {
     const auto given = network_of(settings);
-    // The same on all ranks, as it decides what they send.
+    // All ranks must use the same network model, because it decides what they send.
     const NetworkModel network = from_rank0(environment.planner.world(),
                                             given ? *given : measured_network_model(environment));
     std::vector<std::int64_t> counts;
@@ -140,8 +140,7 @@ BucketCaps find_caps(const Settings& settings, const Model& model, const Compute
 
 std::unique_ptr<Scenario> make(const Settings& settings, const WorkloadEnvironment& environment) {
     const Model model = model_of(settings);
-    const ComputeTimes times = step_times_by_formula(
-        model, static_cast<std::int64_t>(settings.seconds("step-time") * 1e9));
+    const ComputeTimes times = step_times_by_formula(model, step_ns_of(settings));
     std::vector<std::string> notes;
     const BucketCaps caps =
         searches_cap(settings)
@@ -160,7 +159,7 @@ std::unique_ptr<Scenario> make(const Settings& settings, const WorkloadEnvironme
 Workload ddp_workload() {
     return {.name = "ddp",
             .what =
-                "data parallel: buckets of gradients averaged while backward goes on "
+                "data parallel: buckets of gradients averaged during the backward pass "
                 "(PyTorch's DistributedDataParallel)",
             .settings = setting_rows,
             .check = check_settings,

@@ -13,13 +13,13 @@ namespace {
 
 constexpr SettingRow setting_rows[] = {
     network_setting,
-    {"local-steps", "E: steps of a client before weights are averaged", "10"},
-    {"data", "whose rows: iid (distributed at random), by-label (a client has a few digits only)",
+    {"local-steps", "E: steps of a client between averages", "10"},
+    {"data", "distribution of rows: iid (random), by-label (a client has a few digits only)",
      "iid"},
-    {"clients", "C: the share of clients that takes part in a round", "100%"},
-    {"rounds", "to train, after the timing", "100"},
-    {"batch", "rows of a client's step", "32"},
-    {"learning-rate", "of the clients' plain gradient descent", "0.1"},
+    {"clients", "C: share of clients in a round", "100%"},
+    {"rounds", "training rounds after the timing", "100"},
+    {"batch", "rows per step of a client", "32"},
+    {"learning-rate", "learning rate of the clients' gradient descent", "0.1"},
 };
 
 constexpr const char* every_step = ", every step";
@@ -38,7 +38,7 @@ struct FederatedOptions {
                 .seed = seed} {
         if (!(rules.fraction > 0) || rules.fraction > 1)
             throw Error(
-                fmt::format("--clients {} is not a share above 0 and up to 100%; type for "
+                fmt::format("--clients {} is not a share above 0 and up to 100%, for "
                             "example 50%",
                             settings.text("clients")));
     }
@@ -69,14 +69,14 @@ public:
     std::vector<std::string> notes() const override {
         return {
             fmt::format(
-                "{}: {} clients with {} rows or so each; a step here is a round of {} local steps",
+                "{}: {} clients with about {} rows each; a step is a round of {} local steps",
                 options_.network, world_.size(), learner_.rows(), options_.rules.local_steps),
             fmt::format("a round averages b (N + 1) = {} bytes a client, every-step averaging E "
                         "times that: {}",
                         bytes_of_step(), options_.rules.local_steps * bytes_of_step())};
     }
 
-    // The first method also averages every step, as the baseline.
+    // Adds the first method once more, averaging every step, as the baseline.
     std::vector<Method> methods(std::vector<Method> named) const override {
         if (named.empty()) return named;
         Method often = named.front();
@@ -112,7 +112,7 @@ private:
                 seed};
     }
 
-    // Runs all clients one after the other: the expected weights.
+    // Runs all clients one after the other, which gives the expected weights.
     std::vector<float> averaged_on_one_rank(const FederatedTrainer::Rules& rules,
                                             std::int64_t rounds) const {
         std::vector<DigitsLearner> clients;

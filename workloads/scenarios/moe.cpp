@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/scenarios/moe.hpp"
 
 #include <fmt/format.h>
 
@@ -7,15 +6,73 @@
 #include <cmath>
 #include <deque>
 #include <numeric>
+#include <random>
 
 #include "base/index.hpp"
 #include "base/rounding.hpp"
 #include "base/units.hpp"
 #include "workloads/models/compute_times.hpp"
-#include "workloads/scenarios/pattern_settings.hpp"
+#include "workloads/scenarios/patterns.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
 
 namespace tutti {
+namespace {
+
+// Distributions of the standard differ between libraries, engines do not.
+double uniform(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
+
+std::mt19937_64 engine(std::uint64_t seed, int layer, int rank) {
+    std::seed_seq mixed{seed, static_cast<std::uint64_t>(layer), static_cast<std::uint64_t>(rank)};
+    return std::mt19937_64(mixed);
+}
+
+// Returns the popularity of each expert in a layer, the same on all ranks.
+std::vector<double> popularity_of(const MoeRouting& routing, int layer) {
+    std::vector<double> popularity;
+    for (std::int64_t i = 1; i <= routing.experts; ++i)
+        popularity.push_back(std::pow(static_cast<double>(i), -routing.skew));
+    auto random = engine(routing.seed, layer, -1);
+    for (std::size_t i = popularity.size(); i > 1; --i)
+        std::swap(popularity[i - 1], at(popularity, random() % i));
+    return popularity;
+}
+
+}  // namespace
+
+std::int64_t capacity_of(const MoeRouting& routing) {
+    const double mean = static_cast<double>(routing.tokens * routing.experts_per_token) /
+                        static_cast<double>(routing.experts);
+    // A token never chooses an expert twice.
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::ceil(routing.capacity * mean)),
+                                    1, routing.tokens);
+}
+
+RoutedTokens route(const MoeRouting& routing, int layer, int rank) {
+    const auto popularity = popularity_of(routing, layer);
+    auto random = engine(routing.seed, layer, rank);
+    const std::int64_t capacity = capacity_of(routing);
+    RoutedTokens routed{std::vector<std::int64_t>(popularity.size()), 0};
+    for (std::int64_t token = 0; token < routing.tokens; ++token) {
+        std::vector<double> left = popularity;
+        for (std::int64_t choice = 0; choice < routing.experts_per_token; ++choice) {
+            double all = 0;
+            for (const double one : left) all += one;
+            double at = uniform(random) * all;
+            std::size_t chosen = 0, last = 0;
+            for (std::size_t expert = 0; expert < left.size(); ++expert) {
+                if (left[expert] <= 0) continue;
+                last = chosen = expert;
+                if ((at -= left[expert]) < 0) break;
+            }
+            left[last] = 0;
+            if (routed.accepted[chosen] < capacity)
+                ++routed.accepted[chosen];
+            else
+                ++routed.dropped;
+        }
+    }
+    return routed;
+}
 
 namespace {
 
@@ -23,10 +80,10 @@ bool is_of_expert(const Parameter& parameter) {
     return parameter.name.find(".experts.") != std::string::npos;
 }
 
-// The experts' part of a unit: of its weights and of its work.
+// Weights of a unit, and the experts' share of its work.
 struct UnitParts {
     std::int64_t dense = 0;
-    std::int64_t expert = 0;  // of one
+    std::int64_t expert = 0;  // elements of one expert
     double expert_work = 0;
 };
 
@@ -90,7 +147,7 @@ private:
     int first_expert(int place) const { return static_cast<int>(experts_ * place / grid_.inner); }
     std::int64_t most_experts() const { return divide_up(experts_, grid_.inner); }
 
-    // How many times the mean of tokens each rank's experts get.
+    // Returns the tokens of each rank's experts, relative to the mean.
     std::vector<double> loads_of(int unit) {
         const MoeRouting& routing = shape_.routing;
         std::vector<double> loads(as_size(grid_.ranks()));
@@ -121,7 +178,7 @@ private:
             phase);
     }
 
-    // Attention and the choice of experts, then the experts; in backward the other way round.
+    // Runs attention and routing, then the experts; in backward the reverse.
     void layer(int unit, std::int64_t ns, Phase phase) {
         const auto& loads = at(loads_, unit - 1);
         const auto of_experts =
@@ -197,16 +254,19 @@ MoeProgram moe_program(const Model& model, const MoeShape& shape, std::int64_t c
 namespace {
 
 constexpr SettingRow setting_rows[] = {
-    {"model", "with experts: mixtral-8x7b", "mixtral-8x7b"},
+    {"model", "transformer with experts, e.g. mixtral-8x7b", "mixtral-8x7b"},
     scale_setting,
     {"expert-ranks",
-     "that share a layer's experts; more ranks are replicas of them; 0: as many as can be", "0"},
-    {"zipf", "skew of the choice of experts: the i-th is liked as 1 / i^skew; 0: all alike", "0.5"},
-    {"capacity", "an expert takes so many times the mean from a rank; the rest is dropped", "1.25"},
+     "ranks that share a layer's experts; further ranks are replicas; 0: as many as possible", "0"},
+    {"zipf",
+     "skew of expert popularity: expert i is chosen in proportion to 1 / i^skew; 0: all alike",
+     "0.5"},
+    {"capacity", "tokens an expert takes from a rank, relative to the mean; more are dropped",
+     "1.25"},
     tokens_setting,
     type_setting,
-    {"routing-seed", "what the tokens' choices are drawn from", "1"},
-    {"step-time", "what a rank computes in a step on the mean, forward and backward", "100ms"},
+    {"routing-seed", "seed for the tokens' choices of experts", "1"},
+    step_time_setting,
 };
 
 Model mixture_model(const Settings& settings) {
@@ -229,8 +289,8 @@ int expert_ranks_of(const Settings& settings, const Model& model, int ranks) {
     return most;
 }
 
-// Of a model scaled down to a token or none a sequence: as many as can still be routed with skew,
-// four choices an expert with two of each token.
+// A scaled-down model may have no tokens a sequence. Then uses the least number that can be routed
+// with skew: four choices an expert, two for each token.
 std::int64_t routed_tokens_of(const Settings& settings, const Model& model) {
     const std::int64_t tokens = tokens_of(settings, model);
     const bool is_typed = settings.number("tokens", 0, 1 << 24) > 0;
@@ -265,10 +325,11 @@ std::unique_ptr<Scenario> make(const Settings& settings, const WorkloadEnvironme
                     model.name, shape.routing.experts, counted(shape.expert_ranks, "rank"),
                     counted(ranks / shape.expert_ranks, "replica"),
                     counted(shape.routing.tokens, "token"), shape.routing.experts_per_token),
-        fmt::format("an expert takes {} of a rank: {:.1f} % of the choices are dropped, {:.1f} "
-                    "% of what is sent is padding; the busiest rank computes {:.2f} times the mean",
-                    counted(capacity_of(shape.routing), "token"), 100 * made.dropped_share,
-                    100 * made.padding_share, made.imbalance)};
+        fmt::format(
+            "an expert takes {} from a rank: {:.1f} % of the choices are dropped, {:.1f} % of the "
+            "data sent is padding; the busiest rank computes {:.2f} times the mean",
+            counted(capacity_of(shape.routing), "token"), 100 * made.dropped_share,
+            100 * made.padding_share, made.imbalance)};
     std::vector<Metric> metrics{{"dropped_share", made.dropped_share},
                                 {"padding_share", made.padding_share},
                                 {"imbalance", made.imbalance}};

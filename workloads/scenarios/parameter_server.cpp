@@ -5,7 +5,7 @@
 
 #include "workloads/learn/data_parallel/training_settings.hpp"
 #include "workloads/learn/servers/all_reduce_trainer.hpp"
-#include "workloads/learn/servers/server_settings.hpp"
+#include "workloads/learn/servers/server_trainer.hpp"
 #include "workloads/scenarios/training_steps.hpp"
 
 namespace tutti {
@@ -76,7 +76,7 @@ public:
             const Architecture& of = mode->architecture;
             if (of.rules.dropped > 0 && of.servers > 1)
                 return {nullptr,
-                        "only a single server sees which gradient is late; type --servers 1"};
+                        "only a single server sees which gradient is late; use --servers 1"};
             return {
                 steps_of(std::make_unique<ServerTrainer>(
                              world_, ServerTrainer::Mailboxes{.pushes = *pushes_, .pulls = *pulls_},
@@ -164,17 +164,16 @@ void check_settings(const Settings& settings) {
 }  // namespace
 
 Workload parameter_server_workload() {
-    return {
-        .name = "parameter-server",
-        .what =
-            "workers push gradients to servers and pull weights, synchronously or as they come, "
-            "beside an all-reduce",
-        .settings = server_settings(),
-        .check = check_settings,
-        .make = [](const Settings& settings,
-                   const WorkloadEnvironment& environment) -> std::unique_ptr<Scenario> {
-            return std::make_unique<ParameterServerScenario>(settings, environment);
-        }};
+    return {.name = "parameter-server",
+            .what =
+                "workers push gradients to servers and pull weights, synchronously or not, "
+                "compared with an all-reduce",
+            .settings = server_settings(),
+            .check = check_settings,
+            .make = [](const Settings& settings,
+                       const WorkloadEnvironment& environment) -> std::unique_ptr<Scenario> {
+                return std::make_unique<ParameterServerScenario>(settings, environment);
+            }};
 }
 
 }  // namespace tutti

@@ -5,14 +5,15 @@
 
 #include "base/error.hpp"
 #include "base/index.hpp"
-#include "workloads/scenarios/pipeline.hpp"
+#include "workloads/scenarios/patterns.hpp"
 
 namespace tutti {
 
 std::vector<MicroBatchPass> passes_of(PipelineOrder order, int stage, int stages,
                                       int micro_batches) {
     using enum MicroBatchPass::Direction;
-    // A stage is ahead by the micro-batches that are between it and the end, or on their way back.
+    // A stage is ahead by the micro-batches that are between it and the last stage, or on their way
+    // back.
     const int ahead =
         order == PipelineOrder::gpipe ? micro_batches : std::min(micro_batches, stages - 1 - stage);
     std::vector<MicroBatchPass> passes;
@@ -36,7 +37,7 @@ int most_in_flight(PipelineOrder order, int stage, int stages, int micro_batches
 
 int weight_versions(PipelineOrder order, int stage, int stages) {
     if (order != PipelineOrder::pipedream) return 1;
-    // As many as fill the pipeline, which never runs empty.
+    // The number that fills the pipeline, which never runs empty.
     return most_in_flight(order, stage, stages, 2 * stages);
 }
 
@@ -56,7 +57,7 @@ std::vector<int> stages_of_units(const Model& model, int stages) {
 bool has_tied_head(const Model& model) {
     if (!model.transformer) return false;
     const auto counts = model.unit_counts();
-    double flops = 0;  // of the last unit
+    double flops = 0;  // flops of the last unit
     for (const Parameter& parameter : model.parameters)
         if (parameter.unit + 1 == model.units()) flops += parameter.forward_flops;
     // A tied head multiplies by the vocabulary's matrix (2 V H S flops), but holds no such matrix.
@@ -90,7 +91,7 @@ void add_pass(Actions& actions, MicroBatchPass::Direction direction, const Stage
     if (!is_first) actions.push_back({Kind::send_gradient});
 }
 
-// One forward and one backward.
+// Returns one forward and one backward pass.
 Actions cycle_of(const StageTimes& times, bool is_first, bool is_last) {
     Actions cycle;
     add_pass(cycle, MicroBatchPass::Direction::forward, times, is_first, is_last);
@@ -103,7 +104,7 @@ struct CutCycle {
     Actions before, after;
 };
 
-// Cuts an action after `ns`. What is sent has been sent at the cut, and nothing more is received.
+// Cuts an action after `ns`. Messages have been sent at the cut, and none is received after it.
 CutCycle cut(const Actions& cycle, std::int64_t ns) {
     CutCycle parts;
     bool is_over = false;
@@ -137,7 +138,7 @@ StageStep flushed_stage(const PipelineShape& shape, int stage, const StageTimes&
     for (const MicroBatchPass& pass :
          passes_of(shape.order, stage, shape.stages, shape.micro_batches))
         add_pass(step.actions, pass.direction, times, stage == 0, stage + 1 == shape.stages);
-    step.actions.push_back({Kind::update});  // of all micro-batches together
+    step.actions.push_back({Kind::update});  // once for all micro-batches
     return step;
 }
 
@@ -149,7 +150,7 @@ std::vector<StageStep> steady_pipeline(std::span<const StageTimes> times, int mi
     std::vector<StageStep> steady(times.size());
     // The micro-batches of the first messages that the next stage uses and sends in the step.
     std::int64_t activation_of_next = 0, gradient_of_next = 0;
-    std::int64_t backward_begins = 0;  // of micro-batch 0
+    std::int64_t backward_begins = 0;  // begin of micro-batch 0's backward
     for (int stage = stages - 1; stage >= 0; --stage) {
         const auto& [forward_ns, backward_ns] = at(times, stage);
         const bool is_first = stage == 0, is_last = stage + 1 == stages;

@@ -6,10 +6,45 @@
 #include <algorithm>
 #include <atomic>
 
+#include "results/statistics/statistics.hpp"
 #include "workloads/program/ideal_run.hpp"
-#include "workloads/scenarios/skew_effect.hpp"
 
 namespace tutti {
+namespace {
+
+double ms(std::int64_t ns) { return static_cast<double>(ns) / 1e6; }
+
+double median_or_0(const std::vector<double>& values) {
+    return values.empty() ? 0 : median(values);
+}
+
+std::int64_t slowest(const Program& program, std::int64_t number) {
+    std::int64_t most = 0;
+    for (int rank = 0; rank < program.ranks(); ++rank)
+        most = std::max(most, compute_ns_of_step(program, Rank{rank}, number));
+    return most;
+}
+
+}  // namespace
+
+void SkewEffect::add(std::int64_t number, const StepTimes& even, const StepTimes& uneven) {
+    even_ms_.push_back(ms(even.step));
+    ratio_.push_back(ms(uneven.step) / std::max(ms(even.step), 1e-6));
+    wait_ms_.push_back(ms(uneven.wait - even.wait));
+    growth_ms_.push_back(ms(uneven.step - even.step));
+    skew_ms_.push_back(ms(slowest(uneven_, number) - slowest(even_, number)));
+}
+
+std::vector<Metric> SkewEffect::metrics() const {
+    const double skew = median_or_0(skew_ms_);
+    std::vector<Metric> all{{"unskewed_step_ms", median_or_0(even_ms_)},
+                            {"step_over_unskewed", median_or_0(ratio_)},
+                            {"wait_added_ms", median_or_0(wait_ms_)},
+                            {"skew_ms", skew}};
+    if (skew > 0) all.push_back({"sensitivity", median_or_0(growth_ms_) / skew});
+    return all;
+}
+
 namespace {
 
 class ProgramSteps : public Steps {
@@ -43,7 +78,7 @@ private:
     std::function<void(std::int64_t)> before_;
 };
 
-// A step with skew follows the same step without; the latter is reported only in comparison.
+// Runs each step with skew after the same step without, which is reported only for comparison.
 class SkewedSteps final : public ProgramSteps {
 public:
     SkewedSteps(ProgramSteps&& steps, World& world, const GlobalClock* clock, const Program& even,
@@ -75,8 +110,8 @@ private:
     SkewEffect seen_;
 };
 
-// Extends the hang timeout by the longest step, as a rank that computes does not hang. A watchdog's
-// thread reads it, too.
+// Extends the hang timeout by the longest step, because a rank that computes does not hang. The
+// watchdog's thread reads it, too.
 class LaterDeadline {
 public:
     LaterDeadline(World& world, Program program)
@@ -139,7 +174,7 @@ public:
         if (before_)
             before = [this](std::int64_t number) {
                 before_(buffers_, number);
-                buffers_.world().barrier();  // steps begin together all the same
+                buffers_.world().barrier();  // so that steps still begin together
             };
         ProgramSteps steps(std::move(runner), *computer_, seed_, metrics_, std::move(before));
         if (!uneven_) return {std::make_unique<ProgramSteps>(std::move(steps))};
@@ -148,7 +183,7 @@ public:
     }
 
 private:
-    // The rank that passes most bytes to collectives.
+    // Returns the rank that passes most bytes to collectives.
     Rank busiest() const {
         Rank busiest{0};
         for (int rank = 1; rank < program_.ranks(); ++rank)
@@ -158,7 +193,7 @@ private:
         return busiest;
     }
 
-    // Overlap is to be read beside it.
+    // Bounds the overlap that can be reached.
     void note_hideable() {
         const auto all = static_cast<double>(bytes_of_step());
         if (all == 0) return;
@@ -166,8 +201,7 @@ private:
         metrics_.push_back({"hideable_share", share});
         if (share < 0.995)
             notes_.push_back(fmt::format(
-                "of the bytes, {:.0f} % can be hidden: all others are waited for before anything "
-                "else is computed",
+                "{:.0f} % of the bytes can be hidden; the rest is waited for without computing",
                 share * 100));
     }
 
@@ -176,7 +210,7 @@ private:
     std::vector<Metric> metrics_;
     std::unique_ptr<Computer> computer_;
     std::optional<Program> uneven_;  // with skew
-    LaterDeadline deadline_;         // groups take theirs from it
+    LaterDeadline deadline_;         // groups copy their timeout from it
     ProgramBuffers buffers_;
     std::uint64_t seed_;
     BeforeStep before_;

@@ -5,9 +5,8 @@
 #include <memory>
 
 #include "workloads/program/changed_program.hpp"
-#include "workloads/scenarios/ddp.hpp"
+#include "workloads/scenarios/patterns.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
-#include "workloads/traces/recorded_gradients.hpp"
 #include "workloads/traces/trace.hpp"
 
 namespace tutti {
@@ -15,26 +14,26 @@ namespace {
 
 constexpr SettingRow setting_rows[] = {
     {"file",
-     "the trace: JSON Lines of scripts/record_ddp, gradtrace/1 as JSON, or a folder of PARAM or "
+     "trace: JSON Lines of scripts/record_ddp, gradtrace/1 as JSON, or a folder of PARAM or "
      "Chakra traces, a file for each rank",
      ""},
-    {"bucket-cap", "recorded: the trace's buckets; or a bucket is closed once it has so many bytes",
+    {"bucket-cap", "bytes after which a bucket is closed; recorded: the trace's buckets",
      "recorded"},
-    {"first-bucket", "the same of the first bucket, unless they are as recorded", "1M"},
-    {"time-scale", "so many times as long as recorded is computed", "1"},
-    {"repeat", "so many recorded steps are one step", "1"},
-    {"gradients",
-     "yes, no: the recorded gradients themselves are sent, where they lie beside the trace", "yes"},
+    {"first-bucket", "bytes after which the first bucket is closed, unless as recorded", "1M"},
+    {"time-scale", "factor for recorded computing times", "1"},
+    {"repeat", "recorded steps per step", "1"},
+    {"gradients", "send the recorded gradients if their files are next to the trace: yes or no",
+     "yes"},
 };
 
 struct Replay {
     Trace trace;
-    std::vector<Bucket> buckets;  // of gradients
+    std::vector<Bucket> buckets;  // for traces of gradients
     double time_scale = 1;
     int repeat = 1;
 };
 
-// Where nothing was sent, PyTorch's rule makes the buckets.
+// Returns the recorded buckets; PyTorch's rule makes them if nothing was sent.
 std::vector<Bucket> buckets_of(const GradientTrace& trace, const Settings& settings) {
     const bool as_recorded = settings.text("bucket-cap") == "recorded";
     if (as_recorded && !trace.buckets.empty()) return trace.buckets;
@@ -56,7 +55,7 @@ Replay read(const Settings& settings) {
     if (const auto* gradients = std::get_if<GradientTrace>(&replay.trace.what))
         replay.buckets = buckets_of(*gradients, settings);
     else if (settings.text("bucket-cap") != "recorded")
-        throw Error("--bucket-cap is for traces of gradients; this one has calls: leave it out");
+        throw Error("--bucket-cap applies to traces of gradients only; this trace has calls");
     return replay;
 }
 
@@ -75,7 +74,7 @@ std::vector<std::string> notes_of(const Trace& trace) {
     return notes;
 }
 
-// Times of the recorded system, for information: not comparable with times of this one.
+// Notes times of the recorded system, which are not comparable with times of this one.
 void note_recorded_calls(const GradientTrace& trace, std::vector<std::string>& notes) {
     std::vector<std::int64_t> lasted;
     for (const auto& one : trace.iterations) {
@@ -132,7 +131,7 @@ std::unique_ptr<Scenario> make_ops(const Replay& replay, const WorkloadEnvironme
     const auto ranks = static_cast<int>(trace.ranks.size());
     if (ranks != environment.planner.world().size())
         throw Error(
-            fmt::format("the trace is of {} ranks, and these are {}; type mpirun -n {} "
+            fmt::format("the trace has {} ranks, this job has {}; use mpirun -n {} "
                         "before tutti, or without it --ranks {}",
                         ranks, environment.planner.world().size(), ranks, ranks));
     OpsProgram made = program_of(trace, replay.trace.model);
@@ -142,8 +141,8 @@ std::unique_ptr<Scenario> make_ops(const Replay& replay, const WorkloadEnvironme
     if (made.padding_bytes > 0) {
         made.padding_bytes *= replay.repeat;
         notes.push_back(fmt::format(
-            "uneven all_to_all is done as an even one of its largest part: {} bytes more a step, "
-            "of all ranks",
+            "uneven all_to_all runs as an even one of its largest part: {} bytes more a step "
+            "over all ranks",
             made.padding_bytes));
         metrics.push_back({"padding_bytes", static_cast<double>(made.padding_bytes)});
     }
@@ -162,7 +161,7 @@ std::unique_ptr<Scenario> make(const Settings& settings, const WorkloadEnvironme
 
 Workload replay_workload() {
     return {.name = "replay",
-            .what = "a recorded trace, with its gaps and dependencies: gradients or calls",
+            .what = "replay of a recorded trace with its gaps and dependencies: gradients or calls",
             .settings = setting_rows,
             .check = check_settings,
             .make = make};

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/scenarios/tensor_parallel.hpp"
 
 #include <fmt/format.h>
 
@@ -7,13 +6,13 @@
 #include "base/rounding.hpp"
 #include "base/units.hpp"
 #include "workloads/models/compute_times.hpp"
-#include "workloads/scenarios/pattern_settings.hpp"
+#include "workloads/scenarios/patterns.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
 
 namespace tutti {
 namespace {
 
-// The step of one block of ranks that share the layers.
+// Writes the step of one block of ranks that share the layers.
 class Block {
 public:
     Block(Program& program, const TensorShape& shape, std::int64_t hidden, int index,
@@ -31,7 +30,7 @@ public:
             phase);
     }
 
-    // Of each token: the greatest logit, the sum of all, and the one of the right word.
+    // For each token: the greatest logit, the sum of all, and the one of the right word.
     void loss() {
         for (const Op op : {Op::max, Op::sum, Op::sum})
             ranks_.wait(begin("loss", Phase::forward, Collective::all_reduce, DataType::float32,
@@ -103,7 +102,7 @@ Program tensor_parallel_program(const Model& model, const TensorShape& shape,
     const auto counts = model.unit_counts();
     const int units = model.units(), last = units - 1;
     Program program = empty_program(model, ranks);
-    // Of each unit: the averages of all places in a block, where there are replicas.
+    // By unit: the averages of all places in a block, if there are replicas.
     std::vector<std::vector<int>> averages(as_size(units));
     if (grid.blocks > 1)
         for (int place = 0; place < grid.inner; ++place) {
@@ -156,13 +155,13 @@ Program tensor_parallel_program(const Model& model, const TensorShape& shape,
 namespace {
 
 constexpr SettingRow setting_rows[] = {
-    {"model", "whose layers are shared: a transformer", "gpt2"},
+    {"model", "transformer whose layers are sharded", "gpt2"},
     scale_setting,
-    {"tensor-ranks", "that share each layer; more ranks are replicas of them; 0: all ranks", "0"},
-    {"sequence-parallel", "yes, no: all-gather and reduce-scatter instead of all-reduce", "no"},
+    {"tensor-ranks", "ranks that share each layer; further ranks are replicas; 0: all ranks", "0"},
+    {"sequence-parallel", "all-gather and reduce-scatter instead of all-reduce: yes or no", "no"},
     tokens_setting,
     type_setting,
-    {"step-time", "what a rank computes in a step, forward and backward", "100ms"},
+    step_time_setting,
 };
 
 constexpr const char* default_models = "gpt2, bert-base, llama3-8b";
@@ -207,7 +206,7 @@ std::unique_ptr<Scenario> make(const Settings& settings, const WorkloadEnvironme
 Workload tensor_parallel_workload() {
     return {.name = "tensor-parallel",
             .what =
-                "tensor parallel: activations summed twice a layer and direction (Megatron-LM), "
+                "tensor parallel: activations summed twice per layer and direction (Megatron-LM), "
                 "or gathered and scattered (sequence parallel)",
             .settings = setting_rows,
             .check = check_settings,

@@ -15,7 +15,7 @@
 namespace tutti {
 namespace {
 
-// Shared by all methods: the setup, the memory, and a trainer that goes back to the same state
+// State shared by all methods: the setup, the memory, and a trainer that returns to the same state
 // before each timed step.
 class Training {
 public:
@@ -26,7 +26,7 @@ public:
           memory_(world(), trainer_->network(), caps, environment.buffers),
           environment_(environment_of(world())) {
         AllGatherExchange all_gather(world());
-        // lbfgs has its whole history after so many.
+        // lbfgs has its whole history after this many steps.
         constexpr int full_history = 12;
         const int before = setup_.is_by_lbfgs() ? std::min(full_history, setup_.steps() - 1) : 0;
         for (int step = 0; step < before; ++step) trainer_->step(step, all_gather);
@@ -49,7 +49,7 @@ public:
         return std::ranges::count(exchange_calls_, kind, &ExchangeCall::kind);
     }
 
-    // The same training on one rank, done when first needed. Collective.
+    // Returns the same training on one rank, computed when first needed. Collective.
     const TrainingResult& reference() {
         if (!reference_) reference_ = train_on_one_rank(world(), setup_);
         return *reference_;
@@ -94,8 +94,8 @@ public:
         return stamps;
     }
 
-    // Counts wrong results for known data, and weights that differ where the schedule says that
-    // none do.
+    // Counts wrong results for known data, and weights that differ although the schedule promises
+    // equal ones.
     std::optional<std::int64_t> count_wrong() override {
         CompressionTally* const tally = exchange_->tally();
         std::int64_t wrong = tally == nullptr ? exchange_->count_wrong(seed_) : 0;
@@ -167,9 +167,9 @@ public:
         }
         if (buckets().size() > shown) sizes += ", ...";
         std::vector<std::string> notes{
-            in_words(training_.setup(), training_.world().size()),
+            describe(training_.setup(), training_.world().size()),
             fmt::format(
-                "gradients go in {} of {} bytes",
+                "gradients are sent in {} of {} bytes",
                 buckets().size() == 1 ? "a bucket" : fmt::format("{} buckets", buckets().size()),
                 sizes)};
         if (const auto numbers = training_.count_of(ExchangeCall::Kind::numbers); numbers > 0)
@@ -215,7 +215,7 @@ private:
 };
 
 constexpr SettingRow of_buckets[] = {
-    {"bucket-cap", "a bucket is closed once it has so many bytes; the first one at 1M", "25M"},
+    {"bucket-cap", "bytes after which a bucket is closed; the first one: 1M", "25M"},
 };
 
 constexpr auto setting_rows = [] {
@@ -224,7 +224,7 @@ constexpr auto setting_rows = [] {
     return all;
 }();
 
-// The first is never larger than the others.
+// The first cap is never larger than the others.
 BucketCaps caps_of(const Settings& settings) {
     BucketCaps caps;
     caps.others = settings.bytes("bucket-cap");
@@ -236,7 +236,7 @@ void check_settings(const Settings& settings) {
     training_setup_of(settings, 1, 1);
     const std::int64_t one[] = {1};
     const int first[] = {0};
-    buckets_of(one, first, Bytes{sizeof(float)}, caps_of(settings));  // throws for a cap of nothing
+    buckets_of(one, first, Bytes{sizeof(float)}, caps_of(settings));  // throws for a cap of 0
 }
 
 std::unique_ptr<Scenario> make(const Settings& settings, const WorkloadEnvironment& environment) {
@@ -250,8 +250,8 @@ std::unique_ptr<Scenario> make(const Settings& settings, const WorkloadEnvironme
 Workload train_workload() {
     return {.name = "train",
             .what =
-                "data parallel for real: a network learns, its gradients added up in buckets while "
-                "backward goes on",
+                "data parallel with a real network: its gradients are summed in buckets during the "
+                "backward pass",
             .settings = setting_rows,
             .check = check_settings,
             .make = make};

@@ -19,7 +19,7 @@ public:
         const auto per_step = [&](std::int64_t ns) { return ns / plan_.steps_per_sample; };
         stamps.end_ns = stamps.begin_ns + per_step(stamps.end_ns - stamps.begin_ns);
         stamps.compute_ns = per_step(stamps.compute_ns);
-        return stamps;  // the call span is that of one step already
+        return stamps;  // the call span already is that of one step
     }
 
     std::optional<std::int64_t> count_wrong() override {

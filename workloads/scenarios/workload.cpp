@@ -45,7 +45,7 @@ std::vector<TrainingStep> run_scenario(World& world, Scenario& scenario,
         });
         able.push_back(std::move(steps));
     }
-    // Times in the order of those that are able.
+    // Adds times, which are in the order of the methods that can run.
     const auto with_times = [&](std::vector<TrainingStep> measured) {
         std::vector<TrainingStep> steps = all;
         for (std::size_t i = 0; i < measured.size(); ++i) {

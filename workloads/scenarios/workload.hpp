@@ -13,17 +13,17 @@
 
 namespace tutti {
 
-/// What a workload runs on. Outlives what is made with it.
+/// Ranks and options that a workload runs with. Outlives the objects made with it.
 struct WorkloadEnvironment {
     Planner& planner;
     ComputeMode compute = ComputeMode::sleep;
-    std::optional<BufferKind> buffers = {};  ///< none: registered where the ranks can share memory
-    std::vector<std::string> transports = {};  ///< that take part: see device_buffers()
+    std::optional<BufferKind> buffers = {};  ///< default: registered if the ranks can share memory
+    std::vector<std::string> transports = {};  ///< selected transports: see device_buffers()
     GlobalClock* clock = nullptr;
     std::uint64_t seed = 1;
     std::span<const Method> named =
         {};          ///< the user's methods, for workloads that measure before they begin
-    Skew skew = {};  ///< of programs; ignored by scenarios without a compute mode
+    Skew skew = {};  ///< for programs; ignored by scenarios without a compute mode
 };
 
 /// Steps of a scenario by one method. All calls are collective.
@@ -31,29 +31,30 @@ class Steps {
 public:
     virtual ~Steps() = default;
     virtual StepStamps run(StepPart part, std::int64_t number) = 0;
-    /// This rank's wrong elements after calls with known results; none if nothing can be checked.
-    /// Called once, before anything is timed.
+    /// Returns this rank's wrong elements after calls with known results; none if nothing can be
+    /// checked. Called once, before anything is timed.
     virtual std::optional<std::int64_t> count_wrong() { return std::nullopt; }
-    /// Results that only this workload has. Called after the last step.
+    /// Returns results that only this workload has. Called after the last step.
     virtual std::vector<Metric> metrics() { return {}; }
 };
 
-/// A workload, made for these ranks and settings. All calls are collective.
+/// A workload for given ranks and settings. All calls are collective.
 class Scenario {
 public:
     virtual ~Scenario() = default;
-    /// The model's, the network's or the trace's name.
+    /// Returns the name of the model, network or trace.
     virtual std::string model() const = 0;
-    /// Whether the compute mode applies; not where real networks are trained.
+    /// Returns whether the compute mode applies; false if real networks are trained.
     virtual bool has_compute_mode() const { return true; }
-    /// Lines that are printed before the table: sizes, bounds, formulas.
+    /// Returns lines to print before the table: sizes, bounds, formulas.
     virtual std::vector<std::string> notes() const { return {}; }
-    /// Bytes that the busiest rank passes to collectives in a step, and in how many calls.
+    /// Return the bytes that the busiest rank passes to collectives in a step, and the number of
+    /// calls.
     virtual std::int64_t bytes_of_step() const = 0;
     virtual std::int64_t calls_of_step() const = 0;
-    /// The methods to compare; by default the ones that the user names.
+    /// Returns the methods to compare; by default those that the user selected.
     virtual std::vector<Method> methods(std::vector<Method> named) const { return named; }
-    /// Refused if it cannot be done by this method.
+    /// Returns the steps of this method, or the reason why it cannot run.
     virtual MadeOrRefused<Steps> steps(const Method& method) = 0;
 };
 
@@ -62,20 +63,20 @@ struct Workload {
     std::string_view name;
     std::string_view what;  ///< one sentence
     std::span<const SettingRow> settings;
-    /// Throws Error for wrong settings before any rank starts. May be null where any text will do.
+    /// Throws Error for wrong settings before any rank starts. Null if any text is valid.
     void (*check)(const Settings&);
     std::unique_ptr<Scenario> (*make)(const Settings&, const WorkloadEnvironment&);
 };
 
-/// The one place where workloads are listed.
+/// Returns all workloads.
 std::span<const Workload> workloads();
 
 /// Throws Error naming the known ones if there is no such workload.
 const Workload& find_workload(std::string_view name);
 
-/// Measures a scenario by all methods that can do it, alternating. Results in the order of the
-/// methods, as are `protocol.earlier` and what `protocol.so_far` is given; of their keys workload
-/// and settings are left out. Collective; the same on all ranks but for samples of an earlier run.
+/// Measures a scenario by all methods that can do it, alternating. Results are in the order of the
+/// methods, like `protocol.earlier` and the argument of `protocol.so_far`; their keys lack workload
+/// and settings. Collective; the same on all ranks except samples of an earlier run.
 std::vector<TrainingStep> run_scenario(World& world, Scenario& scenario,
                                        const std::vector<Method>& methods,
                                        const StepProtocol& protocol);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/scenarios/zero.hpp"
 
 #include <fmt/format.h>
 
@@ -10,13 +9,13 @@
 #include "base/rounding.hpp"
 #include "workloads/models/buckets.hpp"
 #include "workloads/models/compute_times.hpp"
-#include "workloads/scenarios/pattern_settings.hpp"
+#include "workloads/scenarios/patterns.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
 
 namespace tutti {
 namespace {
 
-// Each rank's share of `count` elements.
+// Returns each rank's share of `count` elements.
 std::int64_t share_of(std::int64_t count, int ranks) { return divide_up(count, ranks); }
 
 GroupCall scattered(std::string label, std::int64_t count, DataType type, int ranks) {
@@ -34,7 +33,7 @@ GroupCall gathered(std::string label, std::int64_t count, DataType type, int ran
             .collective = Collective::all_gather, .type = type, .count = share_of(count, ranks)}};
 }
 
-// Stages 1 and 2.
+// Writes stages 1 and 2.
 Program sharded_gradients(const Model& model, const ZeroShape& shape, std::int64_t compute_ns,
                           int ranks) {
     Program program = program_of_alike(model, ranks);
@@ -70,11 +69,11 @@ Program sharded_gradients(const Model& model, const ZeroShape& shape, std::int64
     return program;
 }
 
-// Buffers that units of one size use in turn.
+// Assigns buffers that units of the same size use in turn.
 class Slots {
 public:
     explicit Slots(int slots) : slots_(slots) {}
-    // Called for the units in their order.
+    // Must be called for the units in their order.
     int of(std::int64_t count) {
         auto& mine = of_size_[count];
         if (static_cast<int>(mine.size()) < slots_) mine.push_back(next_++);
@@ -90,7 +89,7 @@ private:
     std::map<std::int64_t, int> seen_;
 };
 
-// Stage 3.
+// Writes stage 3.
 Program sharded_weights(const Model& model, const ZeroShape& shape, std::int64_t compute_ns,
                         int ranks) {
     constexpr int scatters_under_way = 2;
@@ -117,15 +116,15 @@ Program sharded_weights(const Model& model, const ZeroShape& shape, std::int64_t
         scatter.memory = of_gradients.of(share_of(count, ranks));
         scatters.push_back(all.add_call(scatter));
     }
-    for (int unit = 0, settings = 0; unit < units; ++unit) {
-        for (; settings < units && settings <= unit + shape.prefetch; ++settings)
-            all.start(at(forward, settings), Phase::forward);
+    for (int unit = 0, next = 0; unit < units; ++unit) {
+        for (; next < units && next <= unit + shape.prefetch; ++next)
+            all.start(at(forward, next), Phase::forward);
         all.wait(at(forward, unit), Phase::forward);
         all.compute(at(times, unit).forward_ns, Phase::forward);
     }
-    for (int unit = units - 1, settings = units - 1; unit >= 0; --unit) {
-        for (; settings >= 0 && settings >= unit - shape.prefetch; --settings)
-            all.start(at(backward, settings), Phase::backward);
+    for (int unit = units - 1, next = units - 1; unit >= 0; --unit) {
+        for (; next >= 0 && next >= unit - shape.prefetch; --next)
+            all.start(at(backward, next), Phase::backward);
         all.wait(at(backward, unit), Phase::backward);
         all.compute(at(times, unit).backward_ns, Phase::backward);
         if (unit + scatters_under_way < units)
@@ -148,13 +147,13 @@ Program zero_program(const Model& model, const ZeroShape& shape, std::int64_t co
 namespace {
 
 constexpr SettingRow setting_rows[] = {
-    {"model", "whose weights: see 'tutti workload --list-models'", "gpt2"},
+    {"model", "network whose weights are sharded; see 'tutti workload --list-models'", "gpt2"},
     scale_setting,
     {"stage", "1: optimizer state is sharded, 2: gradients too, 3: weights too", "3"},
     {"prefetch", "stage 3: units gathered ahead, 0 to 2", "1"},
-    {"bucket", "stages 1 and 2: gradients are sent once they have so many bytes", "25M"},
+    {"bucket", "stages 1 and 2: bytes after which gradients are sent", "25M"},
     type_setting,
-    {"step-time", "what a rank computes in a step, forward and backward", "100ms"},
+    step_time_setting,
 };
 
 ZeroShape shape_of(const Settings& settings) {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/steps/computing.hpp"
-
 #include <sched.h>
 #include <time.h>
 
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "workloads/steps/step_runner.hpp"
 
 namespace tutti {
 namespace {
@@ -46,7 +45,7 @@ private:
     }
 
     CoreUse core_;
-    std::int64_t free_from_ns_ = 0;  // when the stream has done all that it was given
+    std::int64_t free_from_ns_ = 0;  // when the stream has finished its work
 };
 
 // Work in equal portions of known duration.
@@ -82,7 +81,7 @@ private:
     double owed_ns_ = 0;
 };
 
-// Chains of multiplications that wait for each other, in registers.
+// Multiplies in chains, in registers; each product waits for the one before.
 class Burner final : public Worker {
 public:
     Burner() { train(); }
@@ -98,7 +97,7 @@ private:
     volatile double sink_ = 0;
 };
 
-// Blocks of a product of matrices that do not fit the first cache, one after the other.
+// Multiplies blocks of matrices that do not fit the first cache, one after the other.
 class Multiplier final : public Worker {
 public:
     Multiplier() : a_(side * side, 0.5F), b_(side * side, 0.25F), c_(side * side) { train(); }
@@ -116,7 +115,7 @@ private:
                 for (std::size_t j = column; j < column + block; ++j)
                     c_[i * side + j] += factor * b_[k * side + j];
             }
-        // Sums stay numbers for ever.
+        // Keeps the sums finite.
         if (next_ == 0) std::ranges::fill(c_, 0.F);
     }
 

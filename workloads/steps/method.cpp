@@ -51,7 +51,7 @@ private:
             .first->second;
     }
 
-    SearchSpace search_space_;  // of one algorithm or one library
+    SearchSpace search_space_;  // one algorithm or one library
     Planner& group_;
     const Environment& environment_;
     std::map<Collective, Candidate> candidates_;
@@ -67,7 +67,7 @@ Method method_by(std::string name, const SearchSpace& search_space) {
             .transport = over == "none" ? "" : over};
 }
 
-// Those of all collectives, each once.
+// Returns the algorithms of all collectives, each once.
 std::vector<std::string> all_algorithms() {
     std::vector<std::string> names;
     for (const Collective collective : all_collectives())

@@ -19,8 +19,8 @@ ProgramBuffers::ProgramBuffers(Planner& all, const Program& program,
         const auto& members = program_.groups[i];
         const int place = place_in(members, me);
         Group group;
-        // Groups of the same ranks order their calls each by itself, as a library's communicator
-        // cannot: the second group of all is a sub-communicator too.
+        // Groups of the same ranks order their calls separately, which a library's communicator
+        // cannot. So the second group of all ranks becomes a sub-communicator, too.
         if (is_all(members) && !all_are_taken) {
             all_are_taken = true;
             group.plans = &all_;
@@ -56,7 +56,7 @@ ProgramBuffers::ProgramBuffers(Planner& all, const Program& program,
     }
 }
 
-// The bytes of all calls of this rank; shared memory counts once.
+// Returns the bytes of all calls of this rank; shared memory counts once.
 std::size_t ProgramBuffers::bytes_of_memory() const {
     std::size_t bytes = 0;
     std::set<int> shared;

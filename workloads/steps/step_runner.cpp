@@ -13,7 +13,7 @@
 namespace tutti {
 namespace {
 
-// Why calls cannot be done: the first reason with its label, or without it if all agree.
+// Returns why calls cannot be done: the first reason with its label, or without it if all agree.
 class Refusals {
 public:
     void add(const std::string& label, const std::optional<std::string>& why) {
@@ -46,7 +46,7 @@ StepRunner::StepRunner(ProgramBuffers& buffers)
     buffers_.world().register_progress(*this);
 }
 
-// All ranks end their shared calls in one order, whatever groups they are in.
+// All ranks must end their shared calls in the same order in all groups.
 StepRunner::~StepRunner() {
     buffers_.world().unregister_progress(*this);
     for (auto& operation : operations_) operation.reset();
@@ -60,7 +60,7 @@ GroupMethod& StepRunner::method_of(int call) const {
 
 MadeOrRefused<StepRunner> StepRunner::make(ProgramBuffers& buffers, const Method& method) {
     std::unique_ptr<StepRunner> runner(new StepRunner(buffers));
-    // The same order of calls on all ranks, whatever groups they are in, so that none deadlocks.
+    // All ranks must make calls in the same order in all groups to avoid deadlocks.
     if (auto refused = first_refusal(buffers.world(), runner->choose(method)))
         return {nullptr, std::move(*refused)};
     const auto& calls = buffers.program().calls;
@@ -90,7 +90,7 @@ bool StepRunner::is_all_exact() const {
     return true;
 }
 
-// Chooses each group's method; returns why it cannot do this rank's calls, if so.
+// Chooses each group's method; returns the reason if it cannot do this rank's calls.
 std::optional<std::string> StepRunner::choose(const Method& method) {
     const auto& calls = buffers_.program().calls;
     Refusals refusals;
@@ -131,8 +131,8 @@ void StepRunner::start(int call) {
     progress_all();
 }
 
-// All that is under way, as a rank may wait for this one in a call of another group. Testing the
-// first call of a group progresses all of it: one test a group, not one a call.
+// Progresses everything under way, as a rank may wait for this one in a call of another group.
+// Testing the first call of a group progresses the whole group, so one test per group is enough.
 bool StepRunner::progress_all() {
     progressed_groups_.clear();
     const auto is_over = [&](int call) {
@@ -216,7 +216,7 @@ Trial StepRunner::checked(int call) const {
                     at(buffers_.program().calls, call).call, buffers_.buffers_of(call), true);
 }
 
-// All calls with memory of their own, concurrently as in a step.
+// Runs all calls with separate memory concurrently, as in a step.
 std::int64_t StepRunner::count_wrong_concurrently(std::uint64_t seed) {
     std::vector<Trial> all;
     for (std::size_t i = 0; i < operations_.size(); ++i)
@@ -258,7 +258,7 @@ std::optional<std::int64_t> StepRunner::count_wrong(std::uint64_t seed) {
     return wrong;
 }
 
-// Of the largest call of each group that is not exact.
+// Measures the largest inexact call of each group.
 void StepRunner::measure_error(std::uint64_t seed) {
     const auto& calls = buffers_.program().calls;
     std::map<const Planner*, int> largest;

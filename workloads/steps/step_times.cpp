@@ -10,7 +10,7 @@ namespace {
 
 bool took_part(const StepStamps::Span& call) { return call.end_ns != 0; }
 
-// When the last rank came to each call.
+// Returns when the last rank came to each call.
 std::vector<std::int64_t> last_arrivals(std::span<const StepStamps> all) {
     std::vector<std::int64_t> last(all.front().calls.size(), 0);
     for (const StepStamps& of_rank : all)

@@ -9,41 +9,42 @@
 
 namespace tutti {
 
-/// Which part of a step is done.
+/// The part of a step to run.
 enum class StepPart : std::uint8_t { whole, compute, communication };
 
 constexpr bool computes(StepPart part) { return part != StepPart::communication; }
 constexpr bool communicates(StepPart part) { return part != StepPart::compute; }
 
-/// What one rank notes of a step, by the common clock.
+/// Times of one rank in a step, by the common clock.
 struct StepStamps {
     std::int64_t begin_ns = 0;
     std::int64_t end_ns = 0;
-    std::int64_t compute_ns = 0;  ///< what its computing took
+    std::int64_t compute_ns = 0;  ///< time spent computing
 
-    /// A call that it took part in, from its start to when the rank saw its end.
+    /// A call of this rank, from its start to when the rank saw its end.
     struct Span {
         std::int64_t start_ns = 0;
         std::int64_t end_ns = 0;
     };
-    std::vector<Span> calls;  ///< by call; all 0 where it took no part
+    std::vector<Span> calls;  ///< by call; all 0 if the rank took no part
 };
 
-/// A step of all ranks. ns.
+/// Times of a step over all ranks, in ns.
 struct StepTimes {
     std::int64_t step = 0;     ///< from the last rank's begin to the last one's end
-    std::int64_t compute = 0;  ///< of the rank whose computing took longest
-    /// Of all collectives, concurrent ones too: how long ranks waited in them for the last rank to
-    /// start, in the mean of the ranks; and what they took from then on, on the slowest rank.
+    std::int64_t compute = 0;  ///< of the rank with the longest computing
+    /// For all collectives, concurrent ones too: how long ranks waited in them for the last rank to
+    /// start, as the mean of the ranks; and how long they took from then on, on the slowest rank.
     std::int64_t wait = 0;
     std::int64_t work = 0;
     Rank last = {0};  ///< ended last
 };
 
-/// Collective; the same on all ranks. All ranks' stamps have as many calls.
+/// Combines the stamps of all ranks, which have the same number of calls. Collective; the same on
+/// all ranks.
 StepTimes times_of(World& world, const GlobalClock* clock, const StepStamps& mine);
 
-/// The same from all stamps, by rank.
+/// Does the same from all stamps, by rank.
 StepTimes times_of(std::span<const StepStamps> all);
 
 }  // namespace tutti

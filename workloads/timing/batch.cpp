@@ -18,7 +18,7 @@ std::int64_t time_of(const std::function<void()>& work) {
     return now_ns() - began;
 }
 
-// What nine in ten do not exceed. Of at least one.
+// Returns the 90th percentile of at least one time.
 std::int64_t ninth_decile(std::vector<std::int64_t> times) {
     std::sort(times.begin(), times.end());
     return times[times.size() * 9 / 10];
@@ -31,7 +31,7 @@ bool is_late(std::int64_t first_look_ns, std::int64_t begin_ns, std::int64_t dea
     return first_look_ns > deadline_ns || begin_ns - deadline_ns > tolerance_ns + gap_ns / 16;
 }
 
-// Between hosts the broadcast of a deadline takes some round trips.
+// The broadcast of a deadline between hosts takes some round trips.
 BatchRunner::BatchRunner(World& world, Start start, const GlobalClock* clock)
     : world_(&world),
       start_(start),
@@ -65,7 +65,7 @@ std::vector<CallTimes> BatchRunner::run(Operation& operation, const Batch& batch
 
 void BatchRunner::run_at_deadlines(Operation& operation, const Batch& batch,
                                    std::vector<CallTimes>& times) {
-    // Before the deadline is set, as it may take longer than the lead.
+    // Runs before the deadline is set, because it may take longer than the lead.
     std::int64_t before_ns = time_of(batch.before_call);
     world_->barrier();
     std::int64_t deadline = from_rank0(*world_, common_time() + lead_ns_);
@@ -146,7 +146,8 @@ void StartGap::learn(const TimedBatch& batch) {
         const std::int64_t needed = ninth_decile(batch.samples_ns) + batch.before_ns;
         ns_ = std::max(needed + needed / 4 + margin_ns_, ns_ * 19 / 20);
     } else {
-        ns_ = std::min(ns_ + ns_ / 2 + margin_ns_, std::max(ns_, most_ns_));  // nobody was on time
+        // No call began on time
+        ns_ = std::min(ns_ + ns_ / 2 + margin_ns_, std::max(ns_, most_ns_));
     }
     const std::int64_t calls = std::ssize(batch.samples_ns) + batch.n_invalid;
     if (batch.n_invalid * 5 > calls)

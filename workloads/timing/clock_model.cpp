@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t most_estimates = 8;
 constexpr std::size_t estimates_for_drift = 3;
-constexpr double most_drift = 5e-4;  // what NTP slews a clock by at most
+constexpr double most_drift = 5e-4;  // the largest slew rate of NTP
 constexpr std::int64_t least_trust_ns = 100'000'000, most_trust_ns = 1'000'000'000;
 
 }  // namespace

@@ -20,7 +20,7 @@
 namespace tutti {
 namespace {
 
-// Of all threads of this process.
+// Returns the CPU time of all threads of this process.
 std::int64_t process_ns() {
     timespec time{};
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);

@@ -8,19 +8,19 @@
 
 namespace tutti {
 
-/// How much of their cores others have while some ranks measure: other programs, and other guests
-/// of the hardware. What is measured meanwhile says less of the machine.
+/// Measures how much of the ranks' cores other programs and other guests of the hardware use during
+/// a measurement. Disturbed measurements say less about the machine.
 class CoreWatch {
 public:
-    /// Watches, from now on, the cores that the ranks may run on now. Collective.
+    /// Starts to watch the cores that the ranks may run on now. Collective.
     explicit CoreWatch(World& world);
 
-    /// The share of the cores' time that others have had so far, on the host where it is largest.
-    /// 0 where the system does not say. Collective; the same on all ranks.
+    /// Returns the share of the cores' time used by others so far, on the host where it is largest.
+    /// 0 if the system does not report it. Collective; the same on all ranks.
     double share_of_others();
 
 private:
-    /// Of this host: what its cores have worked, and these ranks of it.
+    /// On this host: the work of its cores, and of these ranks.
     struct Worked {
         std::optional<std::int64_t> all_ns;
         std::int64_t ours_ns = 0;
@@ -28,7 +28,7 @@ private:
     Worked worked() const;
 
     World& world_;
-    std::vector<int> cpus_;  // of this host's ranks, all threads of each core
+    std::vector<int> cpus_;  // CPUs of this host's ranks, all threads of each core
     std::size_t cores_ = 0;
     std::int64_t began_ns_;
     Worked before_;

@@ -8,18 +8,18 @@
 
 namespace tutti {
 
-/// Runs `work`, then lets the ranks agree that it went well: where it throws Error or
-/// std::bad_alloc on some of them, Error with the first one's words is thrown on all, so that none
-/// goes on into a collective that the others never enter. Collective; `work` need not be.
+/// Runs `work`, then makes the ranks agree on success. If it throws Error or std::bad_alloc on some
+/// ranks, throws the first one's Error on all, so that no rank enters a collective without the
+/// others. Collective; `work` need not be.
 inline void done_by_all(World& world, const std::function<void()>& work) {
     std::string problem;
     try {
         work();
     } catch (const Error& error) {
-        if (error.code() != Exit::usage) throw;  // a rank is lost or late: all notice
+        if (error.code() != Exit::usage) throw;  // a rank is lost or late: all ranks notice
         problem = error.what();
     } catch (const std::bad_alloc&) {
-        problem = "no memory left; type a smaller -e or --counts";
+        problem = "no memory left; use a smaller -e or --counts";
     }
     if (true_on_all_ranks(world, problem.empty())) return;
     const auto problems = gather_all_texts(world, problem);

@@ -20,8 +20,8 @@ constexpr double most_seconds_of_pinging = 1;
 constexpr int estimates_at_first = 4;
 constexpr std::int64_t between_estimates_ns = 50'000'000;
 
-// Who asks whom at the same time: in round k hosts 2^k .. 2^(k+1) - 1 ask those 2^k below, which
-// are synchronised by then.
+// Pairs of hosts that synchronise at the same time: in round k hosts 2^k .. 2^(k+1) - 1 ask those
+// 2^k below, which are synchronised by then.
 struct Question {
     int asking, asked;
 };
@@ -90,7 +90,7 @@ void GlobalClock::synchronise() {
     share(deviation);
 }
 
-// Gives what the leaders have learned to all ranks of their hosts, and to the record.
+// Sends the leaders' results to all ranks of their hosts, and to the record.
 void GlobalClock::share(std::int64_t deviation_ns) {
     struct Learned {
         ClockModel::Line line;
@@ -114,8 +114,8 @@ void GlobalClock::share(std::int64_t deviation_ns) {
     record_.residual_ns = residual_ns_;
 }
 
-// Each host in turn pings the first one itself: that shows the error of what it learned along the
-// tree, to within the bound of this estimate.
+// Each host in turn pings the first one directly. That shows the error of its clock along the tree,
+// within the bound of this estimate.
 void GlobalClock::check_against_first() {
     std::int64_t deviation = 0;
     const Rank first = leader_of(0);

@@ -11,35 +11,35 @@
 
 namespace tutti {
 
-/// The clock of the first host, computed from a rank's own host's clock. The leaders of the hosts
-/// (their first ranks) ping each other along a binomial tree from the first host on, in as many
-/// rounds as the logarithm of the number of hosts; each answers with the first host's time, as it
-/// predicts it (HCA3, Hunold and Carpen-Amarie 2018). The other ranks sleep meanwhile. On one host
-/// there is one clock, and nothing is done.
+/// The clock of the first host, computed from the clock of a rank's own host. The leaders of the
+/// hosts (their first ranks) ping each other along a binomial tree from the first host, in
+/// log2(hosts) rounds; each answers with its prediction of the first host's time (HCA3, Hunold and
+/// Carpen-Amarie 2018). The other ranks sleep meanwhile. On one host there is one clock, and
+/// nothing is done.
 class GlobalClock {
 public:
-    /// Synchronises: about 0.2 s. Collective. `hosts` are those of the world but for tests; as is
-    /// another clock than that of now_ns().
+    /// Synchronises in about 0.2 s. Collective. Only tests pass `hosts` other than the world's, or
+    /// a clock other than now_ns().
     explicit GlobalClock(World& world) : GlobalClock(world, world.hosts(), now_ns) {}
     GlobalClock(World& world, const Placement& hosts, std::function<std::int64_t()> read);
 
-    /// Synchronises again if the last time was so long ago that drift matters. Collective; else it
-    /// costs a broadcast.
+    /// Synchronises again if drift matters since the last time. Collective; otherwise costs a
+    /// broadcast.
     void refresh();
 
-    /// The first host's time in ns from this host's, and the inverse.
+    /// Convert this host's time in ns to the first host's, and back.
     std::int64_t from_local(std::int64_t local) const { return model_.other(local); }
     std::int64_t to_local(std::int64_t global) const { return model_.mine(global); }
     std::int64_t now() const { return from_local(read_()); }
 
-    /// The largest difference in ns between a host's predicted clock and its next undisturbed
-    /// estimate. The same on all ranks.
+    /// Returns the largest difference in ns between a host's predicted clock and its next
+    /// undisturbed estimate. The same on all ranks.
     std::int64_t residual_ns() const { return residual_ns_; }
 
-    /// The longest round trip between leaders, ns.
+    /// Returns the longest round trip between leaders, in ns.
     std::int64_t round_trip_ns() const { return round_trip_ns_; }
 
-    /// For the record: as of the last synchronisation.
+    /// Returns the last synchronisation for the record.
     ClockSync record() const { return record_; }
 
 private:
@@ -48,7 +48,7 @@ private:
     void share(std::int64_t deviation_ns);
     struct Answer {
         ClockOffset estimate;
-        std::int64_t bound_of_leader_ns;  // of the error of the first host's time there
+        std::int64_t bound_of_leader_ns;  // bound of the error of the first host's time there
         bool is_disturbed;                // its bound is more than twice the best one's
     };
     Answer ping(Rank leader, std::int64_t longest_ns);
@@ -59,14 +59,15 @@ private:
     World& world_;
     const Placement& hosts_;
     std::function<std::int64_t()> read_;
-    std::unique_ptr<PointToPointChannel> channel_;  // none on one host
-    int leads_ = -1;                                // number of the host that this rank leads
-    int host_ = 0;                                  // number of this rank's host
+    std::unique_ptr<PointToPointChannel> channel_;  // null on one host
+    // Number of the host that this rank leads, or -1
+    int leads_ = -1;
+    int host_ = 0;  // number of this rank's host
     ClockModel model_;
     std::int64_t last_ns_ = 0;                     // when synchronised, by the own clock
-    std::int64_t bound_ns_ = 0;                    // of the error, summed along the tree
-    std::int64_t bound_of_hop_ns_ = 0;             // of that, this host's own hop
-    std::map<Rank, std::int64_t> least_bound_ns_;  // of all estimates by that leader
+    std::int64_t bound_ns_ = 0;                    // bound of the error, summed along the tree
+    std::int64_t bound_of_hop_ns_ = 0;             // share of this host's own hop
+    std::map<Rank, std::int64_t> least_bound_ns_;  // over all estimates by that leader
     std::int64_t residual_ns_ = 0;
     std::int64_t round_trip_ns_ = 0;
     ClockSync record_;

@@ -10,16 +10,16 @@
 #include "base/index.hpp"
 #include "results/statistics/statistics.hpp"
 #include "workloads/timing/batch.hpp"
+#include "workloads/timing/batch_counters.hpp"
 #include "workloads/timing/done_by_all.hpp"
-#include "workloads/timing/network_byte_counter.hpp"
-#include "workloads/timing/step_ends.hpp"
 #include "workloads/timing/stopping_rule.hpp"
+#include "workloads/timing/timeline.hpp"
 
 namespace tutti {
 namespace {
 
-constexpr std::int64_t back_to_back_ns = 500'000;    // so does a sample of Start::back_to_back
-constexpr std::int64_t most_calls_of_sample = 1000;  // of it
+constexpr std::int64_t back_to_back_ns = 500'000;    // length of a sample of Start::back_to_back
+constexpr std::int64_t most_calls_of_sample = 1000;  // calls in it
 constexpr std::int64_t most_calls_of_warm_up = 200;  // unless more were asked for
 constexpr std::int64_t second_ns = 1'000'000'000;
 constexpr std::int64_t settling_calls = 2;     // not timed, after another trial's batch
@@ -46,7 +46,7 @@ TimeFrom time_from(Start start) {
     }
 }
 
-// One trial's calls at a point.
+// Runs one trial's calls at a point.
 class TrialRunner {
 public:
     TrialRunner(World& world, Trial& trial, const Protocol& protocol)
@@ -64,7 +64,7 @@ public:
     bool is_done() const { return is_done_; }
     Measured take() { return std::move(measured_); }
 
-    // The first call is checked; then calls until times are stable, for a first estimate of them.
+    // Checks the first call, then calls until times are stable, for a first estimate.
     void warm_up() {
         prepare(2 * protocol_.seed);
         world_.barrier();
@@ -81,8 +81,8 @@ public:
             return std::max<std::int64_t>((protocol_.warm_up_ns - spent_ns) / call_ns_, 0);
         };
         while (const std::int64_t left = wanted()) {
-            // In pieces of a second at most, so that the ranks meet now and then. Without a gap:
-            // deadlines make no sense before a first guess.
+            // In pieces of at most a second, so that the ranks meet now and then. Without a gap,
+            // because deadlines make no sense before a first guess.
             const std::int64_t calls = std::min(
                 {left, std::max<std::int64_t>(second_ns / call_ns_, 1), std::int64_t{100}});
             const auto times = batches_.run(*trial_.operation,
@@ -101,31 +101,31 @@ public:
         rule_.add({}, 0, seconds_of(spent_ns));
     }
 
-    // A batch. The one after the rule has finished is checked, and is the last.
+    // Measures a batch. The one after the rule has finished is checked, and is the last.
     void next_batch() { batch_of(rule_.finished(), settling_calls); }
 
-    // Of a job that measures by turns: its median; 0 of no sample.
+    // Measures a block of a job that measures in turns. Returns its median; 0 without samples.
     std::int64_t block() {
         const TimedBatch batch = batch_of(false, calls_after_sleep);
         return batch.samples_ns.empty() ? 0 : median(batch.samples_ns) / trial_.calls_of_run;
     }
 
-    // Of such a job, too: when each step of a call ends.
+    // Measures when each step of a call ends, for such a job.
     std::vector<std::int64_t> step_ends() {
-        constexpr std::int64_t most_calls = 100;  // each has a barrier of its own
+        constexpr std::int64_t most_calls = 100;  // each has its own barrier
         return step_ends_of(world_, *trial_.operation,
                             std::clamp<std::int64_t>(batch_ns_ / call_ns_, 1, most_calls),
                             trial_.before_call);
     }
 
-    // The last, checked call of a job that measures by turns.
+    // Runs the last, checked call of a job that measures in turns.
     Measured end() {
         batch_of(true, settling_calls);
         measured_.samples.clear();
         return std::move(measured_);
     }
 
-    // Where other programs take cores away, most deadlines are missed.
+    // Returns whether most deadlines are missed because other programs use the cores.
     bool comes_too_late() const {
         return protocol_.sync == Protocol::Sync::automatic && has_deadlines() &&
                rule_.attempts() >= 30 && rule_.invalid() * 2 > rule_.attempts();
@@ -133,7 +133,7 @@ public:
 
     bool has_deadlines() const { return batches_.start() == Start::deadline; }
 
-    // Whether clocks differ by more than a tenth of a call.
+    // Returns whether clocks differ by more than a tenth of a call.
     bool clocks_are_too_far_apart() const {
         return protocol_.sync == Protocol::Sync::automatic && has_deadlines() &&
                clock_ != nullptr && clock_->residual_ns() * 10 > median_ns_;
@@ -172,7 +172,7 @@ private:
         std::int64_t samples = std::clamp<std::int64_t>(batch_ns_ / call_ns_ / calls_of_sample, 1,
                                                         protocol_.most_calls_of_batch);
         samples = std::min(samples, rule_.wanted());
-        // In place the second call has other input than the check expects.
+        // In place, the second call has another input than the check expects.
         if (last && !trial_.keeps_input) samples = calls_of_sample = 1;
         const std::int64_t calls = samples * calls_of_sample;
         const std::uint64_t seed = 2 * protocol_.seed + 1;
@@ -195,7 +195,8 @@ private:
         TimedBatch batch;
         if (!last || last_call_counts())
             batch = gather_batch(world_, batches_.start(), times, calls_of_sample);
-        // With the wait for the start, which on an oversubscribed machine is longer than the call.
+        // Includes the wait for the start, which on an oversubscribed machine is longer than the
+        // call.
         const std::int64_t took = slowest(mine);
         call_ns_ = std::max<std::int64_t>(took / calls, 1);
         if (!last || last_call_counts()) collect(batch);
@@ -207,7 +208,7 @@ private:
         return batch;
     }
 
-    // From several calls in one go, as single calls take longer with the wait for their start.
+    // Uses several calls in one go, because single calls take longer with the wait for their start.
     std::int64_t chosen_calls_of_sample() {
         const std::int64_t calls =
             std::clamp<std::int64_t>(back_to_back_ns / call_ns_, 4, most_calls_of_sample);
@@ -217,7 +218,7 @@ private:
         return std::clamp<std::int64_t>(back_to_back_ns / call_ns_, 1, most_calls_of_sample);
     }
 
-    // In place the checked call at the end is a single one, so it is no sample of several.
+    // In place, the checked call at the end is a single one, so it is no sample of several.
     bool last_call_counts() const { return trial_.keeps_input || measured_.calls_of_sample == 1; }
 
     std::int64_t slowest(std::int64_t mine_ns) {
@@ -263,7 +264,7 @@ private:
         }
         if (!skews_.empty()) measured_.skew_p50_ns = median(skews_);
         if (!device_ns_.empty()) measured_.device_p50_ns = median(device_ns_);
-        // So far they are of a run of the operation.
+        // Until here, samples are times of a run of the operation.
         for (std::int64_t& sample : samples) sample /= trial_.calls_of_run;
         measured_.calls_of_sample *= trial_.calls_of_run;
         measured_.network_bytes = network_bytes_.busiest();
@@ -274,8 +275,8 @@ private:
     World& world_;
     Trial& trial_;
     const Protocol& protocol_;
-    const std::int64_t batch_ns_;  // a batch lasts about so long
-    GlobalClock* clock_;           // of several hosts
+    const std::int64_t batch_ns_;  // intended length of a batch
+    GlobalClock* clock_;           // for several hosts
     BatchRunner batches_;
     NetworkByteCounter network_bytes_;
     EnergyCounter energy_;
@@ -283,8 +284,8 @@ private:
     StoppingRule rule_;
     Measured measured_;
     std::vector<std::int64_t> skews_, device_ns_;
-    std::int64_t call_ns_ = 1;    // with the wait for its start; as first guessed
-    std::int64_t median_ns_ = 1;  // of the last batch's samples, if it had any
+    std::int64_t call_ns_ = 1;    // with the wait for its start; a guess at first
+    std::int64_t median_ns_ = 1;  // median of the last batch with samples
     bool is_done_ = false;
 };
 

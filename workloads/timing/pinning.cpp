@@ -40,7 +40,7 @@ std::vector<std::string> lists_of_ranks(World& world, const std::vector<int>& cp
     return gather_all_texts(world, mine);
 }
 
-// Rank 0 reads it, as other hosts may not have the file.
+// Only rank 0 reads the file, which other hosts may not have.
 Order order_of_first(World& world, const std::string& file) {
     Order order;
     done_by_all(world, [&] {
@@ -74,10 +74,10 @@ int pin_ranks(World& world) {
     return static_cast<int>(divide_up(ranks, used));
 }
 
-std::string in_words_of_pinning(int ranks_on_core) {
+std::string describe_pinning(int ranks_on_core) {
     if (ranks_on_core == 0) return {};
     return ranks_on_core == 1
-               ? "each rank on a core of its own (--pin no: as the system likes)"
+               ? "one core per rank (--pin no: placed by the system)"
                : fmt::format("{} neighbouring ranks to a core (--pin no: as the system likes)",
                              ranks_on_core);
 }

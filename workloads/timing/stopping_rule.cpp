@@ -28,7 +28,7 @@ bool StoppingRule::is_complete() const {
     return taken() >= settings_.fixed_samples || has_too_many_invalid();
 }
 
-// Invalid calls are repeated, but not for ever.
+// Invalid calls are repeated, up to a limit.
 bool StoppingRule::has_too_many_invalid() const {
     const std::int64_t expected = settings_.fixed_samples > 0
                                       ? settings_.fixed_samples

@@ -5,9 +5,81 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
 #include "base/json_writer.hpp"
+#include "results/statistics/statistics.hpp"
 
 namespace tutti {
+namespace {
+
+constexpr std::int64_t unmeasured_calls = 8;  // the first ones after a sleep are slow
+
+// The end times of one rank's steps, call by call.
+struct NotedCalls {
+    std::vector<StepEnd> ends;
+    std::vector<std::size_t> first;  // index in `ends` for each call
+    std::vector<std::int64_t> begin_ns, end_ns;
+};
+
+NotedCalls note_calls(World& world, Operation& operation, std::int64_t calls,
+                      const std::function<void()>& before_call) {
+    NotedCalls noted;
+    const auto note_call = [&] {
+        if (before_call) before_call();
+        noted.first.push_back(noted.ends.size());
+        world.barrier();
+        noted.begin_ns.push_back(now_ns());
+        operation.run();
+        noted.end_ns.push_back(now_ns());
+    };
+    operation.note_step_ends(&noted.ends);
+    for (std::int64_t i = 0; i < unmeasured_calls; ++i) note_call();
+    const std::size_t steps = noted.ends.size() / unmeasured_calls;
+    noted = {};
+    noted.ends.reserve(steps * as_size(calls));
+    for (std::int64_t i = 0; i < calls; ++i) note_call();
+    operation.note_step_ends(nullptr);
+    noted.first.push_back(noted.ends.size());
+    return noted;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> step_ends_of(World& world, Operation& operation, std::int64_t calls,
+                                       const std::function<void()>& before_call) {
+    const NotedCalls noted = note_calls(world, operation, calls, before_call);
+    int last_step = -1;
+    for (const StepEnd& end : noted.ends) last_step = std::max(last_step, end.step);
+    for (const int of_rank : gather_all(world, last_step)) last_step = std::max(last_step, of_rank);
+
+    // One row for each call, one column for each step and one for the call. A step in which this
+    // rank has nothing to do ends with the previous step.
+    const std::size_t columns = as_size(last_step + 2);
+    std::vector<std::int64_t> mine(as_size(calls) * columns);
+    for (std::size_t call = 0; call < as_size(calls); ++call) {
+        const std::span row(&mine[call * columns], columns);
+        for (std::size_t i = noted.first[call]; i < noted.first[call + 1]; ++i) {
+            std::int64_t& end = row[as_size(noted.ends[i].step)];
+            end = std::max(end, noted.ends[i].ns - noted.begin_ns[call]);
+        }
+        row.back() = noted.end_ns[call] - noted.begin_ns[call];
+        for (std::size_t i = 1; i < columns; ++i) row[i] = std::max(row[i], row[i - 1]);
+    }
+
+    std::vector<std::int64_t> all(mine.size() * as_size(world.size()));
+    world.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
+    std::vector<std::int64_t> ends(columns);
+    for (std::size_t column = 0; column < columns; ++column) {
+        std::vector<std::int64_t> slowest(as_size(calls));
+        for (std::size_t i = column; i < all.size(); i += columns) {
+            std::int64_t& of_call = slowest[i % mine.size() / columns];
+            of_call = std::max(of_call, all[i]);
+        }
+        ends[column] = median(slowest);
+    }
+    return ends;
+}
+
 namespace {
 
 constexpr int noted_calls = 4;  // the last one is shown
@@ -31,7 +103,7 @@ NotedCall note_last_call(World& world, Operation& operation) {
     return call;
 }
 
-// One rank's lane, line by line. Times come in ns of its own clock.
+// Writes one rank's lane, line by line. Times are given in ns of its own clock.
 class LaneOfRank {
 public:
     LaneOfRank(Rank rank, const GlobalClock& clock, std::int64_t earlier_ns)
@@ -56,11 +128,11 @@ private:
 
     Rank rank_;
     const GlobalClock& clock_;
-    std::int64_t earlier_ns_;  // than all of the trace, by the common clock
+    std::int64_t earlier_ns_;  // before the whole trace, by the common clock
     std::string lines_;
 };
 
-// The rank does one thing at a time: a step is what came since the step that ended before it.
+// A rank does one thing at a time, so a step lasts from the end of the previous step.
 void add_call(LaneOfRank& lane, const NotedCall& call, const std::string& what,
               const std::vector<std::string>& describe_steps) {
     lane.add("call", what, call.begin_ns, call.end_ns);
@@ -95,7 +167,7 @@ void Timeline::add(Operation& operation, const std::string& what) {
     add_call(lane, call, what, operation.describe_steps());
     for (const std::string& lines : gather_all_texts(world_, lane.lines()))
         if (world_.is_first()) events_ += lines;
-    begin_ns_ += (end - begin) + (end - begin) / 10;  // a gap that is seen
+    begin_ns_ += (end - begin) + (end - begin) / 10;  // a visible gap
 }
 
 std::string Timeline::text() const {

@@ -1,32 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "collectives/execute/plan/plan.hpp"
 #include "workloads/timing/global_clock.hpp"
 
 namespace tutti {
 
-/// Calls as a trace that Perfetto and chrome://tracing show (Trace Event Format): a lane for each
-/// rank; in it the call, in this its steps, in these the waiting and the moving. Times are by the
-/// first host's clock, but for the pauses between calls, which are left out.
+/// Returns when each step of the operation's plan has ended on all ranks, in ns since the call
+/// began: the median over `calls` calls (at least 1), each after a barrier, of the last rank's end.
+/// Entry i is for step i; the last entry is for the call. Each rank counts from its own begin, so
+/// that hosts need no common clock. Has only the entry for the call if steps cannot be observed.
+/// `before_call` (may be empty) is not timed. Collective; the same on all ranks.
+std::vector<std::int64_t> step_ends_of(World& world, Operation& operation, std::int64_t calls,
+                                       const std::function<void()>& before_call);
+
+/// Writes calls as a trace for Perfetto and chrome://tracing (Trace Event Format). Each rank has a
+/// lane that nests calls, their steps, and waiting and moving within steps. Times are by the first
+/// host's clock; pauses between calls are left out.
 class Timeline {
 public:
     /// The clock outlives it.
     Timeline(World& world, GlobalClock& clock) : world_(world), clock_(clock) {}
 
-    /// One call, warm, begun at a barrier; `what` names it. Overwrites the buffers. Collective.
+    /// Adds one warm call that starts at a barrier, under the name `what`. Overwrites the buffers.
+    /// Collective.
     void add(Operation& operation, const std::string& what);
 
-    /// The file, on rank 0.
+    /// Returns the content of the file, on rank 0.
     std::string text() const;
 
 private:
     World& world_;
     GlobalClock& clock_;
     std::string events_;         // on rank 0
-    std::int64_t begin_ns_ = 0;  // of the next call in the trace
+    std::int64_t begin_ns_ = 0;  // begin of the next call in the trace
 };
 
 }  // namespace tutti

@@ -8,32 +8,34 @@
 
 namespace tutti {
 
-/// What a job does in the turn that it was given.
+/// The next action of a job in its turn.
 enum class Turn {
     go_on,
-    go_on_by_steps,  ///< the next block tells when each step ends
-    renew,           ///< this trial anew, in other memory: where buffers lie makes a difference
-    skip,            ///< this trial is not measured
-    stop             ///< this trial has enough blocks
+    go_on_by_steps,  ///< the next block reports when each step ends
+    /// Repeat this trial in other memory, because the place of buffers affects times
+    renew,
+    skip,  ///< this trial is not measured
+    stop   ///< this trial has enough blocks
 };
 
-/// Another job on the same cores, with which this one measures by turns: while one works, the other
-/// sleeps. Both have the same trials in the same order. All calls collective over the job's ranks.
+/// Another job on the same cores, with which this one measures in turns: while one works, the other
+/// sleeps. Both have the same trials in the same order. All calls are collective over the job's
+/// ranks.
 class Turns {
 public:
     virtual ~Turns() = default;
 
     /// This job is ready for trial number `trial` (from 0).
     virtual Turn ready(std::int64_t trial, const Key& key) = 0;
-    /// The trial's calls are warm, for the first time or anew.
+    /// The trial's calls are warm, for the first time or after `renew`.
     virtual Turn warm() = 0;
-    /// A block's median; 0 of no sample.
+    /// Reports a block's median; 0 without samples.
     virtual Turn block(std::int64_t median_ns) = 0;
-    /// Instead, see step_ends_of().
+    /// Reports the ends of steps instead, see step_ends_of().
     virtual Turn steps(const std::vector<std::int64_t>& ends_ns) = 0;
-    /// The trial has ended, and so many of its elements were wrong. The turn goes on.
+    /// The trial has ended with this many wrong elements. The turn continues.
     virtual void ended(std::int64_t n_wrong) = 0;
-    /// The trial cannot run here. The turn goes on.
+    /// The trial cannot run here. The turn continues.
     virtual void skipped(std::int64_t trial, const Key& key, const std::string& reason) = 0;
 };
 

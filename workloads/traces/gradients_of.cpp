@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "workloads/traces/trace_forms.hpp"
-#include "workloads/traces/trace_words.hpp"
 
 namespace tutti {
 
@@ -35,7 +34,7 @@ public:
     }
 
 private:
-    // Counted from 0 and each once.
+    // Requires each number from 0 once.
     void read_order() {
         const auto listed = document_.numbers("ready_order");
         trace_.ready_order.assign(listed.begin(), listed.end());
@@ -70,7 +69,7 @@ private:
                 one.refuse(fmt::format("'numel' is {}, but the shape has {}", one.number("numel"),
                                        parameter.count()));
         }
-        // Elements alone, in the ready order.
+        // Element counts only, in the ready order.
         const auto counts = document_.counts("ready_param_numel");
         if (listed.empty()) {
             if (counts.size() != trace_.ready_order.size())
@@ -107,7 +106,7 @@ private:
     void read_iteration(const Fields& one) {
         GradientTrace::Iteration iteration;
         const std::int64_t rank = one.number("rank", 0);
-        if (rank < 0 || rank >= 1 << 20) one.refuse("'rank' is no rank");
+        if (rank < 0 || rank >= 1 << 20) one.refuse("'rank' is not a rank");
         iteration.rank = static_cast<int>(rank);
         iteration.forward_ns = one.duration_ns("forward_us");
         iteration.ready_ns = one.durations_ns("ready_us");
@@ -119,7 +118,7 @@ private:
         keep(one, std::move(iteration));
     }
 
-    // Medians of many steps: with each parameter its time, and the passes beside them.
+    // Reads medians of many steps: a time for each parameter, and the times of the passes.
     void read_medians() {
         GradientTrace::Iteration iteration;
         iteration.ready_ns.resize(trace_.parameters.size());
@@ -180,7 +179,8 @@ private:
         if (listed.empty()) cut_buckets();
     }
 
-    // Known by their sizes only: gradients in the ready order, cut where an all-reduce was.
+    // Buckets known by their sizes only: gradients in the ready order, cut at the recorded
+    // all-reduces.
     void cut_buckets() {
         const auto& calls = trace_.iterations.front().all_reduces;
         std::size_t next = 0;

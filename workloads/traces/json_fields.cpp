@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/traces/json_fields.hpp"
-
 #include <cmath>
+
+#include "workloads/traces/trace_forms.hpp"
 
 namespace tutti {
 namespace {
 
 constexpr JsonRules rules{.whole = "an entry of the trace"};
 
-// Since 1970, say: the difference of two fits a number.
+// Times since 1970 are possible: the difference of two fits a number.
 std::int64_t ns_of(const JsonPlace& place) {
     const double us = place.number();
     if (std::abs(us) > 4e15) place.fail("is no time in microseconds");
     return std::llround(us * 1000);
 }
 
-// The sum of thousands fits a number.
+// The sum of thousands of durations fits a number.
 std::int64_t duration_ns_of(const JsonPlace& place) {
     constexpr double longest_us = 1e12;  // 11 days
     const double us = place.number();
@@ -37,16 +37,16 @@ bool Fields::has(const char* name) const {
     return found && !found->is_null();
 }
 
-std::string Fields::text(const char* name, const std::string& otherwise) const {
-    return has(name) ? path().needed(name).text() : otherwise;
+std::string Fields::text(const char* name, const std::string& default_value) const {
+    return has(name) ? path().needed(name).text() : default_value;
 }
 
 std::int64_t Fields::number(const char* name) const {
     return path().needed(name).whole_number<std::int64_t>();
 }
 
-std::int64_t Fields::number(const char* name, std::int64_t otherwise) const {
-    return has(name) ? number(name) : otherwise;
+std::int64_t Fields::number(const char* name, std::int64_t default_value) const {
+    return has(name) ? number(name) : default_value;
 }
 
 void Fields::require_count(const char* name, std::int64_t value) const {
@@ -72,12 +72,12 @@ std::vector<std::int64_t> Fields::numbers(const char* name) const {
     return values;
 }
 
-std::int64_t Fields::ns(const char* name, std::int64_t otherwise) const {
-    return has(name) ? ns_of(path().needed(name)) : otherwise;
+std::int64_t Fields::ns(const char* name, std::int64_t default_value) const {
+    return has(name) ? ns_of(path().needed(name)) : default_value;
 }
 
-std::int64_t Fields::duration_ns(const char* name, std::int64_t otherwise) const {
-    return has(name) ? duration_ns_of(path().needed(name)) : otherwise;
+std::int64_t Fields::duration_ns(const char* name, std::int64_t default_value) const {
+    return has(name) ? duration_ns_of(path().needed(name)) : default_value;
 }
 
 std::vector<std::int64_t> Fields::durations_ns(const char* name) const {

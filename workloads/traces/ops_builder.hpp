@@ -4,13 +4,12 @@
 #include <utility>
 
 #include "base/index.hpp"
-#include "workloads/traces/json_fields.hpp"
 #include "workloads/traces/trace.hpp"
-#include "workloads/traces/trace_words.hpp"
+#include "workloads/traces/trace_forms.hpp"
 
 namespace tutti {
 
-/// Collects what ranks did.
+/// Collects the actions of ranks.
 class OpsBuilder {
 public:
     explicit OpsBuilder(int ranks) {
@@ -21,12 +20,12 @@ public:
     const std::vector<Rank>& group(int index) const { return at(trace_.groups, index); }
     int ranks() const { return int_size(trace_.ranks); }
 
-    /// The group of these ranks, made if there is none. Throws Error, with the place `of`, for
+    /// Returns the group of these ranks, and adds it if needed. Throws Error at the place `of` for
     /// ranks that do not exist.
     int group_of(const std::vector<std::int64_t>& ranks, const Fields& of);
 
-    /// `launch_ns` is the time since the step began: the time since the launch before it was
-    /// computing.
+    /// Adds an action. `launch_ns` is the time since the step began; the time since the previous
+    /// launch was computing.
     void add(Rank rank, TraceOp op, std::optional<std::int64_t> launch_ns = {});
 
     OpsTrace done() { return std::move(trace_); }
@@ -36,10 +35,10 @@ private:
     std::vector<std::int64_t> clock_ns_;
 };
 
-/// Reads a rank of all. Throws Error, with the place `of`.
+/// Reads a rank of the whole trace. Throws Error at the place `of`.
 Rank rank_of(const Fields& of, const char* name, int ranks);
 
-/// Adds the place to the error of what `read` finds unknown: "dtype" and the like.
+/// Adds the place to errors of `read`, such as an unknown "dtype".
 template <class Read>
 auto with_place(const Fields& of, Read&& read) {
     try {
@@ -49,18 +48,18 @@ auto with_place(const Fields& of, Read&& read) {
     }
 }
 
-/// A call as PyTorch's recorders write it: elements of a rank's whole input and output.
+/// A call in the form of PyTorch's recorders: elements of a rank's whole input and output.
 struct ImportedCall {
     OpName what;
     Rank rank;
     std::string type = "float32";
     std::int64_t input = 0, output = 0;
     std::vector<std::int64_t> sends, receives;
-    std::vector<std::int64_t> group;    ///< ranks of all; none: all
-    std::int64_t root = -1, peer = -1;  ///< ranks of all; root -1: the group's first
+    std::vector<std::int64_t> group;    ///< ranks of the whole trace; empty: all
+    std::int64_t root = -1, peer = -1;  ///< ranks of the whole trace; root -1: the group's first
 };
 
-/// Counted as our collectives count. Throws Error naming the place of `of`.
+/// Converts counts to those of Call. Throws Error naming the place of `of`.
 TraceOp op_of(const ImportedCall& call, OpsBuilder& builder, const Fields& of);
 
 }  // namespace tutti

@@ -6,7 +6,6 @@
 
 #include "workloads/traces/ops_builder.hpp"
 #include "workloads/traces/trace_forms.hpp"
-#include "workloads/traces/trace_words.hpp"
 
 namespace tutti {
 namespace {
@@ -16,7 +15,7 @@ struct OfRank {
     Fields fields;
 };
 
-// Under "ranks", or one after the other with their rank.
+// Ranks are listed under "ranks", or as entries with their rank.
 std::vector<OfRank> listed_ops(const Fields& document, int ranks) {
     std::vector<OfRank> all;
     for (const Fields& rank : document.objects("ranks"))
@@ -49,7 +48,7 @@ public:
                      .second)
                 one.refuse(fmt::format("group {} is there twice", one.number("id")));
         const auto all = listed_ops(document_, builder_.ranks());
-        // Where computing was not recorded, the time between launches counts as computing.
+        // If computing was not recorded, the time between launches counts as computing.
         for (const auto& [rank, fields] : all)
             if (fields.has("compute_us")) computes_.insert(rank.index);
         for (const auto& [rank, fields] : all)
@@ -154,7 +153,7 @@ TraceOp op_of(const Fields& fields, int ranks) {
     TraceOp op;
     op.place = fields.place();
     const OpName what = with_place(fields, [&] { return op_of_trace(fields.text("op")); });
-    if (what.kind != TraceOp::Kind::collective) fields.refuse("'op' is no collective");
+    if (what.kind != TraceOp::Kind::collective) fields.refuse("'op' is not a collective");
     op.kind = what.kind;
     op.collective = what.collective;
     op.type = type_by_size(fields);
@@ -173,7 +172,7 @@ TraceOp op_of(const Fields& fields, int ranks) {
     return op;
 }
 
-// When the earliest rank began its step: the ranks have one clock.
+// Returns when the earliest rank began its step: the ranks have one clock.
 std::int64_t begin_of(const std::vector<Fields>& ranks) {
     std::int64_t begin = std::numeric_limits<std::int64_t>::max();
     for (const Fields& rank : ranks)
@@ -193,7 +192,7 @@ OpsTrace comms_of(const Fields& document) {
         for (const Fields& call : rank.objects("comms"))
             builder.add(rank_of(rank, "rank", ranks), op_of(call, ranks),
                         call.ns("launch_us", begin) - begin);
-    // Of one rank, without times: the others did the same.
+    // One rank's calls without times: all other ranks did the same.
     const auto calls_of_each = document.objects("comms");
     constexpr std::size_t most_ops = std::size_t{1} << 22;  // a GB
     if (calls_of_each.size() > most_ops / as_size(ranks))

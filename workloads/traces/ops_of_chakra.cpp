@@ -28,7 +28,7 @@ public:
     }
 
 private:
-    // A list as text; PyTorch cuts it when it is long, and then all ranks are assumed.
+    // Reads a list written as text. PyTorch truncates long ones; then all ranks are assumed.
     void read_groups(const Fields& node) {
         const List& values = inputs_of(node);
         if (values.empty() || !values.front().text()) return;
@@ -64,14 +64,15 @@ private:
         return *all->list();
     }
 
-    // Elements of the tensors in a value: [id, storage, offset, elements, bytes, device], or lists.
+    // Returns the elements of the tensors in a value: [id, storage, offset, elements, bytes,
+    // device], or lists of these.
     static std::int64_t elements_in(const JsonValue& value) {
         const List* list = value.list();
         if (!list || list->empty()) return 0;
         if (!list->front().list()) {
             const auto* elements = list->size() >= 5 ? (*list)[3].whole_number() : nullptr;
             if (!elements) return 0;
-            // What is refused in the end must not overflow the sum before.
+            // Clamps sizes, so that the sum does not overflow before it is refused.
             return *elements < 0 ? most_elements + 1 : std::min(*elements, most_elements + 1);
         }
         std::int64_t sum = 0;
@@ -79,7 +80,7 @@ private:
         return sum;
     }
 
-    // "GenericList[Tensor(float),Tensor(float)]" is of Tensor(float).
+    // Returns Tensor(float) for "GenericList[Tensor(float),Tensor(float)]".
     static std::string type_in(std::string types) {
         while (types.starts_with("GenericList[")) types = types.substr(12);
         return types.substr(0, types.find(')') == std::string::npos ? types.find_first_of(",]")
@@ -136,7 +137,7 @@ private:
         builder_.add(rank_, std::move(op));
     }
 
-    // Frameworks also wait for calls that are over, and for what stands before the trace.
+    // Frameworks also wait for calls that have ended, and for calls before the trace.
     void wait(const Fields& node, const std::string& request) {
         const auto call = id_of_.find(request);
         if (call == id_of_.end()) return;

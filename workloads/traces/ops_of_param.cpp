@@ -8,8 +8,8 @@
 namespace tutti {
 namespace {
 
-// One rank's list. A call goes on until a "wait" with its "req"; one that has none is waited for at
-// once. Computing is recorded by its shape and has no time; what passed from entry to entry has.
+// Imports one rank's list. A call runs until a "wait" with its "req"; one without is waited for at
+// once. Computing is recorded by its shape, without a time; the time between entries is known.
 class Importer {
 public:
     Importer(OpsBuilder& builder, Rank rank) : builder_(builder), rank_(rank) {}
@@ -92,7 +92,7 @@ private:
         return op;
     }
 
-    // A number, or a pair of them.
+    // Reads a number, or a pair of them.
     static std::string request_of(const Fields& entry) { return text_of(entry.at("req")); }
 
     OpsBuilder& builder_;

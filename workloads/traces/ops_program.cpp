@@ -17,7 +17,7 @@ using Kind = TraceOp::Kind;
     throw Error(fmt::format("{}: {}", op.place, what));
 }
 
-std::string in_words(const TraceOp& op) {
+std::string describe(const TraceOp& op) {
     if (op.kind == Kind::barrier) return "a barrier";
     return fmt::format("{} of {} elements", name_of(op.collective), op.count);
 }
@@ -78,7 +78,7 @@ private:
                 op->type != first.type || op->root != first.root ||
                 (op->sends.empty() && first.sends.empty() && op->count != first.count))
                 refuse(*op, fmt::format("rank {} does {} where rank {} does {} ({})", rank.index,
-                                        in_words(*op), parts.front().rank.index, in_words(first),
+                                        describe(*op), parts.front().rank.index, describe(first),
                                         first.place));
         GroupCall call;
         call.label = std::string(name_of(first.collective));
@@ -86,7 +86,7 @@ private:
         call.call.collective = first.collective;
         call.call.type = first.type;
         call.call.count = first.count;
-        if (first.kind == Kind::barrier) {  // as a call in which all depend on all
+        if (first.kind == Kind::barrier) {  // like a call in which all depend on all
             call.label = "barrier";
             call.call.type = DataType::int32;
             call.call.count = 1;
@@ -102,7 +102,7 @@ private:
         add(std::move(call), parts);
     }
 
-    // What every pair of ranks then exchanges.
+    // Returns the elements that every pair of ranks exchanges.
     std::int64_t largest_part(const std::vector<Part>& parts) {
         std::int64_t largest = 0, sent = 0;
         for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -133,8 +133,8 @@ private:
         return op.sends;
     }
 
-    // First sent, first received. Each direction is a group of its own, as ranks may start their
-    // sends and receives in any order.
+    // Matches sends and receives in their order. Each direction is a separate group, as ranks may
+    // start their sends and receives in any order.
     void match_pairs() {
         std::map<std::pair<Rank, Rank>, std::vector<Part>> sent, received;
         for (std::size_t i = 0; i < trace_.ranks.size(); ++i)

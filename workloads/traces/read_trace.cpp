@@ -21,11 +21,11 @@ constexpr const char* forms_read =
 std::string content_of(const fs::path& file) {
     std::ifstream stream(file, std::ios::binary);
     if (!stream)
-        throw Error(fmt::format("{}: cannot be read; type --file TRACE.jsonl", file.string()));
+        throw Error(fmt::format("{}: cannot be read; use --file TRACE.jsonl", file.string()));
     return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// The last number in a name, by which files of a folder are those of ranks.
+// Returns the last number in a name, which is the rank of a file in a folder.
 int rank_in(const fs::path& file) {
     const std::string name = file.stem().string();
     const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -49,7 +49,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
                 "rank {} is missing or there twice",
                 folder.string(), i));
     if (files.empty())
-        throw Error(fmt::format("{}: has no *.json; type --file TRACE.jsonl", folder.string()));
+        throw Error(fmt::format("{}: has no *.json; use --file TRACE.jsonl", folder.string()));
     return files;
 }
 
@@ -67,13 +67,13 @@ std::vector<fs::path> files_of(const std::string& typed) {
     return files;
 }
 
-// Which list of the document the lines of a name make.
+// The list of the document that receives the lines of each name.
 const std::map<std::string, const char*> list_of = {
     {"parameter", "params"}, {"bucket", "buckets"},       {"buffer", "buffers_broadcast"},
     {"group", "groups"},     {"iteration", "iterations"}, {"op", "ops"},
 };
 
-// A field of the object, an empty list where there was none.
+// Returns a field of the object, as an empty list if there was none.
 JsonValue& field_of(JsonValue& object, std::string_view name) {
     auto& fields = std::get<JsonValue::Object>(object.value);
     for (JsonField& field : fields)
@@ -82,8 +82,8 @@ JsonValue& field_of(JsonValue& object, std::string_view name) {
         .value;
 }
 
-// A trace as JSON Lines becomes the one document that it was cut from. Throws Error for a line
-// that is none, and where the end line is missing.
+// Joins a trace of JSON Lines to the one document that it was cut from. Throws Error for an invalid
+// line, and if the end line is missing.
 JsonValue joined_lines(std::string_view text, const Source& source) {
     constexpr const char* cut_off = "cut off: no end line follows; record or copy the trace again";
     const auto parsed = [&](std::string_view line, int number) {
@@ -137,7 +137,7 @@ bool is_in_lines(std::string_view text, const Source& source) {
         const JsonValue* form = head.find("form");
         return form && form->text() && *form->text() == "lines";
     } catch (const Error&) {
-        return false;  // the document goes on in the next line
+        return false;  // the document continues in the next line
     }
 }
 
@@ -210,7 +210,7 @@ Trace read_trace(const std::string& typed) {
         return imported("chakra-" + name, files, ops_of_chakra);
     if (files.size() > 1)
         throw Error(
-            fmt::format("{}: only PARAM and Chakra traces have a file for each rank; type "
+            fmt::format("{}: only PARAM and Chakra traces have a file for each rank; use "
                         "--file with one file",
                         files[1].source.name()));
     return ours(files.front());

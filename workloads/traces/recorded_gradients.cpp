@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/traces/recorded_gradients.hpp"
-
 #include <fmt/format.h>
 
 #include <cstring>
@@ -8,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/index.hpp"
+#include "workloads/traces/trace.hpp"
 
 namespace tutti {
 namespace {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <variant>
 #include <vector>
@@ -9,11 +10,12 @@
 #include "workloads/models/buckets.hpp"
 #include "workloads/models/model.hpp"
 #include "workloads/program/program.hpp"
+#include "workloads/steps/step_runner.hpp"
 
 namespace tutti {
 
-/// A data-parallel program's gradients: when each became ready and what was sent, so that the steps
-/// can be replayed with these buckets or with others.
+/// Gradients of a data-parallel program: when each became ready and what was sent, so that the
+/// steps can be replayed with these or other buckets.
 struct GradientTrace {
     struct AllReduce {
         std::int64_t count = 0;
@@ -24,40 +26,41 @@ struct GradientTrace {
         int rank = 0;
         std::int64_t forward_ns = 0, backward_ns = 0, optimizer_ns = 0;
         std::vector<std::int64_t> ready_ns;  ///< since the backward pass began, in the ready order
-        std::vector<AllReduce> all_reduces;  ///< as the recorded system did it
+        std::vector<AllReduce> all_reduces;  ///< calls of the recorded system
     };
 
     DataType type = DataType::float32;
     std::vector<Parameter> parameters;
     std::vector<int> ready_order;  ///< indices into `parameters`, each once
     std::vector<Buffer> buffers;   ///< broadcast before each forward pass
-    std::vector<Bucket> buckets;   ///< as recorded; none where nothing was sent
+    std::vector<Bucket> buckets;   ///< as recorded; empty if nothing was sent
     std::vector<Iteration> iterations;
 
-    /// Ranks that it has iterations of: 0 and on.
+    /// Returns the number of ranks with iterations.
     int recorded_ranks() const;
 };
 
-/// One thing that a rank did; in order, as its thread did it.
+/// One action of a rank; actions are in the order of its thread.
 struct TraceOp {
     enum class Kind : std::uint8_t { compute, collective, barrier, send, recv, wait };
 
     Kind kind = Kind::compute;
-    std::int64_t id = -1;  ///< by which others depend on it; -1: none does
+    std::int64_t id = -1;  ///< identifies it for dependent actions; -1: there are none
     std::string place;     ///< file and line, for error messages
     Task::Phase phase = Task::Phase::backward;
-    std::vector<std::int64_t> after;  ///< ids of what must be over; wait: none is everything
+    /// Ids of actions that must have ended; wait: empty means all
+    std::vector<std::int64_t> after;
     std::int64_t compute_ns = 0;
     Collective collective = Collective::all_reduce;
     DataType type = DataType::float32;
     int group = 0;           ///< index among OpsTrace::groups
-    std::int64_t count = 0;  ///< as in Call; uneven all_to_all: what this rank sends in all
+    std::int64_t count = 0;  ///< as in Call; uneven all_to_all: total that this rank sends
     std::vector<std::int64_t> sends, receives;  ///< all_to_all, uneven: elements by peer
-    Rank root = {0};                            ///< a rank of all
-    Rank peer = {0};                            ///< send, recv: a rank of all
+    Rank root = {0};                            ///< a rank of the whole trace
+    Rank peer = {0};                            ///< send, recv: a rank of the whole trace
 };
 
-/// What each rank of any program did: computing, collectives, and what waited for what.
+/// Actions of each rank of a program: computing, collectives, and their dependencies.
 struct OpsTrace {
     std::vector<std::vector<Rank>> groups;    ///< sorted; the first is all ranks
     std::vector<std::vector<TraceOp>> ranks;  ///< by rank
@@ -70,24 +73,43 @@ struct Trace {
     std::variant<GradientTrace, OpsTrace> what;
 };
 
-/// Reads a trace, whatever it is: ours as JSON Lines or as one JSON document (gradtrace/1), a PARAM
+/// Reads a trace of any kind: tutti's as JSON Lines or as one JSON document (gradtrace/1), a PARAM
 /// commsTraceReplay trace, or a Chakra execution trace as JSON. The latter two have a file for each
-/// rank: `typed` is then a folder of them, whose names end in the rank, or a list with commas, in
-/// the order of ranks. Throws Error, one line with file and line, for what is none, is cut off or
-/// contradicts itself.
+/// rank: `typed` is then a folder of files whose names end in the rank, or a list with commas in
+/// the order of ranks. Throws Error, one line with file and line, if a file is not a trace, is
+/// truncated or contradicts itself.
 Trace read_trace(const std::string& typed);
 
 /// A step of a trace of ops as a program.
 struct OpsProgram {
     Program program;
-    /// Bytes that all ranks together send beyond the trace: an uneven all_to_all is done as an even
-    /// one of its largest part.
+    /// Bytes that all ranks together send beyond the trace, because an uneven all_to_all runs as an
+    /// even one of its largest part.
     std::int64_t padding_bytes = 0;
 };
 
-/// The k-th collectives of a group's members match, and the k-th send and receive of a pair, which
-/// become a broadcast in a group of two. Calls that the trace does not wait for end with the step.
-/// Throws Error with the places in the trace where ranks do not match.
+/// Matches the k-th collectives of a group's members, and the k-th send and receive of a pair,
+/// which become a broadcast in a group of two. Calls that the trace does not wait for end with the
+/// step. Throws Error with the places in the trace where ranks do not match.
 OpsProgram program_of(const OpsTrace& trace, const std::string& name);
+
+/// Recorded gradients of one rank before averaging, from files next to the trace:
+/// NAME.step<K>.bucket<I>.rank<R>.f32 (little-endian float32).
+class RecordedGradients {
+public:
+    /// Reads the gradients of rank `rank` modulo the recorded ranks, in the recorded buckets.
+    /// Throws Error naming a file whose size is not that of its bucket.
+    RecordedGradients(const std::filesystem::path& trace, const GradientTrace& recorded, Rank rank);
+
+    /// Returns the recorded steps; 0 if no gradients were recorded.
+    std::int64_t steps() const { return static_cast<std::int64_t>(steps_.size()); }
+
+    /// Copies the gradients of step `number` modulo the recorded steps into the inputs of the
+    /// program's all-reduces, in their order, repeatedly if there is room.
+    void load(const ProgramBuffers& buffers, std::int64_t number) const;
+
+private:
+    std::vector<std::vector<std::byte>> steps_;  // in the order of the buckets
+};
 
 }  // namespace tutti

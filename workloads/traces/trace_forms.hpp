@@ -1,30 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <fmt/format.h>
+
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "workloads/traces/json_fields.hpp"
+#include "base/json_reader.hpp"
 #include "workloads/traces/trace.hpp"
 
 namespace tutti {
 
+/// Counts of elements are limited, so that no sum or product of sizes overflows.
+constexpr std::int64_t most_elements = std::int64_t{1} << 40;
+
+/// One object of a file with typed getters, which throw Error naming file and line. Holds
+/// references to the value and the source.
+class Fields {
+public:
+    /// Throws Error if `object` is not an object.
+    Fields(const JsonValue& object, const Source& source);
+
+    std::string place() const { return fmt::format("{}:{}", source_->name(), object_->line); }
+    [[noreturn]] void refuse(const std::string& what) const { source_->fail(object_->line, what); }
+
+    bool has(const char* name) const;  ///< and is not null
+    const JsonValue& at(const char* name) const { return path().needed(name).value(); }
+    std::string text(const char* name, const std::string& default_value = "") const;
+    std::int64_t number(const char* name) const;
+    std::int64_t number(const char* name, std::int64_t default_value) const;
+    /// Reads a whole number from 0 to most_elements.
+    std::int64_t count(const char* name) const;
+    void require_count(const char* name, std::int64_t value) const;
+    std::vector<std::int64_t> counts(const char* name) const;   ///< empty if absent
+    std::vector<std::int64_t> numbers(const char* name) const;  ///< empty if absent
+    /// Convert times from microseconds in files to nanoseconds: a point in time, and a duration or
+    /// delay.
+    std::int64_t ns(const char* name, std::int64_t default_value) const;
+    std::int64_t duration_ns(const char* name, std::int64_t default_value = 0) const;
+    std::vector<std::int64_t> durations_ns(const char* name) const;
+    /// Returns the objects of a list; empty if absent.
+    std::vector<Fields> objects(const char* name) const;
+    Fields object(const char* name) const { return child(at(name)); }
+    /// Returns a value within this object.
+    Fields child(const JsonValue& value) const { return {value, *source_}; }
+
+private:
+    JsonPlace path() const;
+
+    const JsonValue* object_;
+    const Source* source_;
+};
+
+/// Returns a text that distinguishes numbers, texts and lists of them.
+std::string text_of(const JsonValue& value);
+
 constexpr std::string_view trace_schema = "gradtrace/1";
 
-// Each form of a trace. They throw Error naming file and line.
+// Readers for each form of a trace. They throw Error naming file and line.
 GradientTrace gradients_of(const Fields& document);
 OpsTrace ops_of(const Fields& document);
-/// Recorded calls of each rank with the times of their launch on one clock (kind "comms").
+/// Reads recorded calls of each rank with their launch times on one clock (kind "comms").
 OpsTrace comms_of(const Fields& document);
 
-/// A parsed file, one for each rank.
+/// A parsed file of one rank.
 struct RankFile {
     Source source;  ///< its name
     JsonValue document;
 };
-/// PARAM's commsTraceReplay: a list of calls and computing. `note` gets what was left out.
+/// Reads PARAM's commsTraceReplay: a list of calls and computing. `note` gets what was omitted.
 OpsTrace ops_of_param(const std::vector<RankFile>& files, std::string& note);
-/// Chakra: the nodes record_param_comms of an execution trace, which has no times.
+/// Reads Chakra: the nodes record_param_comms of an execution trace, which has no times.
 OpsTrace ops_of_chakra(const std::vector<RankFile>& files, std::string& note);
+
+/// Converts names of recorders: "float32", "c10::BFloat16", "Tensor(long int)". Throws Error naming
+/// the known ones.
+DataType type_of_trace(std::string_view name);
+/// Returns PyTorch's name.
+std::string_view trace_name_of(DataType type);
+
+/// Converts "fwd", "backward", "opt", "data" ...; unknown names count as backward.
+Task::Phase phase_of_trace(std::string_view name);
+std::string_view trace_name_of(Task::Phase phase);
+
+/// The meaning of an op's name: "allreduce", "_allgather_base", "all_to_allv", "wait" ...
+struct OpName {
+    TraceOp::Kind kind;
+    Collective collective = Collective::all_reduce;
+};
+/// Throws Error naming the known ones.
+OpName op_of_trace(std::string_view name);
 
 }  // namespace tutti

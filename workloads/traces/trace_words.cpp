@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/traces/trace_words.hpp"
-
 #include <algorithm>
 #include <cctype>
 
 #include "base/name_table.hpp"
+#include "workloads/traces/trace_forms.hpp"
 
 namespace tutti {
 namespace {

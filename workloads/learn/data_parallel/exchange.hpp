@@ -32,7 +32,7 @@ public:
     }
 };
 
-/// Of one rank without others.
+/// The exchange of a single rank.
 class NoExchange final : public Exchange {
 public:
     void finish(Network&) override {}
@@ -64,7 +64,7 @@ private:
 struct ExchangeCall {
     enum class Kind : std::uint8_t { gradients, numbers };
     Kind kind = Kind::gradients;
-    std::vector<double> numbers = {};  ///< what numbers() returned
+    std::vector<double> numbers = {};  ///< results of numbers()
 };
 
 /// Forwards to another exchange and records the calls.

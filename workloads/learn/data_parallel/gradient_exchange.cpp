@@ -13,7 +13,8 @@ namespace tutti {
 
 namespace {
 
-// The tensors in the order in which backward completes their gradients, whatever the batch.
+// Returns the tensors in the order in which backward completes their gradients, which does not
+// depend on the batch.
 std::vector<int> ready_order_of(Network& network) {
     const Batch empty;
     std::vector<int> order;

@@ -69,9 +69,11 @@ public:
     /// Sums the buckets as they are, without a network.
     void exchange_buckets();
 
-    /// Since the last clear_passages(), in the order of their beginning: the same on all ranks.
+    /// Returns the calls since the last clear_call_spans() in the order of their start, the same on
+    /// all ranks.
     const std::vector<StepStamps::Span>& call_spans() const { return call_spans_; }
-    /// Time since then in which computing was blocked: starting calls, finish() and numbers().
+    /// Returns the time since then in which computing was blocked: by starting calls, finish() and
+    /// numbers().
     std::int64_t blocked_ns() const { return blocked_ns_; }
     void clear_call_spans() {
         call_spans_.clear();
@@ -81,7 +83,7 @@ public:
     /// Whether every rank gets the same sums, bit for bit; nothing where that is not known.
     std::optional<bool> same_bits() const { return same_bits_; }
 
-    /// What compression did; null where nothing is compressed.
+    /// Returns the statistics of compression; null if nothing is compressed.
     CompressionTally* tally() const { return tally_; }
 
     /// Does every call once with known data and counts this rank's wrong elements. Not for methods

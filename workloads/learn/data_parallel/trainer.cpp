@@ -15,7 +15,7 @@ namespace tutti {
 
 namespace {
 
-// What all trainers have: a network and this rank's share of the data.
+// Common part of all trainers: a network and this rank's share of the data.
 class ShareTrainer : public Trainer {
 public:
     ShareTrainer(const TrainingSetup& setup, Rank rank, int ranks)
@@ -24,7 +24,7 @@ public:
     Network& network() override { return network_; }
 
 protected:
-    // The loss and gradients of the rows that were taken, as their part of `whole_batch`.
+    // Returns the loss of the rows that were taken, as their part of `whole_batch`.
     double forward(int whole_batch) { return network_.forward(batch_, whole_batch); }
     void backward(Exchange& exchange) {
         network_.backward(batch_, [&](int tensor) { exchange.ready(network_, tensor); });
@@ -43,7 +43,7 @@ private:
     Batch batch_;
 };
 
-// A step of the optimizer for each batch.
+// Does one step of the optimizer for each batch.
 class StochasticTrainer final : public ShareTrainer {
 public:
     StochasticTrainer(const TrainingSetup& setup, Rank rank, int ranks)
@@ -67,7 +67,8 @@ public:
 private:
     BatchOrder batch_order() const { return {setup_.data.train.rows(), setup_.batch, setup_.seed}; }
 
-    // Of the whole batch, until the next call. Going back more than a step starts over.
+    // Returns rows of the whole batch, valid until the next call. Going back more than a step
+    // starts over.
     std::span<const int> rows_of_step(int number) {
         if (number + 1 < taken_) {
             order_ = batch_order();
@@ -84,8 +85,8 @@ private:
     std::vector<float> saved_;
 };
 
-// All rows in every step. Gradients are exchanged as of a batch; each loss and each dot product, of
-// which a rank computes its part, is a sum over ranks.
+// Uses all rows in every step. Gradients are exchanged like those of a batch. Each loss and each
+// dot product is a sum over ranks, of which a rank computes its part.
 class LbfgsTrainer final : public ShareTrainer {
 public:
     LbfgsTrainer(const TrainingSetup& setup, Rank rank, int ranks)
@@ -104,7 +105,7 @@ public:
         exchange_ = &exchange;
         const double loss = lbfgs_.step(weights_).loss;
         std::ranges::copy(weights_, network_.weights().begin());
-        return rank_.index == 0 ? loss : 0;  // it is the whole batch's
+        return rank_.index == 0 ? loss : 0;  // it is the whole batch's loss
     }
 
     void save_state() override {
@@ -178,7 +179,7 @@ TrainingResult train_on_one_rank(World& world, const TrainingSetup& setup) {
     NoExchange none;
     TrainingResult result;
     const std::int64_t began = now_ns();
-    // Step by step, so that no rank waits longer than for one step.
+    // Step by step, so that no rank waits for longer than one step.
     for (int step = 0; step < setup.steps(); ++step)
         result.losses.push_back(from_rank0(world, trainer ? trainer->step(step, none) : 0.0));
     result.seconds = from_rank0(world, static_cast<double>(now_ns() - began) * 1e-9);

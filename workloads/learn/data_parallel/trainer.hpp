@@ -13,14 +13,14 @@
 
 namespace tutti {
 
-/// What is trained and how: the same on all ranks.
+/// Setup of a training: the same on all ranks.
 struct TrainingSetup {
     std::string network = "mlp";
     Split data;
     std::string optimizer = "sgd";  ///< or "lbfgs", whose steps take all rows
     int batch = 32;                 ///< rows of a step, of all ranks together
     int epochs = 10;
-    LearningRate rate;  ///< of every step; not for lbfgs
+    LearningRate rate;  ///< in every step; not for lbfgs
     unsigned seed = 1;
 
     bool is_by_lbfgs() const { return optimizer == "lbfgs"; }
@@ -40,8 +40,8 @@ public:
 
     virtual Network& network() = 0;
 
-    /// Step `number` of the training with this rank's share of its batch. Returns this rank's part
-    /// of the whole batch's loss (of lbfgs after the step, else before it).
+    /// Does step `number` of the training with this rank's share of its batch. Returns this rank's
+    /// part of the whole batch's loss, before the step (lbfgs: after it).
     virtual double step(int number, Exchange& exchange) = 0;
 
     /// restore_state() goes back to the last save_state(): the weights, and of lbfgs its history.
@@ -53,11 +53,11 @@ public:
 /// unknown networks and optimizers and for batches that the data does not have.
 std::unique_ptr<Trainer> trainer_of(const TrainingSetup& setup, Rank rank, int ranks);
 
-/// What a training led to; the same on all ranks except for differing_weights.
+/// Result of a training; the same on all ranks except for differing_weights.
 struct TrainingResult {
-    std::vector<double> losses;  ///< of the whole batch, step by step
-    double accuracy = 0;         ///< of the test rows, with rank 0's weights: from 0 to 1
-    double seconds = 0;          ///< of rank 0
+    std::vector<double> losses;  ///< for the whole batch, step by step
+    double accuracy = 0;         ///< on the test rows, with rank 0's weights: from 0 to 1
+    double seconds = 0;          ///< on rank 0
     /// Weights of this rank whose bits differ from rank 0's.
     std::int64_t differing_weights = 0;
 };
@@ -68,10 +68,10 @@ TrainingResult train(World& world, const TrainingSetup& setup, Exchange& exchang
 /// Trains on rank 0 alone, with whole batches. Collective.
 TrainingResult train_on_one_rank(World& world, const TrainingSetup& setup);
 
-/// The largest difference of two loss curves of equal length within so many steps, relative to the
-/// first loss. Ranks add up the same values as one rank in another order, so curves differ by
-/// rounding, some 1e-7 a step. With relu or max pooling they diverge once rounding changes which
-/// side of a kink a sample is on.
+/// Returns the largest difference of two loss curves of equal length within the first `steps`,
+/// relative to the first loss. Several ranks add the same values as one rank in another order, so
+/// curves differ by rounding, some 1e-7 a step. With relu or max pooling they diverge once rounding
+/// changes which side of a kink a sample is on.
 double difference_of_losses(const TrainingResult& one, const TrainingResult& other,
                             int steps = INT_MAX);
 

@@ -10,7 +10,7 @@ namespace tutti {
 namespace {
 
 constexpr int default_batch = 32;
-constexpr int steps_of_lbfgs = 60;  // in which every network here learns the digits
+constexpr int steps_of_lbfgs = 60;  // enough for every network here to learn the digits
 
 enum class Scaling { strong, weak };
 
@@ -24,7 +24,7 @@ int batch_of_rank(const Settings& settings, const TrainingSetup& setup) {
     const std::string& typed = settings.text("batch");
     if (setup.is_by_lbfgs()) {
         if (typed != "auto" && typed != "all")
-            throw Error("--batch " + typed + ": steps of lbfgs take all rows; leave --batch out");
+            throw Error("--batch " + typed + " has no effect: lbfgs uses all rows");
         return rows;
     }
     if (typed == "all") return rows;
@@ -36,7 +36,7 @@ double rate_of(const Settings& settings, const TrainingSetup& setup) {
     if (!setup.is_by_lbfgs())
         return learning_rate_of(settings, find_optimizer(setup.optimizer).learning_rate);
     if (settings.text("learning-rate") != "auto")
-        throw Error("lbfgs finds the length of its steps itself; leave --learning-rate out");
+        throw Error("--learning-rate has no effect: lbfgs chooses its own step length");
     return 0;
 }
 
@@ -50,7 +50,7 @@ TrainingSetup training_setup_of(const Settings& settings, int ranks, std::uint64
         "optimizer", {{"sgd", "sgd"}, {"adam", "adam"}, {"lbfgs", "lbfgs"}});
     setup.data = data_of(settings);
     setup.seed = static_cast<unsigned>(seed);
-    setup.new_network();  // throws where there can be none
+    setup.new_network();  // throws if the network is not possible
     const auto scaling =
         settings.word<Scaling>("scaling", {{"strong", Scaling::strong}, {"weak", Scaling::weak}});
     setup.batch = batch_of_rank(settings, setup);
@@ -60,7 +60,7 @@ TrainingSetup training_setup_of(const Settings& settings, int ranks, std::uint64
     if (scaling == Scaling::weak) {
         if (setup.batch > setup.data.train.rows() / ranks)
             throw Error(fmt::format(
-                "a batch of {} rows for each of {} ranks cannot be had from {}; type --batch {} or "
+                "{} rows for each of {} ranks exceed the {} training rows; use --batch {} or "
                 "--scaling strong",
                 setup.batch, ranks, setup.data.train.rows(),
                 std::max(1, setup.data.train.rows() / ranks)));
@@ -72,13 +72,13 @@ TrainingSetup training_setup_of(const Settings& settings, int ranks, std::uint64
     return setup;
 }
 
-std::string in_words(const TrainingSetup& setup, int ranks) {
+std::string describe(const TrainingSetup& setup, int ranks) {
     Network network = setup.new_network();
     const std::string rate =
         setup.is_by_lbfgs() ? ""
                             : fmt::format(" at {:g}", setup.rate.of_one_rank * setup.rate.ranks);
     return fmt::format(
-        "{}: {} parameters; {} rows to learn from, {} to test by; {}{}: {} epochs "
+        "{}: {} parameters; {} rows for training, {} for testing; {}{}: {} epochs "
         "of {} steps of {} rows{}",
         setup.network, network.weights().size(), setup.data.train.rows(), setup.data.test.rows(),
         setup.optimizer, rate, setup.epochs, setup.steps_of_epoch(), setup.batch,

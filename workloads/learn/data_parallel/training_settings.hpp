@@ -9,33 +9,32 @@
 
 namespace tutti {
 
-inline constexpr SettingRow network_setting{"network", "what learns the digits: logistic, mlp, cnn",
+inline constexpr SettingRow network_setting{"network", "network to train: logistic, mlp, cnn",
                                             "mlp"};
 
 /// The settings of a data-parallel training.
 inline constexpr SettingRow training_options[] = {
-    {"network", "logistic, mlp or cnn (of square images)", "mlp"},
-    {"data", "digits (a part of the program) or a LIBSVM file; every fifth row is for testing",
-     "digits"},
+    {"network", "network to train: logistic, mlp or cnn (square images)", "mlp"},
+    {"data", "digits (built in) or a LIBSVM file; every fifth row is used for testing", "digits"},
     {"optimizer", "sgd (with momentum), adam or lbfgs", "sgd"},
-    {"batch", "rows of a step, or all; auto: 32, and all for lbfgs", "auto"},
+    {"batch", "rows per step, or all; auto: 32, lbfgs: all", "auto"},
     {"scaling",
-     "strong (the ranks share a batch) or weak (each has one; the learning rate grows with the "
-     "ranks)",
+     "strong (the ranks share a batch) or weak (one batch per rank; the learning rate grows with "
+     "the ranks)",
      "strong"},
-    {"warm-up-epochs", "in which the learning rate grows, if the scaling is weak", "2"},
-    {"epochs", "how often the data is gone through; auto: what the network needs for the digits",
-     "auto"},
-    {"learning-rate", "of one rank; auto: what the optimizer begins with", "auto"},
+    {"warm-up-epochs", "epochs of growing learning rate with weak scaling", "2"},
+    {"epochs", "passes through the data; auto: enough to learn the digits", "auto"},
+    {"learning-rate", "learning rate of one rank; auto: the optimizer's default", "auto"},
 };
 
-/// The training that the settings ask for on so many ranks. Throws Error for what is impossible.
+/// Returns the training that the settings describe on this many ranks. Throws Error if it is
+/// impossible.
 TrainingSetup training_setup_of(const Settings& settings, int ranks, std::uint64_t seed);
 
-/// "mlp of 84746 parameters, 1437 rows, ...".
-std::string in_words(const TrainingSetup& setup, int ranks);
+/// Returns "mlp: 84746 parameters; 1437 rows ...".
+std::string describe(const TrainingSetup& setup, int ranks);
 
-// Settings of all workloads that train. All throw Error for values that are none.
+// Settings of all workloads that train. All throw Error for invalid values.
 
 /// --network
 const NetworkKind& network_of(const Settings& settings);

@@ -33,7 +33,7 @@ public:
 
     /// Whether the sum is exact but for rounding; else values are compressed.
     bool is_exact() const { return method_->is_exact(site_.call); }
-    /// What compression did; null where nothing is compressed.
+    /// Returns the statistics of compression; null if nothing is compressed.
     CompressionTally* tally() const { return method_->tally(); }
 
 private:

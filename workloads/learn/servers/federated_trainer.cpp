@@ -28,7 +28,7 @@ void FederatedTrainer::gather_weights() {
     std::ranges::copy(weights_, learner_.network().weights().begin());
 }
 
-// A client that takes no part adds nothing and gets the mean, too.
+// A client that does not take part adds nothing, but gets the mean.
 void FederatedTrainer::average(bool takes_part) {
     const auto weights = learner_.network().weights();
     const auto values = reduction_->values();
@@ -81,7 +81,7 @@ std::vector<Metric> FederatedTrainer::metrics() {
 
 namespace {
 
-// Fisher and Yates.
+// Fisher-Yates shuffle.
 template <class Value>
 void shuffle(std::vector<Value>& values, unsigned long long random) {
     for (std::size_t left = values.size(); left > 1; --left)

@@ -26,10 +26,10 @@ Dataset rows_of_client(const Dataset& data, ClientData how, Rank client, int cli
 /// rank knows them.
 std::vector<Rank> clients_of_round(std::int64_t round, double fraction, int clients, unsigned seed);
 
-/// Federated averaging (McMahan et al. 2017, arXiv:1602.05629): in a round each client that takes
-/// part takes `local_steps` steps of plain gradient descent on its own rows; then all get the mean
-/// of their weights, weighted by how many rows they have. One all-reduce of n_k w_k and n_k: b (N +
-/// 1) bytes a round, where a mean after every step has E times as many.
+/// Federated averaging (McMahan et al. 2017, arXiv:1602.05629). In a round each selected client
+/// takes `local_steps` steps of plain gradient descent on its own rows. Then all clients get the
+/// mean of the weights, weighted by the number of rows. This takes one all-reduce of n_k w_k and
+/// n_k: b (N + 1) bytes a round, where averaging every step takes E times as many.
 class FederatedTrainer final : public FreeRunningTrainer {
 public:
     struct Rules {

@@ -37,7 +37,7 @@ std::int64_t DigitsLearner::compute_gradients(double times,
     serve();
     network_.backward(rows_, [&](int) { serve(); });
     own += now_ns() - began;
-    // Sleeps, so as not to take the core from other ranks.
+    // Sleeps, so that other ranks can use the core.
     const auto extra = static_cast<std::int64_t>(static_cast<double>(own) * (times - 1));
     for (const std::int64_t end = now_ns() + extra; now_ns() < end;) {
         meanwhile();

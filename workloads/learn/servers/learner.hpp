@@ -54,13 +54,14 @@ public:
     virtual ~FreeRunningTrainer() = default;
     /// Back to the first weights, optimizer state, order of batches and counts.
     virtual void reset() = 0;
-    /// After a barrier: so many steps. Without communication the gradients stay local; only whole
-    /// steps learn, others do the same work at rate 0. Has one call span: the communication of the
-    /// first step, where all ranks wait for all. Throws Error (time_out) naming whom it waits for.
+    /// Runs `steps` steps after a barrier. Without communication the gradients stay local. Only
+    /// whole steps learn, others do the same work at rate 0. Has one call span: the communication
+    /// of the first step, where all ranks wait for all. Throws Error (time_out) naming the ranks it
+    /// waits for.
     virtual StepStamps run(std::int64_t steps, StepPart part = StepPart::whole) = 0;
     /// Puts the current weights, the same on all ranks, into the learner's network.
     virtual void gather_weights() = 0;
-    /// What it counted since reset(); the same on all ranks.
+    /// Returns counters since reset(); the same on all ranks.
     virtual std::vector<Metric> metrics() { return {}; }
 };
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/learn/servers/mailbox.hpp"
-
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+
+#include "workloads/learn/servers/server_trainer.hpp"
 
 namespace tutti {
 
 // The circle method: all but the last form a circle and meet across it; the rank that would meet
 // itself meets the last.
 std::optional<Rank> partner(Rank rank, int round, int ranks) {
-    const int last = ranks + ranks % 2 - 1;  // of an even number; of an odd one it is missing
+    const int last = ranks + ranks % 2 - 1;  // with an odd number of ranks this one does not exist
     int other = 0;
     if (rank.index == last) {
         while (2 * other % last != round % last) ++other;

@@ -47,7 +47,7 @@ void Server::take_synchronously(Worker& from) {
     }
     from.is_waiting = true;
     if (++waiting_ < rules_.workers - rules_.dropped) return;
-    // In the order of ranks, not of arrival, so that the sum has the same bits.
+    // Adds in the order of ranks, not of arrival, so that the sum always has the same bits.
     std::ranges::fill(sum_, 0.0f);
     for (const Worker& worker : workers_)
         if (worker.is_waiting)
@@ -69,7 +69,7 @@ void Server::take_at_once(Worker& from) {
     update(from.gradient);
     from.is_waiting = true;
     if (from.is_last) release(from);
-    // Release those that are not too far ahead; the slowest never is.
+    // Releases workers that are not too far ahead; the slowest never is.
     std::int64_t slowest = std::numeric_limits<std::int64_t>::max();
     for (const Worker& worker : workers_)
         if (!worker.is_done) slowest = std::min(slowest, worker.pushed);

@@ -19,17 +19,17 @@ enum class ServerUpdates : std::uint8_t { synchronous, asynchronous };
 struct ServerRules {
     int workers = 1;
     ServerUpdates updates = ServerUpdates::synchronous;
-    /// Synchronously: a step is over once all but so many gradients are there (backup workers, Chen
-    /// et al. 2016, arXiv:1604.00981). Those that come later are discarded and counted.
+    /// Synchronous: a step ends once all but this many gradients have arrived (backup workers, Chen
+    /// et al. 2016, arXiv:1604.00981). Later ones are discarded and counted.
     int dropped = 0;
-    /// Asynchronously: nobody is more steps ahead of the slowest than this (stale synchronous
+    /// Asynchronous: no worker is more steps ahead of the slowest than this (stale synchronous
     /// parallel, Ho et al. 2013).
     std::optional<std::int64_t> staleness_bound = {};
 
     bool is_synchronous() const { return updates == ServerUpdates::synchronous; }
 };
 
-/// What a worker is to do with the weights that it gets.
+/// The next action of a worker that received weights.
 enum class ServerReply : std::int64_t {
     proceed,  ///< push one gradient, and more later
     last,     ///< push one gradient, the last one
@@ -51,8 +51,9 @@ public:
     Server(ServerRules rules, std::span<const float> weights, const OptimizerKind& optimizer,
            LearningRate rate, SendWeights send_weights);
 
-    /// Replies to every worker. Takes gradients for so many steps of all workers, asynchronously
-    /// workers * steps from whichever is fast. StepPart::whole learns, else the rate is 0.
+    /// Replies to every worker. Takes gradients for `steps` steps of all workers; asynchronously
+    /// workers * steps gradients from any worker. Applies them only for StepPart::whole; otherwise
+    /// the rate is 0.
     void begin(std::int64_t steps, StepPart part = StepPart::whole);
 
     /// Takes a gradient, which must not change until the worker gets its reply.
@@ -67,7 +68,8 @@ public:
     std::int64_t version() const { return version_; }  ///< updates ever
     std::int64_t updated_ns() const { return updated_ns_; }
     std::int64_t late() const { return discarded_; }  ///< gradients discarded
-    /// How often a gradient was applied to weights so many updates newer than its own.
+    /// Returns counts of gradients by age: entry i counts gradients applied i updates after the
+    /// weights they were computed from.
     const std::vector<std::int64_t>& staleness() const { return staleness_; }
 
 private:
@@ -96,7 +98,7 @@ private:
     SendWeights send_weights_;
     std::vector<Worker> workers_;
     bool learns_ = true;
-    std::int64_t steps_ = 0;     // of this run
+    std::int64_t steps_ = 0;     // steps in this run
     std::int64_t first_ = 0;     // version when it began
     std::int64_t admitted_ = 0;  // gradients of this run that were requested
     int waiting_ = 0;            // gradients of this step

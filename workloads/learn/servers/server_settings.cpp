@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/learn/servers/server_settings.hpp"
-
 #include <fmt/format.h>
 
 #include <limits>
 
 #include "workloads/learn/data_parallel/training_settings.hpp"
+#include "workloads/learn/servers/server_trainer.hpp"
 
 namespace tutti {
 namespace {
 
 constexpr SettingRow rows[] = {
     network_setting,
-    {"servers", "how many share the weights, a list; all: every rank serves", "1,all"},
-    {"mode", "sync (a step's gradients averaged), async (each applied as it comes), a list",
+    {"servers", "number of servers, a list; all: one on every rank", "1,all"},
+    {"mode", "sync (average the gradients of a step), async (apply each as it arrives), a list",
      "sync,async"},
-    {"staleness-bound", "async: nobody is more steps ahead of the slowest than this; none", "none"},
-    {"drop-slowest", "sync: a step does not wait for so many gradients, which are discarded", "0"},
-    {"slow-rank", "RANK:TIMES: this rank computes so many times slower; none", "none"},
-    {"messages", "between workers and servers: mpi, ucx; auto: mpi, or between threads loopback",
-     "auto"},
-    {"batch", "rows of a step, shared by all workers", "32"},
-    {"epochs", "to train, after the timing; auto: what the network needs", "auto"},
-    {"optimizer", "of the servers: sgd (momentum 0.9), adam", "sgd"},
-    {"learning-rate", "at first; falls to nothing in the second half; auto: the optimizer's",
-     "auto"},
-    {"row", "steps of a timed sample, without a barrier in between", "8"},
+    {"staleness-bound", "async: most steps a worker may be ahead of the slowest, or none", "none"},
+    {"drop-slowest", "sync: number of late gradients per step to discard instead of waiting", "0"},
+    {"slow-rank", "RANK:TIMES: rank RANK computes TIMES times slower, or none", "none"},
+    {"messages",
+     "transport between workers and servers: mpi, ucx; auto: mpi, or loopback for threads", "auto"},
+    {"batch", "rows per step, shared by all workers", "32"},
+    {"epochs", "training length after the timing; auto: enough for the network", "auto"},
+    {"optimizer", "optimizer of the servers: sgd (momentum 0.9), adam", "sgd"},
+    {"learning-rate",
+     "initial learning rate, falling to 0 in the second half; auto: the optimizer's", "auto"},
+    {"row", "steps per timed sample, without barriers in between", "8"},
 };
 
 std::vector<std::optional<int>> servers_of(const Settings& settings) {
@@ -72,7 +71,7 @@ ServerOptions server_options(const Settings& settings) {
 
 std::vector<ServerMode> server_modes(const ServerOptions& options, int ranks) {
     if (options.dropped >= ranks)
-        throw Error(fmt::format("--drop-slowest {} leaves none of the {} ranks; type {} at most",
+        throw Error(fmt::format("--drop-slowest {} leaves none of the {} ranks; use at most {}",
                                 options.dropped, ranks, ranks - 1));
     if (options.skew.slow && options.skew.slow->index >= ranks)
         throw Error(fmt::format("--slow-rank {}: there are ranks 0 to {}", options.skew.slow->index,
@@ -81,8 +80,9 @@ std::vector<ServerMode> server_modes(const ServerOptions& options, int ranks) {
     for (const auto& servers : options.servers) {
         const int count = servers.value_or(ranks);
         if (count > ranks)
-            throw Error(fmt::format(
-                "--servers {} is more than the {} ranks; type all for one on each", count, ranks));
+            throw Error(
+                fmt::format("--servers {} is more than the {} ranks; use all for one on each rank",
+                            count, ranks));
         for (const ServerUpdates updates : options.updates) {
             const bool synchronous = updates == ServerUpdates::synchronous;
             ServerMode mode;

@@ -12,9 +12,9 @@
 
 namespace tutti {
 
-// Before each gradient and before each part of the weights.
+// Precedes each gradient and each part of the weights.
 struct ServerTrainer::Header {
-    ServerReply reply = ServerReply::proceed;  // of a gradient: last, if its worker has no more
+    ServerReply reply = ServerReply::proceed;  // or `last`, if its worker sends no more
 };
 
 Rank rank_of_server(int server, int servers, int ranks) {
@@ -88,7 +88,7 @@ void ServerTrainer::expect_weights() {
     }
 }
 
-// The first server's reply counts.
+// Uses the first server's reply.
 ServerReply ServerTrainer::pull() {
     ServerReply reply = ServerReply::proceed;
     const auto is_done = [&] {
@@ -130,7 +130,7 @@ void ServerTrainer::push(Pushed pushed) {
     ++steps_pushed_;
 }
 
-// Takes the gradients that have arrived and makes progress; whether any was taken.
+// Takes the gradients that have arrived and makes progress. Returns whether any was taken.
 bool ServerTrainer::serve() {
     bool took_any = false;
     for (int rank = 0; rank < world_.size(); ++rank) {
@@ -197,7 +197,7 @@ StepStamps ServerTrainer::run(std::int64_t steps, StepPart part) {
     }
     expect_weights();
     if (server_) server_->begin(steps, part);
-    // Of the first step: from pushing this rank's gradient to having the new weights.
+    // the first step, from pushing this rank's gradient to having the new weights
     StepStamps::Span span;
     for (std::int64_t step = 0;; ++step) {
         const ServerReply reply = pull();
@@ -210,7 +210,7 @@ StepStamps ServerTrainer::run(std::int64_t steps, StepPart part) {
     }
     wait_until([&] { return (!server_ || server_->is_over()) && has_sent_all(); },
                "the last gradients");
-    // A step ends when the servers have the new weights, whichever workers are left behind.
+    // A step ends when the servers have the new weights, even if some workers are late.
     stamps.end_ns = server_ ? server_->updated_ns() : stamps.begin_ns;
     if (span.end_ns == 0) span.end_ns = now_ns();
     const ServerRules& rules = architecture_.rules;
@@ -246,7 +246,7 @@ std::vector<Metric> ServerTrainer::metrics() {
          static_cast<double>(pushed) / static_cast<double>(std::max(steps, std::int64_t{1}))},
         {"server_bytes", static_cast<double>(served * world_.size()) /
                              static_cast<double>(std::max(steps, std::int64_t{1}))}};
-    // Of the first server, which is on rank 0.
+    // from the first server, which is on rank 0
     const auto late = from_rank0(world_, server_ ? server_->late() : 0);
     if (architecture_.rules.dropped > 0) metrics.push_back({"late", static_cast<double>(late)});
     if (architecture_.rules.is_synchronous()) return metrics;

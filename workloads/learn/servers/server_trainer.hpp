@@ -1,16 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "base/index.hpp"
+#include "collectives/transport/endpoint.hpp"
 #include "workloads/learn/servers/learner.hpp"
-#include "workloads/learn/servers/mailbox.hpp"
 #include "workloads/learn/servers/server.hpp"
 #include "workloads/program/changed_program.hpp"
+#include "workloads/program/settings.hpp"
 
 namespace tutti {
+
+/// Point-to-point messages between any two ranks, each pair and direction on an endpoint of its
+/// own, so that none waits for another: servers need it, collectives do not. At most one message is
+/// under way from a rank to another, and each is received into a posted receive. To oneself it is a
+/// copy.
+class Mailbox {
+public:
+    /// Collective. Uses plans of `transport` from `first_plan` on, 2 P at most.
+    /// Messages have `most_bytes` at most. The transport outlives it.
+    Mailbox(World& world, MessageTransport& transport, int first_plan, std::size_t most_bytes);
+
+    /// Room for the next message to `to`, for which the last one must have been sent.
+    std::span<std::byte> send_buffer(Rank to, std::size_t bytes);
+    /// Sends the send buffer, which must not change until is_sent().
+    void send(Rank to);
+    /// Whether no message to `to` is under way; makes progress.
+    bool is_sent(Rank to);
+
+    /// Allows a message of `bytes` to arrive, overwriting the previous one.
+    void post_receive(Rank from, std::size_t bytes);
+    /// Whether the posted receive is done; makes progress. True only once.
+    bool has_arrived(Rank from);
+    /// The message that has arrived, until the next receive is posted.
+    std::span<const std::byte> message(Rank from) const;
+
+private:
+    struct Link {
+        std::unique_ptr<Endpoint> endpoint;  // none: to oneself
+        std::vector<std::byte> memory;
+        std::size_t bytes = 0;
+        bool is_open = false;
+    };
+    Link& link(std::vector<Link>& links, Rank peer) { return at(links, peer); }
+
+    Rank me_;
+    std::vector<Link> out_, in_;
+};
+
+/// The partner of `rank` in a round of a tournament in which each of P ranks meets each other once,
+/// in P - 1 rounds (P if that is odd); none in a round that it sits out.
+std::optional<Rank> partner(Rank rank, int round, int ranks);
 
 /// How many ranks serve, and how.
 struct Architecture {
@@ -19,7 +64,7 @@ struct Architecture {
     Skew skew = {};  ///< a rank that computes slower
 };
 
-/// Every rank works; server s serves, besides, on rank s P / S.
+/// Every rank is a worker; server s runs on rank s P / S as well.
 Rank rank_of_server(int server, int servers, int ranks);
 
 /// The weights that a server has: [N s / S, N (s + 1) / S).
@@ -33,7 +78,7 @@ ServerPart part_of_server(int server, int servers, std::size_t weights);
 struct ServerTraffic {
     std::int64_t pushed = 0;  ///< as a worker
     std::int64_t pulled = 0;
-    std::int64_t served = 0;  ///< as a server in both directions, its own worker included
+    std::int64_t served = 0;  ///< as a server in both directions, including its own worker
 };
 
 /// Training by parameter servers (Li et al., OSDI 2014): each worker pulls the weights, pushes its
@@ -85,5 +130,32 @@ private:
     std::int64_t steps_pushed_ = 0;
     ServerTraffic traffic_;
 };
+
+/// The settings of `tutti workload parameter-server`.
+std::span<const SettingRow> server_settings();
+
+/// Their values.
+struct ServerOptions {
+    std::vector<std::optional<int>> servers;  ///< none: as many as ranks
+    std::vector<ServerUpdates> updates;
+    std::optional<std::int64_t> staleness_bound;
+    int dropped = 0;
+    Skew skew;  ///< of the slow rank, if any
+    int batch = 32;
+    std::int64_t steps_per_sample = 8;
+};
+
+/// Throws Error, one line that says what to type instead.
+ServerOptions server_options(const Settings& settings);
+
+/// A training method among those that alternate.
+struct ServerMode {
+    std::string name;
+    Architecture architecture;
+};
+
+/// All architectures in each mode: undisturbed; with the slow rank, if there is one; and then
+/// without waiting for the slowest. Throws Error where there are too few ranks.
+std::vector<ServerMode> server_modes(const ServerOptions& options, int ranks);
 
 }  // namespace tutti

@@ -11,8 +11,8 @@ namespace {
 
 constexpr int side = 3;
 
-// A convolution is a matrix product once every pixel's neighbourhood is written out: a row for each
-// place of the filter (channel, dy, dx), a column for each pixel.
+// A convolution is a matrix product once every pixel's neighbourhood is written out: one row for
+// each place of the filter (channel, dy, dx), one column for each pixel.
 class Convolution : public Layer {
 public:
     Convolution(Shape input, int channels)
@@ -38,7 +38,7 @@ public:
         }
     }
 
-    // Weight, then bias, both at the end: samples are gone through one by one.
+    // Weight and bias become ready at the end, because samples are processed one by one.
     void backward(const Backward& pass, const Ready& ready) override {
         const auto bias = pass.gradients.subspan(as_size(filters() * filter_));
         for (int row = 0; row < pass.rows; ++row) {
@@ -76,8 +76,8 @@ private:
 
     MatrixView neighbourhoods() const { return matrix(neighbours_, filter_, pixels_); }
 
-    // Calls visit(row of the written out matrix, image row, dx): the places of a filter's row over
-    // an image's row that lie inside the image are from .. to of its columns.
+    // Calls visit(row of the written out matrix, image row, dx). The places of a filter's row that
+    // lie inside the image are columns from .. to.
     template <typename Visit>
     void for_each_line(const Visit& visit) const {
         const int width = input().width;
@@ -100,7 +100,7 @@ private:
         });
     }
 
-    // The method back: each pixel's gradient is the sum over the neighbourhoods that it is in.
+    // Inverts the method: each pixel's gradient is the sum over the neighbourhoods that it is in.
     void gather(std::span<float> d_image) const {
         std::fill(d_image.begin(), d_image.end(), 0.0f);
         for_each_line([&](int line, int pixel, int first, int last) {

@@ -8,7 +8,7 @@
 
 namespace tutti {
 
-/// What one sample is between two layers: `channels` images of height x width, row after row.
+/// The form of one sample between two layers: `channels` images of height x width, row after row.
 struct Shape {
     int channels = 1;
     int height = 1;
@@ -18,19 +18,18 @@ struct Shape {
     bool operator==(const Shape&) const = default;
 };
 
-/// A tensor that is learnt.
+/// A tensor of weights.
 struct LayerParameter {
     std::string name;  // "weight" or "bias" within a layer
     int count = 0;
-    int fan_in = 1;  // values that each result is a sum of: how large to begin
+    int fan_in = 1;  // number of inputs of each result, which sets the initial range
 };
 
 /// Called as soon as a gradient is complete, with the parameter's index in registration order.
 using Ready = std::function<void(int)>;
 
-/// One function of the network, sample by sample: `rows` samples, each of input() or output() one
-/// after the other. It owns no weights: `weights` and `gradients` hold its parameters in the order
-/// of parameters().
+/// One function of the network, applied to `rows` samples of size input() or output() in sequence.
+/// It owns no weights: `weights` and `gradients` hold its parameters in the order of parameters().
 class Layer {
 public:
     Layer(Shape input, Shape output) : input_(input), output_(output) {}
@@ -48,7 +47,7 @@ public:
 
     struct Backward {
         std::span<const float> weights;
-        std::span<const float> in;     // as forward had it
+        std::span<const float> in;     // the input of forward
         std::span<const float> d_out;  // the loss's gradient by the results
         std::span<float> gradients;    // added to, row after row of the batch
         std::span<float> d_in;         // overwritten; empty where it is not needed
@@ -73,5 +72,14 @@ std::unique_ptr<Layer> relu(Shape input);
 
 /// The greatest of each 2 x 2; an odd last row or column is left out.
 std::unique_ptr<Layer> max_pool(Shape input);
+
+/// The loss -log softmax(logits)[label], summed over the rows and divided by `whole_batch`, with
+/// its gradient by the logits. Shares of a batch that are given the whole batch's size so add up
+/// to its loss and gradient.
+double softmax_cross_entropy(std::span<const float> logits, std::span<const int> labels,
+                             int whole_batch, std::span<float> d_logits);
+
+/// How many rows have their greatest logit where the label is.
+int count_right(std::span<const float> logits, std::span<const int> labels);
 
 }  // namespace tutti

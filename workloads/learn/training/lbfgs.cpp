@@ -55,7 +55,7 @@ Lbfgs::Step Lbfgs::step(std::span<float> weights) {
     now_.gradient_norm = std::sqrt(gradient_square);
     find_direction();
     double slope = dot(gradient_, direction_);
-    if (!(slope < 0) && !changes_.empty()) {  // rounding has spoilt it
+    if (!(slope < 0) && !changes_.empty()) {  // rounding made it no descent
         changes_.clear();
         find_direction();
         slope = -gradient_square;
@@ -91,9 +91,10 @@ void Lbfgs::find_direction() {
     scale(-1, direction_);
 }
 
-// The step length at which the loss has fallen enough, with trial_ there; 0 where there is none.
+// Returns the step length at which the loss has fallen enough, with trial_ there; 0 if there is
+// none.
 double Lbfgs::search(std::span<const float> weights, double slope) {
-    // Nothing is known of the scale at first: a step of length one.
+    // The scale is unknown at first: tries a step of length one.
     double length = changes_.empty() ? std::min(1.0, 1 / now_.gradient_norm) : 1;
     for (int trial = 0; trial < options_.most_trials; ++trial) {
         std::copy(weights.begin(), weights.end(), trial_.begin());
@@ -101,7 +102,7 @@ double Lbfgs::search(std::span<const float> weights, double slope) {
         const double loss = evaluate(trial_, {});
         if (loss < loss_ && loss <= loss_ + options_.sufficient_decrease * length * slope)
             return length;
-        // The minimum of the parabola, unless that step is too long or too short.
+        // Tries the minimum of the parabola, unless that step is too long or too short.
         const double best = -slope * length * length / (2 * (loss - loss_ - slope * length));
         length = std::isfinite(best) ? std::clamp(best, length / 10, length / 2) : length / 10;
     }
@@ -114,7 +115,7 @@ void Lbfgs::save_state(std::span<const float> weights, double gradient_square) {
     add(-1, gradient_, change.gradient);
     change.curvature = dot(change.weights, change.gradient);
     const double square = dot(change.gradient, change.gradient);
-    // Li & Fukushima 2001: what is kept keeps the direction a descent.
+    // Li & Fukushima 2001: the remaining changes keep the direction a descent.
     const double enough = 1e-6 * std::sqrt(gradient_square) * dot(change.weights, change.weights);
     if (!(change.curvature > enough)) return;
     newest_gradient_square_ = square;

@@ -7,9 +7,9 @@
 
 namespace tutti {
 
-/// What L-BFGS has to know of what it minimises. Where data is spread over ranks, each of these
-/// ends in an all-reduce: of a gradient, or of one number. All ranks must get the same values, bit
-/// for bit, for they decide by them how often to ask.
+/// The function that L-BFGS minimises. Where data is spread over ranks, each call ends in an
+/// all-reduce of a gradient or of one number. All ranks must get the same values bit for bit,
+/// because these decide how often they call.
 struct Objective {
     /// The loss at `weights`, and its gradient written to `gradient`, or nothing where that is
     /// empty: the line search asks for the loss alone.
@@ -25,7 +25,7 @@ double local_dot(std::span<const float> a, std::span<const float> b);
 struct LbfgsOptions {
     int history = 10;
     double sufficient_decrease = 1e-4;  // Armijo's c1
-    int most_trials = 20;               // of one line search
+    int most_trials = 20;               // in one line search
 };
 
 /// Limited-memory BFGS (Nocedal & Wright 2006, algorithms 7.4 and 7.5): Newton's direction from
@@ -46,7 +46,7 @@ public:
         bool ended = false;  // no lower loss was to be found: weights are as before
     };
 
-    /// One step down. Once it has ended, further steps begin anew along the steepest descent.
+    /// Does one step down. Once it has ended, further steps restart along the steepest descent.
     Step step(std::span<float> weights);
 
 private:

@@ -14,7 +14,7 @@
 namespace tutti {
 namespace {
 
-// Rows are kept dense: more than this is no data set for the networks here.
+// Rows are dense: larger files are not meant for the networks here.
 constexpr int most_columns = 1 << 16;
 constexpr std::size_t most_values = std::size_t{1} << 28;
 constexpr int most_classes = 1000;
@@ -29,7 +29,7 @@ struct Sample {
     std::vector<Entry> entries;
 };
 
-// Goes through the text once, line by line and word by word, and knows where it is.
+// Reads the text once, line by line and word by word, and knows its position.
 class Reader {
 public:
     Reader(std::string_view text, std::string_view source) : text_(text), source_(source) {}

@@ -8,7 +8,7 @@
 namespace tutti {
 namespace {
 
-// out = in W^T + bias, with W a row for each output, as PyTorch keeps it.
+// out = in W^T + bias; W has a row for each output, as in PyTorch.
 class Linear : public Layer {
 public:
     Linear(Shape input, int outputs)

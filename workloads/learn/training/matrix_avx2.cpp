@@ -3,7 +3,7 @@
 
 namespace tutti {
 
-// Without fused multiply-adds, which would round once where the others round twice.
+// Without fused multiply-adds, which would round once where the other kernels round twice.
 void add_product_avx2(MatrixView a, MatrixView b, float* c) { Product<8>{a, b, c}.add(); }
 
 }  // namespace tutti

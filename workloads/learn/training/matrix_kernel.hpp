@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// For the matrix_*.cpp alone, each of which is compiled for an instruction set of its own: what
-// stands here is theirs (unnamed namespace), lest the linker give one set's code to the other.
+// Only for matrix_*.cpp, each compiled for another instruction set. Everything is in an unnamed
+// namespace, so that the linker cannot use one set's code for another.
 #include <algorithm>
 #include <cstring>
 
@@ -96,9 +96,9 @@ private:
     MatrixView a_;
     MatrixView b_;
     float* c_;
-    int begin_ = 0;   // of the columns of a
-    int length_ = 0;  // of the columns of a, at most depth
-    int column_ = 0;  // of b and c
+    int begin_ = 0;   // first of the columns of a
+    int length_ = 0;  // number of columns of a, at most depth
+    int column_ = 0;  // column of b and c
     int filled_ = 0;  // columns of b in the panel, at most width
     alignas(64) float panel_[depth * width];
 };

@@ -19,11 +19,11 @@ struct MatrixView {
 /// Row after row of `columns`. Needs rows * columns values, which is asserted.
 MatrixView matrix(std::span<const float> values, int rows, int columns);
 
-/// c += a b, c row after row, on one core, without allocating.
+/// Computes c += a b, c row after row, on one core, without allocating.
 ///
 /// Each element of c gains its products one by one in the order of a's columns, rounded after each
-/// multiplication and each addition: the result does not depend on how many rows or columns there
-/// are beside it, and is the same bit for bit with every instruction set.
+/// multiplication and each addition. So the result does not depend on the number of rows and
+/// columns, and is the same bit for bit with every instruction set.
 void add_product(MatrixView a, MatrixView b, std::span<float> c);
 
 /// The same by the instruction sets that every machine of this kind has; what the others are

@@ -22,7 +22,7 @@ public:
             });
     }
 
-    // What was not the greatest had no part in the result.
+    // Only the greatest input of each group gets the gradient.
     void backward(const Backward& pass, const Ready&) override {
         std::fill(pass.d_in.begin(), pass.d_in.end(), 0.0f);
         if (pass.d_in.empty()) return;
@@ -33,7 +33,7 @@ public:
     }
 
 private:
-    // Calls visit(result's place, place of its upper left corner in the input).
+    // Calls visit(place in the result, place of its upper left corner in the input).
     template <typename Visit>
     void for_each_pixel(int image, const Visit& visit) const {
         for (int y = 0; y < output().height; ++y)
@@ -42,7 +42,7 @@ private:
                       (image * input().height + side * y) * input().width + side * x);
     }
 
-    // The first where several are equal.
+    // Returns the first if several are equal.
     std::size_t greatest(std::span<const float> in, int corner) const {
         auto best = as_size(corner);
         for (int place = 1; place < side * side; ++place) {

@@ -11,23 +11,23 @@
 
 namespace tutti {
 
-/// Layers one after the other under a softmax cross-entropy, in float32 on one core.
+/// A sequence of layers with a softmax cross-entropy loss, in float32 on one core.
 ///
 /// All weights are one vector and all gradients another, tensor after tensor in registration order,
-/// so that any range of them is a message. With the same weights a sample has the same results in
-/// any batch, bit for bit; the sum over samples goes from the first to the last, so gradients of
-/// shares add up to the whole batch's within rounding, and exactly so where one share has it all.
-/// Between machines the bits may differ where their libraries' exp and log do.
+/// so that any range of them can be a message. With the same weights a sample has the same results
+/// in any batch, bit for bit. Sums over samples go from the first to the last, so gradients of
+/// shares add up to the whole batch's within rounding, and exactly if one share has all samples.
+/// Bits may differ between machines whose libraries differ in exp and log.
 class Network {
 public:
     /// A tensor's place in weights() and gradients().
     struct Tensor {
-        std::string name;  // "0.weight": of which layer, as PyTorch's Sequential calls it
+        std::string name;  // "0.weight": the layer's name in PyTorch's Sequential
         std::size_t begin = 0;
         std::size_t count = 0;
     };
 
-    /// Weights are drawn as PyTorch draws them: uniform up to 1 / sqrt(fan in), by the seed alone.
+    /// Draws weights like PyTorch: uniform up to 1 / sqrt(fan in), by the seed only.
     Network(std::vector<std::unique_ptr<Layer>> layers, unsigned seed);
 
     std::span<const Tensor> tensors() const { return tensors_; }
@@ -39,18 +39,18 @@ public:
     int inputs() const { return layers_.front()->input().size(); }
     int classes() const { return layers_.back()->output().size(); }
 
-    /// The loss of these rows as their part of a batch of `whole_batch`. Allocates only where it
-    /// never saw as many rows. A batch may have none.
+    /// Returns the loss of these rows as their part of a batch of `whole_batch`. Allocates only if
+    /// it never had as many rows. A batch may be empty.
     double forward(const Batch& batch, int whole_batch);
 
-    /// The gradients of the last forward, whose batch must still be there, overwriting those
-    /// before. `ready` is called once for each tensor, when its gradient is complete.
+    /// Computes the gradients of the last forward, whose batch must still exist, overwriting
+    /// earlier ones. Calls `ready` once for each tensor when its gradient is complete.
     void backward(const Batch& batch, const Ready& ready = {});
 
-    /// How many rows are classified right. No backward may follow it.
+    /// Returns how many rows are classified correctly. No backward may follow it.
     int count_right(const Batch& batch);
 
-    /// The share of rows that are classified right, from 0 to 1.
+    /// Returns the share of rows that are classified correctly, from 0 to 1.
     double accuracy(const Dataset& data);
 
 private:
@@ -60,18 +60,18 @@ private:
 
     std::vector<std::unique_ptr<Layer>> layers_;
     std::vector<Tensor> tensors_;
-    std::vector<int> first_tensor_;  // of each layer, and one past the last
+    std::vector<int> first_tensor_;  // one for each layer, and one past the last
     std::vector<float> weights_;
     std::vector<float> gradients_;
-    std::vector<std::vector<float>> results_;    // of each layer
-    std::vector<std::vector<float>> d_results_;  // the loss's gradients by them
+    std::vector<std::vector<float>> results_;    // one vector for each layer
+    std::vector<std::vector<float>> d_results_;  // gradients of the loss by them
 };
 
 /// A row of the table of networks.
 struct NetworkKind {
     const char* name;
     const char* what;
-    int epochs;  // in which it learns the digits, by batches of 32
+    int epochs;  // enough to learn the digits with batches of 32
     std::vector<std::unique_ptr<Layer>> (*layers)(int columns, int classes);
 };
 
@@ -80,7 +80,7 @@ std::span<const NetworkKind> all_networks();
 /// Throws Error naming the known ones.
 const NetworkKind& find_network(std::string_view name);
 
-/// Throws Error where there is no such network, or it cannot take samples of so many columns.
+/// Throws Error if there is no such network, or it cannot take samples with this many columns.
 Network make_network(std::string_view name, int columns, int classes, unsigned seed);
 
 }  // namespace tutti

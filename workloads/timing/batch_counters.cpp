@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/timing/energy_counter.hpp"
+#include "workloads/timing/batch_counters.hpp"
 
 #include <fmt/format.h>
 
@@ -16,26 +16,26 @@
 namespace tutti {
 namespace {
 
-// A reading is as old as the last step of the meter. So a part of what a batch is charged with was
-// used before it: a tenth of five periods. Begins and ends are off by chance: of all batches
-// together, of 20 periods at least, by some 4 %.
+// A reading is as old as the last update of the meter, so a batch is charged with energy used
+// before it: a tenth of its own for five periods. Begin and end are off by chance, so over all
+// batches, at least 20 periods, the error is about 4 %.
 constexpr std::int64_t least_periods_of_batch = 5;
 constexpr std::int64_t least_periods_of_all = 20;
 
-// What a meter of one host found.
+// The readings of one meter of a host.
 struct Found {
     EnergyMeter::Of of = EnergyMeter::Of::package;
     double joules_of_call = 0, watts = 0;
     std::string meter;
 };
 
-double to_digits(double value) {  // four of them, as no meter knows more
+double to_digits(double value) {  // meters have no more digits
     if (value <= 0) return 0;
     const double scale = std::pow(10.0, 3 - std::floor(std::log10(value)));
     return std::round(value * scale) / scale;
 }
 
-// The inverse of the lines that put_into() writes.
+// Parses the lines that put_into() writes.
 std::vector<Found> found_in(const std::string& text) {
     std::vector<Found> all;
     std::istringstream lines(text);
@@ -48,7 +48,7 @@ std::vector<Found> found_in(const std::string& text) {
     return all;
 }
 
-// Of one kind of part on all hosts; none where a host has no meter of it.
+// Returns the sum over all hosts for one kind of part; none if a host has no meter of it.
 std::optional<double> sum_over(const std::vector<std::vector<Found>>& hosts, EnergyMeter::Of of) {
     double sum = 0;
     for (const auto& found : hosts) {
@@ -98,7 +98,7 @@ void EnergyCounter::end(std::int64_t calls) {
             sums_[i].calls += calls;
         }
     }
-    world_.barrier();  // before anyone computes something else
+    world_.barrier();  // before any rank computes something else
 }
 
 void EnergyCounter::put_into(Measured& measured) const {
@@ -122,6 +122,80 @@ void EnergyCounter::put_into(Measured& measured) const {
     for (std::size_t host = 0; host < hosts.size(); ++host)
         for (const Found& one : hosts[host])
             measured.power.push_back({static_cast<int>(host), one.meter, to_tenths(one.watts)});
+}
+
+namespace {
+
+InterfaceBytes total(const std::vector<InterfaceBytes>& interfaces) {
+    InterfaceBytes sum;
+    for (const InterfaceBytes& each : interfaces) {
+        sum.tx += each.tx;
+        sum.rx += each.rx;
+    }
+    return sum;
+}
+
+}  // namespace
+
+NetworkByteCounter::NetworkByteCounter(World& world)
+    : world_(world), is_leader_(!world.one_host() && world.is_leader()) {}
+
+void NetworkByteCounter::begin() {
+    if (world_.one_host()) return;
+    world_.barrier();
+    if (is_leader_) before_ = interface_bytes();
+}
+
+void NetworkByteCounter::end(std::int64_t calls) {
+    if (world_.one_host()) return;
+    world_.barrier();  // until the calls are over on all hosts
+    calls_ += calls;
+    if (is_leader_) add(interface_bytes());
+    world_.barrier();  // before any rank sends something else
+}
+
+void NetworkByteCounter::add(const std::vector<InterfaceBytes>& interfaces) {
+    for (const InterfaceBytes& now : interfaces) {
+        const auto same = [&](const InterfaceBytes& each) { return each.name == now.name; };
+        const auto then = std::ranges::find_if(before_, same);
+        if (then == before_.end()) continue;
+        auto sum = std::ranges::find_if(sums_, same);
+        if (sum == sums_.end()) sum = sums_.insert(sums_.end(), InterfaceBytes{.name = now.name});
+        sum->tx += now.tx - then->tx;
+        sum->rx += now.rx - then->rx;
+    }
+}
+
+void NetworkByteCounter::forget() {
+    sums_.clear();
+    calls_ = 0;
+}
+
+std::optional<NetworkBytes> NetworkByteCounter::busiest() {
+    if (world_.one_host() || calls_ == 0) return std::nullopt;
+    const InterfaceBytes mine = total(sums_);
+    const auto all = gather_all(world_, std::max(mine.tx, mine.rx));
+    const auto busy = static_cast<std::size_t>(std::ranges::max_element(all) - all.begin());
+    if (true_on_all_ranks(world_, sums_.empty())) return std::nullopt;
+    std::string text;  // "eth0 tx rx\n..." of the busiest host
+    for (const InterfaceBytes& each : sums_)
+        text += each.name + ' ' + std::to_string(each.tx) + ' ' + std::to_string(each.rx) + '\n';
+    std::istringstream lines(gather_all_texts(world_, text)[busy]);
+    const auto a_call = [&](std::int64_t moved) {
+        return std::round(static_cast<double>(moved) / static_cast<double>(calls_));
+    };
+    NetworkBytes bytes;
+    for (InterfaceBytes each; lines >> each.name >> each.tx >> each.rx;) {
+        bytes.tx_per_call += a_call(each.tx);
+        bytes.rx_per_call += a_call(each.rx);
+        if (each.tx > 0 || each.rx > 0)
+            bytes.interfaces.push_back({each.name, a_call(each.tx), a_call(each.rx)});
+    }
+    const auto& hosts = world_.hosts().nodes();
+    for (std::size_t host = 0; host < hosts.size(); ++host)
+        if (hosts[host].front().index == static_cast<int>(busy))
+            bytes.host = static_cast<int>(host);
+    return bytes;
 }
 
 }  // namespace tutti

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/scenarios/pattern_settings.hpp"
+#include "workloads/scenarios/patterns.hpp"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 namespace tutti {
 namespace {
 
-// As many elements as a demonstration has time for.
+// Elements of a model that runs in a short demonstration.
 constexpr double small = 2e6;
 
 double scale_factor(const Settings& settings) {
