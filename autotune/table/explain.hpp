@@ -10,7 +10,7 @@ namespace tutti {
 /// its evidence, then the ranges on an axis of sizes. Whole lines, newline included.
 std::string explain(const Table& table);
 
-/// What scripts/draw.py draws: the same as rows of boxes on an axis of sizes.
+/// Returns the input of scripts/draw.py: the same as rows of boxes on an axis of sizes.
 std::string to_picture_json(const Table& table);
 
 }  // namespace tutti

@@ -8,13 +8,13 @@
 
 namespace tutti {
 
-/// What one launch of A and B told of a metric.
+/// One launch of A and B as it measured a metric.
 struct Pair {
     std::string session;
     int launch = 1;
     int stage = 1;
     std::string metric;
-    /// Of stored launches a_ns and b_ns alone, of which one may be 0: these are no pairs.
+    /// Stored launches only have a_ns and b_ns, one of which may be 0: they are not paired.
     LaunchOfMetric seen;
 
     bool operator==(const Pair&) const = default;
@@ -30,7 +30,7 @@ struct NamesOf<Pairing> {
                                               {Pairing::stored, "stored"}};
 };
 
-/// What a comparison says of a metric, B against A.
+/// The verdict on a metric, B against A.
 struct VerdictRecord {
     std::string session;
     std::string metric;
@@ -68,10 +68,10 @@ struct StepGrowth {
     bool operator==(const StepGrowth&) const = default;
 };
 
-/// What a judgement says of a metric, without the times and how they were measured.
+/// Converts a judgement to a record, without the times and how they were measured.
 VerdictRecord record_of(const std::string& metric, const Judgement& judgement, const Rule& rule);
 
-/// What B was asked to reach at least, or to take at most, and whether it does.
+/// A bound that B has to reach, or a time that it may take, and whether it does.
 struct FloorRecord {
     std::string session;
     std::string asked;   ///< "all_reduce 1M busbw at least 20 GB/s"

@@ -36,7 +36,7 @@ std::vector<std::string> words_in(const std::string& text) {
     return words;
 }
 
-// Of the call and B's candidate: "CALL ring (shm) -> tree (shm)" is about the tree.
+// Returns the call and B's candidate: "CALL ring (shm) -> tree (shm)" is about the tree.
 std::vector<std::string> words_about_b(const std::string& metric) {
     const std::size_t arrow = metric.find(" -> ");
     if (arrow == std::string::npos) return words_in(metric);

@@ -10,7 +10,7 @@
 
 namespace tutti {
 
-/// What B has to reach, or may take: "all_reduce 1M ring shm busbw 20" (GB/s, as algbw) or
+/// A bound for B: "all_reduce 1M ring shm busbw 20" (GB/s, as algbw) or
 /// "all_reduce 8 p50 3us". Words between the size and the quantity tell calls and candidates apart.
 struct Floor {
     enum class Side { at_least, at_most };

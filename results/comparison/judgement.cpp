@@ -135,7 +135,7 @@ int least_launches(const Rule& rule, std::size_t metrics) {
 
 namespace {
 
-// Of the changes that launches see, as the signed-rank interval has it, which is sqrt(pi / 3) times
+// Returns the half width of the signed-rank interval of the changes, which is sqrt(pi / 3) times
 // as wide as that of a normal mean.
 double variance_of(const std::vector<double>& changes) {
     const auto n = static_cast<double>(changes.size());

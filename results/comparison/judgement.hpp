@@ -10,7 +10,7 @@
 
 namespace tutti {
 
-/// What was found of a metric: B against A. Undecided: neither a change nor its absence is shown.
+/// The verdict on a metric, B against A. Undecided: neither a change nor its absence is shown.
 enum class Change { slower, faster, same, undecided };
 template <>
 struct NamesOf<Change> {
@@ -25,7 +25,7 @@ struct NamesOf<Change> {
 struct ComparedMetric {
     std::string name;
     std::vector<double> changes;  ///< ln(B / A), one of each launch
-    /// What the launches' own repetitions differ by: ln(A / A) and ln(B / B), one of each launch.
+    /// Noise: how far repetitions differ, ln(A / A) and ln(B / B), one value per launch.
     std::vector<double> noise_of_a, noise_of_b;
 
     bool operator==(const ComparedMetric&) const = default;
@@ -37,7 +37,7 @@ struct Rule {
     double min_effect = 0.025;  ///< a change must be larger to be one
 };
 
-/// Of the interval that makes sure of what looks like no change, but not like none at all.
+/// The confidence of a wider interval that checks small changes again.
 inline constexpr double surely = 0.998;
 
 struct Judgement {

@@ -15,7 +15,7 @@ struct QuadOf {
 /// Times, in any unit. 0: nothing counted.
 using Quad = QuadOf<double>;
 
-/// What one launch of A and B tells of a metric. Logarithms are natural.
+/// One launch of A and B, summarised for a metric. Logarithms are natural.
 struct LaunchOfMetric {
     double change = 0;   ///< ln(B / A), the median of the quads' means
     double noise_a = 0;  ///< ln(A / A) of the same quads; 0 but for noise

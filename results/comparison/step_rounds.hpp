@@ -10,10 +10,10 @@
 
 namespace tutti {
 
-/// What quads say of the steps of a call.
+/// Compares the steps of a call within quads.
 class StepRounds {
 public:
-    /// Of each block the ends of all steps and of the call, in ns since the call began.
+    /// For each block, the ends of all steps and of the call, in ns since the call began.
     void add(const QuadOf<std::vector<std::int64_t>>& quad);
 
     /// The medians over the rounds, without session and metric. Nothing where there is no round, or

@@ -23,11 +23,11 @@ struct Row {
 };
 
 constexpr Row rows[] = {
-    // As it begins and as it ends.
+    // Read at the begin and at the end.
     {"clock_pct_of_base", 90, any, "{0}, below its base clock"},
     {"clock_pct_of_most", 50, any, "{0}, less than half of what it can"},
     {"gpu_slowed", 0, 0, "{0}: the clock is held down"},
-    // As it begins.
+    // Read at the begin.
     {"memory_pressure_pct", 0, 1, "memory is short: programs wait for it {1:.0f} % of the time"},
     {"swap_used_MiB", 0, any, ""},
     // Over the launch.

@@ -28,7 +28,7 @@ struct HostHealth {
     bool operator==(const HostHealth&) const = default;
 };
 
-/// Of two readings of one name that are both wrong: whether the first is farther off.
+/// Returns whether the first of two bad readings of one name is the worse one.
 bool is_worse(const HealthReading& one, const HealthReading& other);
 
 }  // namespace tutti

@@ -13,7 +13,7 @@
 
 namespace tutti {
 
-/// What was measured. Two points are about the same thing if and only if their keys are equal.
+/// Identifies a measurement. Two points repeat each other if and only if their keys are equal.
 struct Key {
     Collective coll = Collective::all_reduce;
     Configuration configuration;  // with the segment that was taken, if it pipelines

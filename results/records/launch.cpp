@@ -13,8 +13,8 @@ constexpr std::string_view kept_prefixes[] = {
 constexpr std::string_view kept_names[] = {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",
                                            "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_MODULE_LOADING",
                                            "CUDA_LAUNCH_BLOCKING"};
-// What launchers pass to their own processes: addresses, folders and numbers of this one run, which
-// are no settings.
+// Variables that launchers pass to their own processes: addresses, folders and numbers of this run.
+// They are not settings.
 constexpr std::string_view plumbing_prefixes[] = {
     "OMPI_COMM_WORLD_",      "OMPI_MCA_orte_",
     "OMPI_MCA_ess",          "OMPI_MCA_pmix",

@@ -136,7 +136,8 @@ bool is_one_process(const Launch& launch);
 /// tokens.
 bool may_be_stored(std::string_view name);
 
-/// What may be stored of an environment such as `environ` ("NAME=value" strings, ended by a null).
+/// Returns the storable part of an environment such as `environ` ("NAME=value" strings, ended by a
+/// null).
 TextByName stored_environment(const char* const* variables);
 
 }  // namespace tutti

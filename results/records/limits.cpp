@@ -96,7 +96,7 @@ std::optional<std::filesystem::path> folder_in(const char* variable) {
     return folder;
 }
 
-// What Rates::at relies on.
+// Checks what Rates::at relies on.
 bool make_sense(const Rates& rates) {
     const auto positive = [](double number) { return number > 0; };
     return rates.bytes.size() == rates.gbps.size() && std::ranges::is_sorted(rates.bytes) &&
@@ -104,7 +104,7 @@ bool make_sense(const Rates& rates) {
            (rates.empty() || rates.bytes.front() > Bytes{0});
 }
 
-// What least times are derived from is there, of one core and of all.
+// Checks that the curves for lower bounds are there, of one core and of all.
 bool is_complete(const Limits& limits) {
     for (const char* pass : {"copy", "add", "add2", "add_in_place", "add2_in_place"})
         for (const int cores : {1, limits.cores})

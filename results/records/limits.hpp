@@ -58,8 +58,8 @@ struct StreamTrial {
     bool operator==(const StreamTrial&) const = default;
 };
 
-/// What messages between two hosts were seen to do, over the transport of plain messages. Times of
-/// n bytes are taken for latency + (n - burst) / bandwidth, but no less than the latency.
+/// Measured messages between two hosts, over the transport of plain messages. The time of n bytes
+/// is modelled as latency + (n - burst) / bandwidth, but no less than the latency.
 struct HostLink {
     int a = 0, b = 0;       // numbers of hosts
     double latency_ns = 0;  // one direction: half of the least round trip

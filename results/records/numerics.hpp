@@ -11,8 +11,8 @@
 
 namespace tutti {
 
-/// Which random numbers are added up: from [0, 1]; from [-1, 1], which cancel; of both signs, whose
-/// exponents are spread wide.
+/// The random numbers that are added up: from [0, 1]; from [-1, 1], which cancel; of both signs
+/// with a wide range of exponents.
 enum class Draw { uniform, cancelling, wide };
 template <>
 struct NamesOf<Draw> {
@@ -21,7 +21,7 @@ struct NamesOf<Draw> {
         {Draw::uniform, "uniform"}, {Draw::cancelling, "cancelling"}, {Draw::wide, "wide"}};
 };
 
-/// What the sums of such numbers were.
+/// The accuracy of sums of such numbers.
 struct NumericsOfDraw {
     Draw draw = Draw::uniform;
     /// The largest distance from the exact sum, in units of the type's last place at that sum;
@@ -34,7 +34,7 @@ struct NumericsOfDraw {
     bool operator==(const NumericsOfDraw&) const = default;
 };
 
-/// What one candidate's sums are worth at one size.
+/// The numerical accuracy of one candidate at one size.
 struct Numerics {
     std::string session;
     int launch = 1;

@@ -22,7 +22,7 @@ struct NamesOf<Start> {
         {Start::deadline, "deadline"}, {Start::barrier, "barrier"}, {Start::back_to_back, "b2b"}};
 };
 
-/// What the time of one call runs from: the last rank's arrival, the first one's, or each rank's
+/// The begin of the time of a call: the last rank's arrival, the first one's, or each rank's
 /// own (then the slowest rank counts, and no common clock is needed).
 enum class TimeFrom { last_arrival, first_arrival, max_local };
 template <>
@@ -50,8 +50,8 @@ struct Check {
     bool operator==(const Check&) const = default;
 };
 
-/// What the network interfaces of one host moved for a call: headers and acknowledgements included,
-/// and what the start of the calls takes.
+/// Bytes that the network interfaces of one host moved per call, with headers, acknowledgements and
+/// the traffic that starts the calls.
 struct NetworkBytes {
     int host = 0;  // the busiest, by its number in the launch
     double tx_per_call = 0;
@@ -68,8 +68,7 @@ struct NetworkBytes {
     bool operator==(const NetworkBytes&) const = default;
 };
 
-/// What one meter of energy showed in the mean of the timed calls: all that a package or a GPU
-/// used, for whomever.
+/// The mean power of one meter during the timed calls: of a package or a GPU, for all programs.
 struct Power {
     int host = 0;  // by its number in the launch
     std::string meter;
@@ -78,7 +77,7 @@ struct Power {
     bool operator==(const Power&) const = default;
 };
 
-/// What repeated calls of one candidate took. The same on all ranks.
+/// The times of repeated calls of one candidate. The same on all ranks.
 struct Measured {
     std::vector<std::int64_t> samples;  ///< ns, in order, without warm-up; empty where not kept
     Start start = Start::barrier;

@@ -11,7 +11,7 @@
 
 namespace tutti {
 
-/// What a results file says, each kind in the order of the file.
+/// The records of a results file, each kind in the order of the file.
 struct Results {
     std::vector<Session> sessions;
     std::vector<Launch> launches;

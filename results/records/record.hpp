@@ -21,7 +21,7 @@ namespace tutti {
 /// The version of the lines written and understood; grows only when old readers would go wrong.
 inline constexpr int schema_version = 1;
 
-/// Which tutti it was.
+/// The build of tutti that wrote the records.
 struct Tool {
     std::string version;
     std::string git;

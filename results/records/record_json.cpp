@@ -14,7 +14,7 @@ std::string line_of(std::string_view kind, const Kind& record) {
     return one_line(writer.object);
 }
 
-// Of what is known by the id of a point.
+// Writes a record that has the id of a point.
 template <class Kind>
 std::string line_of(std::string_view kind, const Key& key, const Kind& record) {
     JsonWriter writer{.object = {{"v", schema_version}, {"kind", kind}, {"point", point_id(key)}}};
@@ -29,7 +29,8 @@ Record read_as(const JsonPlace& line) {
     return record;
 }
 
-// Of a point or step, or of one over several launches; of other kinds null.
+// Returns the reason for skipping of a point or step, also over several launches; null for other
+// kinds.
 auto* skipped_in(auto& record) {
     if constexpr (requires { record.skipped; })
         return &record.skipped;
@@ -41,7 +42,7 @@ auto* skipped_in(auto& record) {
         return static_cast<std::optional<std::string>*>(nullptr);
 }
 
-// What was skipped has no times.
+// Skipped records have no times.
 template <class Kind>
 Json schema_of_kind() {
     Kind record;
@@ -96,7 +97,7 @@ std::string point_id(const Key& key) { return sha256(one_line(encode(key))).subs
 std::string to_json_line(const Session& session) { return line_of("session", session); }
 std::string to_json_line(const Launch& launch) { return line_of("launch", launch); }
 std::string to_json_line(const TrainingStep& step) {
-    // Of a kind of its own: whoever counts steps passes over what is replaced later.
+    // A separate kind, so that programs that count steps ignore what is replaced later.
     return line_of(step.is_partial ? "partial_step" : "step", step);
 }
 std::string to_json_line(const Fail& fail) { return line_of("fail", fail); }

@@ -18,8 +18,8 @@ bool beats_limit(const Point& point);
 /// How many of these do, in words for people, as lines; empty where none does.
 std::string limit_line(std::span<const Point> points);
 
-/// What replaces the limits of points of a launch, which stand before it in the file: measured
-/// again, as some beat theirs.
+/// Lower bounds that were measured again because some points beat theirs. They replace those of
+/// earlier points of the launch.
 struct LowerLimits {
     std::string session;
     int launch = 1;

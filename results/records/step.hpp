@@ -10,7 +10,7 @@
 
 namespace tutti {
 
-/// What was measured: a step of training, with its collectives done by one method. Two steps
+/// Identifies a training step with its collectives done by one method. Two steps
 /// compare if their keys are equal but for the method.
 struct StepKey {
     std::string workload;   // ddp, train, replay, ...

@@ -85,7 +85,7 @@ void Store::lock() const {
                         path_.string()));
 }
 
-// Whoever mistypes a file name must not find its last line moved away.
+// Protects other files: a mistyped name must not lose its last line.
 void Store::refuse_foreign_file() const {
     constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
     constexpr std::string_view begin_of_record = "{\"v\":";
@@ -152,7 +152,7 @@ void Store::append(std::string_view lines) {
 
 namespace {
 
-// What the last records say of a session.
+// A session as the last records describe it.
 struct SessionSeen {
     bool is_there = false;
     bool has_failed = false;

@@ -27,7 +27,7 @@ std::vector<double> distribution_of_sums(std::span<const int> ranks) {
     return likely;
 }
 
-// Of the absolute values, doubled; equal ones have the mean of their ranks.
+// Returns doubled ranks of the absolute values; equal ones have the mean of their ranks.
 std::vector<int> doubled_ranks(std::vector<double> values) {
     std::ranges::sort(values, {}, [](double value) { return std::abs(value); });
     std::vector<int> ranks;

@@ -55,7 +55,7 @@ struct OrderPair {
     std::size_t hi;
 };
 
-// Which two sorted samples (from 0) enclose the median in 95 of 100 series.
+// The two sorted samples (from 0) that enclose the median in 95 of 100 series.
 OrderPair median_interval(std::size_t n, double rho1) {
     const auto count = static_cast<double>(n);
     const double reach = 1.96 * widening(rho1) * std::sqrt(count);

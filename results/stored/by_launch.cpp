@@ -6,7 +6,7 @@
 namespace tutti {
 namespace {
 
-// Of all parts of a run, in their order; of what several have measured, the last one's.
+// Joins the parts of a run in their order; the last part counts for what several have measured.
 template <class Record>
 void take_as_one_part(std::vector<Record>& records, const std::string& session) {
     std::map<decltype(Record::key), std::string> last_parts;

@@ -10,7 +10,7 @@
 
 namespace tutti {
 
-/// What makes times comparable, by the names of its fields: hosts, ranks, libraries, settings and
+/// Facts that must agree for times to be comparable, by name: hosts, ranks, libraries, settings and
 /// variables that steer them. Of all launches that measured: more than one value where they differ
 /// among themselves. Versions and times are none of it.
 using Fingerprint = std::map<std::string, std::set<std::string>>;

@@ -15,10 +15,10 @@ struct StoredMetric {
     std::vector<double> a, b;
 };
 
-/// What nine of ten pairs of these values differ by at most; 0 of fewer than two.
+/// Returns the difference that nine of ten pairs of values do not exceed; 0 for fewer than two.
 double noise_between(std::span<const double> launches);
 
-/// As judge, of launches that were not measured together. What `noise` is then: what launches of
+/// Like judge, for launches that were not measured together. What `noise` is then: what launches of
 /// one side differ by among themselves, of whichever side that is more, nine times of ten.
 std::vector<Judgement> judge_stored(std::span<const StoredMetric> metrics, const Rule& rule);
 

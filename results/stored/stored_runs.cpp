@@ -16,7 +16,7 @@
 namespace tutti {
 namespace {
 
-// As 'tutti compare' calls what it measures itself.
+// Names a metric like 'tutti compare' does.
 std::string metric_of(const Key& key) {
     return call_in_words(key) + " " + candidate_in_words(key) +
            (key.placement.empty() ? "" : ", " + key.placement);
@@ -36,7 +36,7 @@ std::string in_words(const StepKey& key) {
     return words;
 }
 
-// Of all metrics, launch by launch, where all launches of a side have measured all of them.
+// The mean of all metrics, launch by launch, if all launches of a side have measured all of them.
 std::optional<StoredMetric> geometric_mean(std::span<const StoredMetric> metrics) {
     if (metrics.size() < 2) return std::nullopt;
     StoredMetric mean{.name = "geometric mean",
@@ -55,7 +55,7 @@ std::optional<StoredMetric> geometric_mean(std::span<const StoredMetric> metrics
     return mean;
 }
 
-// What one has and the other has not.
+// Names metrics that only one side has.
 void add_missing(const StoredRuns& a, const StoredRuns& b, const char* name_of_a,
                  const char* name_of_b, std::map<std::string, std::string>& missing) {
     for (const std::string& metric : a.order) {

@@ -10,8 +10,8 @@
 
 namespace tutti {
 
-/// What the launches of 'tutti bench' or 'tutti workload' in a results file say of a metric: a call
-/// by a candidate, or a training step by a method.
+/// The times of a metric in the launches of 'tutti bench' or 'tutti workload' of a results file: a
+/// call by a candidate, or a training step by a method.
 struct StoredTimes {
     std::vector<double> ns;  ///< a launch's median each
     int nranks = 0;
@@ -19,7 +19,7 @@ struct StoredTimes {
     double median_ns() const;
 };
 
-/// What a results file holds of them, as a comparison takes it.
+/// The metrics of a results file for a comparison.
 struct StoredRuns {
     std::vector<std::string> order;  ///< of metrics, as they were measured first
     std::map<std::string, StoredTimes> metrics;

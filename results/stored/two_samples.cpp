@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t most_exact = 50;  // values in all
 
-// Of each value among all; doubled, so that those of ties are whole numbers.
+// Returns the rank of each value among all, doubled so that the ranks of ties are whole numbers.
 std::vector<int> doubled_ranks_among(const std::vector<double>& values) {
     std::vector<double> sorted = values;
     std::ranges::sort(sorted);
@@ -28,7 +28,7 @@ std::vector<int> doubled_ranks_among(const std::vector<double>& values) {
     return ranks;
 }
 
-// Of so many ranks drawn from all: each way of drawing them counts alike.
+// Counts the sums of n ranks drawn from all; each way of drawing them is equally likely.
 std::vector<double> exact_distribution(const std::vector<int>& ranks, std::size_t drawn) {
     const auto most = as_size(std::accumulate(ranks.begin(), ranks.end(), 0));
     std::vector<std::vector<double>> ways(drawn + 1, std::vector<double>(most + 1));

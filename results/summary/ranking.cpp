@@ -208,7 +208,7 @@ void Ranking::rank(RankedSize& size) const {
         cell.is_tied = is_best || tutti::is_tied(cell, best);
         cell.is_unknown = !is_best && !is_known;
         if (!cell.over_best) continue;
-        // As the ratios to the library say it, so that the figures agree.
+        // Follow the ratios to the library, so that all figures agree.
         cell.over_best->value = slowness(cell) / slowness(best);
         if (!is_known) continue;
         cell.over_best->low = std::min(cell.over_best->low, cell.over_best->value);

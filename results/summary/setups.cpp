@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view machine = "machine";
 constexpr std::string_view environment = "environment: ";
-// What readers ask for first.
+// Facts that readers ask for first.
 constexpr std::string_view first_facts[] = {"MPI",   "UCX",   "NCCL",  "GPU",
                                             machine, "tutti", "kernel"};
 

@@ -119,7 +119,7 @@ std::vector<std::pair<std::string, std::vector<const Record*>>> grouped(
     return groups;
 }
 
-// What to choose at one size, and whether that is more than chance.
+// Describes the best choice at one size, and whether it is more than chance.
 Json choice_at(const Ranking& ranking, const RankedSize& size) {
     const auto library = ranking.library();
     const RankedCell* challenger = nullptr;

@@ -12,7 +12,7 @@
 
 namespace tutti {
 
-/// What a condition leaves reliable.
+/// How much of the results stays reliable under a condition.
 enum class Reliable { all, ranking, nothing };
 
 /// A condition of the measurement that readers must know.
@@ -42,7 +42,7 @@ public:
     std::vector<Note> notes(std::span<const TrainingStep* const> steps) const {
         return notes({}, steps, {});
     }
-    /// Of all points and steps together.
+    /// Takes points and steps together.
     std::vector<Note> notes(std::span<const Point* const> points,
                             std::span<const TrainingStep* const> steps,
                             std::span<const RankedCell* const> cells) const;

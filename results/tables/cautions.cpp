@@ -41,7 +41,7 @@ void add_busy(std::span<const Launch> launches, std::vector<std::string>& lines)
             host, how_often(as_size(busy.launches), launches.size()), busy.most_load, busy.cores));
 }
 
-// Of what is wrong with one reading of one host in several launches, the worst one's words.
+// Reports each bad reading of a host once, with its worst value over the launches.
 void add_health(std::span<const Launch> launches, std::span<const End> ends,
                 std::vector<std::string>& lines) {
     struct Wrong {

@@ -8,7 +8,7 @@
 
 namespace tutti {
 
-/// What has to be said of figures of these launches, and of those that have ended: hosts that were
+/// Returns warnings about these launches and their ends: hosts that were
 /// busy with something else or in bad health, ranks that take turns on too few cores. Lines without
 /// newlines.
 std::vector<std::string> cautions(std::span<const Launch> launches, std::span<const End> ends = {});

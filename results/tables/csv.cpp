@@ -35,7 +35,7 @@ std::string joules(const std::optional<double>& energy) {
     return energy ? fmt::format("{}", *energy) : "";
 }
 
-// What is known of every point, skipped or not.
+// Columns of every point, skipped or not.
 constexpr Column identity_columns[] = {
     {"session", [](const Point& p) { return p.session; }},
     {"launch", [](const Point& p) { return std::to_string(p.launch); }},
@@ -67,7 +67,7 @@ const std::vector<Column> columns_of_point = [] {
     return columns;
 }();
 
-// What only a measured point has.
+// Columns of measured points only.
 constexpr Column measured_columns[] = {
     {"mode", [](const Point& p) { return std::string(name_of(p.measured.start)); }},
     {"def", [](const Point& p) { return std::string(name_of(p.measured.from)); }},

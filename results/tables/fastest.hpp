@@ -13,7 +13,7 @@ struct Fastest {
     const Point* library = nullptr;
 };
 
-/// Of points at one size in one launch. Skipped points and wrong results do not count.
+/// Takes points at one size in one launch. Skipped points and wrong results do not count.
 Fastest fastest_of(std::span<const Point* const> points);
 
 /// A table for each subject of a sweep (type, op, root, buffers, input, placement; out of place

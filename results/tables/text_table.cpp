@@ -26,7 +26,7 @@ std::string fitted(double value, int width) {
 
 bool measured(const Point* point) { return point != nullptr && !point->skipped; }
 
-// Of one that chooses, also what it chose.
+// A candidate that chooses also shows its choice.
 std::string name_in_row(const Key& key, const TableRow& row) {
     const std::string name = candidate_name(key, row.segment);
     for (const Point* point : {row.out_of_place, row.in_place})
@@ -76,7 +76,7 @@ std::string wire_cell(const TableRow& row) {
     return fmt::format("  {:>12}", most > 0 ? fmt::format("{:.0f}", most) : "N/A");
 }
 
-// Of packages and GPUs together, of the placement that took more.
+// Returns the energy of packages and GPUs together, for the placement that took more.
 std::string energy_cell(const TableRow& row) {
     double most = 0;
     for (const Point* point : {row.out_of_place, row.in_place})
@@ -86,7 +86,8 @@ std::string energy_cell(const TableRow& row) {
     return fmt::format("  {:>9}", most > 0 ? fmt::format("{:.4g}", most) : "N/A");
 }
 
-// Of out of place, which is what models are of; "!" if it is off by more than a factor of 2.
+// Shows the prediction for calls out of place, which models predict; "!" if it is off by more than
+// a factor of 2.
 std::string predicted_cell(const TableRow& row) {
     const Point* point = row.out_of_place;
     if (!measured(point) || !point->predicted_ns) return fmt::format("  {:>9} ", "N/A");

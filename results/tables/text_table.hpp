@@ -9,7 +9,7 @@
 
 namespace tutti {
 
-/// What one line of the table shows: a candidate at one size. Either pointer may be null, not both.
+/// A line of the table: a candidate at one size. Either pointer may be null, not both.
 struct TableRow {
     const Point* out_of_place = nullptr;
     const Point* in_place = nullptr;
@@ -20,7 +20,7 @@ struct TableRow {
 /// the order in which candidates appear first.
 std::vector<TableRow> rows_of(std::span<const Point> points);
 
-/// Which columns there are beside the standard ones.
+/// The columns in addition to the standard ones.
 struct TableColumns {
     bool wire = false;       ///< with several hosts
     bool energy = false;     ///< with meters of it
@@ -48,7 +48,7 @@ std::string key_cells(const Key& key);
 /// time, algbw, busbw, #wrong; N/A where there is no point, or none that was measured.
 std::string placement_cells(const Point* point);
 
-/// What the last lines sum up.
+/// The totals of the last lines.
 struct TableTotals {
     std::int64_t wrong = 0;
     bool is_right = true;

@@ -14,7 +14,7 @@ std::string text_of(const Json& json) {
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// What Google Benchmark would have measured, had it made the launches. `time` is of one side.
+// Writes the launches as repetitions of Google Benchmark. `time` selects a side.
 std::string google_benchmark(const ComparisonRecords& comparison, double LaunchOfMetric::*time) {
     Json entries = Json::array();
     std::map<std::string, int> families, repetitions;

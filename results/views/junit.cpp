@@ -9,7 +9,7 @@
 namespace tutti {
 namespace {
 
-// What XML 1.0 cannot hold, not even escaped: control characters, and two that are no characters.
+// Replaces what XML 1.0 cannot hold even escaped: control characters and two non-characters.
 std::string in_xml(const std::string& text) {
     const std::string whole = printable(text);
     std::string safe;
@@ -98,7 +98,7 @@ std::string as_junit(const ComparisonRecords& comparison) {
     int wrong_ones = 0;
     for (const std::string& wrong : comparison.wrong) {
         xml.OpenElement("testcase");
-        // Of cases with one name GitLab shows the first.
+        // GitLab only shows the first of several cases with one name.
         const std::string number = ++wrong_ones > 1 ? fmt::format(" ({})", wrong_ones) : "";
         xml.PushAttribute("name", ("results are right" + number).c_str());
         xml.PushAttribute("classname", "tutti.compare");

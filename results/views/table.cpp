@@ -13,7 +13,7 @@
 namespace tutti {
 namespace {
 
-// Of times as of numbers of a program, whose unit is its own.
+// Formats times and the numbers of programs, which have their own unit.
 std::string number_in_column(double value) {
     return value >= 100'000 ? fmt::format("{:.0f}", value) : fmt::format("{:.5g}", value);
 }
@@ -67,7 +67,7 @@ std::string basis_of_mean(const std::vector<VerdictRecord>& verdicts) {
                        mean->launches);
 }
 
-// Of metrics that were measured by turns.
+// Lists the launches of a metric that was measured by turns.
 std::string launches_by_turns(const std::vector<LaunchOfMetric>& launches) {
     std::string text = fmt::format("#   {:>6} {:>9} {:>9} {:>9}  {}\n", "launch", "B/A", "A/A",
                                    "B/B", "B/A of each round A B B A, or B A A B");

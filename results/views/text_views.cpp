@@ -77,7 +77,7 @@ std::string markdown_row(const VerdictRecord& verdict) {
                        noise_in_words(verdict), name_of(verdict.verdict));
 }
 
-// As GitHub's commands want it: no line's end, no percent sign of its own.
+// Escapes for GitHub's commands: no line end, no percent sign.
 std::string in_command(const std::string& text) {
     std::string safe;
     for (const char one : text) {

@@ -23,7 +23,7 @@ constexpr std::size_t longest_message = 1000;
 std::string name_in_views(const VerdictRecord& verdict);
 std::string name_in_views(const std::string& metric);
 
-/// As it may stand on a line that is printed: no control character and no line's end, and nothing
+/// Makes a text safe for a printed line: no control character and no line's end, and nothing
 /// that the log of a CI system would obey ("::word::" behind blanks at the begin, "##[word]" or
 /// "##vso[" anywhere).
 std::string in_line(const std::string& text);
@@ -44,7 +44,7 @@ inline bool has_interval(const VerdictRecord& verdict) { return verdict.high > 0
 
 inline bool is_in_ns(const VerdictRecord& verdict) { return verdict.unit == "ns"; }
 
-/// Of all metrics: a summary, which fails nothing.
+/// Whether the verdict is about the mean of all metrics, which fails nothing.
 inline bool is_mean(const VerdictRecord& verdict) { return verdict.b_ns == 0; }
 
 /// "3.0 %" of 0.03
@@ -92,7 +92,7 @@ inline bool is_stored(const ComparisonRecords& comparison) {
     return !comparison.verdicts.empty() && comparison.verdicts.front().method == Pairing::stored;
 }
 
-/// What weakens the verdicts, a line each.
+/// Returns what weakens the verdicts, a line each.
 inline std::vector<std::string> cautions(const ComparisonRecords& comparison) {
     std::vector<std::string> lines;
     if (!is_stored(comparison)) return lines;

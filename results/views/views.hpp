@@ -58,7 +58,7 @@ std::string as_open_metrics(const ComparisonRecords& comparison);
 std::string as_code_quality(const ComparisonRecords& comparison);
 /// A table with a head line.
 std::string as_csv(const ComparisonRecords& comparison);
-/// What 'tutti compare' prints: a line for each metric and each floor, and how many are what.
+/// The output of 'tutti compare': a line for each metric and each floor, and how many are what.
 std::string as_table(const ComparisonRecords& comparison);
 
 /// The launches and the rule that decided, of metrics with `part` in their name. Throws Error where

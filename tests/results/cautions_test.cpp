@@ -22,12 +22,12 @@ HostHealth health_of(const std::string& host, std::string_view reading, double v
 TEST(Cautions, NameBusyHostsAndTurns) {
     std::vector<Launch> launches(2);
     for (Launch& launch : launches) {
-        launch.ppn = 4;
+        launch.nranks = launch.ppn = 4;
         launch.hosts = {{.name = "h", .cores = 4, .loadavg1 = 0.5}};
     }
     EXPECT_TRUE(cautions(launches).empty());
     launches[1].hosts[0].loadavg1 = 3.5;
-    launches[1].ppn = 8;
+    launches[1].nranks = launches[1].ppn = 8;
     EXPECT_EQ(
         cautions(launches),
         (Lines{"host h is busy with something else, in 1 of 2 launches (load 3.5 on 4 cores): "

@@ -13,7 +13,7 @@
 
 namespace {
 
-// What each flush has put onto the disk: the size of the file then.
+// The size of the file after each flush.
 std::vector<off_t> flushed;
 
 void note(int file) {

@@ -13,7 +13,7 @@ class StoredLaunches {
 public:
     explicit StoredLaunches(unsigned seed) : random_(seed) {}
 
-    // Of 20 us, and B `ratio` times as long; launches differ by some percent.
+    // A takes 20 us and B `ratio` times as long; launches differ by some percent.
     StoredMetric metric(double ratio, int of_a, int of_b) {
         StoredMetric metric;
         for (int i = 0; i < of_a; ++i) metric.a.push_back(std::log(20'000) + noise_(random_));
@@ -73,7 +73,7 @@ TEST(StoredJudgement, AChangeBelowTheNoiseBetweenLaunchesIsNone) {
     EXPECT_EQ(judged(metric).change, Change::undecided);
 }
 
-// What counts is what all metrics together give by chance.
+// All metrics together must rarely give a false alarm.
 TEST(StoredJudgement, ManyMetricsNeedMore) {
     StoredLaunches launches(3);
     std::vector<StoredMetric> metrics(50, launches.metric(1, 5, 5));

@@ -16,7 +16,7 @@ class Launches {
 public:
     explicit Launches(unsigned seed) : random_(seed) {}
 
-    // Of a B that takes `ratio` times as long.
+    // B takes `ratio` times as long.
     ComparedMetric metric(double ratio, int launches, double noise_of_b = 0) {
         ComparedMetric metric;
         for (int i = 0; i < launches; ++i) {

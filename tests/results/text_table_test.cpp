@@ -178,7 +178,7 @@ TEST(RowsOf, PairPlacementsByKeyWhateverTheirOrder) {
     EXPECT_EQ(rows[1].in_place, &points[1]);
 }
 
-// As a segment that is named and is the default.
+// The named segment is the default.
 TEST(RowsOf, TwoCandidatesOfOneKeyStayTwo) {
     const Point out = sample_point();
     const std::vector<Point> points{out, out, in_place(out), in_place(out)};

@@ -12,7 +12,7 @@ std::string text_of(PcieLink link);
 /// "eth0 25 Gb/s, mlx5_1 200 Gb/s": what leads out of a NIC.
 std::string ports_text(const Device& nic);
 
-/// What a device is and how it is connected, without its place: "NVIDIA H100, PCIe 32 GT/s x16, 48
+/// Describes a device and its connection, without its place: "NVIDIA H100, PCIe 32 GT/s x16, 48
 /// GB/s".
 std::string text_of(const Device& device);
 

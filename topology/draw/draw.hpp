@@ -6,8 +6,8 @@
 
 namespace tutti {
 
-/// What scripts/draw.py draws: the machine with the bandwidths of its links and buses, and which
-/// hosts are built alike.
+/// Returns the input of scripts/draw.py: the machine with the bandwidths of its links and buses,
+/// and which hosts are built alike.
 std::string to_picture_json(const Machine& machine);
 
 /// The same structure for Graphviz (`dot -Tsvg`), one cluster for each kind of host.

@@ -9,11 +9,12 @@
 
 namespace tutti {
 
-/// What a device or NUMA node reaches by links, all together.
+/// All links of a device or NUMA node together.
 struct LinkSum {
     int count = 0;
     double bandwidth_GBps = 0;  ///< per direction
-    /// As far as a reader can see: sums of the same links in another order differ in the last bits.
+    /// Equal within what is printed: sums of the same links in another order differ in the last
+    /// bits.
     bool operator==(const LinkSum& other) const {
         const double apart = bandwidth_GBps - other.bandwidth_GBps;
         return count == other.count && apart < 1e-6 && apart > -1e-6;
@@ -54,7 +55,7 @@ std::string in_GBps(double bandwidth_GBps);
 /// "1 core", "2 cores".
 std::string counted(std::size_t number, std::string_view noun);
 
-/// Of all NUMA nodes together; the most that fits where a description says more.
+/// Returns the memory of all NUMA nodes together, limited to what fits.
 Bytes memory_of(const Host& host);
 
 /// "3.5 GiB".

@@ -78,7 +78,7 @@ Texts texts_of(const Host& host) {
     return texts;
 }
 
-// What is said of these cores, which are alike.
+// Describes these cores, which are alike.
 std::string text_of_cores(const Host& host, const CoreSet& cores, const std::string& caches) {
     std::vector<int> threads;
     for (const int core : cores)
@@ -120,7 +120,7 @@ std::vector<Line> folded(const Host& host, const std::vector<Line>& lines) {
     return shorter;
 }
 
-// What is at a NUMA node is near its cores; where that is unknown, near any core.
+// Devices of a NUMA node are near its cores; devices of an unknown node are near any core.
 CoreSet cores_near(const Host& host, std::optional<int> numa_node) {
     CoreSet all;
     for (std::size_t i = 0; i < host.cores.size(); ++i) all.push_back(static_cast<int>(i));
