@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks performance guidelines over results files: whether a collective takes longer than others that do the same."""
+"""Checks performance guidelines in results files: whether a collective is slower than others that do the same."""
 
 import argparse
 import json
@@ -11,14 +11,14 @@ from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from plots import records  # noqa: E402  (found through the line above, from any working directory)
+from plots import records  # noqa: E402  (found by the line above)
 from plots.units import counted, time_text  # noqa: E402
 from tutti import command_line, guidelines  # noqa: E402
 from tutti.lines import ResultsError  # noqa: E402
 from tutti.names import size_text  # noqa: E402
 
 VIOLATED, NOTHING_TO_CHECK = 1, 3
-MOST_SUSPECTS = 10  # shown; JSON has all
+MOST_SUSPECTS = 10  # shown in the text; JSON has all
 HEADS = ("who", "guideline", "size", "factor", "95 % interval", "a call takes")
 NAMES = re.compile(r"(?:[^,\[]|\[[^\]]*\])+")  # knobs in brackets have commas, too
 
@@ -26,24 +26,24 @@ NAMES = re.compile(r"(?:[^,\[]|\[[^\]]*\])+")  # knobs in brackets have commas, 
 def main(arguments):
     parser = command_line.Parser(prog="check-guidelines", description=__doc__, example="tutti check-guidelines sweep.jsonl --tolerance 5%")
     parser.add_argument("files", nargs="+", metavar="FILE", help="results (JSON Lines) of tutti bench --json")
-    parser.add_argument("--library", metavar="NAME", help="only this library, by its own choice of algorithms")
-    parser.add_argument("--candidates", metavar="NAMES", help="only these of tutti: auto, best, ring, 'tree (shm)'")
-    parser.add_argument("--tolerance", type=fraction, default="5%", metavar="SHARE", help="so much longer is no violation (5%%)")
+    parser.add_argument("--library", metavar="NAME", help="only this library, with its own choice of algorithms")
+    parser.add_argument("--candidates", metavar="NAMES", help="only these candidates of tutti, e.g. auto, best, ring or 'tree (shm)'")
+    parser.add_argument("--tolerance", type=fraction, default="5%", metavar="SHARE", help="excess time that is no violation (5%%)")
     parser.add_argument("--format", choices=FORMATS, default="text", help="(%(default)s)")
     options = parser.parse_intermixed_args(arguments)
     if options.library and options.candidates:
-        parser.error("--library or --candidates, one of the two")
+        parser.error("--library and --candidates are mutually exclusive")
     return command_line.run("check-guidelines", lambda: check(options), "stdout")
 
 
 def fraction(text):
-    """As tutti reads it: 5% or 0.05."""
+    """Parses 5% or 0.05."""
     try:
         share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
         share = math.nan
     if not 0 <= share <= 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is no share of at most 100%; 5% and 0.05 are the same")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a share from 0 to 100%; use e.g. 5% or 0.05")
     return share
 
 
@@ -63,7 +63,7 @@ def check(options):
 
 
 def chosen(options, points):
-    """The names of the candidates."""
+    """Returns the names of the candidates."""
     if options.library:
         return named([options.library], guidelines.libraries_in(points), "library")
     if options.candidates:
@@ -75,24 +75,24 @@ def chosen(options, points):
 def named(names, known, kind):
     for name in names:
         if name not in known:
-            some = f"type one of: {', '.join(known[:12])}" if known else "there is none"
+            some = f"use one of: {', '.join(known[:12])}" if known else "there is none"
             raise ResultsError(printable(f"no {kind} in these files is called '{name}'; {some}"))
     return list(dict.fromkeys(names))
 
 
 class Findings:
-    """What the formats show."""
+    """The data that all output formats show."""
 
     def __init__(self, judged, not_checked, tolerance):
         self.judged, self.not_checked, self.tolerance = judged, not_checked, tolerance
         self.violations = [one for one in judged if one.verdict == "violated"]
-        # Settings that all share stand above; a line has those that differ.
+        # Common settings are printed once; a line has those that differ.
         said = [details(one.check.call) for one in judged]
         values = {name: {words.get(name) for words in said} - {None} for words in said for name in words}
         self.common = {name: next(iter(words)) for name, words in values.items() if len(words) == 1}
 
     def shared(self):
-        """What is common to all lines; of the environment it only matters whether it differs."""
+        """Returns the common settings; the environment counts only if it differs."""
         return ", ".join(words for name, words in self.common.items() if name != "environment")
 
     def counts(self, candidate=None):
@@ -107,12 +107,12 @@ class Findings:
         return list(dict.fromkeys(one.check.candidate for one in self.judged))
 
     def suspects(self):
-        """Those that look violated, but may be so by chance, or because launches differ; the clearest first."""
+        """Returns undecided checks that look violated, the clearest first."""
         found = [one for one in self.judged if one.verdict == "undecided" and one.check.ratio.value > 1 + self.tolerance]
         return sorted(found, key=lambda one: -one.low)
 
     def where(self, one):
-        """The candidate, and what is not common to all lines."""
+        """Returns the candidate and the settings that differ between lines."""
         own = [words for name, words in details(one.check.call).items() if name not in self.common]
         return " ".join([one.check.candidate, *own])
 
@@ -122,19 +122,19 @@ class Findings:
                 f"for all {tests} tests together (Holm); intervals are of {100 * guidelines.CONFIDENCE:.0f} % each")
 
     def cautions(self):
-        """What is to be known of the intervals."""
+        """Yields notes on the intervals."""
         apart = sum(not one.check.comparable for one in self.judged)
         if apart:
-            yield (f"{apart} checks compare different launches, one of each, and launches differ by more than intervals within one "
-                   "say: these are never violated; measure each collective with tutti bench --launches 5")
+            yield (f"{apart} checks compare different launches, one of each, which differ by more than intervals within a launch: "
+                   "these never count as violated; measure each collective with tutti bench --launches 5")
         if any(one.verdict != "kept" and one.check.call.setting.is_by_barrier for one in self.judged):
-            yield ("started by barrier: a rank that leaves it late may find a call with a root done, which then seems shorter than "
-                   "it is; where each rank has an idle core take --sync deadline")
+            yield ("started by barrier: a rank that leaves it late may find a rooted call already done, which then appears too short; "
+                   "use --sync deadline if each rank has an idle core")
         if any(one.check.comparable and one.check.launches == 1 for one in self.judged):
-            yield "checks within a single launch hold for that launch; tutti bench --launches 5 tells whether they hold for others"
+            yield "checks within a single launch hold only for that launch; use tutti bench --launches 5 for several"
 
     def tables(self):
-        """[(title, those in it)] of what is to be shown."""
+        """Returns [(title, checks)] to be shown."""
         suspects = self.suspects()
         shown = suspects[:MOST_SUSPECTS]
         more = f"; the {MOST_SUSPECTS} clearest of {len(suspects)}" if len(suspects) > MOST_SUSPECTS else ""
@@ -142,7 +142,7 @@ class Findings:
         return [(title, rows) for title, rows in both if rows]
 
     def why_not(self):
-        """Lines on guidelines that were not checked, those of one reason together."""
+        """Yields a line per reason on guidelines that were not checked."""
         groups = {}
         for one in self.not_checked:
             groups.setdefault((one.candidate, "" if one.missing else one.reason), []).append(one)
@@ -202,7 +202,7 @@ def as_markdown(found):
 
 
 def row(found, one):
-    """Of a table: see HEADS."""
+    """Returns the cells of a table; see HEADS."""
     check = one.check
     return (found.where(one), check.words, size_text(check.size), factor_text(check.ratio.value),
             f"{factor_text(one.low)} to {factor_text(one.high)}", gain(check))
@@ -218,7 +218,7 @@ def conclusion(found):
 
 
 def cell(text):
-    """What neither ends a cell of a table nor means anything to Markdown or HTML."""
+    """Escapes a cell for Markdown and HTML."""
     return re.sub(r"([\\`*_|\[\]<>&#])", r"\\\1", printable(text))
 
 
@@ -244,7 +244,7 @@ def number(value):
 
 
 def printable(text):
-    """A name out of a file cannot break the line that it is in, nor move the cursor."""
+    """Removes control characters of names in files."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 

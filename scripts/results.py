@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps the records of many results files in one SQLite database, and finds them there."""
+"""Keeps the records of many results files in a SQLite database and queries them."""
 
 import csv
 import json
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
-from tutti import command_line, database  # noqa: E402  (found through the line above, from any working directory)
+from tutti import command_line, database  # noqa: E402  (found by the line above)
 from tutti.lines import ResultsError, lines_of  # noqa: E402
 from tutti.printable import in_line  # noqa: E402
 
@@ -25,20 +25,20 @@ def main(arguments):
     parser = command_line.Parser(prog="results", description=__doc__, example="tutti results import run.jsonl --db results.sqlite",
                                  epilog="; ".join(f"{verb}: {action.__doc__}" for verb, (action, *_) in VERBS.items()))
     parser.add_argument("verb", choices=VERBS)
-    parser.add_argument("words", nargs="*", metavar="WORD", help="of import files, of show an ID, of query and export a query")
+    parser.add_argument("words", nargs="*", metavar="WORD", help="files for import, an ID for show, a query for query and export")
     parser.add_argument("--db", default="results.sqlite", metavar="FILE", help="the database (%(default)s)")
     parser.add_argument("--csv", metavar="FILE", help="of export")
     options = parser.parse_intermixed_args(arguments)
     action, least, most = VERBS[options.verb]
     if not least <= len(options.words) <= most:
-        parser.error(f"{options.verb} takes {least if least == most else f'{least} or more'} words behind it")
+        parser.error(f"{options.verb} takes {least if least == most else f'{least} or more'} arguments")
     if (options.verb == "export") != bool(options.csv):
-        parser.error("export takes --csv FILE, the others do not")
+        parser.error("--csv FILE is required by export and only used there")
     return command_line.run("results", lambda: action(options), options.csv or "stdout")
 
 
 def import_files(options):
-    """adds the records of results files; those that are there already are left as they are"""
+    """adds the records of results files; existing ones stay unchanged"""
     into = database.open_to_write(options.db)
     unread = []  # the other files are good
     for path in options.words:
@@ -76,7 +76,7 @@ def show(options):
     sessions = [row[0] for row in of.execute("SELECT DISTINCT session FROM records WHERE substr(session, 1, length(?1)) = ?1",
                                              (name,))]
     if len(sessions) > 1:
-        raise ResultsError(f"{len(sessions)} sessions begin with '{name}': {' '.join(sessions[:4])}; type more of one")
+        raise ResultsError(f"{len(sessions)} sessions begin with '{name}': {' '.join(sessions[:4])}; use a longer ID")
     if sessions:
         return _show_session(of, sessions[0])
     points = of.execute(f"SELECT {SHOWN} FROM points WHERE point = ? ORDER BY t", (name,))
@@ -125,7 +125,7 @@ def export(options):
 
 
 def _found(options, columns):
-    """Names and rows; a condition stands for a query of points."""
+    """Returns names and rows; a condition selects points."""
     asked = options.words[0] if options.words else "select * from points"
     if not STATEMENT.match(asked):
         asked = f"SELECT {columns} FROM points WHERE ({SIZE.sub(_bytes, asked)})"
@@ -133,11 +133,11 @@ def _found(options, columns):
         found = database.open_to_read(options.db).execute(asked)
         return [column[0] for column in found.description], found.fetchall()
     except (sqlite3.Error, sqlite3.Warning) as error:
-        raise ResultsError(f"no query: {error}; type for example: {EXAMPLE}") from None
+        raise ResultsError(f"invalid query: {error}; use e.g. {EXAMPLE}") from None
 
 
 def _bytes(match):
-    """1M is 1048576, but not within a text."""
+    """Replaces 1M by 1048576, except within strings."""
     return str(int(match[1]) << 10 * (1 + "KMGT".index(match[2]))) if match[1] else match[0]
 
 
@@ -155,7 +155,7 @@ def print_table(names, rows):
                                    for word, width, right in zip(text, widths, to_right)).rstrip())
 
 
-# What each does, and how many words it takes.
+# The function of each verb, and the range of its number of arguments.
 VERBS = {"import": (import_files, 1, 1 << 20), "list": (list_sessions, 0, 0), "show": (show, 1, 1), "query": (query, 1, 1),
          "export": (export, 0, 1)}
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What scripts/gpu_check does in each step; to be sourced. A step ends with 77 where it can do nothing, and says why.
+# The steps of scripts/gpu_check, to be sourced. A step that is impossible here prints why and ends with 77.
 
 find_nvcc() {
     local path
@@ -10,7 +10,7 @@ find_nvcc() {
     return 1
 }
 
-# The driver's own list: nothing has to be built for it.
+# Asks the driver, which needs no build.
 has_gpu() { [[ -n $(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | grep -v -i 'no devices\|failed') ]]; }
 
 why_no_gpu() {
@@ -28,13 +28,12 @@ describe_machine() {
     fi
 }
 
-# Headers, archives and what CMake has to know of them, in the folders that Debian has them in, so that CMake's
-# files stay as they are. What other machines may have in another version (MPI, UCX, hwloc) is not taken along:
-# no rank leaves the machine.
+# Copies headers, archives and CMake's files in Debian's folder layout, so that CMake's files need no change. MPI, UCX
+# and hwloc, whose versions may differ on other machines, are not copied: no rank leaves the machine.
 pack_libraries() {
     local to=$PWD/$1 libraries
     libraries=$(find /usr/lib -name libgtest.a -printf '%h' -quit 2>/dev/null)
-    [[ -d $libraries ]] || { echo "gpu_check: the libraries are not here either; type scripts/setup" >&2; return 64; }
+    [[ -d $libraries ]] || { echo "gpu_check: the libraries are not here either; use scripts/setup" >&2; return 64; }
     rm -rf "$to"
     mkdir -p "$to"
     (
@@ -49,13 +48,13 @@ pack_libraries() {
             -exec cp -r --parents -t "$to" {} +
     ) || {
         rm -rf "$to"
-        echo "gpu_check: nothing is packed, as something could not be copied; if it is missing, type scripts/setup" >&2
+        echo "gpu_check: nothing is packed, as a file could not be copied; if it is missing, use scripts/setup" >&2
         return 1
     }
-    echo "packed into $1 ($(du -sh "$to" | cut -f 1)): take it along beside scripts/"
+    echo "packed into $1 ($(du -sh "$to" | cut -f 1)): copy it together with scripts/"
 }
 
-# "all of tutti" where the libraries are, else "the core alone".
+# Prints "all of tutti" if the libraries are here, else "the core alone".
 kind_of_build() {
     local trial
     trial=$(mktemp -d)
@@ -76,7 +75,7 @@ prefix() { echo "-DCMAKE_PREFIX_PATH=$PWD/.gpu-libraries"; }
 configure() {
     local kind=$1 build=$2 nvcc=$3 options=(-DTUTTI_MPI=OFF -DTUTTI_UCX=OFF -DTUTTI_HWLOC=OFF -DTUTTI_CUDA=ON)
     [[ $kind == "the core alone" ]] && options+=(-DTUTTI_CORE_ONLY=ON)
-    # One architecture compiles in half the time: that of the GPU, or the one that is expected.
+    # Only one architecture, which halves the time: that of the GPU, or the expected one.
     local capability
     capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d .)
     [[ $capability =~ ^[0-9]+$ ]] || capability=90
@@ -86,7 +85,7 @@ configure() {
         -DCMAKE_CUDA_ARCHITECTURES="${TUTTI_GPU_ARCHITECTURES:-$capability}" "${options[@]}"
 }
 
-# Only what the steps run.
+# Builds only programs of the steps.
 compile() { cmake --build "$1" --parallel "$(nproc)" --target gpu_programs; }
 
 programs_in() {
@@ -98,7 +97,7 @@ run_tests() {
     ctest --test-dir "$1" -L gpu --output-on-failure --timeout 120
 }
 
-# A tool of NVIDIA's that sees each access; so it takes small cases.
+# Uses small cases, as NVIDIA's tool checks each access.
 sanitized() {
     local build=$1 tool=$2 sanitizer
     sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null) ||
@@ -115,7 +114,7 @@ virtual_ranks() {
     "$1/gpu_sweep" "${TUTTI_GPU_TRANSPORT:-cuda}" all_reduce "$2" 8192 268435456 25 | tee "$3"
 }
 
-# The fastest right result of every size.
+# Prints the fastest correct result of every size.
 best_of() {
     python3 - "$@" <<'END'
 import json, sys
@@ -129,7 +128,7 @@ for path in sys.argv[1:]:
         try:
             point = json.loads(line)
         except ValueError:
-            continue  # stopped while it wrote
+            continue  # the program was stopped while it wrote
         if point.get("kind") != "point" or point["check"]["state"] != "ok":
             continue
         place = (point["key"]["nranks"], point["key"]["bytes"])

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs tutti, harms the run in one way, and says what was wrong with how it ended.
+"""Runs tutti, injects a fault into the run, and reports problems with its end.
 
-A fault is a row of FAULTS: what is done to the run, and which exit codes are right for it. The rest is the same for all:
-the run ends in time, says a line of its own unless it succeeded, leaves no process and no file in /dev/shm, and leaves
-every record of a results file readable."""
+A row of FAULTS has the fault and its correct exit codes. All runs must end in time, print a message unless they succeed,
+leave no process and no file in /dev/shm, and leave every record of a results file readable."""
 import json
 import os
 import re
@@ -20,7 +19,7 @@ from processes import Process, descendants, name_of
 ROOT = Path(__file__).resolve().parents[2]
 LAUNCHERS = ("OMPI_", "PMIX_", "PMI_", "SLURM_")
 OK, TIME_OUT, RANK_LOST, USAGE = 0, 4, 5, 64
-# How Open MPI, MPICH and UCX begin the names of their files in /dev/shm (ours have none); others are reported, not deleted.
+# Beginnings of the names of files of Open MPI, MPICH and UCX in /dev/shm (tutti's have none). Other files are reported, not deleted.
 SEGMENTS = ("vader_segment.", "sm_segment.", "osc_rdma.", "osc_sm.", "open_mpi.", "mpich_", "ucx_shm_posix_")
 DEADLINE = 4  # -T and --start-timeout of the runs, in seconds
 
@@ -28,24 +27,24 @@ DEADLINE = 4  # -T and --start-timeout of the runs, in seconds
 @dataclass
 class Fault:
     name: str
-    codes: tuple  # that are right if the fault came in time
-    harm: object = None  # called with the run at its moment; None: nothing is done to a running one
-    limit: str = ""  # ulimit's words, for the ranks alone
-    from_bytes: int = 0  # only files of this size feel it
+    codes: tuple  # correct exit codes if the fault came in time
+    harm: object = None  # called with the run when the fault is due; None: the fault exists from the start
+    limit: str = ""  # arguments of ulimit, for the ranks only
+    from_bytes: int = 0  # only larger files are affected
     stdout: str = ""  # a file instead of a pipe
     results: str = ""  # a file instead of one of its own
-    needs_ranks: bool = False  # processes of a launcher
-    needs_file: bool = False  # of results
+    needs_ranks: bool = False  # needs processes of a launcher
+    needs_file: bool = False  # needs a results file
 
 
 def heed_signals():
-    """Those that nohup or a shell's & have made this process ignore would be ignored by the run, too."""
+    """Resets signals that nohup or a shell's & made this process ignore, as the run would inherit that."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
 
 
 class Run:
-    """`tutti WORDS` as so many processes (0: without a launcher)."""
+    """Starts `tutti WORDS` with `ranks` processes (0: without a launcher)."""
 
     def __init__(self, executable, ranks, words, fault, folder):
         self.mark = f"TUTTI_HARM={uuid.uuid4().hex}"
@@ -92,7 +91,7 @@ class Run:
         return found
 
     def marked(self):
-        """Processes that it has started and that are alive, orphans too."""
+        """Returns its processes that are alive, including orphans."""
         found = []
         for entry in Path("/proc").iterdir():
             if not entry.name.isdigit():
@@ -107,7 +106,7 @@ class Run:
         return found
 
     def wait(self, seconds):
-        """The exit code, as shells have it; None if it does not end."""
+        """Returns the exit code as in shells; None if the run does not end."""
         try:
             code = self.process.wait(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -125,7 +124,7 @@ class Run:
             return
         lines = self.file.read_text(encoding="utf-8", errors="replace").split("\n")
         kinds = []
-        for number, line in enumerate(lines[:-1], 1):  # behind the last newline: nothing, or one torn record
+        for number, line in enumerate(lines[:-1], 1):  # after the last newline: nothing, or a torn record
             try:
                 kinds.append(json.loads(line)["kind"])
             except (ValueError, KeyError):
@@ -138,7 +137,7 @@ class Run:
             yield "the results do not say why the run ended"
 
     def has_all_results(self):
-        """A fault that comes now, while the run is leaving, may not be felt any more."""
+        """Whether the run is ending, so that a fault may have no effect."""
         return bool(self.file) and self.file.exists() and is_whole(self.file.read_text(errors="replace"))
 
     def said(self):
@@ -152,7 +151,7 @@ def is_whole(results):
 
 
 def own_files():
-    """Of /dev/shm, those of our user; what others leave there is none of ours."""
+    """Returns the files in /dev/shm of this user."""
     found = set()
     for entry in os.scandir("/dev/shm"):
         try:
@@ -164,7 +163,7 @@ def own_files():
 
 
 def mapped(files):
-    """Those of these files in /dev/shm that a process has mapped."""
+    """Returns those files in /dev/shm that a process has mapped."""
     found = set()
     for maps in Path("/proc").glob("[0-9]*/maps") if files else ():
         try:
@@ -180,13 +179,13 @@ class Outcome:
     command: str
     code: int
     seconds: float
-    line: str  # that it said
+    line: str  # its last line
     problems: list
 
 
 def harm(executable, ranks, words, fault, after):
-    """Does it and returns the outcome. `after`: seconds from the start to the fault."""
-    executable = Path(executable).resolve()  # it runs in another folder
+    """Runs it with the fault after `after` seconds and returns the outcome."""
+    executable = Path(executable).resolve()  # the run has another working folder
     with tempfile.TemporaryDirectory(prefix="tutti-harm-") as name:
         run = Run(executable, ranks, words, fault, Path(name))
         came = False
@@ -202,7 +201,7 @@ def harm(executable, ranks, words, fault, after):
             seconds = time.monotonic() - run.began
             for _ in range(100):  # a cleaner has a moment to clean up
                 left, files = run.marked(), own_files() - run.shared_before
-                files -= mapped(files)  # another job's, or of a process that is left
+                files -= mapped(files)  # of another job, or of a remaining process
                 if not left and not files:
                     break
                 time.sleep(0.1)
@@ -216,7 +215,7 @@ def harm(executable, ranks, words, fault, after):
             said = run.said()
             is_felt = came if fault.harm else run.largest_file() >= fault.from_bytes
             right = fault.codes if is_felt else (*fault.codes, OK)
-            if OK in right and said and "raise --budget" in said[-1]:  # of tune, which had no time for any choice
+            if OK in right and said and "--budget" in said[-1]:  # tune had no time for any choice
                 right = (USAGE,)
             if code is not None and code not in right:
                 problems.append(f"ends with {code}, not {' or '.join(map(str, right))}")

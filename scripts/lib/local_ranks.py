@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks of a PyTorch program as processes of this machine, which find each other by the environment, as torchrun's do."""
+"""Starts ranks of a PyTorch program on this machine, with torchrun's environment variables."""
 
 import os
 import socket
 import subprocess
 
-# Without OpenBLAS Debian's torch multiplies matrices by the reference library, ten times slower.
-MISSING = ("this Python has no torch; type for example: apt-get install --no-install-recommends python3-torch "
+# Without OpenBLAS Debian's torch uses the reference library for matrices, which is ten times slower.
+MISSING = ("this Python has no torch; use e.g. apt-get install --no-install-recommends python3-torch "
            "libopenblas0-pthread; /usr/bin/python3 scripts/{program} ...\n")
 
 
 def start(command, ranks, **more):
-    """The first exit code that is not 0; the others are ended then, as they would wait for the lost one. `more`: variables."""
+    """Runs the ranks and returns the first exit code that is not 0; then ends the other ranks, which would wait. `more`: variables."""
     common = {**os.environ, **more, "WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()),
               "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),  # ranks share the cores
-              "USE_LIBUV": os.environ.get("USE_LIBUV", "0")}  # Debian 13 builds torch without it, and torch asks for it all the same
+              "USE_LIBUV": os.environ.get("USE_LIBUV", "0")}  # Debian 13 builds torch without it, but torch uses it by default
     running = [subprocess.Popen(command, env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)}) for rank in range(ranks)]
     code = 0
     while running:

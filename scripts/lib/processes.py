@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes of this machine, for tests and scripts/soak, which watch and harm jobs."""
+"""Processes of this machine, for tests and scripts/soak, which watch jobs and inject faults."""
 import os
 import re
 import time
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 class Process:
-    """A process of this machine that stays the same one even when its number is used again."""
+    """A process, which is not confused with another one that gets its number later."""
 
     def __init__(self, pid):
         self.pid = pid
@@ -36,7 +36,7 @@ class Process:
         return Path(f"/proc/{self.pid}/comm").read_text(encoding="utf-8").strip()
 
     def rank(self):
-        """The rank that a launcher has made it; None if none has."""
+        """Returns its rank under a launcher, or None."""
         environment = Path(f"/proc/{self.pid}/environ").read_bytes().decode(errors="replace")
         number = re.search(r"(?:^|\0)(?:OMPI_COMM_WORLD_RANK|PMI_RANK|SLURM_PROCID)=(\d+)\0", environment)
         return int(number[1]) if number else None
@@ -46,7 +46,7 @@ class Process:
             os.kill(self.pid, what)
 
     def shared_files(self):
-        """What it has mapped of /dev/shm."""
+        """Returns the files in /dev/shm that it has mapped."""
         try:
             maps = Path(f"/proc/{self.pid}/maps").read_text(encoding="utf-8")
         except OSError:
@@ -79,7 +79,7 @@ def name_of(process):
 
 
 def wait_until(condition, what, seconds=120, pause=0.02):
-    """Waits for an event; the limit only matters when it never comes."""
+    """Waits for an event; the limit matters only if it never comes."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:

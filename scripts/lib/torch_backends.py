@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One rank of the comparison of gloo with tutti beneath torch.distributed: for scripts/compare_torch.
+"""One rank of scripts/compare_torch, which compares tutti with gloo in torch.distributed.
 
-All of it is in one launch, step by step in turn: DistributedDataParallel with a hook that sends nothing, over gloo, over tutti, and
+All ways alternate step by step in one launch: DistributedDataParallel with a hook that sends nothing, over gloo, over tutti, and
 over gloo with tutti's communication hook. torch_backends.py calls|NETWORK FILE
 """
 
@@ -21,17 +21,17 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch_train import blas, of_slowest
 
-UNCOUNTED = 10  # DistributedDataParallel sorts its buckets anew after its first step, and tutti tries its ways
+UNCOUNTED = 10  # DistributedDataParallel sorts its buckets again after its first step, and tutti tries methods
 CALL_BYTES = (4, 256, 4096, 65536, 1 << 20, 16 << 20)
 ROUNDS = 100
-MOST_IN_A_ROW = 20  # calls; in place, so that they sum up what the one before has written
+MOST_IN_A_ROW = 20  # calls; each adds up the result of the one before, as they are in place
 BYTES_IN_A_ROW = 16 << 20
 BYTES_OF_A_SIZE = 1 << 30
-SECONDS_TO_GET_READY = 0.02  # of which the two calls over gloo take up to 10 ms on 4 ranks
+SECONDS_TO_GET_READY = 0.02  # the two calls over gloo take up to 10 ms of it on 4 ranks
 
 
 def start_together(group):
-    """A barrier lets one rank go milliseconds before another; so all sleep until a time that the first one names."""
+    """Lets all ranks sleep until a time that rank 0 sends, as ranks may leave a barrier milliseconds apart."""
     start = torch.tensor([time.monotonic() + SECONDS_TO_GET_READY], dtype=torch.float64)
     dist.broadcast(start, 0, group=group)
     dist.barrier(group=group)
@@ -83,7 +83,7 @@ class Transformer(nn.Module):
         return self.last(self.layers(self.words(words))).flatten(0, 1)
 
 
-# How each is made, a rank's rows and labels, and for how many steps of each way it is trained.
+# Constructor, a rank's rows and labels, and training steps per way.
 NETWORKS = {
     "mlp": (mlp, lambda: (torch.randn(64, 784), torch.randint(10, (64,))), 300),
     "transformer": (Transformer, lambda: (torch.randint(1000, (8, 32)), torch.randint(1000, (8 * 32,))), 150),
@@ -92,7 +92,7 @@ NETWORKS = {
 
 
 class Way:
-    """A model that is trained in one way, with its own optimizer."""
+    """A model that is trained in one way, with its optimizer."""
 
     def __init__(self, model):
         self.model = model
@@ -119,7 +119,7 @@ def sends_nothing(_, bucket):
 def ways_of(network, gloo, tutti):
     torch.manual_seed(1)
     model = NETWORKS[network][0]()
-    # Neither buffers are sent nor gradients copied, so that there is nothing beside a step but the all-reduces.
+    # Without buffers and copies of gradients, so a step has no other communication than the all-reduces.
     parallel = {name: DistributedDataParallel(copy.deepcopy(model), process_group=group, broadcast_buffers=False,
                                               gradient_as_bucket_view=True)
                 for name, group in (("alone", gloo), ("gloo", gloo), ("tutti", tutti), ("hook", gloo))}
@@ -129,7 +129,7 @@ def ways_of(network, gloo, tutti):
 
 
 def train(network, gloo, tutti):
-    """The record of a launch: times of each step's slowest rank in ns, and how far the weights are from gloo's."""
+    """Returns the record of a launch: times of each step's slowest rank in ns, and the difference from gloo's weights."""
     ways, steps = ways_of(network, gloo, tutti), NETWORKS[network][2]
     torch.manual_seed(2 + dist.get_rank())
     rows, labels = NETWORKS[network][1]()
@@ -146,7 +146,7 @@ def train(network, gloo, tutti):
 
 
 def calls(gloo, tutti):
-    """Times of all_reduce in ns, of the slowest rank: calls in a row, the backends in turn."""
+    """Returns times of all_reduce in ns, of the slowest rank: calls in a row, alternating backends."""
     sizes = []
     for size in CALL_BYTES:
         times = {"gloo": [], "tutti": []}
@@ -170,7 +170,7 @@ def main(what, file):
     torch.set_num_threads(1)
     has_heap = "libtutti_heap" in Path("/proc/self/maps").read_text(encoding="utf-8")
     if not has_heap and "libtutti_heap" in os.environ.get("LD_PRELOAD", ""):
-        sys.exit("libtutti_heap.so was not found; type: scripts/build --target tutti_heap")
+        sys.exit("libtutti_heap.so was not found; use scripts/build --target tutti_heap")
     dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=60))
     gloo, tutti = dist.group.WORLD, dist.new_group(backend="tutti")
     record = calls(gloo, tutti) if what == "calls" else train(what, gloo, tutti)
@@ -179,10 +179,10 @@ def main(what, file):
     if dist.get_rank() == 0:
         Path(file).write_text(json.dumps(record) + "\n", encoding="utf-8")
     dist.destroy_process_group(tutti)
-    with contextlib.suppress(RuntimeError):  # the other may have gone by now: all is written
+    with contextlib.suppress(RuntimeError):  # the peer may have ended; all is written
         dist.barrier(group=gloo)
     sys.stdout.flush()
-    os._exit(0)  # gloo's own end now and then waits for ever for connections that the other rank has closed
+    os._exit(0)  # gloo's shutdown sometimes waits forever for connections that the peer has closed
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One rank of the training of 'tutti workload train', by PyTorch's DistributedDataParallel over gloo: for scripts/compare_ddp.
+"""One rank of the training of 'tutti workload train' by PyTorch's DistributedDataParallel over gloo, for scripts/compare_ddp.
 
-The same layers, rows, shares of a batch, optimizer, learning rate and number of steps; each rank on one thread. Only the order of
-the rows and the first weights are drawn by another generator. torch_train.py NETWORK BATCH EPOCHS RATE FILE
+Layers, rows, shares of a batch, optimizer, learning rate and number of steps are the same; each rank uses one thread. Only the
+order of the rows and the initial weights come from another random generator. torch_train.py NETWORK BATCH EPOCHS RATE FILE
 """
 
 import contextlib
@@ -30,7 +30,7 @@ MOMENTUM = 0.9
 
 
 def digits():
-    """(rows to learn from, their labels, rows to test by, their labels): every fifth row is for testing."""
+    """Returns (training rows, their labels, test rows, their labels): every fifth row is for testing."""
     rows, labels = [], []
     for line in DIGITS.read_text(encoding="utf-8").splitlines():
         words = line.split()
@@ -83,19 +83,19 @@ def train(network, batch, epochs, rate, file):
               "step_ns": of_slowest(times), "alone_ns": of_slowest(without_sync), "seconds": seconds, "accuracy": accuracy}
     if rank == 0:
         Path(file).write_text(json.dumps(record) + "\n", encoding="utf-8")
-    with contextlib.suppress(RuntimeError):  # the other may have gone by now: all is written
+    with contextlib.suppress(RuntimeError):  # the peer may have ended; all is written
         dist.barrier()
-    os._exit(0)  # gloo's own end now and then waits for ever for connections that the other rank has closed
+    os._exit(0)  # gloo's shutdown sometimes waits forever for connections that the peer has closed
 
 
 def blas():
-    """Which library multiplies matrices: Debian's reference one is some ten times slower than OpenBLAS."""
+    """Returns the library for matrices: Debian's reference library is some ten times slower than OpenBLAS."""
     loaded = Path("/proc/self/maps").read_text(encoding="utf-8")
     return next((name for name in ("libmkl_", "openblas", "libblas") if name in loaded), "a BLAS of its own")
 
 
 def of_slowest(times):
-    """Step by step: what the rank took that took longest."""
+    """Returns the time of the slowest rank for each step."""
     slowest = torch.tensor(times)
     dist.all_reduce(slowest, op=dist.ReduceOp.MAX)
     return slowest.tolist()

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records what PyTorch's DistributedDataParallel sends, and when: a trace for 'tutti workload replay'.
+"""Records the messages of PyTorch's DistributedDataParallel with their times: a trace for 'tutti workload replay'.
 
     import tutti_record                                  # with scripts/lib in PYTHONPATH
     model = DistributedDataParallel(network)
     tutti_record.attach(model, "traces/network.jsonl")   # before the first step
 
-After some steps that do not count, two kinds of steps take turns:
-- without synchronisation: nothing is sent during the backward pass, so that the times when gradients become ready are not disturbed;
-  afterwards the gradients are averaged as always, so the training goes on unchanged;
-- sent: a communication hook notes each bucket's parameters, its launch and its completion.
-The trace is written by rank 0 when enough of both were seen, and nothing is noted from then on. Times are the host's: on an
-accelerator, they are those of its kernels only if the program waits for them (torch.cuda.synchronize()).
+After some steps that are not recorded, two kinds of steps alternate:
+- without synchronisation: nothing is sent during the backward pass, so the times when gradients become ready are not disturbed;
+  the gradients are averaged afterwards, so the training does not change;
+- sent: a communication hook records each bucket's parameters, launch and completion.
+When enough of both were recorded, rank 0 writes the trace, and recording ends. Times are those of the host: for an accelerator
+they include its kernels only if the program waits for them (torch.cuda.synchronize()).
 """
 
 import json
@@ -21,13 +21,13 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
-UNCOUNTED = 4  # DistributedDataParallel sorts its buckets anew after its first step
+UNCOUNTED = 4  # DistributedDataParallel sorts its buckets again after its first step
 
 
 def attach(model, path, iterations=10, dump=0, about=None):
-    """Records `iterations` steps of each kind of `model`, and the gradients themselves of `dump` steps, into `path`.
+    """Records `iterations` steps of each kind of `model`, and the gradients of `dump` steps, into `path`.
 
-    `about` has what the header of the trace shall say besides: source, licence, note.
+    `about` has further fields of the trace's header: source, licence, note.
     """
     return Recorder(model, Path(path), iterations, dump, about or {})
 
@@ -50,7 +50,7 @@ class Recorder:
         model.register_comm_hook(None, self.send)
 
     def watch_ready(self):
-        self.hooked_nodes = []  # a node without a reference is made anew, without its hook
+        self.hooked_nodes = []  # keeps references: a node that is created again has no hook
         for place, parameter in enumerate(self.parameters):
             def note(*_, place=place):
                 if self.backward_at is not None:
@@ -110,7 +110,7 @@ class Recorder:
         self.left_at = time.perf_counter()
 
     def average(self):
-        """What was left out of the backward pass: all gradients in one message of each type."""
+        """Sends the gradients that the backward pass left out, in one message per type."""
         by_type = {}
         for parameter in self.parameters:
             if parameter.grad is not None:
@@ -124,10 +124,10 @@ class Recorder:
                 at += gradient.numel()
 
     def agreed_order(self):
-        """As the gradients lie in the buckets, which is the order in which they became ready on rank 0."""
+        """Returns the gradients in the order of the buckets, in which they became ready on rank 0."""
         return [place for i in sorted(self.buckets) for place in self.buckets[i]["params"]]
 
-    def send(self, _, bucket):  # PyTorch wants the name 'bucket'
+    def send(self, _, bucket):  # PyTorch requires the name 'bucket'
         i, buffer = bucket.index(), bucket.buffer()
         now = time.perf_counter()
         if not self.is_over and self.backward_at is not None:

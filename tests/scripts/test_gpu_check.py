@@ -73,7 +73,7 @@ class GpuCheck(unittest.TestCase):
         write_tool(self.tools, "compute-sanitizer", "sleep 4")
         done = self.run_it(TUTTI_GPU_SECONDS="8")
         self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertIn("the time is over", done.stdout)
+        self.assertIn("left out", done.stdout)
 
     def test_what_cannot_be_packed_is_a_failure(self):
         write_tool(self.tools, "cp", "exit 1")

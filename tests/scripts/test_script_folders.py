@@ -25,7 +25,7 @@ class ScriptFolders(Folder):
         for name in ("compare_auto", "check_tuning"):
             done = self.call(name, "--summarise", "mistyped")
             self.assertEqual(done.returncode, 64, done.stderr)
-            self.assertIn("mistyped holds no", done.stderr)
+            self.assertIn("mistyped has no", done.stderr)
             self.assertFalse((self.folder / "mistyped").exists())
 
 

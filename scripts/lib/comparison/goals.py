@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What we want of the comparison, and whether it is so."""
+"""The goals of the comparison, and whether they are met."""
 
 import math
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Goal:
     buffers: str
     bound: float
     field: str = "ratio_to_best"
-    mean: bool = False  # of the sizes of a collective, instead of each size
+    mean: bool = False  # the mean over the sizes of a collective instead of each size
     sizes: tuple = SIZES
     inputs: tuple = INPUTS
 
@@ -34,7 +34,7 @@ class Goal:
         return f"{who}, {self.ranks} ranks, {self.buffers}, {where}: {what} >= {self._number(self.bound)}"
 
     def evaluate(self, rows, state=INPUTS[0]):
-        """(figure, met) in words: the least figure and where it is; a size that is missing, or a setting, leaves it open."""
+        """Returns (figure, met) as texts: the lowest figure and its place; missing sizes or settings leave the goal open."""
         if state not in self.inputs:
             return "–", "–"
         mine = [row for row in undisturbed(rows) if row["coll"] in self.collectives and row["nranks"] == self.ranks
@@ -65,7 +65,7 @@ class Goal:
 
 
 def ratio_text(ratio):
-    """Rounded down, so that a figure that misses its goal does not look as if it met it."""
+    """Rounds down, so that a figure below its goal does not appear to meet it."""
     return f"{math.floor(ratio * 100 + 1e-9) / 100:.2f}"
 
 
@@ -92,5 +92,5 @@ GOALS = (
 
 
 def evaluated(rows):
-    """(goal, figure, met, figure, met) of each goal, for each input."""
+    """Returns (goal, figure, met, figure, met) for each goal and input."""
     return [(goal.text, *(cell for state in INPUTS for cell in goal.evaluate(rows, state))) for goal in GOALS]

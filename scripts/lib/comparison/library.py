@@ -11,11 +11,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 SETUP = {"openmpi": "scripts/setup", "mpich": "scripts/setup --mpich"}
-TIMED_OUT = 124  # as timeout(1) has it
+TIMED_OUT = 124  # the exit code of timeout(1)
 
 
 class CannotCompare(Exception):
-    """What was asked cannot be done; the text is one line that says what to type."""
+    """A request that cannot be fulfilled; the text is one line with the cure."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Library:
         return self.name.partition("-")[0]
 
     def run(self, launch, words, folder, seconds):
-        """The exit code of one launch, whose table and messages go to files; TIMED_OUT for one that hangs."""
+        """Runs a launch, writes its table and messages to files, and returns its exit code, or TIMED_OUT if it hangs."""
         command = ["scripts/lib/mpi.sh", str(launch.ranks), near(self.tutti), *words]
         with open(folder / f"{launch.name}.txt", "w", encoding="utf-8") as table, \
                 open(folder / f"{launch.name}.log", "w", encoding="utf-8") as log, \
@@ -48,7 +48,7 @@ class Library:
 
 
 def near(path):
-    """As short as it can be typed in the root of the repository."""
+    """Returns the shortest path from the root of the repository."""
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 
@@ -65,20 +65,20 @@ def _end(job):
 
 
 def built_in(tree):
-    """The library of a tree that is built already; TUTTI_MPIRUN names its launcher if that has another name."""
+    """Returns the library of a tree that is already built; TUTTI_MPIRUN selects another launcher."""
     tutti = Path(tree).resolve() / "tutti"
     if not tutti.exists():
-        raise CannotCompare(f"no {tutti}; type: cmake --build {tree}")
+        raise CannotCompare(f"no {tutti}; use cmake --build {tree}")
     name = _linked_with(tutti)
     if not name:
         raise CannotCompare(f"{tutti} is built without MPI, so there is no library to compare with; "
-                            "type: scripts/setup && scripts/build release --fresh -DTUTTI_MPI=ON")
+                            "use scripts/setup && scripts/build release --fresh -DTUTTI_MPI=ON")
     own = f"mpirun.{name}"
     return Library(name, "", os.environ.get("TUTTI_MPIRUN") or (own if shutil.which(own) else "mpirun"), tutti)
 
 
 def find(word):
-    """A library by its name in Debian, or by the prefix it is installed in; throws unless tutti can be built with it."""
+    """Finds a library by its name in Debian or by its installation prefix; throws unless tutti can be built with it."""
     if "/" in word:
         return _in_prefix(Path(word).expanduser().resolve())
     if word not in SETUP:
@@ -86,7 +86,7 @@ def find(word):
     found = Library(word, f"mpicc.{word}", f"mpirun.{word}")
     for program in (found.compiler, found.launcher):
         if not _is_that_of_build(word) and not shutil.which(program):
-            raise CannotCompare(f"no {program} here; type: {SETUP[word]}")
+            raise CannotCompare(f"no {program} here; use {SETUP[word]}")
     return found
 
 
@@ -94,23 +94,23 @@ def _in_prefix(prefix):
     compiler, launcher = prefix / "bin/mpicc", prefix / "bin/mpirun"
     for program in (compiler, launcher):
         if not os.access(program, os.X_OK):
-            raise CannotCompare(f"no {program}; type the folder that an MPI library was installed to by --prefix")
+            raise CannotCompare(f"no {program}; use the prefix of an installed MPI library")
     said = subprocess.run([launcher, "--version"], capture_output=True, text=True, check=False).stdout
     version = re.search(r"(Open MPI|HYDRA)\D*(\d[\w.]*)", said)
     if not version:
-        raise CannotCompare(f"{launcher} is neither Open MPI's nor MPICH's, as it says of itself: {said[:60]!r}")
+        raise CannotCompare(f"{launcher} is neither Open MPI's nor MPICH's; it prints {said[:60]!r}")
     vendor = {"Open MPI": "openmpi", "HYDRA": "mpich"}[version[1]]
     return Library(f"{vendor}-{version[2]}", str(compiler), str(launcher))
 
 
 def build(found=None):
-    """Builds tutti with a library, in a tree of its own; else with the one of build/."""
+    """Builds tutti with a library in a separate tree, by default with that of build/."""
     if found is None or _is_that_of_build(found.name):
         _call("scripts/build")
         return built_in(ROOT / "build")
     tree = ROOT / f"build-{found.name}"
     compiler = shutil.which(found.compiler)
-    # What was found with another compiler would be kept.
+    # A fresh tree, as results of another compiler would be kept.
     cache = tree / "CMakeCache.txt"
     fresh = ["--fresh"] if cache.exists() and f"={compiler}\n" not in cache.read_text(encoding="utf-8") else []
     # The transport ucx would bring Debian's UCX, and where a library has its own, only one of the two is loaded.
@@ -124,7 +124,7 @@ def _is_that_of_build(name):
 
 
 def _linked_with(tutti):
-    """openmpi, mpich, or None without a program or without MPI."""
+    """Returns openmpi, mpich, or None without a program or MPI."""
     if not tutti.exists():
         return None
     said = subprocess.run([tutti, "--version"], capture_output=True, text=True, check=False).stdout

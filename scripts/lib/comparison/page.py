@@ -14,27 +14,26 @@ from .settings import DEFAULT, Setting, expected, setting_of
 from .summary import geometric_mean, is_wrong, undisturbed
 
 NOTES = """\
-- Times are medians in µs of the slowest rank, out of place, of floats that are added where anything is. All
-  candidates of a size alternate within one launch; every result is checked.
+- Times are medians in µs of the slowest rank, out of place, with floats and sums. All candidates of a size alternate
+  within one launch; every result is checked.
 - **ours** is the fastest of tutti's algorithms over `shm`, **library** the fastest of the MPI library's default and
   each of its own algorithms, forced. On {oversubscribed} ranks only {algorithms} of ours take part.
 - **ratio** is library / ours: above 1 ours is faster. Both sides use the same memory: `registered` is shared by the
   ranks, `unregistered` is each one's own heap, in huge pages where the system gives them.
-- A library has launches of its own under each of its **settings**, and ours takes part in all of them. As the machine
-  changes from launch to launch, a ratio is always of one launch. A row is the launch with the least ratio, ours and limit
-  too; its setting stands behind the library's time, unless it is the default. So the library has the best of several
-  launches, ours has not.
-- **to default** is the ratio to what the MPI library does unasked, in the launch of the default setting.
-- Input is **untouched** between calls, so that what fits the caches is read from them, or **rewritten** by its rank
-  before each call, outside of the time, as programs do: apart in all tables.
-- The least of several noisy medians is less than any one of them deserves. That flatters both sides alike, and the
-  side with more candidates a little more; **to default** has no such choice on the library's side.
-- **% of limit** is the least time that this machine allows, as measured at the begin of the launch, over our median.
-- **disturbed** is a size at which other programs took the cores, under the setting that is named: ranks missed most of
-  their deadlines and were started by barriers. It has no part in goals and means: measure that launch again.
-- A `~` marks a median that is not known to 10 % (too few calls, or too unsteady ones).
+- Each of a library's **settings** has its own launch, and ours takes part in all of them. As the machine changes
+  between launches, both times of a ratio are from one launch. A row shows the launch with the lowest ratio; its setting
+  follows the library's time, unless it is the default. So the library has the best of several launches, but ours does not.
+- **to default** is the ratio to the MPI library's default algorithm, in the launch of the default setting.
+- Input is **untouched** between calls, so that it is read from caches if it fits, or **rewritten** by its rank before
+  each call (not timed), as programs do. All tables separate the two.
+- The minimum of several noisy medians is too low. That favours both sides, and the side with more candidates a little
+  more; **to default** has no such choice on the library's side.
+- **% of limit** is the minimum time of this machine, measured at the start of the launch, divided by our median.
+- **disturbed** marks a size at which other programs used the cores, with the setting in question: ranks missed most of
+  their deadlines and were started by barriers. Goals and means ignore it: measure that launch again.
+- A `~` marks a median with an uncertainty above 10 % (too few or too unsteady calls).
 - Size is that of the vector for all_reduce, broadcast and reduce, else of all ranks' blocks together, as in nccl-tests.
-- One launch each: another one may differ by more than the intervals say.
+- There is one launch each: another one may differ by more than the intervals.
 """
 COLUMNS = ("ours, µs", "library, µs", "ratio", "to default", "% of limit")
 KINDS = ("registered", "unregistered")
@@ -68,7 +67,7 @@ def _library(launch):
 
 
 def _origin(results):
-    """Who measured what where; commands and files stand with the launches."""
+    """Returns the table of versions, machine and date; commands and files are in the table of launches."""
     rows = [(word, "; ".join(texts)) for word, texts in provenance.rows(results)
             if word in ("host", "CPU", "kernel", "virtual machine", "libraries", "tutti", "date")]
     seconds = sum(end["wall_ns"] for end in results.ends) / 1e9
@@ -83,7 +82,7 @@ def _cautions(results, rows):
     if wrong:
         cautions.append(f"WRONG RESULTS: {len(wrong)} points, which are left out")
     ended = {launch_of(end) for end in results.ends if end["ok"]}
-    cautions += [f"{Path(launch['file']).stem} did not run to its end, or had wrong results: see its log"
+    cautions += [f"{Path(launch['file']).stem} did not finish, or had wrong results: see its log"
              for launch in results.launches if launch_of(launch) not in ended]
     missing = [name for launch in LAUNCHES for name in _missing(launch, results)]
     cautions += [f"no records of {', '.join(missing)}"] if missing else []
@@ -93,7 +92,7 @@ def _cautions(results, rows):
 
 
 def _missing(launch, results):
-    """Names of launches without records; one for all of a collective that was left out."""
+    """Returns the names of launches without records; one name for all launches of a collective."""
     settings = [Setting(name) for name in expected(results.launches)]
     seen = {Path(other["file"]).stem for other in results.launches}
     wanted = [one.name for one in launches([launch.table], INPUTS, settings)]
@@ -105,8 +104,8 @@ def _disturbed(state, setting, rows):
     tables = [launch.table for launch in LAUNCHES
               if any(setting in row.get("disturbed", []) for row in rows_of(launch, state, rows))]
     if tables:
-        yield (f"other programs disturbed {', '.join(tables)}; on a quiet machine type: scripts/compare_libraries --only "
-               f"{','.join(tables)} --settings {setting} --input {state}, with the other options of before")
+        yield (f"other programs disturbed {', '.join(tables)}; on a quiet machine use scripts/compare_libraries --only "
+               f"{','.join(tables)} --settings {setting} --input {state}, with the same other options")
 
 
 def _means(state, rows):
@@ -152,7 +151,7 @@ def _section(launch, state, rows):
 
 
 def _cells(row):
-    """The five columns of a size in one kind of memory."""
+    """Returns the five cells of a size and a kind of memory."""
     disturbed = f" ({', '.join(row['disturbed'])} disturbed)" if row.get("disturbed") else ""
     setting = f" ({row['setting']})" if row.get("setting", DEFAULT.name) != DEFAULT.name else ""
     return [_time(row.get("ours")) + disturbed, _time(row.get("library_best")) + setting,
@@ -168,7 +167,7 @@ def _time(figures):
 
 
 def _micro(nanoseconds):
-    """Three digits, but never finer than the clock."""
+    """Returns three digits, but not finer than the clock."""
     us = nanoseconds / 1000
     return f"{us:.2f}" if us < 10 else f"{us:.1f}" if us < 100 else f"{us:.0f}"
 

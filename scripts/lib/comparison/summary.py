@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the records of the launches to one line for each collective, rank count, input, kind of memory and size."""
+"""Summarises records as one row for each collective, rank count, input, kind of memory and size."""
 
 import math
 
@@ -8,11 +8,11 @@ from plots.records import is_good, is_wrong, launch_of
 from .plan import INPUTS
 from .settings import DEFAULT, expected, setting_of
 
-MEMORY = {"registered": "registered", "host": "unregistered"}  # as records call it, and as --buffers does
+MEMORY = {"registered": "registered", "host": "unregistered"}  # names in records and of --buffers
 
 
 def summarise(results):
-    """Comparison records: the best of ours, the library's default and its best, over the points of `results`."""
+    """Returns comparison records: the best of ours, the library's default and its best."""
     groups = {}
     for point in results.points:
         key = point["key"]
@@ -26,12 +26,12 @@ def summarise(results):
 
 
 def undisturbed(rows):
-    """The rows that goals and means may rest on."""
+    """Returns the rows that goals and means use."""
     return [row for row in rows if not row.get("disturbed")]
 
 
 def _over_settings(rows, wanted):
-    """The launch in which the library was best against ours: times of two launches are never divided."""
+    """Returns the launch with the library's best ratio; both times of a ratio are from one launch."""
     compared = [row for row in rows if "ratio_to_best" in row]
     best = min(undisturbed(compared) or compared or rows, key=lambda row: row.get("ratio_to_best", math.inf))
     unasked = next((row for row in rows if row["setting"] == DEFAULT.name), {})
@@ -85,7 +85,7 @@ def _figures(point):
 
 
 def _ratio(theirs, ours):
-    """How many times as long they take; None where one of the two has no time."""
+    """Returns the ratio of their times; None if one has no time."""
     if theirs is None or ours is None or not ours["t_ns"]["p50"]:
         return None
     return round(theirs["t_ns"]["p50"] / ours["t_ns"]["p50"], 6)

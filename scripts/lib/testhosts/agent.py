@@ -1,9 +1,9 @@
 #!/usr/bin/env -S python3 -I -S -B
 # SPDX-License-Identifier: Apache-2.0
-"""What ssh is between real hosts: `agent HOST WORDS...` on one host runs a command line on another.
+"""Replaces ssh between test hosts: `agent HOST WORDS...` on one host runs a command line on another.
 
-The hosts have process numbers of their own and may not look into each other, so the program outside does it for them:
-it listens on a socket in a host's /run, and the agent hands it the command with its own input, output and error files.
+The hosts have separate process numbers and cannot access each other, so the program outside runs the command: it listens
+on a socket in a host's /run, and the agent sends it the command with its input, output and error files.
 """
 
 import array
@@ -16,11 +16,11 @@ import threading
 from pathlib import Path
 
 SOCKET = "/run/testhosts.socket"
-DISCONNECTED = 255  # as ssh
+DISCONNECTED = 255  # ssh's exit code
 
 
 class Server:
-    """Runs what agents ask for until the program ends; `hosts` by name."""
+    """Runs commands of agents until the program ends; `hosts` by name."""
 
     def __init__(self, hosts, environment):
         self._hosts, self._environment = hosts, environment
@@ -65,7 +65,7 @@ class Server:
 
 
 def ask(arguments):
-    """As a program: options that a launcher has for ssh are passed over. Returns the exit code."""
+    """The main program: ignores a launcher's options for ssh; returns the exit code."""
     while arguments and arguments[0].startswith("-"):
         arguments = arguments[1:]
     host, *words = arguments
@@ -79,7 +79,7 @@ def ask(arguments):
 
 
 def executable():
-    """Its path; the file is executable, for launchers that take no further words."""
+    """Returns its path; the file is executable, for launchers that accept only a program."""
     return str(Path(__file__).resolve())
 
 

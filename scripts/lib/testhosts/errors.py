@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why there can be no hosts here, or why what was typed means nothing."""
+"""Errors: this machine cannot have hosts, or the command line is wrong."""
 
-USAGE = 64        # as all commands of this project
-NOT_POSSIBLE = 77  # what ctest takes for "skipped"
+USAGE = 64        # as in all commands of this project
+NOT_POSSIBLE = 77  # means "skipped" in ctest
 
 
 class Problem(Exception):
-    """One line that says what is wrong and what to do, and the exit code."""
+    """An error: one line with problem and cure, and the exit code."""
 
     def __init__(self, text, code=USAGE):
         super().__init__(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can go wrong with a host while the command runs, and when."""
+"""Faults of hosts while the command runs, and their times."""
 
 import os
 import re
@@ -26,12 +26,12 @@ def link_up(host, network):
 
 
 def reset(host, network):
-    """Every connection of the host breaks: both ends see a TCP reset."""
+    """Breaks every connection of the host: both ends see a TCP reset."""
     break_connections(host, ["state", "established"])
 
 
 def reset_ranks(host, network):
-    """The same, but the launcher's own connections stay."""
+    """Breaks the connections of the host except the launcher's."""
     daemons = {f"pid={process.inside}," for process in host.processes() if process.name.startswith(LAUNCHERS)}
     table = subprocess.run(host.inside(["ss", "-HOtnp", "state", "established"]), capture_output=True, text=True, check=False)
     ends = [line.split()[2:4] for line in table.stdout.splitlines() if not any(daemon in line for daemon in daemons)]
@@ -44,12 +44,12 @@ def reset_ranks(host, network):
 
 def break_connections(host, which):
     done = subprocess.run(host.inside(["ss", "-HOtK", *which]), capture_output=True, text=True, check=False)
-    if not done.stdout.strip():  # it lists those that it has broken
+    if not done.stdout.strip():  # ss lists the connections that it has broken
         raise cannot(f"{host.name} has no connections, or this kernel cannot break them (CONFIG_INET_DIAG_DESTROY)")
 
 
 def kill_daemon(host, network):
-    """The launcher's process of that host, which has started the ranks there."""
+    """Kills the launcher's process on the host, which has started the ranks there."""
     daemons = [process for process in host.processes() if process.name in DAEMONS]
     if not daemons:
         raise cannot(f"no launcher's daemon ({', '.join(DAEMONS)}) runs on {host.name}; on h0 it is mpirun itself")
@@ -67,7 +67,7 @@ KINDS = {"link down": link_down, "link up": link_up, "reset ranks": reset_ranks,
 
 @dataclass(frozen=True)
 class Moment:
-    """So many seconds after the start, or once a file has so many lines."""
+    """The time of a fault: seconds after the start, or the number of lines in a file."""
 
     after: float = 0
     file: str = ""
@@ -93,17 +93,17 @@ class Fault:
 
 
 def fault(when, what):
-    """From the words of --after."""
+    """Parses the arguments of --after."""
     counted = re.fullmatch(r"(.+):(\d+)", when)
     moment = Moment(file=counted[1], lines=int(counted[2])) if counted else Moment(after=seconds(when))
     for kind in KINDS:
         if what.startswith(kind + " "):
             return Fault(moment, kind, what[len(kind) + 1:])
-    raise Problem(f"'{what}' is no fault; known are: {', '.join(kind + ' HOST' for kind in KINDS)}")
+    raise Problem(f"'{what}' is not a fault; use one of: {', '.join(kind + ' HOST' for kind in KINDS)}")
 
 
 class Saboteur:
-    """Commits each fault at its moment, in a thread of its own; says so by `say(line)`."""
+    """Injects each fault at its time, in a thread; reports it by `say(line)`."""
 
     def __init__(self, faults, hosts, network, say):
         self._todo, self._hosts, self._network, self._say = list(faults), hosts, network, say
@@ -125,11 +125,11 @@ class Saboteur:
             self._say(f"{due} at {passed:.2f} s")
         except Problem as problem:
             self.failures.append(str(problem))
-        except OSError as error:  # what the fault was meant for ended meanwhile, say
+        except OSError as error:  # e.g. the target has ended
             self.failures.append(f"'{due}' did not come about: {error}")
 
     def stop(self):
-        """The command is over. What has not been done by now is not done."""
+        """Ends after the command. Faults that are not due yet are reported as failures."""
         self._over.set()
         self._thread.join()
         self.failures += [f"'{fault}' did not come about: the command was over before" for fault in self._todo]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A host: namespaces that live as long as one init process, which lives as long as its standard input is open.
+"""A host: namespaces that exist as long as an init process, which runs as long as its standard input is open.
 
-So whatever ends this program, even SIGKILL, closes that pipe and takes every host with all that runs on it. Nothing
-has a name outside (no `ip netns`, no file in /tmp): there is nothing that could be left behind.
+So whatever ends this program, even SIGKILL, closes that pipe and ends every host with all its processes. Nothing has a
+name outside (no `ip netns`, no file in /tmp), so nothing can remain.
 """
 
 import os
@@ -12,8 +12,8 @@ from pathlib import Path
 from . import processes
 from .errors import cannot
 
-# What a host sees of its own: /dev/shm and /run (empty), /sys (its own network interfaces, the machine's cgroups),
-# /etc/hosts, a host name. Then it waits for the end of its input, and as init it has every orphan reaped by the kernel.
+# Gives the host its own /dev/shm and /run (empty), /sys (its network interfaces, the machine's cgroups), /etc/hosts and
+# host name. Then it waits for the end of its input; as it ignores SIGCHLD, the kernel reaps orphans.
 BECOME_HOST = r"""
 set -e
 mount -t tmpfs -o mode=1777 tmpfs /dev/shm
@@ -34,7 +34,7 @@ KINDS = ("--net", "--uts", "--ipc", "--pid", "--mount")
 
 class Host:
     def __init__(self, name, address="", known_hosts="", clock_offset=0):
-        """The namespaces of it; network.py gives it an interface. `known_hosts` is its /etc/hosts."""
+        """Creates its namespaces; network.py adds an interface. `known_hosts` is its /etc/hosts."""
         self.name, self.address, self.is_on = name, address, True
         self.kinds = KINDS + (("--time",) if clock_offset else ())
         offset = ("--monotonic", str(clock_offset)) if clock_offset else ()
@@ -49,7 +49,7 @@ class Host:
         self.init, = processes.children(self._outer.pid)
 
     def inside(self, command, folder=None):
-        """The words that run a command on this host, from outside."""
+        """Returns the command that runs another one on this host, from outside."""
         where = ["env", "-C", str(folder)] if folder else []
         return ["nsenter", "--target", str(self.init), *self.kinds, "--", *where, *command]
 
@@ -57,11 +57,11 @@ class Host:
         return processes.in_pid_namespace_of(self.init)
 
     def path(self, inside):
-        """Where a file of this host is seen from outside."""
+        """Returns the path of a file of this host from outside."""
         return Path(f"/proc/{self.init}/root") / inside.lstrip("/")
 
     def traffic(self):
-        """Bytes (received, sent) by eth0 so far; None if the host is off."""
+        """Returns the bytes (received, sent) of eth0; None if the host is off."""
         try:
             lines = Path(f"/proc/{self.init}/net/dev").read_text("utf-8").splitlines()
         except OSError:
@@ -74,11 +74,11 @@ class Host:
         return None
 
     def power_off(self):
-        """All its processes die at once. The kernel closes their connections, so that peers see a FIN or a reset; a
-        host without power would be silent, as one with its link down is."""
+        """Kills all its processes at once. The kernel closes their connections, so peers see a FIN or a reset; a real
+        host without power would be silent, like one with its link down."""
         if self.is_on:
             self.is_on = False
-            if self._outer.poll() is None:  # else the number of init may be another's by now
+            if self._outer.poll() is None:  # else the number of init may belong to another process
                 try:
                     os.kill(self.init, 9)
                 except ProcessLookupError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The words that start ranks on all hosts by scripts/lib/mpi.sh, for Open MPI's mpirun and for MPICH's."""
+"""Makes the command that starts ranks on all hosts by scripts/lib/mpi.sh, for Open MPI and MPICH."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ LAUNCHERS = ("OMPI_", "PMIX_", "PMI_", "PRTE_", "HYDRA_", "SLURM_")
 
 
 def environment():
-    """Ours, without what a launcher that started us has set for its own ranks."""
+    """Returns the environment without variables that a launcher of this process has set."""
     return {name: value for name, value in os.environ.items()
             if not name.startswith(LAUNCHERS) or name.startswith("OMPI_MCA_")}
 
@@ -28,7 +28,7 @@ def is_there():
 
 
 def mpirun(hosts, ranks_per_host, placed_by, extra, command):
-    """`placed_by` slot fills one host after the other, node deals ranks out to the hosts in turn."""
+    """Makes the command. `placed_by`: slot fills one host after the other, node places ranks round robin."""
     launcher = name()
     if not is_there():
         raise cannot(f"no {launcher} to start ranks with; install it by scripts/setup, or use --on h0")
@@ -41,7 +41,7 @@ def open_mpi(hosts, ranks_per_host, placed_by):
     if " " in agent.executable():
         raise cannot(f"Open MPI's mpirun starts nothing from {agent.executable()}, whose path has a blank; "
                      "move the checkout, or use --on h0")
-    # Its session folders go where they die with the host.
+    # Its session folders are in the host's /run, which ends with the host.
     settings = {"plm": "rsh", "plm_rsh_agent": agent.executable(), "plm_rsh_no_tree_spawn": "1",
                 "orte_tmpdir_base": "/run/tmp"}
     return ["--host", ",".join(f"{host.name}:{ranks_per_host}" for host in hosts), "--map-by", placed_by,

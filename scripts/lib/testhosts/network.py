@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network between the hosts: eth0 of each, and what stands between. Nothing of it is seen outside."""
+"""The network between the hosts: eth0 of each, and a switch. It is invisible outside."""
 
 import os
 import subprocess
@@ -13,12 +13,12 @@ ROOT = Path(__file__).resolve().parents[3]
 
 NETWORK_BITS = 16
 MOST_HOSTS = 250
-# The bucket holds as much as a link sends in this time: less, and a late timer of the kernel costs rate.
+# The bucket holds the data of this time: with less, late timers of the kernel would reduce the rate.
 BURST_SECONDS = 250e-6
-LEAST_BURST = 64 * 1024        # the largest packet that TCP hands down in one piece
+LEAST_BURST = 64 * 1024        # the largest packet that TCP sends in one piece
 QUEUE_SECONDS = 0.01           # a port of a switch keeps some milliseconds of traffic
 LEAST_QUEUE = 512 * 1024
-QUEUED_PIECES = 20             # in a host, before what sends has to wait
+QUEUED_PIECES = 20             # in a host, before the sender has to wait
 
 
 def address_of(index):
@@ -26,7 +26,7 @@ def address_of(index):
 
 
 def configure(host, *commands, tool="ip"):
-    """`ip` or `tc` within the host's network; a sequence of commands is one process."""
+    """Runs `ip` or `tc` within the host's network, several commands in one process."""
     text = "\n".join(commands) + "\n"
     done = subprocess.run(["nsenter", "--target", str(host.init), "--net", "--", tool, "-batch", "-"],
                           input=text, text=True, capture_output=True, check=False)
@@ -35,7 +35,7 @@ def configure(host, *commands, tool="ip"):
 
 
 def bucket(device, rate):
-    """`rate` in bit/s."""
+    """Returns the command that limits a device to `rate` in bit/s."""
     burst = max(LEAST_BURST, int(rate / 8 * BURST_SECONDS))
     limit = max(LEAST_QUEUE, int(rate / 8 * QUEUE_SECONDS)) + burst
     return f"qdisc replace dev {device} root tbf rate {int(rate)}bit burst {burst} limit {limit}"
@@ -43,7 +43,7 @@ def bucket(device, rate):
 
 @dataclass(frozen=True)
 class Link:
-    """The link of a host, in each direction. Times in seconds, `rate` in bit/s (0: as fast as it goes)."""
+    """The link of a host, equal in both directions. Times in seconds, `rate` in bit/s (0: unlimited)."""
 
     rate: float = 0
     delay: float = 0
@@ -55,13 +55,13 @@ class Link:
 
 
 class Bridge:
-    """In the kernel, for links without delays: a bridge, and a pair of interfaces from it to eth0 of each host.
+    """A switch in the kernel, for links without delays: a bridge, with a pair of interfaces to eth0 of each host.
 
-    A rate is kept by a token bucket at both ends (tc tbf): what the host sends, and what the bridge sends to it.
+    Token buckets at both ends (tc tbf) limit the rate: in the host, and in the bridge.
     """
 
     def __init__(self, hosts, links, mtu):
-        """Joins the hosts. `links` by host name; the bridge has a network namespace of its own."""
+        """Connects the hosts. `links` by host name; the bridge has its own network namespace."""
         self._switch = Host("switch")
         try:
             configure(self._switch, "link add bridge0 type bridge", "link set bridge0 up")
@@ -80,7 +80,7 @@ class Bridge:
             configure(host, bucket("eth0", rate), tool="tc")
 
     def link(self, host, state):
-        """The cable of a host pulled out ("down") or put back ("up"): both ends lose or find their carrier."""
+        """Sets the link of a host "down" or "up", like its cable: both ends lose or get their carrier."""
         configure(self._switch, f"link set {host.name} {state}")
 
     def close(self):
@@ -88,16 +88,16 @@ class Bridge:
 
 
 class DelaySwitch:
-    """A process outside that moves the frames, for links with delays: tests/hosts/delay_switch.cpp."""
+    """A switch for links with delays: the process tests/hosts/delay_switch.cpp, which moves the frames."""
 
-    # What is moved as one piece takes about so long on the link: less costs time of the cores.
+    # Time on the link of the data moved at once: less costs CPU time.
     PIECE_SECONDS = 100e-6
     LEAST_PIECE, MOST_PIECE = 3000, 65536
 
     def __init__(self, hosts, links, mtu):
         program = os.environ.get("TUTTI_DELAY_SWITCH") or str(ROOT / "build/delay_switch")
         if not os.path.exists(program):
-            raise Problem(f"links with delays need {program}; type: scripts/build")
+            raise Problem(f"links with delays need {program}; use scripts/build")
         ports = []
         for host in hosts:
             link = links[host.name]
@@ -132,7 +132,7 @@ class DelaySwitch:
 
 
 def join(hosts, links, mtu):
-    """The network between the hosts; `close` it before them."""
+    """Creates the network between the hosts; `close` it before them."""
     hosts = list(hosts)
     kind = DelaySwitch if any(links[host.name].needs_switch() for host in hosts) else Bridge
     return kind(hosts, links, mtu)

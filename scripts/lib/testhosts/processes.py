@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes of this machine, by parent and by the host that they run on."""
+"""Processes of this machine, by parent and by host."""
 
 import os
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class Process:
 
 
 def read(pid):
-    """None if it ended meanwhile."""
+    """Returns the process, or None if it has ended."""
     try:
         fields = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text("utf-8", "replace").splitlines()
                       if ":" in line)
@@ -35,7 +35,7 @@ def children(parent):
 
 
 def in_pid_namespace_of(init):
-    """All but init itself; nothing if that is dead. What has ended but is not yet waited for does not count."""
+    """Returns all processes of the host except init and zombies; none if init has ended."""
     try:
         namespace = os.readlink(f"/proc/{init}/ns/pid")
     except OSError:

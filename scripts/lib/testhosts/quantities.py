@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times and rates as they are typed."""
+"""Parses times and rates."""
 
 import re
 
@@ -12,7 +12,7 @@ BITS = {"bit": 1, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
 def _read(text, units, what, example):
     found = re.fullmatch(r"(-?\d+(?:\.\d*)?)([a-z]+)", text.lower())
     if not found or found[2] not in units:
-        raise Problem(f"'{text}' is no {what}; type a number with one of {', '.join(units)}, as {example}")
+        raise Problem(f"'{text}' is not a {what}; use a number with one of {', '.join(units)}, e.g. {example}")
     return float(found[1]) * units[found[2]]
 
 
@@ -23,13 +23,13 @@ def seconds(text):
 def bits_per_second(text):
     rate = _read(text, BITS, "rate", "1gbit")
     if rate < 1e4:
-        raise Problem(f"'{text}' is too slow a link; the least is 10kbit")
+        raise Problem(f"'{text}' is too slow; use at least 10kbit")
     return rate
 
 
 def percent(text):
-    """As a probability."""
+    """Returns a probability."""
     found = re.fullmatch(r"(\d+(?:\.\d*)?)%?", text)
     if not found or float(found[1]) > 100:
-        raise Problem(f"'{text}' is no share; type percents, as 0.1%")
+        raise Problem(f"'{text}' is not a share; use percent, e.g. 0.1%")
     return float(found[1]) / 100
