@@ -78,7 +78,7 @@ class CiGuard(unittest.TestCase):
     def test_what_cannot_be_done_says_what_to_type(self):
         for words, says in (((), "scripts/ci_guard BASE_REF"), (("no-such-branch",), "git fetch origin no-such-branch"),
                             (("base", "--build"), "--build needs a command"), (("base", "--program", ""), "--program needs a command"),
-                            (("base", "--build", "false"), "type --build with a command")):
+                            (("base", "--build", "false"), "use --build")):
             with self.subTest(words):
                 done = self.guard(*words)
                 self.assertEqual(done.returncode, 64, done.stdout)

@@ -50,7 +50,7 @@ class CompareDdp(Records):
                               "| 98.0% | 97.0% |")
 
     def test_refuses_in_one_line(self):
-        self.refuses("compare_ddp", "add --out FOLDER")
+        self.refuses("compare_ddp", "--out FOLDER")
         self.refuses("compare_ddp", "logistic, mlp, cnn", "--networks", "mlp,gpt", "--out", self.folder)
         self.refuses("compare_ddp", "--batch", "--batch", 1, "--out", self.folder)
         self.refuses("compare_ddp", "holds no NETWORK-pytorch-LAUNCH.jsonl", "--summarise", self.folder)
@@ -91,7 +91,7 @@ class CompareTorch(Records):
         self.assertIn("| 8 | 4 | no | 160.0 | 50.0 | 3.20 | 2.00-4.00 |", self.page())
 
     def test_refuses_in_one_line(self):
-        self.refuses("compare_torch", "add --out FOLDER")
+        self.refuses("compare_torch", "--out FOLDER")
         self.refuses("compare_torch", "mlp, transformer, resnet18", "--networks", "gpt")
         self.refuses("compare_torch", "--heap", "--heap", "maybe")
         self.refuses("compare_torch", "--ranks", "--ranks", "2,1")
@@ -117,7 +117,7 @@ class CheckLearning(Records):
             self.assertIn(line + "\n", page)
 
     def test_refuses_in_one_line(self):
-        self.refuses("check_learning", "add --out FOLDER")
+        self.refuses("check_learning", "--out FOLDER")
         self.refuses("check_learning", "train-logistic-strong-np1", "--only", "nothing")
 
 
