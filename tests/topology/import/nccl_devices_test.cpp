@@ -83,7 +83,7 @@ TEST(NcclDevices, AreTwoWhereAGpuIsDivided) {
     EXPECT_EQ(host.devices[1].kind, DeviceKind::gpu);
     EXPECT_EQ(host.devices[0].pci_address, host.devices[1].pci_address);
     EXPECT_EQ(host.devices[2].pci_address, "0000:02:00.0");
-    EXPECT_TRUE(notes(host, "parts of the GPU at 0000:01:00.0"));
+    EXPECT_TRUE(notes(host, "GPU at 0000:01:00.0"));
     EXPECT_EQ(graph_of(host).gpus.size(), 3u);
 }
 
