@@ -13,7 +13,6 @@
 #include <cstring>
 #include <memory>
 #include <random>
-#include <thread>
 #include <vector>
 
 #include "tests/library/bytes.hpp"
@@ -211,28 +210,6 @@ TEST(ArenaHeap, LocatesMemoryInItsFile) {
     EXPECT_FALSE(heap->locate(begin + place.arena_bytes, 1, unused));
     EXPECT_FALSE(heap->locate(begin + 1, ~std::size_t{0}, unused));
     EXPECT_FALSE(heap->locate(&place, 1, unused));
-}
-
-TEST(ArenaHeap, IsThreadSafe) {
-    const auto heap = heap_of({.retain = 2 * mega, .reserve = giga});
-    std::vector<std::thread> threads;
-    for (unsigned char mark = 1; mark <= 8; ++mark)
-        threads.emplace_back([&heap, mark] {
-            std::mt19937 random(mark);
-            for (int i = 0; i < 400; ++i) {
-                const std::size_t bytes = 1 + random() % (200 * 1024);
-                auto* const memory =
-                    static_cast<unsigned char*>(heap->allocate(bytes, 1, Content::zero));
-                EXPECT_TRUE(all_are(memory, bytes, 0));
-                std::memset(memory, mark, bytes);
-                const std::size_t now =
-                    heap->resize(memory, 2 * bytes) ? heap->usable_bytes(memory) : bytes;
-                EXPECT_EQ(std::count(memory, memory + bytes, mark), static_cast<long>(bytes));
-                std::memset(memory, mark, now);
-                heap->release(memory);
-            }
-        });
-    for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace

@@ -222,17 +222,6 @@ TEST(HeapFunctions, AllUsableBytesCanBeWritten) {
     free(memory);
 }
 
-TEST(HeapFunctions, CallocClearsReusedMemory) {
-    for (int i = 0; i < 20; ++i) {
-        void* const memory = malloc(mega);
-        std::memset(memory, 1, mega);
-        free(memory);
-        void* const again = calloc(mega / 16, 16);
-        EXPECT_TRUE(all_are(again, mega, 0));
-        free(again);
-    }
-}
-
 TEST(HeapFunctions, NewCallsTheHandler) {
     static int handled;
     handled = 0;

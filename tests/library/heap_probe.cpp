@@ -25,7 +25,8 @@ bool in_arena(const void* memory) {
     return locate != nullptr && locate(memory, 1, &place) != 0;
 }
 
-// Allocates up to `most` blocks and writes a byte in each. Stops when memory is exhausted.
+// Allocates up to `most` blocks and writes a byte in each. Stops when memory is exhausted. Prints
+// how many are in the arena, how many elsewhere, and the error.
 void fill(std::size_t block, long most) {
     long ours = 0, others = 0;
     errno = 0;
@@ -36,7 +37,7 @@ void fill(std::size_t block, long most) {
         ++(in_arena(memory) ? ours : others);
     }
     const int error = ours + others < most ? errno : 0;
-    std::printf("%ld in the arena, %ld elsewhere, error %d\n", ours, others, error);
+    std::printf("%ld %ld %d\n", ours, others, error);
 }
 
 // Forks in a coroutine whose stack is allocated memory of this size.
@@ -93,7 +94,7 @@ int main(int count, char** arguments) {
         const int of_reader = ended_by(reader);
         const pid_t other = fork();
         if (other == 0) _exit(execl("/bin/true", "true", nullptr));
-        std::printf("reading: signal %d, executing: signal %d\n", of_reader, ended_by(other));
+        std::printf("%d %d\n", of_reader, ended_by(other));
     } else if (what == "fork-on-stack") {
         fork_on_stack_of(bytes);
     } else if (what == "child-forks-on-stack") {  // the parent has a heap

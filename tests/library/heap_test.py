@@ -3,7 +3,6 @@
 import os
 import re
 import resource
-import shutil
 import signal
 import subprocess
 import sys
@@ -108,9 +107,9 @@ class HeapOfPrograms(unittest.TestCase):
         self.assert_filled(run(PROBE, "fill", more, 1), 0, 0, 12)
 
     def test_a_forked_child_gets_a_copy_or_can_only_exec(self):
-        self.assert_prints(run(PROBE, "fork", M), "reading: signal 0, executing: signal 0\n")
+        self.assert_prints(run(PROBE, "fork", M), "0 0\n")
         self.assert_prints(run(PROBE, "fork", M, TUTTI_HEAP_FORK="exec"),
-                           f"reading: signal {int(signal.SIGSEGV)}, executing: signal 0\n")
+                           f"{int(signal.SIGSEGV)} 0\n")
 
     def test_a_thread_with_its_stack_in_the_heap_cannot_fork(self):
         self.assert_prints(run(PROBE, "fork-on-stack", M, TUTTI_HEAP_THRESHOLD="2M"), "forked\n")
@@ -146,16 +145,6 @@ class HeapOfPrograms(unittest.TestCase):
                    "assert got == [100000 * i for i in range(1, 9)], got\n"
                    "print(s.run(['echo', 'fine'], capture_output=True, text=True).stdout.strip())\n")
         self.assert_prints(run(sys.executable, "-c", program), "fine\n")
-
-    @unittest.skipUnless(shutil.which("g++"), "no g++ here")
-    def test_a_compiler_works(self):
-        with tempfile.TemporaryDirectory() as folder:
-            source = Path(folder, "a.cpp")
-            source.write_text("#include <map>\n#include <string>\n#include <cstdio>\n"
-                              "int main() { std::map<int, std::string> m{{1, \"fine\"}}; std::puts(m[1].c_str()); }\n")
-            program = Path(folder, "a")
-            self.assert_prints(run("g++", "-O1", source, "-o", program), "")
-            self.assert_prints(run(program), "fine\n")
 
     def test_a_shell_works(self):
         script = "exec 3>/dev/null; for i in 1 2 3; do (echo $i) | cat; done; printf '%s\\n' $(seq 4 5); echo fine >&3"

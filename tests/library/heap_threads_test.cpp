@@ -33,7 +33,7 @@ struct Block {
     bool is_whole(std::size_t up_to) const { return all_are(memory, std::min(bytes, up_to), mark); }
 };
 
-// Threads exchange blocks through shared places, so many blocks are freed by another thread than
+// Threads exchange blocks through shared places. Most blocks are freed by another thread than
 // the one that allocated them.
 class Stress {
 public:

@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 #include <mpi.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -195,34 +194,6 @@ void discards(const Job& job) {
     free_and_use_again(job, both);
 }
 
-void protects_what_is_given(const Job& job) {
-    double* const both = allocated();
-    for (int i = 0; i < 5; ++i) {
-        std::fill_n(both, length, job.rank + i);
-        EXPECT(mprotect(both, half, PROT_READ) == 0);
-        EXPECT(!is_reachable(both, half));
-        MPI_Allreduce(both, both + length, length, MPI_DOUBLE, MPI_SUM, job.comm);
-        EXPECT(all_are(both + length, job.size * (job.size - 1) / 2.0 + job.size * i));
-        EXPECT(mprotect(both, half, usual) == 0);
-        EXPECT(is_reachable(both, bytes));
-        call(job, both, 1);
-    }
-    EXPECT(mprotect(both, bytes, PROT_NONE) == 0);
-    free_and_use_again(job, both);
-}
-
-void has_guard_pages(const Job& job) {
-    double* const guarded = allocated(bytes + 3 * page);
-    double* const given = after(guarded, page);
-    double* const received = after(given, half + page);
-    for (double* guard : {guarded, after(given, half), after(received, half)})
-        EXPECT(mprotect(guard, page, PROT_NONE) == 0);
-    EXPECT(is_reachable(given, half) && is_reachable(received, half));
-    EXPECT(!is_reachable(given, half + 1));
-    call(job, given, received);
-    free_and_use_again(job, guarded);
-}
-
 double* tracked = nullptr;
 volatile std::sig_atomic_t faults = 0;
 
@@ -247,50 +218,6 @@ void notes_which_pages_are_written(const Job& job) {
     }
     sigaction(SIGSEGV, &before, nullptr);
     free_and_use_again(job, both);
-}
-
-// The child sees the program's mappings and a copy of the heap's memory.
-void forks(const Job& job) {
-    double* const both = allocated(bytes + 4 * page);
-    const int file = temporary_file(page);
-    double* const shared = after(both, bytes);
-    double* const gap = after(shared, page);
-    double* const forbidden = after(gap, page);
-    map_over(both, half);
-    std::fill_n(both, 2 * length, 1);
-    map_over(shared, page, MAP_SHARED, file);
-    shared[0] = 1;
-    EXPECT(munmap(gap, page) == 0);
-    EXPECT(mprotect(forbidden, page, PROT_NONE) == 0);
-    int ends[2];
-    EXPECT(pipe(ends) == 0);
-    const pid_t child = fork();
-    if (child == 0) {
-        char unused = 0;
-        close(ends[1]);
-        if (read(ends[0], &unused, 1) != 0) _exit(1);  // until the parent has written
-        if (!all_are(both, 1, 2 * length)) _exit(2);
-        if (shared[0] != 2) _exit(3);
-        if (mprotect(forbidden, page, usual) != 0 || forbidden[1] != -5) _exit(4);
-        std::fill_n(both, 2 * length, 3);
-        shared[1] = 3;
-        std::free(both);
-        double* const again = allocated(bytes + 4 * page);
-        std::fill_n(again, bytes / sizeof(double), 4);
-        _exit(is_reachable(again, 1) ? 5 : 0);
-    }
-    std::fill_n(both, 2 * length, 2);
-    shared[0] = 2;
-    for (const int end : ends) close(end);
-    int status = 0;
-    EXPECT(waitpid(child, &status, 0) == child);
-    EXPECT(WIFEXITED(status));
-    EXPECT(WEXITSTATUS(status) == 0);
-    EXPECT(all_are(both, 2, 2 * length));
-    EXPECT(shared[1] == 3);
-    call(job, both);
-    free_and_use_again(job, both);
-    close(file);
 }
 
 void while_a_call_is_under_way(const Job& job) {
@@ -324,10 +251,7 @@ constexpr Case cases[] = {CASE(nothing),
                           CASE(unmaps_and_maps_again),
                           CASE(moves_to_any_place_and_grows),
                           CASE(discards),
-                          CASE(protects_what_is_given),
-                          CASE(has_guard_pages),
                           CASE(notes_which_pages_are_written),
-                          CASE(forks),
                           CASE(while_a_call_is_under_way)};
 
 }  // namespace

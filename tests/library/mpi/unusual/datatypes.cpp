@@ -187,45 +187,6 @@ void send_types_with_holes(const Job& world, int stride) {
 void use_holes(const Job& world) { send_types_with_holes(world, 2); }
 void use_negative_strides(const Job& world) { send_types_with_holes(world, -2); }
 
-// Each rank describes its integers as a row, a column, a structure or MPI_INT. The signature is the
-// same.
-void mix_types_of_one_signature(const Job& world) {
-    constexpr int count = 24;
-    MPI_Datatype made = MPI_DATATYPE_NULL;
-    MPI_Type_contiguous(count, MPI_INT, &made);
-    const Type row(made);
-    const Type column(vector_of_integers(count, 3));
-    const int lengths[2] = {count / 2, count / 2};
-    const MPI_Aint places[2] = {0, (count + 5) * static_cast<MPI_Aint>(sizeof(int))};
-    const MPI_Datatype integers[2] = {MPI_INT, MPI_INT};
-    MPI_Type_create_struct(2, lengths, places, integers, &made);
-    const Type structure(made);
-    std::vector<int> data(3 * count), all(static_cast<std::size_t>(count * world.size));
-    for (int i = 0; i < many_calls; ++i) {
-        const int kind = (world.rank + i) % 4, root = i / 4 % world.size;
-        const MPI_Datatype type = kind == 0   ? MPI_Datatype{row}
-                                  : kind == 1 ? MPI_Datatype{column}
-                                  : kind == 2 ? MPI_Datatype{structure}
-                                              : MPI_INT;
-        const int number = kind == 3 ? count : 1;
-        const auto at_place = [&](int j) -> int& {
-            const int place = kind == 1                     ? 3 * j
-                              : kind == 2 && j >= count / 2 ? j - count / 2 + count + 5
-                                                            : j;
-            return data[static_cast<std::size_t>(place)];
-        };
-        for (int j = 0; j < count; ++j) at_place(j) = given(world.rank, i + j);
-        MPI_Allgather(data.data(), number, type, all.data(), count, MPI_INT, world.comm);
-        EXPECT(all.back() == given(world.size - 1, i + count - 1));
-        MPI_Gather(data.data(), number, type, all.data(), 1, row, root, world.comm);
-        EXPECT(world.rank != root || all[0] == given(0, i));
-        MPI_Bcast(data.data(), number, type, root, world.comm);
-        bool is_right = true;
-        for (int j = 0; j < count; ++j) is_right = is_right && at_place(j) == given(root, i + j);
-        EXPECT(is_right);
-    }
-}
-
 // Frees a type after its call. The MPI library reuses its handle for a type with another layout.
 void reuse_types(const Job& world) {
     std::vector<int> data(300);
@@ -243,35 +204,6 @@ void reuse_types(const Job& world) {
             is_right = is_right && (data[static_cast<std::size_t>(j)] ==
                                     (j % stride == 0 ? i + j / stride : -1));
         EXPECT(is_right);
-    }
-}
-
-// Uses absolute addresses, which differ between the ranks.
-void use_absolute_addresses(const Job& world) {
-    int first[8]{}, second[8]{};
-    double third = 0;
-    const int lengths[3] = {8, 3, 1};
-    MPI_Aint places[3];
-    MPI_Get_address(first, &places[0]);
-    MPI_Get_address(second + world.rank, &places[1]);
-    MPI_Get_address(&third, &places[2]);
-    const MPI_Datatype parts[3] = {MPI_INT, MPI_INT, MPI_DOUBLE};
-    MPI_Datatype made = MPI_DATATYPE_NULL;
-    MPI_Type_create_struct(3, lengths, places, parts, &made);
-    const Type type(made);
-    std::vector<char> all(1000);
-    for (int i = 0; i < many_calls; ++i) {
-        const int root = i % world.size;
-        std::ranges::fill(first, world.rank + i);
-        std::ranges::fill(second, -i - world.rank);
-        third = 0.5 * world.rank + i;
-        MPI_Bcast(MPI_BOTTOM, 1, type, root, world.comm);
-        EXPECT(first[0] == root + i && first[7] == root + i);
-        EXPECT(second[world.rank] == -i - root && second[7] == -i - world.rank);
-        EXPECT(third == 0.5 * root + i);
-        MPI_Bcast(world.rank == root ? MPI_BOTTOM : all.data(), world.rank == root ? 1 : 52,
-                  world.rank == root ? MPI_Datatype{type} : MPI_BYTE, root, world.comm);
-        check_sum(world, i);
     }
 }
 
@@ -322,75 +254,6 @@ void send_nothing(const Job& world) {
     }
 }
 
-// Arguments that MPI ignores on a rank may have any value there.
-void leave_out_what_has_no_meaning(const Job& world) {
-    for (int i = 0; i < many_calls; ++i) {
-        const int root = i % world.size;
-        const bool is_root = world.rank == root;
-        std::vector<int> all(static_cast<std::size_t>(world.size), world.rank + i);
-        int mine = world.rank + i;
-        const MPI_Datatype type = is_root ? MPI_INT : MPI_DATATYPE_NULL;
-        MPI_Gather(&mine, 1, MPI_INT, is_root ? all.data() : nullptr, is_root ? 1 : -7, type, root,
-                   world.comm);
-        EXPECT(!is_root || all.back() == world.size - 1 + i);
-        MPI_Scatter(is_root ? all.data() : nullptr, is_root ? 1 : -7, type, &mine, 1, MPI_INT, root,
-                    world.comm);
-        EXPECT(mine == world.rank + i);
-        MPI_Reduce(&mine, is_root ? all.data() : nullptr, 1, MPI_INT, MPI_SUM, root, world.comm);
-        EXPECT(!is_root || all[0] == sum_of_ranks(world.size) + world.size * i);
-    }
-}
-
-void be_in_place_everywhere(const Job& world) {
-    const auto size = static_cast<std::size_t>(world.size),
-               rank = static_cast<std::size_t>(world.rank);
-    MPI_Comm const comm = world.comm;
-    for (int i = 0; i < many_calls; ++i) {
-        const int root = i % world.size, all_ranks = sum_of_ranks(world.size) + world.size * i;
-        const bool is_root = world.rank == root;
-        const auto fresh = [&] { return std::vector<int>(size, world.rank + i); };
-        auto data = fresh();
-        const int* const data_before = data.data();
-        MPI_Allreduce(MPI_IN_PLACE, data.data(), world.size, MPI_INT, MPI_SUM, comm);
-        EXPECT(data == std::vector<int>(size, all_ranks) && data_before == data.data());
-        data = fresh();
-        MPI_Reduce(is_root ? MPI_IN_PLACE : data.data(), data.data(), 1, MPI_INT, MPI_SUM, root,
-                   comm);
-        EXPECT(!is_root || data[0] == all_ranks);
-        data = fresh();
-        MPI_Reduce_scatter_block(MPI_IN_PLACE, data.data(), 1, MPI_INT, MPI_SUM, comm);
-        EXPECT(data[0] == all_ranks);
-        data = fresh();
-        MPI_Scan(MPI_IN_PLACE, data.data(), 1, MPI_INT, MPI_SUM, comm);
-        EXPECT(data[0] == sum_of_ranks(world.rank + 1) + (world.rank + 1) * i);
-        data = fresh();
-        MPI_Exscan(MPI_IN_PLACE, data.data(), 1, MPI_INT, MPI_SUM, comm);
-        EXPECT(world.rank == 0 || data[0] == sum_of_ranks(world.rank) + world.rank * i);
-        const auto is_of_all = [&] {
-            for (std::size_t r = 0; r < size; ++r)
-                if (data[r] != static_cast<int>(r) + i) return false;
-            return true;
-        };
-        data.assign(size, -1);
-        data[rank] = world.rank + i;
-        MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data.data(), 1, MPI_INT, comm);
-        EXPECT(is_of_all());
-        data.assign(size, -1);
-        data[rank] = world.rank + i;
-        MPI_Gather(is_root ? MPI_IN_PLACE : &data[rank], 1, MPI_INT, data.data(), 1, MPI_INT, root,
-                   comm);
-        EXPECT(!is_root || is_of_all());
-        data.assign(size, root + i);
-        int mine = -1;
-        MPI_Scatter(data.data(), 1, MPI_INT, is_root ? MPI_IN_PLACE : &mine, 1, MPI_INT, root,
-                    comm);
-        EXPECT(is_root ? data == fresh() : mine == root + i);
-        data = fresh();
-        MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data.data(), 1, MPI_INT, comm);
-        EXPECT(is_of_all());
-    }
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -403,13 +266,7 @@ int main(int argc, char** argv) {
           use_all_builtin_operations},
          {"holes", "datatypes with holes, which must not be written", use_holes},
          {"negative_strides", "datatypes with negative strides", use_negative_strides},
-         {"signatures", "ranks describe the same integers by different datatypes",
-          mix_types_of_one_signature},
          {"types_again", "the MPI library reuses handles of freed datatypes", reuse_types},
-         {"absolute", "MPI_BOTTOM with absolute addresses", use_absolute_addresses},
          {"packed", "ranks broadcast data that MPI_Pack has packed", send_packed},
-         {"nothing", "calls without elements, with null pointers as buffers", send_nothing},
-         {"no_meaning", "arguments that MPI ignores on a rank are invalid there",
-          leave_out_what_has_no_meaning},
-         {"in_place", "MPI_IN_PLACE wherever MPI allows it", be_in_place_everywhere}});
+         {"nothing", "calls without elements, with null pointers as buffers", send_nothing}});
 }

@@ -188,25 +188,6 @@ void send_one_buffer_in_two_calls(const Job& world) {
     }
 }
 
-// Checkpoint libraries and ring buffers map over memory from malloc.
-void map_over_allocated_memory(const Job& world) {
-    const int file = new_file(most_bytes);
-    for (const int flags : {MAP_PRIVATE | MAP_ANONYMOUS, MAP_SHARED}) {
-        int* const send = allocated();
-        int* const receive = allocated();
-        std::fill_n(send, most, -5);
-        std::fill_n(receive, most, -5);
-        mapped(PROT_READ | PROT_WRITE, flags | MAP_FIXED, flags == MAP_SHARED ? file : -1, send);
-        mapped(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-               receive + most / 2, most_bytes / 2);
-        fill(send, world.rank, most);
-        call_many_of_each_kind(world, send, receive, Sent::own, many_calls / 2 + 5);
-        std::free(send);
-        std::free(receive);
-    }
-    close(file);
-}
-
 // Unmaps a buffer after each call and maps other memory at the same address.
 void reuse_an_address(const Job& world) {
     int* const place = mapped_anonymous();
@@ -296,8 +277,6 @@ int main(int argc, char** argv) {
           use_adjacent_buffers},
          {"sent_twice", "two outstanding calls and a blocking call read one buffer",
           send_one_buffer_in_two_calls},
-         {"mapped_over", "the program maps files and new pages over memory from malloc",
-          map_over_allocated_memory},
          {"address_reused", "the program unmaps memory after each call and maps other memory there",
           reuse_an_address},
          {"reallocated", "realloc moves the buffers between calls", reallocate_between_calls},

@@ -159,17 +159,6 @@ void come_at_different_times(const Job& world) {
     }
 }
 
-void compute_while_others_wait(const Job& world) {
-    call_many_of_each_kind(world, 10);
-    for (int i = 0; i < 10; ++i) {
-        if (world.rank == 0) {
-            const auto end = std::chrono::steady_clock::now() + milliseconds(30);
-            while (std::chrono::steady_clock::now() < end) handlers_work = handlers_work + 1;
-        }
-        call_many_of_each_kind(world, 10, 2);
-    }
-}
-
 // All signals are blocked during the calls, and are still blocked afterwards.
 void block_signals(const Job& world) {
     sigset_t all, before;
@@ -212,8 +201,6 @@ int main(int argc, char** argv) {
          {"programs", "system and popen start programs between calls", start_programs},
          {"stopped", "a rank is stopped for 0.3 s", be_stopped},
          {"late", "ranks arrive at very different times", come_at_different_times},
-         {"computing", "rank 0 computes while the other ranks wait for it",
-          compute_while_others_wait},
          {"blocked", "all signals are blocked", block_signals},
          {"surroundings", "signal handlers do not change", keep_its_surroundings}});
 }

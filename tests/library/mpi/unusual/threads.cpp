@@ -164,7 +164,7 @@ int main(int argc, char** argv) {
           call_from_another_thread},
          {"new_threads", "a new thread makes each call", call_from_new_threads},
          {"turns", "two threads take turns on one communicator", take_turns_in_one_communicator},
-         {"beside", "another thread allocates memory and starts threads during collectives",
+         {"concurrent", "another thread allocates memory and starts threads during collectives",
           work_beside_calls},
          {"receiver", "another thread receives from MPI_ANY_SOURCE on the same communicator",
           receive_beside_calls},
