@@ -30,6 +30,13 @@ struct CallKey {
     bool is_registered() const { return input.arena >= 0 || output.arena >= 0; }
 };
 
+/// Returns the call with the default operation and root where its collective has none.
+inline Call comparable(Call call) {
+    if (!reduces(call.collective)) call.op = Op::sum;
+    if (!has_root(call.collective)) call.root = Rank{0};
+    return call;
+}
+
 struct HashOfCallKey {
     std::size_t operator()(const CallKey& key) const noexcept {
         std::uint64_t hash = 0;

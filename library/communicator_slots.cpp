@@ -59,9 +59,7 @@ bool Communicator::State::is_admitted(const CallArguments& call, CallMode mode) 
     if (is_preloaded) return true;
     const Call& what = call.call;
     const std::int64_t bytes = total_bytes(what, world.size());
-    CallKey key{.call = what, .mode = mode};
-    if (!reduces(what.collective)) key.call.op = Op::sum;
-    if (!has_root(what.collective)) key.call.root = Rank{0};
+    const CallKey key{.call = comparable(what), .mode = mode};
     const auto agree = [&](const PlanAdmission::Times& mine) {
         auto all = mine;
         for (const auto& [elapsed_ns, spent_ns] : gather_all(world, mine))

@@ -108,9 +108,7 @@ CallArguments Communicator::State::settled(const CallArguments& given) const {
 }
 
 CallKey Communicator::State::key_of(const CallArguments& given, CallMode mode) const {
-    CallKey key{.call = given.call, .in_place = given.buffers.in_place, .mode = mode};
-    if (!reduces(key.call.collective)) key.call.op = Op::sum;
-    if (!has_root(key.call.collective)) key.call.root = Rank{0};
+    CallKey key{.call = comparable(given.call), .in_place = given.buffers.in_place, .mode = mode};
     const RegisteredPlace input = registered.place_of(given.buffers.input),
                           output = registered.place_of(given.buffers.output);
     const bool input_counts = !given.buffers.input.empty(),
