@@ -212,14 +212,14 @@ std::unique_ptr<World> world_of_one();
 void run_as_threads(int ranks, double hang_timeout, const std::function<void(World&)>& body);
 
 /// Sets the activity of this process, for reports of a wait: "all_reduce ring (shm) 4 KiB".
-void set_activity(const std::string& what);
+[[gnu::visibility("hidden")]] void set_activity(const std::string& what);
 
 /// Returns the latest activity; empty before the first.
-std::string activity();
+[[gnu::visibility("hidden")]] std::string activity();
 
 /// Returns the activity as part of a sentence: " in all_reduce ring (shm) 4 KiB"; empty if there is
 /// none.
-std::string in_activity();
+[[gnu::visibility("hidden")]] std::string in_activity();
 
 }  // namespace tutti
 #pragma GCC visibility pop
