@@ -115,13 +115,13 @@ constexpr int lines_quoted = 20;
 std::string quoted(std::string text) {
     text.erase(text.find_last_not_of('\n') + 1);
     if (text.find('\n') == std::string::npos) return text;
-    text.insert(0, "\n");
+    text.insert(0, 1, '\n');
     std::size_t begin = text.size();
     for (int lines = 0; lines < lines_quoted && begin > 0; ++lines)
         begin = text.rfind('\n', begin - 1);
     text.erase(0, begin);
     for (std::size_t newline = 0; (newline = text.find('\n', newline)) != std::string::npos;)
-        text.insert(++newline, "  ");
+        text.insert(++newline, 2, ' ');
     return text;
 }
 
