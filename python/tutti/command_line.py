@@ -36,7 +36,7 @@ def run(name, action, output):
     except sqlite3.Error as error:
         return _refuse(name, f"the database cannot be read: {error}; import the results files into a new one")
     except OSError as error:
-        # What fails when a file is closed, as on a full disk, does not say which file it was.
+        # Errors while closing a file, such as a full disk, do not name the file.
         return _refuse(name, f"cannot write '{error.filename or output}': {error.strerror}; type another file")
     except Exception:  # a fault of ours: Python's own exit code for it, 1, is a verdict
         traceback.print_exc()
@@ -50,7 +50,7 @@ def say(line):
 
 
 def needs(module, package):
-    """What to say where a Python module is missing."""
+    """The error for a missing Python module."""
     return ResultsError(f"no Python module {module} in {sys.executable}; type: apt-get install {package}, and run with "
                         "/usr/bin/python3")
 

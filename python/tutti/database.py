@@ -56,7 +56,7 @@ LOWERED_COLUMNS = {"limit_ns": "lowered.limit_ns",
                    "pct_of_limit": "round(100.0 * lowered.limit_ns / max(json_extract(records.json, '$.t_ns.p50'), 1), 1)"}
 KINDS = {"sessions": "session", "launches": "launch", "points": "point", "steps": "step", "pairs": "pair",
          "verdicts": "verdict", "fails": "fail", "ends": "end", "limits": "limits"}
-# Of every view; where a record does not say them itself, those of its launch and session.
+# Columns of every view; a record without them has those of its launch and session.
 HEADS = ("id", "session", "launch", "t", "git", "machine", "metric")
 
 
@@ -136,7 +136,7 @@ def _row(line, file, anonymous):
 
 
 def _text(value):
-    """What SQLite takes as a text: half of a surrogate pair is none."""
+    """Makes a text that SQLite accepts: without halves of surrogate pairs."""
     return None if value is None else str(value).encode("utf-8", "replace").decode()
 
 

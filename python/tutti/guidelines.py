@@ -51,7 +51,7 @@ GUIDELINES = (
     Guideline("gather", ("all_gather",)),
     Guideline("scatter", ("broadcast",)),                     # and each rank keeps its block
 )
-# Of every collective, between a size and the next one that was measured.
+# Compares every collective at a size and at the next measured size.
 MONOTONE = "time(n) <= time(m) for n < m"
 SPLIT = "time(k n) <= k time(n)"
 
@@ -73,7 +73,7 @@ class Setting:
     start: str
 
     def words(self):
-        """What people call it, by the names of the fields; without those that say nothing."""
+        """Describes it by the names of its fields; empty ones are left out."""
         said = {"nranks": f"{self.nranks} rank{'s' * (self.nranks != 1)}", "ppn": f"{self.ppn} a host" if self.ppn else "",
                 "placement": self.placement, "dtype": self.dtype, "buf": f"{self.buf} memory",
                 "input": f"input {self.input}" if self.input else "", "inplace": "in place" if self.inplace else "out of place",
@@ -157,7 +157,7 @@ def libraries_in(points):
 
 
 def candidates_in(points):
-    """What is checked unless something is named: each library, what chooses while it runs, and the best of the algorithms."""
+    """The default candidates: each library, what chooses at run time, and the best of the algorithms."""
     ours = [point for point in points if point["key"]["impl"] == "tutti"]
     choosing = sorted({point["key"]["algo"] for point in ours if _chooses(point)})
     return libraries_in(points) + choosing + (["best"] if any(not _chooses(point) for point in ours) else [])

@@ -14,7 +14,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class ResultsError(Exception):
-    """What was asked cannot be done; the text is one line for the user."""
+    """A request that cannot be done; the text is one line for the user."""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a record is about: the metric, as `tutti compare` names it, and the id of its key."""
+"""Names of records: the metric, as `tutti compare` names it, and the id of its key."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ def metric_of(record):
 
 
 def call_in_words(key):
-    """As call_in_words() in results/records/key.cpp."""
+    """The same as the name of a call in results/records/key.cpp."""
     words = [key["coll"], size_text(key["bytes"]), key["dtype"], key["op"] if key["op"] != "none" else "",
              f"root {key['root']}" if key["root"] >= 0 else "", "in place" if key["inplace"] else "", key["buf"],
              key.get("input")]
@@ -34,7 +34,7 @@ def call_in_words(key):
 
 
 def candidate_in_words(key):
-    """As candidate_in_words() in results/records/key.cpp: "ring[x2] (shm)", "mpi/ring"."""
+    """The same as the name of a candidate in results/records/key.cpp: "ring[x2] (shm)", "mpi/ring"."""
     if key["impl"] != "tutti":
         forced = key["algo"] if key["algo"] != key["impl"] else ""  # as older files name a library
         return key["impl"] + (f"/{forced}" if forced else "")

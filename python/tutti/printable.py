@@ -8,12 +8,12 @@ _NO_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 def in_page(text):
-    """What XML cannot hold becomes '?'; of HTML it is no part either. For whole pages and pictures."""
+    """Replaces characters that XML and HTML cannot hold by '?', for whole pages and pictures."""
     return _NO_TEXT.sub("?", text)
 
 
 def in_line(text):
-    """What a terminal would obey or break a line at becomes '?'. A line must not look like a command to a CI system, either:
+    """Replaces control characters and line ends by '?'. A line must not look like a command to a CI system, either:
     GitHub's runner obeys "::word::" behind blanks at the begin and "##[word]" anywhere, Azure's "##vso[" anywhere."""
     text = in_page(str(text)).replace("\n", "?").replace("\t", " ")
     return re.sub(r"#(?=#)", "#?", re.sub(r"^(\s*):(?=:)", r"\1?", text))

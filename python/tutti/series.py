@@ -12,7 +12,7 @@ from .names import key_id, metric_of, short_hash
 VALUES = {"point": "t_ns.p50", "step": "step_ns.p50", "partial_step": "step_ns.p50", "pair": "b_ns"}
 # Variables that are no settings: numbers and folders of one run.
 OF_ONE_RUN = ("SLURM_JOB", "TUTTI_")
-# What may change from launch to launch while the series stays the same, and is told at a change point.
+# Facts that may change within a series; a change point names their changes.
 FACTS = {"build type": "tool.build_type", "compiler": "tool.compiler"}
 FACTS_OF_LAUNCH = {"MPI": "mpi.version", "UCX": "ucx.version", "NCCL": "nccl.version", "CUDA": "cuda.driver",
                    "kernel": "hosts[0].kernel", "host": "hosts[0].name"}
@@ -62,7 +62,7 @@ def series_of(records, asked):
     """A series for each fingerprint of the metric, the one with the newest launch first."""
     records = list(records)
     stored = {one.get("session") for one in records if one["kind"] == "verdict" and one.get("method") == "stored"}
-    # What a comparison took from results files was not measured when it was compared.
+    # Skips what a comparison only read from results files.
     measured = [one for one in records
                 if _value(one) is not None and not (one["kind"] == "pair" and one.get("session") in stored)]
     metric = the_metric({metric_of(one) for one in measured}, asked)
@@ -134,7 +134,7 @@ def _hosts(launch):
 
 
 def _commit(record, session):
-    """Of a comparison it is not known: the session's is that of the tutti that compares."""
+    """The commit; unknown for a comparison, as the session's is that of the tutti that compares."""
     if record["kind"] == "pair":
         return ""
     return (value_at(session, "tool.git") or "") + ("+changes" if value_at(session, "tool.dirty") else "")

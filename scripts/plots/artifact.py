@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a paper's artifact description asks for, from the stored provenance: the text, the data, a script per figure."""
+"""The artifact description of a paper, from the stored provenance: the text, the data, a script per figure."""
 
 import hashlib
 import re
@@ -101,7 +101,7 @@ def _unused(name, taken):
 
 
 def _script(report, drawing, copies, selecting):
-    # Of all files, as a name has the setup in it where there are others; what this machine measures anew is of one setup.
+    # Figures are drawn from all files, as names contain the setup if there are several; a new measurement has one setup.
     files = [f"data/{copy.name}" for copy in copies.values()]
     lines = []
     for number, run in enumerate(measured_by.runs(report.results, drawing.points), start=1):
@@ -148,7 +148,7 @@ def _line(text):
 
 
 def _text(text):
-    """As Markdown takes for text."""
+    """Escapes a text for Markdown."""
     return re.sub(r"([\\`*_<>\[\]|])", r"\\\1", _line(text))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What competes, and under which name."""
+"""Candidates and their names."""
 
 from dataclasses import dataclass
 
@@ -33,14 +33,14 @@ class Candidate:
 
     @property
     def algorithm(self):
-        """What a hue, a marker and a kind of line stand for."""
+        """The algorithm, which a hue, a marker and a kind of line stand for."""
         if not self.is_baseline:
             return self.algo
         return self.impl if self.is_default else f"{self.impl}/{self.algo}"
 
     @property
     def variant(self):
-        """What distinguishes it from others of the same algorithm and transport, the default first."""
+        """The differences from other candidates of the same algorithm and transport, the default first."""
         return self.order, self.channels, self.radix, self.segment
 
     @property
@@ -54,7 +54,7 @@ class Candidate:
 
     @property
     def name(self):
-        """As figures and tables call it: a library's in brackets."""
+        """The name in figures and tables: a library's is in brackets."""
         return f"[{self.label}]" if self.is_baseline else self.label
 
 

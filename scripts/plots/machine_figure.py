@@ -72,7 +72,7 @@ class _Branch:
         self.depth = 1 + max((branch.depth for branch in self.branches), default=0)
 
     def node(self):
-        """Of a switch that does not say, the node of what hangs below it."""
+        """The NUMA node; a switch without one has the node of its devices."""
         own = self.host["pcie_switches"][self.number]["numa_node"]
         found = [own, *(self.host["devices"][leaf[0]]["numa_node"] for leaf in self.leaves), *(branch.node() for branch in self.branches)]
         return next((node for node in found if node is not None), None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which commands measured something, as a shell would take them."""
+"""The commands that measured something, for a shell."""
 
 import re
 import shlex

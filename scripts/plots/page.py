@@ -93,7 +93,7 @@ def _text(name):
 
 
 def _title(results):
-    """What was measured, on how many ranks of which host."""
+    """Names the collectives, the numbers of ranks and the hosts."""
     keys = [one["key"] for one in results.points + results.steps]
     hosts = dict(provenance.rows(results)).get("host", [])
     return (f"{_first(dict.fromkeys(key.get('coll') or key['workload'] for key in keys))} on "

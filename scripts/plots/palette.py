@@ -28,12 +28,12 @@ LIBRARIES = {"mpi": (BLACK, (4, 0, 45), DASHED), "nccl": ("#37474f", (4, 0, 0), 
 # A transport is how the marker is filled: shm and cuda, the quickest, all of it.
 FILLS = {"mpi": "none", "ucx": "left", "loopback": "bottom", "nccl": "top"}
 
-# Of the same algorithm over the same transport, but cut otherwise, wider or in channels: thin signs.
+# Thin signs for variants of the same algorithm over the same transport: other segments, radix or channels.
 VARIANTS = ("1", "2", "3", "4", "+", "|", (6, 2, 0), (8, 2, 0))
 
 
 class Palette:
-    """Which looks the candidates of a report have."""
+    """The looks of the candidates of a report."""
 
     def __init__(self, candidates):
         own = sorted({candidate.algorithm for candidate in candidates if not candidate.is_baseline})

@@ -31,7 +31,7 @@ def rows(results):
 
 
 def command(session):
-    """What was typed, without the words for mpirun; one line."""
+    """The command as typed, without mpirun; one line."""
     return shlex.join(word.replace("\n", " ") for word in session["argv"])
 
 

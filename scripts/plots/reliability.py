@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the conditions of a table leave reliable: only words, the summary has decided."""
+"""Words for the reliability of a table; the summary has decided about it."""
 
 RELIABLE, RANKING, NOTHING = "all", "ranking", "nothing"
 DISTURBED = "†"  # other programs used the cores
@@ -30,7 +30,7 @@ def reason(part):
 
 
 def doubt_text(part):
-    """What a caption says of its intervals."""
+    """The remark of a caption on its intervals."""
     return " Grey intervals are unreliable." if is_doubted(part) else ""
 
 

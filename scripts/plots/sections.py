@@ -39,7 +39,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Choice:
-    """What to choose at one size. `gain`: time of the library over that of the best other candidate; None where there is none."""
+    """The best choice at one size. `gain`: time of the library over that of the best other candidate; None where there is none."""
 
     size: int
     winner: Candidate

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must be equal for two times to stand in one ranking."""
+"""The facts that must be equal for two times to be in one ranking."""
 
 from dataclasses import dataclass, replace
 
@@ -56,7 +56,7 @@ def slug_of(text):
 
 
 def shape_of(key, setup=""):
-    """Of a point's key."""
+    """Reads the shape from a point's key."""
     buf = key.get("buf") or ""
     return Shape(key["coll"], key["nranks"], key.get("ppn") or 0, key["dtype"], key["op"], key["root"], key["inplace"],
                  MEMORY.get(buf, buf), key.get("placement") or "", key.get("input") or "", setup)
@@ -77,7 +77,7 @@ def distinguishing(shapes, words=None):
     """{shape: few words}: the collective, and only what differs between these shapes."""
     words = words or WORDS
     differing = [name for name in words if len({getattr(shape, name) for shape in shapes}) > 1]
-    # What follows from the collective, or from the number of ranks, says nothing.
+    # Leaves out what follows from the collective or from the number of ranks.
     if _follows(shapes, "coll", lambda shape: (shape.op, shape.root)):
         differing = [name for name in differing if name not in ("op", "root")]
     if _follows(shapes, "nranks", lambda shape: shape.ppn):

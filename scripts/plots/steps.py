@@ -97,7 +97,7 @@ def is_library(method):
 
 
 def steps_of(results):
-    """Of each shape, workload by workload."""
+    """The steps of each shape, workload by workload."""
     known = {name: place for place, name in enumerate(WORKLOADS)}
     return sorted((Steps(table, results) for table in results.training),
                   key=lambda one: (known.get(one.shape.workload, len(known)), one.shape.workload))

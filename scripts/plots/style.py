@@ -61,7 +61,7 @@ class Style:
     has_title: bool = True
 
 
-# As wide as a phone at 1.13 times its size, where the smallest words are of nine pixels.
+# The width fits a phone at 1.13 times its size, where the smallest words have nine pixels.
 SCREEN = Style("screen", 4.6, 10.8, _COMMON | {
     "font.size": 9.5, "axes.titlesize": 10.5, "legend.fontsize": 8.8, "grid.linewidth": 0.8, "figure.dpi": 150})
 # One column of a two-column page (IEEE, ACM) and the eight points of its captions.
@@ -72,7 +72,7 @@ PAPER = Style("paper", 3.5, 7.16, _COMMON | {
     "legend.handlelength": 2.6, "legend.columnspacing": 1.0, "legend.labelspacing": 0.3}, marker=3.4, letters=14, small=6.5,
     has_title=False)
 STYLES = {style.name: style for style in (SCREEN, PAPER)}
-# Of pictures that place each thing themselves.
+# The style of pictures that place each thing themselves.
 PICTURE = Style("picture", 0, 0, _COMMON | {"savefig.dpi": 96})
 
 
@@ -102,7 +102,7 @@ class Canvas:
                 "markeredgewidth": 1.1 if sign == "x" else 0}
 
     def point_out(self, axes, x, y, text):
-        """What hovering over this place says."""
+        """Adds the text that hovering over this place shows."""
         self.hover.append((axes, x, y, text))
 
     def room_for(self, boxes, names=("",)):

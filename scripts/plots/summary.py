@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The answer of a report as a table: the best candidate of each collective and size, by how much, and how sure."""
+"""The answer of a report as a table: the best candidate of each collective and size, its gain and the uncertainty."""
 
 from .candidates import library_name
 from .shapes import distinguishing
@@ -29,7 +29,7 @@ def section_table(sections):
 
 
 def missing_text(sections):
-    """Which typical size lies between those that were measured, and was not."""
+    """Names typical sizes that were not measured although they are within the range."""
     sizes = sorted({size for section in sections for size in section.sizes})
     return " ".join(f"{size_text(want)} was not measured; nearest: {size_text(max(size for size in sizes if size < want))}, "
                     f"{size_text(min(size for size in sizes if size > want))}."
@@ -98,11 +98,11 @@ def rivals_text(names, untold, what):
 
 
 def libraries_text(sections):
-    """Which library the ratios are to: MPI_Allreduce ... of Open MPI."""
+    """Names the collectives of the library that ratios compare with."""
     return ", ".join(dict.fromkeys(library_name(section.library, section.shape.coll) for section in sections if section.library))
 
 
 def reliability_text(sections):
-    """What the grey numbers mean: ratio unreliable, 4 ranks share 2 cores."""
+    """Explains grey numbers: ratio unreliable (4 ranks share 2 cores)."""
     reasons = dict.fromkeys(filter(None, (reason(section) for section in sections if is_grey(section))))
     return f"Grey: ratio unreliable ({'; '.join(reasons)})." if reasons else ""

@@ -27,7 +27,7 @@ def ratio_text(ratio):
 
 
 def interval_text(known):
-    """Of a ratio; a question mark where its interval is unknown."""
+    """The interval of a ratio; a question mark if it is unknown."""
     return "[?]" if known.low is None else f"[{ratio_text(known.low)}, {ratio_text(known.high)}]"
 
 
@@ -48,7 +48,7 @@ def half_text(half):
 
 
 def nearest_sizes(sizes, wanted, factor=4):
-    """Of each wanted size the nearest that there is, if it is no further than this factor."""
+    """Finds the nearest size to each wanted one, within this factor."""
     found = []
     for want in wanted:
         near = [size for size in sizes if size and want / factor <= size <= want * factor]

@@ -112,7 +112,7 @@ def markdown(text):
 
 
 def gfm(text):
-    """As GitHub renders it: one table, and of other marks our own only."""
+    """Checks what GitHub would render: one table and only our own marks."""
     page = run(tool("cmark-gfm", "cmark-gfm"), "--unsafe", "-e", "table", "-e", "strikethrough", input=text)
     tags = set(re.findall(r"<(\w+)", page))
     if not tags <= {"h3", "ul", "li", "strong", "table", "thead", "tbody", "tr", "th", "td", "p"}:

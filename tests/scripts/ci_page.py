@@ -14,7 +14,7 @@ TUTTI = os.environ.get("TUTTI", str(ROOT / "build/tutti"))
 INSTALLED = "/opt/tutti"  # on the page
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NAMED = re.compile(r"(?:#!.*\n)?(?:#|//) (\S+)")
-# What a CI system's machine has of the caller's, and what lets git commit.
+# The environment of a CI machine, with what git needs for commits.
 KEPT = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LANG", "TUTTI_MPIRUN") if name in os.environ}
 KEPT |= {"GIT_AUTHOR_NAME": "t", "GIT_AUTHOR_EMAIL": "t@example.org", "GIT_COMMITTER_NAME": "t",
          "GIT_COMMITTER_EMAIL": "t@example.org", "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "protocol.file.allow",
@@ -44,7 +44,7 @@ def parsed(text):
 
 
 def shell_steps_of_jenkins(text):
-    """What Groovy makes of each sh '''...''': a backslash before the line's end joins two lines."""
+    """Reads each script like Groovy: sh '''...''': a backslash before the line's end joins two lines."""
     if text.count("{") != text.count("}") or text.count("'''") % 2:
         raise ci_formats.Refused("braces or quotes that do not match")
     steps = [step.replace("\\\n", "") for step in re.findall(r"sh '''(.*?)'''", text, re.DOTALL)]
@@ -82,13 +82,13 @@ class Place:
         return done.stdout.strip()
 
     def change_takes(self, cost):
-        """What `change` takes from now on; main takes 100."""
+        """Sets the time of `change`; main takes 100."""
         (self.sample / "cost").write_text(f"{cost}\n", encoding="utf-8")
         self.git("commit", "--quiet", "--all", "--allow-empty", "--message", f"takes {cost}")
         self.git("push", "--quiet", "origin", "change")
 
     def main_takes(self, cost):
-        """What main takes from now on, without the change."""
+        """Sets the time of main without the change."""
         self.git("checkout", "--quiet", "main")
         (self.sample / "cost").write_text(f"{cost}\n", encoding="utf-8")
         self.git("commit", "--quiet", "--all", "--message", f"main takes {cost}")
@@ -100,7 +100,7 @@ class Place:
         return self.git("merge-base", "main", "change")
 
     def checkout(self, whole=False):
-        """As runners do: the last commit of the change, alone or with what came before, in a repository that knows no other
+        """Checks out like a runner: the last commit of the change, alone or with what came before, in a repository that knows no other
         branch."""
         at = self.folder / "work"
         at.mkdir()

@@ -121,7 +121,7 @@ class Jenkins(Example):
 
 class Slurm(Example):
     def sbatch(self, name, *words):
-        """What `sbatch --wait` would end with: the script's own code, run with what the batch step has of Slurm."""
+        """The exit code of `sbatch --wait`: the script's own code, run with what the batch step has of Slurm."""
         tools = self.place.folder / "bin"
         tools.mkdir()
         (tools / "srun").write_text(SRUN, encoding="utf-8")
@@ -225,7 +225,7 @@ class Shell(Example):
             return done.returncode, done.stdout + done.stderr, ref
 
         _, _, good = night()
-        # As often so many times as fast as so many times as slow.
+        # Equally often N times as fast and N times as slow.
         (self.place.sample / "noisy").write_text("#!/bin/bash\ntimes=(70 76 82 88 95 105 113 122 132 143)\n"
                                                  "echo step took ${times[SRANDOM % 10]} ms\n", encoding="utf-8")
         (self.place.sample / "noisy").chmod(0o755)
