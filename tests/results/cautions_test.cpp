@@ -28,11 +28,10 @@ TEST(Cautions, NameBusyHostsAndTurns) {
     EXPECT_TRUE(cautions(launches).empty());
     launches[1].hosts[0].loadavg1 = 3.5;
     launches[1].nranks = launches[1].ppn = 8;
-    EXPECT_EQ(
-        cautions(launches),
-        (Lines{"host h is busy with something else, in 1 of 2 launches (load 3.5 on 4 cores): "
-               "times are unsteady",
-               "more ranks than cores: they take turns"}));
+    const Lines lines = cautions(launches);
+    ASSERT_EQ(lines.size(), 2u);
+    EXPECT_NE(lines[0].find("load 3.5 on"), std::string::npos) << lines[0];
+    EXPECT_NE(lines[1].find("more ranks than"), std::string::npos) << lines[1];
 }
 
 // Each row of the table: a value that is all right, one that is not, and what is then said.
@@ -42,23 +41,19 @@ TEST(Cautions, OfAHostsHealthAreThoseThatAreBeyondTheirBound) {
         double right, wrong;
         const char* words;
     } rows[] = {
-        {"clock_pct_of_base", "CPU 1 ran slowly", 95, 60, "CPU 1 ran slowly, below its base clock"},
-        {"clock_pct_of_most", "CPU 1 ran slowly", 60, 40,
-         "CPU 1 ran slowly, less than half of what it can"},
-        {"gpu_slowed", "GPU 1 (heat)", 0, 1, "GPU 1 (heat): the clock is held down"},
-        {"memory_pressure_pct", "", 0.5, 30,
-         "memory is short: programs wait for it 30 % of the time"},
-        {"steal_pct", "", 1, 12, "the hypervisor took 12 % of the CPUs' time"},
-        {"preemptions_per_s", "rank 3", 20, 200,
-         "rank 3's core was taken by others 200 times a second"},
-        {"cpu_stall_pct", "", 10, 60, "programs waited for a core 60 % of the time"},
-        {"memory_stall_pct", "", 0.5, 7,
-         "memory was short: programs waited for it 7 % of the time"},
-        {"swapped_pages", "", 0, 5, "5 pages of memory went to disk or came back"},
-        {"thermal_throttles", "", 0, 4, "the processors were too hot: slowed down 4 times"},
-        {"link_errors", "eth0", 0, 2, "eth0: 2 frames were lost or damaged"},
-        {"ecc_corrected", "GPU 0", 0, 1, "GPU 0: 1 memory errors, corrected"},
-        {"ecc_uncorrected", "GPU 0", 0, 1, "GPU 0: 1 memory errors that could not be corrected"},
+        {"clock_pct_of_base", "CPU 1 ran slowly", 95, 60, "base clock"},
+        {"clock_pct_of_most", "CPU 1 ran slowly", 60, 40, "half"},
+        {"gpu_slowed", "GPU 1 (heat)", 0, 1, "GPU 1 (heat)"},
+        {"memory_pressure_pct", "", 0.5, 30, "30 %"},
+        {"steal_pct", "", 1, 12, "12 %"},
+        {"preemptions_per_s", "rank 3", 20, 200, "200 times"},
+        {"cpu_stall_pct", "", 10, 60, "60 %"},
+        {"memory_stall_pct", "", 0.5, 7, "7 %"},
+        {"swapped_pages", "", 0, 5, "5 pages"},
+        {"thermal_throttles", "", 0, 4, "4 times"},
+        {"link_errors", "eth0", 0, 2, "eth0: 2"},
+        {"ecc_corrected", "GPU 0", 0, 1, "GPU 0: 1"},
+        {"ecc_uncorrected", "GPU 0", 0, 1, "GPU 0: 1"},
     };
     const Launch launch{.session = "s"};
     for (const auto& row : rows) {
@@ -67,7 +62,10 @@ TEST(Cautions, OfAHostsHealthAreThoseThatAreBeyondTheirBound) {
             return cautions({&launch, 1}, {&end, 1});
         };
         EXPECT_EQ(lines(row.right), Lines{}) << row.reading;
-        EXPECT_EQ(lines(row.wrong), Lines{"host h: " + std::string(row.words)});
+        const Lines wrong = lines(row.wrong);
+        ASSERT_EQ(wrong.size(), 1u) << row.reading;
+        EXPECT_TRUE(wrong[0].starts_with("host h: ")) << wrong[0];
+        EXPECT_NE(wrong[0].find(row.words), std::string::npos) << wrong[0];
     }
 }
 
@@ -78,9 +76,12 @@ TEST(Cautions, SayOnceInHowManyLaunchesAHostWasDisturbed) {
     ends[0].health = launches[0].health;  // of the same launch
     ends[2].health = {health_of("h", "clock_pct_of_base", 60, "CPU 1"),
                       health_of("i", "steal_pct", 5)};
-    EXPECT_EQ(cautions(launches, ends),
-              (Lines{"host h, in 2 of 3 launches, at worst: CPU 0, below its base clock",
-                     "host i, in 1 of 3 launches: the hypervisor took 5 % of the CPUs' time"}));
+    const Lines lines = cautions(launches, ends);
+    ASSERT_EQ(lines.size(), 2u);
+    for (const char* const part : {"host h", "2 of 3", "CPU 0"})
+        EXPECT_NE(lines[0].find(part), std::string::npos) << lines[0];
+    for (const char* const part : {"host i", "1 of 3", "5 %"})
+        EXPECT_NE(lines[1].find(part), std::string::npos) << lines[1];
     EXPECT_EQ(cautions_below({}, std::span(ends).subspan(2, 1)).find("# but: host h: CPU 1"), 0u);
 }
 

@@ -65,10 +65,7 @@ TEST(Floors, AreAboutTheCandidateOfB) {
 }
 
 TEST(Floors, ThatAreAboutNothingSayWhatThereIs) {
-    EXPECT_EQ(refused("all_reduce 2M busbw 1")
-                  .find("'all_reduce 2M busbw 1' is about nothing that "
-                        "was measured; there is: all_reduce 1M float"),
-              0U);
+    EXPECT_NE(refused("all_reduce 2M busbw 1").find("1M float"), std::string::npos);
     EXPECT_NE(refused("all_reduce 1M butterfly busbw 1"), "");
     EXPECT_NE(refused("all_reduce busbw 1").find("says too little"), std::string::npos);
     EXPECT_NE(refused("all_reduce 1M speed 1").find("busbw algbw p50"), std::string::npos);

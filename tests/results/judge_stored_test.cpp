@@ -42,8 +42,7 @@ TEST(StoredJudgement, NamesWhatHappened) {
 TEST(StoredJudgement, OneLaunchOfEachDecidesNothingHoweverFarApart) {
     const Judgement judgement = judged(StoredLaunches(2).metric(10, 1, 1));
     EXPECT_EQ(judgement.change, Change::undecided);
-    EXPECT_EQ(judgement.reason,
-              "1 of A and 1 of B are too few for a verdict; 5 launches of each are enough");
+    EXPECT_NE(judgement.reason.find("5 launches"), std::string::npos) << judgement.reason;
     EXPECT_TRUE(std::isinf(judgement.visible));
 }
 
@@ -65,7 +64,7 @@ TEST(StoredJudgement, AChangeBelowTheNoiseBetweenLaunchesIsNone) {
     EXPECT_LT(judgement.shift.p, 0.02);
     EXPECT_GT(judgement.shift.low, 0);
     EXPECT_EQ(judgement.change, Change::undecided);
-    EXPECT_EQ(judgement.reason, "the same program differs from itself by 7.3 % here");
+    EXPECT_NE(judgement.reason.find("7.3 %"), std::string::npos) << judgement.reason;
     for (double& b : metric.b) b += 0.03;
     EXPECT_EQ(judged(metric).change, Change::slower);
     metric.b[0] -= 1;  // B's own launches differ by more

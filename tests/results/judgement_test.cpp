@@ -47,7 +47,7 @@ TEST(Judgement, NamesWhatHappened) {
 TEST(Judgement, FewLaunchesDecideNothing) {
     const Judgement judgement = judge(std::vector{Launches(2).metric(1.5, 6)}, {}).front();
     EXPECT_EQ(judgement.change, Change::undecided);
-    EXPECT_EQ(judgement.reason, "6 launches are too few for a 98 % interval");
+    EXPECT_NE(judgement.reason.find("6 launches"), std::string::npos) << judgement.reason;
     EXPECT_TRUE(std::isinf(judgement.visible));
     EXPECT_EQ(judge(std::vector{ComparedMetric{}}, {}).front().change, Change::undecided);
 }
@@ -116,8 +116,7 @@ TEST(Judgement, WhatLooksLikeASmallChangeIsOnlyTheSameIfThatIsSure) {
     const Judgement judgement = judge(std::vector{metric}, {}).front();
     EXPECT_EQ(judgement.change, Change::undecided);
     EXPECT_LT(judgement.shift.high, std::log1p(0.025));
-    EXPECT_NE(judgement.reason.find("but one of 99.8 % is not"), std::string::npos)
-        << judgement.reason;
+    EXPECT_NE(judgement.reason.find("99.8 %"), std::string::npos) << judgement.reason;
 }
 
 TEST(Judgement, TheGeometricMeanIsAMetricOfItsOwn) {

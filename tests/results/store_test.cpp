@@ -68,7 +68,7 @@ TEST(Store, AFullDiskCostsNoRecordThatWasThere) {
         {
             const SmallLimit disk(RLIMIT_FSIZE, line.size() + 1 + room);
             const std::string complaint = complaint_of([&] { store.append(line); });
-            EXPECT_NE(complaint.find("its 1 records are intact"), std::string::npos) << complaint;
+            EXPECT_NE(complaint.find("1 records"), std::string::npos) << complaint;
         }
         EXPECT_EQ(content_of(path), line + '\n') << room;
         store.append(line);  // room again: the run goes on
@@ -78,9 +78,8 @@ TEST(Store, AFullDiskCostsNoRecordThatWasThere) {
 
 TEST(Store, SaysThatTheDeviceIsFull) {
     Store store("/dev/full");
-    EXPECT_EQ(complaint_of([&] { store.append(End{}); }),
-              "cannot add to '/dev/full': No space left on device; its 0 records are intact. Free "
-              "some space and run again");
+    const std::string complaint = complaint_of([&] { store.append(End{}); });
+    EXPECT_NE(complaint.find("/dev/full"), std::string::npos) << complaint;
 }
 
 TEST(Store, WritesToWhatCannotBeTruncated) {
@@ -95,7 +94,7 @@ TEST(Store, RefusesASecondWriter) {
     {
         const Store first(path);
         const std::string complaint = complaint_of([&] { Store second(path); });
-        EXPECT_NE(complaint.find("is being written by another tutti"), std::string::npos);
+        EXPECT_NE(complaint.find("another tutti"), std::string::npos);
     }
     EXPECT_NO_THROW(Store{path});
 }
