@@ -126,7 +126,8 @@ TEST(Libsvm, IsReadAsItsFormatSays) {
     EXPECT_EQ(with_unit_range(data).features[3], -1);
 }
 
-// What parse_libsvm reads back as the same values (`columns` only where the last is used).
+// Writes text that parse_libsvm reads back as the same values (`columns` only where the last is
+// used).
 void write_libsvm(const Dataset& data, std::ostream& out) {
     for (int index = 0; index < data.rows(); ++index) {
         const int label = at(data.labels, index);
