@@ -51,9 +51,9 @@ def _chance(distances, segments, clearest, level, permutations, random):
 
 
 def _best_cut(distances, segment):
-    """(how clear it is, the first value behind it) of the best cut of a segment; (0, 0) where it is too short.
+    """(how clear it is, the first value after it) of the best cut of a segment; (0, 0) where it is too short.
 
-    The part behind the cut may end before the segment does, as what comes later may be another change."""
+    The part after the cut may end before the segment does, as what comes later may be another change."""
     begin, end = segment
     size = end - begin
     if size < 2 * LEAST:
@@ -63,7 +63,7 @@ def _best_cut(distances, segment):
     sums[1:, 1:] = distances[begin:end, begin:end].cumsum(0).cumsum(1)
     to_itself = numpy.diagonal(sums)
     cut = numpy.arange(LEAST, size - LEAST + 1)[:, None]  # values before
-    last = numpy.arange(2 * LEAST, size + 1)[None, :]     # values before and behind together
+    last = numpy.arange(2 * LEAST, size + 1)[None, :]     # values before and after together
     behind = last - cut
     across = sums[cut, last] - to_itself[cut]
     within_before = to_itself[cut]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The columns of each kind of record, for tables, CSV files and the index: where each lies in the record's JSON.
 
-Paths are those of SQLite's json_extract behind the "$."."""
+Paths are those of SQLite's json_extract after the "$."."""
 
 import re
 

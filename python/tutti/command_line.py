@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the scripts behind `tutti report`, `results`, `history` and `check-guidelines` take words and refuse them."""
+"""Options and errors of the scripts of `tutti report`, `results`, `history` and `check-guidelines`."""
 
 import argparse
 import signal
@@ -22,7 +22,7 @@ class Parser(argparse.ArgumentParser):
         self.example = example
 
     def error(self, message):
-        self.exit(USAGE_ERROR, f"{self.prog}: {message}; type for example: {self.example}\n")
+        self.exit(USAGE_ERROR, f"{self.prog}: {message}; use for example: {self.example}\n")
 
 
 def run(name, action, output):
@@ -37,7 +37,7 @@ def run(name, action, output):
         return _refuse(name, f"the database cannot be read: {error}; import the results files into a new one")
     except OSError as error:
         # Errors while closing a file, such as a full disk, do not name the file.
-        return _refuse(name, f"cannot write '{error.filename or output}': {error.strerror}; type another file")
+        return _refuse(name, f"cannot write '{error.filename or output}': {error.strerror}; use another file")
     except Exception:  # a fault of ours: Python's own exit code for it, 1, is a verdict
         traceback.print_exc()
         return USAGE_ERROR
@@ -51,7 +51,7 @@ def say(line):
 
 def needs(module, package):
     """The error for a missing Python module."""
-    return ResultsError(f"no Python module {module} in {sys.executable}; type: apt-get install {package}, and run with "
+    return ResultsError(f"no Python module {module} in {sys.executable}; use: apt-get install {package}, and run with "
                         "/usr/bin/python3")
 
 
@@ -65,7 +65,7 @@ def make_folder(path):
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ResultsError(f"cannot make the folder '{path}': {error.strerror}; type another one") from None
+        raise ResultsError(f"cannot make the folder '{path}': {error.strerror}; use another one") from None
 
 
 def require_writable(path):
@@ -78,6 +78,6 @@ def require_writable(path):
         with open(path, "ab"):
             pass
     except OSError as error:
-        raise ResultsError(f"cannot write '{path}': {error.strerror}; type another file") from None
+        raise ResultsError(f"cannot write '{path}': {error.strerror}; use another file") from None
     if not existed:
         path.unlink()

@@ -177,7 +177,7 @@ def _pragma(database, name):
 
 def _refuse_another(database, path):
     if _pragma(database, "application_id") != APPLICATION:
-        raise ResultsError(f"'{path}' is no database of results; type another file behind --db")
+        raise ResultsError(f"'{path}' is not a database of results; use another file with --db")
     schema = _pragma(database, "user_version")
     if schema > SCHEMA:
         raise ResultsError(f"'{path}' is of schema version {schema}, and this tutti knows versions up to {SCHEMA}; take a "

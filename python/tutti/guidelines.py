@@ -118,7 +118,7 @@ class Check:
     takes_ns: float
     would_take_ns: float
     launches: int    # of the call, or the other, that has fewest
-    comparable: bool  # False: of different launches, one each, so nobody knows how much launches differ
+    comparable: bool  # False: of different launches, one each, so it is unknown how much launches differ
 
 
 @dataclass(frozen=True)
@@ -282,7 +282,7 @@ def _rounded_up(size, unit):
 
 
 def _adds_up_too_little(guideline, call):
-    """In a row of calls those with a root overlap with the call behind them, which they could not if it needed their result."""
+    """In a row of calls those with a root overlap with the next call, which they could not if it needed their result."""
     return call.setting.is_in_rows and len(guideline.right) > 1 and bool(set(guideline.right) & set(ROOTED))
 
 

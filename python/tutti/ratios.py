@@ -10,7 +10,7 @@ import statistics
 from dataclasses import dataclass
 
 NORMAL = statistics.NormalDist()
-UNKNOWN = 1e6  # the variance of what nobody knows
+UNKNOWN = 1e6  # the variance of an unknown value
 AS_GOOD_AS_NORMAL = 1e5  # degrees of freedom
 HALF_OF_95 = NORMAL.inv_cdf(0.975)
 

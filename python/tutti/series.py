@@ -53,7 +53,7 @@ def the_metric(names, asked):
         some = "; ".join(sorted(names)[:3])
         raise ResultsError(f"no metric is called '{asked}'; there are {len(names)}" + (f", such as: {some}" if some else ""))
     if len(found) > 1:
-        raise ResultsError(f"'{asked}' is part of {len(found)} metrics; type more of one: {'; '.join(found[:4])}"
+        raise ResultsError(f"'{asked}' is part of {len(found)} metrics; use more of one name: {'; '.join(found[:4])}"
                            + ("; ..." if len(found) > 4 else ""))
     return found[0]
 

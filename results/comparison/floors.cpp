@@ -104,7 +104,7 @@ Floor parse_floor(Floor::Side side, const std::string& typed) {
     if (!words.empty() && words.back() == "GB/s") words.pop_back();
     if (words.size() < 4)
         throw Error("'" + typed +
-                    "' says too little; type a collective, a size, busbw, algbw or p50, and a "
+                    "' is incomplete; use a collective, a size, busbw, algbw or p50, and a "
                     "number, as 'all_reduce 1M busbw 20' or 'all_reduce 8 p50 3us'");
     Floor floor{.side = side,
                 .collective = parse_collective(words[0]),

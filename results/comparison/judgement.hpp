@@ -71,7 +71,7 @@ std::optional<ComparedMetric> geometric_mean(std::span<const ComparedMetric> met
 /// between its own; the noise is that of `mean`, as judged by itself.
 Judgement of_mean_of_same(std::span<const Judgement> metrics, const Judgement& mean, const Rule&);
 
-/// The fewest launches by which one of so many metrics can be slower or faster.
+/// The fewest launches by which one of N metrics can be slower or faster.
 int least_launches(const Rule& rule, std::size_t metrics = 1);
 
 /// How many launches show a change of `wished` (0.05: 5 %) nine times of ten, by the spread of

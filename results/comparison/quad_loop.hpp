@@ -14,7 +14,7 @@ enum class Side { a, b };
 /// When a launch has enough quads of a metric.
 struct EnoughQuads {
     int exactly = 0;     ///< even; 0: from 8 on
-    double seconds = 0;  ///< then until they have taken so long, or are 100
+    double seconds = 0;  ///< then until this time is over, or until there are 100
 
     bool operator()(int quads, double spent) const {
         constexpr int least = 8, most = 100;

@@ -136,8 +136,7 @@ Bytes stream_from(std::span<const StreamTrial> trials);
 /// `before` does not know_rewritten_input() and has more cores, `now` alone.
 Limits best_of(const Limits& now, const Limits& before);
 
-/// Whether others had so much of the cores' time that what was measured meanwhile is not to be
-/// kept.
+/// Whether other programs had so large a share of the cores' time that the measurement is not kept.
 inline bool is_disturbed(double taken) { return taken > 0.05; }
 
 /// Limits for later runs, where `before` is kept (or nothing) and these are measured now: the
@@ -159,7 +158,7 @@ std::optional<std::filesystem::path> limits_path(const std::string& fingerprint)
 /// it cannot be read, holds none, or what it holds makes no sense.
 Limits read_limits(const std::filesystem::path& path);
 
-/// Replaces the file as a whole: whoever reads at the same time gets the old limits or the new.
+/// Replaces the file as a whole: a reader at the same time gets the old limits or the new ones.
 /// Throws Error if it cannot be written.
 void keep_limits(const Limits& limits, const std::filesystem::path& path);
 

@@ -119,7 +119,7 @@ struct Point {
 
 inline bool is_wrong(const Point& point) { return point.measured.check.state == CheckState::fail; }
 
-/// A candidate at one size over so many launches. Its times are of their medians, so that the
+/// A candidate at one size over several launches. Its times are of their medians, so that the
 /// interval is that between launches.
 struct PointOverLaunches {
     int launches = 0;

@@ -80,7 +80,7 @@ void append(Results& all, Results more) {
 Results read_results(const std::filesystem::path& path) {
     std::error_code none;
     if (std::filesystem::is_directory(path, none))
-        throw Error(fmt::format("'{}' is a folder; type a results file (*.jsonl)", path.string()));
+        throw Error(fmt::format("'{}' is a folder; use a results file (*.jsonl)", path.string()));
     std::ifstream stream(path, std::ios::binary);
     if (!stream)
         throw Error(fmt::format("cannot read '{}': {}", path.string(), std::strerror(errno)));

@@ -73,7 +73,7 @@ struct TrainingStep {
     bool operator==(const TrainingStep&) const = default;
 };
 
-/// A step by one method over so many launches. Its summaries are of their medians, so that the
+/// A step by one method over several launches. Its summaries are of their medians, so that the
 /// intervals are those between launches.
 struct StepOverLaunches {
     int launches = 0;

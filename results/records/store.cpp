@@ -95,8 +95,8 @@ void Store::refuse_foreign_file() const {
     if (first.starts_with(byte_order_mark)) first.remove_prefix(byte_order_mark.size());
     // A record torn within its first bytes is still one.
     if (!begin_of_record.starts_with(first.substr(0, begin_of_record.size())))
-        throw Error(fmt::format("'{}' holds something else than results; type another file name",
-                                path_.string()));
+        throw Error(
+            fmt::format("'{}' is not a tutti results file; use another file name", path_.string()));
 }
 
 void Store::count_records() {
@@ -147,7 +147,7 @@ void Store::append(std::string_view lines) {
     throw Error(fmt::format("cannot add to '{}': {}; its {} records are intact{}", path_.string(),
                             reason, records_,
                             mended ? ". Free some space and run again"
-                                   : ", a torn line behind them is left out when reading"));
+                                   : ", a torn line after them is ignored when reading"));
 }
 
 namespace {

@@ -45,7 +45,7 @@ private:
     std::filesystem::path path_;
     int file_ = -1;
     bool regular_ = true;  // false for /dev/stdout and pipes: nothing to lock, repair or truncate
-    long long good_end_ = 0;  // offset behind the last whole record
+    long long good_end_ = 0;  // offset after the last whole record
     std::size_t records_ = 0;
 };
 

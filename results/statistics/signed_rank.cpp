@@ -67,7 +67,7 @@ std::vector<double> means_of_pairs(std::span<const double> values) {
     return means;
 }
 
-// So many of the least and of the largest means of pairs lie outside of the interval; none: even
+// Returns how many of the least and of the largest means of pairs are outside of the interval; 0 if
 // all of them are too few.
 std::size_t means_outside(std::size_t n, double confidence) {
     std::vector<int> ranks(n);

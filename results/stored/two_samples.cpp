@@ -81,8 +81,8 @@ double p_between(std::span<const double> a, std::span<const double> b) {
                      2 * std::accumulate(at, likely.end(), 0.)});
 }
 
-// So many of the least and of the largest differences lie outside of the interval; none: even all
-// of them are too few.
+// Returns how many of the least and of the largest differences are outside of the interval; 0 if
+// all of them are too few.
 std::size_t differences_outside(std::size_t of_a, std::size_t of_b, double confidence) {
     std::vector<int> ranks(of_a + of_b);
     for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i] = 2 * static_cast<int>(i + 1);

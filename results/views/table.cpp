@@ -56,7 +56,7 @@ std::string counts_of(const std::vector<VerdictRecord>& verdicts) {
     return fmt::format("# {} metrics: {}\n", metrics, fmt::join(parts, ", "));
 }
 
-// The mean of a first stage beside metrics that later launches have decided would look wrong.
+// The mean of a first stage would contradict metrics that later launches have decided.
 std::string basis_of_mean(const std::vector<VerdictRecord>& verdicts) {
     const auto mean = std::ranges::find_if(verdicts, is_mean);
     if (mean == verdicts.end() || mean->verdict == Change::same) return "";

@@ -14,7 +14,7 @@ SCRIPT = """\
 #!/usr/bin/env bash
 # {title}
 # {details}
-# Draws {name} from the stored data into figures/; with --measure it measures anew first, on this machine.
+# Draws {name} from the stored data into figures/; with --measure it measures again first, on this machine.
 # TUTTI names the command, MPIRUN the launcher (with its own words) if they are not in the PATH as tutti and mpirun.
 set -euo pipefail
 cd "$(dirname "${{BASH_SOURCE[0]}}")"
@@ -42,7 +42,7 @@ Figures: {figures}. Data: {points} in {files}, {launches}{selection}.
 {rows}
 | output | times of one call (median of the slowest rank, with 95 % interval), bandwidth, % of the machine's limit |
 | metrics | ratio of times to the library's own collective, in each launch; 95 % interval over launches |
-| experiment | `reproduce-NAME.sh` draws a figure from the stored data in seconds; `reproduce-NAME.sh --measure` measures anew |
+| experiment | `reproduce-NAME.sh` draws a figure from the stored data in seconds; `reproduce-NAME.sh --measure` measures again |
 | data | `data/`, JSON Lines; SHA-256 below |
 
 ## What must be known

@@ -33,7 +33,7 @@ class Mark:
 
 @dataclass
 class Curve:
-    candidate: object  # None: a bound that nobody ran
+    candidate: object  # None: a bound, which was not measured
     label: str
     marks: list
     dashes: tuple = (0, (1.5, 1.5))

@@ -15,7 +15,7 @@ class Drawing:
     draw: Callable     # (canvas) -> a matplotlib Figure
     columns: tuple     # of its data
     rows: Callable     # () -> the rows that are drawn
-    points: list = field(default_factory=list, repr=False)  # the records behind it
+    points: list = field(default_factory=list, repr=False)  # the records it is drawn from
     notes: list = field(default_factory=list)               # what must be known before believing it: trust.Note
     is_wide: bool = False
 

@@ -11,12 +11,12 @@ from tutti.series import OF_ONE_RUN
 from .records import launch_of
 
 RESULTS = ("--json", "-J", "--output_file")
-FILES_OF_ONE_RUN = (*RESULTS, "--csv", "--resume", "--table")  # with a word behind them
+FILES_OF_ONE_RUN = (*RESULTS, "--csv", "--resume", "--table")  # with a value
 
 
 @dataclass(frozen=True)
 class Run:
-    """One command of one session, on so many ranks."""
+    """One command of one session, with its number of ranks."""
 
     words: tuple        # as typed, the program first
     nranks: int
@@ -46,14 +46,14 @@ class Run:
             else:
                 kept.append(word)
         program = PurePath(self.words[0]).name if self.words else "tutti"
-        # A link such as all_reduce_perf lies beside the command.
+        # A link such as all_reduce_perf is next to the command.
         program = '"$tutti"' if program == "tutti" else f'"$(dirname "$tutti")"/{shlex.quote(program)}'
         ranks = "" if self.starts_ranks else f"$mpirun -n {self.nranks} "
         return f"{ranks}{program} {_quoted(kept)} --json {shlex.quote(file)}"
 
 
 def runs(results, points):
-    """Those behind these points, in the order of the files."""
+    """The commands that measured these points, in the order of the files."""
     wanted = list(dict.fromkeys(map(launch_of, points)))
     launches = {launch_of(one): one for one in results.launches}
     sessions = {(one["file"], one["id"]): one for one in results.sessions}

@@ -10,7 +10,7 @@ MEMORY = {"host": "unregistered", "": "unregistered", "cuda": "device"}  # as --
 
 @dataclass(frozen=True, order=True)
 class Shape:
-    """One collective on so many ranks, on data of one kind in memory of one kind, measured by one setup."""
+    """One collective on N ranks, on data of one kind in memory of one kind, measured by one setup."""
 
     coll: str
     nranks: int

@@ -83,7 +83,7 @@ def _transports(curves, canvas):
                     markerfacecoloralt="white"), f"marker of {transport}") for transport in used]
 
 
-def _put(axes, xs, ys, look, above=0, beside=0):
-    """Shifted by `above` and `beside`, in points."""
-    shifted = axes.transData + ScaledTranslation(beside / 72, above / 72, axes.figure.dpi_scale_trans)
+def _put(axes, xs, ys, look, above=0, right=0):
+    """Draws signs shifted upwards and to the right, in points."""
+    shifted = axes.transData + ScaledTranslation(right / 72, above / 72, axes.figure.dpi_scale_trans)
     axes.plot(xs, ys, transform=shifted, zorder=5, clip_on=False, **look)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training steps: computing, communication hidden behind it, and exposed communication."""
+"""Training steps: computing, hidden communication, and exposed communication."""
 
 from dataclasses import dataclass
 

@@ -106,12 +106,12 @@ class Canvas:
         self.hover.append((axes, x, y, text))
 
     def room_for(self, boxes, names=("",)):
-        """The width in inches of a table with so many boxes in a row, and names before the rows: what it needs; all of a paper's page."""
+        """The width in inches of a table with this number of boxes in a row, and names before the rows: what it needs; all of a paper's page."""
         needed = 0.49 * boxes + 0.085 * max(map(len, names)) + 0.3
         return self.style.wide if self.style is PAPER else min(self.style.wide, max(self.style.width, needed))
 
     def columns(self, figure, labels):
-        """So many of a legend have room side by side; two where there are names of usual length."""
+        """The number of entries of a legend with room side by side; two for names of usual length."""
         size = self.style.settings["legend.fontsize"]
         room = figure.get_figwidth() * 72 / (0.56 * size * max(map(len, labels), default=1) + 3.2 * size)
         return max(1 if room < 1.8 else 2, min(int(room), len(labels)))

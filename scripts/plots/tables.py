@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers behind the figures, as HTML tables."""
+"""The numbers of the figures, as HTML tables."""
 
 from dataclasses import dataclass
 from html import escape
@@ -65,7 +65,7 @@ def fails_table(results):
 
 
 def table(columns, rows, numbers=(), kind=""):
-    """A `kind` with "cards" becomes one card a row on a phone, each value behind the name of its column."""
+    """A `kind` with "cards" becomes one card a row on a phone, each value after the name of its column."""
     heads = "".join(f'<th{_class(i, numbers)}>{escape(column)}</th>' for i, column in enumerate(columns))
     names = columns if "cards" in kind else ()
     body = "\n".join(_table_row(row, numbers, len(columns), names) for row in rows)

@@ -16,7 +16,7 @@ std::string ports_text(const Device& nic);
 /// GB/s".
 std::string text_of(const Device& device);
 
-/// Links beside PCIe: a matrix of GPUs in GB/s per direction, what goes to NVSwitches and to
+/// Links other than PCIe: a matrix of GPUs in GB/s per direction, what goes to NVSwitches and to
 /// processors, and which GPUs cannot reach each other. Ends in a newline unless there are none.
 std::string links_text(const Host& host);
 

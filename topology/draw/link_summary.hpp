@@ -49,7 +49,7 @@ std::string names_of(const std::vector<LinkKind>& kinds);
 /// "0-3,8": ascending numbers as ranges.
 std::string in_ranges(const std::vector<int>& numbers);
 
-/// "24", "0.5", "370.8": at most one digit behind the point.
+/// "24", "0.5", "370.8": at most one digit after the point.
 std::string in_GBps(double bandwidth_GBps);
 
 /// "1 core", "2 cores".
