@@ -140,7 +140,7 @@ TEST(TableJson, NamesLineAndFaultOfEveryDamage) {
         {"\"ranks\": 4, ", "", 4, "field 'ranks'"},
         {"\"ranks_per_host\": 2", "\"ranks_per_host\": 5", 4, "5 of its 4 ranks"},
         {"0123456789abcdef", "\\u001b[31m", 4, "control characters"},
-        {"\"0123456789abcdef\"", "7", 4, "not a text"},
+        {"\"0123456789abcdef\"", "7", 4, "not a string"},
         {"all_reduce", "all_reduc", 5, "did you mean 'all_reduce'"},
         {"all_reduce", "broadcast", 5, "broadcast"},
         {"\"native\"", "\"float\"", 5, "class of types"},
