@@ -15,7 +15,7 @@ class Refusal(tutti.Folder):
 
     def test_is_reported_by_one_rank_if_all_see_it(self):
         self.refused("all_reduce", "--algo", "rng", key="'ring'")
-        self.refused("broadcast", "-r", 9, key="root 9")
+        self.refused("broadcast", "-r", 9, key="-r 9")
         self.refused("all_reduce", "--ranks", 2, key="3 processes")
 
     def test_ends_all_ranks_if_only_the_first_sees_it(self):

@@ -96,7 +96,7 @@ class Launches(Shown):
         self.ok(*FEW, "--json", self.results)
         ring = self.ok("bench", "all_reduce", "--algo", "ring", "--counts", "4,256", *TWO, "--json", self.results)
         head, both, alone = self.ok("show", self.results).split("#\n# table ")
-        self.assertRegex(head, "^# 2 tables, .* algo\n")
+        self.assertRegex(head, "^# 2 tables: .* algo\n")
         self.assertTrue(both.startswith("1: algo ring,tree\n"), both)
         self.assertIn("# 2 launches of 2 ranks", both)
         self.assertTrue(alone.startswith("2: algo ring\n"), alone)
