@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Three things that make a build from nothing three times as fast. Sources do not depend on either: each compiles alone.
+# Three measures that make a fresh build three times as fast. Sources do not depend on them: each file compiles alone.
 
 # GCC only: clang refuses a precompiled header that was made with another -O.
 set(precompiles OFF)
@@ -42,8 +42,8 @@ if(TARGET tutti_precompiled_rarely_run)
     target_compile_options(tutti_precompiled_rarely_run PRIVATE ${rarely_run_options})
 endif()
 
-# Folders whose code takes longer to optimise than it ever runs: commands, pictures, files that are read once.
-# What moves, reduces, times or searches is not among them.
+# Folders whose code takes longer to optimise than to run: commands, pictures, files that are read once. Code that moves, reduces,
+# times or searches is not among them.
 set(rarely_run_folders /cli/ /cli/known/ /cli/options/ /topology/detect/ /topology/draw/ /topology/import/ /topology/machine/
     /workloads/models/ /workloads/scenarios/ /workloads/traces/)
 

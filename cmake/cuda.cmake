@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Target gpu_programs: what scripts/gpu_check runs, as far as it is built.
+# Target gpu_programs: the programs of scripts/gpu_check.
 function(tutti_gpu_programs)
     add_custom_target(gpu_programs)
     foreach(program gpu_sweep tutti cuda_kernels_bench test_cuda_kernels test_gpu_messages test_execute)
@@ -9,7 +9,7 @@ function(tutti_gpu_programs)
     endforeach()
 endfunction()
 
-# TUTTI_WITH_CUDA and TUTTI_WITH_NCCL: wanted and found. Both need no GPU to build, and none to start.
+# Sets TUTTI_WITH_CUDA and TUTTI_WITH_NCCL if wanted and found. Neither needs a GPU to build or to start.
 set(TUTTI_WITH_CUDA OFF)
 set(TUTTI_WITH_NCCL OFF)
 if(TUTTI_CUDA)
@@ -25,7 +25,7 @@ if(TUTTI_CUDA)
         if(CCACHE_PROGRAM AND NOT DEFINED CMAKE_CUDA_COMPILER_LAUNCHER)
             set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
         endif()
-        # CMake 3.25 does not know that nvcc 12 and later speak C++20, and falls back to 17 without a word.
+        # CMake 3.25 does not know that nvcc 12 and later speak C++20, and silently falls back to 17.
         if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
             set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
             set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")

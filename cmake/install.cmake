@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` lays down; each component is a Debian package. All of it finds its parts from where it lies itself.
+# Files that `cmake --install` installs; each component is a Debian package. Programs find other parts by their own place.
 include(CMakePackageConfigHelpers)
 if(NOT CMAKE_INSTALL_LIBDIR AND CMAKE_LIBRARY_ARCHITECTURE AND EXISTS /etc/debian_version)
     set(CMAKE_INSTALL_LIBDIR lib/${CMAKE_LIBRARY_ARCHITECTURE})  # below /usr/local, too: packages come from any build
@@ -9,7 +9,7 @@ set(TUTTI_PYTHON_FOLDER lib/python3/dist-packages CACHE STRING "Where the Python
 set(runtime libtutti${TUTTI_ABI})
 set(headers ${CMAKE_INSTALL_INCLUDEDIR}/tutti)
 
-# The command, the names that it is called by, and its scripts.
+# The command, its other names, and its scripts.
 install(TARGETS tutti RUNTIME DESTINATION bin COMPONENT tutti)
 get_property(links GLOBAL PROPERTY TUTTI_LINKS)
 install(FILES ${links} DESTINATION bin COMPONENT tutti)
@@ -25,7 +25,7 @@ install(CODE "
     file(MAKE_DIRECTORY \"\${folder}\")
     file(CREATE_LINK ${modules}/tutti \"\${folder}/tutti\" SYMBOLIC)" COMPONENT tutti)
 
-# What the command says of itself: manual pages, completion.
+# Manual pages and completion, which the command prints.
 list(JOIN links "\" \"" quoted_links)  # a path may have spaces
 install(CODE "
     set(man \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/man/man1\")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Run by `cmake --install`: lays the public headers into ${tutti_headers}, with all that they include of lower layers. There
-# each name begins with tutti/, so that no other project's base/error.hpp is taken for ours.
+# Run by `cmake --install`: copies the public headers to ${tutti_headers}, with the headers of lower layers that they include. There
+# each include begins with tutti/, so that another project's base/error.hpp is not used.
 cmake_policy(VERSION 3.25)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH source)
 file(GLOB pending RELATIVE ${source} ${source}/library/include/tutti/*.hpp)

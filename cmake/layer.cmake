@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
-    # What ccache must overlook to cope with precompiled headers.
+    # ccache must ignore these to work with precompiled headers.
     set(CMAKE_CXX_COMPILER_LAUNCHER
         ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE_PROGRAM})
 endif()
 
-# All layers fit into libtutti.so, which exports what public headers declare (library/CMakeLists.txt).
+# All layers can be linked into libtutti.so, which exports the declarations of public headers (library/CMakeLists.txt).
 add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-fPIC>" "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fPIC>")
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
@@ -14,13 +14,13 @@ set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
 add_library(tutti_flags INTERFACE)
 target_include_directories(tutti_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_features(tutti_flags INTERFACE cxx_std_20)
-# In this tree alone: programs that link tutti have warnings of their own.
+# Only in this tree: programs that link tutti have their own warnings.
 # designated initialisers leave the defaults out on purpose
 set(warnings -Wall -Wextra -Wno-missing-field-initializers)
 if(NOT TUTTI_UNITY)
     list(APPEND warnings -Wshadow)
 elseif(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-    # What is at the top of another file of the folder is not shadowed, nor is a file's own a header's.
+    # In unity builds, shadowing names of other files and of headers is not a problem.
     list(APPEND warnings -Wshadow=local $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
 endif()
 add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:${warnings};-Wpedantic>")
@@ -30,7 +30,7 @@ endif()
 if(TUTTI_SANITIZE)
     target_compile_options(tutti_flags INTERFACE -fsanitize=${TUTTI_SANITIZE}
         -fno-omit-frame-pointer -fno-sanitize-recover=undefined
-        $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)  # g++ 12 sees ghosts in instrumented code
+        $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)  # false alarms of g++ 12 in instrumented code
     target_link_options(tutti_flags INTERFACE -fsanitize=${TUTTI_SANITIZE} -rdynamic)
 endif()
 if(TUTTI_FUZZ)
@@ -40,8 +40,8 @@ if(TUTTI_FUZZ)
     target_compile_options(tutti_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# tutti_layer(NAME SOURCES ... LINK ... PRIVATE ...): one folder as a static library that sees only what it links. Who links
-# it sees LINK as well, but not PRIVATE: whether that is there changes no other command of the build.
+# tutti_layer(NAME SOURCES ... LINK ... PRIVATE ...): one folder as a static library that can include only what it links.
+# Targets that link it get LINK as well, but not PRIVATE, so that PRIVATE changes no other command of the build.
 function(tutti_layer name)
     cmake_parse_arguments(LAYER "" "" "SOURCES;LINK;PRIVATE" ${ARGN})
     tutti_split_by_optimisation(rarely_run often_run ${LAYER_SOURCES})
@@ -57,7 +57,7 @@ function(tutti_layer name)
     endif()
 endfunction()
 
-# tutti_sources(OUT FOLDERS ... EXCEPT ...): the .cpp files of folders, but for those that CMake chooses among.
+# tutti_sources(OUT FOLDERS ... EXCEPT ...): the .cpp files of folders, except those that CMake selects.
 function(tutti_sources out)
     cmake_parse_arguments(ROOM "" "" "FOLDERS;EXCEPT" ${ARGN})
     set(found)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# What is found decides which files are built; a missing library keeps its row in `tutti list`, with the reason.
+# The libraries that are found determine the files to build; `tutti list` has a row with the reason for missing ones.
 find_package(Threads REQUIRED)
 if(TUTTI_CORE_ONLY)
-    # No JSON, no XML, no options; and where fmt is missing, the standard library's formatting.
+    # Without JSON, XML and options; without fmt the standard library's formatting is used.
     foreach(unused MPI HWLOC UCX COMMAND TESTS)
         set(TUTTI_${unused} OFF)
     endforeach()
@@ -26,8 +26,8 @@ else()
         find_package(CLI11 REQUIRED)
     endif()
     find_package(tinyxml2 REQUIRED)
-    # Debian 13's tinyxml2 gives _FILE_OFFSET_BITS=64 to all who link it. With 64 bits that means nothing, but GCC refuses
-    # headers that were precompiled without it.
+    # Debian 13's tinyxml2 adds _FILE_OFFSET_BITS=64 to its users. On 64 bits it has no effect, but GCC rejects headers that were
+    # precompiled without it.
     get_target_property(definitions tinyxml2::tinyxml2 INTERFACE_COMPILE_DEFINITIONS)
     if(definitions)
         list(REMOVE_ITEM definitions _FILE_OFFSET_BITS=64)
@@ -46,7 +46,7 @@ if(TUTTI_MPI)
         message(STATUS "no MPI library found: ranks are threads (--ranks N)")
     endif()
 endif()
-# tutti_standard_mpi: what mpicc_abi says of the standard ABI of MPI 5, for a second libtutti_mpi.
+# tutti_standard_mpi: the options of mpicc_abi for the standard ABI of MPI 5, for a second libtutti_mpi.
 if(TUTTI_WITH_MPI AND NOT MPI_C_COMPILER MATCHES "mpicc_abi")
     find_program(TUTTI_MPICC_ABI mpicc_abi)
     if(TUTTI_MPICC_ABI)
@@ -58,7 +58,7 @@ if(TUTTI_WITH_MPI AND NOT MPI_C_COMPILER MATCHES "mpicc_abi")
             set(link_words ${words})
             list(FILTER words INCLUDE REGEX "^-[ID].")
             list(FILTER link_words INCLUDE REGEX "^(-[Ll].|-Wl,)")
-            list(JOIN link_words " " link_words)  # as they are: CMake leaves out what stands there twice
+            list(JOIN link_words " " link_words)  # one text, as CMake removes repeated options
             add_library(tutti_standard_mpi INTERFACE)
             target_compile_options(tutti_standard_mpi INTERFACE ${words})
             target_link_libraries(tutti_standard_mpi INTERFACE "${link_words}")
@@ -66,7 +66,7 @@ if(TUTTI_WITH_MPI AND NOT MPI_C_COMPILER MATCHES "mpicc_abi")
     endif()
 endif()
 
-# TUTTI_WITH_<NAME>: wanted (TUTTI_<NAME>) and known to pkg-config as `package`; else says what is lost.
+# Sets TUTTI_WITH_<NAME> if TUTTI_<NAME> is on and pkg-config has `package`; else prints the loss.
 macro(tutti_find_by_pkg_config NAME package loss)
     set(TUTTI_WITH_${NAME} OFF)
     if(TUTTI_${NAME})

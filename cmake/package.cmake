@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The Debian packages that scripts/package makes of what cmake/install.cmake lays down.
+# The Debian packages that scripts/package makes from the files of cmake/install.cmake.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "The tutti authors <tutti@example.org>")
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
@@ -12,7 +12,7 @@ set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_COMPONENTS_ALL)
 
-# A Debian changelog says what is packaged; what changed is in CHANGELOG.md.
+# Debian's changelog only refers to CHANGELOG.md.
 set(documents ${PROJECT_BINARY_DIR}/debian)
 string(TIMESTAMP now "%a, %d %b %Y %H:%M:%S +0000" UTC)
 file(WRITE ${documents}/changelog "tutti (${PROJECT_VERSION}) unstable; urgency=medium\n\n  * See CHANGELOG.md.\n\n"

@@ -14,7 +14,7 @@
     execv(std::filesystem::read_symlink("/proc/self/exe").c_str(), words);
 }
 
-// The sanitizers' libraries look for these; the rest of the project hides what it does not export.
+// Sanitizers look up these functions, so they must be visible.
 #pragma GCC visibility push(default)
 extern "C" {
 
@@ -25,7 +25,7 @@ int dlclose(void*) { return 0; }
 // Tests preload libraries of ours, which need the sanitizer before the program does.
 const char* __asan_default_options() { return "fast_unwind_on_malloc=0:verify_asan_link_order=0"; }
 
-// What the libraries keep to the end is theirs.
+// Libraries keep memory until the end.
 const char* __lsan_default_suppressions() {
     return "leak:libmpi.so\nleak:libopen-rte.so\nleak:libopen-pal.so\nleak:libpmix.so\nleak:mca_\n"
            "leak:libevent\nleak:libucp.so\nleak:libucs.so\nleak:libuct.so\nleak:libmpich.so\n";

@@ -201,7 +201,7 @@ def harm(executable, ranks, words, fault, after):
             seconds = time.monotonic() - run.began
             for _ in range(100):  # a cleaner has a moment to clean up
                 left, files = run.marked(), own_files() - run.shared_before
-                files -= mapped(files)  # of another job, or of a remaining process
+                files -= mapped(files)  # files of other jobs or of remaining processes
                 if not left and not files:
                     break
                 time.sleep(0.1)

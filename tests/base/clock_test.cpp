@@ -10,7 +10,7 @@
 namespace tutti {
 namespace {
 
-// Looks for `seconds` of the wall clock; returns what its own clock says.
+// Reads an AwakeTime for `seconds` of the wall clock and returns its seconds.
 double awake_seconds_during(double seconds) {
     AwakeTime time;
     double awake = 0;
@@ -23,7 +23,7 @@ double awake_seconds_during(double seconds) {
 
 TEST(AwakeTime, RunsWithTheClock) { EXPECT_NEAR(awake_seconds_during(0.3), 0.3, 0.15); }
 
-// A deadline of ranks that were all suspended must not pass while they cannot run.
+// A deadline must not pass while all ranks are suspended.
 TEST(AwakeTime, CountsASecondOfASuspension) {
     int result[2];
     ASSERT_EQ(pipe(result), 0);

@@ -8,7 +8,7 @@
 
 namespace tutti {
 
-/// What a format is by its definition, to compute the value of each pattern in double.
+/// The definition of a format, to compute the value of each pattern in double.
 struct Definition {
     int exponent_bits, bias, largest;
 };
@@ -97,7 +97,7 @@ TEST(Fp8, IsCastInConstantExpressions) {
     static_assert(static_cast<float>(Fp8E4M3(-0.017f)) == -0.017578125f);
 }
 
-// The value of a finite binary16 pattern from its definition, computed in double.
+// Returns the value of a finite binary16 pattern by its definition, in double.
 double defined_half(std::uint16_t bits) {
     const int exponent = (bits >> 10) & 0x1f;
     const int fraction = bits & 0x3ff;

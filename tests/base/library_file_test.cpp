@@ -10,7 +10,7 @@
 namespace tutti {
 namespace {
 
-// Development files bring the name without a version.
+// Only development packages have the name without a version.
 TEST(LibraryFile, IsFoundBesideTheProgramWithAndWithoutAVersionInItsName) {
     const std::string name = "libof_test_" + std::to_string(getpid()) + ".so";
     const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();

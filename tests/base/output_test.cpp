@@ -33,7 +33,7 @@ TEST_F(ReplaceFile, PutsTheWholeTextInPlaceOfTheOld) {
     EXPECT_EQ(content_of(path("below/file")), "short");
 }
 
-// Where root names /dev/null, it must not become a file.
+// Devices such as /dev/null must not become files, even for root.
 TEST_F(ReplaceFile, LeavesWhatIsNoFileAsItIs) {
     const std::string pipe = path("pipe");
     ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);

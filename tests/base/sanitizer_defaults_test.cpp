@@ -6,8 +6,8 @@
 
 namespace tutti {
 
-// A sanitizer's library asks for what cmake/sanitizer_defaults.cpp says by name, and is silent if
-// nobody answers.
+// Sanitizers look up the functions of cmake/sanitizer_defaults.cpp by name, and ignore missing
+// ones.
 TEST(SanitizerDefaults, AreFoundByTheSanitizers) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "this build has no sanitizers";

@@ -6,11 +6,11 @@
 
 namespace tutti {
 
-/// This process may take no more of something while this lives: a disk that is full, too few
-/// descriptors, without using them up.
+/// Lowers a resource limit of this process while the object exists, to simulate a full disk or too
+/// few descriptors.
 class SmallLimit {
 public:
-    /// `of` is one of RLIMIT_*. A file size over its limit is an error then, not a signal.
+    /// `of` is one of RLIMIT_*. Exceeding a file size limit is then an error instead of a signal.
     SmallLimit(__rlimit_resource of, rlim_t most)
         : of_(of), handler_(std::signal(SIGXFSZ, SIG_IGN)) {
         getrlimit(of_, &before_);

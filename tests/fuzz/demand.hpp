@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the fuzzers demand of whatever they read.
+// Checks of the fuzzers.
 #include <unistd.h>
 
 #include <cstdint>
@@ -30,7 +30,7 @@ inline void demand_one_line(const Error& error) {
     demand(!text.empty() && text.find('\n') == std::string::npos, "one line: " + text);
 }
 
-/// "NAME:LINE: what"
+/// Requires an error "NAME:LINE: text".
 inline void demand_place(const Error& error, const std::string& name) {
     const std::string text = error.what();
     demand_one_line(error);
@@ -39,7 +39,7 @@ inline void demand_place(const Error& error, const std::string& name) {
            text);
 }
 
-/// A folder in memory, for what reads files by their names.
+/// A folder in memory, for functions that read files by name.
 class FolderInMemory {
 public:
     explicit FolderInMemory(const char* name)
@@ -56,7 +56,7 @@ public:
 
     const std::filesystem::path& path() const { return path_; }
 
-    /// The path of a file that now holds this text.
+    /// Writes the text to a file and returns its path.
     std::string file(const std::string& name, std::string_view text) const {
         const std::filesystem::path file = path_ / name;
         std::ofstream(file, std::ios::binary | std::ios::trunc) << text;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever the bytes are, reading them ends with a machine or with one line that names file and
-// line; and a machine that was read can be used.
+// Reading any bytes gives a machine that can be used, or a one-line error with file and line.
 #include <cstdint>
 
 #include "tests/fuzz/use_machine.hpp"

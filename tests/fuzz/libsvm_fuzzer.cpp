@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever the bytes are, reading them ends with a data set or with one line that names the file;
-// and what was read can be learnt from.
+// Reading any bytes gives a data set that can be used for training, or a one-line error with the
+// file.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +14,7 @@ using namespace tutti;
 void use(const Dataset& data) {
     const auto is_class = [&](int label) { return label >= 0 && label < data.classes(); };
     demand(std::ranges::all_of(data.labels, is_class), "labels are classes");
-    constexpr std::size_t enough = 1 << 20;  // a short text can name many columns
+    constexpr std::size_t enough = 1 << 20;  // a short text can have many columns
     if (data.features.size() > enough) return;
     const Dataset scaled = with_unit_range(data);
     demand(std::ranges::all_of(scaled.features, [](float x) { return std::abs(x) <= 1; }),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever the bytes are, reading them ends with limits or with one line that names the file; and
-// limits that were read can be written and read again, shown, and least times follow from them.
+// Reading any bytes gives limits or a one-line error with the file. Limits can be written, read
+// again and printed, and give minimum times.
 #include <algorithm>
 #include <cmath>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever a job sends, reading it ends with a message or with one line that says what is wrong;
-// and a message that was read can be sent again.
+// Reading any bytes gives a message, which can be sent again, or a one-line error.
 #include "tests/fuzz/demand.hpp"
 #include "workloads/timing/turn_message.hpp"
 

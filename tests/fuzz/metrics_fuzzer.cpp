@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first line is a pointer into JSON (/a/0/time), or the number of an expression; the rest is
-// what a program prints. Whatever that is, looking for metrics ends with numbers above 0, with a
-// reason for each other one, or with one line.
+// The first line is a JSON pointer (/a/0/time) or the number of an expression; the rest is the
+// output of a program. Finding metrics gives numbers > 0, a reason for each other number, or a
+// one-line error.
 #include <algorithm>
 #include <array>
 
@@ -12,7 +12,7 @@ namespace {
 
 using namespace tutti;
 
-// Of the user's own, which may take as long as they like; what programs print must not.
+// Expressions of a user, whose time is not limited; that for output of programs is.
 constexpr std::array expressions{R"(time: ([0-9.e+-]+) s)", R"(^(\w+) .* (\S+)$)",
                                  R"((?:x|y)=(.*),)", R"(([^ ]+) +(-?[0-9]+))"};
 
@@ -25,7 +25,7 @@ std::string metric_in(std::string_view first_line) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    constexpr std::size_t enough = 1024;  // expressions take their time
+    constexpr std::size_t enough = 1024;  // expressions are slow
     if (size > enough) return 0;
     const std::string_view text = text_of(data, size);
     const std::string_view first_line = text.substr(0, text.find('\n'));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever the bytes are, reading them ends with a cost model or with one line that names file and
-// line; and a model that was read can be written and read again, merged and asked.
+// Reading any bytes gives a cost model or a one-line error with file and line. A model can be
+// written, read again, merged and evaluated.
 #include <cmath>
 
 #include "autotune/model/model_json.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first byte says of how many ranks; the rest is the file. Whatever it is, reading it ends with
-// channels that each hold every rank once, or with one line that names the file.
+// The first byte is the number of ranks, the rest the file. Reading it gives channels that each
+// have every rank once, or a one-line error with the file.
 #include <algorithm>
 
 #include "tests/fuzz/demand.hpp"

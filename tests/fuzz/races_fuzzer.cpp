@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever the bytes are, going on with them ends with races or with one line that names the file;
-// and races that were read can be written and read again.
+// Resuming with any bytes gives races, which can be written and read again, or a one-line error
+// with the file.
 #include <algorithm>
 
 #include "autotune/tuner/race_log.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// replay_NAME FOLDER: each file of the corpus goes through the fuzzer's function once.
+// replay_NAME FOLDER: calls the fuzzer's function for each file of the corpus.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever the bytes are, reading them ends with records or with one line that names file and line;
-// and records that were read can be written and read again, shown, compared, gone on with, and
-// others added to them.
+// Reading any bytes gives records or a one-line error with file and line. Records can be written,
+// read again, printed, compared, resumed and appended to.
 #include <optional>
 #include <sstream>
 
@@ -76,7 +75,7 @@ void compare(const Results& results) {
     in_words(runs);
 }
 
-// One line each where the file holds nothing of the kind.
+// Each gives a one-line error if the file has no such records.
 void go_on(const std::string& file) {
     try {
         draw_views(stored_comparison(file));
@@ -100,7 +99,7 @@ std::optional<Results> results_in(const std::string& text) {
     }
 }
 
-// A torn last line is put aside, and what was there stays.
+// Removes a torn last line; the other lines stay.
 void add_to(const std::string& file, const std::optional<Results>& before) {
     try {
         Store(file).append(End{.session = "another"});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A copy of a machine's /proc and /sys: files, each a line with its path, its lines, and an empty
-// one. Whatever they hold, looking at them ends with a machine that can be used.
+// A copy of a machine's /proc and /sys: for each file its path, its lines and an empty line.
+// Detection always gives a machine that can be used.
 #include <cstdint>
 #include <filesystem>
 
@@ -16,13 +16,13 @@ namespace {
 using namespace tutti;
 namespace fs = std::filesystem;
 
-// A file must not be written outside of the copy.
+// Refuses paths outside of the copy.
 bool is_inside(const fs::path& path) {
     return path.is_relative() && path.native().find('\0') == std::string::npos &&
            std::ranges::find(path, "..") == path.end();
 }
 
-// As the kernel lists devices of the bus and interfaces, by links to where they hang.
+// Adds links to devices of the bus and interfaces, as the kernel does.
 void link_devices(const fs::path& root, const fs::path& path) {
     std::error_code there_already;
     fs::path above;
@@ -59,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const FolderInMemory folder("root");
     const fs::path& root = folder.path();
     write_files(folder, text_of(data, size));
-    constexpr std::size_t enough = 64;  // of each CPU a dozen files are looked for
+    constexpr std::size_t enough = 64;  // a dozen files are read for each CPU
     if (sysfs::list(root / "sys/devices/system/cpu/online").size() > enough) return 0;
     use({.hosts = {detect_host_in(root)}, .network = {}});
     interfaces_not_in_sysfs(root);

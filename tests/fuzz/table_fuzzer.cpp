@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever the bytes are, reading them ends with a table or with one line that names file and line;
-// and a table that was read can be written and read again, merged, asked, fitted, explained and
-// drawn.
+// Reading any bytes gives a table or a one-line error with file and line. A table can be written,
+// read again, merged, queried, fitted, explained and drawn.
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -42,7 +41,7 @@ void select(const Table& table) {
     }
 }
 
-// As a model would: grows with the size, and differs from choice to choice.
+// Replaces a cost model: the cost grows with the size and differs between choices.
 std::optional<double> predict(const Configuration& choice, const Subject&,
                               const JobShape& job_shape, Bytes size) {
     if (!choice.is_ours()) return std::nullopt;
@@ -51,7 +50,7 @@ std::optional<double> predict(const Configuration& choice, const Subject&,
 }
 
 void fit(const Table& table) {
-    // Placements of millions of ranks take memory, as they would in a job of that many.
+    // Placements of millions of ranks would need too much memory.
     constexpr int enough = 512;
     constexpr std::size_t few = 8;
     if (table.sections.empty() || table.sections.size() > few) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text is a file, or between zero bytes a file of each rank. Whatever it is, reading it ends
-// with a trace or with one line that names a file; and a trace that was read can be replayed.
+// The text is a file, or files of the ranks separated by zero bytes. Reading it gives a trace,
+// which can be replayed, or a one-line error with a file.
 #include <algorithm>
 
 #include "base/source.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 using namespace tutti;
 
-constexpr std::size_t enough = 16;  // ranks; a check of so many takes its time
+constexpr std::size_t enough = 16;  // most ranks for the slow check
 
 void use(const Program& program) {
     check(program);
@@ -42,7 +42,7 @@ void use(const OpsTrace& trace, const std::string& name, const std::string&) {
     use(made.program);
 }
 
-// What the reader is given.
+// The files for the reader.
 std::string files_of(const FolderInMemory& folder, std::string_view text) {
     const auto files = split(text, '\0');
     if (files.size() == 1) return folder.file("trace.jsonl", text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A machine that was read can be printed, written and read again.
+// Checks that a machine can be printed, written and read again.
 #include <algorithm>
 #include <cstddef>
 #include <string>
@@ -20,7 +20,7 @@ inline bool is_ascii(std::string_view text) {
 }
 
 inline void use(const Machine& machine) {
-    constexpr std::size_t enough = 16;  // what costs the square of the parts is tried where few are
+    constexpr std::size_t enough = 16;  // limit for checks with quadratic time
     const auto is_small = [](const Host& host) {
         return host.devices.size() <= enough && host.pcie_switches.size() <= enough &&
                host.numa_nodes.size() <= enough;
@@ -35,13 +35,13 @@ inline void use(const Machine& machine) {
         to_dot(machine);
     }
     const std::string json = to_json(machine);
-    if (is_ascii(json))  // what is no UTF-8 is replaced
+    if (is_ascii(json))  // invalid UTF-8 is replaced
         demand(parse_machine(json, "json") == machine, "JSON brings back the machine");
     for (const Host& host : machine.hosts) {
         try {
             parse_machine(to_nccl_xml(host), "nccl");
         } catch (const Error&) {
-            continue;  // a description by hand may hold what NCCL's file cannot
+            continue;  // a hand-written description may not fit into NCCL's file
         }
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever a word of the command line or of the environment is, each of its readers ends with a
-// value or with one line; and what was read can be written and read again.
+// Parsing any word of the command line or environment gives a value, which can be written and read
+// again, or a one-line error.
 #include <cmath>
 #include <functional>
 
@@ -21,7 +21,7 @@ namespace {
 
 using namespace tutti;
 
-// What we write ourselves must be readable.
+// Text that tutti writes must be readable.
 auto read_again(auto&& read, const std::string& written) {
     try {
         return read(written);
@@ -38,7 +38,7 @@ void read_bytes(const std::string& word) {
     describe(bytes);
 }
 
-// "1K 1M 1.5": first, last, and a factor or a step.
+// Parses "1K 1M 1.5": first size, last size, and a factor or a step.
 void read_sweep(const std::string& word) {
     const auto parts = split(word, ' ');
     if (parts.size() < 3) return;
@@ -138,7 +138,7 @@ constexpr Reader readers[] = {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string word(text_of(data, size));
-    if (word.find('\n') != std::string::npos) return 0;  // nobody types that
+    if (word.find('\n') != std::string::npos) return 0;  // words have no line ends
     for (const Reader reader : readers) try {
             reader(word);
         } catch (const Error& error) {

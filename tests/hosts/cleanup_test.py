@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""However a run ends, no process, interface or file of it stays."""
+"""Checks that no process, interface or file remains, however a run ends."""
 import os
 import re
 import signal
@@ -12,7 +12,7 @@ import testhosts
 import tutti
 
 sys.path.insert(0, str(tutti.ROOT / "tests/cli"))
-from job import wait_until  # noqa: E402  (found through the line above)
+from job import wait_until  # noqa: E402  (found by the line above)
 
 
 class CleanUp(tutti.Folder):
@@ -21,7 +21,7 @@ class CleanUp(tutti.Folder):
         self.mark = f"TESTHOSTS_TEST={uuid.uuid4()}"
 
     def start(self, *words):
-        """With a mark by which all that it starts is known."""
+        """Starts testhosts with a mark that identifies all its processes."""
         name, value = self.mark.split("=")
         self.files_before = set(os.listdir("/tmp"))
         self.interfaces = os.listdir("/sys/class/net")
@@ -60,7 +60,7 @@ class CleanUp(tutti.Folder):
         self.assert_nothing_left()
         return code
 
-    # The first line says that all hosts are up.
+    # The first line means that all hosts are up.
     SLEEP = ("--", "sh", "-c", "echo here; sleep 100")
 
     def test_after_its_own_end(self):
@@ -85,7 +85,7 @@ class CleanUp(tutti.Folder):
         self.check(lambda job: job.kill(), "--delay", "1us", *self.SLEEP)
 
     def test_after_a_failure_on_the_way(self):
-        job = self.start("--mtu", 1, "--on", "h0", "--", "true")  # the kernel refuses that
+        job = self.start("--mtu", 1, "--on", "h0", "--", "true")  # the kernel rejects it
         self.assertEqual(job.wait(timeout=20), testhosts.SKIPPED)
         self.assert_nothing_left()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clocks of several hosts, set apart by a known time: what tutti makes of them."""
+"""Checks how tutti handles clocks of several hosts that differ by a known time."""
 import testhosts
 import tutti
 
@@ -32,7 +32,7 @@ class Clocks(tutti.Folder):
                 return
         testhosts.fail_unless_busy(self, f"errors {errors} ns in all launches")
 
-    # Clocks that are apart by an hour would begin calls an hour apart.
+    # With clocks that differ by an hour, calls would start an hour apart.
     def test_calls_start_at_a_common_deadline(self):
         for attempt in testhosts.attempts():
             _, lines = self.bench(("--ranks-per-host", 1, "--clock-offset", "h1=3600s"), "--sync", "deadline",

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""'tutti compare' on the first of several hosts: both jobs have ranks on all of them and take turns."""
+"""Runs 'tutti compare' on the first of several hosts: both jobs have ranks on all hosts and alternate."""
 import unittest
 
 import testhosts
 import tutti
 
-# The jobs' first ranks may be on any host, so --listen is given this one's address.
+# The jobs' first ranks may be on any host, so --listen needs the address of this one.
 COMPARE = ('exec "$0" compare --launcher "$TESTHOSTS_MPIRUN" --listen "$(hostname -i)" --budget 20s --json "$1" '
            '--words-a "--algo ring" --words-b "--algo tree" -- bench all_reduce --transport mpi --baseline none '
            '--counts 64 --inplace no --limits none')

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A switch with cables of a set rate, delay, jitter and loss, for scripts/testhosts, where the
-// kernel has no netem. eth0 of each host is a TAP device whose frames this process moves. TCP hands
-// down bursts of many frames as one (TSO), which are moved as one: few copies, little time of the
-// cores.
+// A switch whose cables have a given rate, delay, jitter and loss, for scripts/testhosts, as
+// kernels may lack netem. eth0 of each host is a TAP device whose frames this process moves. Bursts
+// of frames that TCP sends as one (TSO) are moved as one, which saves CPU time.
 //
-//   delay_switch PID,RATE,DELAY,JITTER,LOSS ...   a host each: a process in its network namespace;
+//   delay_switch PID,RATE,DELAY,JITTER,LOSS ...   for each host: a process in its network
+//   namespace,
 //                                                 bit/s (0: no limit), ns, ns, probability
-// Prints "ready". Reads orders: "down I" and "up I" pull the cable of host I and put it back; at
-// the end of its input it ends, and the devices are gone.
+// Prints "ready". Reads orders: "down I" and "up I" disconnect and connect host I. Ends at the end
+// of its input, which removes the devices.
 #include <fcntl.h>
 #include <linux/ethtool.h>
 #include <linux/if.h>
@@ -42,11 +42,12 @@ using Nanoseconds = std::int64_t;
 using Address = std::array<unsigned char, 6>;
 
 constexpr std::int64_t least_queue = 512 * 1024;
-constexpr Nanoseconds queue_ns = 10'000'000;   // a port of a switch keeps some milliseconds
-constexpr Nanoseconds backlog_ns = 1'000'000;  // then the host itself has to wait
-constexpr Nanoseconds spin_ns = 30'000;        // a sleep may last so much longer than asked for
+constexpr Nanoseconds queue_ns = 10'000'000;   // queue of a port, some milliseconds
+constexpr Nanoseconds backlog_ns = 1'000'000;  // then the host has to wait
+constexpr Nanoseconds spin_ns = 30'000;        // possible excess of a sleep
 
-// Before each frame of a device with IFF_VNET_HDR. The kernel's own header for it is no C++.
+// The header of each frame of a device with IFF_VNET_HDR. The kernel's header file is not valid
+// C++.
 struct DeviceHeader {
     std::uint8_t flags, gso_type;
     std::uint16_t hdr_len, gso_size, csum_start, csum_offset;
@@ -72,10 +73,10 @@ struct Port {
 };
 
 struct Burst {
-    std::vector<char> data;  // the header of the device, then the first frame with all their bytes
+    std::vector<char> data;  // the device's header, then the burst as one frame
     std::int64_t bytes = 0;  // on the network
-    std::int64_t frame = 0;  // of them, the longest frame
-    Nanoseconds last = 0;    // when the end of it is where the event says
+    std::int64_t frame = 0;  // bytes of the longest frame
+    Nanoseconds last = 0;    // when its end arrives at the event's place
 };
 
 struct Event {
@@ -89,7 +90,7 @@ struct Event {
     }
 };
 
-// The device gets a speed, as programs look it up.
+// Sets the device's speed, which programs read.
 void set_speed(double bits_per_second) {
     const int socket = ::socket(AF_INET, SOCK_DGRAM, 0);
     ethtool_cmd command{};
@@ -101,7 +102,7 @@ void set_speed(double bits_per_second) {
     ifreq request{};
     std::strcpy(request.ifr_name, "eth0");
     request.ifr_data = reinterpret_cast<char*>(&command);
-    ioctl(socket, SIOCETHTOOL, &request);  // an old kernel's says 10 Mbit/s
+    ioctl(socket, SIOCETHTOOL, &request);  // old kernels report 10 Mbit/s
     close(socket);
 }
 
@@ -116,7 +117,7 @@ int open_tap(const std::string& process, const Port& port) {
     request.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR;
     std::strcpy(request.ifr_name, "eth0");
     require(ioctl(tap, TUNSETIFF, &request) == 0, "no TAP device");
-    // What gets lost is single frames.
+    // Single frames get lost.
     const unsigned offload = port.loss > 0 ? 0 : TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6;
     require(ioctl(tap, TUNSETOFFLOAD, offload) == 0, "no TSO");
     set_speed(port.up.bits_per_second);
@@ -162,8 +163,8 @@ public:
     }
 
 private:
-    // Until a frame comes or an event is due. The last of it is spent awake, unless much is under
-    // way: then nobody looks at microseconds, and the ranks need the cores.
+    // Waits for a frame or the next event. Spins at the end, unless there is much traffic: then
+    // microseconds do not matter, and the ranks need the cores.
     void sleep(std::vector<pollfd>& polled, Nanoseconds time) {
         Nanoseconds until = time + 1'000'000'000;
         if (!events_.empty()) until = events_.top().at - (events_.size() < 4 ? spin_ns : 0);
@@ -175,7 +176,7 @@ private:
         ppoll(polled.data(), polled.size(), &timeout, nullptr);
     }
 
-    // One look may bring several orders, or half of one.
+    // A read may return several orders or part of one.
     bool obey() {
         char text[256];
         const ssize_t size = read(STDIN_FILENO, text, sizeof text);
@@ -198,7 +199,7 @@ private:
         ioctl(ports_[index].tap, TUNSETCARRIER, &carrier);
     }
 
-    // All that a host has sent, as far as it does not run ahead of its cable.
+    // Reads all frames of a host that its cable can carry by now.
     void receive(std::size_t from) {
         Port& port = ports_[from];
         for (Nanoseconds time = now(); port.up.wait(time) < backlog_ns; time = now()) {
@@ -252,7 +253,7 @@ private:
         if (!port.is_up) return;
         Burst& burst = *event.burst;
         if (event.is_delivery) {
-            // What a full or closed device does not take is lost, as on a cable.
+            // Frames that a full or closed device rejects are lost, as on a cable.
             [[maybe_unused]] const auto size =
                 write(port.tap, burst.data.data(), burst.data.size());
             return;
@@ -276,7 +277,7 @@ private:
 
     std::vector<Port> ports_;
     std::priority_queue<Event> events_;
-    std::map<Address, std::size_t> known_;  // where a frame for that address goes
+    std::map<Address, std::size_t> known_;  // port by address
     std::uint64_t number_ = 0;
     std::mt19937_64 random_{1};
     std::string orders_;
@@ -292,7 +293,7 @@ int main(int argc, char** argv) {
         for (int i = 1; i < argc; ++i) ports.push_back(tutti::hosts::make_port(argv[i]));
         prctl(PR_SET_TIMERSLACK, 1UL);
         const sched_param priority{.sched_priority = 1};
-        sched_setscheduler(0, SCHED_FIFO, &priority);  // not allowed everywhere, and not needed
+        sched_setscheduler(0, SCHED_FIFO, &priority);  // optional; not allowed everywhere
         std::puts("ready");
         std::fflush(stdout);
         tutti::hosts::Switch(std::move(ports)).run();

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks on several hosts: where they are, what a collective gives, which exit codes come through."""
+"""Checks ranks on several hosts: their places, results of a collective, and exit codes."""
 import os
 import unittest
 

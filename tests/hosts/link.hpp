@@ -5,28 +5,28 @@
 
 namespace tutti::hosts {
 
-/// One direction of a cable: frames leave one after the other at a rate, and arrive after a delay.
+/// One direction of a cable with a rate and a delay.
 struct Link {
     double bits_per_second = 0;  ///< 0: no limit
     std::int64_t delay_ns = 0;
-    std::int64_t queue_bytes = 0;  ///< what may wait for its turn; more is dropped
+    std::int64_t queue_bytes = 0;  ///< bytes that may wait; more are dropped
 
-    std::int64_t free_at = 0;  ///< when the last frame that it took has left
+    std::int64_t free_at = 0;  ///< when the last frame has left
 
     std::int64_t time_of(std::int64_t bytes) const {
         return bits_per_second == 0 ? 0 : static_cast<std::int64_t>(8e9 * bytes / bits_per_second);
     }
 
-    /// How long a frame that comes now would wait.
+    /// Returns how long a frame would wait now.
     std::int64_t wait(std::int64_t now) const { return std::max<std::int64_t>(0, free_at - now); }
 
     bool is_full(std::int64_t now) const {
         return bits_per_second != 0 && wait(now) > time_of(queue_bytes);
     }
 
-    /// Takes a burst of frames whose first is here at `now` and whose last, `frame` bytes long, is
-    /// here at `last`. Returns when the end of the last has left; `first` becomes when the end of
-    /// the first has. A switch sends a frame on when it has all of it.
+    /// Sends a burst of frames whose first arrives at `now` and whose last, `frame` bytes long, at
+    /// `last`. Returns when the last has left completely, and sets `first` to the time for the
+    /// first. A switch forwards a frame when it has received all of it.
     std::int64_t take(std::int64_t now, std::int64_t last, std::int64_t bytes, std::int64_t frame,
                       std::int64_t& first) {
         const std::int64_t start = std::max(now, free_at);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network between hosts whose links have a known rate: what tutti finds, and what it makes of it."""
+"""Checks what tutti measures on links of a known rate between hosts, and how it uses that."""
 import os
 from pathlib import Path
 
@@ -9,7 +9,7 @@ import tutti
 DELAY_SWITCH = Path(os.environ.get("TUTTI_DELAY_SWITCH", tutti.ROOT / "build/delay_switch"))
 GBIT = 0.125          # GB/s
 TOLERANCE = 0.10
-FRAMES = 1.10         # headers and acknowledgements, and what the start of calls takes
+FRAMES = 1.10         # headers, acknowledgements and the start of calls
 
 
 @tutti.needs_mpi
@@ -45,14 +45,14 @@ class Links(tutti.Folder):
                 return
         testhosts.fail_unless_busy(self, f"found of set: {ratios}")
 
-    # A message crosses two links. What MPI, TCP and the switch take is in the latency, too, and is measured
-    # beside it: by as good as no delay.
+    # A message crosses two links. The latency includes the time of MPI, TCP and the switch, which is measured with
+    # almost no delay.
     def test_latency_grows_by_the_delay_that_was_set(self):
         if not DELAY_SWITCH.exists():
             self.skipTest(f"no {DELAY_SWITCH}; type: scripts/build")
         least_ns = {}
         for attempt in testhosts.attempts():
-            for delay in (1, 50, 250):  # microseconds of each link
+            for delay in (1, 50, 250):  # microseconds per link
                 network = self.limits("--ranks-per-host", 1, "--rate", "1gbit", "--delay", f"{delay}us")
                 found = network["links"][0]["latency_ns"]
                 least_ns[delay] = min(found, least_ns.get(delay, found))
@@ -70,7 +70,7 @@ class Links(tutti.Folder):
                 least_ns = share * n / GBIT
                 for attempt in testhosts.attempts():
                     point = self.point_with_network_bytes(hosts, ranks, algorithm, share, n)
-                    # Bursts pass at once, and headers take their part.
+                    # Bursts pass at once, and headers use part of the rate.
                     if 0.7 * least_ns < point["limit_ns"] < 1.2 * least_ns:
                         break
                 else:

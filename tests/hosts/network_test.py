@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network of the test hosts is what was asked for. Bounds are wide: the machine may be busy."""
+"""Checks rate and delay of the test hosts' network. Bounds are wide, as the machine may be busy."""
 import testhosts
 import traffic
 import tutti
@@ -37,7 +37,7 @@ class Network(unittest.TestCase):
     @tutti.needs_mpi
     def test_delays_what_crosses_a_link(self):
         trip = self.round_trip("--delay", "1ms", "--delay-of", "h1=4ms")
-        self.assertGreaterEqual(trip, 10000)  # both links, there and back
+        self.assertGreaterEqual(trip, 10000)  # both links, in both directions
         self.assertLess(trip, 15000)
 
     @tutti.needs_mpi

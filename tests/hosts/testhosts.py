@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
-import tutti  # noqa: E402  (found through the line above)
+import tutti  # noqa: E402  (found by the line above)
 
 TESTHOSTS = str(tutti.ROOT / "scripts/testhosts")
 SKIPPED, USAGE = 77, 64
@@ -21,8 +21,8 @@ def command(*words):
 
 
 def run(*words, timeout=60, **environment):
-    """Its CompletedProcess with text; a hang ends the test, and the hosts with it. Skips the test if this machine lacks
-    something that these hosts need."""
+    """Returns its CompletedProcess with text; a hang ends the test and the hosts. Skips the test if this machine lacks
+    something that the hosts need."""
     done = run_or_fail(*words, timeout=timeout, **environment)
     if done.returncode == SKIPPED:
         raise unittest.SkipTest(done.stderr.strip())
@@ -30,20 +30,20 @@ def run(*words, timeout=60, **environment):
 
 
 def run_or_fail(*words, timeout=60, **environment):
-    """The same, but exit code 77 is one like others."""
+    """Does the same without skipping at exit code 77."""
     return subprocess.run(command(*words), capture_output=True, text=True, timeout=timeout, check=False,
                           stdin=subprocess.DEVNULL, cwd=tutti.ROOT, env=tutti.CLEAN | environment)
 
 
 def why_none():
-    """Why there can be no hosts here; None if there can. Other usage errors are for the tests to find."""
+    """Returns why this machine cannot have hosts, or None. The tests find other usage errors."""
     probe = run_or_fail("--on", "h0", "--", "true")
     cannot = probe.returncode == SKIPPED or (probe.returncode == USAGE and "only root" in probe.stderr)
     return probe.stderr.strip() if cannot else None
 
 
 def program(file, function):
-    """The words that call a function of this folder's file: what the ranks of a test run."""
+    """Returns the command by which ranks of a test call a function of a file in this folder."""
     return [sys.executable, "-B", "-c", f"import sys; sys.path.insert(0, {str(Path(file).parent)!r}); "
                                         f"import {Path(file).stem} as test; test.{function}()"]
 
@@ -56,8 +56,7 @@ def numbers(pattern, text):
 
 
 class Load:
-    """How many processes run or want a core, looked at five times a second: the system's own average is of a minute, and
-    late."""
+    """Samples the number of runnable processes five times a second; the system's average over a minute is too slow."""
 
     def __init__(self):
         self._samples = []
@@ -67,7 +66,7 @@ class Load:
         while True:
             time.sleep(0.2)
             with open("/proc/loadavg", encoding="ascii") as file:
-                self._samples.append(int(file.read().split()[3].partition("/")[0]) - 1)  # not this one
+                self._samples.append(int(file.read().split()[3].partition("/")[0]) - 1)  # without this process
 
     def begin(self):
         self._samples = []
@@ -78,18 +77,18 @@ class Load:
 
 
 load_of_attempts = Load()
-busy = []  # tests whose times were too disturbed to count
+busy = []  # tests whose times were too disturbed
 
 
 def attempts():
-    """As often is tried what something else on this machine may disturb."""
+    """The number of attempts of a test that other programs may disturb."""
     load_of_attempts.begin()
     return range(5)
 
 
 def fail_unless_busy(test, wrong):
-    """Fails the test by what was found in its attempts, unless so much else ran on this machine meanwhile that times do
-    not count: our own ranks are a load of about two a core."""
+    """Fails the test with the results of its attempts, or skips it if other programs kept the machine busy: the ranks
+    alone are a load of about two per core."""
     load, cores = load_of_attempts.mean(), os.cpu_count()
     if load > 3 * cores:
         busy.append(test.id())
@@ -98,8 +97,8 @@ def fail_unless_busy(test, wrong):
 
 
 def main():
-    """The tests; or exit 77 with the reason where there can be no hosts, or if one was skipped as others kept the machine
-    busy and none failed."""
+    """Runs the tests. Exits with 77 and the reason if this machine cannot have hosts, or if a test was skipped because the
+    machine was busy and none failed."""
     if why := why_none():
         print(f"skipped: {why}")
         sys.exit(SKIPPED)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a pair of ranks does to look at the network: h0 sends, h1 answers or counts."""
+"""Measures the network with a pair of ranks: h0 sends, h1 answers or counts."""
 import os
 import socket
 import time
@@ -13,7 +13,7 @@ def is_first():
 
 
 def connected():
-    """A connection between the two."""
+    """Connects the two ranks."""
     if not is_first():
         with socket.create_server(("", PORT)) as server:
             return server.accept()[0]
@@ -25,7 +25,7 @@ def connected():
 
 
 def ping():
-    """Prints the least time of a round trip, in microseconds."""
+    """Prints the minimum round trip time in microseconds."""
     with connected() as peer:
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if not is_first():
@@ -43,7 +43,7 @@ def ping():
 
 
 def stream():
-    """Prints what arrived per second, in Mbit/s, after the first third of the time."""
+    """Prints the rate of arrival in Mbit/s after the first third of the time."""
     with connected() as peer:
         if is_first():
             end = time.monotonic() + SECONDS

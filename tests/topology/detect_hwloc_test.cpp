@@ -11,7 +11,7 @@
 namespace tutti {
 namespace {
 
-/// While it lives, hwloc describes an invented machine instead of this one.
+/// Makes hwloc describe an invented machine while the object exists.
 class InventedMachine {
 public:
     explicit InventedMachine(const char* description) {

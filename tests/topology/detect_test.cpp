@@ -10,7 +10,7 @@
 #include "topology/detect/sysfs_host.hpp"
 #include "topology/machine/fingerprint.hpp"
 
-// What must hold on whatever machine runs the tests.
+// Properties of every machine that runs the tests.
 namespace tutti {
 namespace {
 

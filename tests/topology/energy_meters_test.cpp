@@ -32,7 +32,7 @@ std::vector<std::string> names_of(const EnergyMeters& meters) {
 
 }  // namespace
 
-// Cores are in their package, psys has all packages in it, and intel-rapl-mmio shows one twice.
+// Cores are included in their package, packages in psys, and intel-rapl-mmio repeats a package.
 TEST(EnergyMeters, AreThoseOfPackagesAndTheirMemoryEachOnce) {
     const FixtureTree tree;
     write_zone(tree, "intel-rapl:0", "package-0", "100");
@@ -66,7 +66,7 @@ TEST(EnergyMeters, AreReadOnlyWhereTheyChangeOftenEnough) {
     EXPECT_EQ(meters.read_uj(ms), Readings{100});
 }
 
-// A file that is there and gives nothing, as to all but root.
+// The file exists but cannot be read, as for all users but root.
 TEST(EnergyMeters, ThatMayNotBeReadAreMissingAndItSaysWhatToType) {
     const FixtureTree tree;
     tree.write("sys/class/powercap/intel-rapl:0/name", "package-0");
@@ -95,7 +95,7 @@ TEST(EnergyMeters, OfGpusComeFromTheDriverInMillijoules) {
     const EnergyMeters meters(tree.root(), FAKE_NVML_LIBRARY);
     EXPECT_EQ(names_of(meters), (std::vector<std::string>{"package-0", "GPU 0", "GPU 2"}));
     EXPECT_EQ(meters.all()[2], (EnergyMeter{Of::gpu, "GPU 2", 100 * ms, 0}));
-    EXPECT_EQ(meters.read_uj(100 * ms), (Readings{100, 520'000, 800'000}));  // the second look
+    EXPECT_EQ(meters.read_uj(100 * ms), (Readings{100, 520'000, 800'000}));  // the second reading
     EXPECT_EQ(meters.read_uj(5 * ms), (Readings{100, std::nullopt, std::nullopt}));
 }
 

@@ -4,8 +4,8 @@
 
 namespace tutti {
 
-/// Two packages of two cores with two threads each; a GPU near the second package, and a NIC of
-/// which nothing is known.
+/// Two packages of two cores with two threads each; a GPU near the second package, and a NIC with
+/// unknown properties.
 inline Host example_host() {
     Host host{.name = "example",
               .packages = {{"Model A", {0, 1}}, {"Model A", {2, 3}}},

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library with NVML's interface that describes an invented machine: the file that FAKE_NVML
-// names, read when it starts. A line is one of
+// A library with NVML's interface that describes an invented machine, read from the file FAKE_NVML
+// when it starts. Its lines are
 //   gpu ADDRESS VENDOR_AND_DEVICE MAJOR MINOR NAME
-//   links GPU COUNT ADDRESS MEGABYTES     (so many links of GPU lead there)
+//   links GPU COUNT ADDRESS MEGABYTES     (COUNT links from GPU to ADDRESS)
 //   c2c GPU COUNT MEGABYTES
 //   mig GPU
 //   unreachable GPU GPU
 //   unasked GPU GPU
-//   energy GPU MILLIJOULES STEP           (each reading shows a step more)
+//   energy GPU MILLIJOULES STEP           (STEP more in each reading)
 //   slowed GPU BITS                       (hexadecimal)
 //   ecc GPU CORRECTED UNCORRECTED
-//   deaf GPU                              (no function answers for it)
-//   fails FUNCTION                        (always says "unknown error")
+//   deaf GPU                              (all functions fail for it)
+//   fails FUNCTION                        (always returns "unknown error")
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -66,7 +66,7 @@ PciInfo pci_of(const std::string& address, unsigned id) {
     return info;
 }
 
-// Only what the real driver writes: 68 bytes.
+// Writes only 68 bytes, like the real driver.
 int give(PciInfo* to, const PciInfo& info) {
     std::memcpy(to, &info, 68);
     return success;

@@ -19,7 +19,7 @@ std::string after(const std::function<void(Host&)>& change) {
 
 LinkEnd gpu_end(int index) { return {LinkEnd::Kind::device, index}; }
 
-// Eight GPUs, each NVLink of which the list names the ends.
+// Eight GPUs with NVLinks between these ends.
 Host linked(const std::vector<std::pair<int, int>>& links) {
     Host host{.numa_nodes = {{0, {}, {0}}}, .cores = {{{0}}}};
     for (int gpu = 0; gpu < 8; ++gpu)
@@ -46,7 +46,7 @@ Host switched() {
     return host;
 }
 
-// The same with everything numbered the other way round.
+// Reverses all numbering.
 Host renumbered(const Host& host) {
     Host turned = host;
     const auto other = [](int index, std::size_t size) {
@@ -103,7 +103,7 @@ TEST(Fingerprint, CoversThePcieTreeAndItsSpeeds) {
     EXPECT_NE(before, after_change([](Host& host) { host.pcie_switches[1].above.reset(); }));
     EXPECT_NE(before, after_change([](Host& host) { host.devices[0].above = 1; }));
     EXPECT_NE(before, after_change([](Host& host) { host.devices[1].ports[0].gigabits = 100; }));
-    // Which of two alike switches has the GPUs, and which the NICs: as many below either as before.
+    // GPUs below one of two equal switches and NICs below the other, in the same numbers as before.
     EXPECT_NE(before, after_change([](Host& host) {
                   host.devices[2].above = 0;
                   host.devices[1].above = 1;
@@ -138,7 +138,7 @@ TEST(Fingerprint, IgnoresInterfacesOfSoftwareAndTransports) {
     host.devices.push_back(interface);
     host.transports = {"tcp/eth0"};
     EXPECT_EQ(before, fingerprint(host));
-    host.devices[1].ports.push_back({"eth1", 0});  // of which a container may show nothing
+    host.devices[1].ports.push_back({"eth1", 0});  // a container may hide its speed
     EXPECT_EQ(before, fingerprint(host));
 }
 

@@ -10,7 +10,7 @@
 
 namespace tutti {
 
-/// A folder of small files that stands for the root of a machine; removed with its owner.
+/// A folder of small files that replaces the root of a machine; removed by the destructor.
 class FixtureTree {
 public:
     FixtureTree() {
@@ -34,7 +34,7 @@ public:
         std::filesystem::create_directories(root_ / folder);
     }
 
-    /// A symbolic link to `target`, as the kernel writes them: relative to where it stands.
+    /// Creates a symbolic link to `target`, relative to its place as the kernel's are.
     void link(const std::string& name, const std::string& target) const {
         std::filesystem::create_directories((root_ / name).parent_path());
         std::filesystem::create_symlink(target, root_ / name);

@@ -21,7 +21,7 @@ std::string device_table(std::string_view lines) {
 
 }  // namespace
 
-// A container: what it has is no device, and the loopback is nobody's network.
+// In a container no interface has a device, and the loopback is not a network.
 TEST(InterfaceBytes, AreThoseOfAllButTheLoopbackWhereNoneIsADevice) {
     const FixtureTree tree;
     tree.write(
@@ -34,7 +34,7 @@ TEST(InterfaceBytes, AreThoseOfAllButTheLoopbackWhereNoneIsADevice) {
               (std::vector<InterfaceBytes>{{.name = "eth0", .tx = 456, .rx = 4294967296123}}));
 }
 
-// What a bridge or a bond passes on is counted once.
+// Traffic over a bridge or bond is counted once.
 TEST(InterfaceBytes, AreThoseOfDevicesWhereThereAreAny) {
     const FixtureTree tree;
     tree.write("proc/net/dev", device_table(" bond0: 30 1 0 0 0 0 0 0 300 1 0 0 0 0 0 0\n"

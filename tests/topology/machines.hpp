@@ -11,8 +11,8 @@
 
 namespace tutti::machines {
 
-/// Hosts built from what their makers and the users of NCCL and RCCL publish: link counts, PCIe
-/// generations, processors. Bandwidths of links are left to link_speeds.hpp (count only).
+/// Hosts from published data of vendors and of users of NCCL and RCCL: link counts, PCIe
+/// generations, processors. Bandwidths of links come from link_speeds.hpp.
 
 inline const CpuIdentity broadwell{"x86_64", "GenuineIntel", 6, 0x4f};        // sockets: 6 GB/s
 inline const CpuIdentity skylake{"x86_64", "GenuineIntel", 6, 0x55};          // 10
@@ -112,7 +112,7 @@ inline Host dgx2() { return nvswitch_host(16, 6, 70, skylake, gen3_x16, 2, 100);
 inline Host dgx_a100() { return nvswitch_host(8, 12, 80, rome, gen4_x16, 2, 200); }
 inline Host dgx_h100() { return nvswitch_host(8, 18, 90, sapphire_rapids, gen5_x16, 1, 400); }
 
-/// Eight GCDs of MI250X, each joined to three others; as RCCL counts, a link for each pair.
+/// Eight GCDs of MI250X, each with links to three others; one link per pair, as in RCCL.
 inline Host mi250x() {
     Host host{.name = "mi250x", .cpu = {"x86_64", "AuthenticAMD", 175, 48}};
     for (int gpu = 0; gpu < 8; ++gpu) add_gpu(host, gpu / 2, gen4_x16, {});
@@ -161,8 +161,8 @@ inline Host lassen() {
     return host;
 }
 
-/// Eight GPUs without NVLink on two sockets, two under each switch. `place` says at which of the
-/// eight places each GPU sits, so that the numbering need not follow the wiring.
+/// Eight GPUs without NVLink on two sockets, two under each switch. `place` has the place of each
+/// GPU, as the numbering may differ from the wiring.
 inline Host pcie_only(const std::vector<int>& place = {0, 1, 2, 3, 4, 5, 6, 7}) {
     Host host{.name = "pcie", .cpu = skylake};
     for (int s = 0; s < 4; ++s) add_switch(host, s / 2, gen3_x16);
@@ -170,7 +170,7 @@ inline Host pcie_only(const std::vector<int>& place = {0, 1, 2, 3, 4, 5, 6, 7}) 
     return host;
 }
 
-/// GPUs that have no link but PCIe to one processor each.
+/// GPUs with only PCIe links to one processor.
 inline Host plain_gpus(int gpus) {
     Host host{.name = "plain", .cpu = rome};
     for (int gpu = 0; gpu < gpus; ++gpu) add_gpu(host, 0, gen4_x16, {}, 80);

@@ -12,7 +12,7 @@
 namespace tutti {
 namespace {
 
-// Built beside this program: see fake_nvml.cpp.
+// See fake_nvml.cpp.
 const std::filesystem::path driver = FAKE_NVML_LIBRARY, old_driver = FAKE_OLD_NVML_LIBRARY;
 
 Host described(const std::string& description, Host host = {},
@@ -76,7 +76,7 @@ TEST(Nvml, WithoutADriverAnNvidiaGpuOnTheBusIsNoted) {
 TEST(Nvml, ReadsModelsAndPcieOfGpus) {
     const Host bus{.devices = {{DeviceKind::gpu, "0000:10:00.0", "10de:2330"}}};
     const Host host = described(gpu_lines(2, "233010de 9 0 NVIDIA H100 80GB HBM3"), bus);
-    ASSERT_EQ(host.devices.size(), 2u);  // the first is the one on the bus
+    ASSERT_EQ(host.devices.size(), 2u);  // the first is on the bus
     EXPECT_EQ(host.devices[0].model, "NVIDIA H100 80GB HBM3");
     EXPECT_EQ(host.devices[0].compute_capability, 90);
     EXPECT_EQ(host.devices[1].pci_address, gpu_address(1));

@@ -109,7 +109,7 @@ protected:
         return read_order(path_, ranks);
     }
 
-    // What is said of the file behind its name.
+    // Returns the error text after the file name.
     std::string refusal(const std::string& content, int ranks) {
         try {
             read(content, ranks);

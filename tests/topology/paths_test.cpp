@@ -42,7 +42,7 @@ TEST(Paths, PassOneGpuAndNoMore) {
     const Found dgx1(machines::dgx1());
     EXPECT_EQ(dgx1.gpus(0, 5).type, PathType::nvb);
     EXPECT_EQ(dgx1.gpus(0, 5).hops(), 2);
-    EXPECT_EQ(dgx1.smi(0, 5), "SYS");  // nvidia-smi knows no NVB
+    EXPECT_EQ(dgx1.smi(0, 5), "SYS");  // nvidia-smi has no NVB
 
     Host chain{.name = "chain", .cpu = machines::rome};
     for (int gpu = 0; gpu < 4; ++gpu) machines::add_gpu(chain, gpu / 2, machines::gen4_x16, {}, 80);
@@ -86,7 +86,7 @@ TEST(Paths, OverSeveralSwitchesArePxbUnlessTheyAreOneChip) {
     EXPECT_EQ(Found(with_switches("10b5:9797")).gpus(0, 1).type, PathType::pxb);
     EXPECT_EQ(Found(with_switches("1000:c030")).gpus(0, 1).type, PathType::pix);
     EXPECT_DOUBLE_EQ(Found(with_switches("1000:c030")).gpus(0, 1).bandwidth_GBps,
-                     48);  // not the way up: 24
+                     48);  // not 24, the link upwards
 }
 
 TEST(Paths, KnowTheLevelsOfASwitchByItsSubsystem) {

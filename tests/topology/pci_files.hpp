@@ -6,14 +6,14 @@
 
 namespace tutti {
 
-/// The files of one function; an empty text leaves its file out.
+/// The files of one PCI function; empty texts make no file.
 struct PciFiles {
     std::string address, pci_class, vendor, device, numa_node;
     std::string speed = "", width = "";  ///< "16.0 GT/s PCIe" and "16"
 };
 
-/// Writes it into the tree of devices below the bridges `above` ("0000:00:01.0/0000:01:00.0"), and
-/// its link on the bus. Gives its folder.
+/// Writes the function below the bridges `above` ("0000:00:01.0/0000:01:00.0") and its link on the
+/// bus. Returns its folder.
 inline std::string write_device(const FixtureTree& tree, const PciFiles& files,
                                 const std::string& above = "") {
     namespace fs = std::filesystem;

@@ -49,7 +49,7 @@ TEST(Placement, StaysTheSameUnderOtherNames) {
 
 TEST(Placement, GoesWithTheRanksOfAGroup) {
     const Placement placement = Placement::by_labels({0, 0, 1, 2}, {0, 1, 0, 0});
-    const Placement group = placement.renamed({{2}, {0}, {1}});  // of which rank 2 is the first
+    const Placement group = placement.renamed({{2}, {0}, {1}});  // rank 2 becomes the first
     EXPECT_EQ(numbers_of(group.nodes()), (Numbers{{0}, {1, 2}}));
     EXPECT_EQ(numbers_of(group.islands()), (Numbers{{0}, {1}, {2}}));
 }

@@ -6,7 +6,7 @@
 
 namespace tutti::machines {
 
-/// GPUs of which some have links, on one or two sockets, with and without switches.
+/// Returns a random host: GPUs with random links on one or two sockets, with and without switches.
 inline Host random_host(int gpus, unsigned seed) {
     std::mt19937 draw(seed);
     const auto below = [&](unsigned n) { return static_cast<int>(draw() % n); };

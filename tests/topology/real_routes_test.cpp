@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paths and rings of real machines. The files are not ours to copy: they lie beside the checkout.
+// Paths and rings of real machines, whose files are not part of the source tree.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -21,8 +21,8 @@ std::optional<std::filesystem::path> data_file(const std::string& name) {
 
 struct RealCase {
     const char* file;
-    int nvlinks;            ///< that the file leaves to the driver
-    double bandwidth_GBps;  ///< of the rings, from NCCL's constants
+    int nvlinks;            ///< NVLinks that the file leaves to the driver
+    double bandwidth_GBps;  ///< of the rings, by NCCL's constants
     PathType inside;
     const char* why;
 };
@@ -98,8 +98,8 @@ TEST(RealPaths, AreThoseThatNvidiaSmiPrinted) {
     }
 }
 
-// The NICs of eight H100: 16 ports of 180 Gbit/s, two behind each NIC. All of them, evenly: 22.5
-// GB/s each, and NVLink (370.8) has to carry what they bring.
+// Eight H100 with 16 ports of 180 Gbit/s, two per NIC: rings use all ports evenly, 22.5 GB/s each,
+// and NVLink (370.8 GB/s) has to carry the total.
 TEST(RealHosts, InPairsUseEveryPort) {
     const auto file = data_file("nccl/oci-H100-topology.xml");
     if (!file) GTEST_SKIP() << "no shared/data/topology above the checkout";

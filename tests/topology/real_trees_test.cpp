@@ -7,13 +7,13 @@
 #include "tests/topology/shared_data.hpp"
 #include "topology/detect/sysfs_host.hpp"
 
-// Copies of /proc and /sys of real machines, described in SOURCES.md beside them.
+// Copies of /proc and /sys of real machines, described in SOURCES.md next to them.
 namespace tutti {
 namespace {
 
 using Index = std::optional<int>;
 
-/// The tree in an archive, unpacked; empty where there is no such archive.
+/// An unpacked archive of such a tree; empty if the archive is missing.
 class UnpackedTree {
 public:
     UnpackedTree(const std::string& archive, const std::string& folder) {

@@ -184,7 +184,7 @@ TEST(Rings, OfFewMembersAreWhatTheyCanBe) {
     expect_found(rings_of(machines::plain_gpus(2)), 24, PathType::phb);  // generation 4, 16 lanes
     const RingPlan one = rings_of(machines::plain_gpus(1));
     EXPECT_EQ(one.found.channels.size(), 1u);
-    EXPECT_EQ(one.found.bandwidth_GBps, 0);  // as the bus bandwidth of one rank
+    EXPECT_EQ(one.found.bandwidth_GBps, 0);  // like the bus bandwidth of one rank
     EXPECT_EQ(one.found.limit, "");
 
     Host without_gpus{.name = "cpu", .cpu = machines::skylake};
@@ -200,7 +200,7 @@ TEST(Rings, ShareTheNicsOfSeveralHostsEvenly) {
         Host host;
         double bandwidth_GBps;
     };
-    // PCIe of a NIC carries less than its port but for generation 3 at 100 Gbit/s (12 to 12.5).
+    // PCIe limits the NICs: it is slower than the ports, with generation 3 12 instead of 12.5 GB/s.
     for (const auto& [host, bandwidth_GBps] :
          {Case{machines::dgx1(), 4 * 12.0}, Case{machines::dgx2(), 8 * 12.0},
           Case{machines::dgx_a100(), 4 * 24.0}, Case{machines::dgx_h100(), 8 * 48.0}})

@@ -15,7 +15,7 @@ using Index = std::optional<int>;
 
 Host devices_in(const FixtureTree& tree) { return with_sysfs_devices({}, tree.root()); }
 
-// A root port, a switch and behind its two downstream ports a GPU and a NIC; the NIC's port has
+// A root port and a switch with a GPU and a NIC below its two downstream ports; the NIC's port has
 // fewer lanes than the NIC.
 void write_switch(const FixtureTree& tree) {
     const std::string root_port = "0000:00:01.0", up = "0000:01:00.0";
@@ -118,7 +118,8 @@ TEST(SysfsDevices, VirtualFunctionsHideBehindTheRealOne) {
         write_device(tree, {"0000:01:00.1", "0x020000", "0x15b3", "0x1018", "0"});
     tree.make_folder(copy + "net/eth1");
     tree.link(copy + "physfn", "../0000:01:00.0");
-    EXPECT_EQ(devices_in(tree).devices.size(), 2u);  // in a container that sees the copy's alone
+    EXPECT_EQ(devices_in(tree).devices.size(),
+              2u);  // a container that sees only the copy's interfaces
     tree.make_folder(real + "net/eth0");
     ASSERT_EQ(devices_in(tree).devices.size(), 1u);
     EXPECT_EQ(devices_in(tree).devices[0].names, std::vector<std::string>{"eth0"});
@@ -142,7 +143,7 @@ TEST(SysfsDevices, NearCoresNameTheNodeThatTheFirmwareDoesNot) {
     EXPECT_EQ(with_sysfs_devices(host, tree.root()).devices[0].numa_node, std::nullopt);
     tree.write(gpu + "local_cpus", "00000000,000000cc");
     EXPECT_EQ(with_sysfs_devices(host, tree.root()).devices[0].numa_node, Index{8});
-    tree.write(gpu + "local_cpulist", "0-7");  // all: says nothing
+    tree.write(gpu + "local_cpulist", "0-7");  // all CPUs: no information
     EXPECT_EQ(with_sysfs_devices(host, tree.root()).devices[0].numa_node, std::nullopt);
 }
 

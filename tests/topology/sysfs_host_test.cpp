@@ -88,7 +88,8 @@ TEST(SysfsHost, CountsMemoryThatWasPluggedInToTheOnlyNode) {
     const FixtureTree tree;
     write_two_packages(tree);
     tree.write("proc/meminfo", "MemTotal:  4096 kB");
-    EXPECT_EQ(detect_host_in(tree.root()).numa_nodes[0].memory, Bytes{1 << 20});  // of which?
+    EXPECT_EQ(detect_host_in(tree.root()).numa_nodes[0].memory,
+              Bytes{1 << 20});  // unclear to which node it belongs
     std::filesystem::remove_all(tree.root() / (node_folders + "node1"));
     EXPECT_EQ(detect_host_in(tree.root()).numa_nodes[0].memory, Bytes{4 << 20});
 }
@@ -106,7 +107,8 @@ TEST(SysfsHost, FindsGpusAndNicsAndWhereTheyAre) {
     const FixtureTree tree;
     write_two_packages(tree);
     write_device(tree, {"0000:00:01.0", "0x060000", "0x8086", "0x0d57", "-1"});  // a bridge
-    write_device(tree, {"0000:00:02.0", "0x030000", "0x1a03", "0x2000", "0"});   // only draws
+    write_device(tree,
+                 {"0000:00:02.0", "0x030000", "0x1a03", "0x2000", "0"});  // a pure display adapter
     write_device(tree, {"0000:17:00.0", "0x030200", "0x10de", "0x2335", "1"});
     const std::string nic =
         write_device(tree, {"0000:18:00.0", "0x020700", "0x15b3", "0x1021", "-1"});

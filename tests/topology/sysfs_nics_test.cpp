@@ -9,7 +9,7 @@ namespace {
 
 using Ports = std::vector<Port>;
 
-// An interface of software, as the kernel shows it.
+// Writes a virtual interface as the kernel shows it.
 void write_virtual(const FixtureTree& tree, const std::string& name, const std::string& type = "1",
                    const std::string& flags = "0x1003") {
     const std::string folder = "sys/devices/virtual/net/" + name;
@@ -75,7 +75,7 @@ TEST(VirtualNics, StandForANicThatIsNotShown) {
     ASSERT_EQ(names_of(nics), Names{"eth0"});
     EXPECT_EQ(nics[0].model, virtual_interface);
     EXPECT_EQ(nics[0].pci_address, "");
-    EXPECT_EQ(nics[0].ports, (Ports{{"eth0", 0}}));  // 10 Gb/s is what the kernel says of any
+    EXPECT_EQ(nics[0].ports, (Ports{{"eth0", 0}}));  // not the kernel's 10 Gb/s for any
 }
 
 TEST(VirtualNics, AreNoPartsOfBridgesAndBonds) {

@@ -17,7 +17,7 @@ TEST(Sysfs, ListsAreRangesAndNumbers) {
     EXPECT_EQ(sysfs::parse_list(""), Numbers{});
     EXPECT_EQ(sysfs::parse_list("none"), Numbers{});
     EXPECT_EQ(sysfs::parse_list("1,9-3"), Numbers{1});
-    EXPECT_EQ(sysfs::parse_list("1,3-2147483647"), Numbers{1});  // no machine has so many CPUs
+    EXPECT_EQ(sysfs::parse_list("1,3-2147483647"), Numbers{1});  // more CPUs than any machine has
 }
 
 TEST(Sysfs, MasksAreListsOfBits) {

@@ -75,7 +75,7 @@ std::optional<std::array<std::int64_t, 3>> version_in(std::string_view text) {
     return version;
 }
 
-/// Which directions of an NVLink the numbers of a matrix include.
+/// The directions of an NVLink that a matrix includes.
 enum class Counted { one_direction, both_directions };
 
 // Returns hwloc's MB/s of one NVLink.
@@ -115,7 +115,7 @@ Counted counted_in(const Matrix& matrix, const Host& host, std::string_view vers
         const auto one = hwloc_megabytes(gpu->compute_capability, Counted::one_direction);
         const auto both = hwloc_megabytes(gpu->compute_capability, Counted::both_directions);
         if (one == both) continue;
-        std::int64_t links = 0;  // of the GPU if one direction is counted
+        std::int64_t links = 0;  // number of the GPU's links if one direction is counted
         for (std::size_t j = 0; j < objects; ++j) {
             if (j == i) continue;
             if (matrix.at(i, j) % both != 0) return Counted::one_direction;

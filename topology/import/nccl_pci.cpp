@@ -72,7 +72,7 @@ bool has_child(const XmlElement& element, std::string_view name) {
 
 NcclTarget target_of(const XmlElement& row, const Source& source) {
     const std::string text = row.value("tclass");
-    if (text.empty()) return NcclTarget::nvswitch;  // as in NCCL
+    if (text.empty()) return NcclTarget::nvswitch;  // like NCCL
     const auto pci_class = hexadecimal_number(text);
     if (!pci_class)
         source.fail(row.line, fmt::format("tclass={} is not like \"0x030200\"", in_quotes(text)));

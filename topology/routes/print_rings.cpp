@@ -62,7 +62,7 @@ std::string order_text(const RingPlan& plan, const RingChannel& channel) {
     return fmt::format("{}", fmt::join(parts, "  |  "));
 }
 
-// Returns notes on assumptions behind the figures.
+// Returns notes on the assumptions of the figures.
 std::string remarks(const RingPlan& plan) {
     std::string text;
     const HostGraph& graph = plan.hosts.front().graph();

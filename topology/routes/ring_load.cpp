@@ -19,7 +19,7 @@ HostRoutes::HostRoutes(const Host& host) : graph_(graph_of(host)) {
     stops_ = graph_.gpus.empty() ? graph_.cpus : graph_.gpus;
     members_ = int_size(stops_);
 
-    std::vector<double> speeds;  // of each port; 0 where unknown
+    std::vector<double> speeds;  // for each port; 0 if unknown
     double fastest = 0;
     for (std::size_t p = 0; p < graph_.ports.size(); ++p) {
         const int edge = at(graph_.out, graph_.ports[p]).front();

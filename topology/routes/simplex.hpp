@@ -37,7 +37,7 @@ private:
     double inverse(int row, int column) const;
 
     int rows_;
-    std::vector<double> inverse_;  // of the columns in the basis
+    std::vector<double> inverse_;  // inverse of the basis columns
     std::vector<Amount> basis_;    // one for each row
 };
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Errors: this machine cannot have hosts, or the command line is wrong."""
 
-USAGE = 64        # as in all commands of this project
+USAGE = 64        # like all commands of this project
 NOT_POSSIBLE = 77  # means "skipped" in ctest
 
 

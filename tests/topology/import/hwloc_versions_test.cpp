@@ -10,7 +10,7 @@ namespace {
 
 struct Link2 {
     const char* pci_id;
-    const char* version;  // of hwloc; empty: the file does not say
+    const char* version;  // hwloc's version; empty: unknown
     int megabytes;
 };
 
@@ -39,7 +39,7 @@ int links_counted(const Link2& link) { return two_gpus(link).links.at(0).count; 
 constexpr const char *p100 = "10de:15f9", *v100 = "10de:1db1", *a100 = "10de:20b0",
                      *h200 = "10de:2335", *b200 = "10de:2901";
 
-// hwloc 2.9.0 alone wrote 50 GB/s for each NVLink 3 and 4 (topology-nvml.c of its releases).
+// Only hwloc 2.9.0 wrote 50 GB/s for each NVLink 3 and 4 (topology-nvml.c of its releases).
 TEST(HwlocVersions, CountTheLinksOfAmpereAndHopperByDirectionsSince291) {
     for (const char* version : {"2.9.1", "2.9.3", "2.10.0", "2.12.2", "3.0.0a1-git"}) {
         EXPECT_EQ(links_counted({h200, version, 150000}), 6) << version;
@@ -59,7 +59,7 @@ TEST(HwlocVersions, CountTheOtherGenerationsAlikeInAll) {
 }
 
 TEST(HwlocVersions, GiveWayToNumbersThatContradictThem) {
-    EXPECT_EQ(links_counted({h200, "2.9.0", 125000}), 5);    // corrected by a distributor
+    EXPECT_EQ(links_counted({h200, "2.9.0", 125000}), 5);    // fixed by a distribution
     EXPECT_EQ(links_counted({h200, "2.10.0", 900000}), 18);  // no H200 has 36 links
     EXPECT_EQ(links_counted({a100, "", 600000}), 12);
 }

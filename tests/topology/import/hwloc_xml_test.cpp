@@ -82,7 +82,7 @@ TEST(HwlocXml, KeepsASwitchByItsUpstreamPortAndDropsUnusedOnes) {
 
 TEST(HwlocXml, GivesDevicesWithNamesPortsAndPlace) {
     const Host host = host_of(two_nodes);
-    ASSERT_EQ(host.devices.size(), 3u);  // the display adapter is none
+    ASSERT_EQ(host.devices.size(), 3u);  // without the display adapter
     EXPECT_EQ(host.devices[0], (Device{.kind = DeviceKind::gpu,
                                        .pci_address = "0000:03:00.0",
                                        .pci_id = "10de:1db1",
@@ -118,7 +118,7 @@ TEST(HwlocXml, NotesThatSpeedsAreCurrentOnes) {
     EXPECT_TRUE(notes(host, "maximum PCIe speeds"));
 }
 
-// hwloc 1: sockets, NUMA nodes around their cores, one type for all caches.
+// hwloc 1 has sockets, NUMA nodes that contain cores, and one type for all caches.
 TEST(HwlocXml, ReadsTheFirstVersion) {
     const Host host = host_of(R"(<topology>
  <object type="Machine" cpuset="0x3" nodeset="0x5">

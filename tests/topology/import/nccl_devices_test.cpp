@@ -91,7 +91,7 @@ TEST(NcclDevices, ShareTheLinksOfADividedGpu) {
     double to_peer = 0, to_switch = 0, to_cpu = 0;
     const Host host = host_of(divided);
     for (const Link& link : host.links) {
-        if (link.a.index > 1) continue;  // of the whole GPU
+        if (link.a.index > 1) continue;  // the undivided GPU
         double& sum = link.kind == LinkKind::c2c ? to_cpu : link.b.index == 2 ? to_peer : to_switch;
         sum += link.bandwidth_GBps;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was not read from NCCL's file comes back from it, too.
+// Hosts that were not read from NCCL's file come back from it, too.
 #include <gtest/gtest.h>
 
 #include "tests/topology/import/parsing.hpp"
@@ -10,8 +10,7 @@ namespace {
 
 Host back(const Host& host) { return parse_machine(to_nccl_xml(host), "FILE").hosts.at(0); }
 
-// Devices in the order of their addresses, as the kernel lists them: not that of the tree, which
-// has switches first and one NUMA node after the other.
+// Devices in the kernel's order of addresses, which differs from the order of the tree.
 Host host_by_addresses() {
     Host host{.name = "node <7>", .cpu = {"x86_64", "AuthenticAMD", 25, 1}};
     host.cores = {{{0}}, {{1}}};
@@ -86,7 +85,7 @@ TEST(NcclRoundTrip, KeepsModelsOfAmdGpus) {
         EXPECT_EQ(back(host).devices.at(i), host.devices[i]) << i << "\n" << to_nccl_xml(host);
 }
 
-// What NCCL's own attributes say already is not said twice.
+// tutti's attributes do not repeat data of NCCL's.
 TEST(NcclRoundTrip, AddsNothingWhereTheFileSaysItAll) {
     const std::string text = R"(<system version="1"><cpu numaid="0">
 <pci busid="0000:01:00.0" class="0x030200"><gpu dev="0" sm="80"/></pci>
@@ -96,7 +95,7 @@ TEST(NcclRoundTrip, AddsNothingWhereTheFileSaysItAll) {
     EXPECT_EQ(to_nccl_xml(host).find("tutti"), std::string::npos) << to_nccl_xml(host);
 }
 
-// NCCL refuses a file with a value of more than 254 bytes.
+// NCCL rejects values of more than 254 bytes.
 TEST(NcclRoundTrip, LeavesOutWhatIsTooLongForNccl) {
     Host host = host_by_addresses();
     host.devices[0].model = std::string(300, 'x');

@@ -10,20 +10,19 @@
 namespace tutti {
 namespace {
 
-// What the list of the files says of each, or, where it is silent, what counting in the file with a
-// text tool gives.
+// Expected numbers from the list of the files, or else counted in the file with a text tool.
 struct Expected {
     const char* file;
     int gpus;
     int nics;       // devices of the network class
-    int nic_ports;  // of those, ports that the file names
+    int nic_ports;  // NIC ports named in the file
     int nvswitches;
     int numa_nodes;
     int cores;
-    int nvlinks;  // each counted once, whatever is at its other end
+    int nvlinks;  // each counted once
     int xgmi_links;
-    const char* nic_name_prefix;  // of the fast network,
-    int fast_nics;                // and how many NICs have one
+    const char* nic_name_prefix;  // names of the fast NICs
+    int fast_nics;                // number of fast NICs
 };
 
 constexpr Expected machines[] = {
@@ -35,7 +34,7 @@ constexpr Expected machines[] = {
     // Every two of the 8 dies are one hop apart in the XGMIHops matrix.
     {"hwloc/tioga-mi250x-8gcd-hsi.xml", 8, 5, 5, 0, 4, 64, 0, 28, "hsi", 4},
     {"nccl/azure-ndv4-topo.xml", 8, 8, 0, 0, 4, 96, 0, 0, "", 0},
-    // The rows name the GPU itself, so no pair is known.
+    // The rows lead to the GPU itself, so no pair is known.
     {"nccl/azure-ncv4-topo.xml", 4, 1, 1, 0, 4, 96, 0, 0, "eth", 1},
     // 8 H100 with 18 links each into 4 switches; 8 two-port NICs.
     {"nccl/oci-H100-topology.xml", 8, 8, 16, 4, 2, 224, 144, 0, "mlx5_", 8},
@@ -50,7 +49,7 @@ class RealMachine : public testing::TestWithParam<Expected> {
 protected:
     void SetUp() override {
         const auto folder = shared_topology();
-        if (!folder) GTEST_SKIP() << "no shared/data/topology beside the checkout";
+        if (!folder) GTEST_SKIP() << "no shared/data/topology next to the checkout";
         file_ = *folder / GetParam().file;
         host_ = read_machine(file_).hosts.at(0);
     }
@@ -104,7 +103,7 @@ TEST_P(RealMachine, ComesBackFromItsJson) {
     EXPECT_EQ(parse_machine(to_json(machine), "FILE"), machine);
 }
 
-// Twice, so that what NCCL's file cannot say is gone before the comparison.
+// Exports twice: the first time removes data that NCCL's file cannot have.
 TEST_P(RealMachine, ComesBackFromNcclXml) {
     if (std::string(GetParam().file).starts_with("nvsmi/"))
         GTEST_SKIP() << "nvidia-smi gives no PCI addresses, by which NCCL knows its GPUs";
@@ -137,7 +136,7 @@ TEST_P(RealMachine, IsRefusedWithALineWhereverItsFileIsCutOff) {
     std::string text = content_of(file_);
     while (text.ends_with('\n') || text.ends_with(' ')) text.pop_back();
     const bool is_matrix = text.find('<') == std::string::npos;
-    // A matrix is complete before its legend.
+    // A matrix is complete without its legend.
     const std::size_t end = is_matrix ? text.find("\n\n") - 4 : text.size() - 1;
     const std::size_t step = std::max<std::size_t>(end / 97, 1);
     for (std::size_t cut = 0; cut <= end; cut += step) {
@@ -166,10 +165,10 @@ std::string name_of(const testing::TestParamInfo<Expected>& info) {
 
 INSTANTIATE_TEST_SUITE_P(All, RealMachine, testing::ValuesIn(machines), name_of);
 
-// The rows that hwloc, NCCL and nvidia-smi give of NVLinks have the constants of link_speeds.hpp.
+// NVLinks from hwloc, NCCL and nvidia-smi have the bandwidths of link_speeds.hpp.
 TEST(RealMachines, HaveTheBandwidthOfTheirNvlinks) {
     const auto folder = shared_topology();
-    if (!folder) GTEST_SKIP() << "no shared/data/topology beside the checkout";
+    if (!folder) GTEST_SKIP() << "no shared/data/topology next to the checkout";
     const auto bandwidth_GBps = [&](const char* file) {
         const Machine machine = read_machine(*folder / file);
         double sum = 0;
@@ -184,7 +183,7 @@ TEST(RealMachines, HaveTheBandwidthOfTheirNvlinks) {
 
 TEST(RealMachines, AreAllOfThoseInTheFolder) {
     const auto folder = shared_topology();
-    if (!folder) GTEST_SKIP() << "no shared/data/topology beside the checkout";
+    if (!folder) GTEST_SKIP() << "no shared/data/topology next to the checkout";
     int files = 0;
     for (const char* kind : {"hwloc", "nccl", "nvsmi"})
         for (const auto& entry : std::filesystem::directory_iterator(*folder / kind)) {
