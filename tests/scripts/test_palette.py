@@ -3,10 +3,9 @@
 
 import itertools
 import math
-import re
 import unittest
 
-from report_files import SCRIPTS, needs_matplotlib  # also finds plots
+from report_files import needs_matplotlib  # also finds plots
 from plots.candidates import Candidate
 from plots.palette import KNOWN, LIBRARIES, LIMIT_GREY, SPARE, VARIANTS, Palette
 
@@ -83,10 +82,6 @@ class Looks(unittest.TestCase):
         few, many = (Palette([Candidate("tutti", name, "shm") for name in names]) for names in (("ring",), ("new", *KNOWN)))
         for palette in (few, many):
             self.assertEqual(palette.line(Candidate("tutti", "ring", "shm"))["color"], KNOWN["ring"][0])
-
-    def test_the_tuners_map_has_the_same_hues(self):
-        source = (SCRIPTS.parent / "autotune/table/draw_table.cpp").read_text(encoding="utf-8")
-        self.assertEqual(dict(re.findall(r'\{"([\w-]+)", "(#\w{6})"\}', source)), {name: hue for name, (hue, _, _) in KNOWN.items()})
 
     def test_variants_and_transports_of_an_algorithm_share_its_hue_and_differ_in_marker_or_fill(self):
         candidates = [Candidate("tutti", "tree", transport, radix=radix) for radix in (0, 3, 4, 8) for transport in ("shm", "mpi", "ucx")]

@@ -270,14 +270,14 @@ class Refusals(WithDatabase):
         with sqlite3.connect(self.db) as of:
             of.execute("CREATE TABLE others(x)")
         before = self.dump()
-        self.refused("import", file, "--db", self.db, says="no database")
+        self.refused("import", file, "--db", self.db, says="not a database")
         self.assertEqual(self.dump(), before)
 
     def test_of_words_are_one_line(self):
         self.refused("list", "--db", self.folder / "none.sqlite", says="results import FILES --db ")
         self.refused("import", "x.jsonl", "--db", self.folder / "no/such/folder.sqlite", says="cannot open")
         for words in ([], ["improt"], ["import"], ["list", "--nope"], ["export"]):
-            self.refused(*words, says="type for example")
+            self.refused(*words, says="use for example")
 
 
 class Reading(WithDatabase):
