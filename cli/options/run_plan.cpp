@@ -176,6 +176,9 @@ RunPlan plan_to_resume(const RunPlan& plan, const std::string& file,
 void write_to_resumed_file(RunPlan& plan, const std::string& file) {
     plan.erase(results_options);
     plan.set("json", file);
+    for (const std::string_view name : results_options)
+        if (const auto value = plan.values.find(std::string(name)); value != plan.values.end())
+            value->second = name == "json" ? file : "";
     plan.typed = plan.arguments();
 }
 

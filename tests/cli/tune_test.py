@@ -348,7 +348,7 @@ class Tables(Tune):
         table["model"] = json.dumps(model, indent=1)
         self.table.write_text(json.dumps(table))
         _, said = self.predict("--for-ranks", 4, "--ranks-per-host", 2, code=64)
-        self.assertIn("alike", said)
+        self.assertIn("equal hosts", said)
 
     def test_give_the_reason_if_the_model_does_not_apply(self):
         table = json.loads(self.table.read_text())
