@@ -33,7 +33,7 @@ bool is_there(const char* file) {
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     try {
-        if (argc < 2) throw tutti::Error("type: mpirun -n 2 learn_while_running TABLE [SECONDS]");
+        if (argc < 2) throw tutti::Error("usage: mpirun -n 2 learn_while_running TABLE [SECONDS]");
         const char* file = argv[1];
         const double seconds = argc > 2 ? std::atof(argv[2]) : 5;
 

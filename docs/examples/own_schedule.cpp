@@ -32,7 +32,7 @@ Schedule two_way_all_gather(int ranks) {
 int main(int argc, char** argv) {
     try {
         const int ranks = argc > 1 ? std::atoi(argv[1]) : 6;
-        if (ranks < 1) throw Error("type: own_schedule [RANKS] [SVG], with 1 rank or more");
+        if (ranks < 1) throw Error("usage: own_schedule [RANKS] [SVG], with 1 rank or more");
         const Schedule schedule = two_way_all_gather(ranks);
         const CollectiveSpec spec{Collective::all_gather, ranks};
 

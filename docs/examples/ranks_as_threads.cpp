@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
     constexpr double deadline = 30;  // seconds that a rank waits for another
     std::atomic<int> right = 0;
     try {
-        if (count < 1) throw tutti::Error("type: ranks_as_threads [RANKS], with 1 rank or more");
+        if (count < 1) throw tutti::Error("usage: ranks_as_threads [RANKS], with 1 rank or more");
         tutti::run_as_threads(count, deadline, [&](tutti::World& world) {
             tutti::Communicator ranks(world);
             const int rank = ranks.rank().index;

@@ -69,9 +69,9 @@ class OverMpi(tutti.Folder):
                              rf"^\d+ calls; \d+ sections .* {table}$")
             json.loads(table.read_text(encoding="utf-8"))
 
-    def test_learning_says_what_to_type(self):
+    def test_learning_prints_its_usage(self):
         done = tutti.run(program=example("learn_while_running"))
-        self.assertIn("learn_while_running: type: ", done.stderr)
+        self.assertIn("learn_while_running: usage: ", done.stderr)
 
 
 class WithoutMpi(tutti.Folder):
@@ -112,10 +112,10 @@ class ByRendezvous(tutti.Folder):
         for ranks in (1, 3):
             self.run_ranks("sum_in_c", ranks)
 
-    def test_they_say_what_to_type(self):
+    def test_they_print_their_usage(self):
         for name in ("ranks_without_mpi", "sum_in_c"):
             if Path(example(name)).exists():
-                self.assertIn(f"{name}: type: {name} tcp://HOST:PORT RANK SIZE", tutti.run(1, program=example(name)).stderr)
+                self.assertIn(f"{name}: usage: {name} tcp://HOST:PORT RANK SIZE", tutti.run(1, program=example(name)).stderr)
 
 
 class PartOfAProgram(tutti.Folder):
