@@ -9,7 +9,7 @@ enum { COUNT = 1000 };
 
 int main(int argc, char** argv) {
     if (argc != 1 && argc != 4) {
-        fprintf(stderr, "usage: sum_in_c tcp://HOST:PORT RANK SIZE\n");
+        fprintf(stderr, "sum_in_c: usage: sum_in_c tcp://HOST:PORT RANK SIZE\n");
         return 64;
     }
     tutti_comm* ranks = NULL;
