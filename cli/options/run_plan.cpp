@@ -99,11 +99,12 @@ Arguments RunPlan::arguments() const {
     Arguments words;
     for (const GivenOption& one : given) {
         const std::string name = (one.name.size() > 1 ? "--" : "-") + one.name;
-        if (one.kind == GivenOption::Kind::flag) words.push_back(name);
+        const bool is_flag = one.kind == GivenOption::Kind::flag;
+        if (is_flag && one.values.empty()) words.push_back(name);
         for (const std::string& value : one.values) {
             if (one.kind == GivenOption::Kind::positional)
                 words.push_back(value);
-            else if (value.empty() || value.starts_with('-'))
+            else if (is_flag || value.starts_with('-'))  // CLI11 ignores "=" before an empty value
                 words.push_back(name + "=" + value);
             else
                 words.insert(words.end(), {name, value});
@@ -119,8 +120,10 @@ RunPlan plan_of(std::string command, const CLI::App& app, Arguments arguments) {
     for (const CLI::Option* option : app.parse_order()) {
         if (!seen.insert(option).second) continue;
         const bool is_flag = option->get_items_expected_max() == 0;
+        Arguments values = option->results();
+        if (is_flag && values.back() == "true") values.clear();  // "false" of "--raw=false" stays
         plan.given.push_back({.name = option->get_single_name(),
-                              .values = is_flag ? Arguments{} : option->results(),
+                              .values = std::move(values),
                               .kind = is_flag                   ? GivenOption::Kind::flag
                                       : option->nonpositional() ? GivenOption::Kind::option
                                                                 : GivenOption::Kind::positional});

@@ -21,7 +21,7 @@ namespace tutti {
 struct GivenOption {
     enum class Kind { option, flag, positional };
     std::string name;                 ///< without dashes: "minbytes"
-    std::vector<std::string> values;  ///< in order; none for a flag
+    std::vector<std::string> values;  ///< in order; none for a flag that is set
     Kind kind = Kind::option;
 
     bool operator==(const GivenOption&) const = default;

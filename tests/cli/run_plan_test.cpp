@@ -31,6 +31,7 @@ TEST(RunPlan, IsReadFromTheArgumentsThatItWrites) {
     for (const Arguments& words :
          {Arguments{},
           {"all_reduce", "-b", "4K", "--raw"},
+          {"--csv", "", "all_reduce", "--raw=false"},
           {"--seed=-1", "--metric", "(x)", "all_reduce", "--metric", "y z"}}) {
         const RunPlan plan = parsed(words);
         EXPECT_EQ(parsed(plan.arguments()).given, plan.given);
