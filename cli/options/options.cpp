@@ -72,7 +72,10 @@ bool parse_or_help(CLI::App& app, const Arguments& arguments) {
         return print_help();
     } catch (const CLI::RequiredError& error) {
         const CLI::Option* resume = app.get_option_no_throw("--resume");
-        if (resume != nullptr && resume->count() > 0) return false;  // the file has the options
+        if (resume != nullptr && resume->count() > 0) {  // the file has the options
+            if (const auto text = unknown_option(app); !text.empty()) throw Error(text + see_help);
+            return false;
+        }
         throw Error(error.what() + see_help);
     } catch (const CLI::ParseError& error) {
         std::string text =

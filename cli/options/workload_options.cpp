@@ -162,7 +162,7 @@ void print_help() {
 // is given, or nothing if help or the models were printed.
 std::optional<Arguments> arguments_without_name(const Arguments& arguments) {
     CLI::App app{"", "tutti workload"};
-    bool lists_models = false;
+    bool lists_models = false, are_all_known = true;
     RunOptions run;
     const OptionGroup options(app, "Options");
     options.flag("--list-models", lists_models, "List the models of the workloads");
@@ -173,13 +173,14 @@ std::optional<Arguments> arguments_without_name(const Arguments& arguments) {
         if (launcher().rank == 0) print_help();
         return std::nullopt;
     } catch (const CLI::ParseError&) {  // the options need the name of their workload
+        are_all_known = false;
     }
     if (lists_models) {
         if (launcher().rank == 0) print_models();
         return std::nullopt;
     }
     const RunPlan plan = plan_of("workload", app, arguments);
-    if (!resumes_alone(plan))
+    if (!are_all_known || !resumes_alone(plan))
         throw Error(
             "no workload given; use for example: tutti workload ddp; see 'tutti workload --help'");
     return plan_to_resume(
