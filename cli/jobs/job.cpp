@@ -141,11 +141,11 @@ Child::Child(const Command& command, Output output) {
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
     std::optional<Printed> input;
-    if (command.input.empty()) {
-        posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    } else {
+    if (!command.input.empty()) {
         input.emplace().write(command.input);
         posix_spawn_file_actions_adddup2(&files, input->file(), STDIN_FILENO);
+    } else if (output == Output::captured) {
+        posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     }
     if (output == Output::captured) {
         stdout_ = std::make_shared<Printed>();

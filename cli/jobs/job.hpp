@@ -45,7 +45,7 @@ class Child {
 public:
     enum class Output {
         captured,  ///< goes to memory files that live as long as this object
-        inherited  ///< goes where that of this process goes
+        inherited  ///< goes where that of this process goes; stdin is inherited, too
     };
 
     /// Throws Error if the command cannot be started.
