@@ -73,7 +73,7 @@ Exit dispatch(Arguments arguments) {
     if (asks_for_completion(arguments)) {
         // 'tutti compare ... -- bench': completes the command after the dashes
         if (auto [own, other] = split_at_dashes(arguments); other) {
-            if (own[0] == "run") return Exit::ok;  // any program may follow
+            if (!own.empty() && own[0] == "run") return Exit::ok;  // any program may follow
             arguments = std::move(*other);
         }
         if (completes_first_of(rows, arguments)) return Exit::ok;
