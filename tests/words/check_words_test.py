@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What check_words counts, on small examples."""
+"""Checks the counts of check_words on small examples."""
 import sys
 import tempfile
 import unittest
@@ -42,6 +42,10 @@ class Rules(unittest.TestCase):
     def test_help_goes_on_in_the_next_lines(self):
         self.assertEqual(rules.described("Options:\n  -e,--end N=4   last\n              size\n  --long-name\n         all of it\n"),
                          [("-e,--end N=4", "last size"), ("--long-name", "all of it")])
+
+    def test_a_range_may_fill_the_column_of_names(self):
+        self.assertEqual(rules.described("  --radix INT in [2 - 64] Factor per step\n"),
+                         [("--radix INT in [2 - 64]", "Factor per step")])
 
     def test_prose(self):
         self.assertTrue(rules.is_prose("'x' matches no measured result"))

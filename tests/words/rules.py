@@ -68,10 +68,12 @@ def help_lines():
 
 
 def described(text):
-    """(name, description) of each row of a help screen; a description goes on in lines without a name."""
+    """Returns (name, description) of each row of a help screen. A description goes on in lines without a name.
+
+    A range such as "INT in [2 - 64]" that fills its column is followed by one space."""
     rows = []
     for line in text.split("\n"):
-        if match := re.match(r"  (\S.*?)(?:  +|$)(.*)", line):
+        if match := re.match(r"  (\S.*?)(?:  +|(?<=\]) (?=[A-Z])|$)(.*)", line):
             rows.append([match[1], match[2]])
         elif line.startswith("      ") and rows:
             rows[-1][1] += " " + line.strip()
