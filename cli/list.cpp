@@ -140,7 +140,7 @@ Exit run_list(const Arguments& arguments) {
     bool markdown = false, as_json = false;
     CLI::App app{"Lists what this build contains, and why something is missing.", "tutti list"};
     app.add_flag("--markdown", markdown, "Markdown, as in docs/reference/algorithms.md");
-    app.add_flag("--json", as_json, "JSON output");
+    app.add_flag("--json", as_json, "Print the list as JSON");
     if (parse_or_help(app, arguments)) return Exit::ok;
     if (as_json)
         print_json();

@@ -174,7 +174,7 @@ Exit run_topo(const Arguments& arguments) {
         ->type_name("FOLDER");
     app.add_flag("--json", options.as_json, "JSON output, also for --from");
     app.add_option("--svg", options.svg, "SVG file for a picture")->type_name("FILE");
-    app.add_option("--dot", options.dot, "Graphviz file")->type_name("FILE");
+    app.add_option("--dot", options.dot, "Graphviz file for a graph")->type_name("FILE");
     app.add_option("--nccl-xml", options.nccl_xml, "XML file for NCCL_TOPO_FILE")
         ->type_name("FILE");
     add_route_options(app, options.routes);

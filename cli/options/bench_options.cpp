@@ -34,7 +34,7 @@ void add_sweep(const OptionGroup& group, BenchOptions& options, SizeSweep& range
     Sweep& sweep = options.sweep;
     group.parsed("-b,--minbytes", range.first, "8", parse_bytes,
                  "Smallest size (K, M, G = 1024), counted as by nccl-tests");
-    group.parsed("-e,--maxbytes", range.last, "16M", parse_bytes, "Largest size");
+    group.parsed("-e,--maxbytes", range.last, "16M", parse_bytes, "Largest size (K, M, G = 1024)");
     group
         .parsed("-f,--stepfactor", range.factor, "4", parse_factor,
                 "Factor from one size to the next")
