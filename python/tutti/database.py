@@ -64,7 +64,7 @@ def open_to_write(path):
     """A connection whose schema is there."""
     database = _connected(path, "rwc")
     with _refusing(path), database:
-        database.execute("BEGIN IMMEDIATE")  # of several that make the same one, one does
+        database.execute("BEGIN IMMEDIATE")  # only one of several processes creates it
         if _pragma(database, "user_version") == 0 and not database.execute("SELECT 1 FROM sqlite_master").fetchone():
             for statement in [*TABLES.split(";"), f"PRAGMA application_id = {APPLICATION}", f"PRAGMA user_version = {SCHEMA}"]:
                 database.execute(statement)
@@ -189,5 +189,5 @@ def _refusing(path):
     try:
         yield
     except sqlite3.Error as error:
-        hint = "type another file behind --db" if "not a database" in str(error) else "is another program writing it?"
+        hint = "use another file for --db" if "not a database" in str(error) else "is another program writing it?"
         raise ResultsError(f"cannot use '{path}': {error}; {hint}") from None
