@@ -50,14 +50,14 @@ endfunction()
 set(same "(= ${PROJECT_VERSION})")
 tutti_package(tutti "benchmark and tuning of collective communication
 Measures, proves, tunes and compares all-reduce, all-gather, broadcast and
-their relatives: own algorithms beside those of the MPI library, over shared
+their relatives: own algorithms next to those of the MPI library, over shared
 memory, MPI and UCX, in ranks of mpirun or in threads of one process."
     SECTION science DEPENDS "python3, python3-tutti ${same}, ${runtime} ${same}"
     RECOMMENDS "openmpi-bin, python3-matplotlib" SUGGESTS libtutti-dev)
 tutti_package(${runtime} "collective communication by the best algorithm for each call
 tutti::Communicator does the collectives of a C++ program by the algorithm that
 was fastest on this machine, libtutti_c those of programs in C. libtutti_mpi
-does the same beneath any program of MPI. libtutti_heap, beneath any program,
+does the same for unmodified MPI programs. libtutti_heap, in any program,
 allocates memory that other processes of the host can reach."
     SECTION libs)
 tutti_package(libtutti-dev "collective communication by the best algorithm (development files)

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <filesystem>
 
-// UCX's hooks for memory run once more when a thread has ended, where the thread sanitizer, which
-// sees their locks, knows the thread no longer and crashes. UCX has read this variable when it was
-// loaded, so the program begins anew with it.
+// UCX's memory hooks run once more after a thread has ended. The thread sanitizer sees their locks,
+// no longer has the thread, and crashes. UCX reads this variable while it is loaded, so the program
+// restarts itself with it.
 [[gnu::constructor]] static void begin_without_hooks(int, char** words, char**) {
     if (std::getenv("UCX_MEM_EVENTS") != nullptr) return;
     setenv("UCX_MEM_EVENTS", "n", 0);

@@ -79,7 +79,7 @@ INCLUDE = re.compile(r'\s*#\s*include\s*(["<])([^">]+)[">]')
 class Include(NamedTuple):
     file: str    # path from the root, with slashes
     line: int
-    target: str  # as written between the quotes or brackets
+    target: str  # text between the quotes or brackets
     quoted: bool  # or a public header of the library, which programs write in brackets
 
 

@@ -77,7 +77,7 @@ TUTTI_EXPORTED void* realloc(void* memory, std::size_t bytes) {
         next::free(memory);
         return moved;
     }
-    if (bytes == 0) {  // as in the C library
+    if (bytes == 0) {  // like the C library
         free(memory);
         return nullptr;
     }

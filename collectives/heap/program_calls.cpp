@@ -259,7 +259,7 @@ int ArenaHeap::remap(void* address, std::size_t bytes, int protection, std::size
     const Pages pages = pages_in(address, bytes);
     if (pages.count > 0 && all_are_of_program(pages))
         return next::calls.remap_file_pages(address, bytes, protection, page, flags);
-    errno = EINVAL;  // as Linux does for all private memory
+    errno = EINVAL;  // like Linux for private memory
     return -1;
 }
 

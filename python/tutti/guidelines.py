@@ -117,7 +117,7 @@ class Check:
     ratio: Estimate
     takes_ns: float
     would_take_ns: float
-    launches: int    # of the call, or the other, that has fewest
+    launches: int    # number of launches: the fewest of all compared calls
     comparable: bool  # False: of different launches, one each, so it is unknown how much launches differ
 
 
@@ -240,7 +240,7 @@ def _check(candidate, guideline, words, call, size, takes, parts):
     all_of = [takes, *(by_launch for _, by_launch in parts)]
     launches = min(map(len, all_of))
     of_same_launches = all(by_launch.keys() == takes.keys() for by_launch in all_of)
-    if of_same_launches:  # what the calls of a launch have in common cancels
+    if of_same_launches:  # effects common to all calls of a launch cancel
         quotient = over_launches([ratio(takes[launch], total([(times, by_launch[launch]) for times, by_launch in parts]))
                                   for launch in takes])
     else:
@@ -267,7 +267,7 @@ def _of_same_request(call, size, coll, sizes):
     """(how many times, {launch: estimate}) of the point with the same data; None where there is none.
 
     Collectives in blocks have their size rounded up to whole elements for each rank, others not: then the sizes that were
-    asked for are the same. A vector that is a few bytes less is taken for so much longer as the call's is larger."""
+    asked for are the same. The time of a slightly shorter vector is scaled up to the call's size."""
     if size in sizes:
         return 1, sizes[size]
     if (call.coll in IN_BLOCKS) == (coll in IN_BLOCKS):

@@ -41,7 +41,7 @@ def lines_of(path):
         raise ResultsError(f"cannot read '{path}': {error.strerror}") from None
     if lines == [b""]:
         raise ResultsError(f"'{path}' is empty: no results in it")
-    tail = lines.pop()  # what follows the last newline: nothing, unless the writer was interrupted
+    tail = lines.pop()  # text after the last newline: empty unless the writer was interrupted
     for number, line in enumerate(lines, start=1):
         yield _parsed(path, number, line, has_end=True)
     if tail:

@@ -36,7 +36,7 @@ def call_in_words(key):
 def candidate_in_words(key):
     """The same as the name of a candidate in results/records/key.cpp: "ring[x2] (shm)", "mpi/ring"."""
     if key["impl"] != "tutti":
-        forced = key["algo"] if key["algo"] != key["impl"] else ""  # as older files name a library
+        forced = key["algo"] if key["algo"] != key["impl"] else ""  # older files name libraries this way
         return key["impl"] + (f"/{forced}" if forced else "")
     knobs = [size_text(key["seg"]) if key.get("seg") else "", f"k{key['radix']}" if key.get("radix") else "",
              f"x{key['channels']}" if key.get("channels", 1) != 1 else ""]

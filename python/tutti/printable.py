@@ -14,6 +14,6 @@ def in_page(text):
 
 def in_line(text):
     """Replaces control characters and line ends by '?'. A line must not look like a command to a CI system, either:
-    GitHub's runner obeys "::word::" behind blanks at the begin and "##[word]" anywhere, Azure's "##vso[" anywhere."""
+    GitHub's runner obeys "::word::" after leading blanks and "##[word]" anywhere, Azure's "##vso[" anywhere."""
     text = in_page(str(text)).replace("\n", "?").replace("\t", " ")
     return re.sub(r"#(?=#)", "#?", re.sub(r"^(\s*):(?=:)", r"\1?", text))

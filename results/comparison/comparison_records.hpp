@@ -75,9 +75,9 @@ VerdictRecord record_of(const std::string& metric, const Judgement& judgement, c
 struct FloorRecord {
     std::string session;
     std::string asked;   ///< "all_reduce 1M busbw at least 20 GB/s"
-    std::string metric;  ///< the worst of those that it is about
-    int metrics = 1;     ///< so many are these
-    double value = 0;    ///< of that one
+    std::string metric;  ///< the worst of the selected metrics
+    int metrics = 1;     ///< number of selected metrics
+    double value = 0;    ///< value of the worst one
     double bound = 0;
     std::string unit;
     bool met = true;

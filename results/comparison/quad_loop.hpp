@@ -19,7 +19,7 @@ struct EnoughQuads {
     bool operator()(int quads, double spent) const {
         constexpr int least = 8, most = 100;
         if (exactly > 0) return quads >= exactly;
-        if (quads < least || quads % 2 != 0) return false;  // as many begin with A as with B
+        if (quads < least || quads % 2 != 0) return false;  // equal numbers begin with A and B
         return quads >= most || spent >= seconds;
     }
 };

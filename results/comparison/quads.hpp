@@ -27,9 +27,9 @@ struct LaunchOfMetric {
     bool operator==(const LaunchOfMetric&) const = default;
 };
 
-/// Nothing where no quad has all of its times. A machine that gets slower all the time does not
-/// show: each of a quad comes once before and once after the other, and whoever is first in one
-/// quad is second in the next.
+/// Returns none if no quad has all of its times. A machine that gets steadily slower does not bias
+/// the result: A and B each run once before and once after the other in a quad, and the side that
+/// is first in one quad is second in the next.
 std::optional<LaunchOfMetric> summary_of(const std::vector<Quad>& quads);
 
 }  // namespace tutti

@@ -10,8 +10,8 @@ namespace tutti {
 struct HealthReading {
     std::string name;   // "steal_pct"
     double value = 0;   // counts are those of the launch
-    std::string of;     // which part of the host, where it has several: "eth0", "GPU 1"
-    std::string wrong;  // what to say of it in a few words; empty: all is well
+    std::string of;     // part of the host if it has several: "eth0", "GPU 1"
+    std::string wrong;  // short description of the problem; empty if there is none
 
     bool operator==(const HealthReading&) const = default;
 };

@@ -27,7 +27,7 @@ struct HostRecord {
     std::string governor;
     std::string turbo;
     Bytes mem;
-    double cgroup_cpus = 0;  // what a container may use; 0: no limit
+    double cgroup_cpus = 0;  // limit of the container; 0: no limit
     std::string virt;        // hypervisor; empty on bare metal
     double loadavg1 = 0;
     std::string topo_sha256;
@@ -123,7 +123,7 @@ struct Launch {
     TextByName env;  // see stored_environment
     std::optional<ClockSync> clock;
     std::optional<Probe> probe;
-    std::vector<HostHealth> health;  // as it began
+    std::vector<HostHealth> health;  // at the start of the launch
 
     bool operator==(const Launch&) const = default;
 };

@@ -34,7 +34,7 @@ struct Curve {
     std::string pass;
     std::string stores;
     int cores = 1;  // active at the same time
-    Rates rates;    // of each core, read and written together, over its working set
+    Rates rates;    // per core, bytes read and written, over its working set
 
     bool operator==(const Curve&) const = default;
 };
@@ -67,7 +67,7 @@ struct HostLink {
     double back_gbps = 0;   // from b to a
     double both_gbps = 0;   // in each direction, where both send at once
     Bytes burst;          // that pass at once where something limits the rate, in either direction
-    double residual = 0;  // of large messages: median distance from the line, as a share
+    double residual = 0;  // median relative distance of large messages from the line
 
     bool operator==(const HostLink&) const = default;
 };
@@ -98,7 +98,7 @@ struct Limits {
     std::string topo_sha256;                      // the host's fingerprint
     std::string kernels;                          // the fastest set that was allowed: avx512, ...
     int cores = 1;                                // that took part, each with one rank
-    double clock_ns = 0;                          // of reading the clock
+    double clock_ns = 0;                          // cost of reading the clock
     std::vector<SignalLatency> signal_latencies;  // rank 0 with each other
     double yield_ns = 0;                          // from one rank to the next on the same core
     double wake_ns = 0;  // futex: from the call that wakes to running, other core
@@ -106,11 +106,11 @@ struct Limits {
     std::vector<Curve> curves;
     Rates staged;               // each core: copied in and out of shared pieces of this size
     double single_copy_ns = 0;  // process_vm_readv of 64 bytes
-    Rates single_copy;          // of larger sizes
+    Rates single_copy;          // for larger sizes
     std::vector<StreamTrial> stream_trials;
     Bytes stream_from;                   // see HostTuning
     double taken = 0;                    // share of the cores' time that others had meanwhile
-    std::optional<HostNetwork> network;  // of several hosts; the figures above are the first one's
+    std::optional<HostNetwork> network;  // if there are several hosts; all else is the first host's
 
     /// The curve, or null.
     const Curve* curve(std::string_view pass, std::string_view stores, int cores_active) const;

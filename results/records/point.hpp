@@ -110,9 +110,9 @@ struct Point {
     Summary time;                        // ns, over the calls that count
     Bandwidth bandwidth;                 // from the median
     std::optional<double> limit_ns;      // the least time that this machine allows, if known
-    std::optional<double> pct_of_limit;  // of the median: 100 is as fast as can be
-    std::optional<double> predicted_ns;  // what the cost model said beforehand
-    std::string choice;                  // what did it, of one that chooses by a table
+    std::optional<double> pct_of_limit;  // 100 * limit_ns / median
+    std::optional<double> predicted_ns;  // prediction of the cost model
+    std::string choice;                  // the table's choice, if one was used
 
     bool operator==(const Point&) const = default;
 };

@@ -27,7 +27,7 @@ struct Results {
     std::vector<StepOverLaunches> steps_over_launches;
     std::vector<FloorRecord> floors;
     std::vector<Numerics> numerics;
-    std::vector<LowerLimits> lower_limits;  // which the points have already
+    std::vector<LowerLimits> lower_limits;  // already applied to the points
     std::vector<std::string> warnings;      // one line each, to be shown to the user
 };
 

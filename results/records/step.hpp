@@ -18,8 +18,8 @@ struct StepKey {
     std::string compute;    // sleep, burn, real; empty: the workload's own computing
     std::string buffers;    // registered, unregistered, mapped, pinned, device; empty: registered
                             // where that is possible
-    std::string settings;   // what else was asked for: "bucket-cap=5M scale=0.1"
-    std::string placement;  // as in a point's key: virtual ranks share a GPU
+    std::string settings;   // other parameters: "bucket-cap=5M scale=0.1"
+    std::string placement;  // same as in a point's key: virtual ranks share a GPU
     std::string method;     // "ring/shm", "auto", "mpi", "mpi-nonblocking", "sharded servers"
     int nranks = 1;
     int ppn = 1;             // ranks on each host

@@ -20,7 +20,7 @@ struct Summary {
     std::int64_t p99 = 0;
     std::int64_t max = 0;
     double mean = 0;
-    double sd = 0;             // of the samples (n - 1), not of the mean
+    double sd = 0;             // deviation of the samples (n - 1), not of the mean
     std::int64_t ci95_lo = 0;  // 95 % interval of the median, see summarise
     std::int64_t ci95_hi = 0;
     double rho1 = 0;         // lag-1 autocorrelation

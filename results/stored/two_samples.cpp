@@ -118,7 +118,7 @@ Shift shift_between(std::span<const double> a, std::span<const double> b, double
 
 int least_of_each(double p) {
     int least = 1;
-    for (double ways = 2; 2 / ways > p; ++least)  // of drawing half of them: (2n over n)
+    for (double ways = 2; 2 / ways > p; ++least)  // ways to draw half of them: (2n over n)
         ways *= 2 * (2 * least + 1.) / (least + 1);
     return least;
 }

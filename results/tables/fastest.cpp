@@ -16,7 +16,7 @@ constexpr std::size_t most_tied = 2;
 
 // Nothing where no launch measured both.
 std::string ratio_cell(const std::optional<Ratio>& ratio) {
-    constexpr double says_nothing = 1000;  // of two launches Student's t spans any ratio
+    constexpr double says_nothing = 1000;  // with two launches, Student's t spans any ratio
     if (!ratio) return "-";
     if (!ratio->is_known() || ratio->high > says_nothing * ratio->value)
         return fmt::format("{:.2f} (too few {}) ~", ratio->value,

@@ -30,9 +30,9 @@ struct TableColumns {
 /// Those of which some point knows anything.
 TableColumns columns_of(std::span<const Point> points);
 
-// The table that users of nccl-tests know, to the column; algorithm, transport, interval, sample
-// count and share of the limit follow behind it, then what TableColumns says. A prediction that is
-// off by more than a factor of 2 has a mark. Times are medians. Each function returns whole lines,
+// The table has exactly the columns of nccl-tests, then algorithm, transport, interval, sample
+// count, share of the limit, and the columns selected by TableColumns. A prediction that is off by
+// more than a factor of 2 has a mark. Times are medians. Each function returns whole lines,
 // newline included.
 
 /// `notes` come first, each as a comment ("# ...").

@@ -108,7 +108,7 @@ std::string as_code_quality(const ComparisonRecords& comparison) {
              {"location",
               {{"path", path_in_project(comparison.file)}, {"lines", {{"begin", 1}}}}}});
     };
-    int wrong_ones = 0;  // of issues with one fingerprint GitLab shows the first
+    int wrong_ones = 0;  // GitLab shows one issue per fingerprint
     for (const std::string& wrong : comparison.wrong)
         add(fmt::format("wrong {}", ++wrong_ones), "wrong: " + message_in_views(wrong), "blocker");
     for (const VerdictRecord& verdict : comparison.verdicts) {

@@ -14,7 +14,7 @@ namespace tutti {
 namespace {
 
 constexpr std::size_t most_of_markdown = 60'000;  // GitHub takes 65,536 characters
-constexpr int most_annotations = 10;              // of a kind; GitHub shows no more
+constexpr int most_annotations = 10;              // per kind; GitHub shows no more
 
 std::vector<VerdictRecord> worst_first(std::vector<VerdictRecord> verdicts) {
     const auto rank_of = [](Change change) {

@@ -24,7 +24,7 @@ std::string name_in_views(const VerdictRecord& verdict);
 std::string name_in_views(const std::string& metric);
 
 /// Makes a text safe for a printed line: no control character and no line's end, and nothing
-/// that the log of a CI system would obey ("::word::" behind blanks at the begin, "##[word]" or
+/// that the log of a CI system would obey ("::word::" after leading blanks, "##[word]" or
 /// "##vso[" anywhere).
 std::string in_line(const std::string& text);
 

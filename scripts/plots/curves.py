@@ -50,7 +50,7 @@ class Plot:
     x_label: str = "message size (bytes, K = 1024)"
     log_y: bool = False
     top: float = None
-    level: float = None  # of a ratio on a logarithmic axis
+    level: float = None  # reference ratio on a logarithmic axis
     height: float = 3.6
     is_doubted: bool = False    # its intervals are grey
     size_axis: bool = True

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 
 @dataclass(eq=False)
 class Drawing:
-    kind: str          # a word, as --only takes it
-    slug: str          # of what it is about; with the kind the name of its files
-    title: str         # what is drawn, with its unit
-    details: str       # of what: placement, memory, type
+    kind: str          # a word for --only
+    slug: str          # names the subject; kind and slug make the file names
+    title: str         # quantity with its unit
+    details: str       # placement, memory and type
     caption: str       # how to read it
     draw: Callable     # (canvas) -> a matplotlib Figure
-    columns: tuple     # of its data
+    columns: tuple     # names of the columns of its data
     rows: Callable     # () -> the rows that are drawn
     points: list = field(default_factory=list, repr=False)  # the records it is drawn from
-    notes: list = field(default_factory=list)               # what must be known before believing it: trust.Note
+    notes: list = field(default_factory=list)               # cautions: trust.Note
     is_wide: bool = False
 
     @property

@@ -14,7 +14,7 @@ LEAST_COLUMN, BETWEEN_COLUMNS, BETWEEN_GROUPS = 176, 14, 64
 SWITCH_HEIGHT, LEVEL, LINE = 20, 52, 15
 NOTE, LOST, NUMBER = "#7b8794", "#c2410c", "#52606d"
 PCIE, SOCKET, NETWORK, NVSWITCH = "#9a8c73", "#9aa5b1", "#2b6cb0", "#2f8132"
-SHADES = ("#c3e6cb", "#8fce9b", "#4fa65a", "#1e6b2b")  # of links: the widest darkest
+SHADES = ("#c3e6cb", "#8fce9b", "#4fa65a", "#1e6b2b")  # links: the widest is the darkest
 MAKERS = ("NVIDIA ", "Tesla ", "AMD ", "Instinct ")
 
 

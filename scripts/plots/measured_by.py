@@ -18,7 +18,7 @@ FILES_OF_ONE_RUN = (*RESULTS, "--csv", "--resume", "--table")  # with a value
 class Run:
     """One command of one session, with its number of ranks."""
 
-    words: tuple        # as typed, the program first
+    words: tuple        # command line, program first
     nranks: int
     environment: tuple  # (name, value)
     repetitions: int

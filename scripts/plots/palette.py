@@ -7,7 +7,7 @@ all kinds of colour vision, or else differ in marker and in line: tests/scripts/
 BLACK, BLUE, RED = "#000000", "#0072b2", "#b3470a"
 OTHERS_GREY = "#c3c8ce"
 LIMIT_GREY = "#6b7280"
-DOUBTED_GREY = "#aab1b9"  # of intervals that are not to be trusted
+DOUBTED_GREY = "#aab1b9"  # unreliable intervals
 
 SOLID, DASHED, DOTTED, DASH_DOT = "-", (0, (5, 2)), (0, (1.2, 1.4)), (0, (6, 1.6, 1.2, 1.6))
 LONG, DASH_DOT_DOT = (0, (9, 2)), (0, (5, 1.4, 1.2, 1.4, 1.2, 1.4))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tutti.lines import ResultsError
 
-VERSION = 1  # of the document
+VERSION = 1  # version of the document
 
 
 @dataclass(frozen=True)

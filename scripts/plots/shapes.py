@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from .units import counted
 
-MEMORY = {"host": "unregistered", "": "unregistered", "cuda": "device"}  # as --buffers calls what records call otherwise
+MEMORY = {"host": "unregistered", "": "unregistered", "cuda": "device"}  # the words of --buffers for those of records
 
 
 @dataclass(frozen=True, order=True)
@@ -22,7 +22,7 @@ class Shape:
     memory: str = ""
     placement: str = ""  # virtual ranks; or the nodes that were pretended
     input: str = ""      # rewritten before each call
-    setup: str = ""      # which machine, library and tutti, where the files have several (see setups.py)
+    setup: str = ""      # machine, library and tutti, if the files have several (see setups.py)
 
     @property
     def title(self):

@@ -33,7 +33,7 @@ _COMMON = {
     "xtick.color": SOFT, "ytick.color": SOFT, "axes.grid": True, "grid.color": GRID, "axes.axisbelow": True,
     "legend.frameon": False, "hatch.linewidth": 0.6,
     "svg.fonttype": "none",     # text stays text: it can be searched and copied
-    "pdf.fonttype": 42,         # as publishers ask
+    "pdf.fonttype": 42,         # publishers ask for it
     "text.parse_math": False,   # a $ in a name is a $
 }
 
@@ -52,11 +52,11 @@ class Style:
     """Inches and points."""
 
     name: str
-    width: float        # of a figure of one column
+    width: float        # width of a figure in one column
     wide: float         # at most
     settings: dict = field(hash=False)
     marker: float = 4.6
-    letters: float = 10.9  # of a title on an inch
+    letters: float = 10.9  # letters of a title per inch
     small: float = 8
     has_title: bool = True
 

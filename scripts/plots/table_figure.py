@@ -27,7 +27,7 @@ class _Page:
         self.colours = {name: KNOWN[name][0] if name in KNOWN else SPARE[unknown.index(name) % len(SPARE)][0] for name in algorithms}
         if any(not box["algorithm"] for box in boxes):
             self.colours[""] = LIBRARY
-        self.too_long = []  # what the boxes of a shape have no room for; they show its number
+        self.too_long = []  # texts too long for their boxes, which show a number instead
 
     def draw(self):
         self._line(GAP, 22, "Which configuration for which size", size=18, bold=True)

@@ -24,8 +24,8 @@ class Cell:
 
 
 def cells_table(section, most):
-    """A row for each candidate and size, over all launches; the skipped and the wrong ones too. At most about so many
-    rows: then the best of each size and the libraries. Returns the HTML and how many rows were left out."""
+    """Makes a row for each candidate and size over all launches, with skipped and wrong ones. If there are more than about
+    `most` rows, it keeps the best of each size and the libraries. Returns the HTML and the number of rows left out."""
     keep = max(BEST_OF_SIZE, most // max(len(section.sizes), 1))
     rows, left = [], 0
     for size in section.sizes:

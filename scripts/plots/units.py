@@ -17,7 +17,7 @@ def counted(count, word, words=""):
 def time_text(nanoseconds):
     """Three digits and the unit that suits: 850 ns, 12.0 µs, 4.56 ms."""
     for unit, factor in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
-        if nanoseconds >= 0.9995 * factor:  # which three digits round to it
+        if nanoseconds >= 0.9995 * factor:  # three digits would round to it
             return f"{nanoseconds / factor:#.3g}".rstrip(".") + f" {unit}"
     return f"{nanoseconds:.0f} ns"
 
