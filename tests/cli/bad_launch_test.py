@@ -23,7 +23,7 @@ class Refusal(tutti.Folder):
         self.refused("all_reduce", "--json", "/dev/full", key="No space")
 
     def test_names_a_launcher_of_another_mpi(self):
-        # As if MPICH's mpiexec had started a program that is linked to Open MPI.
+        # Simulates MPICH's mpiexec that starts a program linked to Open MPI.
         self.fails(USAGE, "bench", "all_reduce", *QUICK, key="another MPI", PMI_RANK="0", PMI_SIZE="4")
 
 

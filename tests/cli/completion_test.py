@@ -12,7 +12,7 @@ from pathlib import Path
 
 import tutti
 
-# What is typed, and what it becomes or what is offered.
+# Maps typed words to their completion, or to the offered word.
 TYPED = {"tutti ben": "bench", "tutti workload param": "parameter-server", "tutti results sch": "schema",
          "tutti bench all_red": "all_reduce", "tutti bench --transp": "--transport", "tutti bench --inplace bo": "both",
          "tutti bench all_reduce --algo double-t": "double-tree", "tutti bench --algo ring,double-t": "ring,double-tree",
@@ -31,7 +31,7 @@ def offered(*words):
 
 
 def options_in(text):
-    """Not -h, nor what is in the sentences behind."""
+    """Returns the long options at the begin of lines; descriptions may name others."""
     names = re.findall(r"^  (-\S+)", text, re.MULTILINE)
     return {name for group in names for name in group.split(",") if name.startswith("--")}
 
@@ -100,7 +100,7 @@ class Zsh(tutti.Folder):
         os.close(self.terminal)
 
     def type(self, text, until):
-        """What is on the screen once `until` is there."""
+        """Returns the screen once `until` is on it."""
         os.write(self.terminal, text.encode())
         screen, end = "", time.monotonic() + 20
         while until not in screen and time.monotonic() < end:

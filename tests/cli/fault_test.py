@@ -38,7 +38,7 @@ class Faults(unittest.TestCase):
             with self.subTest(case):
                 self.assert_wrong(run_with("corrupt", *case, LONG))
 
-    # All later messages are one place late; where none follows, nobody takes the last one.
+    # All later messages are one place late. If none follows, the last one is never received.
     def test_that_double_a_message_are_one_or_the_other(self):
         for case in CASES:
             with self.subTest(case):

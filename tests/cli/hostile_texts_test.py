@@ -40,7 +40,7 @@ def in_turn():
 
 
 def harmless(texts):
-    """As long and of as many words."""
+    """Replaces special characters by x. Lengths and numbers of words stay the same."""
     return (re.sub(r"[^\w\n ]|_", "x", text, flags=re.ASCII) for text in texts)
 
 
@@ -60,7 +60,7 @@ def lines_of(records):
 
 
 class Shape(html.parser.HTMLParser):
-    """Of a page: which element stands in which, with which attributes; where links lead; what is shown."""
+    """Collects from a page the nesting of elements, their attributes, the targets of links and the shown text."""
 
     def __init__(self, page):
         super().__init__(convert_charrefs=True)

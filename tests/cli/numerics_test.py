@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What 'bench --numerics' says of sums, against an account of its own: the random numbers, the order in which the
-schedule adds them, the rounding of every addition, and the exact sums."""
+"""Compares 'bench --numerics' with a simulation of the random numbers, the schedule's order of additions, the rounding of
+every addition, and the exact sums."""
 import math
 import re
 import struct
@@ -49,7 +49,7 @@ def drawn(data, rank, position):
 
 
 def steps_of(algorithm, ranks):
-    """Of each step its transfers: from, to, chunks, whether they are added; and how many chunks there are."""
+    """Returns the transfers of each step (from, to, chunks, whether they are added) and the number of chunks."""
     words = tutti.run("show", algorithm, "all_reduce", "--ranks", ranks, "--steps", 1000).stdout
     steps, chunks = [], 0
     for line in words.splitlines():
@@ -64,7 +64,7 @@ def steps_of(algorithm, ranks):
 
 
 def results_of(algorithm, ranks, data):
-    """What each rank ends with: in a step all read what was there before it."""
+    """Returns the final data of each rank. All transfers of a step read the data from before the step."""
     held = [[drawn(data, rank, i) for i in range(COUNT)] for rank in range(ranks)]
     steps, chunks = steps_of(algorithm, ranks)
     for step in steps:
@@ -84,7 +84,7 @@ def fnv1a(data):
 
 
 def error_in_ulp(result, parts):
-    """Of a float; the exact sum is in range of normal numbers."""
+    """Returns the error of a float sum in ULP. The exact sum must be a normal number."""
     exact = math.fsum(parts)
     distance = abs(math.fsum([*parts, -result]))
     return distance / math.ldexp(1.0, max(math.frexp(exact)[1] - 1, -126) - 23)
@@ -152,7 +152,7 @@ class Numerics(tutti.Folder):
                                  run=lambda *words: tutti.run_ranks(2, *words))
         record, = found
         self.assertEqual(record["key"]["impl"], "mpi")
-        for one in record["of"]:  # of two ranks there is one order
+        for one in record["of"]:  # two ranks have only one order
             self.assertLessEqual(one["max_ulp"], 0.5)
             self.assertEqual((one["ranks_agree"], one["runs_agree"]), (True, True))
 

@@ -104,7 +104,7 @@ class NcclTestsTable(Suite):
             deviation = (sum((sample - mean) ** 2 for sample in samples) / len(samples)) ** 0.5
             self.assertAlmostEqual(float(cells[0]), min(samples), delta=0.0051)
             self.assertAlmostEqual(float(cells[1]), max(samples), delta=0.0051)
-            self.assertAlmostEqual(float(cells[2]), max(samples), delta=0.0051)  # of 20 calls the 99th percentile is the slowest
+            self.assertAlmostEqual(float(cells[2]), max(samples), delta=0.0051)  # the 99th percentile of 20 calls is the slowest
             self.assertAlmostEqual(float(cells[3]), 100 * deviation / mean, delta=0.0051)
 
 

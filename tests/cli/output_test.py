@@ -62,7 +62,7 @@ class ManyCandidates(tutti.Folder):
                  "--counts", "16,2000", *QUICK, "--ranks", 2, "--csv", self.folder / "all.csv")
         done = tutti.run(*words)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertTrue(2 <= len(rows(done.stdout)) <= 4, done.stdout)  # of each placement the fastest
+        self.assertTrue(2 <= len(rows(done.stdout)) <= 4, done.stdout)  # the fastest of each placement
         self.assertIn("# Fastest of 5 candidates", done.stdout)
         with open(self.folder / "all.csv", encoding="utf-8") as file:
             self.assertEqual(len(file.readlines()), 1 + 2 * 5 * 2)  # by sizes, candidates and placements

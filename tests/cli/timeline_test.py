@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What 'bench --timeline' writes is a trace whose lanes hold what the ranks did, when they did it."""
+"""Checks the trace of 'bench --timeline': each lane shows the actions of one rank with their times."""
 import json
 import unittest
 

@@ -251,7 +251,7 @@ class Launches(Tune):
         self.tune(*self.WORDS)
         table = json.loads(self.table.read_text())
         for section in table["sections"]:
-            del section["measured_at"]  # as --model-only leaves it out: when the table was written
+            del section["measured_at"]  # --model-only leaves it out: the table has its own time
         self.table.write_text(json.dumps(table))
         out = self.tune("broadcast", *self.WORDS[1:], "--launches", 2)
         self.assertIn("\nbroadcast registered: ", out)

@@ -30,7 +30,7 @@ def needs_matplotlib(test):
     return unittest.skipUnless(has, f"no matplotlib for {python}; Debian has it in python3-matplotlib")(test)
 
 
-# As few timed calls as possible.
+# Options for the fewest timed calls.
 QUICK = ("-n", "1", "-w", "0", "--max-time", "1ms", "--sync", "barrier")
 
 # The line of nccl-tests after a table of right results.
@@ -145,7 +145,7 @@ class Folder(unittest.TestCase):
         return path
 
     def ok(self, *words, run=run, **environment):
-        """What a command prints that succeeds and reports nothing."""
+        """Runs a command that must succeed without messages. Returns its output."""
         done = run(*words, **environment)
         self.assertEqual((done.returncode, said(done.stderr)), (0, []), done.stdout + done.stderr)
         return done.stdout

@@ -58,7 +58,7 @@ class Workload(tutti.Folder):
         step, = steps.values()
         metrics = step["metrics"]
         self.assertEqual(step["key"]["settings"].split()[-2:], ["skew=50%", "slow-rank=1:2"])
-        self.assertTrue(4 <= metrics["skew_ms"] <= 8, metrics)  # of 4 ms: twice as long, and up to half more
+        self.assertTrue(4 <= metrics["skew_ms"] <= 8, metrics)  # at most 4 ms: twice as long, and up to half more
         self.assertEqual({"unskewed_step_ms", "step_over_unskewed", "wait_added_ms", "sensitivity"} - set(metrics), set())
 
     def test_finds_the_bucket_cap_for_a_network(self):

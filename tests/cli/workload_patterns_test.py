@@ -8,7 +8,7 @@ QUICK = ("--step-time", "1ms", "--min-steps", 2, "-n", 2, "-w", 0, "--algo", "ri
 THREADS = ("--ranks", 2, "--transport", "loopback,shm", "--baseline", "none")
 OVER_MPI = ("--transport", "mpi,shm", "--baseline", "mpi")
 
-ELEMENT, HIDDEN, LAYERS = 4, 768, 12  # of bert-base, and of gpt2
+ELEMENT, HIDDEN, LAYERS = 4, 768, 12  # bert-base and gpt2
 DLRM = 2_368_897
 
 

@@ -20,7 +20,7 @@ void use(const Order& order, int ranks) {
     for (const int count : {1, 2, 7})
         demand(channels_of(order, count, ranks).channels.size() ==
                    order.channels.size() * static_cast<std::size_t>(count),
-               "so many channels for each");
+               "the number of channels");
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from pattern import planted
 
-# As little optimisation as the tests allow, without assertions as in releases, without code for GPUs.
+# Mutants are built with the least optimisation that the tests allow, without assertions (like releases)
+# and without GPU code.
 SETTINGS = ("-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG", "-DTUTTI_CUDA=OFF",
             "-DTUTTI_BENCHMARKS=OFF", "-DTUTTI_PRECOMPILED_HEADERS=OFF")
 BUILD_SECONDS = 900

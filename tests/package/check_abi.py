@@ -3,7 +3,7 @@
 """Says whether the libraries still export what programs were linked against: library/exported.txt.
 
 check_abi.py BUILD            one line per difference, exit code 1 if there is any
-check_abi.py --write BUILD    writes library/exported.txt anew
+check_abi.py --write BUILD    rewrites library/exported.txt
 """
 import difflib
 import re
@@ -31,7 +31,7 @@ def main(arguments):
         sys.exit(__doc__)
     now = []
     for library in sorted(Path(arguments[-1]).glob("libtutti*.so")):
-        if library.name == "libtutti_mpi_abi.so":  # what libtutti_mpi exports, and not of each build
+        if library.name == "libtutti_mpi_abi.so":  # exports the same as libtutti_mpi; not every build has it
             continue
         now += [f"{library.resolve().name.split('.so')[0]}: {name}\n" for name in exported(library)]
     if write:

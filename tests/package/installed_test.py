@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `cmake --install` lays down works where it is, without the source tree: command, library, pages."""
+"""Checks that an installed command, library and manual pages work without the source tree."""
 import gzip
 import os
 import shutil

@@ -11,7 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
 import tutti  # noqa: E402  (found through the line above)
 
-# What is packed: this build where it has no code for GPUs, whose libraries Debian has not, else what scripts/package builds.
+# This build is packed if it has no GPU code, whose libraries Debian lacks. Otherwise scripts/package builds another.
 BUILD = Path(os.environ["TUTTI_PACKED"])
 TOOLS = [(name, shutil.which(name)) for name in ("cpack", "dpkg-deb", "dpkg-shlibdeps", "gzip")]
 
@@ -65,7 +65,7 @@ class Packages(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = Path(folder.name)
-        if BUILD != Path(tutti.EXECUTABLE).parent:  # which may be older than the sources
+        if BUILD != Path(tutti.EXECUTABLE).parent:  # it may be older than the sources
             subprocess.run([os.environ["TUTTI_CMAKE"], "--build", BUILD], check=True, capture_output=True)
         packed = subprocess.run(["cpack", "--config", BUILD / "CPackConfig.cmake", "-B", cls.folder], capture_output=True, text=True,
                                 check=False)
@@ -89,7 +89,7 @@ class Packages(unittest.TestCase):
     def test_are_as_debian_wants_them(self):
         if not shutil.which("lintian"):
             self.skipTest("no lintian; type: apt-get install lintian")
-        ldconfig = "maintscript-calls-ldconfig"  # CPack's own, beside our trigger
+        ldconfig = "maintscript-calls-ldconfig"  # CPack calls it in addition to our trigger
         found = subprocess.run(["lintian", "--allow-root", "--fail-on", "error,warning", "--suppress-tags", ldconfig,
                                 *self.packages.values()], capture_output=True, text=True, check=False)
         self.assertEqual(found.returncode, 0, found.stdout + found.stderr)

@@ -73,7 +73,7 @@ TEST(Cautions, SayOnceInHowManyLaunchesAHostWasDisturbed) {
     std::vector<Launch> launches{{.session = "a"}, {.session = "b"}, {.session = "c"}};
     std::vector<End> ends{{.session = "a"}, {.session = "b"}, {.session = "c"}};
     launches[0].health = {health_of("h", "clock_pct_of_base", 50, "CPU 0")};
-    ends[0].health = launches[0].health;  // of the same launch
+    ends[0].health = launches[0].health;  // same launch
     ends[2].health = {health_of("h", "clock_pct_of_base", 60, "CPU 1"),
                       health_of("i", "steal_pct", 5)};
     const Lines lines = cautions(launches, ends);

@@ -96,7 +96,7 @@ TEST(StoredJudgement, GivesNoMoreFalseAlarmsThanItsLevel) {
         by_rule += any ? 1 : 0;
     }
     EXPECT_LE(by_rule, 4);
-    EXPECT_LE(by_interval, 26);  // of 800 metrics 16 but for chance, whose deviation is 4
+    EXPECT_LE(by_interval, 26);  // 16 of 800 metrics are expected, with a deviation of 4
     EXPECT_GE(by_interval, 3);
 }
 

@@ -10,7 +10,7 @@
 namespace tutti {
 namespace {
 
-constexpr double spread = 0.02;  // of a launch's logarithm of a ratio
+constexpr double spread = 0.02;  // deviation of a launch's log ratio
 
 class Launches {
 public:
@@ -108,7 +108,7 @@ TEST(Judgement, AChangeOfTheMinimumEffectIsHardlyEverCalledTheSame) {
 TEST(Judgement, WhatLooksLikeASmallChangeIsOnlyTheSameIfThatIsSure) {
     ComparedMetric metric;
     for (const double percent : {0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0})
-        metric.changes.push_back(std::log1p(percent / 100));  // of 10 launches all count for 99.8 %
+        metric.changes.push_back(std::log1p(percent / 100));  // 99.8 % needs all 10 launches
     EXPECT_EQ(change_of(metric), Change::same);
     for (double& change : metric.changes) change += std::log1p(0.004);
     EXPECT_EQ(change_of(metric), Change::same);
@@ -131,7 +131,7 @@ TEST(Judgement, TheGeometricMeanIsAMetricOfItsOwn) {
     EXPECT_FALSE(geometric_mean(std::vector{a}));
 }
 
-// So many launches then do show it nine times of ten.
+// That number of launches then shows the change in nine of ten trials.
 TEST(Judgement, SaysHowManyLaunchesAWishNeeds) {
     for (const double wished : {0.04, 0.05, 0.1}) {
         const auto needed = launches_for(Launches(8).metric(1, 200), wished, {});

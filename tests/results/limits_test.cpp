@@ -89,7 +89,7 @@ TEST(Limits, OfMoreCoresStayAndAreImprovedByThoseOfFewer) {
         for (Curve& curve : limits->curves)
             if (curve.pass == "copy") curve.rates.gbps[0] = limits->cores * 100. + curve.cores;
     two.signal_latencies[0].one_way_ns = 30;
-    two.staged.gbps[0] = 1000;  // of another number of cores
+    two.staged.gbps[0] = 1000;  // for another number of cores
     two.yield_ns = 900;
     for (const Limits& best : {best_of(two, four), best_of(four, two)}) {
         EXPECT_EQ(best.cores, 4);
@@ -101,7 +101,8 @@ TEST(Limits, OfMoreCoresStayAndAreImprovedByThoseOfFewer) {
     }
 }
 
-// Else every launch on fewer cores would measure anew, and keep what knows no rewritten input.
+// Otherwise each launch on fewer cores would measure again, and keep limits without rewritten
+// input.
 TEST(Limits, OfMoreCoresThatKnowNoRewrittenInputAreReplaced) {
     const Limits now = sample_limits();
     Limits before = now;
@@ -133,7 +134,7 @@ TEST(LimitsToKeep, AreNoneOfAMachineThatWasBusyButWhereTheyImproveWhatIsKept) {
     EXPECT_EQ(limits_to_keep(busy, {}), std::nullopt);
     Limits improved = quiet;
     improved.yield_ns = 900;
-    EXPECT_EQ(limits_to_keep(busy, quiet), improved);  // taken by nobody
+    EXPECT_EQ(limits_to_keep(busy, quiet), improved);  // no other program used the cores
     quiet.kernels = "scalar";
     EXPECT_EQ(limits_to_keep(busy, quiet), std::nullopt);
     Limits of_one_core = sample_limits();

@@ -36,7 +36,7 @@ TEST(OverLaunches, ALaunchIsOneSampleItsMedian) {
     EXPECT_EQ(all[0].point.time.p50, 16'000);
     EXPECT_EQ(all[0].point.measured.samples,
               (std::vector<std::int64_t>{10'000, 12'000, 14'000, 16'000, 18'000, 20'000, 22'000}));
-    EXPECT_LE(all[0].point.time.ci95_lo, 12'000);  // of 7, order statistics 1 and 7 make 98 %
+    EXPECT_LE(all[0].point.time.ci95_lo, 12'000);  // order statistics 1 and 7 of 7 make 98 %
     EXPECT_GE(all[0].point.time.ci95_hi, 20'000);
     EXPECT_EQ(all[1].point.time.ci95_lo, 5000);
     // 400 bytes in 16 us

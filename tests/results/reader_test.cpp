@@ -52,7 +52,7 @@ TEST(Reader, GivesPointsTheLimitsThatWereMeasuredAgainInTheirLaunch) {
     other.launch = 3;
     Point lower = sample_point();
     set_limit(lower, 220);
-    EXPECT_EQ(lower.pct_of_limit, 20);  // of 1100
+    EXPECT_EQ(lower.pct_of_limit, 20);  // 220 of 1100
     const LowerLimits record{
         .session = "s1", .launch = 2, .limit_ns = {{point_id(lower.key), 220}, {"another", 1}}};
     const Results results = read_text(to_json_line(sample_point()) + '\n' + to_json_line(other) +

@@ -49,9 +49,8 @@ inline Point sample_point() {
     return point;
 }
 
-/// Limits of two cores that nobody measured, so that what follows from them can be worked out:
-/// 100 GB/s for a core alone, 80 for both at once, half of it from 1 MiB on; sums 10 % slower; a
-/// line takes 40 ns, an exchange 60 ns.
+/// Returns invented limits of two cores with easy numbers: 100 GB/s for a core alone, 80 for both
+/// at once, half of it from 1 MiB on; sums 10 % slower; a line takes 40 ns, an exchange 60 ns.
 inline Limits sample_limits() {
     Limits limits{.session = "s1",
                   .launch = 2,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is reported of training steps beside their times.
+// Checks the records of training steps, except for their times.
 #include "results/records/step.hpp"
 
 #include <gtest/gtest.h>

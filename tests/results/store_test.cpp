@@ -116,7 +116,7 @@ TEST(Store, LeavesAForeignFileAlone) {
     EXPECT_EQ(content_of(folder / "letter.txt"), "Dear all");
 }
 
-// Before, records went on into a file that nobody could open any more.
+// Before, records went on into a file that no process could open any more.
 TEST(Store, NoticesThatItsFileIsDeleted) {
     const TemporaryFolder folder;
     Store store(folder / "r.jsonl");

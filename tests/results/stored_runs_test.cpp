@@ -137,7 +137,7 @@ TEST(Fingerprints, OfLaunchesAlikeAreEqual) {
 
 TEST(Fingerprints, NameEachFieldThatDiffers) {
     Results other = results_of({1000});
-    other.sessions[0].tool.version = "0.2.0";  // of course
+    other.sessions[0].tool.version = "0.2.0";  // versions may differ
     other.sessions[0].tool.build_type = "Debug";
     other.sessions[0].plan["sync"] = "barrier";
     Launch& launch = other.launches[0];

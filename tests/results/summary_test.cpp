@@ -187,7 +187,7 @@ TEST(Summary, NeverMergesLaunchesOfDifferentSetups) {
     };
     const Json same = tables_of([](Launch& launch) {
         launch.env["SLURM_JOB_ID"] = "7";
-        launch.ucx = Library{.version = "1.13"};  // what the other one does not say
+        launch.ucx = Library{.version = "1.13"};  // the other launch does not have it
     });
     EXPECT_EQ(same["tables"].size(), 1u);
     EXPECT_TRUE(same["setups"].empty());

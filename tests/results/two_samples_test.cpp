@@ -27,7 +27,7 @@ TEST(TwoSamples, CountTiesAsTheyAre) {
 }
 
 // Tables of the two-sided test: the critical U of 5 and 5 values at 2 % is 1, of 6 and 6 it is 3,
-// of 10 and 10 it is 19; so many differences and one more are outside.
+// of 10 and 10 it is 19. U + 1 differences are outside of the interval.
 TEST(TwoSamples, HaveTheIntervalThatTheTablesGive) {
     const Values a{10, 11, 12, 13, 14, 15}, b{20.5, 21.1, 22.3, 23.2, 24.6, 25.4};
     const Shift shift = shift_between(a, b, 0.98);

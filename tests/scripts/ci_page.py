@@ -22,7 +22,7 @@ KEPT |= {"GIT_AUTHOR_NAME": "t", "GIT_AUTHOR_EMAIL": "t@example.org", "GIT_COMMI
 
 
 def files_of(text):
-    """{name: text} of the fenced blocks whose first line (behind #!) names a file."""
+    """Returns {name: text} of the fenced blocks whose first line (after #!) names a file."""
     found = {}
     for _, block in FENCE.findall(text):
         name = NAMED.match(block)

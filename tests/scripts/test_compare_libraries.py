@@ -53,7 +53,7 @@ def launch_under(setting, library_name="Open MPI"):
 
 
 def rows_of(*points, library_name="MPICH", **others):
-    """Of a launch under the default setting, and of others: points under a setting of that name."""
+    """Returns the rows of one launch under the default setting and one launch for each setting named in `others`."""
     launches, all_points = [], []
     for name, mine in [("default", points), *others.items()]:
         setting = settings.Setting(name, "" if name == "default" else "A=b")

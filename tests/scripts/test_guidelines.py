@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `tutti check-guidelines` finds in sweeps of an invented library whose times are known."""
+"""Checks `tutti check-guidelines` on sweeps of an invented library with known times."""
 
 import json
 import math
@@ -122,7 +122,7 @@ class Rules(unittest.TestCase):
 
 
 class Pairs(unittest.TestCase):
-    """Which points are compared."""
+    """Checks which points are compared."""
 
     def test_other_settings_are_not_compared(self):
         slow, quick = points_of(keeping, ("gather",)), points_of(lambda *_: 10, ("all_gather",))
@@ -152,13 +152,13 @@ class Pairs(unittest.TestCase):
         self.assertEqual(len(of_rule), 2 * len(SIZES))
 
     def test_sizes_that_were_rounded_up_to_whole_elements_for_each_rank_are_the_same(self):
-        """As `tutti bench -b 8 -e 1K -f 128` writes them for 3 ranks: 8 and 1024 bytes, in blocks 12 and 1032."""
+        """With 3 ranks, `tutti bench -b 8 -e 1K -f 128` writes 8 and 1024 bytes, but 12 and 1032 for collectives in blocks."""
         def of(coll):
             return points_of(lambda coll, size, _: 1000 + size, (coll,), (12, 1032) if coll in guidelines.IN_BLOCKS else (8, 1024), nranks=3)
         points = [one for coll in MODEL for one in of(coll)]
         would = {(one.check.guideline, one.check.size): one.check.would_take_ns for one in judged(points)}
         self.assertAlmostEqual(would["all_reduce <= reduce_scatter + all_gather", 1024], 2 * 2032, places=3)
-        # A vector of 1024 bytes is too short to hold the result of 1032; it is taken for so much longer.
+        # A vector of 1024 bytes is too short for a result of 1032, so its time is scaled up.
         self.assertAlmostEqual(would["all_gather <= gather + broadcast", 1032], 2032 + 2024 * 1032 / 1024, places=3)
         self.assertAlmostEqual(would["reduce <= all_reduce", 8], 1008, places=3)
         self.assertNotIn(("all_reduce <= reduce_scatter + all_gather", 12), would)
@@ -207,7 +207,7 @@ class Launches(unittest.TestCase):
         return [one for one in judged(points) if one.check.guideline == "gather <= all_gather"]
 
     def test_five_with_little_between_them_show_a_violation(self):
-        for session in (None, lambda coll: coll):  # of one session, and of one for each collective
+        for session in (None, lambda coll: coll):  # one session, or one for each collective
             found = self.of_rule(self.slow(5, 0.02, session))
             self.assertEqual({(one.verdict, one.check.launches) for one in found}, {("violated", 5)})
 

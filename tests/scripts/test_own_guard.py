@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 GUARD = ROOT / "scripts/ci_guard"
 TUTTI = os.environ.get("TUTTI", str(ROOT / "build/tutti"))
 OK, SLOWER = 0, 1
-# The time of the processor: other tests may run beside it.
+# The step prints CPU time, because other tests may run at the same time.
 STEP = """\
 #include <cstdio>
 #include <ctime>
@@ -43,7 +43,7 @@ class Guard(unittest.TestCase):
         self.git("commit", "--quiet", "--allow-empty", "--message", name)
 
     def guard(self, *words):
-        """Its exit code and what it said; it leaves no checkout behind."""
+        """Runs the guard and returns its exit code and output. It must remove its checkout."""
         done = subprocess.run([GUARD, *words], cwd=self.project, capture_output=True, text=True, check=False, timeout=120,
                               env=os.environ | {"TUTTI": TUTTI})
         worktrees = subprocess.run(["git", "worktree", "list"], cwd=self.project, capture_output=True, text=True, check=True)

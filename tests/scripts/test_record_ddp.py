@@ -55,7 +55,7 @@ class Record(unittest.TestCase):
                          [f"net.step{step}.bucket0.rank{rank}.f32" for step in (0, 1) for rank in (0, 1)])
         contents = [path.read_bytes() for path in kept]
         self.assertEqual({len(content) for content in contents}, {4 * 71786})
-        self.assertEqual(len(set(contents)), 4)  # of each rank its own, before they are averaged
+        self.assertEqual(len(set(contents)), 4)  # each rank has its own before they are averaged
 
     @unittest.skipUnless(HAS_TORCH, "no PyTorch (Debian: python3-torch)")
     def test_of_too_few_steps_says_how_many_it_takes(self):

@@ -51,7 +51,7 @@ class Page(ReportFiles):
             return re.search('<p class="caption">(.*?)</p>', html)[1]
         self.assertIn("1M was not measured; nearest: 256K, 2M.", caption(4096, 256 << 10, 2 << 20))
         self.assertNotIn("not measured", caption(4096, 1 << 20))
-        self.assertNotIn("not measured", caption(8, 64))  # nobody expects it
+        self.assertNotIn("not measured", caption(8, 64))  # 1M is out of range
 
     def test_has_a_title_of_what_was_measured_on_which_host(self):
         lines = [synthetic.session(), launch_of(), *(point | {"session": "s"} for point in (timed("ring", 8, 100), library(8, 200)))]
@@ -86,7 +86,7 @@ class Page(ReportFiles):
         html = self.report(synthetic.write(self.folder / "r.jsonl", **SMALL))
         for figure in re.findall("<figure.*?</figure>", html, flags=re.S):
             inches = float(re.search(r"--inches:([\d.]+)", figure)[1])
-            width = max(400 - 2 * 12, 81 * inches if 'class="wide"' in figure else 0)  # of the page without its margins
+            width = max(400 - 2 * 12, 81 * inches if 'class="wide"' in figure else 0)  # page without its margins
             least = min(map(float, re.findall(r"font(?:-size)?: (?:\d+ )?([\d.]+)px", figure)))
             self.assertGreaterEqual(least * width / (72 * inches), 9, figure[:80])
 
@@ -227,7 +227,7 @@ class Refusal(ReportFiles):
     def test_of_an_absent_file_and_of_wrong_usage_is_one_line(self):
         source = self.lines(timed("ring", 8, 100))
         for arguments in (["absent.jsonl", "-o", "x.html"], ["-o", "x.html"], ["a.jsonl"], [source, "-o", "x", "--format", "gif"],
-                          [source, "-o", "x", "--sizes", "4Q"], [source, "-o", "x", "--candidates", "nobody"],
+                          [source, "-o", "x", "--sizes", "4Q"], [source, "-o", "x", "--candidates", "absent"],
                           [source, "-o", "x", "--sizes", "1M.."]):
             done = run(*arguments)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (64, 1), done.stderr)

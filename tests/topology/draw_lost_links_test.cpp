@@ -19,7 +19,7 @@ void join(Host& host, int a, int b, int count) {
                           .bandwidth_GBps = count * 20.6});
 }
 
-// Eight GPUs, each followed by its NIC, and an NVSwitch; a GPU has so many links.
+// Returns a host with an NVSwitch and one GPU, followed by its NIC, for each number of links.
 Host behind_nvswitch(const std::vector<int>& links) {
     Host host{.numa_nodes = {{}}};
     for (std::size_t gpu = 0; gpu < links.size(); ++gpu)
