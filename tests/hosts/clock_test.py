@@ -27,7 +27,7 @@ class Clocks(tutti.Folder):
             print(f"errors {errors} ns, residual {clock['residual_ns']} ns, reach {clock['reach_ns']} ns", flush=True)
             self.assertEqual(len(clock["offset_ns"]), 3)
             self.assertEqual(clock["mode"], "ping-pong")
-            self.assertIn("# clocks of 3 hosts: ahead of the first one's by ", table)
+            self.assertIn("# clocks of 3 hosts: ", table)
             if max(map(abs, errors)) <= MOST_ERROR_NS and clock["residual_ns"] <= MOST_ERROR_NS:
                 return
         testhosts.fail_unless_busy(self, f"errors {errors} ns in all launches")

@@ -23,7 +23,7 @@ class Links(tutti.Folder):
         file = self.folder / "l.jsonl"
         file.unlink(missing_ok=True)
         done = self.run_on(hosts, "limits", "--budget", "3s", "--no-store", "--json", file)
-        self.assertIn("# messages between two hosts", done.stdout)
+        self.assertIn("between two hosts", done.stdout)
         return next(line for line in tutti.records(file) if line["kind"] == "limits")["network"]
 
     def bench(self, hosts, *words):
@@ -94,7 +94,7 @@ class Links(tutti.Folder):
         self.limits("--hosts", 2, "--ranks-per-host", 1, "--rate", "1gbit")
         table, points = self.bench(("--hosts", 3, "--ranks-per-host", 1), "all_reduce", "-b", 8, "-e", 8, "-n", 1,
                                    "--algo", "ring", "--limits", self.folder / "l.jsonl")
-        self.assertIn("is of the hosts h0 h1, not h0 h1 h2", table)
+        self.assertIn("hosts h0 h1, not h0 h1 h2", table)
         self.assertNotIn("limit_ns", points[0])
 
 

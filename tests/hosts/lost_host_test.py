@@ -35,7 +35,7 @@ class LostHost(tutti.Folder):
     def check_lost(self, fault, **how):
         code, said, records = self.lose(fault, **how)
         self.assertIn(code, (TIME_OUT, RANK_LOST), said)
-        self.assertRegex(said, r"on node h1|rank \d \(process \d+ on h1\)|for rank [23]")
+        self.assertRegex(said, r"node h1|rank \d \(process \d+ on h1\)|for rank [23]")
         self.assertEqual(records[-1]["kind"], "fail", said)
         return code, said, records
 

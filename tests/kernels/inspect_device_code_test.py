@@ -54,7 +54,7 @@ class Inspector(unittest.TestCase):
         for arch in (80, 90):
             answer = inspect(SPILLED, arch=arch)
             self.assertEqual(answer.returncode, 1)
-            self.assertIn("local memory is used (STL)", answer.stdout)
+            self.assertIn("used (STL)", answer.stdout)
 
     def test_a_missing_kernel_or_architecture_is_a_fault(self):
         self.assertEqual(inspect(GOOD, "--arch", "80").returncode, 1)

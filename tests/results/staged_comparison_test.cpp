@@ -88,9 +88,9 @@ TEST(Comparison, WhatOneLaunchLacksIsNoNewsWhereOthersHaveIt) {
     const auto launch = [&](const WantedMetrics&) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
         LaunchOfBoth both{.order = {"call", "never"}};
-        both.missing["never"] = "no call began on time";
+        both.missing["never"] = "not on time";
         if (++made == 2)
-            both.missing["call"] = "no call began on time";
+            both.missing["call"] = "not on time";
         else
             both.metrics["call"] = {.change = 0.2, .a_ns = 100, .b_ns = 120};
         return both;

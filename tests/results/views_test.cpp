@@ -79,8 +79,7 @@ TEST(Views, MarkdownStaysBelowWhatGitHubTakes) {
     const std::string text = as_markdown(records);
     EXPECT_LT(text.size(), 60'000U);
     const auto left_out = 2005 - count_in(text, " us |") / 2;
-    EXPECT_NE(text.find(std::to_string(left_out) + " more rows are in the records."),
-              std::string::npos);
+    EXPECT_NE(text.find(std::to_string(left_out) + " more rows"), std::string::npos);
 }
 
 TEST(Views, NamesCannotEndTheirPlace) {
@@ -279,8 +278,7 @@ TEST(Views, AStoredBaselineIsCalledWeaker) {
     for (const char* view : {"markdown", "github", "junit", "action-benchmark", "codequality",
                              "table", "csv", "openmetrics", "google-benchmark-a"})
         EXPECT_NE(find_view(view).text(records).find("stored"), std::string::npos) << view;
-    EXPECT_NE(as_table(records).find("# although it differs: cores: A has 4, B has 8\n"),
-              std::string::npos);
+    EXPECT_NE(as_table(records).find("cores: A has 4, B has 8\n"), std::string::npos);
     EXPECT_NE(explained(records, "much").find("     2.001      3.001\n"), std::string::npos)
         << explained(records, "much");
     records.pairs[1].seen.a_ns = 0;  // A has one launch less

@@ -38,7 +38,7 @@ TEST(BlindSpots, NameWhatHidesAndWhatIsHidden) {
     host.devices[0].link = {};
     EXPECT_TRUE(mentions(blind_spots(host, {}), "PCIe speed of some GPUs"));
     host.devices[0].numa_node = std::nullopt;
-    EXPECT_TRUE(mentions(blind_spots(host, {}), "NUMA node of some devices"));
+    EXPECT_TRUE(mentions(blind_spots(host, {}), "NUMA node of some"));
     host.caches.clear();
     EXPECT_TRUE(mentions(blind_spots(host, {}), "caches"));
     host.devices.clear();
