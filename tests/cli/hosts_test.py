@@ -44,8 +44,8 @@ class OverMpi(AcrossHosts):
     def test_tcp_joins_the_hosts_and_shared_memory_the_ranks_of_each(self):
         done = bench((), "all_reduce", "--counts", 1, "--algo", "ring", *OVER_UCX, *QUICK)
         self.check(done)
-        self.assertRegex(done.stdout, r"(?m)^# transport ucx: .*rank 0 to 1 by (posix|sysv)/memory cma/memory(;|$)")
-        self.assertRegex(done.stdout, r"(?m)^# transport ucx: .*rank 0 to 2 by tcp/eth0(;|$)")
+        self.assertRegex(done.stdout, r"(?m)^# transport ucx:.*rank 0 to 1 by (posix|sysv)/memory cma/memory(;|$)")
+        self.assertRegex(done.stdout, r"(?m)^# transport ucx:.*rank 0 to 2 by tcp/eth0(;|$)")
 
     def test_a_lost_host_ends_the_job_before_the_deadline(self):
         # The launcher may be the first to notice, and end the rank that would report the loss.
@@ -69,7 +69,7 @@ class OfARendezvous(AcrossHosts):
             with self.subTest(collective):
                 done = bench((), collective, "--counts", "0,1,1001,50000", *QUICK, launched_as=AS_RANK)
                 self.check(done)
-                self.assertIn("# 4 ranks, processes of a rendezvous", done.stdout)
+                self.assertRegex(done.stdout, "# 4 ranks, .* rendezvous")
 
     def test_a_lost_host_is_named(self):
         code, stderr = self.lose_host("power off h1", "-T", "30s", launched_as=AS_RANK)

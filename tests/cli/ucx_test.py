@@ -21,7 +21,7 @@ class Processes(tutti.Folder):
 
     def found(self, done):
         self.check(done)
-        return re.search(r"^# transport ucx: UCX (\S+); rank 0 to (.*)$", done.stdout, re.MULTILINE)
+        return re.search(r"^# .*ucx: UCX (\S+); rank 0 to (.*)$", done.stdout, re.MULTILINE)
 
     def test_of_two_to_five_agree_with_every_algorithm(self):
         for ranks in (2, 3, 4, 5):
