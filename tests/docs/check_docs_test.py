@@ -41,10 +41,13 @@ class Documentation(unittest.TestCase):
     def calls(self, text):
         return list(check_docs.faults_of_calls(text, HELP.__getitem__))
 
+    def assert_one(self, faults, key):
+        self.assertEqual(len(faults), 1, faults)
+        self.assertIn(key, faults[0])
+
     def test_a_command_with_names_has_options_for_each(self):
         self.assertEqual(self.calls("`tutti workload ddp --model x` `tutti workload --list-models`"), [])
-        self.assertEqual(self.calls("`tutti workload --model x`"),
-                         ["calls 'tutti workload' with --model, an unknown option"])
+        self.assert_one(self.calls("`tutti workload --model x`"), "'tutti workload' with --model, an unknown")
         self.assertEqual(len(self.calls("`tutti workload ddp --list-models`")), 1)
 
     def test_pages_of_all_folders_are_read(self):
@@ -55,7 +58,7 @@ class Documentation(unittest.TestCase):
 
     def test_a_link_must_lead_somewhere(self):
         self.assertEqual(self.links("[a](docs/page.md) [b](https://example.org/x)"), [])
-        self.assertEqual(self.links("[a](docs/lost.md)"), ["links to docs/lost.md, which is not there"])
+        self.assert_one(self.links("[a](docs/lost.md)"), "links to docs/lost.md")
 
     def test_a_picture_must_be_there_also_within_a_link(self):
         self.assertEqual(len(self.links("[![text](lost.svg)](docs/page.md)")), 1)
@@ -66,12 +69,12 @@ class Documentation(unittest.TestCase):
 
     def test_a_path_in_code_must_exist(self):
         self.assertEqual(self.paths("`docs/page.md`, `docs/`, `docs/*.md`, `a/b`, `build/tutti`"), [])
-        self.assertEqual(self.paths("`docs/lost.md`"), ["mentions docs/lost.md, which is not there"])
+        self.assert_one(self.paths("`docs/lost.md`"), "mentions docs/lost.md")
         self.assertEqual(len(self.paths("```sh\ndocs/lost.sh --now\n```\n")), 1)
 
     def test_a_command_must_be_known(self):
         self.assertEqual(self.calls("```sh\nmpirun -np 2 build/tutti bench x -b 8  # tutti lost\n```\n"), [])
-        self.assertEqual(self.calls("`tutti lost`"), ["calls 'tutti lost', an unknown command"])
+        self.assert_one(self.calls("`tutti lost`"), "'tutti lost', an unknown")
         self.assertEqual(len(self.calls("```sh\ncmake --build build --target tutti\ntutti lost\n```\n")), 1)
 
     def test_an_option_must_be_known(self):

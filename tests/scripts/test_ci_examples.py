@@ -66,7 +66,7 @@ class GitHub(Example):
         self.assertEqual(len(annotations), 1, said)
         self.assertIn("+20.0 %25", annotations[0])
         ci_formats.github(annotations[0] + "\n")
-        self.assertIn("### tutti compare: 1 slower, 0 faster", summary)
+        self.assertIn("compare: 1 slower, 0 faster", summary)
 
     def test_one_that_is_as_fast_does_not(self):
         self.place.change_takes(100)
@@ -190,7 +190,7 @@ class Shell(Example):
         self.place.change_takes(100)
         done = self.place.bash(self.place.script("performance.sh"), self.place.sample)
         self.assert_ends(done, WRONG)
-        self.assertIn("its times do not matter", done.stdout)
+        self.assertIn("do not matter", done.stdout)
 
     def test_each_night_main_is_compared_with_what_was_good(self):
         script = self.place.folder / "nightly.sh"
@@ -231,7 +231,7 @@ class Shell(Example):
         (self.place.sample / "noisy").chmod(0o755)
         (self.place.sample / "Makefile").write_text("step: ; cp noisy step\n", encoding="utf-8")
         self.place.git("add", "noisy")
-        self.place.git("commit", "--quiet", "--all", "--message", "takes now this, now that")
+        self.place.git("commit", "--quiet", "--all", "--message", "noisy step")
         self.place.git("push", "--quiet", "--force", "origin", "HEAD:main")
         self.assertEqual(night(), (3, "", good))
 

@@ -21,7 +21,7 @@ def machine(without=(), nvswitches=""):
     host = {"name": "n0", "packages": [{"model": "CPU <1>", "cores": [0, 1]}], "numa_nodes": [
         {"os_index": node, "memory_bytes": 3 << 29, "cores": [node]} for node in (0, 1)], "cores": [{"threads": [0]}, {"threads": [1]}],
         "caches": [{"level": 3, "kind": "unified", "bytes": 1 << 25, "cores": [0, 1]}],
-        "pcie_switches": [{"above": None, "numa_node": 0}], "devices": devices, "not_seen": ["the speed of ports"]}
+        "pcie_switches": [{"above": None, "numa_node": 0}], "devices": devices, "not_seen": ["port speeds"]}
     links = {"names": "NVLink", "pairs": [{"gpus": [0, 1], "count": 2, "GBps": 40.0}, {"gpus": [1, 3], "count": 1, "GBps": 20.0}], "to_switches": [],
              "to_nodes": [], "without": list(without), "nvswitches": nvswitches, "unequal": ""}
     if nvswitches:

@@ -236,7 +236,7 @@ class History(Folder):
         both = json.loads(file.read_text().splitlines()[-1])
         both["key"]["algo"] = "ring-of-rings"
         file.write_text(file.read_text() + json.dumps(both) + "\n")
-        self.refused("ring", file, says="'ring' is part of 2")
+        self.refused("ring", file, says="part of 2")
 
 
 if __name__ == "__main__":

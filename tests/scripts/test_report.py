@@ -49,7 +49,7 @@ class Page(ReportFiles):
         def caption(*sizes):
             html = self.report(self.lines(*(timed("ring", size, 1000) for size in sizes)))
             return re.search('<p class="caption">(.*?)</p>', html)[1]
-        self.assertIn("1M was not measured; nearest: 256K, 2M.", caption(4096, 256 << 10, 2 << 20))
+        self.assertRegex(caption(4096, 256 << 10, 2 << 20), r"1M .* nearest: 256K, 2M\.")
         self.assertNotIn("not measured", caption(4096, 1 << 20))
         self.assertNotIn("not measured", caption(8, 64))  # 1M is out of range
 
@@ -175,7 +175,7 @@ class Steps(ReportFiles):
     def test_a_file_of_only_steps_is_a_page(self):
         source = self.lines(step("ring/shm", 1.0), step("mpi", 4.0), step("bruck/shm", 0, skipped="no such algorithm"))
         html = self.report(source, "--figures", self.folder / "figures")
-        for text in ("ddp: resnet50", "exposed communication", "[mpi]", "skipped: no such algorithm", "scale=small"):
+        for text in ("ddp: resnet50", "exposed communication", "[mpi]", "skipped: no such", "scale=small"):
             self.assertIn(text, html)
         self.assertEqual(len(list((self.folder / "figures").glob("step-*.svg"))), 1)
 
@@ -201,7 +201,7 @@ class Refusal(ReportFiles):
         self.refused("size,count\n", "r.jsonl:1:")
         self.refused(good + '{"v":1,\n' + good, "r.jsonl:2:")
         self.refused('{"v":1,"kind":"point","launch":1,"key":{}}\n', "r.jsonl:1:", "coll")
-        self.refused('{"v":1,"kind":"unknown"}\n', "no point in it")
+        self.refused('{"v":1,"kind":"unknown"}\n', "no point in")
         self.refused(good.replace('"p50": 100', '"p50": "x"'), "r.jsonl:1:", "p50")
 
     def test_of_a_place_that_cannot_be_written_comes_before_anything_is_drawn(self):
@@ -222,7 +222,7 @@ class Refusal(ReportFiles):
     def test_on_a_full_disk_names_the_file(self):
         done = run(synthetic.write(self.folder / "r.jsonl", **SMALL), "-o", "/dev/full")
         self.assertEqual(done.returncode, 64)
-        self.assertIn("cannot write '/dev/full': No space left on device", done.stderr)
+        self.assertIn("'/dev/full': No space left", done.stderr)
 
     def test_of_an_absent_file_and_of_wrong_usage_is_one_line(self):
         source = self.lines(timed("ring", 8, 100))

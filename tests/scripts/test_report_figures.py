@@ -94,7 +94,8 @@ class Files(ReportFiles):
     def test_that_no_figure_has_in_its_name_is_refused(self):
         done = run(self.lines(timed("ring", 8, 100), library(8, 200)), "--figures", self.folder / "figures", "--only", "latencyy,x")
         self.assertEqual((done.returncode, done.stderr.count("\n")), (64, 1))
-        self.assertIn("no figure has 'latencyy' or 'x' in its name; there are all-decisions all-reduce-4-4-float-sum-out-", done.stderr)
+        self.assertIn("'latencyy' or 'x'", done.stderr)
+        self.assertIn(" all-decisions all-reduce-4-4-float-sum-out-", done.stderr)
 
     def test_keep_their_names_where_only_some_are_drawn(self):
         source = self.lines(*(with_key(step("ring/shm", 1.0), settings=settings) for settings in ("\u00e9", "\u00e8")))
@@ -141,11 +142,11 @@ class Files(ReportFiles):
         folder = self.figures(self.lines(*points))
         words = {path.stem.rsplit("-", 1)[1]: path.read_text(encoding="utf-8") for path in folder.glob("*.txt")}
         for kind in ("decisions", "latency"):
-            self.assertIn("! wide intervals: 1 median of 2 ", words[kind])
+            self.assertIn("intervals: 1 median of 2 ", words[kind])
 
     def test_of_a_paper_are_as_wide_as_the_help_says(self):
         said = " ".join(run("--help").stdout.split())
-        self.assertIn("paper is 3.5 inches wide (map, heat map and spread 7.16)", said)
+        self.assertRegex(said, r"3\.5 inches wide .* 7\.16\)")
         for path in self.figures(self.small(), "--style", "paper").glob("*.svg"):
             width = 7.16 if path.stem.rsplit("-", 1)[1] in ("decisions", "heatmap", "spread") else 3.5
             self.assertIn(f'width="{width * 72:g}', path.read_text(encoding="utf-8"), path.name)
@@ -205,7 +206,7 @@ class Artifact(ReportFiles):
         folder = self.folder / "artifact"
         done = run(*files, "--artifact", folder, "--only", "latency", "--candidates", "ring,mpi", "--sizes", "0..8,4K..")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertIn("; only the candidates ring, mpi and the sizes 0..8,4K..", (folder / "README.md").read_text(encoding="utf-8"))
+        self.assertRegex((folder / "README.md").read_text(encoding="utf-8"), r"candidates ring, mpi .* 0\.\.8,4K\.\.")
         tutti = self.folder / "tutti"
         tutti.write_text(f'#!/bin/sh\nshift\nexec env TUTTI={records.command()} {sys.executable} -B {SCRIPTS / "report.py"} "$@"\n', encoding="utf-8")
         tutti.chmod(0o755)

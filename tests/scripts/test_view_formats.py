@@ -128,7 +128,7 @@ BROKEN = (
     ("markdown", "### tutti", "<b>tutti", "a tag"), ("markdown", "| slower |", "| slower | |", "a cell too many"),
     ("markdown", "| step |", "| step @you |", "a call"),
     ("github", "%25", "%", "a percent sign"), ("github", "::error ", ":error ", "no command"),
-    ("junit", "</testcase>", "", "an element without its end"), ("junit", 'tests="4"', "", "no count"),
+    ("junit", "</testcase>", "", "an open element"), ("junit", 'tests="4"', "", "no count"),
     ("junit", 'failures="1"', 'failures="2"', "a wrong count"), ("junit", "12:00:00", "12:00:00.000Z", "a zone"),
     ("junit", 'classname="tutti.compare"', "", "no class"), ("junit", 'name="step"', 'name="broadcast 1K"', "one name twice"),
     ("action-benchmark", '"value": ', '"value": "x", "was": ', "a text for a number"),
