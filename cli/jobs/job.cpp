@@ -138,6 +138,7 @@ Command job_command(const std::string& launcher, const std::string& executable,
 }
 
 Child::Child(const Command& command, Output output) {
+    std::signal(SIGCHLD, SIG_DFL);  // an inherited ignored SIGCHLD would hide the exit code
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
     std::optional<Printed> input;
