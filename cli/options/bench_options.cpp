@@ -286,6 +286,8 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
                                parse_or_help(interrupted.app, words);
                                return plan_of("bench", interrupted.app, words);
                            }).arguments());
+    if (app.count("collective") == 0)  // parse_or_help() allows that next to --resume
+        throw Error("collective is required; see 'tutti bench --help'");
     set_plan(options.run, std::move(plan));
 
     options.named.read({app, ""});
