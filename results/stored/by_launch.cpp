@@ -50,7 +50,9 @@ std::vector<Results> by_launch(const Results& results) {
     for (const Session& session : results.sessions) last_parts[first[session.id]] = session;
     for (const auto& [id, place] : places) {
         Results& launch = launches[place];
-        const Session& session = launch.sessions.emplace_back(last_parts[id.first]);
+        // Records of several sessions without a session record stay apart.
+        const auto last = last_parts.try_emplace(id.first, Session{.id = id.first}).first;
+        const Session& session = launch.sessions.emplace_back(last->second);
         launch.launches = {launch.launches.empty() ? Launch{} : launch.launches.back()};
         launch.launches.front().session = session.id;
         take_as_one_part(launch.points, session.id);

@@ -80,11 +80,15 @@ TEST(ByLaunch, WhatMeasuredNothingIsLeftOut) {
 
 TEST(ByLaunch, RecordsWithoutTheirSessionAreALaunch) {
     Results results;
-    results.points = {point_of("lost", 1, 10)};
+    results.points = {point_of("lost", 1, 10), point_of("also lost", 1, 11)};
+    results.ends.push_back({.session = "lost"});
     const auto launches = by_launch(results);
-    ASSERT_EQ(launches.size(), 1U);
+    ASSERT_EQ(launches.size(), 2U);
     EXPECT_EQ(launches[0].sessions.size() + launches[0].launches.size(), 2U);
-    EXPECT_EQ(launches[0].points.size(), 1U);
+    EXPECT_EQ(launches[0].sessions.front().id, "lost");
+    EXPECT_EQ(launches[0].ends.size(), 1U);
+    EXPECT_EQ(counts_and_times(launches[0]), (Measured{{1, 10}}));
+    EXPECT_EQ(counts_and_times(launches[1]), (Measured{{1, 11}}));
 }
 
 }  // namespace
