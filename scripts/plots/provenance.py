@@ -58,7 +58,7 @@ def _library(word, library):
 
 
 def _dates(results):
-    times = sorted(record["t"] for record in results.sessions + results.launches)
+    times = sorted(record["t"] for record in results.sessions + results.launches if record["t"])
     return _distinct([times[0][:19].replace("T", " ") + " UTC"]) if times else []
 
 

@@ -79,10 +79,16 @@ def read(paths, candidates=(), sizes=""):
     """The summary of these files, or of the candidates and sizes that are wanted."""
     paths = list(map(str, paths))
     words = ["show", "--json", *([f"--candidates={','.join(candidates)}"] if candidates else []), *([f"--sizes={sizes}"] if sizes else [])]
-    done = subprocess.run([command(), *words, "--", *paths], capture_output=True, text=True, encoding="utf-8", errors="replace", check=False)
+    try:
+        done = subprocess.run([command(), *words, "--", *paths], capture_output=True, text=True, encoding="utf-8", errors="replace", check=False)
+    except OSError as error:
+        raise ResultsError(f"cannot run '{command()}': {error.strerror}; set TUTTI to the path of the command tutti") from None
     if done.returncode != 0:
         raise ResultsError(done.stderr.strip().removeprefix("tutti: ") or f"'tutti show' ended with code {done.returncode}")
-    found = json.loads(done.stdout)
+    try:
+        found = json.loads(done.stdout)
+    except ValueError:
+        raise ResultsError(f"'{command()} show --json' printed no JSON; set TUTTI to the path of the command tutti") from None
     if found["v"] != VERSION:
         raise ResultsError(f"{command()} writes version {found['v']} of its summary, this script reads {VERSION}; use scripts of the same tutti")
     if not found["points"] and not found["steps"]:
