@@ -10,6 +10,7 @@ from .lines import ResultsError, run_of
 from .names import key_id, metric_of, short_hash
 
 VALUES = {"point": "t_ns.p50", "step": "step_ns.p50", "partial_step": "step_ns.p50", "pair": "b_ns"}
+MOST = 2**63  # ns, the most that tutti writes
 # Variables that are no settings: numbers and folders of one run.
 OF_ONE_RUN = ("SLURM_JOB", "TUTTI_")
 # Facts that may change within a series; a change point names their changes.
@@ -78,8 +79,7 @@ def series_of(records, asked):
         settings = _settings(one, launch)
         fingerprint = f"{machine_of(launch)}-{short_hash(json.dumps(settings))[:6]}"
         series = found.setdefault(fingerprint, (_words(one, launch), settings, {}))
-        run = series[2].setdefault(place, Run(launch.get("t") or session.get("t") or "", _commit(one, session),
-                                              _facts(session, launch)))
+        run = series[2].setdefault(place, Run(_begin(launch, session), _commit(one, session), _facts(session, launch)))
         run.values.append(_value(one))
     all_series = [Series(metric, fingerprint, words, settings, sorted(runs.values(), key=lambda run: run.t))
                   for fingerprint, (words, settings, runs) in found.items()]
@@ -108,7 +108,18 @@ def _value(record):
     if value_at(record, "check.state") == "fail":
         return None
     value = value_at(record, VALUES.get(record["kind"], ""))
-    return value if isinstance(value, (int, float)) and value > 0 else None
+    if not isinstance(value, (int, float)) or value <= 0:
+        return None
+    if value > MOST:
+        raise ValueError("a time is out of range")
+    return value
+
+
+def _begin(launch, session):
+    t = launch.get("t") or session.get("t") or ""
+    if not isinstance(t, str):
+        raise TypeError("a launch's time is not a text")
+    return t
 
 
 def _settings(record, launch):

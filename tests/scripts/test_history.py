@@ -133,6 +133,10 @@ class History(Folder):
         self.refused("all_reduce", file, says="no metric")
         self.refused("all_reduce", "--db", self.database(file), says="no metric")
 
+    def test_a_record_with_an_impossible_time_is_refused(self):
+        self.refused("all_reduce", self.file([1000], t=5), says="invalid")
+        self.refused("all_reduce", self.file([10**400]), says="invalid")
+
     def test_what_was_stored_is_not_measured_again_by_comparing_it(self):
         session = synthetic.session() | {"id": "c"}
         pair = {"v": 1, "kind": "pair", "session": "c", "launch": 1, "metric": RING, "b_ns": 700}
