@@ -60,6 +60,7 @@ def _draw(methods, doubted, drawing, canvas):
                          f"{method.label}: step {time_text(method.step)}{known}, "
                          f"computing {time_text(method.compute)}, exposed {time_text(max(method.exposed, 0))}")
     axes.set_xlim(0, max(ends) / 1e6 * 1.2)
+    axes.locator_params(axis="x", nbins=4)  # 0.0125 needs much room
     axes.set_yticks(list(places), [style.shortened(method.label, 40) for method in methods])
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)
