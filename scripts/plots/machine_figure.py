@@ -15,7 +15,7 @@ SWITCH_HEIGHT, LEVEL, LINE = 20, 52, 15
 NOTE, LOST, NUMBER = "#7b8794", "#c2410c", "#52606d"
 PCIE, SOCKET, NETWORK, NVSWITCH = "#9a8c73", "#9aa5b1", "#2b6cb0", "#2f8132"
 SHADES = ("#c3e6cb", "#8fce9b", "#4fa65a", "#1e6b2b")  # links: the widest is the darkest
-MAKERS = ("NVIDIA ", "Tesla ", "AMD ", "Instinct ")
+MAKERS = ("NVIDIA ", "Tesla ", "AMD ", "Instinct ", "INSTINCT ")
 
 
 def draw(described):
@@ -239,7 +239,7 @@ class _Host:
         below = first["pci_address"] if is_gpu else "software" if is_virtual else ", ".join(
             f"{f'{speeds.count(speed)} x ' if speeds.count(speed) > 1 else ''}{speed:g} Gb/s" for speed in sorted(set(speeds)))
         for place, words in ((17, label), (33, name), (48, below)):
-            self.picture.text(middle, y + place, words, 12 if place == 17 else 11, "center", bold=place == 17, room=LEAF_WIDTH - 6)
+            self.picture.text(middle, y + place, words, 12 if place == 17 else 11, "center", bold=place == 17, room=LEAF_WIDTH - 12)
 
     def _draw_link_to_node(self, link):
         """Next to the PCIe line; to a node above another column it goes aslant."""
