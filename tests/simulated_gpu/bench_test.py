@@ -91,7 +91,7 @@ class Calls(OnSimulatedGpus):
                       *tutti.QUICK)
         skipped, = (point for point in tutti.points(self.folder / "points.jsonl") if "skipped" in point)
         self.assertEqual(skipped["key"]["transport"], "shm")
-        self.assertIn("take -G away", skipped["skipped"])
+        self.assertIn("-G is not possible", skipped["skipped"])
 
     # The group's ranks keep the GPUs that they have in the whole world.
     def test_of_a_group_are_right(self):
