@@ -66,7 +66,7 @@ class Baselines(tutti.Folder):
                 (3, "all_gather", "neighbor", ("--counts", 1001), "runs ring"),
                 (3, "all_reduce", "ring", ("--counts", 2), "runs recursive-doubling"),
                 (2, "all_reduce", "segmented-ring", ("--counts", 1001), "segmentsize"),
-                (2, "all_to_all", "pairwise", ("--counts", 1001, "--inplace", "yes"), "one algorithm")):
+                (2, "all_to_all", "pairwise", ("--counts", 1001, "--inplace", "yes"), "ignores forced")):
             with self.subTest(algorithm):
                 done = self.bench(ranks, collective, f"mpi/{algorithm}", *words)
                 self.assertEqual(done.returncode, 64, done.stderr)

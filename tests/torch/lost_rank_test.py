@@ -22,7 +22,7 @@ class LostRank(torch_ranks.TorchTest):
                 self.assertEqual(code, -signal.SIGKILL)
                 continue
             self.assertGreater(code, 0, err)
-            self.assertRegex(err, r"(TuttiError|RuntimeError).*(rank \d (lost|waits for)|memory of process \d+ can no longer be read)")
+            self.assertRegex(err, r"(TuttiError|RuntimeError).*(rank \d (lost|waits for)|memory of process)")
 
     def test_is_detected_in_a_collective(self):
         for victim in (0, 1, 2):
