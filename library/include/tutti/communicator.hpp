@@ -87,7 +87,7 @@ private:
 /// may pass an empty `output`, ranks that send nothing an empty `input`. start_...() returns at
 /// once. It does not accept temporaries that own their elements.
 ///
-/// As in MPI, all ranks make the same calls in the same order: same collective, type, operation,
+/// All ranks make the same calls in the same order, as in MPI: same collective, type, operation,
 /// root and length, all in place or none, all blocking or all started. Not thread-safe.
 ///
 /// Every call can throw Error. The message is one line that says what to do:
