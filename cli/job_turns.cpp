@@ -12,7 +12,8 @@ constexpr double longest_sleep_seconds = 3600;  // the other job may take long t
 
 }  // namespace
 
-JobTurns::JobTurns(World& world, const std::string& meeting_point, NamedWords named)
+JobTurns::JobTurns(World& world, const std::string& meeting_point, NamedWords named,
+                   bool may_use_barriers)
     : world_(world), named_(std::move(named)) {
     const char* key = std::getenv("TUTTI_TURNS_KEY");
     done_by_all(world_, [&] {
@@ -23,7 +24,10 @@ JobTurns::JobTurns(World& world, const std::string& meeting_point, NamedWords na
                 "it, such as mpirun -x TUTTI_TURNS_KEY (--turns is only for 'tutti compare')");
         connection_ = std::make_unique<Connection>(meeting_point);
     });
-    wait_for_turn({.news = TurnNews::started, .key = key == nullptr ? "" : key, .renews = true});
+    wait_for_turn({.news = TurnNews::started,
+                   .key = key == nullptr ? "" : key,
+                   .renews = true,
+                   .may_use_barriers = may_use_barriers});
 }
 
 Turn JobTurns::ready(std::int64_t trial, const Key& key) {

@@ -16,8 +16,10 @@ namespace tutti {
 class JobTurns final : public Turns {
 public:
     /// Connects to `meeting_point` ("HOST:PORT"), and returns at the first turn of this job. The
-    /// key is in the environment. `named` records which candidates run. Collective.
-    JobTurns(World& world, const std::string& meeting_point, NamedWords named);
+    /// key is in the environment. `named` records which candidates run. `may_use_barriers`: the job
+    /// may be told to start calls at barriers. Collective.
+    JobTurns(World& world, const std::string& meeting_point, NamedWords named,
+             bool may_use_barriers);
 
     Turn ready(std::int64_t trial, const Key& key) override;
     Turn warm() override;

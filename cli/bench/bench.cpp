@@ -270,7 +270,8 @@ Exit bench_on_rank(RunContext& context, const BenchOptions& options, OtherFiles 
     sweep.protocol.clock = &context.clock;
 
     if (!options.turns.empty()) {  // a job of 'tutti compare', which reports the results
-        JobTurns turns(world, options.turns, options.named);
+        const bool may_use_barriers = options.sweep.protocol.sync == Protocol::Sync::automatic;
+        JobTurns turns(world, options.turns, options.named, may_use_barriers);
         run_sweep_by_turns(planner, sweep, turns);
         turns.expect_named();
         return Exit::ok;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <random>
 
 #include "base/clock.hpp"
+#include "base/index.hpp"
 #include "cli/compare/launches.hpp"
 #include "cli/jobs/job.hpp"
 #include "results/comparison/quad_loop.hpp"
@@ -44,9 +46,11 @@ public:
     const std::string& key() const { return key_; }
     bool has_started() const { return connection_.has_value(); }
     bool renews() const { return renews_; }
-    void meet(Connection connection, bool renews) {
+    bool may_use_barriers() const { return may_use_barriers_; }
+    void meet(Connection connection, const TurnMessage& started) {
         connection_.emplace(std::move(connection));
-        renews_ = renews;
+        renews_ = started.renews;
+        may_use_barriers_ = started.may_use_barriers;
     }
     std::optional<int> exit_code() { return child_.wait(0); }  ///< nothing while it runs
 
@@ -101,7 +105,7 @@ private:
     Command command_;
     Child child_;
     std::optional<Connection> connection_;
-    bool renews_ = false;
+    bool renews_ = false, may_use_barriers_ = false;
     std::string now_;
 };
 
@@ -181,7 +185,7 @@ private:
             const TurnMessage message = turn_message_of(*line);
             for (TwinJob* job : in_order_)
                 if (message.key == job->key() && !job->has_started())
-                    return job->meet(std::move(connection), message.renews);
+                    return job->meet(std::move(connection), message);
         } catch (const Error&) {
         }
     }
@@ -202,7 +206,17 @@ private:
         std::vector<Quad> quads;
         StepRounds rounds;
         QuadLoop loop(enough_quads(), is_a_first ? Side::a : Side::b);
+        bool uses_barriers = !a_job_->may_use_barriers() || !b_job_->may_use_barriers();
         while (loop.goes_on()) {
+            if (!uses_barriers && is_mostly_late(quads)) {
+                fmt::print(stderr,
+                           "tutti: most calls of {} came too late for their deadlines; in this "
+                           "launch they start at a barrier\n",
+                           metric);
+                uses_barriers = true;
+                warm_both(Turn::start_at_barriers);
+                quads.clear();
+            }
             const bool is_of_new_memory = loop.done() > 0 && loop.done() % quads_of_memory == 0;
             if (is_of_new_memory && a_job_->renews() && b_job_->renews()) warm_both(Turn::renew);
             if (by_steps_)
@@ -220,6 +234,14 @@ private:
     void warm_both(Turn turn) {
         for (TwinJob* job : in_order_)
             expect(*job, job->let(turn, jobs_.silence_seconds, seen_), TurnNews::warm);
+    }
+
+    // Returns whether most quads have a block without any call on time.
+    static bool is_mostly_late(const std::vector<Quad>& quads) {
+        constexpr std::size_t least = 4;
+        const auto late =
+            std::ranges::count_if(quads, [](const Quad& quad) { return !summary_of({quad}); });
+        return quads.size() >= least && as_size(late) * 2 > quads.size();
     }
 
     EnoughQuads enough_quads() const {

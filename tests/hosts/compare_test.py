@@ -17,10 +17,11 @@ class Comparison(tutti.Folder):
         file = self.folder / "compare.jsonl"
         done = testhosts.run("--on", "h0", "--ranks-per-host", 1, "--", "sh", "-c", COMPARE, tutti.EXECUTABLE, file, timeout=120)
         self.assertIn(done.returncode, (0, 1, 3), done.stdout + done.stderr)
-        verdict, = (record for record in tutti.records(file) if record["kind"] == "verdict")
-        self.assertIn(verdict["verdict"], ("slower", "faster", "same", "undecided"))
+        verdicts = [record["verdict"] for record in tutti.records(file) if record["kind"] == "verdict"]
+        self.assertEqual(len(verdicts), 1, done.stdout + done.stderr)
+        self.assertIn(verdicts[0], ("slower", "faster", "same", "undecided"))
         pairs = [record for record in tutti.records(file) if record["kind"] == "pair"]
-        self.assertGreater(len(pairs), 1)
+        self.assertGreater(len(pairs), 0)
         # A packet from host to host takes longer than a call within one.
         self.assertGreater(min(record["a_ns"] for record in pairs), 3000)
 

@@ -170,6 +170,26 @@ TEST(Measure, RepeatsCallsThatBeganLate) {
         });
 }
 
+// The work before each call takes longer than the gap between deadlines can grow in this time, so
+// every deadline is missed.
+TEST(Measure, StartsAtBarriersIfFewCallsWereMadeAndMostOfThemBeganLate) {
+    on_ranks([&](World& world) {
+        Fake operation = nothing();
+        std::vector<Trial> trials{{.operation = &operation, .prepare = {}, .count_wrong = {}}};
+        trials[0].before_call = [calls = 0]() mutable {
+            std::this_thread::sleep_for(milliseconds(++calls * 2));
+        };
+        world.oversubscribed = false;
+        Protocol protocol;
+        protocol.warm_up_calls = protocol.warm_up_ns = 0;
+        protocol.most_calls_of_batch = 4;
+        protocol.max_seconds = 0.001;
+        const Measured measured = measure(world, trials, protocol).at(0);
+        EXPECT_EQ(measured.start, Start::barrier);
+        EXPECT_FALSE(measured.samples.empty());
+    });
+}
+
 // The first guess of a call's time decides how many calls are made before the next look at the
 // clock.
 TEST(Measure, MakesFewCallsWhenTheyAreLongOnAnyRank) {

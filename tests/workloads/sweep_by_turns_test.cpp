@@ -25,8 +25,8 @@ std::set<std::string> mapped_files() {
 // The other job's side: a number of blocks in each memory. All ranks get the same answers.
 class ScriptedTurns final : public Turns {
 public:
-    ScriptedTurns(World& world, int blocks, int memories)
-        : world_(world), blocks_(blocks), memories_(memories) {}
+    ScriptedTurns(World& world, int blocks, int memories, Turn between = Turn::renew)
+        : world_(world), blocks_(blocks), memories_(memories), between_(between) {}
 
     Turn ready(std::int64_t trial, const Key&) override {
         EXPECT_EQ(trial, trials_++);
@@ -45,7 +45,7 @@ public:
         if (++blocks_done_ < blocks_) return Turn::go_on;
         if (++memories_done_ == memories_) return Turn::stop;
         blocks_done_ = 0;
-        return Turn::renew;
+        return between_;
     }
     Turn steps(const std::vector<std::int64_t>&) override { return Turn::stop; }
     void ended(std::int64_t n_wrong) override { wrong_ += n_wrong; }
@@ -60,6 +60,7 @@ public:
 private:
     World& world_;
     int blocks_, memories_;
+    Turn between_;
     int blocks_done_ = 0, memories_done_ = 0;
     std::int64_t trials_ = 0, wrong_ = 0;
     std::vector<std::set<std::string>> seen_;  // at each warm(), on rank 0
@@ -89,6 +90,18 @@ TEST(SweepByTurns, MeasuresATrialAnewInOtherMemory) {
         ASSERT_EQ(turns.seen().size(), 6U);
         for (const std::size_t again : {1, 2, 4, 5})  // 0 and 3 begin a trial
             EXPECT_NE(turns.seen()[again], turns.seen()[again - 1]) << again;
+    });
+}
+
+TEST(SweepByTurns, StartsAgainAtBarriers) {
+    Sweep sweep = ring_and_tree("shm");
+    sweep.candidates.resize(1);
+    run_as_threads(2, 60, [&](World& world) {
+        Planner planner(world);
+        ScriptedTurns turns(world, 2, 2, Turn::start_at_barriers);
+        run_sweep_by_turns(planner, sweep, turns);
+        EXPECT_EQ(turns.wrong(), 0);
+        EXPECT_EQ(turns.seen().size(), world.is_first() ? 2U : 0U);
     });
 }
 

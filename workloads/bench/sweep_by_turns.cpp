@@ -43,20 +43,24 @@ private:
         Turn turn = turns_.ready(trial_number, key);
         if (turn == Turn::skip) return;
         std::int64_t n_wrong = 0;
+        Protocol protocol = sweep_.protocol;
+        protocol.seed += point_number_;
         for (;;) {
-            turn = measure_blocks(candidate, common, n_wrong);
-            if (turn != Turn::renew) break;
-            renew_memory(common.call);
+            turn = measure_blocks(candidate, common, protocol, n_wrong);
+            if (turn == Turn::start_at_barriers)
+                protocol.sync = Protocol::Sync::barrier;
+            else if (turn == Turn::renew)
+                renew_memory(common.call);
+            else
+                break;
         }
         turns_.ended(n_wrong);
     }
 
     // Runs in the current memory until another kind of turn comes, and returns that turn.
     Turn measure_blocks(const Candidate& candidate, const CommonPoint& common,
-                        std::int64_t& n_wrong) {
+                        const Protocol& protocol, std::int64_t& n_wrong) {
         CandidateTrial made = points_.trial_at(candidate, common, buffers(common));
-        Protocol protocol = sweep_.protocol;
-        protocol.seed += point_number_;
         const auto [measured, turn] = measure_in_turns(world_, made.trial, protocol, turns_);
         std::vector<Point> alone(1);
         alone[0].measured = measured;

@@ -128,7 +128,7 @@ public:
     // Returns whether most deadlines are missed because other programs use the cores.
     bool comes_too_late() const {
         return protocol_.sync == Protocol::Sync::automatic && has_deadlines() &&
-               rule_.attempts() >= 30 && rule_.invalid() * 2 > rule_.attempts();
+               (rule_.attempts() >= 30 || is_done_) && rule_.invalid() * 2 > rule_.attempts();
     }
 
     bool has_deadlines() const { return batches_.start() == Start::deadline; }

@@ -10,6 +10,7 @@ static void walk(auto& f, Is<TurnMessage> auto& message) {
     f.must("news", message.news);
     f.may("key", message.key);
     f.may("renews", message.renews);
+    f.may("may_use_barriers", message.may_use_barriers);
     f.may("trial", message.trial);
     f.may("call", message.call);
     f.may("candidate", message.candidate);

@@ -23,19 +23,19 @@ struct NamesOf<TurnNews> {
 template <>
 struct NamesOf<Turn> {
     static constexpr const char* kind = "turn";
-    static constexpr Named<Turn> rows[] = {{Turn::go_on, "go on"},
-                                           {Turn::go_on_by_steps, "go on by steps"},
-                                           {Turn::renew, "renew"},
-                                           {Turn::skip, "skip"},
-                                           {Turn::stop, "stop"}};
+    static constexpr Named<Turn> rows[] = {
+        {Turn::go_on, "go on"}, {Turn::go_on_by_steps, "go on by steps"},
+        {Turn::renew, "renew"}, {Turn::start_at_barriers, "start at barriers"},
+        {Turn::skip, "skip"},   {Turn::stop, "stop"}};
 };
 
 /// A message of a job. Fields that do not belong to the news are empty or 0.
 struct TurnMessage {
     TurnNews news = TurnNews::started;
-    std::string key = {};    ///< started: the key of the comparison, which admits only its own jobs
-    bool renews = false;     ///< started: the job supports Turn::renew; older builds do not
-    std::int64_t trial = 0;  ///< ready and skipped, as are the next two
+    std::string key = {};  ///< started: the key of the comparison, which admits only its own jobs
+    bool renews = false;   ///< started: the job supports Turn::renew; older builds do not
+    bool may_use_barriers = false;  ///< started: the same for Turn::start_at_barriers
+    std::int64_t trial = 0;         ///< ready and skipped, as are the next two
     std::string call = {};
     std::string candidate = {};
     std::string reason = {};                 ///< skipped

@@ -14,6 +14,9 @@ enum class Turn {
     go_on_by_steps,  ///< the next block reports when each step ends
     /// Repeat this trial in other memory, because the place of buffers affects times
     renew,
+    /// Repeat this trial with calls that start at a barrier, because most came too late for their
+    /// deadlines
+    start_at_barriers,
     skip,  ///< this trial is not measured
     stop   ///< this trial has enough blocks
 };
