@@ -21,7 +21,7 @@ constexpr int most_ranks = 1 << 24;
 
 void check(const JobShape& job_shape, const JsonPlace& place) {
     if (job_shape.ranks < 1 || job_shape.ranks > most_ranks)
-        place.fail(fmt::format("has {} ranks, where 1 to {} can be", job_shape.ranks, most_ranks));
+        place.fail(fmt::format("has {} ranks; use 1 to {}", job_shape.ranks, most_ranks));
     if (job_shape.ranks_per_host < 1 || job_shape.ranks_per_host > job_shape.ranks)
         place.fail(fmt::format("has {} of its {} ranks on a host", job_shape.ranks_per_host,
                                job_shape.ranks));

@@ -42,7 +42,7 @@ constexpr Flag flags_of_nccl_tests[] = {
     {'C', "report_cputime", "times are wall-clock times", "", "0"},
     {'S', "report_timestamps", "the time of each row is not printed; use --json FILE", "", "0"},
     {'p', "parallel_init", "ranks always start at the same time", "", "0"},
-    {'y', "stream_null", "there are no streams to choose from", "", "0"},
+    {'y', "stream_null", "host buffers have no streams", "", "0"},
     {'x', "cta_policy", "only for NCCL; with --baseline nccl set NCCL_CTA_POLICY", "", "0"},
     {'D', "device_implementation", "use --algo to choose algorithms", "", "0"},
     {'V', "device_cta_count", "use --algo to choose algorithms", "", "16"},

@@ -20,7 +20,7 @@ namespace {
 
 Error no_room(const char* where, std::size_t bytes, cudaError_t error) {
     cudaGetLastError();  // clears the error, so that the next call does not report it
-    return Error(fmt::format("no room for {} bytes {} (CUDA says: {}); use smaller messages", bytes,
+    return Error(fmt::format("cannot allocate {} bytes {} (CUDA: {}); use smaller messages", bytes,
                              where, cudaGetErrorString(error)));
 }
 

@@ -77,7 +77,7 @@ def open_to_write(path):
 
 def open_to_read(path):
     if not Path(path).exists():
-        raise ResultsError(f"there is no '{path}'; type: tutti results import FILES --db {path}")
+        raise ResultsError(f"'{path}' does not exist; create it: tutti results import FILES --db {path}")
     database = _connected(path, "ro")
     with _refusing(path):
         _refuse_another(database, path)

@@ -322,7 +322,7 @@ def _chooses(point):
 def _estimate(point):
     median = point["t_ns"]["p50"]
     if not all(0 <= time < 1e18 for time in (median, *point["ci95_p50_ns"])):
-        raise ResultsError(f"{point['file']}: a point whose time is no time")
+        raise ResultsError(f"{point['file']}: a point has an invalid time")
     return of_median(max(median, 1), point["interval_ns"])  # no call takes no time, whatever a clock says
 
 

@@ -61,7 +61,7 @@ def _parsed(path, number, line, has_end):
 
 
 def _refuse_constant(name):
-    raise ValueError(f"{name} is no JSON")  # NaN, Infinity: Python would take them
+    raise ValueError(f"{name} is not valid JSON")  # NaN, Infinity: Python would take them
 
 
 def _fault(record):

@@ -71,7 +71,7 @@ double bound_in(const std::string& text, Floor::Quantity quantity, const std::st
     char* end = nullptr;
     const double bound = std::strtod(text.c_str(), &end);
     if (text.empty() || !(bound > 0) || (*end != '\0' && std::string(end) != "GB/s"))
-        throw Error("'" + typed + "': '" + text + "' is no number of GB/s above 0");
+        throw Error("'" + typed + "': '" + text + "' is not a number of GB/s above 0");
     return bound;
 }
 

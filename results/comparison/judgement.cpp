@@ -51,7 +51,7 @@ void decide(Judgement& judgement, const Rule& rule) {
                                        judgement.adjusted_p);
     } else if (size <= effect) {
         judgement.reason =
-            fmt::format("{} is no more than the minimum effect", in_percent(shift.estimate));
+            fmt::format("{} does not exceed the minimum effect", in_percent(shift.estimate));
     } else if (size <= judgement.noise) {
         judgement.reason = fmt::format("the same program differs from itself by {} here",
                                        in_percent(judgement.noise));

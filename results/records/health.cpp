@@ -47,7 +47,7 @@ constexpr Row rows[] = {
 void HostHealth::add(std::string_view name, double value, std::string of) {
     const auto row = std::ranges::find(rows, name, &Row::name);
     if (row == std::end(rows))
-        throw std::logic_error(fmt::format("'{}' is no reading of a host's health", name));
+        throw std::logic_error(fmt::format("'{}' is not a reading of a host's health", name));
     if (value == 0) return;
     HealthReading reading{std::string(name), value, std::move(of), ""};
     if (value < row->least || value > row->most)

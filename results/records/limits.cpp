@@ -218,8 +218,8 @@ std::optional<std::filesystem::path> limits_path(const std::string& fingerprint)
 Limits read_limits(const std::filesystem::path& path) {
     const Results results = read_results(path);
     if (results.limits.empty())
-        throw Error(
-            fmt::format("'{}' holds no limits; type: tutti limits --json FILE", path.string()));
+        throw Error(fmt::format("'{}' holds no limits; use a file of tutti limits --json FILE",
+                                path.string()));
     if (!make_sense(results.limits.back()))
         throw Error(fmt::format("'{}' holds limits that cannot be", path.string()));
     return results.limits.back();

@@ -33,7 +33,7 @@ inline Json encode(const std::map<Rank, std::int64_t>& count_by_rank) {
 inline void decode(const JsonPlace& place, std::map<Rank, std::int64_t>& count_by_rank) {
     for (const JsonField& field : place.object()) {
         const auto rank = decimal_number(field.name);
-        if (!rank || !std::in_range<int>(*rank)) place.child(field).fail("is no rank");
+        if (!rank || !std::in_range<int>(*rank)) place.child(field).fail("is not a rank");
         decode(place.child(field), count_by_rank[{static_cast<int>(*rank)}]);
     }
 }

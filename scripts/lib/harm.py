@@ -128,7 +128,7 @@ class Run:
             try:
                 kinds.append(json.loads(line)["kind"])
             except (ValueError, KeyError):
-                yield f"line {number} of the results is no record"
+                yield f"line {number} of the results is not a record"
         shown = len(re.findall(r"^ *\d+ +\d+ +(?:float|int|half|bfloat)", self.out.read_text(errors="replace"), re.M)) \
             if self.out.exists() else 0
         if shown > kinds.count("point") > 0 and "step" not in kinds:

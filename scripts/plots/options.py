@@ -48,5 +48,5 @@ def _formats(text):
     words = _list(text)
     unknown = [word for word in words if word not in FORMATS]
     if unknown:
-        raise argparse.ArgumentTypeError(f"'{unknown[0]}' is none of {', '.join(FORMATS)}")
+        raise argparse.ArgumentTypeError(f"'{unknown[0]}' is unknown; use {', '.join(FORMATS)}")
     return words

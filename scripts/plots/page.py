@@ -16,7 +16,7 @@ RELIABLE = "reliable"  # how a good verdict begins
 MOST_FIGURES, MOST_FIGURE_BYTES, MOST_ROWS = 60, 2_700_000, 3600
 PHONE, PIXELS_OF_INCH = 376, 81  # the width of a phone of 400 pixels without margins; words of 8 pt are of nine pixels then
 RATIOS = "Times as fast: the median of the launches' ratios (of two to five launches, their geometric mean)."
-NO_FIGURE = '<p class="note">no figure: nothing was measured with a right result, or there is no room</p>'
+NO_FIGURE = '<p class="note">no figure: no correct result was measured, or it does not fit</p>'
 MOST_TRUST_LINES = 3  # below the verdict
 TERMS = (
     ("Time", "Time of one call on the slowest rank: the median over the calls of a launch, then the median over the launches."),

@@ -22,7 +22,7 @@ WITH_TUTTI = tutti.CLEAN | {"PATH": f"{Path(tutti.EXECUTABLE).parent}:{os.enviro
 
 
 def needs(shell):
-    return unittest.skipUnless(shutil.which(shell), f"no {shell}; type: apt-get install {shell}")
+    return unittest.skipUnless(shutil.which(shell), f"no {shell}; use: apt-get install {shell}")
 
 
 def offered(*words):

@@ -49,7 +49,7 @@ class Links(tutti.Folder):
     # almost no delay.
     def test_latency_grows_by_the_delay_that_was_set(self):
         if not DELAY_SWITCH.exists():
-            self.skipTest(f"no {DELAY_SWITCH}; type: scripts/build")
+            self.skipTest(f"no {DELAY_SWITCH}; use: scripts/build")
         least_ns = {}
         for attempt in testhosts.attempts():
             for delay in (1, 50, 250):  # microseconds per link

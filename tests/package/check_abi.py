@@ -43,7 +43,7 @@ def main(arguments):
         print("Programs that were linked against what is gone (-) would not start: raise TUTTI_ABI in CMakeLists.txt, unless it is higher\n"
               f"than that of the last release already, then type: {WRITE}")
     elif differences:
-        print(f"There is more than was known (+), which harms no program; type: {WRITE}")
+        print(f"There is more than was known (+), which harms no program; use: {WRITE}")
     return 1 if differences else 0
 
 

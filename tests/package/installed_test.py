@@ -91,7 +91,7 @@ class Command(Installed):
         self.assertLessEqual({"tutti", "tutti-bench", "tutti-workload-ddp", "tutti-results-query", "osu_bcast"}, set(pages))
         self.assertIn(r"\-\-target\-ci", gzip.decompress(pages["tutti-bench"].read_bytes()).decode())
         if not shutil.which("man"):
-            self.skipTest("no man; type: apt-get install man-db")
+            self.skipTest("no man; use: apt-get install man-db")
         for name, page in pages.items():
             shown = done("man", "--warnings", "-l", page, LC_ALL="C.UTF-8", MANWIDTH="80")
             self.assertEqual((shown.returncode, shown.stderr), (0, ""), name)

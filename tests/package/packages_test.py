@@ -50,9 +50,9 @@ rm -r /tmp/program /tmp/run.jsonl /tmp/results.sqlite
 
 def needs_root():
     if os.geteuid() != 0:
-        return "only root can make a clean Debian; type: sudo ctest -R packages"
+        return "only root can make a clean Debian; use: sudo ctest -R packages"
     if not shutil.which("debootstrap"):
-        return "no debootstrap; type: apt-get install debootstrap"
+        return "no debootstrap; use: apt-get install debootstrap"
     return None
 
 
@@ -88,7 +88,7 @@ class Packages(unittest.TestCase):
 
     def test_are_as_debian_wants_them(self):
         if not shutil.which("lintian"):
-            self.skipTest("no lintian; type: apt-get install lintian")
+            self.skipTest("no lintian; use: apt-get install lintian")
         ldconfig = "maintscript-calls-ldconfig"  # CPack calls it in addition to our trigger
         found = subprocess.run(["lintian", "--allow-root", "--fail-on", "error,warning", "--suppress-tags", ldconfig,
                                 *self.packages.values()], capture_output=True, text=True, check=False)

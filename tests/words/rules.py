@@ -44,7 +44,7 @@ def quaint_words():
 
 def type_as_advice():
     """Messages that say "type ..."."""
-    return [place(text) for text in texts() if text.kind == "string" and re.search(r"[;,] type ", text.text)
+    return [place(text) for text in texts() if text.kind == "string" and re.search(r"[;,] type:? ", text.text)
             and not text.file.startswith("tests/words/")]
 
 

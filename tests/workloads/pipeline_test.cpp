@@ -194,7 +194,7 @@ TEST(Pipeline, RefusesWhatItCannotDoInOneLine) {
     expect(4, "stages", "3", "1, 2, 4");
     expect(0, "micro-batches", "0", "--micro-batches 0");
     expect(0, "schedule", "zigzag", "gpipe");
-    expect(0, "model", "resnet50", "no transformer");
+    expect(0, "model", "resnet50", "transformer");
 }
 
 }  // namespace tutti

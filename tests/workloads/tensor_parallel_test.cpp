@@ -132,7 +132,7 @@ TEST(TensorParallel, RefusesWhatItCannotDoInOneLine) {
     expect(0, "tensor-ranks", "13", "12 attention heads");
     expect(4, "tensor-ranks", "3", "1, 2, 4");
     expect(0, "sequence-parallel", "maybe", "--sequence-parallel maybe");
-    expect(0, "model", "vgg16", "no transformer");
+    expect(0, "model", "vgg16", "transformer");
 }
 
 }  // namespace tutti

@@ -26,7 +26,7 @@ constexpr Named<Kind> kinds[] = {{Kind::none, "none"},
 
 [[noreturn]] void refuse(std::string_view text) {
     throw Error(fmt::format(
-        "--compress {} is none of none, bf16, fp16, int8, topk:1%, topk:1%:sampled", text));
+        "--compress {} is unknown; use none, bf16, fp16, int8, topk:1%, topk:1%:sampled", text));
 }
 
 // Returns the text before the first colon, and leaves the rest after it in `rest`.

@@ -200,7 +200,7 @@ Asked asked_in(int count, char** words) {
         char* end = nullptr;
         const long long value = std::strtoll(words[word], &end, 10);
         if (*end != '\0' || value < 1)
-            throw Error(fmt::format("{} is no number from 1 on", words[word]));
+            throw Error(fmt::format("{} is not a number of 1 or more", words[word]));
         return static_cast<std::int64_t>(value);
     };
     return {words[1],  parse_collective(words[2]),    static_cast<int>(number(3)), number(4),

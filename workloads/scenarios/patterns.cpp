@@ -37,7 +37,7 @@ Model transformer_model(const Settings& settings, std::string_view candidates) {
     Model model = scaled_model(settings);
     if (!model.transformer)
         throw Error(
-            fmt::format("--model {}: {} is no transformer, so what its layers send is not "
+            fmt::format("--model {}: {} is not a transformer, so what its layers send is not "
                         "known; try {}",
                         settings.text("model"), model.name, candidates));
     return model;

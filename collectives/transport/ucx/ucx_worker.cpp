@@ -86,7 +86,8 @@ std::unique_ptr<ucp_config_t, void (*)(ucp_config_t*)> read_config() {
     ucp_config_t* config = nullptr;
     if (ucp_config_read(nullptr, nullptr, &config) != UCS_OK) return {nullptr, ucp_config_release};
     // TCP sends a message in pieces of the smaller of the two sizes, with one system call each: 8
-    // KiB and 64 KiB by default. Pieces above 96 KiB are slower again: docs/how-to/several_hosts.md.
+    // KiB and 64 KiB by default. Pieces above 96 KiB are slower again:
+    // docs/how-to/several_hosts.md.
     const std::string prefix = prefix_of_tcp();
     if (may_take_tcp())
         for (const std::string name : {"TX_SEG_SIZE", "RX_SEG_SIZE"})

@@ -85,7 +85,7 @@ std::span<float> GradientMemory::place_of(int tensor) const {
 MadeOrRefused<GradientExchange> GradientExchange::make(GradientMemory& memory,
                                                        GroupMethod& method) {
     std::optional<std::string> refused;
-    if (!method.is_for(Collective::all_reduce)) refused = "it is no algorithm for all_reduce";
+    if (!method.is_for(Collective::all_reduce)) refused = "it is not an algorithm for all_reduce";
     const auto ask = [&](const Call& call, const PooledBuffers& buffers) {
         const auto mine = method.refuses(call, buffers);
         if (!refused) refused = mine;

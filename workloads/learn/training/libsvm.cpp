@@ -78,7 +78,7 @@ private:
     Sample sample(std::string_view label, std::string_view rest) {
         double value = 0;
         if (!reads_as(label, value) || std::abs(value) > 1e9 || value != std::trunc(value))
-            fail(fmt::format("'{}' is no label; a line begins with a whole number", label));
+            fail(fmt::format("'{}' is not a label; a line begins with a whole number", label));
         Sample read{static_cast<int>(value), {}};
         int before = 0;
         for (auto word = next_word(rest); !word.empty(); word = next_word(rest)) {
