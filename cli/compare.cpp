@@ -184,9 +184,39 @@ Exit compare_with_stored(const CompareOptions& options) {
         result.launches == 0 ? "" : launches_line(result.launches, "B", seconds, result.ran_out));
 }
 
-// Compares A against itself, in windows as long as the first stage of a comparison.
+// Returns the launches of a second stage that the budget allows, at the time that these took.
+int launches_in_budget(const ComparisonResult& result, const ComparisonPlan& plan) {
+    const double all = plan.budget_seconds * result.launches / result.seconds;
+    return static_cast<int>(std::min<double>(all - plan.first_launches, plan.most_launches));
+}
+
+// Returns the line that says what this machine can do, by the metric that varies most.
+std::string smallest_change_line(const ComparisonResult& result, const ComparisonPlan& plan) {
+    const int launches = launches_in_budget(result, plan);
+    const Rule rule = rule_of_look(plan.rule, 1, false);
+    double largest = 0;
+    const std::string* metric = nullptr;
+    for (const MetricResult& one : result.metrics) {
+        const auto change = smallest_change(one.metric, launches, rule);
+        if (!change)
+            return fmt::format(
+                "# no change can be detected: {} launches fit into a second stage within {:g} s; "
+                "use a larger --budget\n",
+                std::max(launches, 0), plan.budget_seconds);
+        if (*change < largest && metric != nullptr) continue;
+        largest = *change;
+        metric = &one.metric.name;
+    }
+    return fmt::format(
+        "# within {:g} s ({} launches) a change of {:.2g} % is detected nine times of ten, with "
+        "--min-effect {:.2g}% ({})\n",
+        plan.budget_seconds, launches, 100 * largest, 50 * largest, *metric);
+}
+
+// Compares A against itself, in windows as long as the second stage of a comparison.
 Exit compare_the_same(const CompareOptions& options) {
     ComparisonPlan plan = options.plan;
+    const Rule rule = rule_of_look(plan.rule, 1, false);
     plan.first_launches = options.launches_of_same;
     plan.most_launches = 0;
     plan.budget_seconds = 1e9;
@@ -224,7 +254,7 @@ Exit compare_the_same(const CompareOptions& options) {
             const ComparedMetric metric{.changes = part(changes),
                                         .noise_of_a = part(one.metric.noise_of_a),
                                         .noise_of_b = part(one.metric.noise_of_b)};
-            const Change change = judge(std::vector{metric}, plan.rule).front().change;
+            const Change change = judge(std::vector{metric}, rule).front().change;
             of_metric += change == Change::slower || change == Change::faster ? 1 : 0;
             ++windows;
         }
@@ -233,7 +263,7 @@ Exit compare_the_same(const CompareOptions& options) {
         for (const double change : changes) sizes.push_back(std::abs(change));
         std::string needed;
         for (const double wished : {0.025, 0.05, 0.1}) {
-            const auto launches = launches_for(one.metric, wished, plan.rule);
+            const auto launches = launches_for(one.metric, wished, rule);
             needed += fmt::format(" {:>6}", launches ? std::to_string(*launches) : "-");
         }
         fmt::print("  {:<{}} {:>9} {:>9} {:>9}  {}\n", one.metric.name, width,
@@ -247,6 +277,7 @@ Exit compare_the_same(const CompareOptions& options) {
     if (windows == 0)
         fmt::print("# fewer launches than one comparison needs: use --aa {} or more\n",
                    options.plan.second_launches);
+    fmt::print("{}", smallest_change_line(result, options.plan));
     file.end(records_of(result, options, file.session()));
     return Exit::ok;
 }

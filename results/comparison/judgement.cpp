@@ -4,23 +4,53 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
+#include <limits>
+#include <utility>
 
 namespace tutti {
 namespace {
 
-double noise_of(const ComparedMetric& metric, const Rule& rule) {
-    return std::max(std::abs(shift_of(metric.noise_of_a, rule.confidence).estimate),
-                    std::abs(shift_of(metric.noise_of_b, rule.confidence).estimate));
+double noise_of(const ComparedMetric& metric) {
+    double noise = 0;
+    for (const auto* repetitions : {&metric.noise_of_a, &metric.noise_of_b})
+        if (!repetitions->empty()) noise = std::max(noise, std::abs(centre_of(*repetitions)));
+    return noise;
+}
+
+using ShiftOfJudgement = Shift Judgement::*;
+
+// Returns the shifts of a judgement, each with the confidence of its interval.
+std::array<std::pair<ShiftOfJudgement, double>, 3> shifts_of(const Rule& rule) {
+    const double sure = std::max(surely, rule.confidence);
+    return {{{&Judgement::shift, rule.confidence},
+             {&Judgement::tested, 1 - (1 - rule.confidence) * rule.share},
+             {&Judgement::sure, 1 - (1 - sure) * rule.share}}};
 }
 
 std::string in_percent(double logarithm) {
     return fmt::format("{:.1f} %", 100 * std::expm1(logarithm));
 }
 
+constexpr double nine_of_ten = 1.28;  // quantile of the normal distribution
+
+// Returns how many deviations a normal value exceeds, to either side, with this chance.
+double z_of(double chance) {
+    double low = 0, high = 10;
+    for (int halved = 0; halved < 50; ++halved) {
+        const double middle = (low + high) / 2;
+        (std::erfc(middle / std::sqrt(2)) > chance ? low : high) = middle;
+    }
+    return low;
+}
+
 double visible_of(const Judgement& judgement, const Rule& rule) {
     const double half_interval = (judgement.shift.high - judgement.shift.low) / 2;
-    return std::expm1(std::max({std::log1p(rule.min_effect), judgement.noise, half_interval}));
+    const double deviation = half_interval / z_of(1 - rule.confidence);
+    return std::expm1(std::max({std::log1p(rule.min_effect) + nine_of_ten * deviation,
+                                judgement.noise, (z_of(rule.level()) + nine_of_ten) * deviation}));
 }
 
 // The verdict of one metric, whose p-value is adjusted.
@@ -38,17 +68,19 @@ void decide(Judgement& judgement, const Rule& rule) {
     } else if (std::isinf(shift.low)) {
         judgement.reason = fmt::format("{} launches are too few for a {:.0f} % interval", shift.n,
                                        100 * rule.confidence);
-    } else if (is_within(shift) && (size <= effect / 2 || is_within(judgement.sure))) {
+    } else if (is_within(judgement.tested) && (size <= effect / 2 || is_within(judgement.sure))) {
         judgement.change = Change::same;
         judgement.reason = interval + ", within the minimum effect";
     } else if (is_within(shift)) {
-        judgement.reason = interval + ", within the minimum effect, but one of " +
-                           fmt::format("{:.1f} % is not", 100 * surely);
+        const double needed = is_within(judgement.tested) ? surely : rule.confidence;
+        judgement.reason = fmt::format("{}, within the minimum effect, but one of {:.3g} % is not",
+                                       interval, 100 * (1 - (1 - needed) * rule.share));
     } else if (!excludes_none) {
         judgement.reason = interval + " and includes no change";
-    } else if (judgement.adjusted_p > 1 - rule.confidence) {
-        judgement.reason = fmt::format("p = {:.4f} after adjusting for the number of metrics",
-                                       judgement.adjusted_p);
+    } else if (judgement.adjusted_p > rule.level()) {
+        judgement.reason =
+            fmt::format("p = {:.4f} after adjusting for the number of metrics; {:.2g} is needed",
+                        judgement.adjusted_p, rule.level());
     } else if (size <= effect) {
         judgement.reason =
             fmt::format("{} does not exceed the minimum effect", in_percent(shift.estimate));
@@ -63,12 +95,20 @@ void decide(Judgement& judgement, const Rule& rule) {
 
 }  // namespace
 
+Rule rule_of_look(Rule rule, int look, bool is_last) {
+    rule.alarm = std::min(rule.alarm, 1 - surely);
+    rule.share = is_last ? 1. / look : 1. / (look * (look + 1));
+    return rule;
+}
+
 std::vector<Judgement> judge(std::span<const ComparedMetric> metrics, const Rule& rule) {
     std::vector<Judgement> judgements;
-    for (const ComparedMetric& metric : metrics)
-        judgements.push_back({.shift = shift_of(metric.changes, rule.confidence),
-                              .sure = shift_of(metric.changes, std::max(surely, rule.confidence)),
-                              .noise = noise_of(metric, rule)});
+    for (const ComparedMetric& metric : metrics) {
+        Judgement& judgement = judgements.emplace_back();
+        for (const auto& [shift, confidence] : shifts_of(rule))
+            judgement.*shift = shift_of(metric.changes, confidence);
+        judgement.noise = noise_of(metric);
+    }
     settle(judgements, rule);
     return judgements;
 }
@@ -85,26 +125,90 @@ void settle(std::span<Judgement> judgements, const Rule& rule) {
     }
 }
 
-std::optional<ComparedMetric> geometric_mean(std::span<const ComparedMetric> metrics) {
-    ComparedMetric mean{.name = "geometric mean"};
-    std::size_t launches = 0;
-    for (const ComparedMetric& metric : metrics)
-        launches = std::max(launches, metric.changes.size());
-    double count = 0;
-    const auto add = [&](std::vector<double>& sums, const std::vector<double>& values) {
-        sums.resize(launches);
-        for (std::size_t i = 0; i < values.size(); ++i) sums[i] += values[i];
-    };
-    for (const ComparedMetric& metric : metrics) {
-        if (metric.changes.size() != launches || launches == 0) continue;
-        ++count;
-        add(mean.changes, metric.changes);
-        add(mean.noise_of_a, metric.noise_of_a);
-        add(mean.noise_of_b, metric.noise_of_b);
+namespace {
+
+using ValuesOfMetric = std::vector<double> ComparedMetric::*;
+
+// Returns the mean of the metrics in each launch.
+std::vector<double> mean_values(const MeasuredTogether& group, ValuesOfMetric values) {
+    std::vector<double> means((group.metrics.front().*values).size());
+    for (const ComparedMetric& metric : group.metrics)
+        for (std::size_t launch = 0; launch < means.size(); ++launch)
+            means[launch] += (metric.*values)[launch] / static_cast<double>(group.metrics.size());
+    return means;
+}
+
+// Returns how far two estimates are related if a launch changes all of its metrics alike.
+double largest_correlation(const std::vector<int>& one, const std::vector<int>& other) {
+    std::vector<int> common;
+    std::ranges::set_intersection(one, other, std::back_inserter(common));
+    return static_cast<double>(common.size()) /
+           std::sqrt(static_cast<double>(one.size()) * static_cast<double>(other.size()));
+}
+
+// One group's part of the mean: its estimate and the distances to the ends of its interval.
+struct PartOfMean {
+    const std::vector<int>* launches;
+    double estimate, below, above;
+};
+
+double reach_of(std::span<const PartOfMean> parts, double PartOfMean::*side) {
+    double squares = 0;
+    for (const PartOfMean& one : parts)
+        for (const PartOfMean& other : parts)
+            squares +=
+                one.*side * (other.*side) * largest_correlation(*one.launches, *other.launches);
+    return std::sqrt(squares);
+}
+
+Shift mean_shift(std::span<const MeasuredTogether> groups, ValuesOfMetric values,
+                 double confidence) {
+    if (groups.size() == 1) return shift_of(mean_values(groups.front(), values), confidence);
+    double metrics = 0;
+    for (const MeasuredTogether& group : groups)
+        metrics += static_cast<double>(group.metrics.size());
+    Shift mean{.low = -std::numeric_limits<double>::infinity(),
+               .high = std::numeric_limits<double>::infinity(),
+               .p = 1};
+    std::vector<PartOfMean> parts;
+    bool is_bounded = true;
+    for (const MeasuredTogether& group : groups) {
+        const Shift shift = shift_of(mean_values(group, values), confidence);
+        const double weight = static_cast<double>(group.metrics.size()) / metrics;
+        parts.push_back({&group.launches, weight * shift.estimate,
+                         weight * (shift.estimate - shift.low),
+                         weight * (shift.high - shift.estimate)});
+        mean.estimate += parts.back().estimate;
+        mean.n = std::max(mean.n, shift.n);
+        is_bounded = is_bounded && std::isfinite(shift.high);
     }
-    if (count < 2) return std::nullopt;
-    for (auto* sums : {&mean.changes, &mean.noise_of_a, &mean.noise_of_b})
-        for (double& sum : *sums) sum /= count;
+    if (!is_bounded) return mean;
+    mean.low = mean.estimate - reach_of(parts, &PartOfMean::below);
+    mean.high = mean.estimate + reach_of(parts, &PartOfMean::above);
+    const double reach = mean.estimate > 0 ? mean.estimate - mean.low : mean.high - mean.estimate;
+    const double deviations = std::abs(mean.estimate) / std::max(reach, 1e-300);
+    mean.p = std::erfc(deviations * z_of(1 - confidence) / std::sqrt(2));
+    return mean;
+}
+
+}  // namespace
+
+std::optional<Judgement> judge_mean(std::span<const MeasuredTogether> groups, const Rule& rule) {
+    std::vector<MeasuredTogether> measured;
+    std::size_t metrics = 0;
+    for (const MeasuredTogether& group : groups) {
+        if (group.launches.empty()) continue;
+        measured.push_back(group);
+        metrics += group.metrics.size();
+    }
+    if (metrics < 2) return std::nullopt;
+    Judgement mean;
+    for (const auto& [shift, confidence] : shifts_of(rule))
+        mean.*shift = mean_shift(measured, &ComparedMetric::changes, confidence);
+    for (const ValuesOfMetric values : {&ComparedMetric::noise_of_a, &ComparedMetric::noise_of_b})
+        mean.noise =
+            std::max(mean.noise, std::abs(mean_shift(measured, values, rule.confidence).estimate));
+    settle({&mean, 1}, rule);
     return mean;
 }
 
@@ -118,7 +222,7 @@ Judgement of_mean_of_same(std::span<const Judgement> metrics, const Judgement& m
         for (const Judgement& metric : metrics) sum += metric.*shift.*value;
         return sum / static_cast<double>(metrics.size());
     };
-    for (auto shift : {&Judgement::shift, &Judgement::sure})
+    for (auto shift : {&Judgement::shift, &Judgement::tested, &Judgement::sure})
         for (auto value : {&Shift::estimate, &Shift::low, &Shift::high})
             judgement.*shift.*value = average(shift, value);
     judgement.visible = visible_of(judgement, rule);
@@ -128,15 +232,15 @@ Judgement of_mean_of_same(std::span<const Judgement> metrics, const Judgement& m
 int least_launches(const Rule& rule, std::size_t metrics) {
     int least = 1;  // all of one sign: p = 2 / 2^n, adjusted for the metrics
     while (std::pow(0.5, least) * 2 * static_cast<double>(std::max<std::size_t>(metrics, 1)) >
-           1 - rule.confidence)
+           rule.level())
         ++least;
     return least;
 }
 
 namespace {
 
-// Returns the half width of the signed-rank interval of the changes, which is sqrt(pi / 3) times
-// as wide as that of a normal mean.
+// Returns the variance of a launch, enlarged as the signed-rank interval is sqrt(pi / 3) times as
+// wide as that of a normal mean.
 double variance_of(const std::vector<double>& changes) {
     const auto n = static_cast<double>(changes.size());
     double sum = 0, squares = 0;
@@ -145,28 +249,30 @@ double variance_of(const std::vector<double>& changes) {
     return squares / (n - 1) * 3.14159265358979 / 3;
 }
 
-double z_of(const Rule& rule) {
-    return rule.confidence >= 0.98 ? 2.33 : rule.confidence >= 0.95 ? 1.96 : 1.64;
-}
-
 // Few launches know their own spread badly, for which z^2 / 2 more make up.
-int with_few_more(double launches, const Rule& rule) {
-    const double more = std::pow(z_of(rule), 2) / 2;
-    return std::max(least_launches(rule),
-                    static_cast<int>(std::ceil(std::min(launches + more, 1e6))));
-}
+double more_for_the_spread(const Rule& rule) { return std::pow(z_of(rule.level()), 2) / 2; }
 
 }  // namespace
 
 std::optional<int> launches_for(const ComparedMetric& metric, double wished, const Rule& rule) {
     if (metric.changes.size() < 3 || wished <= rule.min_effect) return std::nullopt;
-    constexpr double nine_of_ten = 1.28;
     const double goal = std::log1p(wished);
     // Its interval excludes 0 and the estimate is beyond the minimum effect.
-    return with_few_more(std::max(std::pow((z_of(rule) + nine_of_ten) / goal, 2),
-                                  std::pow(nine_of_ten / (goal - std::log1p(rule.min_effect)), 2)) *
-                             variance_of(metric.changes),
-                         rule);
+    const double launches =
+        std::max(std::pow((z_of(rule.level()) + nine_of_ten) / goal, 2),
+                 std::pow(nine_of_ten / (goal - std::log1p(rule.min_effect)), 2)) *
+        variance_of(metric.changes);
+    return std::max(
+        least_launches(rule),
+        static_cast<int>(std::ceil(std::min(launches + more_for_the_spread(rule), 1e6))));
+}
+
+std::optional<double> smallest_change(const ComparedMetric& metric, int launches,
+                                      const Rule& rule) {
+    if (metric.changes.size() < 3 || launches < least_launches(rule)) return std::nullopt;
+    const double useful = std::max(launches - more_for_the_spread(rule), 1.);
+    return std::expm1((z_of(rule.level()) + nine_of_ten) *
+                      std::sqrt(variance_of(metric.changes) / useful));
 }
 
 }  // namespace tutti

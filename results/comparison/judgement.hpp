@@ -32,17 +32,30 @@ struct ComparedMetric {
 };
 
 struct Rule {
-    double confidence =
-        0.98;  ///< of intervals; and that none of a comparison is wrongly slower or faster
+    double confidence = 0.98;   ///< of intervals
     double min_effect = 0.025;  ///< a change must be larger to be one
+    double alarm = 0.02;  ///< accepted chance that any metric is wrongly slower or faster, if share
+                          ///< is 1
+    /// The part of all accepted errors that one look at the data may spend. The shares of all looks
+    /// of a comparison add up to at most 1, so that repeated looks do not raise the chance of an
+    /// error (group sequential test with a spending function: Lan and DeMets 1983).
+    double share = 1;
+
+    double level() const { return alarm * share; }  ///< the largest adjusted p of slower or faster
 };
 
 /// The confidence of a wider interval that checks small changes again.
 inline constexpr double surely = 0.998;
 
+/// Returns the rule of look number `look` (from 1) at launches that go on until something is
+/// decided. Look k spends 1 / (k (k + 1)) of the errors; the last one spends the rest, 1 / k.
+/// Slower and faster must be sure.
+Rule rule_of_look(Rule rule, int look, bool is_last);
+
 struct Judgement {
     Change change = Change::undecided;
-    Shift shift;            ///< of ln(B / A)
+    Shift shift;            ///< of ln(B / A), with the interval of the rule's confidence
+    Shift tested = {};      ///< the same with the interval of this look, see Rule::share
     Shift sure = {};        ///< the same with a wider interval, see `surely`
     double noise = 0;       ///< the same estimate, |ln|, of A against A or of B against B
     double adjusted_p = 1;  ///< by Holm, over all metrics of the comparison
@@ -54,17 +67,25 @@ struct Judgement {
 /// The verdicts on all metrics of a comparison. Slower (faster) is what has an estimate beyond the
 /// minimum effect and beyond its own noise, and an interval and a p-value, adjusted for the number
 /// of metrics, that exclude 0. The same is what has an interval within plus and minus the minimum
-/// effect; where the estimate is beyond half of that, the wider interval must lie within. In the
-/// order of the metrics.
+/// effect; where the estimate is beyond half of that, the wider interval must lie within. Both of
+/// these intervals are wider if the rule has a smaller share. In the order of the metrics.
 std::vector<Judgement> judge(std::span<const ComparedMetric> metrics, const Rule& rule);
 
-/// The verdicts by the same rule, of judgements that have their shift, sure and plain, and their
-/// noise.
+/// The verdicts by the same rule, of judgements that have their three shifts and their noise.
 void settle(std::span<Judgement> judgements, const Rule& rule);
 
-/// The geometric mean of all metrics as a metric of its own: in each launch the mean of their
-/// logarithms. Metrics that some launch lacks do not count. Nothing if fewer than two are left.
-std::optional<ComparedMetric> geometric_mean(std::span<const ComparedMetric> metrics);
+/// Metrics that were measured in the same launches.
+struct MeasuredTogether {
+    std::vector<int> launches;            ///< their numbers, sorted; the order of all values
+    std::vector<ComparedMetric> metrics;  ///< at least one
+};
+
+/// The verdict on the geometric mean of all metrics, which counts all launches of each of them.
+/// Metrics of one group are averaged in each launch. The distances from the estimates of the groups
+/// to the ends of their intervals add in squares, as far as their launches differ; metrics of the
+/// same launch may change together. The p-value is then that of a normal distribution with this
+/// interval. Nothing if fewer than two metrics were measured.
+std::optional<Judgement> judge_mean(std::span<const MeasuredTogether> groups, const Rule& rule);
 
 /// The verdict on the geometric mean of metrics that are all the same: so is the mean. Its estimate
 /// and interval are the means of theirs, as it lies between these ends wherever each of them lies
@@ -78,5 +99,10 @@ int least_launches(const Rule& rule, std::size_t metrics = 1);
 /// those that are here. Nothing of fewer than three launches, or for a wish that is no more than
 /// the minimum effect: half of such changes look smaller.
 std::optional<int> launches_for(const ComparedMetric& metric, double wished, const Rule& rule);
+
+/// Returns the smallest change (0.01: 1 %) that so many launches show nine times of ten if the
+/// minimum effect is half of it, by the spread of those that are here. Nothing if fewer than three
+/// are here, or if so many cannot show any.
+std::optional<double> smallest_change(const ComparedMetric& metric, int launches, const Rule& rule);
 
 }  // namespace tutti

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "results/statistics/signed_rank.hpp"
 #include "results/statistics/statistics.hpp"
 
 namespace tutti {
@@ -21,9 +22,9 @@ std::optional<LaunchOfMetric> summary_of(const std::vector<Quad>& quads) {
         b_times.insert(b_times.end(), {quad.b1, quad.b2});
     }
     if (launch.quads.empty()) return std::nullopt;
-    launch.change = median(launch.quads);
-    launch.noise_a = median(noise_a);
-    launch.noise_b = median(noise_b);
+    launch.change = centre_of(launch.quads);
+    launch.noise_a = centre_of(noise_a);
+    launch.noise_b = centre_of(noise_b);
     launch.a_ns = median(a_times);
     launch.b_ns = median(b_times);
     return launch;

@@ -17,7 +17,7 @@ using Quad = QuadOf<double>;
 
 /// One launch of A and B, summarised for a metric. Logarithms are natural.
 struct LaunchOfMetric {
-    double change = 0;   ///< ln(B / A), the median of the quads' means
+    double change = 0;   ///< ln(B / A), the centre (Hodges-Lehmann) of the quads' means
     double noise_a = 0;  ///< ln(A / A) of the same quads; 0 but for noise
     double noise_b = 0;  ///< ln(B / B)
     double a_ns = 0;     ///< the median time

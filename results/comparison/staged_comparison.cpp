@@ -30,30 +30,24 @@ public:
 
     ComparisonResult run() {
         run_stage(1, {}, plan_.first_launches);
-        judge_all();
-        std::vector<MetricResult> first = result_.metrics;
+        judge_first_stage();
         std::set<std::string> suspects;
         for (const MetricResult& result : result_.metrics)
             if (result.judgement.change != Change::same) suspects.insert(result.metric.name);
-        const int least = least_launches(plan_.rule, suspects.size());
-        int needed = std::max(plan_.second_launches, least + 2);
-        for (const MetricResult& result : result_.metrics) {
-            if (!suspects.contains(result.metric.name)) continue;
-            needed = std::max(needed, launches_wanted(result));
-            if (effect_of(result) <= 2 * plan_.rule.min_effect)
-                to_be_narrow_.insert(result.metric.name);
-        }
         // A second stage with too few launches would only discard the verdicts of the first.
+        const int least = least_launches(rule_of_look(plan_.rule, 1, true), suspects.size());
         const bool pays = plan_.most_launches >= least && launches_left() >= least;
         if (!suspects.empty() && result_.wrong.empty() && !result_.ran_out) {
-            if (pays) run_stage(2, suspects, std::min(needed, plan_.most_launches));
-            if (stage_launches_ < least) result_.metrics = first;  // the stage was cut short
+            const std::vector<MetricResult> first = result_.metrics;
+            if (pays) run_second_stage(suspects);
             result_.ran_out = result_.ran_out || (!pays && plan_.most_launches > 0);
-            drop_from(result_.metrics);
-            judge_all();
+            if (stage_launches_ < least) {  // the stage was cut short
+                result_.metrics = first;
+                drop_from(result_.metrics);
+                judge_first_stage();
+            }
         }
-        drop_from(first);
-        add_mean(first);
+        add_mean();
         settle_mean();
         // Drops reasons of metrics that other launches could measure.
         for (const MetricResult& result : result_.metrics)
@@ -62,32 +56,71 @@ public:
         if (result_.ran_out && result_.launches == 0)
             result_.missing["all metrics"] =
                 "the budget ended during the first launch; use a larger --budget";
-        result_.seconds = seconds_since(began_ns_);
+        result_.seconds = spent();
         return std::move(result_);
     }
 
 private:
-    // Returns the launches needed to detect twice the minimum effect, or half of the effect seen in
-    // the first stage if that is larger.
-    int launches_wanted(const MetricResult& result) const {
-        const double wished = std::max(2 * plan_.rule.min_effect, effect_of(result) / 2);
-        return launches_for(result.metric, wished, plan_.rule).value_or(0);
+    double spent() const { return static_cast<double>(plan_.now_ns() - began_ns_) / 1e9; }
+
+    // Returns how many launches the first look of the second stage needs to detect twice the
+    // minimum effect, or half of the effect seen in the first stage if that is larger.
+    int launches_of_first_look(const std::set<std::string>& suspects) const {
+        const Rule rule = rule_of_look(plan_.rule, 1, false);
+        int needed = std::max(plan_.second_launches, least_launches(rule, suspects.size()) + 1);
+        for (const MetricResult& result : result_.metrics) {
+            if (!suspects.contains(result.metric.name)) continue;
+            const double seen = std::expm1(std::abs(result.judgement.shift.estimate));
+            const double wished = std::max(2 * rule.min_effect, seen / 2);
+            needed = std::max(needed, launches_for(result.metric, wished, rule).value_or(0));
+        }
+        return std::min(needed, plan_.most_launches);
     }
 
-    static double effect_of(const MetricResult& result) {
-        return std::expm1(std::abs(result.judgement.shift.estimate));
+    void run_second_stage(const std::set<std::string>& suspects) {
+        constexpr double growth = 1.4;
+        int until = launches_of_first_look(suspects);
+        std::set<std::string> open = suspects;
+        stage_launches_ = 0;
+        for (int look = 1; !open.empty(); ++look) {
+            run_stage(2, open, until);
+            std::erase_if(open, [&](const std::string& name) { return dropped_.contains(name); });
+            const bool is_last = stage_launches_ < until || until >= plan_.most_launches;
+            look_at(open, rule_of_look(plan_.rule, look, is_last));
+            if (is_last) break;
+            until = std::min(plan_.most_launches, static_cast<int>(std::ceil(growth * until)));
+        }
+        result_.ran_out = result_.ran_out && !open.empty();
     }
 
-    // If the first stage saw little, the second has to show that there is no relevant change, so it
-    // continues until the intervals are narrow enough. Their width says nothing about their
-    // position, so this favours no verdict (Stein 1945).
-    bool has_wide_intervals() const {
-        const double most = std::log1p(1.15 * plan_.rule.min_effect);
-        return std::ranges::any_of(result_.metrics, [&](const MetricResult& result) {
-            if (!to_be_narrow_.contains(result.metric.name)) return false;
-            const Shift shift = shift_of(result.metric.changes, plan_.rule.confidence);
-            return (shift.high - shift.low) / 2 > most;
-        });
+    // Judges the open metrics, and closes those that are decided or never will be. The adjustment
+    // by Holm counts all metrics of the stage but those found to be slower or faster before.
+    void look_at(std::set<std::string>& open, const Rule& rule) {
+        std::vector<ComparedMetric> metrics, closed;
+        std::vector<MetricResult*> results;
+        for (MetricResult& result : result_.metrics) {
+            if (result.stage != 2) continue;
+            const Change before = result.judgement.change;
+            if (open.contains(result.metric.name)) {
+                metrics.push_back(result.metric);
+                results.push_back(&result);
+            } else if (before == Change::same || before == Change::undecided) {
+                closed.push_back({.name = result.metric.name});  // without launches: p is 1
+            }
+        }
+        metrics.insert(metrics.end(), closed.begin(), closed.end());
+        const std::vector<Judgement> judgements = judge(metrics, rule);
+        for (std::size_t i = 0; i < results.size(); ++i) {
+            results[i]->judgement = judgements[i];
+            const bool is_decided = judgements[i].change != Change::undecided;
+            if (is_decided || is_as_narrow_as_needed(judgements[i].sure))
+                open.erase(results[i]->metric.name);
+        }
+    }
+
+    // Returns whether the interval is so narrow that more launches would not change the verdict.
+    bool is_as_narrow_as_needed(const Shift& sure) const {
+        return sure.high - sure.low < std::log1p(plan_.rule.min_effect) / 10;
     }
 
     // Returns the launches of the first stage, estimated from those so far: all that fit if the
@@ -102,7 +135,7 @@ private:
 
     // Returns how many launches fit into the rest of the budget, at the average time so far.
     double launches_left() const {
-        const double seconds = seconds_since(began_ns_);
+        const double seconds = spent();
         return (plan_.budget_seconds - seconds) * std::max(made_, 1) / seconds;
     }
 
@@ -113,14 +146,10 @@ private:
         return found == plan_.known.end() ? nullptr : &*found;
     }
 
+    // Continues the stage until it has that many launches.
     void run_stage(int stage, const std::set<std::string>& wanted, int launches) {
-        stage_launches_ = 0;
-        const auto goes_on = [&](int number) {
-            return number <= launches ||
-                   (stage == 2 && number <= plan_.most_launches && has_wide_intervals());
-        };
-        for (int number = 1; goes_on(number) && result_.wrong.empty() && has_metrics_left(wanted);
-             ++number) {
+        for (int number = stage_launches_ + 1;
+             number <= launches && result_.wrong.empty() && has_metrics_left(wanted); ++number) {
             if (const StagedLaunch* known = known_launch(stage, number)) {
                 add(known->seen, stage);
                 continue;
@@ -130,13 +159,12 @@ private:
                 return;
             }
             events_.progress(fmt::format("stage {}: launch {} of {}{}", stage, number,
-                                         stage == 2 && !to_be_narrow_.empty() ? "at least " : "",
-                                         std::max(number, launches)));
+                                         stage == 2 ? "at least " : "", launches));
             StagedLaunch made{
                 stage, number,
                 launch_({.names = wanted,
                          .number = wanted.empty() ? result_.metrics.size() : wanted.size(),
-                         .seconds_left = plan_.budget_seconds - seconds_since(began_ns_)})};
+                         .seconds_left = plan_.budget_seconds - spent()})};
             if (made.seen.is_cut_short) {
                 result_.ran_out = true;
                 return;
@@ -166,11 +194,16 @@ private:
                 known = result_.metrics.insert(known, {.metric = {.name = name}, .stage = stage});
             if (known->stage != stage)  // only new launches decide
                 *known = {.metric = {.name = name}, .stage = stage};
+            all_launches_[name][result_.launches] = found->second;
             known->launches.push_back(found->second);
-            known->metric.changes.push_back(found->second.change);
-            known->metric.noise_of_a.push_back(found->second.noise_a);
-            known->metric.noise_of_b.push_back(found->second.noise_b);
+            add_to(known->metric, found->second);
         }
+    }
+
+    static void add_to(ComparedMetric& metric, const LaunchOfMetric& launch) {
+        metric.changes.push_back(launch.change);
+        metric.noise_of_a.push_back(launch.noise_a);
+        metric.noise_of_b.push_back(launch.noise_b);
     }
 
     void drop_from(std::vector<MetricResult>& metrics) const {
@@ -185,27 +218,39 @@ private:
         return !std::ranges::includes(std::views::keys(dropped_), wanted);
     }
 
-    void add_mean(const std::vector<MetricResult>& first_stage) {
-        std::vector<ComparedMetric> all;
-        for (const MetricResult& result : first_stage) all.push_back(result.metric);
-        if (const auto mean = geometric_mean(all))
-            result_.mean = MetricResult{.metric = *mean,
-                                        .judgement = judge(std::vector{*mean}, plan_.rule)[0]};
+    // Takes the launches of both stages: no metric was selected for the mean.
+    void add_mean() {
+        std::map<std::vector<int>, MeasuredTogether> groups;
+        for (const MetricResult& result : result_.metrics) {
+            std::vector<int> numbers;
+            ComparedMetric metric{.name = result.metric.name};
+            for (const auto& [number, launch] : all_launches_[metric.name]) {
+                numbers.push_back(number);
+                add_to(metric, launch);
+            }
+            groups[numbers].launches = numbers;
+            groups[numbers].metrics.push_back(std::move(metric));
+        }
+        const auto values = std::views::values(groups);
+        const auto mean =
+            judge_mean(std::vector(values.begin(), values.end()),
+                       last_stage() == 2 ? rule_of_look(plan_.rule, 1, true) : plan_.rule);
+        if (mean)
+            result_.mean = MetricResult{.metric = {.name = "geometric mean"}, .judgement = *mean};
     }
 
-    // Judges all metrics of the last stage together.
-    void judge_all() {
-        int last = 0;
+    int last_stage() const {
+        int last = 1;
         for (const MetricResult& result : result_.metrics) last = std::max(last, result.stage);
+        return last;
+    }
+
+    void judge_first_stage() {
         std::vector<ComparedMetric> metrics;
-        std::vector<MetricResult*> results;
-        for (MetricResult& result : result_.metrics) {
-            if (result.stage != last) continue;
-            metrics.push_back(result.metric);
-            results.push_back(&result);
-        }
+        for (const MetricResult& result : result_.metrics) metrics.push_back(result.metric);
         const auto judgements = judge(metrics, plan_.rule);
-        for (std::size_t i = 0; i < judgements.size(); ++i) results[i]->judgement = judgements[i];
+        for (std::size_t i = 0; i < judgements.size(); ++i)
+            result_.metrics[i].judgement = judgements[i];
     }
 
     // Decides an undecided mean if all metrics were shown to be the same in the second stage.
@@ -222,11 +267,11 @@ private:
     const LaunchBoth& launch_;
     const ComparisonPlan& plan_;
     const ComparisonEvents& events_;
-    const std::int64_t began_ns_ = now_ns();
-    int made_ = 0;                        // launches made by this process
-    int stage_launches_ = 0;              // in the current stage
-    std::set<std::string> to_be_narrow_;  // metrics that need narrow intervals in the second stage
+    const std::int64_t began_ns_ = plan_.now_ns();
+    int made_ = 0;                                // launches made by this process
+    int stage_launches_ = 0;                      // in the current stage
     std::map<std::string, std::string> dropped_;  // metric, reason
+    std::map<std::string, std::map<int, LaunchOfMetric>> all_launches_;  // by metric and number
     ComparisonResult result_;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <map>
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "results/comparison/comparison_records.hpp"
 #include "results/comparison/judgement.hpp"
 
@@ -50,8 +52,7 @@ struct MetricResult {
 
 struct ComparisonResult {
     std::vector<MetricResult> metrics;  ///< in order of measurement
-    /// Geometric mean of all metrics: of the first stage, or of the final verdicts if all of them
-    /// are "same".
+    /// Geometric mean of all metrics over all launches; if all verdicts are "same", so is it.
     std::optional<MetricResult> mean;
     std::vector<std::string> wrong;  ///< without duplicates
     std::map<std::string, std::string> missing;
@@ -73,10 +74,11 @@ struct ComparisonPlan {
     int first_launches = 7;  ///< for all metrics; at least what the interval of the rule needs
     int second_launches =
         12;  ///< new launches, for metrics that the first stage did not show to be the same
-    int most_launches = 60;  ///< limit for the second stage; 0: no second stage
+    int most_launches = 500;  ///< limit for the second stage; 0: no second stage
     /// Launches of the interrupted run that is resumed. They are not repeated, and the budget does
     /// not include their time.
     std::vector<StagedLaunch> known = {};
+    std::function<std::int64_t()> now_ns = tutti::now_ns;  ///< the clock of the budget
 };
 
 /// Callbacks during a comparison.
@@ -87,11 +89,12 @@ struct ComparisonEvents {
 
 /// Compares in two stages. The first measures all metrics in a few launches and settles those that
 /// are the same. The second measures the others in new launches, which alone decide: the launches
-/// of the first stage selected these metrics, and would be biased. The number of new launches
-/// follows from the spread in the first stage; if that saw no large change, the stage continues
-/// until the intervals are about as narrow as the minimum effect, within the budget. If the budget
-/// is too short for two stages, all launches belong to one. A launch with wrong results ends the
-/// comparison at once.
+/// of the first stage selected these metrics, and would be biased. A first look at the new launches
+/// follows when there are as many as the spread of the first stage asks for, further looks after
+/// 1.4 times as many each (see rule_of_look). A metric that is decided is not measured again. The
+/// stage ends when nothing is left that more launches could decide, or with the budget. If the
+/// budget is too short for two stages, all launches belong to one. A launch with wrong results ends
+/// the comparison at once.
 ComparisonResult compare(const LaunchBoth& launch, const ComparisonPlan& plan,
                          const ComparisonEvents& events);
 

@@ -98,6 +98,10 @@ Shift shift_of(std::span<const double> differences, double confidence) {
     return shift;
 }
 
+double centre_of(std::span<const double> differences) {
+    return median(means_of_pairs(differences));
+}
+
 std::vector<double> adjusted_by_holm(std::span<const double> p_values) {
     std::vector<std::size_t> order(p_values.size());
     std::iota(order.begin(), order.end(), std::size_t{0});

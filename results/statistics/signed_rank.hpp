@@ -24,6 +24,10 @@ struct Shift {
 /// differences give a shift of n = 0.
 Shift shift_of(std::span<const double> differences, double confidence);
 
+/// Returns the estimate of shift_of alone: the median of the means of all pairs. At least one
+/// difference is needed.
+double centre_of(std::span<const double> differences);
+
 /// The p-values so enlarged that each may be held against the level that is meant for all of them
 /// together (Holm 1979). In the order of the argument.
 std::vector<double> adjusted_by_holm(std::span<const double> p_values);

@@ -25,6 +25,7 @@ std::vector<Judgement> judge_stored(std::span<const StoredMetric> metrics, const
     for (const StoredMetric& metric : metrics)
         judgements.push_back(
             {.shift = shift_between(metric.a, metric.b, rule.confidence),
+             .tested = shift_between(metric.a, metric.b, rule.confidence),
              .sure = shift_between(metric.a, metric.b, std::max(surely, rule.confidence)),
              .noise = std::max(noise_between(metric.a), noise_between(metric.b))});
     settle(judgements, rule);

@@ -56,17 +56,6 @@ std::string counts_of(const std::vector<VerdictRecord>& verdicts) {
     return fmt::format("# {} metrics: {}\n", metrics, fmt::join(parts, ", "));
 }
 
-// The mean of a first stage would contradict metrics that later launches have decided.
-std::string basis_of_mean(const std::vector<VerdictRecord>& verdicts) {
-    const auto mean = std::ranges::find_if(verdicts, is_mean);
-    if (mean == verdicts.end() || mean->verdict == Change::same) return "";
-    const bool all_alike = std::ranges::all_of(
-        verdicts, [&](const VerdictRecord& one) { return one.stage == mean->stage; });
-    if (all_alike) return "";
-    return fmt::format("# the geometric mean is of the {} launches that measured all metrics\n",
-                       mean->launches);
-}
-
 // Lists the launches of a metric that was measured by turns.
 std::string launches_by_turns(const std::vector<LaunchOfMetric>& launches) {
     std::string text = fmt::format("#   {:>6} {:>9} {:>9} {:>9}  {}\n", "launch", "B/A", "A/A",
@@ -99,8 +88,7 @@ std::string as_table(const ComparisonRecords& comparison) {
     for (const std::string& wrong : comparison.wrong)
         text += fmt::format("# WRONG: {}\n", in_line(wrong));
     if (!comparison.verdicts.empty()) {
-        text += table_of_verdicts(comparison.verdicts) + basis_of_mean(comparison.verdicts) +
-                counts_of(comparison.verdicts);
+        text += table_of_verdicts(comparison.verdicts) + counts_of(comparison.verdicts);
         for (const std::string& line : cautions(comparison)) text += "# " + in_line(line) + "\n";
     }
     for (const FloorRecord& floor : comparison.floors)

@@ -61,7 +61,7 @@ class OfPrograms(tutti.Folder):
 
     def test_a_program_that_differs_from_itself_is_undecided(self):
         log = self.file("log", "")  # the n-th run takes as long in every test
-        noisy = f"n=$(wc -l < {log}); echo >> {log}; echo 1 $((100 + n * n * 7919 % 101))"
+        noisy = f"n=$(wc -l < {log}); echo >> {log}; echo 1 $((1 + n * n * 7919 % 101))"
         self.expect(UNDECIDED, {"1": "undecided"}, noisy, noisy, "--fail-on", "slower,undecided", "--budget", "3s")
         self.assertEqual(self.compare(noisy, noisy, "--fail-on", "none", "--budget", "3s").returncode, OK)
 
@@ -298,6 +298,9 @@ class OfJobs(tutti.Folder):
         done = self.compare("--aa", 12)
         self.assertEqual(done.returncode, OK, done.stdout + done.stderr)
         self.assertRegex(done.stdout, r"# \d false alarms in 1 ")
+        self.assertIn(CALL, done.stdout.splitlines()[-1])
+        change, effect = re.search(r"a change of (\S+) % .* --min-effect (\S+)% ", done.stdout.splitlines()[-1]).groups()
+        self.assertAlmostEqual(float(change) / float(effect), 2, delta=0.2)
         self.assertRegex(done.stdout, rf"{re.escape(CALL)} +\S+ % +\d +\S+ % +-( +\d+){{2}}\n")
 
 

@@ -119,16 +119,82 @@ TEST(Judgement, WhatLooksLikeASmallChangeIsOnlyTheSameIfThatIsSure) {
     EXPECT_NE(judgement.reason.find("99.8 %"), std::string::npos) << judgement.reason;
 }
 
-TEST(Judgement, TheGeometricMeanIsAMetricOfItsOwn) {
+TEST(Judgement, TheMeanOfMetricsOfTheSameLaunchesIsThatOfTheirMeans) {
     const ComparedMetric a{
         .name = "a", .changes = {0.1, 0.2}, .noise_of_a = {0, 0.2}, .noise_of_b = {0, 0}};
     const ComparedMetric b{
         .name = "b", .changes = {0.3, 0}, .noise_of_a = {0.4, 0}, .noise_of_b = {0, 0}};
-    const auto mean = geometric_mean(std::vector{a, ComparedMetric{.name = "none"}, b});
+    const std::vector<MeasuredTogether> groups{{{1, 2}, {a, b}}, {{}, {{.name = "none"}}}};
+    const auto mean = judge_mean(groups, {});
     ASSERT_TRUE(mean);
-    EXPECT_EQ(mean->changes, (std::vector{0.2, 0.1}));
-    EXPECT_EQ(mean->noise_of_a, (std::vector{0.2, 0.1}));
-    EXPECT_FALSE(geometric_mean(std::vector{a}));
+    EXPECT_EQ(mean->shift, shift_of(std::vector{0.2, 0.1}, 0.98));
+    EXPECT_NEAR(mean->noise, 0.15, 1e-12);
+    EXPECT_FALSE(judge_mean(std::vector<MeasuredTogether>{{{1, 2}, {a}}}, {}));
+}
+
+// One metric of four was settled after a few launches.
+TEST(Judgement, TheMeanUsesAllLaunchesOfEachMetric) {
+    Launches launches(10);
+    const auto group = [&](double ratio, int first, int last, std::size_t metrics) {
+        MeasuredTogether made;
+        for (int number = first; number <= last; ++number) made.launches.push_back(number);
+        while (made.metrics.size() < metrics)
+            made.metrics.push_back(launches.metric(ratio, last - first + 1));
+        return made;
+    };
+    const MeasuredTogether few = group(1, 1, 7, 1), many = group(1.1, 1, 60, 3);
+    const auto width = [](const Shift& shift) { return shift.high - shift.low; };
+    const Judgement mean = judge_mean(std::vector{few, many}, {}).value();
+    EXPECT_NEAR(mean.shift.estimate, std::log(1.1) * 3 / 4, 0.01);
+    EXPECT_EQ(mean.change, Change::slower) << mean.reason;
+    EXPECT_EQ(mean.shift.n, 60U);
+    EXPECT_LT(width(mean.shift), width(judge(few.metrics, {})[0].shift) / 2);
+    const MeasuredTogether first = group(1, 1, 7, 4);  // the launches that measured all
+    EXPECT_LT(width(mean.shift), width(judge_mean({&first, 1}, {}).value().shift));
+    // Metrics that are settled early vary little.
+    MeasuredTogether narrow = few;
+    for (double& change : narrow.metrics[0].changes) change /= 4;
+    for (const ComparedMetric& metric : many.metrics)
+        EXPECT_LT(width(judge_mean(std::vector{narrow, many}, {}).value().shift),
+                  width(judge(std::vector{metric}, {})[0].shift));
+    // Launches that all groups share can move all of them alike.
+    const MeasuredTogether same[]{group(1, 1, 20, 1), group(1, 1, 20, 1)};
+    double members = 0;
+    for (const MeasuredTogether& one : same) members += width(judge(one.metrics, {})[0].shift) / 2;
+    EXPECT_NEAR(width(judge_mean(same, {}).value().shift), members, members / 100);
+    // The p-value fits to the interval.
+    for (int i = 0; i < 20; ++i) {
+        const std::vector groups{group(1.001, 1, 30, 2), group(1 + i / 1000., 20, 40, 1)};
+        const Judgement one = judge_mean(groups, {}).value();
+        EXPECT_EQ(one.shift.p<0.02, one.shift.low> 0 || one.shift.high < 0) << i;
+    }
+}
+
+TEST(Judgement, TheSharesOfAllLooksAddUpToOne) {
+    for (int last = 1; last <= 9; ++last) {
+        double spent = 0;
+        for (int look = 1; look <= last; ++look)
+            spent += rule_of_look({}, look, look == last).share;
+        EXPECT_NEAR(spent, 1, 1e-12);
+    }
+    EXPECT_NEAR(rule_of_look({}, 3, false).level(), 0.002 / 12, 1e-12);
+}
+
+// All of 20 launches have one sign, 12 do not suffice at the sixth look.
+TEST(Judgement, ASmallShareNeedsStrongerEvidence) {
+    const auto change_at = [&](int launches, int look) {
+        return judge(std::vector{Launches(11).metric(1.2, launches)}, rule_of_look({}, look, false))
+            .front()
+            .change;
+    };
+    EXPECT_EQ(change_at(12, 1), Change::slower);
+    EXPECT_EQ(change_at(12, 6), Change::undecided);
+    EXPECT_EQ(change_at(20, 6), Change::slower);
+    ComparedMetric metric{.changes = std::vector<double>(12, 0.001)};
+    EXPECT_EQ(judge(std::vector{metric}, rule_of_look({}, 1, false))[0].change, Change::same);
+    metric.changes.back() = 0.04;  // within an interval of 98 %, but not within the wider one
+    EXPECT_EQ(judge(std::vector{metric}, {})[0].change, Change::same);
+    EXPECT_EQ(judge(std::vector{metric}, rule_of_look({}, 6, false))[0].change, Change::undecided);
 }
 
 // That number of launches then shows the change in nine of ten trials.
@@ -146,6 +212,33 @@ TEST(Judgement, SaysHowManyLaunchesAWishNeeds) {
     EXPECT_FALSE(launches_for(Launches(8).metric(1, 2), 0.05, {}));
     // Half of the changes of the minimum effect look smaller, however many launches there are.
     EXPECT_FALSE(launches_for(Launches(8).metric(1, 20), 0.025, {}));
+}
+
+// `visible` and smallest_change promise nine of ten.
+TEST(Judgement, SaysWhichChangeIsSeenNineTimesOfTen) {
+    for (const int count : {16, 40}) {
+        Launches launches(12);
+        const ComparedMetric now = launches.metric(1, count);
+        const auto calls = [&](double change, const Rule& rule) {
+            int slower = 0;
+            for (int i = 0; i < 300; ++i)
+                slower += judge(std::vector{launches.metric(1 + change, count)}, rule)[0].change ==
+                          Change::slower;
+            return slower;
+        };
+        const double visible = judge(std::vector{now}, {})[0].visible;
+        EXPECT_GE(calls(visible, {}), 240) << visible;
+        EXPECT_LE(visible, count == 16 ? 0.04 : 0.035);
+        const Rule sure = rule_of_look({}, 1, true);
+        const auto smallest = smallest_change(launches.metric(1, 500), count, sure);
+        ASSERT_TRUE(smallest);
+        Rule half = sure;
+        half.min_effect = *smallest / 2;
+        EXPECT_GE(calls(*smallest, half), 255) << *smallest;
+        EXPECT_LE(calls(*smallest * 0.7, half), 255) << *smallest;
+    }
+    EXPECT_FALSE(smallest_change(Launches(8).metric(1, 20), 6, {}));
+    EXPECT_FALSE(smallest_change(Launches(8).metric(1, 2), 20, {}));
 }
 
 }  // namespace
