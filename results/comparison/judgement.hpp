@@ -100,9 +100,9 @@ int least_launches(const Rule& rule, std::size_t metrics = 1);
 /// the minimum effect: half of such changes look smaller.
 std::optional<int> launches_for(const ComparedMetric& metric, double wished, const Rule& rule);
 
-/// Returns the smallest change (0.01: 1 %) that so many launches show nine times of ten if the
-/// minimum effect is half of it, by the spread of those that are here. Nothing if fewer than three
-/// are here, or if so many cannot show any.
+/// Returns the smallest change (0.01: 1 %) that this number of launches shows nine times of ten if
+/// the minimum effect is half of it, by the spread of those that are here. Nothing if fewer than
+/// three are here, or if the number cannot show any change.
 std::optional<double> smallest_change(const ComparedMetric& metric, int launches, const Rule& rule);
 
 }  // namespace tutti
