@@ -30,11 +30,17 @@ def most_ranks():
 
 def runs(is_alone):
     """(ranks, modes) of the runs of scenarios. The quick test runs those that share a process, with one number of ranks; the long
-    test has the rest."""
+    test has the rest. A scenario that needs a process for each run has the default mode on each number of ranks, and each other mode on one."""
     quick = min(QUICK_RANKS, most_ranks())
     if not LONG:
         return [] if is_alone else [(quick, QUICK_MODES)]
-    return [(ranks, OTHER_MODES if ranks == quick and not is_alone else OTHER_MODES | QUICK_MODES) for ranks in range(2, most_ranks() + 1)]
+    every = OTHER_MODES | QUICK_MODES
+    numbers = range(2, most_ranks() + 1)
+    if not is_alone:
+        return [(ranks, OTHER_MODES if ranks == quick else every) for ranks in numbers]
+    if len(numbers) == 1:
+        return [(numbers[0], every)]
+    return [(ranks, {mode: every[mode] for i, mode in enumerate(every) if i % 3 == ranks % 3 or mode == "default"}) for ranks in numbers]
 
 
 def with_layer(where):
