@@ -39,17 +39,23 @@ def lines_of(path):
             lines = stream.read().split(b"\n")
     except OSError as error:
         raise ResultsError(f"cannot read '{path}': {error.strerror}") from None
-    if lines == [b""]:
+    if all(map(_is_blank, lines)):
         raise ResultsError(f"'{path}' is empty: no results in it")
     tail = lines.pop()  # text after the last newline: empty unless the writer was interrupted
     for number, line in enumerate(lines, start=1):
-        yield _parsed(path, number, line, has_end=True)
-    if tail:
+        if not _is_blank(line):
+            yield _parsed(path, number, line, has_end=True)
+    if not _is_blank(tail):
         yield _parsed(path, len(lines) + 1, tail, has_end=False)
 
 
+def _is_blank(line):
+    """Editors and programs that join files leave blank lines, some with a byte order mark."""
+    return not line.removeprefix(codecs.BOM_UTF8).strip(b" \t\r")
+
+
 def _parsed(path, number, line, has_end):
-    text = line.removeprefix(codecs.BOM_UTF8).decode("utf-8", errors="replace")  # some editors write a byte order mark
+    text = line.removeprefix(codecs.BOM_UTF8).removesuffix(b"\r").decode("utf-8", errors="replace")  # some editors write a byte order mark
     try:
         record = json.loads(text, parse_constant=_refuse_constant)
         if _SURROGATE.search(text):  # half of a pair is no character, neither to SQLite nor to a terminal

@@ -32,6 +32,13 @@ void leave_out_replaced(std::vector<TrainingStep>& steps) {
     steps = std::move(left);
 }
 
+// Editors and programs that join files leave blank lines, some with a byte order mark.
+bool is_blank(std::string_view line) {
+    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+    if (line.starts_with(byte_order_mark)) line.remove_prefix(byte_order_mark.size());
+    return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+
 }  // namespace
 
 Results read_results(std::istream& stream, std::string_view name) {
@@ -45,9 +52,13 @@ Results read_results(std::istream& stream, std::string_view name) {
         }
     };
     const Source source("", name);
-    int number = 0;
+    int number = 0, blank = 0;
     for (std::string line; std::getline(stream, line);) {
         ++number;
+        if (is_blank(line)) {
+            ++blank;
+            continue;
+        }
         const bool ended = !stream.eof();  // getline meets the end only where no newline was
         try {
             Record record = parse_json_line(line, source, number);
@@ -61,7 +72,7 @@ Results read_results(std::istream& stream, std::string_view name) {
         }
     }
     if (stream.bad()) throw Error(fmt::format("cannot read '{}': {}", name, std::strerror(errno)));
-    if (number == 0) throw Error(fmt::format("'{}' is empty: no results in it", name));
+    if (number == blank) throw Error(fmt::format("'{}' is empty: no results in it", name));
     leave_out_replaced(results.steps);
     for (const LowerLimits& lower : results.lower_limits) replace_limits(results.points, lower);
     return results;

@@ -46,12 +46,18 @@ class Results(Database):
         calls = ("--ranks", 2, "--transport", "shm", "--algo", "ring", "--baseline", "none", "--counts", "1,1024")
         self.measure(plain, "all_reduce", *calls)
         marked, unnamed = self.folder / "marked.jsonl", self.folder / "marked"
-        for file in (marked, unnamed):
-            file.write_bytes(codecs.BOM_UTF8 + plain.read_bytes())
-        for words in (("show",), ("check-guidelines",), ("history", "all_reduce")):
-            done, expected = tutti.run(*words, marked), tutti.run(*words, plain)
-            self.assertEqual((done.returncode, done.stderr), (expected.returncode, expected.stderr))
-        self.assertTrue(self.ok("results", "import", marked, "--db", self.db, plain).endswith(" 0 new\n"))
+        bytes_of = plain.read_bytes()
+        forms = {marked: codecs.BOM_UTF8 + bytes_of, unnamed: codecs.BOM_UTF8 + bytes_of,
+                 self.folder / "crlf.jsonl": bytes_of.replace(b"\n", b"\r\n"),
+                 self.folder / "blank.jsonl": b"\n" + bytes_of.replace(b"\n", b"\n \n\n") + b"\t",
+                 self.folder / "all.jsonl": codecs.BOM_UTF8 + b"\r\n" + bytes_of.replace(b"\n", b"\r\n\r\n") + b"\r"}
+        self.ok("results", "import", plain, "--db", self.db)
+        for file, content in forms.items():
+            file.write_bytes(content)
+            for words in (("show",), ("check-guidelines",), ("history", "all_reduce")):
+                done, expected = tutti.run(*words, file), tutti.run(*words, plain)
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (expected.returncode, expected.stdout, expected.stderr))
+            self.assertTrue(self.ok("results", "import", file, "--db", self.db).endswith(" 0 new\n"))
         self.assertIn("stored", tutti.run("compare", unnamed, unnamed).stdout)
         self.assertEqual(tutti.run("report", marked, "-o", self.folder / "r.html", TUTTI_PYTHON="true").stderr, "")
         marked.write_bytes(marked.read_bytes().rpartition(b'{"v":1,"kind":"end"')[0])

@@ -84,8 +84,22 @@ TEST(Reader, ATornLineIsReportedWithFileAndLine) {
 TEST(Reader, ABrokenLineInTheMiddleIsAnError) {
     EXPECT_EQ(complaint_about(to_json_line(End{}) + "\n{\"v\":1,\n" + to_json_line(End{}) + "\n"),
               "x.jsonl:2: not JSON");
-    EXPECT_EQ(complaint_about(to_json_line(End{}) + "\n\n" + to_json_line(End{}) + "\n"),
-              "x.jsonl:2: not JSON");
+    EXPECT_EQ(complaint_about(to_json_line(End{}) + "\n\nx\n" + to_json_line(End{}) + "\n"),
+              "x.jsonl:3: not JSON");
+}
+
+TEST(Reader, ByteOrderMarksBlankLinesAndCarriageReturnsAreNoRecords) {
+    const std::string mark = "\xef\xbb\xbf", line = to_json_line(End{});
+    for (const std::string& text :
+         {mark + line + "\n" + line, line + "\r\n" + line + "\r\n", "\n" + line + "\n\n" + line,
+          mark + "\r\n" + line + "\r\n \t\r\n" + mark + line + "\r\n\r",
+          line + "\n" + line + "\n "}) {
+        const Results results = read_text(text);
+        EXPECT_EQ(records_in(results), 2u) << text;
+        EXPECT_TRUE(results.warnings.empty()) << text;
+    }
+    for (const std::string& text : {std::string("\n"), std::string("\r\n \n"), mark, mark + "\n\n"})
+        EXPECT_NE(complaint_about(text).find("is empty"), std::string::npos) << text;
 }
 
 TEST(Reader, AnotherSchemaVersionIsAnError) {
