@@ -27,7 +27,10 @@ VerdictRecord record_of(const MetricResult& one, const CompareOptions& options) 
     record.b_ns = one.b_ns();
     record.stage = one.stage;
     record.nranks = options.ranks;
-    if (!options.times_are_ns) record.unit.clear();
+    if (!one.launches.empty())
+        record.unit = one.launches.front().unit;
+    else if (!options.times_are_ns)
+        record.unit.clear();
     return record;
 }
 

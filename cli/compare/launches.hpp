@@ -34,7 +34,8 @@ struct TwinJobs {
 };
 
 /// Runs two commands that print times, one after the other: A B B A, then B A A B. Drops a metric
-/// if a run does not print it, or does not print a number from 1e-100 to 1e100.
+/// if a run does not print it, or does not print a number from 1e-100 to 1e100. Times with a unit
+/// are compared in ns, other numbers in the unit that the first run printed.
 struct Programs {
     Command a, b;
     /// A regular expression whose last group is a number on a line of the output (with two groups
@@ -52,6 +53,7 @@ struct Programs {
     LaunchOfBoth operator()(const WantedMetrics& wanted);
 
 private:
+    void in_first_units(PrintedMetrics& printed);
     PrintedMetrics run_once(Side side, double seconds_left);
     double most_seconds(double seconds_left) const;
     double run_limit() const;  // without the budget
@@ -59,9 +61,11 @@ private:
 
     double longest_run_seconds_ = 0;
     int runs_ = 0;
-    std::map<std::string, int> misused_;  ///< runs in which a metric found no number
-    std::vector<std::string> order_;      ///< all metrics that any run has printed
-    std::set<std::string> names_;         ///< the same, to look them up
+    bool has_long_lines_ = false;
+    std::map<std::string, std::string> units_;  ///< of each metric, as a run printed it first
+    std::map<std::string, int> misused_;        ///< runs in which a metric found no number
+    std::vector<std::string> order_;            ///< all metrics that any run has printed
+    std::set<std::string> names_;               ///< the same, to look them up
 };
 
 }  // namespace tutti

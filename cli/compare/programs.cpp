@@ -79,15 +79,37 @@ PrintedMetrics Programs::run_once(Side side, double seconds_left) {
         throw Error(fmt::format("{} ended with {}: {}", name_of(side), *code, child.last_words()),
                     Exit::wrong_result);
     longest_run_seconds_ = std::max(longest_run_seconds_, seconds_since(began_ns));
-    PrintedMetrics printed = metrics_in(child.output(), metrics);
+    PrintedMetrics printed = metrics_in(child.output(), child.errors(), metrics);
     for (const auto& [metric, how] : printed.misused) {
         // One run may lack the metric. If the first four runs all lack it, the option is wrong.
         if (++misused_[metric] == 4 && runs_ < 4)
             throw Error(
                 fmt::format("{}; {} ended with: {}", how, name_of(side), child.last_words()));
     }
+    if (printed.long_lines > 0 && !has_long_lines_) {
+        has_long_lines_ = true;
+        fmt::print(stderr,
+                   "tutti: {} printed {} lines over {} bytes, which --metric does not search\n",
+                   name_of(side), printed.long_lines, longest_searched_line);
+    }
+    in_first_units(printed);
     ++runs_;
     return printed;
+}
+
+// Converts each reading to the unit in which its metric was printed first.
+void Programs::in_first_units(PrintedMetrics& printed) {
+    for (auto& [name, reading] : printed.readings) {
+        if (!reading.trouble.empty()) continue;
+        const std::string& unit = units_.emplace(name, reading.unit).first->second;
+        if (const auto value = converted(reading, unit))
+            reading.value = *value;
+        else
+            reading.trouble =
+                fmt::format("a number {}, {} in an earlier run",
+                            reading.unit.empty() ? "without a unit" : "in " + reading.unit,
+                            unit.empty() ? "which had none" : "which was in " + unit);
+    }
 }
 
 LaunchOfBoth Programs::operator()(const WantedMetrics& wanted) {
@@ -130,6 +152,7 @@ LaunchOfBoth Programs::operator()(const WantedMetrics& wanted) {
             summary.a_ns = 1 / summary.a_ns;
             summary.b_ns = 1 / summary.b_ns;
         }
+        summary.unit = units_.at(name);
         seen.order.push_back(name);
         seen.metrics[name] = std::move(summary);
     }

@@ -207,6 +207,8 @@ void Child::end_all() {
 
 std::string Child::output() const { return stdout_->text(); }
 
+std::string Child::errors() const { return stderr_->text(); }
+
 std::string Child::last_words() const {
     const std::string said = quoted(stderr_->text());
     return said.empty() ? quoted(stdout_->text()) : said;

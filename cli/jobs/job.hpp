@@ -59,6 +59,7 @@ public:
     std::optional<int> wait(double seconds);
     /// Returns its stdout so far.
     std::string output() const;
+    std::string errors() const;  ///< everything written to stderr so far
     /// Returns the last lines of its stderr, or of stdout if stderr is empty: a single line as it
     /// is, otherwise the last 20, each on an indented line.
     std::string last_words() const;

@@ -114,7 +114,8 @@ std::optional<CompareOptions> parse_compare(const Arguments& arguments) {
     programs
         .list("--metric", typed.metrics,
               "Numbers to compare: a regular expression for a line, whose last group is the number "
-              "and whose first (of two) names it; or a JSON pointer such as /results/0/time")
+              "and whose first (of two) names it; or a JSON pointer such as /results/0/time (* for "
+              "all entries)")
         ->expected(1)
         ->take_all();
     programs.flag("--rate", typed.more_is_better, "Treat the numbers as rates: larger is better");

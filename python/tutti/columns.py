@@ -29,7 +29,7 @@ COLUMNS = {
               "communication_ns": "communication_ns.p50", "exposed_ns": "exposed_ns.p50",
               "computing_ns": "computing_ns.p50", "wait_ns": "wait_ns.p50", "work_ns": "work_ns.p50",
               "overlap": "overlap", "slowdown": "slowdown", "bound_ns": "bound_ns", "check_state": "check.state"},
-    "pairs": {"stage": "stage", "est": "est", "a_ns": "a_ns", "b_ns": "b_ns", "noise_a": "noise_a",
+    "pairs": {"stage": "stage", "est": "est", "a_ns": "a_ns", "b_ns": "b_ns", "unit": "unit", "noise_a": "noise_a",
               "noise_b": "noise_b"},
     "verdicts": {name: name for name in ("verdict", "ratio", "low", "high", "confidence", "p", "noise", "mde", "a_ns",
                                          "b_ns", "unit", "n_launch", "stage", "rule")},

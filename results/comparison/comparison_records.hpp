@@ -42,7 +42,7 @@ struct VerdictRecord {
     double noise = 0;           ///< 0.01: the same program against itself differed by 1 %
     double visible = 0;         ///< 0.03: a change of 3 % would have been seen; 0: not known
     double a_ns = 0, b_ns = 0;  ///< medians over the launches; 0 of a mean
-    std::string unit = "ns";    ///< of these; empty: whatever a program printed
+    std::string unit = "ns";    ///< of these; a program may print another one, or none
     int launches = 0;
     int stage = 1;
     std::string rule;  ///< what decided, in words

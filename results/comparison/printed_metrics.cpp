@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <regex>
 #include <sstream>
 
@@ -14,15 +16,68 @@
 namespace tutti {
 namespace {
 
-constexpr std::size_t longest_line = 4096;
-
 // Ratios of numbers outside of these limits could overflow.
 constexpr double least_number = 1e-100, most_number = 1e100;
 
-Reading reading_of(double number, const std::string& text) {
-    if (number >= least_number && number <= most_number) return {.value = number};
-    return {.trouble =
-                fmt::format("'{}', which is not a number from 1e-100 to 1e100", printable(text))};
+Reading in_trouble(std::string trouble) {
+    Reading reading;
+    reading.trouble = std::move(trouble);
+    return reading;
+}
+
+Reading reading_of(const PrintedNumber& number, std::string_view text) {
+    if (number.value >= least_number && number.value <= most_number) return {number};
+    return in_trouble(
+        fmt::format("'{}', which is not a number from 1e-100 to 1e100", printable(text)));
+}
+
+// Removes a byte order mark, and what sets colours, titles and the cursor of a terminal.
+std::string without_marks(const std::string& text) {
+    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+    constexpr char escape = '\x1b', bell = '\a';
+    std::string plain;
+    std::size_t at = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
+    while (at < text.size()) {
+        if (text[at] != escape) {
+            plain += text[at++];
+            continue;
+        }
+        const char kind = ++at < text.size() ? text[at] : '\0';
+        const auto is_last = [&](char c) {
+            return kind == ']' ? c == bell || c == '\\' : c >= '@' && c <= '~';
+        };
+        if (at < text.size()) ++at;
+        if (kind != '[' && kind != ']') continue;  // a sequence of two characters
+        while (at < text.size() && text[at] != '\n' && !is_last(text[at])) ++at;
+        if (at < text.size() && text[at] != '\n') ++at;
+    }
+    return plain;
+}
+
+// Cuts a line at its carriage returns. The last part is what a terminal shows at the end.
+std::vector<std::string> overwritten_parts(const std::string& line) {
+    std::vector<std::string> parts;
+    std::istringstream rest(line);
+    for (std::string part; std::getline(rest, part, '\r');) parts.push_back(part);
+    return parts;
+}
+
+// Writes a key as a part of a JSON pointer.
+std::string in_pointer(const std::string& key) {
+    std::string text;
+    for (const char c : key) text += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+    return text;
+}
+
+// Returns the unit that an object names for its field `key`; empty if it names none.
+std::string unit_beside(const nlohmann::json& object, const std::string& key) {
+    if (!object.is_object()) return "";
+    for (const char* name : {"unit", "units", "time_unit"}) {
+        if (name == std::string_view("time_unit") && key.find("time") == key.npos) continue;
+        if (const auto unit = object.find(name); unit != object.end() && unit->is_string())
+            return *unit;
+    }
+    return "";
 }
 
 // Reads one metric from the output of a run.
@@ -31,39 +86,47 @@ public:
     MetricReader(const std::string& metric, PrintedMetrics& printed)
         : metric_(metric), printed_(printed) {}
 
-    void look_into_json(const std::string& output) {
+    void look_into_json(const std::string& output, const std::string& errors) {
         try {
-            const auto all = nlohmann::json::parse(output);
-            const auto& value = all.at(nlohmann::json::json_pointer(metric_));
-            if (value.is_number()) return add(metric_, reading_of(value, value.dump()));
+            const std::string& from =
+                nlohmann::json::accept(output) || !nlohmann::json::accept(errors) ? output : errors;
+            const auto all = nlohmann::json::parse(from);
+            if (metric_.ends_with("/*") || metric_.find("/*/") != metric_.npos) {
+                look_at_each(all, "", metric_);
+                if (!has_match_) misused("does not match the program's output");
+                return;
+            }
+            const nlohmann::json::json_pointer pointer(metric_);
+            const auto& value = all.at(pointer);
+            if (look_at(all, pointer, value)) return;
             // A nested list is not printed: that takes a stack frame for each level.
             misused(fmt::format("points to {}, which is not a number",
                                 value.is_structured() ? value.type_name() : value.dump()));
         } catch (const nlohmann::json::exception& error) {
             constexpr int number_overflow = 406;
             if (error.id == number_overflow)
-                add(metric_, {.trouble = fmt::format("JSON with a number that is too large: {}",
-                                                     error.what())});
+                add(metric_, in_trouble(fmt::format("JSON with a number that is too large: {}",
+                                                    error.what())));
             else
                 misused(fmt::format("does not match the program's output: {}", error.what()));
         }
     }
 
-    void look_at_lines(const std::string& output) {
+    void look_at_lines(const std::string& output, const std::string& errors) {
         const std::regex pattern = expression();
+        const int long_lines = printed_.long_lines;
+        printed_.long_lines = 0;
+        look_at_lines_of(output, pattern, {});
         const bool is_named = pattern.mark_count() == 2;
-        bool matches = false;
-        std::istringstream lines(output);
-        for (std::string line; std::getline(lines, line);) {
-            std::smatch match;
-            if (line.size() > longest_line)
-                continue;  // std::regex takes a stack frame per character
-            if (!std::regex_search(line, match, pattern)) continue;
-            matches = true;
-            look_at(is_named ? match[1].str() : metric_, match[is_named ? 2 : 1].str());
-            if (!is_named) break;
-        }
-        if (!matches) misused("matches no line of the program's output");
+        const auto on_stdout = printed_.lines;
+        if (is_named || !has_match_) look_at_lines_of(errors, pattern, on_stdout);
+        if (!has_match_)
+            misused("matches no line of the program's output" +
+                    (printed_.long_lines == 0
+                         ? ""
+                         : fmt::format("; {} lines over {} bytes are not searched",
+                                       printed_.long_lines, longest_searched_line)));
+        printed_.long_lines = std::max(printed_.long_lines, long_lines);
     }
 
 private:
@@ -83,18 +146,84 @@ private:
         return pattern;
     }
 
-    void look_at(const std::string& name, const std::string& text) {
+    // Reads each line that matches, unless its name is one of the `known`.
+    void look_at_lines_of(const std::string& text, const std::regex& pattern,
+                          const std::map<std::string, int>& known) {
+        const bool is_named = pattern.mark_count() == 2;
+        std::istringstream lines(text);
+        for (std::string line; std::getline(lines, line);) {
+            const auto parts = overwritten_parts(line);
+            std::smatch match;
+            const auto part = std::find_if(parts.rbegin(), parts.rend(), [&](const auto& one) {
+                // std::regex takes a stack frame per character.
+                if (one.size() > longest_searched_line) ++printed_.long_lines;
+                return one.size() <= longest_searched_line &&
+                       std::regex_search(one, match, pattern);
+            });
+            if (part == parts.rend()) continue;
+            has_match_ = true;
+            if (is_named && known.contains(printable(match[1].str()))) continue;
+            const auto& number = match[is_named ? 2 : 1];
+            look_at(is_named ? match[1].str() : metric_, *part,
+                    number.matched ? std::string_view(number.first, number.second)
+                                   : std::string_view(*part).substr(part->size()));
+            if (!is_named) break;
+        }
+    }
+
+    void look_at(const std::string& name, std::string_view line, std::string_view text) {
         double number = 0;
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-        // A number that is too large or too small for a double leaves 0.
-        if ((error == std::errc{} || error == std::errc::result_out_of_range) &&
-            end == text.data() + text.size())
-            return add(name, reading_of(number, text));
-        add(name, {.trouble = fmt::format("'{}', which is not a number", printable(text))});
+        if (const auto found = printed_number_in(line, text))
+            return add(name, reading_of(*found, text));
+        if (error == std::errc{} && end == text.data() + text.size())  // inf
+            return add(name, reading_of({number}, text));
+        add(name, in_trouble(fmt::format("'{}', which is not a number", printable(text))));
         misused(
             fmt::format("captures '{}', which is not a number; use a last group that matches "
                         "only the number",
                         printable(text)));
+    }
+
+    // Reads a number, or a text such as "5 ms". Returns whether the value is one.
+    bool look_at(const nlohmann::json& all, const nlohmann::json::json_pointer& pointer,
+                 const nlohmann::json& value) {
+        std::optional<PrintedNumber> number;
+        std::string text;
+        if (value.is_string()) {
+            text = value.get<std::string>();
+            number = printed_number_in(text, text);
+        } else if (value.is_number()) {
+            text = value.dump();
+            number = PrintedNumber{value.get<double>()};
+            const std::string unit =
+                pointer.empty() ? ""
+                                : unit_beside(all.at(pointer.parent_pointer()), pointer.back());
+            if (const auto known = with_unit(number->value, unit)) number = known;
+        }
+        if (!number) return false;
+        has_match_ = true;
+        add(pointer.to_string(), reading_of(*number, text));
+        return true;
+    }
+
+    // Looks at what a pointer with '*' matches; '*' matches each entry of a list or an object.
+    void look_at_each(const nlohmann::json& all, const std::string& done, std::string_view rest) {
+        const nlohmann::json::json_pointer here(done);
+        if (!all.contains(here)) return;
+        const nlohmann::json& value = all.at(here);
+        if (rest.empty()) {
+            look_at(all, here, value);
+            return;
+        }
+        const std::size_t end = std::min(rest.find('/', 1), rest.size());
+        const std::string_view part = rest.substr(0, end);
+        rest.remove_prefix(end);
+        if (part != "/*" || (value.is_object() && value.contains("*")))
+            return look_at_each(all, done + std::string(part), rest);
+        if (value.is_structured())
+            for (const auto& entry : value.items())
+                look_at_each(all, done + "/" + in_pointer(entry.key()), rest);
     }
 
     // Numbers readings of the same name: NAME, NAME (2), NAME (3).
@@ -111,18 +240,21 @@ private:
 
     const std::string& metric_;
     PrintedMetrics& printed_;
+    bool has_match_ = false;
 };
 
 }  // namespace
 
-PrintedMetrics metrics_in(const std::string& output, const std::vector<std::string>& metrics) {
+PrintedMetrics metrics_in(const std::string& output, const std::string& errors,
+                          const std::vector<std::string>& metrics) {
     PrintedMetrics printed;
+    const std::string plain_output = without_marks(output), plain_errors = without_marks(errors);
     for (const std::string& metric : metrics) {
         MetricReader reader(metric, printed);
         if (metric.starts_with('/'))
-            reader.look_into_json(output);
+            reader.look_into_json(plain_output, plain_errors);
         else
-            reader.look_at_lines(output);
+            reader.look_at_lines(plain_output, plain_errors);
     }
     return printed;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace tutti {
@@ -22,6 +23,7 @@ struct LaunchOfMetric {
     double noise_b = 0;  ///< ln(B / B)
     double a_ns = 0;     ///< the median time
     double b_ns = 0;
+    std::string unit = "ns";    ///< of both; other numbers of programs have their own, or none
     std::vector<double> quads;  ///< ln(B / A) of each
 
     bool operator==(const LaunchOfMetric&) const = default;

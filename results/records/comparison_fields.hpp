@@ -14,6 +14,7 @@ void walk(auto& f, Is<LaunchOfMetric> auto& seen) {
     f.may("noise_b", seen.noise_b);
     f.must("a_ns", seen.a_ns);
     f.must("b_ns", seen.b_ns);
+    f.may("unit", seen.unit, "ns");
     f.must("quads", seen.quads);
 }
 

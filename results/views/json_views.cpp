@@ -59,7 +59,9 @@ std::string as_action_benchmark(const ComparisonRecords& comparison) {
         if (is_mean(verdict)) continue;
         const double scale = is_in_ns(verdict) ? 1e-3 : 1;
         Json entry = {{"name", name_in_views(verdict)},
-                      {"unit", is_in_ns(verdict) ? "us" : "as printed"},
+                      {"unit", is_in_ns(verdict)      ? "us"
+                               : verdict.unit.empty() ? "as printed"
+                                                      : verdict.unit},
                       {"value", verdict.b_ns * scale},
                       {"extra", fmt::format("{}: {} against A, {} launches ({})",
                                             name_of(verdict.verdict), change_in_words(verdict),

@@ -41,9 +41,11 @@ void add_case(tinyxml2::XMLPrinter& xml, const VerdictRecord& verdict) {
     xml.PushAttribute("classname", "tutti.compare");
     xml.PushAttribute("time",
                       fmt::format("{:.9f}", is_in_ns(verdict) ? verdict.b_ns * 1e-9 : 0.).c_str());
-    const std::string message = in_xml(fmt::format(
-        "{} against A ({}), noise {}: {}", change_in_words(verdict), basis_in_words(verdict),
-        noise_in_words(verdict), message_in_views(verdict.rule)));
+    const std::string message = in_xml(
+        fmt::format("{} against A ({}), {} instead of {}, noise {}: {}", change_in_words(verdict),
+                    basis_in_words(verdict), value_in_words(verdict.b_ns, verdict),
+                    value_in_words(verdict.a_ns, verdict), noise_in_words(verdict),
+                    message_in_views(verdict.rule)));
     if (verdict.verdict == Change::slower) {
         add_fault(xml, "failure", message, "slower");
     } else if (verdict.verdict == Change::undecided) {

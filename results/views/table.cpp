@@ -23,11 +23,25 @@ std::string cell_of_time(double value, const VerdictRecord& verdict) {
     return number_in_column(is_in_ns(verdict) ? value / 1000 : value);
 }
 
+// Returns the unit of the numbers in a table; empty if none was printed.
+std::string shown_unit(const VerdictRecord& verdict) {
+    return is_in_ns(verdict) ? "us" : in_line(verdict.unit);
+}
+
 std::string table_of_verdicts(const std::vector<VerdictRecord>& verdicts) {
     std::size_t width = 6;
     for (const VerdictRecord& one : verdicts) width = std::max(width, name_in_views(one).size());
     const VerdictRecord& first = verdicts.front();
-    const char* unit = is_in_ns(first) ? " (us)" : "";
+    // One unit stands in the head, several stand with their numbers.
+    const bool is_mixed = std::ranges::any_of(verdicts, [&](const VerdictRecord& one) {
+        return !is_mean(one) && one.unit != first.unit;
+    });
+    const std::string head = shown_unit(first);
+    const std::string unit = is_mixed || head.empty() ? "" : " (" + head + ")";
+    const auto cell = [&](double value, const VerdictRecord& one) {
+        const std::string text = cell_of_time(value, one), own = shown_unit(one);
+        return is_mixed && !text.empty() && !own.empty() ? text + " " + own : text;
+    };
     const auto line = [&](const auto&... cells) {
         return fmt::format("{} {:<{}} {:>10} {:>10} {:>9}  {:<20} {:>7} {:>9}  {}\n", cells...);
     };
@@ -35,10 +49,10 @@ std::string table_of_verdicts(const std::vector<VerdictRecord>& verdicts) {
         "#", "metric", width, fmt::format("A{}", unit), fmt::format("B{}", unit), "change",
         fmt::format("{:.0f} % interval", 100 * first.confidence), "noise", "seen from", "verdict");
     for (const VerdictRecord& one : verdicts)
-        text += line(" ", in_line(name_in_views(one)), width, cell_of_time(one.a_ns, one),
-                     cell_of_time(one.b_ns, one), change_in_words(one), interval_in_words(one),
-                     noise_in_words(one), one.visible == 0 ? "?" : size_in_words(one.visible),
-                     name_of(one.verdict));
+        text +=
+            line(" ", in_line(name_in_views(one)), width, cell(one.a_ns, one), cell(one.b_ns, one),
+                 change_in_words(one), interval_in_words(one), noise_in_words(one),
+                 one.visible == 0 ? "?" : size_in_words(one.visible), name_of(one.verdict));
     return text;
 }
 

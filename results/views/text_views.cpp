@@ -33,11 +33,6 @@ int count_of(const std::vector<VerdictRecord>& verdicts, Change change) {
     }));
 }
 
-std::string time_of(double ns, const VerdictRecord& verdict) {
-    if (ns == 0) return "";
-    return is_in_ns(verdict) ? fmt::format("{:.4g} us", ns / 1000) : fmt::format("{:.5g}", ns);
-}
-
 // So that a name cannot end its cell, be taken for HTML, a link, a picture or a formula, or call
 // someone: an invisible space keeps "@name" and "#1" from what GitHub makes of them.
 std::string in_cell(const std::string& text) {
@@ -72,9 +67,10 @@ std::string in_cell(const std::string& text) {
 
 std::string markdown_row(const VerdictRecord& verdict) {
     return fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", in_cell(name_in_views(verdict)),
-                       time_of(verdict.a_ns, verdict), time_of(verdict.b_ns, verdict),
-                       change_in_words(verdict), interval_in_words(verdict),
-                       noise_in_words(verdict), name_of(verdict.verdict));
+                       in_cell(value_in_words(verdict.a_ns, verdict)),
+                       in_cell(value_in_words(verdict.b_ns, verdict)), change_in_words(verdict),
+                       interval_in_words(verdict), noise_in_words(verdict),
+                       name_of(verdict.verdict));
 }
 
 // Escapes for GitHub's commands: no line end, no percent sign.
@@ -217,15 +213,15 @@ std::string as_open_metrics(const ComparisonRecords& comparison) {
 std::string as_csv(const ComparisonRecords& comparison) {
     std::string text =
         "metric,verdict,ratio,low,high,confidence,p,noise,mde,a_ns,b_ns,n_launch,stage,method,"
-        "rule\n";
+        "rule,unit\n";
     for (const VerdictRecord& one : comparison.verdicts)
         text += fmt::format(
-            "{},{},{:.6g},{:.6g},{:.6g},{},{:.4g},{:.4g},{:.4g},{:.6g},{:.6g},{},{},{},{}\n",
+            "{},{},{:.6g},{:.6g},{:.6g},{},{:.4g},{:.4g},{:.4g},{:.6g},{:.6g},{},{},{},{},{}\n",
             in_csv(name_in_views(one)), name_of(one.verdict), one.ratio, one.low, one.high,
             one.confidence, one.p, one.noise, one.visible, one.a_ns, one.b_ns, one.launches,
-            one.stage, name_of(one.method), in_csv(message_in_views(one.rule)));
+            one.stage, name_of(one.method), in_csv(message_in_views(one.rule)), in_csv(one.unit));
     for (const FloorRecord& floor : comparison.floors)
-        text += fmt::format("{},{},,,,,,,,,,,,,{}\n", in_csv(name_in_views(floor.asked)),
+        text += fmt::format("{},{},,,,,,,,,,,,,{},\n", in_csv(name_in_views(floor.asked)),
                             floor.met ? "met" : "missed",
                             in_csv(message_in_views(floor_in_words(floor))));
     return text;

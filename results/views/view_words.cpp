@@ -80,4 +80,10 @@ std::string path_in_project(const std::string& file) {
     return is_inside ? path.generic_string() : fs::path(file).filename().generic_string();
 }
 
+std::string value_in_words(double value, const VerdictRecord& verdict) {
+    if (value == 0) return "";
+    if (is_in_ns(verdict)) return fmt::format("{:.4g} us", value / 1000);
+    return fmt::format("{:.5g}{}{}", value, verdict.unit.empty() ? "" : " ", in_line(verdict.unit));
+}
+
 }  // namespace tutti

@@ -44,6 +44,9 @@ inline bool has_interval(const VerdictRecord& verdict) { return verdict.high > 0
 
 inline bool is_in_ns(const VerdictRecord& verdict) { return verdict.unit == "ns"; }
 
+/// "12.5 us" or "18.3 GB/s" of a median of A or B; empty for 0.
+std::string value_in_words(double value, const VerdictRecord& verdict);
+
 /// Whether the verdict is about the mean of all metrics, which fails nothing.
 inline bool is_mean(const VerdictRecord& verdict) { return verdict.b_ns == 0; }
 

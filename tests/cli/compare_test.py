@@ -26,6 +26,11 @@ def prints(*times):
     return "; ".join(f"echo {1 << i} {time}" for i, time in enumerate(times))
 
 
+def says(*words):
+    """A program that prints a line."""
+    return " ".join(map(str, ("echo", *words)))
+
+
 def verdicts(done):
     """By the names of metrics, as the table has them."""
     return dict(re.findall(r"^  (\S.*?)  +[-+.\d].* (slower|faster|same|undecided)$", done.stdout, re.M))
@@ -84,6 +89,38 @@ class OfPrograms(tutti.Folder):
         self.expect(SLOWER, {"/a/0/t": "slower"}, """echo '{"a": [{"t": 5}]}'""", """echo '{"a": [{"t": 6}]}'""", metric="/a/0/t")
         done = self.compare("echo took 5 ms", "echo took 5 ms", metric=r"took (\S+) ms")
         self.assertEqual(list(verdicts(done).values()), ["same"], done.stdout + done.stderr)
+
+    def test_units_are_kept_and_times_are_in_ns(self):
+        file = self.folder / "r.jsonl"
+        on_stderr = r"printf '50%%\rtime\040\033[1m1,000.0\033[0m\040us\r\n' >&2"
+        a = "; ".join((on_stderr, says("rate", "2,000", "MB/s"), says("plain", 7)))
+        b = "; ".join((says("time", 1.5, "ms"), says("rate", 2, "GB/s"), says("plain", 7)))
+        done = self.expect(SLOWER, {"time": "slower", "rate": "same", "plain": "same", "geometric mean": "slower"}, a, b,
+                           "--json", file, "--budget", "20s", "--write", "csv=-", metric=r"^(\w+) ([0-9.,]+)")
+        found = {one["metric"]: one for one in tutti.of_kind(file, "verdict")}
+        self.assertEqual([(found[name]["a_ns"], found[name]["b_ns"], found[name].get("unit", "ns")) for name in ("time", "rate", "plain")],
+                         [(1e6, 1.5e6, "ns"), (2000, 2000, "MB/s"), (7, 7, "")])
+        self.assertEqual({one["metric"]: one.get("unit", "ns") for one in tutti.of_kind(file, "pair")},
+                         {"time": "ns", "rate": "MB/s", "plain": ""})
+        self.assertRegex(done.stdout, r"(?m)^  time +1000 us +1500 us")
+        self.assertRegex(done.stdout, r"(?m)^  rate +2000 MB/s +2000 MB/s")
+        self.assertRegex(done.stdout, r'(?m)^"rate",.*,"MB/s"$')
+        case = tutti.run("compare", "--from", file, "--write", "junit=-").stdout
+        self.assertIn('name="time" classname="tutti.compare" time="0.001500000"', case)
+        self.assertRegex(case, "1500 us .* 1000 us")
+
+    def test_units_of_different_kinds_drop_their_metric(self):
+        done = self.expect(OK, {"2": "same"}, says(1, 5, "ms; echo", 2, 5), says(1, 5, "GB/s; echo", 2, 5))
+        self.assertRegex(done.stdout, "# not compared: 1: .*GB/s")
+
+    def test_lines_that_are_too_long_are_said_to_be_skipped(self):
+        long = says("x" * 5000) + "; " + prints(5)
+        done = self.expect(OK, {"1": "same"}, long, prints(5))
+        self.assertEqual(done.stderr.count("4096 bytes"), 1, done.stderr)
+
+    def test_a_star_in_a_pointer_matches_each_entry(self):
+        self.expect(SLOWER, {"/a/0/t": "slower", "/a/1/t": "same", "geometric mean": "slower"}, """echo '{"a": [{"t": 5}, {"t": 7}]}'""",
+                    """echo '{"a": [{"t": 6}, {"t": 7}]}' >&2""", metric="/a/*/t")
 
     def test_lines_of_one_name_are_numbered(self):
         self.expect(SLOWER, {"1": "same", "1 (2)": "slower", "geometric mean": "slower"}, "echo 1 100; echo 1 100", "echo 1 100; echo 1 200")

@@ -31,7 +31,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view first_line = text.substr(0, text.find('\n'));
     const std::string output(text.substr(std::min(first_line.size() + 1, text.size())));
     try {
-        for (const auto& [name, reading] : metrics_in(output, {metric_in(first_line)}).readings) {
+        for (const auto& [name, reading] :
+             metrics_in(output, output, {metric_in(first_line)}).readings) {
             demand((reading.value > 0) == reading.trouble.empty(),
                    "a metric is above 0, or has a reason");
             demand(name.find('\n') == std::string::npos, "its name is one line");
