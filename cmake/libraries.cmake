@@ -25,6 +25,10 @@ else()
     if(TUTTI_COMMAND)
         find_package(CLI11 REQUIRED)
     endif()
+    find_package(ZLIB)
+    if(NOT ZLIB_FOUND)
+        message(STATUS "no zlib found: traces are not read from .gz files")
+    endif()
     find_package(tinyxml2 REQUIRED)
     # Debian 13's tinyxml2 adds _FILE_OFFSET_BITS=64 to its users. On 64 bits it has no effect, but GCC rejects headers that were
     # precompiled without it.

@@ -67,6 +67,7 @@ LIBRARIES = [
                        "tests/library/mpi/unusual/*", "tests/collectives/empty_exchanges_over_mpi.cpp"]),
     Library(r"hwloc(\.h|/.*)", ["topology/detect/detect_hwloc.cpp"]),
     Library(r"tinyxml2\.h", SOURCES),
+    Library(r"zlib\.h", ["workloads/traces/gzip.cpp"]),
     Library(r"uc[pst]/.*", SOURCES),
     Library(r"cuda.*\.h|cuda/.*|cooperative_groups.*", [*SOURCES, SIMULATED]),
     Library(r"nccl.*\.h", [*SOURCES, SIMULATED]),

@@ -26,6 +26,7 @@ class Tutti(CMakePackage, CudaPackage):
     depends_on("nlohmann-json", type="build")
     depends_on("fmt@9:")
     depends_on("tinyxml2")
+    depends_on("zlib-api")
     depends_on("mpi", when="+mpi")
     depends_on("ucx", when="+ucx")
     depends_on("nccl", when="+nccl")

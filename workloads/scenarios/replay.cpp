@@ -14,8 +14,8 @@ namespace {
 
 constexpr SettingRow setting_rows[] = {
     {"file",
-     "trace: JSON Lines of scripts/record_ddp, gradtrace/1 as JSON, or a folder of PARAM or "
-     "Chakra traces, a file for each rank",
+     "trace: JSON Lines of scripts/record_ddp, gradtrace/1 as JSON, or a folder of traces "
+     "of PARAM, PyTorch or Chakra, a file for each rank",
      ""},
     {"bucket-cap", "bytes after which a bucket is closed; recorded: the trace's buckets",
      "recorded"},

@@ -38,6 +38,82 @@ void OpsBuilder::add(Rank rank, TraceOp op, std::optional<std::int64_t> launch_n
     mine.push_back(std::move(op));
 }
 
+void OpsBuilder::repeat_on_all(Rank recorded, LeftOut& left_out) {
+    const std::vector<TraceOp> ops = std::move(at(trace_.ranks, recorded));
+    std::vector<TraceOp> kept;
+    std::vector<std::int64_t> dropped;
+    for (TraceOp op : ops) {
+        const bool is_call =
+            op.kind == TraceOp::Kind::collective || op.kind == TraceOp::Kind::barrier;
+        const bool is_local = op.kind == TraceOp::Kind::compute || op.kind == TraceOp::Kind::wait;
+        if (!is_local && !(is_call && op.group == 0)) {
+            left_out.add("calls that only the recorded rank knows");
+            dropped.push_back(op.id);
+            continue;
+        }
+        const bool waits_for_some = op.kind == TraceOp::Kind::wait && !op.after.empty();
+        std::erase_if(op.after, [&](std::int64_t id) {
+            return std::ranges::find(dropped, id) != dropped.end();
+        });
+        if (waits_for_some && op.after.empty()) continue;
+        if (!op.sends.empty()) op.count = *std::ranges::max_element(op.sends);
+        op.sends.clear();
+        op.receives.clear();
+        kept.push_back(std::move(op));
+    }
+    for (auto& rank : trace_.ranks) rank = kept;
+}
+
+int OpsBuilder::settle_roots() {
+    int settled = 0;
+    for (std::size_t group = 0; group < trace_.groups.size(); ++group) {
+        const auto& members = trace_.groups[group];
+        std::vector<std::vector<TraceOp*>> calls;  // by their place in the group's order
+        for (const Rank rank : members) {
+            std::size_t place = 0;
+            for (TraceOp& op : at(trace_.ranks, rank)) {
+                if (op.kind != TraceOp::Kind::collective || op.group != static_cast<int>(group))
+                    continue;
+                if (place == calls.size()) calls.emplace_back();
+                calls[place++].push_back(&op);
+            }
+        }
+        for (auto& ops : calls) {
+            bool is_own = ops.size() == members.size() && ops.size() > 1;
+            for (std::size_t i = 0; i < ops.size() && is_own; ++i)
+                is_own = has_root(ops[i]->collective) && ops[i]->root == members[i];
+            if (!is_own) continue;
+            for (TraceOp* op : ops) op->root = members.front();
+            ++settled;
+        }
+    }
+    return settled;
+}
+
+std::string LeftOut::in_words() const {
+    std::string text;
+    for (const auto& [what, count] : counts_)
+        text += fmt::format("{}{} {}", text.empty() ? "left out: " : ", ", count, what);
+    return text;
+}
+
+std::optional<OpName> replayable(const std::string& name, const std::string& type,
+                                 LeftOut& left_out) {
+    try {
+        const OpName what = op_of_trace(name);
+        if (what.kind == TraceOp::Kind::barrier || what.kind == TraceOp::Kind::wait) return what;
+        try {
+            type_of_trace(complex_type_of_trace(type).type);
+            return what;
+        } catch (const Error&) {
+            left_out.add(fmt::format("calls of the type '{}'", printable(type)));
+        }
+    } catch (const Error&) {
+        left_out.add(fmt::format("calls of '{}'", printable(name)));
+    }
+    return std::nullopt;
+}
+
 Rank rank_of(const Fields& of, const char* name, int ranks) {
     const std::int64_t rank = of.number(name);
     if (rank < 0 || rank >= ranks)
@@ -54,7 +130,15 @@ void require_size(std::int64_t count, const Fields& of) {
 
 }  // namespace
 
-TraceOp op_of(const ImportedCall& call, OpsBuilder& builder, const Fields& of) {
+TraceOp op_of(const ImportedCall& imported, OpsBuilder& builder, const Fields& of) {
+    ImportedCall call = imported;
+    const auto [type, parts] = complex_type_of_trace(call.type);
+    const auto in_parts = [&, n = parts](std::int64_t& count) {
+        count = std::min(count, most_elements + 1) * n;
+    };
+    for (std::int64_t* count : {&call.input, &call.output}) in_parts(*count);
+    for (auto* counts : {&call.sends, &call.receives})
+        for (std::int64_t& count : *counts) in_parts(count);
     TraceOp op;
     op.place = of.place();
     op.kind = call.what.kind;
@@ -74,7 +158,7 @@ TraceOp op_of(const ImportedCall& call, OpsBuilder& builder, const Fields& of) {
     if (op.kind == TraceOp::Kind::barrier) return op;
     require_size(call.input, of);
     require_size(call.output, of);
-    op.type = with_place(of, [&] { return type_of_trace(call.type); });
+    op.type = with_place(of, [&] { return type_of_trace(type); });
     if (op.kind == TraceOp::Kind::send || op.kind == TraceOp::Kind::recv) {
         op.peer = rank_below(call.peer, "peer");
         op.count = op.kind == TraceOp::Kind::send ? call.input : call.output;

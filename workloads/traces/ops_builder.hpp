@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "base/index.hpp"
@@ -8,6 +10,21 @@
 #include "workloads/traces/trace_forms.hpp"
 
 namespace tutti {
+
+/// Counts what cannot be replayed, by the reason.
+class LeftOut {
+public:
+    void add(const std::string& what) { ++counts_[what]; }
+    /// Returns "left out: 3 calls of 'x', 1 call of 'y'"; empty if there is nothing.
+    std::string in_words() const;
+
+private:
+    std::map<std::string, int> counts_;
+};
+
+/// Returns what a call is. Counts calls whose name or type cannot be replayed and returns none.
+std::optional<OpName> replayable(const std::string& name, const std::string& type,
+                                 LeftOut& left_out);
 
 /// Collects the actions of ranks.
 class OpsBuilder {
@@ -28,12 +45,25 @@ public:
     /// launch was computing.
     void add(Rank rank, TraceOp op, std::optional<std::int64_t> launch_ns = {});
 
+    /// Gives the actions of the recorded rank to all ranks. What only that rank can do is left out:
+    /// calls of a part of the ranks, sends and receives. Uneven parts become even ones.
+    void repeat_on_all(Rank recorded, LeftOut& left_out);
+
+    /// Some versions of PyTorch record each rank's own number in place of the root. Gives such
+    /// calls the group's first rank as root and returns how many there are.
+    int settle_roots();
+
     OpsTrace done() { return std::move(trace_); }
 
 private:
     OpsTrace trace_;
     std::vector<std::int64_t> clock_ns_;
 };
+
+/// Adds a part to a note, after "; " if the note has others.
+inline void add_note(std::string& note, const std::string& part) {
+    if (!part.empty()) note += (note.empty() ? "" : "; ") + part;
+}
 
 /// Reads a rank of the whole trace. Throws Error at the place `of`.
 Rank rank_of(const Fields& of, const char* name, int ranks);

@@ -16,8 +16,11 @@ using List = JsonValue::List;
 // peer's or the root's place in the group), the name of the call, and the splits in and out.
 class Importer {
 public:
-    Importer(OpsBuilder& builder, Rank rank, const RankFile& file)
-        : builder_(builder), rank_(rank), document_(file.document, file.source) {}
+    Importer(OpsBuilder& builder, Rank rank, const RankFile& file, LeftOut& left_out)
+        : builder_(builder),
+          rank_(rank),
+          document_(file.document, file.source),
+          left_out_(left_out) {}
 
     void import() {
         for (const Fields& node : document_.objects("nodes"))
@@ -25,6 +28,28 @@ public:
                 read_groups(node);
         for (const Fields& node : document_.objects("nodes"))
             if (node.text("name") == "record_param_comms") import(node);
+    }
+
+    // Returns the rank that calls of all ranks name; none if they differ or there is none.
+    std::optional<std::int64_t> own_rank() const {
+        std::optional<std::int64_t> rank;
+        for (const Fields& node : document_.objects("nodes")) {
+            if (node.text("name") != "record_param_comms") continue;
+            const List& values = inputs_of(node);
+            const std::size_t at_name = place_of_name(values);
+            if (at_name < 3 || at_name == values.size()) continue;
+            std::string name = *values[at_name].text();
+            std::erase_if(name, [](char c) { return c == '_'; });
+            const std::int64_t* const own = values[at_name - 1].whole_number();
+            const List* const group = values[at_name - 2].list();
+            const bool is_of_all = group && group->size() == 2 && (*group)[1].text() &&
+                                   *(*group)[1].text() == "default_pg";
+            if (!own || !is_of_all || !(name.starts_with("all") || name.starts_with("reducesc")))
+                continue;
+            if (rank && *rank != *own) return std::nullopt;
+            rank = *own;
+        }
+        return rank;
     }
 
 private:
@@ -95,37 +120,57 @@ private:
         return splits;
     }
 
+    // Versions of PyTorch add inputs after the name, which two lists (the splits) follow. Returns
+    // the number of inputs if there is no name.
+    static std::size_t place_of_name(const List& values) {
+        std::size_t first_text = values.size();
+        for (std::size_t i = values.size(); i-- > 0;) {
+            if (!values[i].text()) continue;
+            if (i + 2 < values.size() && values[i + 1].list() && values[i + 2].list()) return i;
+            first_text = i;
+        }
+        return first_text;
+    }
+
     void import(const Fields& node) {
         const List& values = inputs_of(node);
-        // The name is the first text of the inputs after the group.
-        const std::size_t shift = values.size() == 8 || values.size() == 10 ? 0 : 1;
-        const std::size_t at_name = 4 - shift;
-        if (values.size() <= at_name + 2 || !values[at_name].text())
+        const std::size_t at_name = place_of_name(values);
+        if (at_name < 3 || at_name == values.size())
             node.refuse("its inputs are not those of record_param_comms");
+        // The inputs before the name are the tensors, if there are any, and three others.
+        const std::size_t shift = at_name > 3 ? 0 : 1;
         const std::string& name = *values[at_name].text();
         if (name == "init") return;
-        const OpName what = with_place(node, [&] { return op_of_trace(name); });
-        const std::string request = text_of(values[1 - shift]);
-        if (what.kind == TraceOp::Kind::wait) return wait(node, request);
+        const std::string request = text_of(values[at_name - 3]);
+        if (name == "wait") return wait(node, request);
+        const List& types = part_of(node, "inputs", "types", "input_types");
+        std::string type = "float32";
+        if (shift == 0 && !types.empty() && types.front().text())
+            type = type_in(*types.front().text());
+        if (type == "GenericList[]" || type.empty()) type = "float32";  // no tensors
+        const auto found = replayable(name, type, left_out_);
+        if (!found) return;
+        const OpName what = *found;
         ImportedCall call{.what = what, .rank = rank_};
-        const JsonValue& group = values[2 - shift];
+        const JsonValue& group = values[at_name - 2];
         const JsonValue& key =
             group.list() && !group.list()->empty() ? group.list()->front() : group;
         if (key.text())
             if (const auto known = groups_.find(*key.text()); known != groups_.end())
                 call.group = known->second;
         if (shift == 0) {
-            const List& types = part_of(node, "inputs", "types", "input_types");
-            if (!types.empty() && types.front().text()) call.type = type_in(*types.front().text());
+            call.type = type;
             call.input = elements_in(values.front());
             const List& outputs = part_of(node, "outputs", "values", "outputs");
             call.output = outputs.empty() ? call.input : elements_in(outputs.front());
         }
-        call.sends = splits_in(values[at_name + 1]);
-        call.receives = splits_in(values[at_name + 2]);
+        if (values.size() > at_name + 2) {
+            call.sends = splits_in(values[at_name + 1]);
+            call.receives = splits_in(values[at_name + 2]);
+        }
         const bool is_to_one = what.kind == TraceOp::Kind::send || what.kind == TraceOp::Kind::recv;
         const bool is_rooted = what.kind == TraceOp::Kind::collective && has_root(what.collective);
-        const std::int64_t* const place = values[3 - shift].whole_number();
+        const std::int64_t* const place = values[at_name - 1].whole_number();
         if (place != nullptr && (is_to_one || is_rooted)) {
             const bool has_place =
                 *place >= 0 && *place < static_cast<std::int64_t>(call.group.size());
@@ -151,6 +196,7 @@ private:
     OpsBuilder& builder_;
     Rank rank_;
     Fields document_;
+    LeftOut& left_out_;
     std::map<std::string, std::vector<std::int64_t>> groups_;
     std::map<std::string, std::int64_t> id_of_;
     std::int64_t next_ = 0;
@@ -160,10 +206,21 @@ private:
 
 OpsTrace ops_of_chakra(const std::vector<RankFile>& files, std::string& note) {
     OpsBuilder builder(int_size(files));
+    LeftOut left_out;
     for (std::size_t rank = 0; rank < files.size(); ++rank)
-        Importer(builder, {static_cast<int>(rank)}, files[rank]).import();
+        Importer(builder, {static_cast<int>(rank)}, files[rank], left_out).import();
     note = "an execution trace has no times: nothing is computed between the calls";
+    if (const int settled = builder.settle_roots(); settled > 0)
+        add_note(note, fmt::format("{} calls have no root: the first rank of their group is taken",
+                                   settled));
+    add_note(note, left_out.in_words());
     return builder.done();
+}
+
+std::optional<std::int64_t> rank_in_execution_trace(const RankFile& file) {
+    OpsBuilder none(1);
+    LeftOut left_out;
+    return Importer(none, {0}, file, left_out).own_rank();
 }
 
 }  // namespace tutti

@@ -12,7 +12,8 @@ namespace {
 // once. Computing is recorded by its shape, without a time; the time between entries is known.
 class Importer {
 public:
-    Importer(OpsBuilder& builder, Rank rank) : builder_(builder), rank_(rank) {}
+    Importer(OpsBuilder& builder, Rank rank, LeftOut& left_out)
+        : builder_(builder), rank_(rank), left_out_(left_out) {}
 
     void import(const RankFile& file) {
         for (const JsonValue& one : *file.document.list()) import(Fields(one, file.source));
@@ -34,7 +35,13 @@ private:
         const std::string name = entry.text("comms");
         if (name == "init" || name == "batch_isend_irecv") return read_group(entry);
         read_group(entry);
-        const OpName what = with_place(entry, [&] { return op_of_trace(name); });
+        const auto known = replayable(name, entry.text("dtype"), left_out_);
+        if (!known) {
+            if (entry.has("req")) id_of_[request_of(entry)] = -1;
+            return;
+        }
+        const OpName what = *known;
+        if (what.kind == TraceOp::Kind::wait && waits_for_left_out(entry)) return;
         TraceOp op = what.kind == TraceOp::Kind::wait ? wait_of(entry) : call_of(entry, what);
         const std::int64_t id = op.id;
         const bool goes_on = what.kind == TraceOp::Kind::wait || entry.has("req");
@@ -45,6 +52,12 @@ private:
         end.place = entry.place();
         end.after = {id};
         builder_.add(rank_, std::move(end));
+    }
+
+    bool waits_for_left_out(const Fields& entry) const {
+        if (!entry.has("req")) return false;
+        const auto call = id_of_.find(request_of(entry));
+        return call != id_of_.end() && call->second < 0;
     }
 
     static std::int64_t time_of(const Fields& entry) {
@@ -97,6 +110,7 @@ private:
 
     OpsBuilder& builder_;
     Rank rank_;
+    LeftOut& left_out_;
     std::optional<std::int64_t> began_ns_;
     std::map<std::int64_t, std::vector<std::int64_t>> groups_;
     std::map<std::string, std::int64_t> id_of_;
@@ -109,14 +123,16 @@ private:
 OpsTrace ops_of_param(const std::vector<RankFile>& files, std::string& note) {
     OpsBuilder builder(int_size(files));
     std::int64_t without_time = 0;
+    LeftOut left_out;
     for (std::size_t rank = 0; rank < files.size(); ++rank) {
-        Importer importer(builder, {static_cast<int>(rank)});
+        Importer importer(builder, {static_cast<int>(rank)}, left_out);
         importer.import(files[rank]);
         without_time += importer.without_time();
     }
     if (without_time > 0)
         note =
             fmt::format("{} compute entries have no startTime_ns and are left out", without_time);
+    add_note(note, left_out.in_words());
     return builder.done();
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,16 +69,37 @@ struct RankFile {
     Source source;  ///< its name
     JsonValue document;
 };
+/// Reads a Chakra trace in protobuf's wire format as {"messages": [{"id", "name", "type", "deps",
+/// "duration_micros", "attr"}]}. Throws Error naming the message that is damaged.
+JsonValue chakra_messages_in(std::string_view bytes, const Source& source);
+/// Returns the bytes of a gzip file. Throws Error if they are damaged.
+std::string unzipped(std::string_view bytes, const Source& source);
+
 /// Reads PARAM's commsTraceReplay: a list of calls and computing. `note` gets what was omitted.
 OpsTrace ops_of_param(const std::vector<RankFile>& files, std::string& note);
 /// Reads Chakra: the nodes record_param_comms of an execution trace, which has no times.
 OpsTrace ops_of_chakra(const std::vector<RankFile>& files, std::string& note);
+/// Returns the rank that an execution trace names in calls of all ranks.
+std::optional<std::int64_t> rank_in_execution_trace(const RankFile& file);
+/// Reads Chakra's own form: collectives, sends, receives and computing with dependencies.
+OpsTrace ops_of_messages(const std::vector<RankFile>& files, std::string& note);
+/// Reads traces of PyTorch's profiler (Kineto): the calls that record_param_comms describes.
+OpsTrace ops_of_profiler(const std::vector<RankFile>& files, std::string& note);
+/// Reads dumps of PyTorch's flight recorder.
+OpsTrace ops_of_flight_recorder(const std::vector<RankFile>& files, std::string& note);
 
 /// Converts names of recorders: "float32", "c10::BFloat16", "Tensor(long int)". Throws Error naming
 /// the known ones.
 DataType type_of_trace(std::string_view name);
 /// Returns PyTorch's name.
 std::string_view trace_name_of(DataType type);
+/// Complex numbers are sent as pairs of real ones: returns "float32" and 2 for "ComplexFloat", and
+/// other names with 1.
+struct ComplexType {
+    std::string type;
+    std::int64_t parts = 1;
+};
+ComplexType complex_type_of_trace(std::string_view name);
 
 /// Converts "fwd", "backward", "opt", "data" ...; unknown names count as backward.
 Task::Phase phase_of_trace(std::string_view name);
