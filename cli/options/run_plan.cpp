@@ -96,20 +96,21 @@ void RunPlan::erase(std::span<const std::string_view> names) {
 }
 
 Arguments RunPlan::arguments() const {
-    Arguments words;
+    Arguments words, options;
     for (const GivenOption& one : given) {
         const std::string name = (one.name.size() > 1 ? "--" : "-") + one.name;
         const bool is_flag = one.kind == GivenOption::Kind::flag;
-        if (is_flag && one.values.empty()) words.push_back(name);
+        if (is_flag && one.values.empty()) options.push_back(name);
         for (const std::string& value : one.values) {
             if (one.kind == GivenOption::Kind::positional)
                 words.push_back(value);
             else if (is_flag || value.starts_with('-'))  // CLI11 ignores "=" before an empty value
-                words.push_back(name + "=" + value);
+                options.push_back(name + "=" + value);
             else
-                words.insert(words.end(), {name, value});
+                options.insert(options.end(), {name, value});
         }
     }
+    words.insert(words.end(), options.begin(), options.end());
     return words;
 }
 

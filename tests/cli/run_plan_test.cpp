@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "cli/options/options.hpp"
 
 namespace tutti {
@@ -12,7 +14,7 @@ namespace {
 RunPlan parsed(const Arguments& words) {
     CLI::App app{"", "tutti bench"};
     std::string collective, first = "8", seed, json, csv, resume;
-    std::vector<std::string> metrics;
+    std::vector<std::string> metrics, environment;
     bool raw = false;
     app.add_option("collective", collective);
     const OptionGroup options(app, "Options");
@@ -22,9 +24,15 @@ RunPlan parsed(const Arguments& words) {
     options.text("--csv", csv, "Table");
     options.text("--resume", resume, "Results file");
     options.list("--metric", metrics, "Metrics")->expected(1)->take_all();
+    options.list("--env", environment, "Variables");
     options.flag("--raw", raw, "Store samples");
     EXPECT_FALSE(parse_or_help(app, words));
     return plan_of("bench", app, words);
+}
+
+std::vector<GivenOption> by_name(std::vector<GivenOption> given) {
+    std::ranges::sort(given, {}, &GivenOption::name);
+    return given;
 }
 
 TEST(RunPlan, IsReadFromTheArgumentsThatItWrites) {
@@ -32,9 +40,10 @@ TEST(RunPlan, IsReadFromTheArgumentsThatItWrites) {
          {Arguments{},
           {"all_reduce", "-b", "4K", "--raw"},
           {"--csv", "", "all_reduce", "--raw=false"},
+          {"all_reduce", "--env", "A=1", "B=2"},
           {"--seed=-1", "--metric", "(x)", "all_reduce", "--metric", "y z"}}) {
         const RunPlan plan = parsed(words);
-        EXPECT_EQ(parsed(plan.arguments()).given, plan.given);
+        EXPECT_EQ(by_name(parsed(plan.arguments()).given), by_name(plan.given));
         EXPECT_EQ(plan.typed, words);
     }
 }
