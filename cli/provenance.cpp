@@ -36,6 +36,7 @@ HostRecord describe_host() {
     host.cores = facts.cores;
     host.smt = std::to_string(facts.smt);
     host.governor = facts.governor;
+    host.turbo = facts.turbo;
     host.mem = facts.memory;
     host.cgroup_cpus = facts.cpu_quota.value_or(0);
     host.virt = facts.container.empty() ? facts.virtualisation
@@ -50,13 +51,10 @@ HostRecord describe_host() {
 void add_gpus(Launch& launch) {
     const auto here = gpus();
     if (here.empty()) return;
-    for (const GpuFacts& gpu : here)
-        launch.gpus.push_back(
-            {.model = gpu.model, .uuid = gpu.uuid, .clocks = {}, .persistence = {}, .mig = {}});
+    for (const GpuFacts& gpu : here) launch.gpus.push_back({.model = gpu.model, .uuid = gpu.uuid});
     launch.cuda = Cuda{.driver = gpu_driver_release(), .runtime = cuda_runtime_version()};
     if (nccl_missing()) return;
-    launch.nccl =
-        Library{.vendor = "NCCL", .version = nccl_version(), .lib_sha256 = {}, .settings = {}};
+    launch.nccl = Library{.vendor = "NCCL", .version = nccl_version(), .settings = {}};
     for (const auto& [name, value] : stored_environment(environ))
         if (name.starts_with("NCCL_")) launch.nccl->settings.emplace(name, value);
 }

@@ -51,7 +51,6 @@ struct RankPlace {
 struct Library {
     std::string vendor;
     std::string version;
-    std::string lib_sha256;
     TextByName settings;  // MCA parameters, UCX_*, NCCL_*
 
     bool operator==(const Library&) const = default;
@@ -67,20 +66,8 @@ struct Cuda {
 struct Gpu {
     std::string model;
     std::string uuid;
-    std::string clocks;
-    std::string persistence;
-    std::string mig;
 
     bool operator==(const Gpu&) const = default;
-};
-
-struct NetworkPort {
-    std::string name;
-    std::string driver;
-    std::string speed;
-    int mtu = 0;
-
-    bool operator==(const NetworkPort&) const = default;
 };
 
 /// How far the hosts' clocks agree; only of several hosts. Lists are in the order of the hosts.
@@ -93,14 +80,6 @@ struct ClockSync {
         0;  // the largest distance found by pings that had no part in the fit
 
     bool operator==(const ClockSync&) const = default;
-};
-
-/// Two raw times that show how noisy the machine was.
-struct Probe {
-    std::int64_t pingpong_ns = 0;
-    std::int64_t copy64k_ns = 0;
-
-    bool operator==(const Probe&) const = default;
 };
 
 /// One start of the ranks (one mpirun): the unit of repetition.
@@ -119,10 +98,8 @@ struct Launch {
     std::optional<Library> nccl;
     std::optional<Cuda> cuda;
     std::vector<Gpu> gpus;
-    std::vector<NetworkPort> net;
     TextByName env;  // see stored_environment
     std::optional<ClockSync> clock;
-    std::optional<Probe> probe;
     std::vector<HostHealth> health;  // at the start of the launch
 
     bool operator==(const Launch&) const = default;

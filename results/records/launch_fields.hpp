@@ -58,7 +58,6 @@ void walk(auto& f, Is<RankPlace> auto& place) {
 void walk(auto& f, Is<Library> auto& library) {
     f.may("vendor", library.vendor);
     f.must("version", library.version);
-    f.may("lib_sha256", library.lib_sha256);
     f.may("settings", library.settings);
 }
 
@@ -70,16 +69,6 @@ void walk(auto& f, Is<Cuda> auto& cuda) {
 void walk(auto& f, Is<Gpu> auto& gpu) {
     f.must("model", gpu.model);
     f.may("uuid", gpu.uuid);
-    f.may("clocks", gpu.clocks);
-    f.may("persistence", gpu.persistence);
-    f.may("mig", gpu.mig);
-}
-
-void walk(auto& f, Is<NetworkPort> auto& port) {
-    f.must("if", port.name);
-    f.may("driver", port.driver);
-    f.may("speed", port.speed);
-    f.may("mtu", port.mtu);
 }
 
 void walk(auto& f, Is<ClockSync> auto& clock) {
@@ -88,11 +77,6 @@ void walk(auto& f, Is<ClockSync> auto& clock) {
     f.may("drift_ppm", clock.drift_ppm);
     f.may("reach_ns", clock.reach_ns);
     f.must("residual_ns", clock.residual_ns);
-}
-
-void walk(auto& f, Is<Probe> auto& probe) {
-    f.must("pingpong_ns", probe.pingpong_ns);
-    f.must("copy64k_ns", probe.copy64k_ns);
 }
 
 void walk(auto& f, Is<HealthReading> auto& reading) {
@@ -122,10 +106,8 @@ void walk(auto& f, Is<Launch> auto& launch) {
     f.may("nccl", launch.nccl);
     f.may("cuda", launch.cuda);
     f.may("gpus", launch.gpus);
-    f.may("net", launch.net);
     f.may("env", launch.env);
     f.may("clock", launch.clock);
-    f.may("probe", launch.probe);
     f.may("health", launch.health);
 }
 

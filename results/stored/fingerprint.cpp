@@ -51,9 +51,6 @@ Fields fields_of(const Launch& launch, const Session& session) {
         fields["cuda"] = fmt::format("{}, driver {}", launch.cuda->runtime, launch.cuda->driver);
     fields["gpus"] = fmt::format("{} {}", launch.gpus.size(),
                                  together(launch.gpus, [](const Gpu& gpu) { return gpu.model; }));
-    fields["net"] = together(launch.net, [](const NetworkPort& port) {
-        return fmt::format("{} {} {}", port.name, port.driver, port.speed);
-    });
     fields["build_type"] = session.tool.build_type;
     for (const char* name : fields_of_plan)
         if (const auto found = session.plan.find(name); found != session.plan.end())

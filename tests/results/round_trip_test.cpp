@@ -128,14 +128,12 @@ TEST(Records, ALaunchDescribesHostsRanksAndLibraries) {
         .mpi = Library{.vendor = "Open MPI", .version = "4.1.4", .settings = {{"btl", "self"}}},
         .cuda = Cuda{.driver = "570", .runtime = "13.0"},
         .gpus = {{.model = "H200", .uuid = "GPU-1"}},
-        .net = {{.name = "eth0", .mtu = 1500}},
         .env = {{"UCX_TLS", "shm"}},
         .clock = ClockSync{.mode = "ping-pong",
                            .offset_ns = {0, 1'000'000'000'012},
                            .drift_ppm = {0, -1.5},
                            .reach_ns = 5000,
                            .residual_ns = 12},
-        .probe = Probe{.pingpong_ns = 500, .copy64k_ns = 6000},
         .health = {{"n0", {{"swap_used_MiB", 12.5, "", ""}}}}});
 }
 

@@ -167,10 +167,24 @@ TEST(HostFacts, ComeFromTheSameFiles) {
     EXPECT_DOUBLE_EQ(facts.loadavg1, 1.25);
 }
 
+TEST(HostFacts, TurboComesFromEitherDriver) {
+    struct Case {
+        const char *file, *content, *turbo;
+    };
+    for (const Case& each :
+         {Case{"intel_pstate/no_turbo", "0", "on"}, Case{"intel_pstate/no_turbo", "1", "off"},
+          Case{"cpufreq/boost", "1", "on"}, Case{"cpufreq/boost", "0", "off"}}) {
+        const FixtureTree tree;
+        tree.write(cpus + each.file, each.content);
+        EXPECT_EQ(host_facts(tree.root()).turbo, each.turbo) << each.file << " " << each.content;
+    }
+}
+
 TEST(HostFacts, UnknownOnesAreEmpty) {
     const FixtureTree tree;
     const HostFacts facts = host_facts(tree.root());
     EXPECT_EQ(facts.cpu_model, "");
+    EXPECT_EQ(facts.turbo, "");
     EXPECT_EQ(facts.cores, 0);
     EXPECT_EQ(facts.smt, 0);
     EXPECT_EQ(facts.memory, Bytes{0});

@@ -28,6 +28,15 @@ std::vector<int> allowed_cpus() {
     return {};
 }
 
+// Returns "on" or "off": whether cores may exceed their base clock; "" if no driver says so.
+std::string turbo(const std::filesystem::path& cpus) {
+    if (const auto no_turbo = sysfs::first_line(cpus / "intel_pstate/no_turbo"))
+        return *no_turbo == "0" ? "on" : "off";
+    if (const auto boost = sysfs::first_line(cpus / "cpufreq/boost"))
+        return *boost == "0" ? "off" : "on";
+    return "";
+}
+
 int count_usable(const std::vector<Core>& cores, const std::vector<int>& cpus,
                  std::optional<double> quota) {
     const auto usable = [&](int cpu) { return std::ranges::binary_search(cpus, cpu); };
@@ -54,6 +63,7 @@ HostFacts host_facts(const std::filesystem::path& root) {
         .smt = host.cores.empty() ? 0 : static_cast<int>(host.cores.front().threads.size()),
         .governor = sysfs::first_line(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
                         .value_or(""),
+        .turbo = turbo(root / "sys/devices/system/cpu"),
         .memory = read_memory(root),
         .usable_cpus = cpus,
         .cpu_quota = quota,

@@ -21,6 +21,7 @@ struct HostFacts {
     int cores = 0;
     int smt = 0;  ///< hardware threads of the first core
     std::string governor;
+    std::string turbo;  ///< "on" or "off"
     Bytes memory;
     std::vector<int> usable_cpus;
     std::optional<double> cpu_quota;  ///< CPUs' worth of time that the cgroups grant
