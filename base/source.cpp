@@ -58,6 +58,23 @@ std::string printable(std::string_view text) {
     return safe;
 }
 
+std::string xml_escaped(std::string_view text) {
+    std::string safe;
+    for (const char c : text) {
+        if (c == '&')
+            safe += "&amp;";
+        else if (c == '<')
+            safe += "&lt;";
+        else if (c == '>')
+            safe += "&gt;";
+        else if (c == '"')
+            safe += "&quot;";
+        else
+            safe += static_cast<unsigned char>(c) < ' ' || c == 0x7f ? ' ' : c;
+    }
+    return safe;
+}
+
 std::optional<std::int64_t> decimal_number(std::string_view text) {
     return number_in<std::int64_t>(text, 10);
 }

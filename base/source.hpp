@@ -38,6 +38,10 @@ std::string in_quotes(std::string_view text, std::size_t readable = 40);
 /// files and devices.
 std::string printable(std::string_view text);
 
+/// Returns the text for an attribute or element of XML: its special characters escaped, control
+/// characters (ASCII) as blanks.
+std::string xml_escaped(std::string_view text);
+
 /// Converts the whole text to a number; none if it is not one or does not fit. `form` is the base
 /// or format of std::from_chars.
 template <class Number, class... Form>

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <string_view>
 
+#include "base/source.hpp"
+
 namespace tutti {
 namespace {
 
@@ -23,29 +25,11 @@ struct Place {
     double x, y;
 };
 
-// Titles come from programs: characters that XML forbids become '?'.
-std::string escaped(std::string_view text) {
-    std::string safe;
-    for (const char c : text) {
-        if (c == '&')
-            safe += "&amp;";
-        else if (c == '<')
-            safe += "&lt;";
-        else if (c == '>')
-            safe += "&gt;";
-        else if (c == '"')
-            safe += "&quot;";
-        else
-            safe += c < 0x20 || c > 0x7e ? '?' : c;
-    }
-    return safe;
-}
-
 std::string svg_text(Place at, std::string_view text, std::string_view style,
                      std::string_view anchor) {
     return fmt::format(R"(<text x="{:.1f}" y="{:.1f}" class="{}" text-anchor="{}">{}</text>)"
                        "\n",
-                       at.x, at.y, style, anchor, escaped(text));
+                       at.x, at.y, style, anchor, xml_escaped(text));
 }
 
 std::string svg_line(Place from, Place to, std::string_view style, double width,

@@ -108,7 +108,7 @@ Ranks::Ranks(MPI_Comm comm) : comm_(comm), first_calls_(preloaded.after) {
     if (size_ < 2 || is_between_groups(comm))
         stage_ = Stage::the_librarys;
     else if (preloaded.reports || preloaded.turn_calls > 0)
-        turns_ = std::make_unique<Turns>();
+        turns_ = std::make_unique<TurnsOfCalls>();
 }
 
 Ranks::~Ranks() { leave(); }

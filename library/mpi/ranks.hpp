@@ -222,7 +222,7 @@ private:
     std::unique_ptr<World> world_;
     ProgressOfMpi progress_;
     std::unique_ptr<Communicator::State> state_;
-    std::unique_ptr<Turns> turns_;
+    std::unique_ptr<TurnsOfCalls> turns_;
     PlanAdmission admission_{/*free_plans=*/0};
     std::uint64_t known_evictions_ = 0;
     unsigned runs_ = 0;

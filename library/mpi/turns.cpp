@@ -51,7 +51,7 @@ void ClassTurns::took(double ns, const Turn& turn) {
     timed_ = 0;
 }
 
-ClassTurns& Turns::of(SizeClass size_class) {
+ClassTurns& TurnsOfCalls::of(SizeClass size_class) {
     std::uint16_t& place = at(at(place_of_, size_class.kind), size_class.octave);
     if (place == 0) {
         classes_.emplace_back(size_class, ClassTurns{});
@@ -60,7 +60,7 @@ ClassTurns& Turns::of(SizeClass size_class) {
     return at(classes_, place - 1).second;
 }
 
-Turns::~Turns() {
+TurnsOfCalls::~TurnsOfCalls() {
     const std::lock_guard lock(ended_mutex);
     for (const auto& [size_class, turns] : classes_) {
         ClassTotals& all = ended[{size_class.kind, size_class.octave}];

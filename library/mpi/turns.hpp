@@ -72,9 +72,9 @@ private:
 };
 
 /// All classes of one communicator. The destructor adds its totals to those of the process.
-class Turns {
+class TurnsOfCalls {
 public:
-    ~Turns();
+    ~TurnsOfCalls();
     ClassTurns& of(SizeClass size_class);
 
 private:

@@ -44,7 +44,7 @@ TEST(ClassTurns, GiveTheLibraryFewCallsForAReport) {
 
 TEST(Turns, AddUpOverCommunicators) {
     for (int communicator = 0; communicator < 2; ++communicator) {
-        Turns turns;
+        TurnsOfCalls turns;
         turns_of(turns.of(size_class(CallKind::gather, 100)), {.turn_calls = 1}, 4);
         turns.of(size_class(CallKind::gather, 127)).count_passed();
         turns.of(size_class(CallKind::gather, 128)).count_rare();

@@ -19,22 +19,6 @@
 namespace tutti {
 namespace {
 
-// Escapes XML's special characters; control characters become blanks.
-std::string escaped(std::string_view text) {
-    std::string safe;
-    for (const char c : text) {
-        if (c == '&')
-            safe += "&amp;";
-        else if (c == '<')
-            safe += "&lt;";
-        else if (c == '"')
-            safe += "&quot;";
-        else
-            safe += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-    }
-    return safe;
-}
-
 // Returns "3" for a device named "GPU3".
 std::optional<std::string> number_of(const Device& device) {
     if (device.kind != DeviceKind::gpu) return std::nullopt;
@@ -61,7 +45,7 @@ std::vector<std::string> names_in_file(const Device& device) {
 }
 
 std::string attribute(std::string_view name, std::string_view value) {
-    return fmt::format(" {}=\"{}\"", name, escaped(value));
+    return fmt::format(" {}=\"{}\"", name, xml_escaped(value));
 }
 
 // Returns "10de:2330" as two attributes; "" if unknown.
@@ -113,7 +97,7 @@ std::string gpu_attributes(const Device& gpu) {
 }
 
 std::string own_attribute(std::string_view name, const std::string& value) {
-    return escaped(value).size() > nccl_own::longest ? "" : attribute(name, value);
+    return xml_escaped(value).size() > nccl_own::longest ? "" : attribute(name, value);
 }
 
 std::string names_and_model(const Device& device) {

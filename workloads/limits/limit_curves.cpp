@@ -69,19 +69,19 @@ std::size_t CurveSampler::bytes_for(std::int64_t most) {
     return static_cast<std::size_t>(most) + 4 * skew;
 }
 
-void CurveSampler::sample_all(Round round) {
+void CurveSampler::sample_all(CurveRound round) {
     for (Series& series : series_)
         if (series.cores > 1) sample(series, round);
 }
 
-void CurveSampler::sample_one_core(Round round) {
+void CurveSampler::sample_one_core(CurveRound round) {
     for (Series& series : series_)
         if (series.cores == 1) sample(series, round);
 }
 
-void CurveSampler::sample(Series& series, Round round) {
+void CurveSampler::sample(Series& series, CurveRound round) {
     for (std::size_t i = 0; i < sizes_.size(); ++i)
-        if (round == Round::long_one || sizes_[i] <= short_pass_bytes)
+        if (round == CurveRound::long_one || sizes_[i] <= short_pass_bytes)
             series.best[i] = std::max(series.best[i], rate(series, sizes_[i]));
 }
 
@@ -155,10 +155,10 @@ StreamSampler::StreamSampler(RankTeam& team, std::int64_t most)
         trials_.push_back({.bytes = {bytes}});
 }
 
-void StreamSampler::sample_all(Round round) {
+void StreamSampler::sample_all(CurveRound round) {
     const bool swapped = ++rounds_ % 2 == 0;  // A B, then B A
     for (StreamTrial& trial : trials_) {
-        if (round == Round::short_one && trial.bytes.count > short_pass_bytes) continue;
+        if (round == CurveRound::short_one && trial.bytes.count > short_pass_bytes) continue;
         for (const bool second : {false, true}) {
             const Stores stores = second != swapped ? Stores::streaming : Stores::cached;
             keep_least(stores == Stores::cached ? trial.cached_ns : trial.streaming_ns,

@@ -9,7 +9,7 @@
 namespace tutti {
 
 /// Sizes that a round measures: those up to short_pass_bytes, or all.
-enum class Round { short_one, long_one };
+enum class CurveRound { short_one, long_one };
 
 inline constexpr std::int64_t short_pass_bytes = 32 << 20;
 
@@ -25,9 +25,9 @@ public:
     static std::size_t bytes_for(std::int64_t most);
 
     /// Called by all members.
-    void sample_all(Round round);
+    void sample_all(CurveRound round);
     /// Called by the first member, while the others sleep.
-    void sample_one_core(Round round);
+    void sample_one_core(CurveRound round);
 
     std::vector<Curve> curves() const;
 
@@ -38,7 +38,7 @@ private:
         ReduceKernel kernel;
         std::vector<double> best;  // GB/s, by size
     };
-    void sample(Series& series, Round round);
+    void sample(Series& series, CurveRound round);
     double rate(const Series& series, std::int64_t working_set);
 
     RankTeam& team_;
@@ -54,7 +54,7 @@ public:
     /// share in shared memory.
     StreamSampler(RankTeam& team, std::int64_t most);
 
-    void sample_all(Round round);
+    void sample_all(CurveRound round);
 
     const std::vector<StreamTrial>& trials() const { return trials_; }
 
@@ -75,7 +75,7 @@ public:
 
     /// Called by all members: signals between the first and each other, copies in and out of shared
     /// memory, single copies.
-    void sample_all(Round round);
+    void sample_all(CurveRound round);
     /// Called by the first member, while the others sleep: clock, yield, wake-up.
     void sample_one_core();
 

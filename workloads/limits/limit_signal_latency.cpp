@@ -101,7 +101,7 @@ SignalLatencySampler::SignalLatencySampler(RankTeam& team) : team_(team) {
     best_.single_copy = zero_rates(single_copies);
 }
 
-void SignalLatencySampler::sample_all(Round round) {
+void SignalLatencySampler::sample_all(CurveRound round) {
     for (SignalLatency& pair : best_.signal_latencies)
         for (int i = 0; i < times_of_pair; ++i) {
             keep_least(pair.one_way_ns, team_.from_first(one_way(pair.b.index)));
@@ -116,7 +116,7 @@ void SignalLatencySampler::sample_all(Round round) {
         for (int i = 0; i < 20; ++i) keep_least(best_.single_copy_ns, single_copy(64));
         for (std::size_t i = 0; i < std::size(single_copies); ++i) {
             const std::int64_t bytes = single_copies[i];
-            if (bytes > short_pass_bytes && round == Round::short_one) continue;
+            if (bytes > short_pass_bytes && round == CurveRound::short_one) continue;
             if (static_cast<std::size_t>(2 * bytes) > team_.bytes()) continue;
             if (const double took = single_copy(bytes); took > 0)
                 best_.single_copy.gbps[i] =

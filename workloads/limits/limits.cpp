@@ -74,8 +74,8 @@ Limits measure_as_member(RankTeam& team, std::int64_t most, std::int64_t end_ns)
     SignalLatencySampler signals(team);
     StreamSampler streaming(team, std::min(largest_trial, most * team.size()));
     for (int round = 0;; ++round) {
-        const Round length =
-            round % rounds_between_long_ones == 0 ? Round::long_one : Round::short_one;
+        const CurveRound length =
+            round % rounds_between_long_ones == 0 ? CurveRound::long_one : CurveRound::short_one;
         team.on_first([&] {
             curves.sample_one_core(length);
             signals.sample_one_core();
