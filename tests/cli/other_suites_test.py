@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import statistics
 import sys
 import unittest
 from pathlib import Path
@@ -240,7 +241,10 @@ class NcclTestsJson(Suite):
             for side in ("out_of_place_per_iter", "in_place_per_iter"):
                 times = result[side]["times_us"]
                 self.assertEqual((len(times), min(times), max(times)), (3, result[side]["min_us"], result[side]["max_us"]))
-                self.assertEqual((result[side]["p50_us"], result[side]["p99_us"]), (sorted(times)[1], max(times)))
+                self.assertEqual([result[side][f"{name}_us"] for name in ("p50", "p95", "p99")], [sorted(times)[1], max(times), max(times)])
+                mean, deviation = statistics.mean(times), statistics.pstdev(times)
+                for name, value in (("avg_us", mean), ("stdev_us", deviation), ("cv_pct", 100 * deviation / mean)):
+                    self.assertAlmostEqual(result[side][name], value, delta=1e-6 * mean + 1e-6, msg=name)
 
     def test_does_not_replace_a_file(self):
         self.write()

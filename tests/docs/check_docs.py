@@ -275,6 +275,29 @@ def faults_of_calls(text, help_of):
                 yield f"calls 'tutti {command}' with {option}, an unknown option"
 
 
+def defaults_of(help_text):
+    """{option: its defaults} of the options whose help has a default of one word: after = or in "(default: 64)"."""
+    found = {}
+    for entry in re.split(r"\n(?! {10,}\S)", help_text):
+        head = re.match(r"  +(-\S+)(?: \S+(?: in \[.*?\])?)?", entry)
+        values = re.findall(r"^  +-[^=\n]*=([^\s(]+)", entry) + re.findall(r"\(default:? ([^\s;,)]+)\)", entry)
+        values = {value for value in values if not re.fullmatch(r"[A-Z]+\.?", value)}  # NAME=VALUE
+        for option in OPTION.findall(head[1]) if head and values else ():
+            found.setdefault(option, set()).update(values)
+    return found
+
+
+def faults_of_defaults(text, defaults):
+    """Compares "`--after N` ... (default 64)" and "`--with learn` (default)" with `defaults`, {option: values}."""
+    for line in FENCE.sub("", text).splitlines():
+        for clause in re.split(r"[.;] ", line):
+            option = re.search(r"`(--[a-z][\w-]*)", clause)
+            said = re.search(r"\(default:? `?([^\s;,)`]+)`?\)", clause) or re.search(r"`(?:--[\w-]+ )?([^\s`]+)` \(default\)", clause)
+            known = defaults.get(option[1]) if option else None
+            if known and said and said[1] not in known:
+                yield f"has {said[1]} as the default of {option[1]}, and --help has {', '.join(sorted(known))}"
+
+
 def output_of(tutti, *arguments):
     return subprocess.run([tutti, *arguments], check=True, capture_output=True, text=True).stdout
 
@@ -297,6 +320,12 @@ def main(arguments):
         for name, text in generated.items():
             (ROOT / name).write_text(text, encoding="utf-8")
 
+    defaults = {}
+    for command in commands_of(help_of("")):
+        subs = commands_of(help_of(command)) if "usage: tutti " in help_of(command) else []
+        for name in [command, *(f"{command} {sub}" for sub in subs)]:
+            for option, values in defaults_of(help_of(name)).items():
+                defaults.setdefault(option, set()).update(values)
     faults = 0
 
     def report(name, found):
@@ -312,7 +341,8 @@ def main(arguments):
     for page in pages(ROOT):
         text = page.read_text(encoding="utf-8")
         report(page.relative_to(ROOT).as_posix(),
-               [*faults_of_links(page, text), *faults_of_paths(ROOT, text), *faults_of_calls(text, help_of)])
+               [*faults_of_links(page, text), *faults_of_paths(ROOT, text), *faults_of_calls(text, help_of),
+                *faults_of_defaults(text, defaults)])
     return 1 if faults else 0
 
 

@@ -35,6 +35,19 @@ class Documentation(unittest.TestCase):
     def links(self, text):
         return list(check_docs.faults_of_links(self.root / "README.md", text))
 
+    def defaults(self, text):
+        known = check_docs.defaults_of("\n".join(("  -n,--number INT=3   Calls", "  --name NAME=VALUE   text", "  --after N           Calls",
+                                                 "                      (default: 64)", "  --fail {a,b}=a      verdict")))
+        return list(check_docs.faults_of_defaults(text, known))
+
+    def test_finds_defaults_that_help_does_not_have(self):
+        fault, = self.defaults("| `--after N` | leaves the first N calls (default 64) |\n`--fail`: `a` (default). `--number` (default 4?)\n"
+                                       "`--name` (default x). See `--after`. The number is large (default: 7).")
+        for key in ("4?", "--number", "3"):
+            self.assertIn(key, fault)
+        for text in ("`--after N` (default 63)", "`--after N`: N calls (default: `6`)", "`--fail b` (default)", "`--fail` is `b` (default)"):
+            self.assertEqual(len(self.defaults(text)), 1, text)
+
     def paths(self, text):
         return list(check_docs.faults_of_paths(self.root, text))
 

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scripts that measure for hours, as far as seconds suffice: their pages from stored records, and their smallest runs."""
+
+import importlib.machinery
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+from folder import Folder
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def script(name):
+    loader = importlib.machinery.SourceFileLoader(name, str(ROOT / "scripts" / name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    return module
+
+
+def rows_of(page):
+    """[{name of the column: cell}] of the tables of a page; of two columns of one name, the second is "NAME 2"."""
+    rows, names = [], None
+    for line in page.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
+        if not cells:
+            names = None
+        elif names is None:
+            names = [name if name not in cells[:place] else f"{name} 2" for place, name in enumerate(cells)]
+        elif not cells[0].startswith("--"):
+            rows.append(dict(zip(names, cells, strict=True)))
+    return rows
+
+
+class Pages(Folder):
+    """No two values are the same, so that a swap of columns is seen."""
+
+    def write(self, name, *records):
+        (self.folder / name).write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+
+    def run_script(self, name, *words):
+        done = subprocess.run([sys.executable, "-B", ROOT / "scripts" / name, *words], capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return rows_of(done.stdout)
+
+    def test_of_compare_overlap(self):
+        def step(way, compute, communication, exposed, overlap, wrong):
+            return {"kind": "step", "key": {"way": way, "model": "resnet18", "nranks": 3, "compute": "burn", "settings": "bucket-cap=5M"},
+                    "compute_ns": {"p50": compute}, "communication_ns": {"p50": communication}, "exposed_ns": {"p50": exposed}, "overlap": overlap,
+                    "check": {"n_wrong": wrong}, "metrics": [{"name": "hideable_share", "value": 0.75}]}
+        self.write("resnet18-burn.jsonl", step("ring/shm", 10e6, 2e6, 1e6, 0.5, 1), step("mpi", 11e6, 5e6, 4e6, 0.25, 2),
+                   step("mpi-nonblocking", 12e6, 6e6, 5e6, 0.125, 4))
+        self.assertEqual(self.run_script("compare_overlap", "--summarise", str(self.folder)), [{
+            "model": "resnet18", "ranks": "3", "compute": "burn", "cap": "5M", "compute ms": "10.0", "best of ours": "ring/shm", "its comm": "2.00",
+            "exposed": "1.000", "of MPI": "0.25", "MPI blocking": "4.000", "non-blocking": "5.000", "overlap": "0.50", "can be hidden": "0.75",
+            "wrong": "7"}])
+
+    def test_of_compare_hosts(self):
+        def point(impl, algo, transport, p50, size=1 << 20, sent=0):
+            return {"kind": "point", "key": {"impl": impl, "algo": algo, "transport": transport, "bytes": size, "inplace": False},
+                    "t_ns": {"p50": p50}, "check": {"state": "ok"}, "wire": {"tx_bytes_per_call": sent, "rx_bytes_per_call": 1}}
+        self.write("levels-2x2-slot.jsonl", point("tutti", "multi-rail", "mpi", 8e6, sent=(1 << 20) * 1.5), point("tutti", "chain", "mpi", 10e6),
+                   point("mpi", "", "", 24e6))
+        self.write("ucx-1x2.jsonl", point("tutti", "ring", "mpi", 3000, 8), point("tutti", "ring", "ucx", 2000, 8))
+        levels, *transports = self.run_script("compare_hosts", "--summarise", "--out", str(self.folder))
+        self.assertEqual({name.removesuffix(", ms"): value for name, value in levels.items()}, {
+            "bytes": "1048576", "ours": "8.00 (multi-rail)", "link": "110 %", "bytes 2": "1.50", "best flat": "10.00 (chain)",
+            "ratio": "1.25", "the library's own": "24.00", "ratio 2": "3.00"})
+        self.assertEqual(transports, [{"bytes": "8", "ring": "1.50"}, {"bytes": "geometric mean", "ring": "1.50"}])
+
+    def test_of_check_compare(self):
+        trials = [{"slowdown": 5.0, "ratio": ratio, "verdict": verdict, "named": named, "PLANTED_STEP": 1, "seconds": seconds}
+                  for ratio, verdict, named, seconds in ((1.05, "slower", 1, 10), (1.06, "slower", 2, 20), (1.01, "undecided", None, 60))]
+        row, = rows_of(script("check_compare").page_of(trials, [0.0, 5.0]))
+        self.assertEqual(row, {"planted": "5 %", "trials": "3", "seen, median": "5.0 %", "slower": "2", "undecided": "1", "same": "0", "faster": "0",
+                               "step named rightly": "1 of 2", "seconds": "30"})
+
+    def test_of_check_compare_has_its_place_for_the_wait(self):
+        """The script replaces a line of a source: both of its texts are there once."""
+        check = script("check_compare")
+        text = (ROOT / check.PLANTED_IN).read_text(encoding="utf-8")
+        self.assertEqual((text.count(check.HOOK), "namespace tutti {\nnamespace {\n" in text), (1, True))
+
+
+class Runs(Folder):
+    def test_of_fault_table(self):
+        done = subprocess.run([sys.executable, "-B", ROOT / "scripts/fault_table", "--command", "verify", "--fault", "SIGHUP", "--after", "0.3",
+                               "--tutti", os.environ["TUTTI"]], capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        codes, ends, *_ = rows_of(done.stdout)
+        self.assertEqual(list(codes), ["fault", "verify"])
+        self.assertEqual(list(ends), ["fault", "after", "last line"])
+
+    def test_of_torch_train(self):
+        try:
+            import torch  # noqa: F401  # pylint: disable=import-outside-toplevel,unused-import
+        except ImportError:
+            self.skipTest("no torch here; Debian has it in python3-torch")
+        file = self.folder / "record.json"
+        done = subprocess.run([sys.executable, "-B", ROOT / "scripts/lib/torch_train.py", "logistic", "512", "2", "0.1", file], capture_output=True,
+                              text=True, check=False, timeout=60,
+                              env=os.environ | {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        record = json.loads(file.read_text(encoding="utf-8"))
+        self.assertEqual((record["network"], record["ranks"], record["batch"], record["epochs"], record["learning_rate"], record["parameters"]),
+                         ("logistic", 1, 512, 2, 0.1, 650))
+        self.assertEqual((len(record["step_ns"]), len(record["alone_ns"])), (4, 100))  # 1437 rows make two full batches
+        self.assertGreater(record["accuracy"], 0.2)
+
+
+if __name__ == "__main__":
+    unittest.main()
