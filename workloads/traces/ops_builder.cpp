@@ -134,7 +134,7 @@ TraceOp op_of(const ImportedCall& imported, OpsBuilder& builder, const Fields& o
     ImportedCall call = imported;
     const auto [type, parts] = complex_type_of_trace(call.type);
     const auto in_parts = [&, n = parts](std::int64_t& count) {
-        count = std::min(count, most_elements + 1) * n;
+        count = std::clamp<std::int64_t>(count, -1, most_elements + 1) * n;
     };
     for (std::int64_t* count : {&call.input, &call.output}) in_parts(*count);
     for (auto* counts : {&call.sends, &call.receives})

@@ -117,7 +117,8 @@ private:
         if (!what) return false;
         ImportedCall call{.what = *what, .rank = rank_};
         const std::int64_t bytes = attributes.number("comm_size", 0);
-        if (bytes < 0) node.refuse("'comm_size' is negative");
+        if (bytes < 0 || bytes > most_elements)
+            node.refuse(fmt::format("'comm_size' is {} bytes, not 0 to 2^40", bytes));
         call.type = bytes % 4 == 0 ? "float32" : "uint8";
         call.input = call.output = bytes % 4 == 0 ? bytes / 4 : bytes;
         if (type == sending) call.peer = attributes.number("comm_dst");

@@ -47,13 +47,16 @@ std::vector<std::int64_t> numbers_in(const Fields& of, const char* name) {
     }
 }
 
+constexpr std::int64_t most_ranks = 1 << 16;
+
 // Returns the largest group that a rank's calls name; all ranks are at least that many.
 std::int64_t least_world(const RecordedRank& rank) {
     std::int64_t world = rank.world;
     for (const RecordedCall& call : rank.calls) {
         world = std::max(world, call.group_size);
-        for (const std::int64_t member : call.group) world = std::max(world, member + 1);
-        for (const std::int64_t one : {call.root, call.peer}) world = std::max(world, one + 1);
+        std::vector<std::int64_t> ranks = call.group;
+        ranks.insert(ranks.end(), {call.root, call.peer});
+        for (const std::int64_t one : ranks) world = std::max(world, std::min(one, most_ranks) + 1);
     }
     return world;
 }
@@ -115,7 +118,6 @@ private:
 
 OpsTrace ops_of_recorded(const std::vector<RecordedRank>& ranks, const RankFile& first,
                          std::string& note) {
-    constexpr std::int64_t most_ranks = 1 << 16;
     auto world = static_cast<std::int64_t>(ranks.size());
     for (const RecordedRank& rank : ranks) world = std::max(world, least_world(rank));
     const Fields document(first.document, first.source);
