@@ -12,19 +12,38 @@ from .library import IN_PLACE, call
 TYPES = {torch.int8: library.INT8, torch.int16: library.INT16, torch.int32: library.INT32, torch.int64: library.INT64,
          torch.uint8: library.UINT8, torch.bool: library.UINT8, torch.float16: library.HALF,
          torch.bfloat16: library.BFLOAT16, torch.float32: library.FLOAT, torch.float64: library.DOUBLE}
+COMPLEX = {torch.complex64: torch.float32, torch.complex128: torch.float64}  # their parts, which are summed like two numbers
 OPERATIONS = {"SUM": library.SUM, "AVG": library.AVG, "PRODUCT": library.PROD, "MIN": library.MIN, "MAX": library.MAX}
 OF_BOOLS = {library.SUM: library.MAX, library.PROD: library.MIN}  # or, and
 
 
-def reduction(dtype, operation):
-    """Returns the library's numbers of the type and the operation."""
-    kind = TYPES.get(dtype)
-    # A ReduceOp has no hash in all versions of torch.
-    found = [number for name, number in OPERATIONS.items() if operation == getattr(dist.ReduceOp, name)]
-    if kind is None or not found:
-        raise ValueError(f"tutti cannot reduce {dtype} by {operation}; use sum, avg, product, min or max of real numbers "
-                         "of up to 64 bits")
-    return kind, OF_BOOLS.get(found[0], found[0]) if dtype == torch.bool else found[0]
+UNKNOWN_OPERATIONS = ("BAND", "BOR", "BXOR", "PREMUL_SUM")
+
+
+def name_of(operation):
+    # A ReduceOp has no hash in all versions of torch, and its text is an address.
+    names = [name for name in (*OPERATIONS, *UNKNOWN_OPERATIONS) if operation == getattr(dist.ReduceOp, name, None)]
+    return names[0] if names else str(operation)
+
+
+def reduction(tensor, operation):
+    """Returns the number of elements, and the library's numbers of the type and the operation. A complex number is two elements."""
+    name, parts = name_of(operation), COMPLEX.get(tensor.dtype)
+    kind = TYPES.get(parts or tensor.dtype)
+    if kind is None or name not in OPERATIONS or (parts is not None and name not in ("SUM", "AVG")):
+        raise ValueError(f"tutti cannot reduce {tensor.dtype} by {name}; use SUM, AVG, PRODUCT, MIN or MAX of integers, bools or "
+                         "floating-point numbers, SUM or AVG of complex numbers, or another backend such as gloo")
+    number = OPERATIONS[name]
+    return (tensor.numel() * (1 if parts is None else 2), kind,
+            OF_BOOLS.get(number, number) if tensor.dtype == torch.bool else number)
+
+
+def only(tensors, operation):
+    """Returns the only tensor of a list. The calls for several GPUs of one process have more."""
+    if len(tensors) != 1:
+        raise ValueError(f"tutti has no {operation} of {len(tensors)} tensors in one process, such as {operation}_multigpu; use "
+                         f"{operation} for each tensor")
+    return tensors[0]
 
 
 def expect_host(*tensors):
@@ -77,15 +96,15 @@ def copy_rows(flat, tensors):
 def all_reduce(comm, tensors, operation):
     for tensor in tensors:
         with as_contiguous(tensor) as data:
-            call("all_reduce", comm, IN_PLACE, data.data_ptr(), data.numel(), *reduction(data.dtype, operation))
+            call("all_reduce", comm, IN_PLACE, data.data_ptr(), *reduction(data, operation))
     return tensors
 
 
 def reduce(comm, tensor, operation, root, is_root):
     data = tensor.contiguous()
     result = torch.empty_like(data) if is_root else None
-    call("reduce", comm, data.data_ptr(), result.data_ptr() if is_root else None, data.numel(),
-         *reduction(data.dtype, operation), root)
+    call("reduce", comm, data.data_ptr(), result.data_ptr() if is_root else None,
+         *reduction(data, operation), root)
     if is_root:
         tensor.copy_(result)
     return [tensor]
@@ -118,7 +137,7 @@ def reduce_scatter_from(comm, output, tensor, operation, ranks):
     expect_blocks(tensor, output, ranks)
     with as_contiguous(output) as block:
         data = without_overlap(tensor, block)
-        call("reduce_scatter", comm, data.data_ptr(), block.data_ptr(), block.numel(), *reduction(data.dtype, operation))
+        call("reduce_scatter", comm, data.data_ptr(), block.data_ptr(), *reduction(block, operation))
     return [output]
 
 

@@ -62,12 +62,11 @@ class TuttiProcessGroup(dist.ProcessGroup):
         return self._name
 
     def allreduce(self, tensors, opts=None):
-        tensors = listed(tensors)
-        calls.expect_host(*tensors)
-        return self._start(calls.all_reduce, tensors, operation_of(opts))
+        return self.allreduce_coalesced([calls.only(listed(tensors), "all_reduce")], opts)
 
     def allreduce_coalesced(self, tensors, opts=None):
-        return self.allreduce(tensors, opts)
+        calls.expect_host(*tensors)
+        return self._start(calls.all_reduce, tensors, operation_of(opts))
 
     def average(self, tensor):
         """Averages the tensor over all ranks. Returns a future of the tensor."""
@@ -75,18 +74,18 @@ class TuttiProcessGroup(dist.ProcessGroup):
         return self._start(calls.all_reduce, [tensor], dist.ReduceOp.AVG).get_future().then(lambda done: done.value()[0])
 
     def reduce(self, tensors, opts):
-        tensor, = tensors
+        tensor = calls.only(tensors, "reduce")
         calls.expect_host(tensor)
         return self._start(calls.reduce, tensor, operation_of(opts), opts.rootRank, opts.rootRank == self._rank)
 
     def broadcast(self, tensors, opts=None):
-        tensor, = listed(tensors)
+        tensor = calls.only(listed(tensors), "broadcast")
         calls.expect_host(tensor)
         root = opts.rootRank if opts is not None else 0
         return self._start(calls.broadcast, tensor, root, root == self._rank)
 
     def allgather(self, outputs, inputs, opts=None):
-        (output,), (tensor,) = outputs, inputs
+        output, tensor = calls.only(outputs, "all_gather"), calls.only(inputs, "all_gather")
         calls.expect_host(*output, tensor)
         return self._start(calls.all_gather, output, tensor, self._ranks)
 
@@ -99,7 +98,7 @@ class TuttiProcessGroup(dist.ProcessGroup):
         return self._start(lambda comm: [calls.all_gather_into(comm, *each, self._ranks)[0] for each in zip(outputs, inputs)])
 
     def reduce_scatter(self, outputs, inputs, opts=None):
-        (output,), (blocks,) = outputs, inputs
+        output, blocks = calls.only(outputs, "reduce_scatter"), calls.only(inputs, "reduce_scatter")
         calls.expect_host(output, *blocks)
         return self._start(calls.reduce_scatter, output, blocks, operation_of(opts), self._ranks)
 
@@ -146,7 +145,13 @@ class TuttiProcessGroup(dist.ProcessGroup):
         return self._start_with_peer(calls.receive, tensors, peer, tag)
 
     def recv_anysource(self, tensors, tag=0):
-        raise ValueError("tutti cannot receive from any source; pass src")
+        raise ValueError("tutti cannot receive from any source; pass src to recv")
+
+    def allgather_coalesced(self, outputs, inputs, opts=None):
+        raise ValueError("tutti has no all_gather_coalesced; use all_gather for each tensor")
+
+    def monitored_barrier(self, timeout=None, wait_all_ranks=False):
+        raise ValueError("tutti has no monitored_barrier; use barrier, which names a rank that does not arrive within the timeout")
 
 
 def listed(tensors):

@@ -49,6 +49,12 @@ class Callbacks(torch_ranks.TorchTest):
         self.check("destroyed")
         self.assertEqual(self.check("outstanding_cycle"), ["ends\n"] * 2)
 
+    def test_begin_collectives_of_any_kind(self):
+        for way in ("chain", "sharded_hook", "ring_of_messages", "other_group", "own_future"):
+            for ranks in (1, 3) if way == "chain" else (2, 3):
+                with self.subTest(way, ranks=ranks):
+                    self.run_ranks(ranks, "future_programs.py", way)
+
     def test_of_powersgd_train_the_same_weights_as_over_gloo(self):
         over_gloo, over_tutti = ([json.loads(out) for out in self.run_ranks(2, "powersgd.py", way)] for way in ("gloo", "tutti"))
         self.assertEqual(over_tutti[0], over_tutti[1])

@@ -69,6 +69,25 @@ def reductions(shape, dtype):
         assert torch.allclose(got.double(), average, rtol=1e-2), f"average of {dtype}: {got}"
 
 
+def complex_sums(dtype):
+    """Complex numbers are summed as pairs of real numbers; torch itself makes pairs of them in all_reduce only."""
+    def parts(rank):
+        return torch.complex(mine((5,), torch.float64, rank), mine((5,), torch.float64, rank) - 2).to(dtype)
+
+    total = sum(parts(rank) for rank in range(RANKS))
+    for operation, expected in ((dist.ReduceOp.SUM, total), (dist.ReduceOp.AVG, total / RANKS)):
+        got = parts(RANK)
+        dist.all_reduce(got, operation)
+        assert torch.allclose(got, expected), f"all_reduce of {dtype}: {got}, not {expected}"
+        got = parts(RANK)
+        dist.reduce(got, 0, operation)
+        assert RANK != 0 or torch.allclose(got, expected), f"reduce of {dtype}: {got}, not {expected}"
+        got = torch.empty(5, dtype=dtype)
+        dist.reduce_scatter(got, [parts(RANK) + block for block in range(RANKS)], operation)
+        block = expected + RANK * (RANKS if operation == dist.ReduceOp.SUM else 1)
+        assert torch.allclose(got, block), f"reduce_scatter of {dtype}: {got}, not {block}"
+
+
 def moves(shape, dtype):
     what = f"of {dtype} {shape}"
     for root in {0, RANKS - 1}:
@@ -217,6 +236,9 @@ for each_type in TYPES:
         moves(each_shape, each_type)
     all_to_alls(each_type)
     overlapping(each_type)
+for each_type in (torch.complex64, torch.complex128):
+    complex_sums(each_type)
+    moves((7,), each_type)
 messages()
 asynchronous()
 other_layouts()

@@ -19,7 +19,18 @@ def expect(error, words, call):
         raise AssertionError(f"no error: {words}")
 
 
-expect(ValueError, "cannot reduce torch.int64", lambda: dist.all_reduce(torch.zeros(3, dtype=torch.int64), dist.ReduceOp.BOR))
+expect(ValueError, "cannot reduce torch.int64 by BOR", lambda: dist.all_reduce(torch.zeros(3, dtype=torch.int64), dist.ReduceOp.BOR))
+expect(ValueError, "cannot reduce torch.complex64 by PRODUCT",
+       lambda: dist.reduce(torch.zeros(3, dtype=torch.complex64), 0, dist.ReduceOp.PRODUCT))
+pair = [torch.zeros(3), torch.zeros(3)]
+expect(ValueError, "no all_reduce of 2 tensors", lambda: dist.group.WORLD.allreduce(pair))
+expect(ValueError, "no broadcast of 2 tensors", lambda: dist.group.WORLD.broadcast(pair))
+if hasattr(dist, "all_gather_multigpu"):  # torch 1
+    expect(ValueError, "no reduce of 2 tensors", lambda: dist.reduce_multigpu(pair, 0))
+    expect(ValueError, "no all_gather of 2 tensors", lambda: dist.all_gather_multigpu([pair, pair], pair))
+    expect(ValueError, "no reduce_scatter of 2 tensors", lambda: dist.reduce_scatter_multigpu(pair, [pair, pair]))
+expect(ValueError, "no all_gather_coalesced; use all_gather ", lambda: dist.all_gather_coalesced([pair, pair], pair))
+expect(ValueError, "no monitored_barrier; use barrier", lambda: dist.group.WORLD.monitored_barrier())
 expect(ValueError, "dense CPU tensors", lambda: dist.all_reduce(torch.zeros(3).to_sparse()))
 expect(ValueError, "pass src", lambda: dist.recv(torch.zeros(3)))
 expect(ValueError, "equal size", lambda: dist.all_to_all_single(torch.zeros(3), torch.zeros(4)))
