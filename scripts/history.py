@@ -46,6 +46,8 @@ def show(options):
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ResultsError(f"a record is invalid ({type(error).__name__}: {error}); check the files with tutti show") from None
     one = chosen(found, options.machine)
+    if options.output:
+        command_line.require_writable(options.output)
     changes = changes_of(one, options)
     command_line.say(one.metric)
     command_line.say(f"machine {one.fingerprint}: {one.words}")
@@ -62,7 +64,8 @@ def show(options):
 def records_of(options):
     if not options.db:
         return tutti.records(options.files)
-    return database.records(database.open_to_read(options.db), options.metric)
+    stored = database.open_to_read(options.db)
+    return database.records(stored, series.the_metric(database.metrics(stored), options.metric))
 
 
 def chosen(found, machine):

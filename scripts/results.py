@@ -47,8 +47,11 @@ def import_files(options):
         except ResultsError as error:
             unread.append(str(error))
             continue
-        new = database.import_lines(into, path, lines)
         faults = [line for line in lines if line.fault]
+        if len(faults) == len(lines):
+            unread.append(f"'{path}' holds no records of tutti ({faults[0].error()}); use a file written by --json")
+            continue
+        new = database.import_lines(into, path, lines)
         torn = sum(line.is_torn for line in faults)
         print(f"{path}: {len(lines) - len(faults)} records, {new} new" +
               (f"; left out: {torn} torn, {len(faults) - torn} foreign lines" if faults else ""))

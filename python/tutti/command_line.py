@@ -2,6 +2,7 @@
 """Options and errors of the scripts of `tutti report`, `results`, `history` and `check-guidelines`."""
 
 import argparse
+import codecs
 import signal
 import sqlite3
 import sys
@@ -12,6 +13,7 @@ from .lines import ResultsError
 from .printable import in_line
 
 USAGE_ERROR = 64
+PLAIN = {"\u00b5": "u", "\u00b1": "+-", "\u00d7": "x", "\u2013": "-"}
 
 
 class Parser(argparse.ArgumentParser):
@@ -28,6 +30,9 @@ class Parser(argparse.ArgumentParser):
 def run(name, action, output):
     """The exit code of action(), which raises what cannot be done; 0 if it says none. `output` is the file that it writes."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` is no error
+    codecs.register_error("plain", _plain)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="plain")
     try:
         code = action() or 0
         sys.stdout.flush()
@@ -42,6 +47,11 @@ def run(name, action, output):
         traceback.print_exc()
         return USAGE_ERROR
     return code
+
+
+def _plain(error):
+    """Returns the nearest text for characters that a stream cannot write, such as the micro sign in ASCII."""
+    return "".join(PLAIN.get(letter, "?") for letter in error.object[error.start:error.end]), error.end
 
 
 def say(line):

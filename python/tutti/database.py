@@ -108,6 +108,12 @@ def import_lines(database, path, lines):
         return database.total_changes - before
 
 
+def metrics(database):
+    """Returns the names of all metrics."""
+    return {name for name, in database.execute("SELECT DISTINCT metric FROM records WHERE metric IS NOT NULL"
+                                               " AND kind IN ('point', 'step', 'partial_step', 'pair')")}
+
+
 def records(database, metric, fault=None):
     """The records of metrics that have this in their names, with all sessions, launches and verdicts, as tutti.records() gives those of files."""
     found = []

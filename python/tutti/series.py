@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One metric over the launches of one machine with one set of settings, in the order of time."""
 
+import difflib
 import json
 import statistics
 from dataclasses import dataclass, field
@@ -48,15 +49,27 @@ class Series:
 
 
 def the_metric(names, asked):
-    """The one metric that is called so or has this in its name."""
-    found = [name for name in names if name == asked] or sorted(name for name in names if asked.lower() in name.lower())
+    """Returns the one metric that has this name or all of its words. Of calls that differ only in their placement, that is the
+    one out of place."""
+    words = asked.lower().split()
+    found = [name for name in names if name == asked] or sorted(name for name in names if all(word in name.lower() for word in words))
+    if len({name.replace(" in place", "") for name in found}) == 1:
+        return min(found, key=len)
     if not found:
-        some = "; ".join(sorted(names)[:3])
-        raise ResultsError(f"no metric is called '{asked}'; there are {len(names)}" + (f", such as: {some}" if some else ""))
-    if len(found) > 1:
-        raise ResultsError(f"'{asked}' is part of {len(found)} metrics; use more of one name: {'; '.join(found[:4])}"
-                           + ("; ..." if len(found) > 4 else ""))
-    return found[0]
+        raise ResultsError(f"no metric is called '{asked}'; there are {len(names)}, the nearest: {'; '.join(_nearest(names, asked))}"
+                           if names else f"no metric is called '{asked}', as no times were measured")
+    raise ResultsError(f"'{asked}' fits {len(found)} metrics; use more words of one name: {'; '.join(found[:4])}"
+                       + ("; ..." if len(found) > 4 else ""))
+
+
+def _nearest(names, asked):
+    """Returns the names with the most words in common, then with the most similar ones."""
+    words = set(asked.lower().split())
+
+    def likeness(name):
+        return len(words.intersection(name.lower().split())), difflib.SequenceMatcher(None, asked.lower(), name.lower()).ratio()
+
+    return sorted(sorted(names), key=likeness, reverse=True)[:3]
 
 
 def series_of(records, asked):

@@ -2,6 +2,7 @@
 """Change points of series whose changes are known, and what `tutti history` says of results files."""
 
 import json
+import os
 import subprocess
 import sys
 import unittest
@@ -146,9 +147,9 @@ class History(Folder):
         for source in ([file], ["--db", self.database(file)]):
             self.refused(RING, *source, says="metric")
 
-    def run_history(self, *words):
+    def run_history(self, *words, **environment):
         return subprocess.run([sys.executable, "-B", ROOT / "scripts/history.py", *map(str, words)], capture_output=True,
-                              text=True, check=False)
+                              text=True, check=False, env=os.environ | environment)
 
     def ok(self, *words):
         done = self.run_history(*words)
@@ -229,7 +230,7 @@ class History(Folder):
             self.assertIn(said, text)
         self.ok(RING, file, "-o", png)
         self.assertEqual(png.read_bytes()[:4], b"\x89PNG")
-        self.refused(RING, file, "-o", self.folder / "no/h.svg", says="cannot write")
+        self.refused(RING, file, "-o", "/proc/no/h.svg", says="cannot make the folder")
 
     def test_refuses_in_one_line(self):
         file = self.file([1000])
@@ -240,7 +241,25 @@ class History(Folder):
         both = json.loads(file.read_text().splitlines()[-1])
         both["key"]["algo"] = "ring-of-rings"
         file.write_text(file.read_text() + json.dumps(both) + "\n")
-        self.refused("ring", file, says="part of 2")
+        self.refused("ring", file, says="fits 2 metrics")
+        self.refused("all_reduce 1M riing", file, says="the nearest: all_reduce 1M")
+        self.refused("all_reduce 1M riing", "--db", self.database(file), says="the nearest: all_reduce 1M")
+
+    @needs_numpy
+    def test_prefers_the_call_out_of_place(self):
+        file = self.file([1000])
+        point = json.loads(file.read_text().splitlines()[-1])
+        point["key"]["inplace"] = not point["key"]["inplace"]
+        file.write_text(file.read_text() + json.dumps(point) + "\n")
+        for source in ((file,), ("--db", self.database(file))):
+            self.assertNotIn("in place", self.ok("ring all_reduce", *source).splitlines()[0])
+        self.assertIn("in place", self.ok("in place", file).splitlines()[0])
+
+    @needs_numpy
+    def test_prints_ascii_where_the_stream_takes_nothing_else(self):
+        done = self.run_history(RING, self.file([12_000]), PYTHONIOENCODING="ascii")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("12.0 us", done.stdout)
 
 
 if __name__ == "__main__":

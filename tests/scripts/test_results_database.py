@@ -119,6 +119,13 @@ class Import(WithDatabase):
         self.assertIn("torn.jsonl:1: not JSON", done.stderr)
         self.assertEqual(self.select("SELECT torn, foreign_lines FROM files"), [(1, 4)])
 
+    def test_refuses_a_file_without_records_and_takes_the_others(self):
+        letter, good = self.file("letter.txt", "Dear reader,"), self.sweep()
+        done = results("import", letter, good, "--db", self.db)
+        self.assertEqual(done.returncode, 64, done.stdout)
+        self.assertIn("holds no records of tutti", done.stderr)
+        self.assertEqual(self.select("SELECT count(*) FROM files"), [(1,)])
+
     def test_takes_records_that_it_does_not_know(self):
         odd = [{"v": 1, "kind": "novel", "session": 7, "launch": {}}, {"v": 1, "kind": "point", "key": 3, "launch": 1 << 70},
                {"v": 1, "kind": "pair", "metric": "\ud800", "session": "\ud800"}]
