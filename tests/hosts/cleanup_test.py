@@ -26,7 +26,8 @@ class CleanUp(tutti.Folder):
         self.files_before = set(os.listdir("/tmp"))
         self.interfaces = os.listdir("/sys/class/net")
         job = subprocess.Popen(testhosts.command(*words), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL, text=True, env=tutti.CLEAN | {name: value})
+                               stderr=subprocess.DEVNULL, text=True, start_new_session=True,
+                               env=tutti.CLEAN | {name: value, "TMPDIR": str(self.folder)})
         self.addCleanup(job.stdout.close)
         self.addCleanup(job.kill)
         return job
@@ -75,6 +76,13 @@ class CleanUp(tutti.Folder):
     @tutti.needs_mpi
     def test_after_ctrl_c(self):
         self.assertEqual(self.check(lambda job: job.send_signal(signal.SIGINT), *self.SLEEP), 128 + signal.SIGINT)
+
+    @tutti.needs_mpi
+    def test_after_a_signal_to_the_whole_process_group(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with self.subTest(number):
+                self.assertEqual(self.check(lambda job, number=number: os.killpg(job.pid, number), *self.SLEEP), 128 + number)
+                self.assertEqual(os.listdir(self.folder), [])
 
     @tutti.needs_mpi
     def test_after_sigkill(self):
