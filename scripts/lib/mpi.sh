@@ -14,6 +14,10 @@ fi
 ranks=$1
 shift
 launcher=${TUTTI_MPIRUN:-mpirun}
+command -v "$launcher" >/dev/null || {
+    echo "tutti: cannot find the launcher '$launcher'; install MPI (scripts/setup), set TUTTI_MPIRUN, or use --ranks $ranks for threads" >&2
+    exit 64
+}
 # With fewer descriptors Open MPI's mpirun hangs instead of failing.
 files=$((64 + 8 * ranks))
 if [[ $(ulimit -n) != unlimited ]] && (($(ulimit -n) < files)); then
@@ -31,7 +35,10 @@ if [[ $version == *"Open MPI"* || $version == *OpenRTE* ]]; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     # Open MPI has one folder for all jobs of a user, which the last job removes. So jobs that start and end at the same time
     # could lose their folders in it.
-    TMPDIR=$(mktemp --directory --tmpdir tutti-mpirun-XXXXXX)
+    TMPDIR=$(mktemp --directory --tmpdir tutti-mpirun-XXXXXX 2>/dev/null) || {
+        echo "tutti: cannot create a temporary folder; set TMPDIR to an existing folder that you can write to" >&2
+        exit 64
+    }
     export TMPDIR
     trap 'rm -rf "$TMPDIR"' EXIT
     # If this script is killed, EXIT does not run: then a process outside of its group removes the folder after the launcher
