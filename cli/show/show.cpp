@@ -128,11 +128,12 @@ Selection selection_of(const TypedResults& typed) {
 }
 
 bool is_results_file(const std::string& word) {
-    if (word.ends_with(".jsonl")) return true;
+    // A word with a dot or slash names a file, also if it is not there.
+    if (word.find_first_of("./") != word.npos) return true;
     const auto is_called_so = [&](const Algorithm& row) {
         return row.name == word || name_of(row.collective) == word;
     };
-    return std::filesystem::is_regular_file(word) && !std::ranges::any_of(catalog(), is_called_so);
+    return std::filesystem::exists(word) && !std::ranges::any_of(catalog(), is_called_so);
 }
 
 // Refuses options that belong to the other kind of argument.

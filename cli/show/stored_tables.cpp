@@ -159,9 +159,42 @@ std::string table_of_steps(const Results& launches) {
            cautions_below(of_several, launches.ends) + step_table_footer(steps);
 }
 
+// The points for one table, with the line above it; empty if there is only one table.
+struct TablePart {
+    std::string heading;
+    Results launches;
+};
+
+// Splits a sweep by what the format cannot show in one table: the tables of nccl-tests have no
+// column for the kind of memory, and those of OSU none for the placement either.
+std::vector<TablePart> parts_for(const Results& launches, const std::string& like) {
+    const bool is_osu = like.starts_with("osu");
+    if (!is_osu && !like.starts_with("nccl-tests")) return {{"", launches}};
+    std::vector<TablePart> parts;
+    for (const Point& point : launches.points) {
+        std::string heading = "#\n# " + point.key.buf + " memory";
+        if (is_osu) heading += point.key.inplace ? ", in place" : ", out of place";
+        auto part = std::ranges::find(parts, heading + '\n', &TablePart::heading);
+        if (part == parts.end()) {
+            part = parts.insert(part, {heading + '\n', launches});
+            part->launches.points.clear();
+            if (parts.size() > 1) part->launches.numerics.clear();
+        }
+        part->launches.points.push_back(point);
+    }
+    if (parts.size() == 1) parts.front().heading.clear();
+    return parts;
+}
+
 StoredTables table_of(const Results& launches, const TableStyle& style) {
-    return launches.points.empty() ? StoredTables{table_of_steps(launches)}
-                                   : table_of_sweep(launches, style);
+    if (launches.points.empty()) return {table_of_steps(launches)};
+    StoredTables all;
+    for (const auto& [heading, part] : parts_for(launches, style.like)) {
+        const StoredTables one = table_of_sweep(part, style);
+        all.text += heading + one.text;
+        all.code = std::max(all.code, one.code);
+    }
+    return all;
 }
 
 std::string table_of(const ComparisonRecords& comparison) {

@@ -33,12 +33,14 @@ void select(Results& results, const Selection& selection) {
     const auto& [candidates, sizes] = selection;
     if (candidates.empty() && sizes.empty()) return;
     std::set<std::string> known;
+    std::set<std::int64_t> known_sizes;
     const auto is_wanted = [&](const std::string& name) {
         return std::ranges::find(candidates, name) != candidates.end();
     };
     std::erase_if(results.points, [&](const Point& point) {
         const auto names = names_of(point.key.configuration);
         known.insert(names.begin(), names.end());
+        known_sizes.insert(point.key.bytes.count);
         const bool is_in_sizes =
             sizes.empty() || std::ranges::any_of(sizes, [&](const Selection::Range& range) {
                 return range.first <= point.key.bytes && point.key.bytes <= range.last;
@@ -53,9 +55,16 @@ void select(Results& results, const Selection& selection) {
                });
     });
     known.erase("");
-    if (results.points.empty() && results.steps.empty())
-        throw Error(fmt::format("no result is selected by --candidates and --sizes; available: {}",
-                                fmt::join(known, ", ")));
+    for (const std::string& name : candidates)
+        if (std::ranges::none_of(
+                known, [&](const std::string& one) { return one.find(name) != one.npos; }))
+            throw Error(fmt::format("--candidates {} is in no result; use one of: {}", name,
+                                    fmt::join(known, ", ")));
+    if (!results.points.empty() || !results.steps.empty()) return;
+    std::vector<std::string> there;
+    for (const std::int64_t size : known_sizes) there.push_back(to_string(Bytes{size}));
+    throw Error(fmt::format("no result has these --candidates and --sizes; there are the sizes {}",
+                            fmt::join(there, ", ")));
 }
 
 }  // namespace tutti
