@@ -2,12 +2,17 @@
 #include "base/name_table.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 
 namespace tutti {
 namespace {
 
-// Levenshtein distance, one row at a time.
+char lower(char letter) {
+    return static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+}
+
+// Returns the Levenshtein distance, whatever the case of letters, one row at a time.
 std::size_t edits(std::string_view a, std::string_view b) {
     std::vector<std::size_t> row(b.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});
@@ -15,7 +20,7 @@ std::size_t edits(std::string_view a, std::string_view b) {
         std::size_t diagonal = row[0];
         row[0] = i;
         for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+            const std::size_t replaced = diagonal + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
             diagonal = row[j];
             row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
         }

@@ -65,7 +65,8 @@ void replace_file(const std::filesystem::path& path, std::string_view text, std:
     if (is_written && !failed) return;
     const std::string reason = failed ? failed.message() : std::strerror(reason_not);
     if (file >= 0 && !in_place) std::filesystem::remove(written, none);
-    throw Error(fmt::format("cannot write {} to '{}': {}", what, path.string(), reason));
+    throw Error(
+        fmt::format("cannot write {} to '{}': {}; use another file", what, path.string(), reason));
 }
 
 void write_file(const std::filesystem::path& path, std::string_view text, std::string_view option) {

@@ -57,7 +57,7 @@ Exit run_limits(const Arguments& arguments) {
         "follows.",
         "tutti limits"};
     const OptionGroup group(app, "Options");
-    group.parsed("--budget", options.budget_seconds, "4s", parse_seconds,
+    group.parsed("--budget", options.budget_seconds, "4s", budget_of("--budget"),
                  "Approximate time of the measurement");
     group.text("--json", ranks.results_file, "Results file (JSON Lines); records are appended");
     group.flag("--no-store", options.no_store, "Do not store the result for 'tutti bench'");

@@ -79,12 +79,16 @@ Exit dispatch(Arguments arguments) {
         if (completes_first_of(rows, arguments)) return Exit::ok;
     }
     const bool is_first = launcher().rank == 0;
-    if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" ||
-        arguments[0] == "help") {
+    const bool is_help_alone = arguments == Arguments{"help"};
+    if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" || is_help_alone) {
         if (is_first) print_help();
         return arguments.empty() ? Exit::usage : Exit::ok;
     }
-    if (arguments[0] == "--version") {
+    if (arguments[0] == "help") {  // 'tutti help bench': as 'tutti bench --help'
+        arguments.erase(arguments.begin());
+        arguments.emplace_back("--help");
+    }
+    if (arguments[0] == "--version" || arguments[0] == "-v" || arguments[0] == "-V") {
         if (is_first) std::cout << version_text();
         return Exit::ok;
     }

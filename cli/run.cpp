@@ -55,7 +55,8 @@ std::string preloads(bool for_abi, bool with_heap) {
     for (std::string& word : command) words.push_back(word.data());
     words.push_back(nullptr);
     execvp(words[0], words.data());
-    throw Error(fmt::format("cannot start {}: {}", command.front(), std::strerror(errno)));
+    throw Error(fmt::format("cannot start '{}': {}; use the path of an existing program",
+                            command.front(), std::strerror(errno)));
 }
 
 }  // namespace
@@ -66,7 +67,8 @@ Exit run_program(const Arguments& arguments) {
         "Runs an unmodified MPI program, and does its collectives with tutti if that is "
         "faster.\ntutti run [OPTIONS] -- mpirun -np 4 ./program",
         "tutti run"};
-    std::string with = "learn", collectives, after, block = "50";
+    std::string with = "learn", collectives;
+    int block = 50, after = -1;
     bool table_anyway = false, always = false, for_abi = false, has_heap = false, reports = false,
          alternates = false;
     const OptionGroup options(app, "Options");
@@ -81,9 +83,9 @@ Exit run_program(const Arguments& arguments) {
     options.text("--collectives", collectives,
                  "Collectives that tutti may replace, a list such as all_reduce,broadcast,barrier "
                  "(default: all)");
-    options.text("--after", after,
-                 "Calls of a kind on a communicator that the MPI library does before tutti takes "
-                 "over (default: 64)");
+    options.number("--after", after, 0, 1'000'000'000,
+                   "Calls of a kind on a communicator that the MPI library does before tutti takes "
+                   "over (default: 64)");
     options.flag(
         "--abi", for_abi,
         "Support a program built for MPI's standard ABI (mpicc_abi) instead of the library's own");
@@ -95,23 +97,31 @@ Exit run_program(const Arguments& arguments) {
     options.flag(
         "--ab", alternates,
         "Alternate blocks of calls between the library and tutti, and report the difference");
-    options.text("--block", block, "Calls per block of --ab");
+    options.number("--block", block, 1, 1'000'000, "Calls per block of --ab")
+        ->capture_default_str();
+    const bool has_dash = !words.empty() && words.back().starts_with('-');
+    if (!program && !asks_for_completion(words) && !words.empty() && !has_dash)
+        throw Error(
+            "the program needs two dashes before it, as in: tutti run -- mpirun -np 4 ./program");
     if (parse_or_help(app, words)) return Exit::ok;
+    if (app.count("--block") > 0 && !alternates) throw Error("--block works only with --ab");
     if (!program || program->empty())
         throw Error("no program given; use: tutti run -- mpirun -np 4 ./program");
 
     Variables environment;
     if (chooser->count() > 0 || std::getenv("TUTTI") == nullptr) environment["TUTTI"] = with;
     if (!collectives.empty()) environment["TUTTI_COLLECTIVES"] = collectives;
-    if (!after.empty()) environment["TUTTI_AFTER"] = after;
+    if (after >= 0) environment["TUTTI_AFTER"] = std::to_string(after);
     if (table_anyway) environment["TUTTI_TABLE_ANYWAY"] = "1";
     if (always) environment["TUTTI_ALWAYS"] = "1";
     if (reports || alternates) environment["TUTTI_REPORT"] = "1";
-    if (alternates) environment["TUTTI_AB"] = block;
+    if (alternates) environment["TUTTI_AB"] = std::to_string(block);
     const PreloadSettings settings = preload_settings([&](const char* name) -> const char* {
         const auto ours = environment.find(name);
         return ours == environment.end() ? std::getenv(name) : ours->second.c_str();
     });
+    if (settings.chooser == PreloadChoice::off && alternates)
+        throw Error("--ab cannot be used with the choice off; use --with learn");
     if (settings.chooser == PreloadChoice::table && access(settings.table_file.c_str(), R_OK) != 0)
         throw Error(
             fmt::format("cannot read the table {}: {}", settings.table_file, std::strerror(errno)));

@@ -181,7 +181,10 @@ Table parse_table(std::string_view text, std::string_view name) {
 
 Table read_table(const std::filesystem::path& path) {
     std::ifstream stream(path, std::ios::binary);
-    if (!stream || std::filesystem::is_directory(path))
+    if (std::filesystem::is_directory(path))
+        throw Error(fmt::format("the table '{}' is a folder; use a file in it, such as table.json",
+                                path.string()));
+    if (!stream)
         throw Error(fmt::format("cannot read the table '{}'; create one: tutti tune --table FILE",
                                 path.string()));
     const std::string text{std::istreambuf_iterator<char>(stream), {}};

@@ -115,7 +115,12 @@ std::optional<Limits> limits_in_file(const std::filesystem::path& path, const st
     return std::nullopt;
 }
 
-Limits measured_now(World& world, std::vector<std::string>& notes) {
+Limits measured_now(World& world, std::vector<std::string>& notes, const Announce& announce) {
+    if (world.is_first())
+        announce(
+            fmt::format("measuring the limits of this machine takes about {:g} s (--limits none "
+                        "skips it)",
+                        seconds_to_measure));
     const std::int64_t began_ns = now_ns();
     Limits limits = measure_limits(world, seconds_to_measure);
     notes.push_back(fmt::format("limits of this machine: measured now on {} cores, in {:.1f} s",
@@ -133,13 +138,13 @@ std::string kept_if_possible(const Limits& limits) {
     }
 }
 
-Limits measured_and_kept(World& world, std::vector<std::string>& notes) {
-    Limits limits = measured_now(world, notes);
+Limits measured_and_kept(World& world, std::vector<std::string>& notes, const Announce& announce) {
+    Limits limits = measured_now(world, notes, announce);
     if (world.is_first()) notes.back() += "; " + kept_if_possible(limits);
     return limits;
 }
 
-Limits stored_limits(World& world, std::vector<std::string>& notes) {
+Limits stored_limits(World& world, std::vector<std::string>& notes, const Announce& announce) {
     const int cores = RankTeam::members_of(world);
     const std::string host = fingerprint(detect_host());
     const auto path = limits_path(host);
@@ -153,7 +158,7 @@ Limits stored_limits(World& world, std::vector<std::string>& notes) {
                                         limits.cores, limits.t, path->string()));
         return limits;
     }
-    return measured_and_kept(world, notes);
+    return measured_and_kept(world, notes, announce);
 }
 
 // With more hosts, not all pairs are measured.
@@ -257,13 +262,14 @@ std::optional<FoundModel> stored_model(const std::string& topology, const std::s
 }  // namespace
 
 std::optional<Limits> choose_limits(World& world, const std::string& typed,
-                                    std::vector<std::string>& notes) {
+                                    std::vector<std::string>& notes, const Announce& announce) {
     // Uses the first rank's choice, as launchers do not pass TUTTI_LIMITS to other hosts.
     const std::string choice = gather_all_texts(world, typed)[0];
     if (choice == "none") return std::nullopt;
     if (choice == "measure" || choice == "stored")
         return limits_of_hosts_if_possible(world, notes, [&](World& host) {
-            return choice == "measure" ? measured_now(host, notes) : stored_limits(host, notes);
+            return choice == "measure" ? measured_now(host, notes, announce)
+                                       : stored_limits(host, notes, announce);
         });
     const Limits limits = limits_in_file(world, choice);
     if (const auto reason = misfit(world, limits)) {
@@ -276,11 +282,12 @@ std::optional<Limits> choose_limits(World& world, const std::string& typed,
 }
 
 std::optional<Limits> limits_again(World& world, const std::string& typed, const Limits& used,
-                                   std::vector<std::string>& notes) {
+                                   std::vector<std::string>& notes, const Announce& announce) {
     const std::string choice = gather_all_texts(world, typed)[0];
     if (choice != "stored" && choice != "measure") return std::nullopt;
     const auto now = limits_of_hosts_if_possible(world, notes, [&](World& host) {
-        return choice == "measure" ? measured_now(host, notes) : measured_and_kept(host, notes);
+        return choice == "measure" ? measured_now(host, notes, announce)
+                                   : measured_and_kept(host, notes, announce);
     });
     return now ? std::optional(best_of(*now, used)) : std::nullopt;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,16 +16,19 @@ namespace tutti {
 // Earlier measurements of these hosts. All functions are collective, return the same on all ranks,
 // and add lines about the source to `notes`.
 
+/// Shows a line to the user at once, before work that takes seconds. Called on the first rank.
+using Announce = std::function<void(const std::string& line)>;
+
 /// Returns the limits to compare with. `choice` is "none", "measure", "stored" (measured if no
 /// stored limits cover these ranks) or a file; the first rank's counts. The network between hosts
 /// is measured each time, except for a file. A note explains missing limits.
 std::optional<Limits> choose_limits(World& world, const std::string& choice,
-                                    std::vector<std::string>& notes);
+                                    std::vector<std::string>& notes, const Announce& announce);
 
 /// Measures the limits again, at the end of a launch with times below `used`. Returns the better of
 /// both, and stores it if `choice` is "stored"; nothing if `choice` is a file.
 std::optional<Limits> limits_again(World& world, const std::string& choice, const Limits& used,
-                                   std::vector<std::string>& notes);
+                                   std::vector<std::string>& notes, const Announce& announce);
 
 /// Returns the cost model for predictions. `choice` is "none", "stored" (of the table if it has
 /// one, otherwise of the last 'tutti tune' on these hosts) or a file with a model or a table.

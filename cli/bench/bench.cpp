@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -123,7 +125,8 @@ Exit bench_launches(const BenchOptions& options) {
     std::ofstream csv;
     const auto expect_csv = [&](bool is_good) {
         if (!is_good)
-            throw Error("cannot write '" + options.csv_file + "'; use another file for --csv");
+            throw Error(fmt::format("cannot write '{}': {}; use another file for --csv",
+                                    options.csv_file, std::strerror(errno)));
     };
     if (!options.csv_file.empty()) {  // now, before the time for the launches is spent
         expect_launches(options.run);
@@ -156,7 +159,8 @@ std::ofstream open_file(const std::string& file, const char* option, const World
     if (!world.is_first() || file.empty()) return stream;
     stream.open(file, std::ios::trunc);
     if (!stream)
-        throw Error(fmt::format("cannot write '{}'; use another file for {}", file, option));
+        throw Error(fmt::format("cannot write '{}': {}; use another file for {}", file,
+                                std::strerror(errno), option));
     return stream;
 }
 
@@ -197,6 +201,17 @@ void note_length(const SweepPace& pace, const Sweep& sweep, std::vector<std::str
                                                                  : "--budget 5s"));
 }
 
+// Tells once, as soon as it is known, that the budget will be exceeded.
+void warn_of_budget(SweepPace& pace, const Sweep& sweep, Reporter& reporter) {
+    const auto least = pace.seconds_beyond_budget(now_ns());
+    if (!least) return;
+    reporter.warn(fmt::format(
+        "--budget {:g}s cannot be kept: {} sizes with {} candidates each need at least {}; use "
+        "fewer candidates (--algo, --transport) or sizes (-e, -f)",
+        sweep.budget_seconds, pace.calls(), sweep.candidates.size(), in_minutes(*least)));
+    pace.drop_budget();
+}
+
 void fit_to_ranks(Sweep& sweep, const BenchOptions& options, int ranks) {
     if (options.root) {
         sweep.roots = {*options.root};
@@ -230,7 +245,8 @@ void improve_limits(RunContext& context, const std::string& choice, PointReport&
     set_activity("limits");
     context.unpinned.restore();  // the same state as at the start
     std::vector<std::string> notes;
-    const auto limits = limits_again(world, choice, *context.limits, notes);
+    const auto limits = limits_again(world, choice, *context.limits, notes,
+                                     [&](const std::string& text) { context.reporter.warn(text); });
     if (limits) {
         context.limits = limits;
         report.lower_limits(*limits, world.hosts());
@@ -311,7 +327,9 @@ Exit bench_on_rank(RunContext& context, const BenchOptions& options, OtherFiles 
     events.after_point = [&](const std::vector<Point>& points) {
         for (; kept < numerics.size(); ++kept) reporter.keep(numerics[kept]);
         report.add(points);
-        if (world.is_first()) pace.measured(now_ns());
+        if (!world.is_first()) return;
+        pace.measured(now_ns());
+        warn_of_budget(pace, sweep, reporter);
     };
     events.known_point = [&](const std::vector<Point>& points) {
         report.show(points);

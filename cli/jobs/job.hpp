@@ -89,10 +89,14 @@ Exit exit_of_child(int code, Exit otherwise);
 class TemporaryFolder {
 public:
     /// Throws Error if it cannot be created.
-    TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "tutti-XXXXXX").string()) {
-        if (::mkdtemp(path_.data()) == nullptr)
-            throw Error("cannot create a temporary folder in " +
-                        std::filesystem::temp_directory_path().string() + "; use --json FILE");
+    TemporaryFolder() {
+        std::error_code missing;
+        const auto parent = std::filesystem::temp_directory_path(missing);
+        path_ = (parent / "tutti-XXXXXX").string();
+        if (missing || ::mkdtemp(path_.data()) == nullptr)
+            throw Error(
+                "cannot create a temporary folder; set TMPDIR to an existing folder that you can "
+                "write to");
         remove_on_exit_.emplace(path_.c_str());
     }
     ~TemporaryFolder() {

@@ -73,7 +73,7 @@ void add_trials(const OptionGroup& group, BenchOptions& options) {
                "Tuning table of 'tutti tune' for auto; learn starts from it and updates it");
     group.flag("--table-anyway", options.table_anyway,
                "Use the table even if it was measured on another topology");
-    group.parsed("--learn-bound", options.learning_bound, "5%", parse_fraction,
+    group.parsed("--learn-bound", options.learning_bound, "5%", target_of("--learn-bound"),
                  "Max fraction of time 'learn' may spend exploring");
     group.parsed("--transport", space.transports, "all", split_list, "Transports, a list or all");
     group.parsed("--baseline", space.baselines, "all", split_list,
@@ -116,7 +116,7 @@ void add_timing(const OptionGroup& group, BenchOptions& options) {
     group.parsed("--max-time", protocol.max_seconds, "0.2s", parse_seconds, "Max time per row");
     group.parsed("--batch-time", protocol.batch_seconds, "1ms", parse_seconds,
                  "Time per candidate before switching to the next (>= 5ms for energy)");
-    group.parsed("--budget", sweep.budget_seconds, "", parse_seconds,
+    group.parsed("--budget", sweep.budget_seconds, "", budget_of("--budget"),
                  "Approximate time for the whole sweep; shortens --max-time");
     group.parsed("--sync", protocol.sync, "auto", parse_sync,
                  "Start of a call: deadline, barrier, row (many calls after one barrier) or auto");
@@ -290,6 +290,9 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
         throw Error("collective is required; see 'tutti bench --help'");
     set_plan(options.run, std::move(plan));
 
+    refuse_together(app, "-i", {"-f"});
+    refuse_together(app, "--counts", {"-b", "-e", "-f", "-i"});
+    refuse_together(app, "-n", {"--target-ci", "--budget"});
     options.named.read({app, ""});
     options.table_is_named = app.get_option("--table")->count() > 0;
     options.sweep.collective = parse_collective(collective);
@@ -298,6 +301,14 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
     for (const char* name : {"auto", "learn"})
         if (std::erase(algorithms, name) > 0) options.choosing.emplace_back(name);
     if (algorithms.empty() && !options.choosing.empty()) algorithms = {"none"};
+    const auto chooses = [&](const char* name) {
+        return std::ranges::find(options.choosing, name) != options.choosing.end();
+    };
+    if (app.count("--learn-bound") > 0 && !chooses("learn"))
+        throw Error("--learn-bound works only with the candidate learn; use --algo learn");
+    if (options.table_anyway && options.choosing.empty())
+        throw Error(
+            "--table-anyway works only with the candidates auto and learn; use --algo auto");
     if (options.sweep.counts.empty()) options.sweep.sizes = range.sizes();
     // Skips the measurement of limits in a comparison: both jobs would measure different ones, and
     // have less time for what is compared.

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "cli/jobs/job.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/typed_comparison.hpp"
@@ -76,15 +78,16 @@ void refuse_idle(const CLI::App& app, const TypedComparison& typed, const Compar
     if (!typed.program_a.empty()) {
         if (!typed.a.empty())
             throw Error("'" + typed.a + "' cannot be used with a comparison of programs");
-        refuse("a comparison of programs",
-               {"--baseline", "--words-a", "--words-b", "--threads", "--launcher"});
+        refuse("a comparison of programs", {"--baseline", "--words-a", "--words-b", "--threads",
+                                            "--launcher", "-n", "--listen"});
     } else if (options.baseline && typed.baseline.empty()) {
         refuse("a comparison of results files",
                {"--env-a", "--env-b", "--words-a", "--words-b", "--threads", "--launcher",
-                "--quads", "--launches"});
+                "--quads", "--launches", "-n", "--listen"});
     } else if (options.baseline) {
         refuse("a comparison with a stored baseline", {"--quads"});
     }
+    if (typed.program_a.empty()) refuse("calls of bench", {"--rate"});
 }
 
 }  // namespace
@@ -93,6 +96,10 @@ std::optional<CompareOptions> parse_compare(const Arguments& arguments) {
     CompareOptions options;
     const auto [own, other] = split_at_dashes(arguments);
     const Arguments common = other.value_or(Arguments{});
+    if (!other && !asks_for_completion(own) && std::ranges::find(own, "bench") != own.end())
+        throw Error(
+            "the command to measure needs two dashes before it, as in: tutti compare A B -- bench "
+            "all_reduce");
     TypedComparison typed;
     CLI::App app{
         "Compare A and B in alternating runs on the same cores until the result is "
@@ -117,6 +124,7 @@ std::optional<CompareOptions> parse_compare(const Arguments& arguments) {
               "and whose first (of two) names it; or a JSON pointer such as /results/0/time (* for "
               "all entries)")
         ->expected(1)
+        ->allow_extra_args(false)
         ->take_all();
     programs.flag("--rate", typed.more_is_better, "Treat the numbers as rates: larger is better");
     programs.parsed(
@@ -151,11 +159,13 @@ std::optional<CompareOptions> parse_compare(const Arguments& arguments) {
               "Require B to reach at least this value, e.g. 'all_reduce 1M busbw 20' (GB/s; or "
               "algbw); name a candidate to restrict the check")
         ->expected(1)
+        ->allow_extra_args(false)
         ->take_all();
     verdicts
         .list("--at-most", typed.at_most,
               "Require B to take at most this time, e.g. 'all_reduce 8 p50 3us'")
         ->expected(1)
+        ->allow_extra_args(false)
         ->take_all();
     const OptionGroup stored{app, "Stored baseline (weaker than measuring A and B together)"};
     stored
@@ -170,6 +180,7 @@ std::optional<CompareOptions> parse_compare(const Arguments& arguments) {
         .list("--ignore-fingerprint", typed.ignored,
               "Field in which A and B may differ, such as cpu_model, nranks or UCX_TLS")
         ->expected(1)
+        ->allow_extra_args(false)
         ->take_all();
     const OptionGroup output{app, "Output"};
     output.text("--explain", options.explained,
@@ -181,6 +192,7 @@ std::optional<CompareOptions> parse_compare(const Arguments& arguments) {
         .list("--write", typed.written,
               "Files for other programs, VIEW=FILE. Views: " + names_of_views())
         ->expected(1)
+        ->allow_extra_args(false)
         ->take_all();
     output.text("--from", options.stored,
                 "Print the last comparison of this results file without any launch");

@@ -2,6 +2,7 @@
 #pragma once
 // Helpers for commands that parse their arguments with CLI11. Included by their .cpp files only.
 #include <CLI/CLI.hpp>
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +17,13 @@ namespace tutti {
 /// printed: the command then has nothing to do.
 bool parse_or_help(CLI::App& app, const Arguments& arguments);
 
-/// Wraps lines of help at 120 characters; the rest of an indented line starts at `column`.
+/// Throws Error if `option` and one of `ignored` were given together, as the latter would have no
+/// effect.
+void refuse_together(const CLI::App& app, const char* option,
+                     std::initializer_list<const char*> ignored);
+
+/// Wraps lines of help at 120 characters, or at COLUMNS if that is less; the rest of an indented
+/// line starts at `column`.
 std::string fitted_to_page(const std::string& help, std::size_t column);
 
 /// Adds options under one heading of --help, each bound to a variable. Defaults are shown by --help

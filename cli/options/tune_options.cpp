@@ -61,7 +61,7 @@ void add_search(const OptionGroup& group, TuneOptions& options, Typed& typed) {
     TuneRequest& request = options.request;
     auto search = word_of("--search", {"bisect", "exhaustive", "evaluated"});
     search.old_spellings = {{"judged", "evaluated"}};
-    group.parsed("--budget", request.budget_seconds, "150s", parse_seconds,
+    group.parsed("--budget", request.budget_seconds, "150s", budget_of("--budget"),
                  "Time limit including validation; with --launches, for each launch");
     group.parsed("--search", typed.search, "bisect", search,
                  "Search: bisect, exhaustive (every variant at every size) or evaluated (bisect, "
@@ -70,7 +70,7 @@ void add_search(const OptionGroup& group, TuneOptions& options, Typed& typed) {
         .number("--repetitions", typed.repetitions, 1, 100'000,
                 "Repetitions of each variant in an exhaustive search")
         ->capture_default_str();
-    group.parsed("--hysteresis", request.search.hysteresis, "3%", parse_fraction,
+    group.parsed("--hysteresis", request.search.hysteresis, "3%", target_of("--hysteresis"),
                  "Merge adjacent sizes if one choice costs at most this much more");
     group.parsed("--hold-out", typed.hold_out, "yes", word_of("--hold-out", {"yes", "no", "only"}),
                  "Validate each choice against the MPI library afterwards: yes, no, or only "
@@ -120,7 +120,6 @@ void complete(TuneRequest& request, const Typed& typed) {
     for (const Collective collective : request.collectives)  // also throws for unknown names
         if (candidates(collective, request.search_space).empty())
             throw Error("no candidates selected; use --algo all or --baseline mpi");
-    if (request.budget_seconds <= 0) throw Error("--budget must be > 0, e.g. 60s");
     request.protocol.most_calls_of_batch =
         4;  // short batches: noise of the machine then hits all candidates
     request.protocol.warm_up_ns = 200'000;

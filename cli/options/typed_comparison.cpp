@@ -68,6 +68,13 @@ std::string describe_side(const std::string& program, const std::vector<std::str
 
 void set_twins(const TypedComparison& typed, const std::vector<std::string>& common_words,
                CompareOptions& options) {
+    for (const std::string& executable : {typed.a, typed.b})
+        if (common_words.empty() && !executable.empty() && !std::filesystem::exists(executable))
+            throw Error("'" + executable +
+                        "' does not exist; use results files or tutti executables");
+    if (!common_words.empty() && common_words.front() == "tutti")
+        throw Error(
+            "use the command without tutti after the two dashes, such as: -- bench all_reduce");
     if (common_words.empty() || common_words.front() != "bench")
         throw Error(
             "no command to measure; use tutti compare A B -- bench all_reduce -b 8 -e 1M, or "
@@ -75,7 +82,10 @@ void set_twins(const TypedComparison& typed, const std::vector<std::string>& com
     for (const std::string& executable : {typed.a, typed.b})
         if (!executable.empty() && ::access(executable.c_str(), X_OK) != 0)
             throw Error("'" + executable +
-                        "' cannot be run; use the path of a tutti executable such as build/tutti");
+                        "' cannot be run; use the path of a tutti executable such as build/tutti" +
+                        (typed.words_a.empty() && typed.words_b.empty()
+                             ? ""
+                             : ", and quotes around the words of --words-a and --words-b"));
     TwinJobs jobs{
         .a = command_of_job(typed, typed.a, typed.words_a, typed.environment_a, common_words),
         .b = command_of_job(typed, typed.b, typed.words_b, typed.environment_b, common_words),

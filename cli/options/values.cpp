@@ -79,8 +79,13 @@ Bytes parse_step(const std::string& text) {
 
 std::vector<std::string> split_list(const std::string& text) {
     std::vector<std::string> items;
-    std::istringstream stream(text);
-    for (std::string item; std::getline(stream, item, ',');) items.push_back(item);
+    std::istringstream stream(text.empty() ? text : text + ",");
+    for (std::string item; std::getline(stream, item, ',');) {
+        if (item.empty())
+            throw Error("the list '" + text +
+                        "' has an empty item; use commas only between items, as in a,b");
+        items.push_back(item);
+    }
     return items;
 }
 

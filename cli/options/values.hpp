@@ -45,7 +45,7 @@ double parse_factor(const std::string& text);
 /// Parses -i: above 0.
 Bytes parse_step(const std::string& text);
 
-/// Splits "a,b,c".
+/// Splits "a,b,c"; an empty text has no items. Throws Error for an empty item.
 std::vector<std::string> split_list(const std::string& text);
 
 /// Parses --counts: "0,1,1000".
@@ -73,6 +73,14 @@ double parse_target(const std::string& option, const std::string& text);
 inline auto timeout_of(std::string option) {
     return [option = std::move(option)](const std::string& text) {
         return parse_timeout(option, text);
+    };
+}
+/// Parses a time above 0 with a unit: "20s".
+inline auto budget_of(std::string option) {
+    return [option = std::move(option)](const std::string& text) {
+        const double seconds = parse_seconds(text);
+        if (seconds <= 0) throw Error(option + " must be > 0, e.g. 20s");
+        return seconds;
     };
 }
 inline auto target_of(std::string option) {

@@ -20,6 +20,12 @@ double seconds_between(std::int64_t began_ns, std::int64_t ended_ns) {
     return static_cast<double>(ended_ns - began_ns) * 1e-9;
 }
 
+// Smaller calls take about the same time as calls of this size. A line through two of them would
+// follow their noise, to hours for the largest sizes.
+constexpr double least_bytes = 64 * 1024;
+
+double bytes_on_line(double bytes) { return std::max(bytes, least_bytes); }
+
 // Fits y = begin + slope x to the points with the least relative error.
 std::array<double, 2> line_through(const auto& points) {
     NonNegativeFit fit(2);
@@ -69,7 +75,8 @@ double SweepPace::most_seconds() const {
 void SweepPace::measured(std::int64_t now_ns) {
     const PlannedCall& call = calls_[done_];
     const double seconds = std::max(seconds_between(last_ns_, now_ns), 1e-9);
-    took_.push_back({call.bytes, seconds});
+    took_.push_back({bytes_on_line(call.bytes), seconds});
+    least_seconds_ = std::min(least_seconds_, seconds);
     is_bounded_ = is_bounded_ && seconds <= call.most_seconds;
     known(now_ns);
 }
@@ -83,7 +90,7 @@ std::optional<double> SweepPace::seconds_left(std::int64_t now_ns) const {
     if (took_.empty()) return std::nullopt;
     const auto [begin, slope] = line_through(took_);
     const auto expected_of = [&, begin = begin, slope = slope](const PlannedCall& call) {
-        const double by_line = begin + slope * call.bytes;
+        const double by_line = begin + slope * bytes_on_line(call.bytes);
         return is_bounded_ ? std::min(by_line, call.most_seconds) : by_line;
     };
     double left = 0;
@@ -92,7 +99,19 @@ std::optional<double> SweepPace::seconds_left(std::int64_t now_ns) const {
         left += std::max(expected_of(calls_[i]) - spent, spent / 10);
     }
     const double of_budget = budget_seconds_ - seconds_between(began_ns_, now_ns);
-    return of_budget > 0 ? std::min(left, of_budget) : left;
+    return of_budget > 0 ? std::min(left, std::max(of_budget, least_left())) : left;
+}
+
+double SweepPace::least_left() const {
+    const auto calls_left = static_cast<double>(calls_.size() - done_);
+    return calls_left == 0 ? 0 : calls_left * least_seconds_;
+}
+
+std::optional<double> SweepPace::seconds_beyond_budget(std::int64_t now_ns) const {
+    constexpr double tolerated = 1.2;
+    if (took_.empty()) return std::nullopt;
+    const double least = seconds_between(began_ns_, now_ns) + least_left();
+    return least > tolerated * budget_seconds_ ? std::optional(least) : std::nullopt;
 }
 
 }  // namespace tutti

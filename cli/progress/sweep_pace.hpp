@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -43,7 +44,15 @@ public:
     /// measured.
     std::optional<double> seconds_left(std::int64_t now_ns) const;
 
+    /// Returns the least time of the whole sweep, if that is clearly more than the budget: every
+    /// call is expected to take at least as long as the fastest one so far.
+    std::optional<double> seconds_beyond_budget(std::int64_t now_ns) const;
+    /// Drops the budget, so that it is reported once.
+    void drop_budget() { budget_seconds_ = std::numeric_limits<double>::infinity(); }
+
 private:
+    double least_left() const;
+
     struct Took {
         double bytes, seconds;
     };
@@ -54,7 +63,9 @@ private:
     std::int64_t last_ns_;  // end of the previous call
     std::size_t done_ = 0;
     std::vector<Took> took_;
-    bool is_bounded_ = true;  // no call took longer than the options allow
+    double least_seconds_ =
+        std::numeric_limits<double>::infinity();  // the fastest call took this time
+    bool is_bounded_ = true;                      // no call took longer than the options allow
 };
 
 }  // namespace tutti

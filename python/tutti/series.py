@@ -49,10 +49,12 @@ class Series:
 
 
 def the_metric(names, asked):
-    """Returns the one metric that has this name or all of its words. Of calls that differ only in their placement, that is the
+    """Returns the one metric that has this name, or all of its words or parts of words. Of calls that differ only in their placement, that is the
     one out of place."""
     words = asked.lower().split()
-    found = [name for name in names if name == asked] or sorted(name for name in names if all(word in name.lower() for word in words))
+    found = ([name for name in names if name == asked]
+             or sorted(name for name in names if set(words) <= set(name.lower().split()))
+             or sorted(name for name in names if all(word in name.lower() for word in words)))
     if len({name.replace(" in place", "") for name in found}) == 1:
         return min(found, key=len)
     if not found:

@@ -48,8 +48,9 @@ Store::Store(std::filesystem::path path) : path_(std::move(path)) {
     if (path_.has_parent_path()) std::filesystem::create_directories(path_.parent_path(), failed);
     file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (file_ < 0)
-        throw Error(
-            fmt::format("cannot write results to '{}': {}", path_.string(), std::strerror(errno)));
+        throw Error(fmt::format(
+            "cannot write results to '{}': {}; use {}", path_.string(), std::strerror(errno),
+            errno == EISDIR ? "a file in it, such as results.jsonl" : "another file"));
     struct stat status {};
     ::fstat(file_, &status);
     regular_ = S_ISREG(status.st_mode);

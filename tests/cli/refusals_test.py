@@ -43,6 +43,11 @@ bench all_reduce --order-by qqqqqqqq
 bench all_reduce --trasport shm
 bench all_reduce --algos=ring
 bench all_reduce --nope
+bench all_reduce -o SUM
+bench all_reduce all_gather
+bench all_reduce -d float,
+bench all_reduce --like nccl-tests,
+help bennch
 tune --buget 3s
 list --jsn
 list --nope
@@ -74,6 +79,21 @@ bench all_reduce -b 1 -e 4G -f 1.0000001
 bench all_reduce -b 1 -e 4G -i 1
 bench all_reduce -i 0
 bench all_reduce -n 0
+bench all_reduce -np 2
+bench all_reduce -n 5 --target-ci 1%
+bench all_reduce -n 5 --budget 9s
+bench all_reduce -i 1M -f 2
+bench all_reduce --counts 4 -b 8
+bench all_reduce --budget 0s
+bench all_reduce --learn-bound 3%
+bench all_reduce --algo learn --learn-bound 300%
+bench all_reduce --table-anyway
+bench all_reduce --ranks two
+bench all_reduce -g 2
+bench all_reduce --csv
+bench all_reduce --csv .
+bench all_reduce --json .
+bench all_reduce --ranks 2 --algo auto --table .
 bench all_reduce -T nan
 bench all_reduce -T 0
 bench all_reduce --max-time -1s
@@ -142,8 +162,15 @@ bench all_reduce --ranks 2 --rendezvous tcp://localhost:1 --rank 0 --size 2
 bench all_reduce --like nccl
 bench all_reduce --like nccl-tests,full
 limits --budget -4s
+limits --budget 0s
 limits -T 0
 run --with none.json -- true
+run mpirun -np 2 true
+run --with off -- no/such/program
+run --after x -- true
+run --block 10 -- true
+run --ab --block 0 -- true
+run --ab --with off -- true
 """, "schedules_and_files": """
 show ring --radix 3
 show tree --radix 1
@@ -151,6 +178,9 @@ show ring --all-rows
 show ring all_reduce tree
 show ring all_reduce --ranks 100000
 show none.jsonl
+show none.json/
+show .
+show end.jsonl --candidates ring,
 show empty.jsonl
 show line2.jsonl
 show end.jsonl
@@ -193,6 +223,11 @@ compare --program-a 'echo a' --program-b 'echo a' --metric (a)
 compare --program-a 'echo 1' --program-b 'echo 1' --metric /a
 compare --program-a 'echo 1 1' --program-b 'echo 1 1' --metric '^(.+) (.+)' --attribute
 compare --fail-on slow
+compare none.jsonl end.jsonl
+compare bench all_reduce
+compare -- tutti bench all_reduce
+compare --words-a --algo ring -- bench all_reduce
+compare --write junit=out.xml end.jsonl no.jsonl
 compare --write junit
 compare --write junti=x
 compare --from /dev/null
@@ -218,6 +253,8 @@ compare end.jsonl end.jsonl --quads 8
 compare end.jsonl end.jsonl --program-b true
 compare {PROGRAMS} --baseline end.jsonl
 compare {PROGRAMS} --words-b x
+compare {PROGRAMS} -n 4
+compare --rate -- bench all_reduce
 compare {PROGRAMS} --at-most 'all_reduce 8 p50 1us'
 compare --threads --launcher 'mpirun -n 2' -- bench all_reduce
 compare --threads -- bench all_reduce --csv=x.csv
@@ -233,6 +270,8 @@ tune -b 1 -e 4G -f 1.0000001
 tune --seed -1
 tune --budget 0
 tune --hysteresis -3%
+tune --hysteresis 300%
+tune --ranks 2 --table .
 tune --search deep
 tune --model-only
 tune --for-ranks x --model-only

@@ -89,7 +89,7 @@ def needs_ucx(test):
 
 def said(stderr):
     """The lines of tutti itself, without those of the launcher and without progress."""
-    how_far = re.compile(r"tutti: (\d+ of \d+ done|(.*: )?launch \d+ of (at least )?\d+$)")
+    how_far = re.compile(r"tutti: (\d+ of \d+ done|measuring the limits|(.*: )?launch \d+ of (at least )?\d+$)")
     return [line for line in stderr.splitlines() if line.startswith("tutti: ") and not how_far.match(line)]
 
 
