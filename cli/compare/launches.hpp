@@ -13,10 +13,10 @@
 namespace tutti {
 
 /// Two tutti jobs that run at the same time and measure in turns, in blocks of some milliseconds.
-/// After two quads both allocate their buffers again: the position in memory can make one of them a
-/// few per cent faster for as long as it keeps it, as Curtsinger and Berger show for code and data
-/// of any program (Stabilizer, ASPLOS 2013). `listen` is the address at which their first ranks
-/// reach this process.
+/// After two quads both allocate buffers and plans again, at other offsets within a page: the
+/// position in memory can make one of them a few per cent faster for as long as it keeps it, as
+/// Curtsinger and Berger show for code and data of any program (Stabilizer, ASPLOS 2013). `listen`
+/// is the address at which their first ranks reach this process.
 struct TwinJobs {
     Command a, b;
     std::string listen = "127.0.0.1";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <fstream>
 #include <set>
 #include <string>
@@ -36,7 +37,11 @@ public:
     }
     Turn warm() override {
         world_.barrier();
-        if (world_.is_first()) seen_.push_back(mapped_files());
+        if (world_.is_first()) {
+            const char here = 0;
+            stacks_.push_back(reinterpret_cast<std::uintptr_t>(&here));
+            seen_.push_back(mapped_files());
+        }
         world_.barrier();
         return Turn::go_on;
     }
@@ -56,6 +61,7 @@ public:
     std::int64_t trials() const { return trials_; }
     std::int64_t wrong() const { return wrong_; }
     const std::vector<std::set<std::string>>& seen() const { return seen_; }
+    const std::vector<std::uintptr_t>& stacks() const { return stacks_; }
 
 private:
     World& world_;
@@ -64,6 +70,7 @@ private:
     int blocks_done_ = 0, memories_done_ = 0;
     std::int64_t trials_ = 0, wrong_ = 0;
     std::vector<std::set<std::string>> seen_;  // at each warm(), on rank 0
+    std::vector<std::uintptr_t> stacks_;       // the same
 };
 
 Sweep ring_and_tree(const char* transport) {
@@ -91,6 +98,53 @@ TEST(SweepByTurns, MeasuresATrialAnewInOtherMemory) {
         for (const std::size_t again : {1, 2, 4, 5})  // 0 and 3 begin a trial
             EXPECT_NE(turns.seen()[again], turns.seen()[again - 1]) << again;
     });
+}
+
+// Offsets within a page, which place 0 does not have; the same on all ranks.
+TEST(SweepByTurns, BuffersAndStackMoveWithinTheirPages) {
+    constexpr std::size_t page = 4096, line = 64;
+    for (const bool in_place : {false, true})
+        for (const BufferKind kind : {BufferKind::registered, BufferKind::unregistered}) {
+            Sweep sweep = ring_and_tree("shm");
+            sweep.in_place = {in_place};
+            sweep.buffers = {kind};
+            const Candidate ring = sweep.candidates.front();
+            std::vector<std::size_t> offsets[2];
+            run_as_threads(2, 60, [&](World& world) {
+                Planner planner(world);
+                Sweep own = sweep;
+                own.candidates = {{.configuration = {.algorithm = "watched"}}};
+                own.candidates[0].chooser = [&](const Call& call, const PooledBuffers& buffers) {
+                    const auto place_of = [&](const std::byte* at) {
+                        return reinterpret_cast<std::uintptr_t>(at) % page;
+                    };
+                    auto& seen = offsets[world.rank().index];
+                    seen.push_back(place_of(buffers.call.input.data()));
+                    seen.push_back(place_of(buffers.call.output.data()));
+                    return ChosenOperation{make_operation(planner, ring.configuration,
+                                                          {call, buffers.call, buffers.registered},
+                                                          own.environment)};
+                };
+                ScriptedTurns turns(world, 1, 5);
+                run_sweep_by_turns(planner, own, turns);
+                EXPECT_EQ(turns.wrong(), 0);
+                if (!world.is_first()) return;
+                const std::set<std::uintptr_t> stacks(turns.stacks().begin(), turns.stacks().end());
+                EXPECT_EQ(stacks.size(), 5U);
+            });
+            EXPECT_EQ(offsets[0], offsets[1]);
+            ASSERT_EQ(offsets[0].size(), 10U);
+            std::set<std::size_t> inputs, distances;
+            for (std::size_t i = 0; i < offsets[0].size(); i += 2) {
+                const std::size_t input = offsets[0][i], output = offsets[0][i + 1];
+                EXPECT_EQ(input % line + output % line, 0U);
+                inputs.insert(input);
+                distances.insert((output + page - input) % page);
+            }
+            EXPECT_EQ(offsets[0][0] + offsets[0][1], 0U);
+            EXPECT_EQ(inputs.size(), 5U);
+            EXPECT_EQ(distances.size(), in_place ? 1U : 5U);
+        }
 }
 
 TEST(SweepByTurns, StartsAgainAtBarriers) {

@@ -139,8 +139,12 @@ std::int64_t PooledBuffers::count_in_output(
 }
 
 BufferPool::BufferPool(World& world, std::size_t bytes, std::span<const BufferKind> kinds,
-                       const DeviceBuffers& of_devices)
-    : world_(world), kinds_(kinds.begin(), kinds.end()), bytes_(bytes) {
+                       const DeviceBuffers& of_devices, BufferOffsets offsets)
+    : world_(world),
+      kinds_(kinds.begin(), kinds.end()),
+      offsets_(offsets),
+      bytes_(bytes + whole_pages(offsets.both + offsets.output)) {
+    bytes = bytes_;
     const std::size_t of_each = std::max<std::size_t>(kinds.size(), 1);
     const std::size_t most = std::numeric_limits<std::size_t>::max();
     refuse_more_than_memory(world, bytes > most / of_each ? most : bytes * of_each, smaller_sizes);
@@ -193,6 +197,10 @@ PooledBuffers BufferPool::buffers_for(const Call& call, bool in_place, BufferKin
     const std::size_t input = input_bytes(call, ranks, me), output = output_bytes(call, ranks, me);
     InPlace at = in_place_offsets(call, ranks, me);
     if (!in_place) at = {.input = 0, .output = whole_pages(most_input(call, ranks))};
+    if (kind != BufferKind::device && kind != BufferKind::pinned) {
+        at.input += offsets_.both;
+        at.output += offsets_.both + (in_place ? 0 : offsets_.output);
+    }
     const ReachableMemory* registered = kind == BufferKind::registered ? shared_.get()
                                         : kind == BufferKind::device   ? on_device_.get()
                                                                        : nullptr;

@@ -43,6 +43,12 @@ struct DeviceBuffers {
 /// or not enough memory. `planner` outlives it.
 DeviceBuffers device_buffers(Planner& planner, const std::vector<std::string>& transports);
 
+/// How many bytes after their usual places the buffers of a pool begin; multiples of a cache line.
+struct BufferOffsets {
+    std::size_t both = 0;    ///< of the input and the output
+    std::size_t output = 0;  ///< of the output besides, unless it is the input
+};
+
 /// Throws Error, on all ranks alike, if what the ranks of a host need (`bytes` of this one) is more
 /// than its memory; `instead` is what to type. Collective.
 void refuse_more_than_memory(World& world, std::size_t bytes, std::string_view instead);
@@ -57,14 +63,15 @@ public:
     /// memory, if mapped memory is asked for and there is no libtutti_heap.so, or if memory on
     /// devices is asked for and `of_devices` does not make it.
     BufferPool(World& world, std::size_t bytes, std::span<const BufferKind> kinds,
-               const DeviceBuffers& of_devices = {});
+               const DeviceBuffers& of_devices = {}, BufferOffsets offsets = {});
 
     /// At least one.
     const std::vector<BufferKind>& kinds() const { return kinds_; }
 
     static std::size_t bytes_for(const Call& call, int ranks, bool in_place);
 
-    /// This rank's buffers for a call. In place they coincide, else they lie on pages of their own.
+    /// This rank's buffers for a call. In place they coincide, else they lie on pages of their own
+    /// if there are no offsets. Device and pinned memory has no offsets.
     PooledBuffers buffers_for(const Call& call, bool in_place, BufferKind kind) const;
 
 private:
@@ -74,6 +81,7 @@ private:
 
     const World& world_;
     std::vector<BufferKind> kinds_;
+    BufferOffsets offsets_;
     std::size_t bytes_;
     std::unique_ptr<ReachableMemory> shared_, on_device_;
     std::unique_ptr<std::byte, Freed> unregistered_;

@@ -1,11 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <alloca.h>
+
+#include <functional>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "workloads/bench/sweep.hpp"
 #include "workloads/bench/sweep_points.hpp"
 
 namespace tutti {
 namespace {
+
+// Where a trial runs: offsets from cache line to cache line within a page. Place 0 has none.
+struct Place {
+    BufferOffsets buffers;
+    std::size_t heap;
+    std::size_t stack;
+};
+
+// Spreads each offset evenly over the lines by a factor of its own that has none in common with
+// their number. Both jobs of a comparison and all ranks have the same offsets at the same number,
+// so they are no part of the difference.
+Place place_of(std::size_t number) {
+    constexpr std::size_t line = 64, lines = 64;
+    const auto offset = [&](std::size_t factor) { return number * factor % lines * line; };
+    return {{.both = offset(55), .output = offset(47)}, offset(41), offset(35)};
+}
+
+// Calls `run` on a stack that begins further down.
+[[gnu::noinline]] Turn on_moved_stack(std::size_t bytes, const std::function<Turn()>& run) {
+    void* const gap = alloca(bytes + 1);
+    asm volatile("" ::"r"(gap) : "memory");  // keeps the compiler from leaving it out
+    return run();
+}
 
 class SweepByTurns {
 public:
@@ -14,7 +42,7 @@ public:
 
     void run() {
         for (const Call& call : calls_of(sweep_, world_.size())) {
-            renew_memory(call);
+            pool_ = new_pool(call, place_of(0));
             const std::vector<BufferKind> kinds = pool_->kinds();
             for (const BufferKind kind : kinds)
                 for (const bool in_place : sweep_.in_place) {
@@ -26,9 +54,8 @@ public:
     }
 
 private:
-    // Allocates the new pool before freeing the old one, which might give the same memory.
-    void renew_memory(const Call& call) {
-        pool_ = std::make_unique<BufferPool>(points_.pool_for({call}));
+    std::unique_ptr<BufferPool> new_pool(const Call& call, const Place& place) const {
+        return std::make_unique<BufferPool>(points_.pool_for({call}, place.buffers));
     }
 
     PooledBuffers buffers(const CommonPoint& common) const {
@@ -45,22 +72,36 @@ private:
         std::int64_t n_wrong = 0;
         Protocol protocol = sweep_.protocol;
         protocol.seed += point_number_;
-        for (;;) {
-            turn = measure_blocks(candidate, common, protocol, n_wrong);
-            if (turn == Turn::start_at_barriers)
-                protocol.sync = Protocol::Sync::barrier;
-            else if (turn == Turn::renew)
-                renew_memory(common.call);
-            else
-                break;
-        }
+        measure_in_places(candidate, common, protocol, n_wrong);
         turns_.ended(n_wrong);
     }
 
-    // Runs in the current memory until another kind of turn comes, and returns that turn.
-    Turn measure_blocks(const Candidate& candidate, const CommonPoint& common,
-                        const Protocol& protocol, std::int64_t& n_wrong) {
+    // Runs until the trial has enough blocks. What a place in memory makes faster or slower would
+    // otherwise last for the launch: the pages and offsets of buffers, the plan, and the stack. The
+    // new ones are made before the old ones are freed, which might give the same memory.
+    void measure_in_places(const Candidate& candidate, const CommonPoint& common,
+                           Protocol& protocol, std::int64_t& n_wrong) {
         CandidateTrial made = points_.trial_at(candidate, common, buffers(common));
+        std::vector<std::byte> gap_in_heap;
+        for (std::size_t number = 0;;) {
+            const Turn turn = on_moved_stack(
+                place_of(number).stack, [&] { return measure_blocks(made, protocol, n_wrong); });
+            std::unique_ptr<BufferPool> old_pool;
+            if (turn == Turn::start_at_barriers) {
+                protocol.sync = Protocol::Sync::barrier;
+            } else if (turn == Turn::renew) {
+                const Place place = place_of(++number);
+                old_pool = std::exchange(pool_, new_pool(common.call, place));
+                gap_in_heap = std::vector<std::byte>(place.heap);
+            } else {
+                return;
+            }
+            made = points_.trial_at(candidate, common, buffers(common));
+        }
+    }
+
+    // Runs until another kind of turn comes, and returns that turn.
+    Turn measure_blocks(CandidateTrial& made, const Protocol& protocol, std::int64_t& n_wrong) {
         const auto [measured, turn] = measure_in_turns(world_, made.trial, protocol, turns_);
         std::vector<Point> alone(1);
         alone[0].measured = measured;

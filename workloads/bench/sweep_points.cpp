@@ -81,12 +81,12 @@ std::vector<BufferKind> SweepPoints::kinds() const {
     return {};
 }
 
-BufferPool SweepPoints::pool_for(const std::vector<Call>& calls) const {
+BufferPool SweepPoints::pool_for(const std::vector<Call>& calls, BufferOffsets offsets) const {
     std::size_t most = 0;
     for (const Call& call : calls)
         for (const bool in_place : sweep_.in_place)
             most = std::max(most, BufferPool::bytes_for(call, world_.size(), in_place));
-    return {world_, most, kinds(), device_buffers(planner_, transports())};
+    return {world_, most, kinds(), device_buffers(planner_, transports()), offsets};
 }
 
 std::int64_t SweepPoints::calls_of_run(const Candidate& candidate) const {

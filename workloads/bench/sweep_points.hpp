@@ -41,7 +41,7 @@ public:
     SweepPoints(Planner& planner, const Sweep& sweep);
 
     /// Memory for any of the calls, of the kinds that the sweep asks for; see BufferPool.
-    BufferPool pool_for(const std::vector<Call>& calls) const;
+    BufferPool pool_for(const std::vector<Call>& calls, BufferOffsets offsets = {}) const;
 
     /// A point that is still to be measured.
     Point blank_point(const Candidate& candidate, const CommonPoint& common) const;
