@@ -51,10 +51,13 @@ Machine wanted_hosts(const Machine& machine, int hosts) {
 
 std::string paths_text(const Machine& machine, TextFor reader) {
     if (reader == TextFor::programs) return paths_to_json(machine) + "\n";
+    if (!shared_fabric(machine).empty())
+        return fmt::format("{} hosts of one NVLink fabric: ", machine.hosts.size()) +
+               print_paths(graph_of_fabric(machine.hosts));
     std::string text;
     for (const Host& host : machine.hosts) {
         if (machine.hosts.size() > 1) text += printable(host.name) + ": ";
-        text += print_paths(host);
+        text += print_paths(graph_of(host));
     }
     return text;
 }
@@ -108,7 +111,9 @@ std::optional<std::string> routes_text(Machine machine, const RouteOptions& opti
     if (plan.found.limit.empty())
         return text + print_rings(plan);  // without a limit, trees have no links either
     return text + print_rings(plan) + "\n" +
-           print_trees(plan.hosts, plan_trees(plan.hosts, hosts.network));
+           print_trees(plan.hosts,
+                       plan_trees(plan.hosts, plan.hosts_of_fabric > 1 ? std::vector<NetworkLink>{}
+                                                                       : hosts.network));
 }
 
 struct TopoOptions {

@@ -151,8 +151,12 @@ class _Host:
 
     def _subtitle(self):
         counts = {kind: sum(device["kind"] == kind for device in self.host["devices"]) for kind in ("GPU", "NIC")}
-        parts = [f"{len(self.host['cores'])} cores", f"{sum(len(core['threads']) for core in self.host['cores'])} threads",
-                 _memory(sum(node["memory_bytes"] for node in self.host["numa_nodes"]))]
+        cores = self.host["cores"]
+        parts = [f"{len(cores)} cores", f"{sum(len(core['threads']) for core in cores)} threads"] if cores else []
+        memory = {}
+        for node in self.host["numa_nodes"]:
+            memory[node.get("kind", "")] = memory.get(node.get("kind", ""), 0) + node["memory_bytes"]
+        parts += [f"{_memory(count)} {kind}".strip() for kind, count in memory.items() if count]
         parts += [f"{count} {kind}{'' if count == 1 else 's'}" for kind, count in counts.items() if count]
         return ", ".join(filter(None, parts)) + "; numbers on lines are GB/s each way"
 
@@ -191,7 +195,7 @@ class _Host:
     def _caches(self, column):
         counts = {}
         for cache in self.host["caches"]:
-            if cache["kind"] != "instruction" and cache["level"] >= 2 and set(cache["cores"]) <= set(column.cores):
+            if cache["kind"] not in ("instruction", "memory-side") and cache["level"] >= 2 and set(cache["cores"]) <= set(column.cores):
                 place = -cache["level"], cache["bytes"]
                 counts[place] = counts.get(place, 0) + 1
         return ", ".join(f"L{-level} {f'{count} x ' if count > 1 else ''}{_memory(size)}" for (level, size), count in sorted(counts.items()))
@@ -199,7 +203,7 @@ class _Host:
     def _draw_cores(self, column, x, y):
         """Squares; the two colours tell apart cores of different last-level caches."""
         across, _, size = self._grid(column)
-        caches = [cache for cache in self.host["caches"] if cache["kind"] != "instruction"]
+        caches = [cache for cache in self.host["caches"] if cache["kind"] not in ("instruction", "memory-side")]
         last = [cache for cache in caches if cache["level"] == max(cache["level"] for cache in caches)]
         of_core = {core: number for number, cache in enumerate(last) for core in cache["cores"]}
         for place, core in enumerate(column.cores):

@@ -106,9 +106,7 @@ TEST(PrintTree, ShowsMemoryThatIsNearNoCoreLast) {
     EXPECT_GT(tree.find("NUMA node 255 15 GiB\n"), tree.find("core 3"));
 }
 
-TEST(PrintTree, CopesWithAnEmptyHost) {
-    EXPECT_TRUE(print_tree(Host{}).starts_with("host: 0 packages, "));
-}
+TEST(PrintTree, CopesWithAnEmptyHost) { EXPECT_EQ(print_tree(Host{}), "host\n"); }
 
 TEST(PrintTree, EndsWithWhatWasNotSeen) {
     Host host = example_host();

@@ -106,7 +106,7 @@ TEST(SysfsDevices, KnowsEachKindByClassAndVendor) {
     EXPECT_EQ(device_kind(0x0300, 0x10de), DeviceKind::gpu);
     EXPECT_EQ(device_kind(0x0300, 0x8086), std::nullopt);  // part of the processor
     EXPECT_EQ(device_kind(0x0380, 0x8086), DeviceKind::gpu);
-    EXPECT_EQ(device_kind(0x1200, 0x8086), DeviceKind::gpu);
+    EXPECT_EQ(device_kind(0x1200, 0x8086), std::nullopt);  // FPGAs and NPUs
     EXPECT_EQ(device_kind(0x0108, 0x144d), std::nullopt);
 }
 

@@ -11,6 +11,7 @@
 #include "topology/detect/sysfs_devices.hpp"
 #include "topology/detect/sysfs_host.hpp"
 #include "topology/detect/ucx_resources.hpp"
+#include "topology/machine/doubts.hpp"
 
 namespace tutti {
 namespace {
@@ -37,7 +38,7 @@ Host look() {
     host.transports = ucx.transports;
 
     Notes notes = blind_spots(host, facts);
-    append(notes, host.not_seen);  // notes of NVIDIA's driver
+    append(notes, host.not_seen);  // notes on accelerators and of NVIDIA's driver
     if (const auto missing = interfaces_not_in_sysfs("/"); !missing.empty())
         notes.push_back(
             fmt::format("NICs of {}: /sys shows another network namespace; mount it again here",
@@ -45,6 +46,7 @@ Host look() {
     if (host.transports.empty())
         notes.push_back(fmt::format("the transports of UCX: {}", ucx.why_none));
     host.not_seen = std::move(notes);
+    note_impossible_speeds(host);
     return host;
 }
 
@@ -84,9 +86,12 @@ Host detect_host_in(const std::filesystem::path& root) {
     Host host = read_sysfs_host(root);
     host.name = sysfs::first_line(root / "proc/sys/kernel/hostname").value_or("");
     take_all_memory(host, facts);
-    host.not_seen = blind_spots(host, facts);
-    host.not_seen.push_back(
+    Notes notes = blind_spots(host, facts);
+    append(notes, host.not_seen);  // accelerators
+    notes.push_back(
         "what only drivers and libraries report (NVLink, UCX), as this is a copy of files");
+    host.not_seen = std::move(notes);
+    note_impossible_speeds(host);
     return host;
 }
 

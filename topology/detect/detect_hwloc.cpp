@@ -7,6 +7,7 @@
 #include "topology/detect/detect.hpp"
 #include "topology/detect/sysfs_devices.hpp"
 #include "topology/detect/sysfs_host.hpp"
+#include "topology/machine/numa_nodes.hpp"
 
 namespace tutti {
 namespace {
@@ -73,7 +74,9 @@ std::vector<NumaNode> read_numa_nodes(hwloc_topology_t topology) {
     for (const hwloc_obj_t object : all_of(topology, HWLOC_OBJ_NUMANODE))
         nodes.push_back({.os_index = static_cast<int>(object->os_index),
                          .memory = {static_cast<std::int64_t>(object->attr->numanode.local_memory)},
-                         .cores = cores_of(topology, object)});
+                         .cores = cores_of(topology, object),
+                         .kind = numa_kind(object->subtype ? object->subtype : "")});
+    give_each_core_one_node(nodes);
     return nodes;
 }
 

@@ -112,6 +112,11 @@ std::vector<int> mask(const Path& file) {
     return numbers;
 }
 
+std::vector<int> list_or_mask(const Path& list_file, const Path& mask_file) {
+    std::vector<int> numbers = list(list_file);
+    return numbers.empty() ? mask(mask_file) : numbers;
+}
+
 std::vector<int> numbered(const Path& folder, std::string_view prefix) {
     std::vector<int> numbers;
     for (const std::string& name : entries(folder))

@@ -39,6 +39,9 @@ std::vector<int> list(const Path& file);
 /// Reads a mask of CPUs, "00000000,000000ff", as a list.
 std::vector<int> mask(const Path& file);
 
+/// Reads the list, or the mask if there is no list (old kernels).
+std::vector<int> list_or_mask(const Path& list, const Path& mask);
+
 /// Returns the numbers N < 65536 of the entries `prefix`N ("cpu0", "cpu1") of a folder, ascending.
 std::vector<int> numbered(const Path& folder, std::string_view prefix);
 

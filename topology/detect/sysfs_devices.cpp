@@ -131,8 +131,8 @@ std::optional<int> numa_node_of(const Path& device, const Host& host) {
     if (std::ranges::any_of(host.numa_nodes, is_it)) return static_cast<int>(*said);
     if (host.numa_nodes.size() == 1) return host.numa_nodes.front().os_index;
 
-    std::vector<int> cpus = sysfs::list(device / "local_cpulist");
-    if (cpus.empty()) cpus = sysfs::mask(device / "local_cpus");
+    const std::vector<int> cpus =
+        sysfs::list_or_mask(device / "local_cpulist", device / "local_cpus");
     std::set<int> near;  // cores
     for (std::size_t core = 0; core < host.cores.size(); ++core)
         if (std::ranges::find_first_of(host.cores[core].threads, cpus) !=
@@ -186,23 +186,37 @@ std::optional<int> place_below_switches(Host& host, const std::vector<PciFunctio
 }  // namespace
 
 std::optional<DeviceKind> device_kind(int pci_class, int pci_vendor) {
-    constexpr int network = 0x02, display = 0x03, accelerator = 0x12, other_display = 0x0380;
+    constexpr int network = 0x02, display = 0x03, other_display = 0x0380;
     constexpr int other_bridge = 0x0680, infiniband = 0x0c06;
     const int family = pci_class >> 8;
     if (family == network || pci_class == infiniband) return DeviceKind::nic;
     if (pci_class == other_bridge && pci_vendor == nvidia) return DeviceKind::nvswitch;
-    if (family != display && family != accelerator) return std::nullopt;
+    if (family != display && !is_accelerator(pci_class)) return std::nullopt;
     if (pci_vendor == amd || pci_vendor == nvidia) return DeviceKind::gpu;
-    // Intel's VGA controllers are part of the processor.
-    const bool computes = family == accelerator || pci_class == other_display;
-    return pci_vendor == intel && computes ? std::optional(DeviceKind::gpu) : std::nullopt;
+    // Intel's VGA controllers are part of the processor, its accelerators are FPGAs and NPUs.
+    return pci_vendor == intel && pci_class == other_display ? std::optional(DeviceKind::gpu)
+                                                             : std::nullopt;
+}
+
+bool is_accelerator(int pci_class) { return pci_class >> 8 == 0x12; }
+
+std::string note_on_accelerators(const std::vector<OtherAccelerator>& accelerators) {
+    std::string list;
+    for (const OtherAccelerator& accelerator : accelerators)
+        list += fmt::format("{}{} at {}", list.empty() ? "" : ", ",
+                            accelerator.pci_id.empty() ? "one" : accelerator.pci_id,
+                            accelerator.pci_address);
+    return "accelerators other than GPUs, which are not used here: " + list;
 }
 
 Host with_sysfs_devices(Host host, const Path& root) {
     const std::vector<PciFunction> functions = read_pci_functions(root);
     bool has_nic = false;
+    std::vector<OtherAccelerator> others;
     for (const PciFunction& function : functions) {
         const auto kind = kind_of(root, function);
+        if (!kind && is_accelerator(function.device_class))
+            others.push_back({function.address, pci_id(function)});
         if (!kind) continue;
         Device device{.kind = *kind,
                       .pci_address = function.address,
@@ -217,6 +231,7 @@ Host with_sysfs_devices(Host host, const Path& root) {
         }
         host.devices.push_back(device);
     }
+    if (!others.empty()) host.not_seen.push_back(note_on_accelerators(others));
     for (Device& device : read_virtual_nics(root, has_nic)) host.devices.push_back(device);
     if (host.numa_nodes.size() == 1)
         for (Device& device : host.devices) device.numa_node = host.numa_nodes.front().os_index;

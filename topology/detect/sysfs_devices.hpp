@@ -11,12 +11,24 @@ namespace tutti {
 
 /// Adds PCIe switches, GPUs, NICs, NVSwitches and xGMI links from `root`/sys to a host whose NUMA
 /// nodes and cores are known, in the order of their addresses. Switches without such devices are
-/// left out.
+/// left out. Accelerators that are no GPUs are named in Host::not_seen.
 Host with_sysfs_devices(Host host, const sysfs::Path& root);
 
 /// Returns the kind of a PCI device by class (with subclass) and vendor; none for other devices
 /// such as disks, bridges and pure display adapters.
 std::optional<DeviceKind> device_kind(int pci_class, int pci_vendor);
+
+/// Whether the class (with subclass) is that of accelerators: some GPUs, FPGAs, NPUs.
+bool is_accelerator(int pci_class);
+
+/// An accelerator that is no GPU.
+struct OtherAccelerator {
+    std::string pci_address;
+    std::string pci_id;
+};
+
+/// Returns a sentence for Host::not_seen that names them.
+std::string note_on_accelerators(const std::vector<OtherAccelerator>& accelerators);
 
 /// Returns the interfaces of a NIC: "eth0", "mlx5_0".
 std::vector<std::string> interface_names(const sysfs::Path& device);

@@ -39,9 +39,18 @@ std::vector<Path> cache_folders(const Path& root, int cpu) {
     return folders;
 }
 
-std::vector<int> list_or(const Path& file, int alone) {
-    std::vector<int> cpus = sysfs::list(file);
-    return cpus.empty() ? std::vector{alone} : cpus;
+// Returns `cpu` alone if the kernel does not say which CPUs share the cache or core.
+std::vector<int> sharers_of(const Path& cache, int cpu) {
+    std::vector<int> cpus =
+        sysfs::list_or_mask(cache / "shared_cpu_list", cache / "shared_cpu_map");
+    return cpus.empty() ? std::vector{cpu} : cpus;
+}
+
+std::vector<int> siblings_of(const Path& root, int cpu) {
+    const Path topology = cpu_folder(root, cpu) / "topology";
+    std::vector<int> cpus =
+        sysfs::list_or_mask(topology / "thread_siblings_list", topology / "thread_siblings");
+    return cpus.empty() ? std::vector{cpu} : cpus;
 }
 
 CacheKind cache_kind(const Path& cache) {
@@ -62,7 +71,7 @@ int cache_leader(const Path& root, int cpu) {
     std::size_t widest = 0;
     int leader = cpu;
     for (const Path& cache : cache_folders(root, cpu)) {
-        const std::vector<int> sharers = list_or(cache / "shared_cpu_list", cpu);
+        const std::vector<int> sharers = sharers_of(cache, cpu);
         if (sharers.size() <= widest) continue;
         widest = sharers.size();
         leader = sharers.front();
@@ -73,8 +82,7 @@ int cache_leader(const Path& root, int cpu) {
 std::vector<Core> read_cores(const Path& root) {
     std::map<std::tuple<int, int, int>, Core> in_order;
     for (const int cpu : online_cpus(root)) {
-        const std::vector<int> siblings =
-            list_or(cpu_folder(root, cpu) / "topology/thread_siblings_list", cpu);
+        const std::vector<int> siblings = siblings_of(root, cpu);
         Core& core = in_order[{package_number(root, siblings.front()),
                                cache_leader(root, siblings.front()), siblings.front()}];
         core.threads.push_back(cpu);
@@ -105,11 +113,10 @@ std::vector<Cache> read_caches(const Path& root, const std::vector<Core>& cores)
             const auto level = sysfs::number(folder / "level");
             const auto size = sysfs::size(folder / "size");
             if (!level || !std::in_range<std::uint8_t>(*level) || !size) continue;
-            const Cache cache{
-                .level = static_cast<int>(*level),
-                .kind = cache_kind(folder),
-                .size = *size,
-                .cores = numbers.of(list_or(folder / "shared_cpu_list", core.threads.front()))};
+            const Cache cache{.level = static_cast<int>(*level),
+                              .kind = cache_kind(folder),
+                              .size = *size,
+                              .cores = numbers.of(sharers_of(folder, core.threads.front()))};
             if (std::ranges::find(caches, cache) == caches.end()) caches.push_back(cache);
         }
     return caches;
@@ -137,9 +144,10 @@ std::vector<NumaNode> read_numa_nodes(const Path& root, const std::vector<Core>&
     for (const int index : sysfs::numbered(folder, "node")) {
         const std::string name = std::to_string(index);
         const Path node = folder / ("node" + name);
-        nodes.push_back({.os_index = index,
-                         .memory = memory_total(node / "meminfo", "Node " + name + " MemTotal"),
-                         .cores = numbers.of(sysfs::list(node / "cpulist"))});
+        nodes.push_back(
+            {.os_index = index,
+             .memory = memory_total(node / "meminfo", "Node " + name + " MemTotal"),
+             .cores = numbers.of(sysfs::list_or_mask(node / "cpulist", node / "cpumap"))});
     }
     if (!nodes.empty()) return nodes;
 

@@ -69,6 +69,7 @@ std::string ports_text(const Device& nic) {
     for (const Port& port : nic.ports) {
         text += (text.empty() ? "" : ", ") + port.name;
         if (port.gigabits > 0) text += fmt::format(" {} Gb/s", port.gigabits);
+        if (!port.for_collectives) text += " (not for collectives)";
     }
     for (const std::string& name : nic.names) {  // interfaces that share a port with RDMA
         const auto is_it = [&](const Port& port) {
@@ -99,9 +100,13 @@ std::string links_text(const Host& host) {
         page += fmt::format("{} no {} to other GPUs, unlike the rest\n",
                             in_spans(links.without, labels), names_of(links.kinds));
     for (const auto& [ends, sum] : links.to_nodes)
-        page += fmt::format("{} {} link{} to NUMA node {}, {} GB/s each way\n",
-                            label(labels, ends.first), sum.count, sum.count == 1 ? "" : "s",
-                            ends.second, in_GBps(sum.bandwidth_GBps));
+        page += fmt::format("{} {} {} link{} to NUMA node {}, {} GB/s each way\n",
+                            label(labels, ends.first), sum.count, short_name(sum.kind),
+                            sum.count == 1 ? "" : "s", ends.second, in_GBps(sum.bandwidth_GBps));
+    for (const SwitchLink& link : host.switch_links)
+        page += fmt::format("PCIe switches {} and {} are linked directly\n",
+                            at(host.pcie_switches, link.a).pci_address,
+                            at(host.pcie_switches, link.b).pci_address);
     for (const NoPeerAccess& pair : host.no_peer_access)
         page += fmt::format("{} and {} cannot reach each other's memory\n", label(labels, pair.a),
                             label(labels, pair.b));

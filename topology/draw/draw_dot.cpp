@@ -33,8 +33,10 @@ public:
 
     std::string draw(const std::string& title) {
         page_ += fmt::format("  subgraph cluster_{} {{\n    label={};\n", prefix_, quoted(title));
+        const std::set<int> with_devices = nodes_with_devices();
         for (const NumaNode& node : host_.numa_nodes)
-            if (!node.cores.empty()) draw_numa_node(node);
+            if (!node.cores.empty() || !node.kind.empty() || with_devices.contains(node.os_index))
+                draw_numa_node(node);
         for (std::size_t i = 0; i < host_.pcie_switches.size(); ++i) {
             const PcieSwitch& part = host_.pcie_switches[i];
             box(switch_name(static_cast<int>(i)), "PCIe switch\n" + part.pci_address, "wheat");
@@ -43,6 +45,8 @@ public:
         for (std::size_t i = 0; i < host_.devices.size(); ++i)
             draw_device(static_cast<int>(i), host_.devices[i]);
         draw_sockets();
+        for (const SwitchLink& link : host_.switch_links)
+            edge(switch_name(link.a), switch_name(link.b), "", "constraint=false");
         for (const Link& link : host_.links)
             edge(name_of(link.a), name_of(link.b), in_GBps(bandwidth_GBps_of(link, host_)),
                  fmt::format("color=darkgreen, penwidth={}, constraint=false", 1 + link.count));
@@ -62,10 +66,27 @@ private:
 
     void draw_numa_node(const NumaNode& node) {
         nodes_.insert(node.os_index);
+        std::string about = node.kind;
+        const auto add = [&](const std::string& part) {
+            about += (about.empty() ? "" : ", ") + part;
+        };
+        if (!node.cores.empty()) add(fmt::format("{} cores", node.cores.size()));
+        if (node.memory.count > 0) add(in_binary_units(node.memory));
         box(node_name(node.os_index),
-            fmt::format("NUMA node {}\n{} cores, {}", node.os_index, node.cores.size(),
-                        in_binary_units(node.memory)),
+            fmt::format("NUMA node {}{}{}", node.os_index, about.empty() ? "" : "\n", about),
             "aliceblue");
+    }
+
+    std::set<int> nodes_with_devices() const {
+        std::set<int> nodes;
+        for (const Device& device : host_.devices)
+            if (device.numa_node) nodes.insert(*device.numa_node);
+        for (const PcieSwitch& pcie_switch : host_.pcie_switches)
+            if (pcie_switch.numa_node) nodes.insert(*pcie_switch.numa_node);
+        for (const Link& link : host_.links)
+            for (const LinkEnd& end : {link.a, link.b})
+                if (end.kind == LinkEnd::Kind::numa_node) nodes.insert(end.index);
+        return nodes;
     }
 
     void draw_device(int index, const Device& device) {
@@ -126,6 +147,8 @@ std::string to_dot(const Machine& raw) {
     for (std::size_t i = 0; i < groups.size(); ++i)
         page += Cluster(at(machine.hosts, groups[i].front()), i)
                     .draw(names_of_alike(machine, groups[i]));
+    if (const std::string fabrics = fabrics_text(machine); !fabrics.empty())
+        page += "  label=" + quoted(fabrics) + ";\n";
     return page + "}\n";
 }
 

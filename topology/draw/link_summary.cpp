@@ -18,6 +18,7 @@ namespace tutti {
 namespace {
 
 void add(LinkSum& sum, const Link& link, const Host& host) {
+    sum.kind = link.kind;
     sum.count += link.count;
     sum.bandwidth_GBps += bandwidth_GBps_of(link, host);
 }
@@ -33,13 +34,15 @@ std::string with_one_digit(double number) {
 LinkSummary summary_of_links(const Host& host) {
     LinkSummary summary;
     std::set<int> gpus, nvswitches;
-    std::set<LinkKind> kinds;
+    std::set<LinkKind> kinds, kinds_to_nodes;
     const auto is = [&](const LinkEnd& end, DeviceKind kind) {
         return end.kind == LinkEnd::Kind::device &&
                host.devices.at(as_size(end.index)).kind == kind;
     };
     for (const Link& link : host.links) {
-        kinds.insert(link.kind);
+        const bool at_node =
+            link.a.kind == LinkEnd::Kind::numa_node || link.b.kind == LinkEnd::Kind::numa_node;
+        (at_node ? kinds_to_nodes : kinds).insert(link.kind);
         // The GPU first; of two GPUs the lower position.
         const bool swaps_ends = !is(link.a, DeviceKind::gpu) ||
                                 (is(link.b, DeviceKind::gpu) && link.b.index < link.a.index);
@@ -61,6 +64,7 @@ LinkSummary summary_of_links(const Host& host) {
             !summary.to_switches.contains(device))
             summary.without.push_back(device);
     if (gpus.empty() && summary.to_switches.empty()) summary.without.clear();
+    if (kinds.empty()) kinds = kinds_to_nodes;
     summary.kinds.assign(kinds.begin(), kinds.end());
     summary.gpus.assign(gpus.begin(), gpus.end());
     summary.nvswitches.assign(nvswitches.begin(), nvswitches.end());
@@ -148,6 +152,26 @@ std::vector<std::vector<int>> alike_hosts(const Machine& machine) {
         groups[place->second].push_back(static_cast<int>(i));
     }
     return groups;
+}
+
+std::string fabrics_text(const Machine& machine) {
+    std::map<std::string, std::vector<const Host*>> members;
+    for (const Host& host : machine.hosts)
+        if (!host.nvlink_fabric.empty()) members[host.nvlink_fabric].push_back(&host);
+    std::string text;
+    for (const auto& [fabric, hosts] : members) {
+        if (hosts.size() < 2) continue;
+        double least = std::numeric_limits<double>::infinity();
+        std::string names;
+        for (const Host* host : hosts) {
+            names += (names.empty() ? "" : ", ") + host->name;
+            for (const auto& [gpu, sum] : summary_of_links(*host).to_switches)
+                least = std::min(least, sum.bandwidth_GBps);
+        }
+        text += fmt::format("NVLink fabric of {}: their GPUs reach each other, {} GB/s each way\n",
+                            names, in_GBps(least));
+    }
+    return text;
 }
 
 std::string names_of_alike(const Machine& machine, const std::vector<int>& alike) {

@@ -11,6 +11,7 @@ namespace tutti {
 
 /// All links of a device or NUMA node together.
 struct LinkSum {
+    LinkKind kind = LinkKind::nvlink;  ///< of the last one
     int count = 0;
     double bandwidth_GBps = 0;  ///< per direction
     /// Equal within what is printed: sums of the same links in another order differ in the last
@@ -23,8 +24,8 @@ struct LinkSum {
 
 /// The links of a host as people think of them.
 struct LinkSummary {
-    std::vector<LinkKind> kinds;                      ///< that occur
-    std::vector<int> gpus;                            ///< positions of those with links to GPUs
+    std::vector<LinkKind> kinds;  ///< between GPUs and switches; if there are none, all
+    std::vector<int> gpus;        ///< positions of those with links to GPUs
     std::map<std::pair<int, int>, LinkSum> pairs;     ///< of two GPUs, the lower position first
     std::map<int, LinkSum> to_switches;               ///< of a GPU, to all NVSwitches together
     std::vector<int> nvswitches;                      ///< positions
@@ -64,6 +65,9 @@ std::string in_binary_units(Bytes bytes);
 /// Hosts that are built alike, in the order of the first of each kind: positions in
 /// Machine::hosts.
 std::vector<std::vector<int>> alike_hosts(const Machine& machine);
+
+/// A line for each network of NVSwitches of several hosts; "" without one.
+std::string fabrics_text(const Machine& machine);
 
 /// "2 hosts like this: n0, n1"; the name alone of a host that is the only one of its kind.
 std::string names_of_alike(const Machine& machine, const std::vector<int>& alike);

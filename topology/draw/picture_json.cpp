@@ -99,10 +99,12 @@ std::string to_picture_json(const Machine& machine) {
     Json kinds = Json::array();
     for (const std::vector<int>& alike : alike_hosts(machine))
         kinds.push_back(kind_of_host(machine, alike));
-    const std::string network =
+    std::string network =
         machine.hosts.size() > 1
             ? fmt::format("network of {} hosts{}", machine.hosts.size(), network_text(machine))
             : "";
+    if (const std::string fabrics = fabrics_text(machine); !fabrics.empty())
+        network += "; " + fabrics.substr(0, fabrics.find('\n'));
     return fmt::format("{{\"machine\":{},\"kinds\":{},\"network\":{}}}", to_json(machine),
                        one_line(kinds), one_line(network));
 }

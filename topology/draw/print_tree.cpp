@@ -27,11 +27,18 @@ struct Line {
 std::string title(const Host& host) {
     std::size_t threads = 0;
     for (const Core& core : host.cores) threads += core.threads.size();
-    return fmt::format("{}: {}, {}, {}, {}, {}", host.name.empty() ? "host" : host.name,
-                       counted(host.packages.size(), "package"),
-                       counted(host.numa_nodes.size(), "NUMA node"),
-                       counted(host.cores.size(), "core"), counted(threads, "thread"),
-                       in_binary_units(memory_of(host)));
+    std::vector<std::string> known;
+    const auto add = [&](std::size_t number, std::string_view noun) {
+        if (number > 0) known.push_back(counted(number, noun));
+    };
+    add(host.packages.size(), "package");
+    add(host.numa_nodes.size(), "NUMA node");
+    add(host.cores.size(), "core");
+    add(threads, "thread");
+    if (const Bytes memory = memory_of(host); memory.count > 0)
+        known.push_back(in_binary_units(memory));
+    return fmt::format("{}{}{}", host.name.empty() ? "host" : host.name, known.empty() ? "" : ": ",
+                       fmt::join(known, ", "));
 }
 
 // One text for each set of cores, joined in the order of the calls to `add`.
@@ -58,6 +65,13 @@ private:
     std::map<CoreSet, std::string> texts_;
 };
 
+std::string text_of(const NumaNode& node) {
+    std::string text = fmt::format("NUMA node {}", node.os_index);
+    if (node.memory.count > 0) text += " " + in_binary_units(node.memory);
+    if (!node.kind.empty()) text += " " + node.kind;
+    return text;
+}
+
 Texts texts_of(const Host& host) {
     Texts texts;
     for (std::size_t i = 0; i < host.packages.size(); ++i) {
@@ -65,16 +79,14 @@ Texts texts_of(const Host& host) {
         texts.add(package.cores, fmt::format("package {}{}{}", i, package.model.empty() ? "" : " ",
                                              package.model));
     }
-    for (const NumaNode& node : host.numa_nodes)
-        texts.add(node.cores,
-                  fmt::format("NUMA node {} {}", node.os_index, in_binary_units(node.memory)));
+    for (const NumaNode& node : host.numa_nodes) texts.add(node.cores, text_of(node));
     for (std::size_t i = 0; i < host.cores.size(); ++i) texts.add({static_cast<int>(i)}, "");
 
     std::vector<Cache> caches = host.caches;
     std::ranges::stable_sort(caches, std::ranges::greater{}, &Cache::level);
     for (const Cache& cache : caches)
-        texts.add(cache.cores,
-                  fmt::format("{} {}", short_name(cache), in_binary_units(cache.size)));
+        texts.add(cache.cores, short_name(cache) +
+                                   (cache.size.count > 0 ? " " + in_binary_units(cache.size) : ""));
     return texts;
 }
 
@@ -227,7 +239,7 @@ std::string print_tree(const Machine& raw) {
         page += fmt::format("{}fingerprint {}\n", print_tree(host),
                             fingerprint(at(raw.hosts, alike.front())));
     }
-    page += print_network(machine);
+    page += fabrics_text(machine) + print_network(machine);
     if (machine.hosts.size() > 1)
         page += fmt::format("{} hosts, fingerprint {}\n", machine.hosts.size(), fingerprint(raw));
     return page;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 
+#include "topology/detect/sysfs_devices.hpp"
 #include "topology/import/pcie_tree.hpp"
 #include "topology/import/xml.hpp"
 
@@ -19,6 +20,7 @@ struct HwlocHost {
     std::string version;  ///< version of the hwloc that wrote it: "2.9.0"; empty if unknown
     std::map<HwlocName, LinkEnd> named;  ///< devices and packages, for the matrices
     bool speeds_are_current = false;     ///< the file has PCIe speeds, which are current ones
+    std::vector<OtherAccelerator> other_accelerators;
 };
 
 /// Returns the value of the object's <info name="..." value="..."/>, or "".

@@ -126,6 +126,8 @@ void read_device(const XmlElement& object, const PciePlace& place, HwlocHost& in
     const auto kind = object.value("subtype") == "NVSwitch"
                           ? std::optional(DeviceKind::nvswitch)
                           : device_kind(type.pci_class, type.vendor);
+    if (!kind && is_accelerator(type.pci_class))
+        into.other_accelerators.push_back({address_of(object, source), type.id});
     if (!kind) return;
     Device device{.kind = *kind,
                   .pci_address = address_of(object, source),

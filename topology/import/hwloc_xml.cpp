@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <set>
 
+#include "base/index.hpp"
+#include "topology/detect/sysfs_devices.hpp"
 #include "topology/import/formats.hpp"
 #include "topology/import/hwloc_parts.hpp"
 #include "topology/machine/core_of_cpu.hpp"
+#include "topology/machine/numa_nodes.hpp"
 
 namespace tutti {
 namespace {
@@ -29,12 +33,14 @@ public:
             source_.fail(machine.line,
                          "the file has no processing unit (PU); use the complete file of lstopo");
         core_of_cpu_.emplace(into_.host.cores);
-        read_objects(machine, {});
         Host& host = into_.host;
+        read_numa_nodes(machine);
+        give_each_core_one_node(host.numa_nodes);
+        for (const NumaNode& node : host.numa_nodes)
+            if (!node.cores.empty()) nodes_with_cores_.insert(node.os_index);
+        read_objects(machine, {});
         if (host.numa_nodes.empty()) host.numa_nodes.push_back(all_memory_of(machine));
-        if (host.packages.empty())
-            host.packages.push_back(
-                {.model = hwloc_info(machine, "CPUModel"), .cores = host.numa_nodes.front().cores});
+        if (host.packages.empty()) read_machine_as_package(machine);
     }
 
 private:
@@ -64,6 +70,31 @@ private:
         }
     }
 
+    void read_numa_nodes(const XmlElement& element) {
+        for (const XmlElement& object : element.children) {
+            if (object.name != "object") continue;
+            if (is_numa_node(required(object, "type", source_))) read_numa_node(object);
+            read_numa_nodes(object);
+        }
+    }
+
+    // Packages of several NUMA nodes are unknown without objects of them.
+    void read_machine_as_package(const XmlElement& machine) {
+        Host& host = into_.host;
+        const std::string model = hwloc_info(machine, "CPUModel");
+        if (nodes_with_cores_.size() < 2)
+            host.packages.push_back({.model = model, .cores = all_cores()});
+        else
+            host.not_seen.push_back("the packages" + (model.empty() ? "" : " of " + model) +
+                                    ": the file has no objects of them");
+    }
+
+    CoreSet all_cores() const {
+        CoreSet all(into_.host.cores.size());
+        std::iota(all.begin(), all.end(), 0);
+        return all;
+    }
+
     void read_objects(const XmlElement& element, PciePlace place) {
         for (const XmlElement& object : element.children) {
             if (object.name != "object") continue;
@@ -73,7 +104,6 @@ private:
                 continue;
             }
             if (is_package(type)) read_package(object);
-            if (is_numa_node(type)) read_numa_node(object);
             if (is_cache(type)) read_cache(object, type);
             read_objects(object, {.numa_node = numa_node_of(object, place.numa_node), .above = {}});
         }
@@ -85,11 +115,22 @@ private:
         return core_of_cpu_->of(*cpus);
     }
 
+    // Returns the NUMA nodes of an object without those of memory only, if there are others.
+    std::vector<int> numa_nodes_of(const XmlElement& object) const {
+        auto nodes = cpus_of_mask(object.value("nodeset"), source_, object.line);
+        if (!nodes) return {};
+        const auto has_cores = [&](int node) { return nodes_with_cores_.contains(node); };
+        if (std::ranges::any_of(*nodes, has_cores))
+            std::erase_if(*nodes,
+                          [&](int node) { return nodes_.contains(node) && !has_cores(node); });
+        return *nodes;
+    }
+
     // Returns the single NUMA node of an object; none if it spans several.
     std::optional<int> numa_node_of(const XmlElement& object, std::optional<int> around) const {
         if (!object.find("nodeset")) return around;
-        const auto nodes = cpus_of_mask(object.value("nodeset"), source_, object.line);
-        return nodes && nodes->size() == 1 ? std::optional(nodes->front()) : std::nullopt;
+        const std::vector<int> nodes = numa_nodes_of(object);
+        return nodes.size() == 1 ? std::optional(nodes.front()) : std::nullopt;
     }
 
     void read_package(const XmlElement& object) {
@@ -102,10 +143,10 @@ private:
             host.cpu.model = number_in(object, "CPUModelNumber");
         }
         host.packages.push_back(std::move(package));
-        const auto nodes = cpus_of_mask(object.value("nodeset"), source_, object.line);
-        if (object.find("gp_index") && nodes && !nodes->empty())
+        const std::vector<int> nodes = numa_nodes_of(object);
+        if (object.find("gp_index") && !nodes.empty())
             into_.named[{"Package", whole(object, "gp_index", 0, source_)}] = {
-                LinkEnd::Kind::numa_node, nodes->front()};
+                LinkEnd::Kind::numa_node, nodes.front()};
     }
 
     int number_in(const XmlElement& object, std::string_view info) const {
@@ -124,7 +165,8 @@ private:
         into_.host.numa_nodes.push_back(
             {.os_index = index,
              .memory = {whole(object, "local_memory", 0, source_, 0, most_bytes)},
-             .cores = cores_of(object)});
+             .cores = cores_of(object),
+             .kind = numa_kind(object.value("subtype"))});
     }
 
     void read_cache(const XmlElement& object, const std::string& type) {
@@ -132,25 +174,24 @@ private:
         const int digit = type.size() > 1 && type[1] >= '1' && type[1] <= '9' ? type[1] - '0' : 0;
         into_.host.caches.push_back(
             {.level = static_cast<int>(whole(object, "depth", digit, source_, 0, 9)),
-             .kind = kind == 1   ? CacheKind::data
-                     : kind == 2 ? CacheKind::instruction
-                                 : CacheKind::unified,
+             .kind = type == "MemCache" ? CacheKind::memory_side
+                     : kind == 1        ? CacheKind::data
+                     : kind == 2        ? CacheKind::instruction
+                                        : CacheKind::unified,
              .size = {whole(object, "cache_size", 0, source_, 0, most_bytes)},
              .cores = cores_of(object)});
     }
 
     // hwloc 1.x has the memory in the machine if the kernel has no NUMA nodes.
     NumaNode all_memory_of(const XmlElement& machine) const {
-        NumaNode all{.memory = {whole(machine, "local_memory", 0, source_, 0, most_bytes)}};
-        for (std::size_t i = 0; i < into_.host.cores.size(); ++i)
-            all.cores.push_back(static_cast<int>(i));
-        return all;
+        return {.memory = {whole(machine, "local_memory", 0, source_, 0, most_bytes)},
+                .cores = all_cores()};
     }
 
     HwlocHost& into_;
     const Source& source_;
     std::set<int> cpus_;
-    std::set<int> nodes_;
+    std::set<int> nodes_, nodes_with_cores_;
     std::optional<CoreOfCpu> core_of_cpu_;
 };
 
@@ -177,8 +218,20 @@ void forget_absent_numa_nodes(HwlocHost& read) {
     });
 }
 
+// Numbers the GPUs like their drivers: NVML, ROCm SMI.
+void put_gpus_in_order(HwlocHost& read) {
+    std::vector<std::int64_t> numbers;
+    for (const Device& device : read.host.devices)
+        numbers.push_back(gpu_number(device, {"nvml", "rsmi"}));
+    const std::vector<int> now_at = put_gpus_in_order(read.host, numbers);
+    for (auto& [name, end] : read.named)
+        if (end.kind == LinkEnd::Kind::device) end.index = at(now_at, end.index);
+}
+
 void note_what_is_missing(HwlocHost& read) {
     Host& host = read.host;
+    if (!read.other_accelerators.empty())
+        host.not_seen.push_back(note_on_accelerators(read.other_accelerators));
     const auto kind_count = [&](DeviceKind kind) {
         return std::ranges::count(host.devices, kind, &Device::kind);
     };
@@ -234,6 +287,7 @@ Machine read_hwloc_xml(const Source& source) {
     read.host.cpu.architecture = info("Architecture");
     read.version = info("hwlocVersion");
     StructureReader(read, source).read(machine);
+    put_gpus_in_order(read);
     drop_idle_switches(read.host);
     place_on_only_numa_node(read.host);
     forget_absent_numa_nodes(read);

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "topology/import/formats.hpp"
 #include "topology/import/xml.hpp"
+#include "topology/machine/doubts.hpp"
 
 namespace tutti {
 namespace {
@@ -58,7 +59,11 @@ Machine parse_machine(std::string_view text, std::string_view name) {
     const std::string_view content = text.substr(start);
     if (!has_bytes_of_no_text(content))
         for (const Format& format : formats)
-            if (format.recognises(content)) return format.read(source);
+            if (format.recognises(content)) {
+                Machine machine = format.read(source);
+                for (Host& host : machine.hosts) note_impossible_speeds(host);
+                return machine;
+            }
     source.fail(content.empty() ? 1 : source.line_of(start),
                 what_it_is(content) + "; use " + import_formats());
 }
@@ -70,7 +75,8 @@ Machine read_machine(const std::filesystem::path& file) {
     if (!std::filesystem::exists(status))
         throw Error(file.string() + ": no such file; use " + import_formats());
     if (std::filesystem::is_directory(status))
-        throw Error(file.string() + ": this is a folder; use a file: " + import_formats());
+        throw Error(file.string() + ": this is a folder; use `tutti topo --root " + file.string() +
+                    "` for copies of /proc and /sys, or a file: " + import_formats());
     std::ifstream stream(file, std::ios::binary);
     std::string text;
     for (char c; text.size() <= largest && stream.get(c);) text.push_back(c);

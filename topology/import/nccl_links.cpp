@@ -12,8 +12,9 @@
 namespace tutti {
 namespace {
 
-// Address of NVSwitches that a virtual machine does not see on its bus.
-constexpr std::string_view hidden_switch = "fffffff:ffff:ff";
+// NVSwitches that the host does not see on its bus (virtual machines, multi-node NVLink) have
+// addresses such as fffffff:ffff:ff and fffffff:ff:ff.0.
+constexpr std::string_view hidden_domain = "fffffff:";
 
 class LinkReader {
 public:
@@ -42,6 +43,9 @@ public:
             host_.not_seen.push_back(
                 "the ends of the NVLinks of" + to_itself_ +
                 ": in the file they lead to the GPU itself, which NCCL ignores");
+        if (!c2c_without_node_.empty())
+            host_.not_seen.push_back("the C2C links of" + c2c_without_node_ +
+                                     ": the file has no NUMA node (numaid) of these GPUs");
         if (lost_ > 0)
             host_.not_seen.push_back(fmt::format(
                 "the other ends of {} rows of links: the file lacks those GPUs", lost_));
@@ -123,7 +127,8 @@ private:
 
     void count_nvswitch(LinkKind kind, LinkEnd from, const std::string& target,
                         const XmlElement& row, std::int64_t count) {
-        const std::string address = target == hidden_switch ? "" : address_in(target, row);
+        const std::string address =
+            target.starts_with(hidden_domain) ? "" : address_in(target, row);
         std::vector<int>& here = by_address_[address];
         if (here.empty()) {
             here.push_back(int_size(host_.devices));
@@ -152,7 +157,10 @@ private:
         const auto node = host_.devices[gpu].numa_node;
         const auto count = whole(row, "count", 1, source_, 1, most_links);
         const auto megabytes = whole(row, "bw", 0, source_);
-        if (!node) return;
+        if (!node) {
+            c2c_without_node_ += " " + host_.devices[gpu].pci_address;
+            return;
+        }
         const double parts = parts_at({LinkEnd::Kind::device, gpu});
         to_cpu_.push_back(
             {.kind = LinkKind::c2c,
@@ -168,7 +176,7 @@ private:
     std::vector<Counted> links_;
     std::map<std::tuple<LinkKind, LinkEnd, LinkEnd>, std::size_t> position_of_;
     std::vector<Link> to_cpu_;
-    std::string to_itself_;
+    std::string to_itself_, c2c_without_node_;
     int lost_ = 0;
 };
 

@@ -12,6 +12,9 @@ namespace tutti {
 
 bool has_child(const XmlElement& element, std::string_view name);
 
+/// Whether the element has rows of links: nvlink, xgmi or c2c.
+bool has_rows(const XmlElement& element);
+
 /// Kind of the other end of an nvlink or xgmi row, by its tclass=.
 enum class NcclTarget { gpu, nvswitch, cpu, other };
 NcclTarget target_of(const XmlElement& row, const Source& source);
@@ -34,7 +37,7 @@ NcclPci kind_of(const XmlElement& pci, const std::string& address, const std::st
 /// ranks that share a GPU (equal dev= and mlopart=) are returned once.
 std::vector<const XmlElement*> gpus_in(const XmlElement& pci, const Source& source);
 
-/// A <gpu> element of NCCL's file and its device.
+/// A <gpu> element of NCCL's file, or a <pci> with rows next to its <gpu>, and its device.
 struct NcclGpu {
     int device = 0;
     const XmlElement* element = nullptr;

@@ -70,6 +70,10 @@ bool has_child(const XmlElement& element, std::string_view name) {
     return std::ranges::find(element.children, name, &XmlElement::name) != element.children.end();
 }
 
+bool has_rows(const XmlElement& element) {
+    return has_child(element, "nvlink") || has_child(element, "xgmi") || has_child(element, "c2c");
+}
+
 NcclTarget target_of(const XmlElement& row, const Source& source) {
     const std::string text = row.value("tclass");
     if (text.empty()) return NcclTarget::nvswitch;  // like NCCL
@@ -91,7 +95,7 @@ NcclTargets targets_in(const XmlElement& system, const Source& source) {
 NcclPci kind_of(const XmlElement& pci, const std::string& address, const std::string& id,
                 const NcclTargets& targets, const Source& source) {
     const auto pci_class = class_of(pci, source);
-    if (has_child(pci, "gpu")) return NcclPci::gpu;
+    if (has_child(pci, "gpu") || has_rows(pci)) return NcclPci::gpu;
     if (has_child(pci, "nic")) return NcclPci::nic;
     if (pci_class) return kind_by_class(*pci_class, id);
     if (has_child(pci, "pci")) return NcclPci::pcie_switch;

@@ -5,8 +5,10 @@
 #include <array>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "base/index.hpp"
+#include "topology/detect/sysfs_devices.hpp"
 #include "topology/import/formats.hpp"
 #include "topology/import/nccl_own.hpp"
 #include "topology/import/nccl_parts.hpp"
@@ -51,10 +53,11 @@ std::string pci_id(const XmlElement& pci, const char* vendor, const char* device
 // Reads one host, the elements below <cpu> in their order.
 class HostReader {
 public:
-    HostReader(const NcclTargets& targets, const Source& source)
-        : targets_(targets), source_(source) {}
+    HostReader(const NcclTargets& targets, bool nets_have_numbers, const Source& source)
+        : targets_(targets), nets_have_numbers_(nets_have_numbers), source_(source) {}
 
     void read_cpu(const XmlElement& cpu) {
+        ++cpus_;
         if (host_.name.empty()) host_.name = cpu.value(nccl_own::host);
         if (host_.cpu == CpuIdentity{})
             host_.cpu = {.architecture = kernel_word(cpu.value("arch")),
@@ -70,6 +73,9 @@ public:
 
     Host result() {
         put_devices_in_order();
+        add_switch_links();
+        add_only_numa_node();
+        place_on_only_numa_node(host_);
         read_nccl_links(rows_, by_address_, host_, source_);
         drop_idle_switches(host_);
         place_on_only_numa_node(host_);
@@ -99,9 +105,23 @@ private:
             if (child.name == "nic" && element.name == "cpu") {
                 Device nic{.kind = DeviceKind::nic, .numa_node = place.numa_node};
                 read_ports(child, nic);
-                add_device(std::move(nic), {&child});
+                const auto known = std::ranges::find_if(host_.devices, [&](const Device& device) {
+                    return device.pci_address.empty() && !nic.ports.empty() &&
+                           device.ports == nic.ports;
+                });
+                if (known != host_.devices.end())
+                    put_at_both(*known, nic);
+                else
+                    add_device(std::move(nic), {&child});
             }
         }
+    }
+
+    // Several CPUs may list the same NIC: then it is near all of them.
+    static void put_at_both(Device& nic, const Device& again) {
+        if (nic.numa_node == again.numa_node) return;
+        nic.numa_node.reset();
+        nic.above.reset();
     }
 
     void read_pci(const XmlElement& pci, PciePlace place) {
@@ -109,15 +129,28 @@ private:
         const auto address = pci_address(text);
         if (!address)
             source_.fail(pci.line, fmt::format("busid={} is not a PCI address", in_quotes(text)));
-        if (!addresses_.insert(*address).second)
-            source_.fail(pci.line, fmt::format("the busid {} appears twice", *address));
         constexpr int unknown_width = 255;  // the kernel's value
         const PcieLink link{
             .gigatransfers = gigatransfers_in(pci.value("link_speed")),
             .lanes = static_cast<int>(whole(pci, "link_width", 0, source_) % unknown_width)};
         const std::string id = pci_id(pci, "vendor", "device", source_);
         const NcclPci kind = kind_of(pci, *address, id, targets_, source_);
-        if (kind == NcclPci::pcie_switch) {
+        const bool again = !addresses_.insert(*address).second;
+        if (again && kind == NcclPci::nic) {
+            const auto known = std::ranges::find(host_.devices, *address, &Device::pci_address);
+            if (known != host_.devices.end() && known->kind == DeviceKind::nic)
+                return put_at_both(*known, {.numa_node = place.numa_node});
+        }
+        if (again && kind != NcclPci::pcie_switch)
+            source_.fail(pci.line, fmt::format("the busid {} appears twice", *address));
+        const auto same = std::ranges::find_if(host_.pcie_switches, [&](const PcieSwitch& known) {
+            return known.pci_address == *address && known.above == place.above &&
+                   known.numa_node == place.numa_node;
+        });
+        if (again && same != host_.pcie_switches.end()) {
+            // RCCL's models list a switch once for each device below it.
+            place.above = static_cast<int>(same - host_.pcie_switches.begin());
+        } else if (kind == NcclPci::pcie_switch) {
             host_.pcie_switches.push_back(
                 {.pci_address = *address,
                  .pci_id = id,
@@ -137,7 +170,13 @@ private:
                               .compute_capability = compute_capability_of(id)});
         } else if (kind == NcclPci::unknown) {
             unknown_.push_back(*address);
+        } else if (const auto pci_class = hexadecimal_number(pci.value("class"));
+                   pci_class && is_accelerator(static_cast<int>(*pci_class >> 8))) {
+            other_accelerators_.push_back({*address, id});
         }
+        for (const XmlElement& child : pci.children)
+            if (child.name == "pcilink")
+                pci_links_.emplace_back(*address, required(child, "target", source_));
         read_children(pci, place);
     }
 
@@ -163,17 +202,17 @@ private:
             Device only = device;
             for (const XmlElement& child : pci.children)
                 if (child.name == "nic") read_ports(child, only);
+            if (has_rows(pci)) rows_.push_back({int_size(host_.devices), &pci});
             return add_device(std::move(only), {&pci});
         }
+        if (has_rows(pci)) rows_.push_back({int_size(host_.devices), &pci});
         // In a divided GPU either each part has rows or only the first.
-        const auto has_rows = [](const XmlElement* gpu) {
-            return has_child(*gpu, "nvlink") || has_child(*gpu, "xgmi") || has_child(*gpu, "c2c");
-        };
-        const auto first_with_rows = std::ranges::find_if(gpus, has_rows);
+        const auto first_with_rows =
+            std::ranges::find_if(gpus, [](const XmlElement* gpu) { return has_rows(*gpu); });
         for (const XmlElement* gpu : gpus) {
             Device part = device;
             read_gpu(*gpu, part);
-            const bool borrows = !has_rows(gpu) && first_with_rows != gpus.end();
+            const bool borrows = !has_rows(*gpu) && first_with_rows != gpus.end();
             rows_.push_back({int_size(host_.devices), borrows ? *first_with_rows : gpu});
             add_device(std::move(part), {gpu, &pci});
         }
@@ -203,17 +242,61 @@ private:
         }
         if (const std::string* model = find_own(elements, nccl_own::model)) device.model = *model;
         wanted_.devices.push_back(position_in(elements));
+        numbers_.push_back(number_of(device, elements));
         host_.devices.push_back(std::move(device));
+    }
+
+    // Returns the number of a GPU: dev, or else rank.
+    std::int64_t number_of(const Device& device, Elements elements) const {
+        const std::int64_t number = gpu_number(device, {"GPU"});
+        if (number != WantedOrder::last) return number;
+        const std::string* rank = find_own(elements, "rank");
+        return rank ? decimal_number(*rank).value_or(WantedOrder::last) : WantedOrder::last;
     }
 
     // Sorts the devices before links, which refer to them, are read.
     void put_devices_in_order() {
-        const std::vector<int> now_at = put_in_order(host_, wanted_);
+        const bool has_own_order = std::ranges::any_of(
+            wanted_.devices, [](auto wish) { return wish != WantedOrder::last; });
+        std::vector<int> now_at = put_in_order(host_, wanted_);
+        if (!has_own_order) now_at = put_gpus_in_order(host_, numbers_);
         for (NcclGpu& row : rows_) row.device = at(now_at, row.device);
-        std::ranges::sort(rows_, {}, &NcclGpu::device);
+        std::ranges::stable_sort(rows_, {}, &NcclGpu::device);
         for (std::size_t i = 0; i < host_.devices.size(); ++i)
             if (const std::string& address = host_.devices[i].pci_address; !address.empty())
                 by_address_[address].push_back(static_cast<int>(i));
+    }
+
+    // Both switches of a pair have rows.
+    void add_switch_links() {
+        std::set<std::pair<int, int>> pairs;
+        int lost = 0;
+        const auto switch_at = [&](const std::string& text) -> std::optional<int> {
+            const auto address = pci_address(text);
+            const auto found = std::ranges::find(host_.pcie_switches, address.value_or(""),
+                                                 &PcieSwitch::pci_address);
+            if (!address || found == host_.pcie_switches.end()) return std::nullopt;
+            return static_cast<int>(found - host_.pcie_switches.begin());
+        };
+        for (const auto& [from, to] : pci_links_) {
+            const auto a = switch_at(from), b = switch_at(to);
+            if (!a || !b)
+                ++lost;
+            else if (*a != *b)
+                pairs.insert(std::minmax(*a, *b));
+        }
+        for (const auto& [a, b] : pairs) host_.switch_links.push_back({a, b});
+        if (lost > 0)
+            host_.not_seen.push_back(fmt::format(
+                "the ends of {} pcilink rows: the file has no PCIe switches there", lost));
+    }
+
+    // On a kernel without NUMA nodes, NCCL writes numaid="-1" for all CPUs.
+    void add_only_numa_node() {
+        if (cpus_ != 1 || !host_.numa_nodes.empty() || host_.cores.empty()) return;
+        NumaNode all{.os_index = 0};
+        for (int core = 0; core < int_size(host_.cores); ++core) all.cores.push_back(core);
+        host_.numa_nodes.push_back(std::move(all));
     }
 
     // RCCL writes the same attributes: there sm is meaningless, gcn="908" is gfx908, and gcn="910"
@@ -239,8 +322,15 @@ private:
             if (names.insert(name).second) device.names.push_back(name);
             device.ports.push_back(
                 {.name = name,
-                 .gigabits = megabits > 0 ? static_cast<double>(megabits) / 1000 : 0});
+                 .gigabits = megabits > 0 ? static_cast<double>(megabits) / 1000 : 0,
+                 .for_collectives = is_for_collectives(net)});
         }
+    }
+
+    // NCCL ignores nets without dev= and those with net="0". A file that leaves all numbers to NCCL
+    // has no dev= at all.
+    bool is_for_collectives(const XmlElement& net) const {
+        return net.value("net") != "0" && (net.find("dev") || !nets_have_numbers_);
     }
 
     void note_what_is_missing() {
@@ -258,6 +348,8 @@ private:
         if (!unknown_.empty())
             host_.not_seen.push_back("the devices at " + listed(unknown_) +
                                      ": the file has no class=, no vendor and no links of them");
+        if (!other_accelerators_.empty())
+            host_.not_seen.push_back(note_on_accelerators(other_accelerators_));
         if (!divided_.empty())
             host_.not_seen.push_back(
                 "how the parts of the GPU at " + listed(divided_) +
@@ -282,8 +374,13 @@ private:
     }
 
     const NcclTargets& targets_;
+    bool nets_have_numbers_;
     const Source& source_;
     Host host_;
+    int cpus_ = 0;
+    std::vector<std::int64_t> numbers_;  // for each device
+    std::vector<std::pair<std::string, std::string>> pci_links_;
+    std::vector<OtherAccelerator> other_accelerators_;
     WantedOrder wanted_;
     std::set<int> threads_, nodes_;
     std::set<std::string> addresses_;
@@ -291,6 +388,26 @@ private:
     NcclAddresses by_address_;
     std::vector<NcclGpu> rows_;
 };
+
+bool has_net_with_number(const XmlElement& element) {
+    return (element.name == "net" && element.find("dev")) ||
+           std::ranges::any_of(element.children, has_net_with_number);
+}
+
+// NCCL merges the files of hosts that share a network of NVSwitches. Like NCCL, treat the hidden
+// NVSwitches of all hosts as one.
+void join_hosts(std::vector<Host>& hosts) {
+    const auto has_hidden_switch = [](const Host& host) {
+        return std::ranges::any_of(host.devices, [](const Device& device) {
+            return device.kind == DeviceKind::nvswitch && device.pci_address.empty();
+        });
+    };
+    const bool is_fabric = std::ranges::count_if(hosts, has_hidden_switch) > 1;
+    for (std::size_t i = 0; i < hosts.size(); ++i) {
+        if (hosts[i].name.empty()) hosts[i].name = fmt::format("host{}", i);
+        if (is_fabric && has_hidden_switch(hosts[i])) hosts[i].nvlink_fabric = "fabric0";
+    }
+}
 
 }  // namespace
 
@@ -300,16 +417,18 @@ Machine read_nccl_xml(const Source& source) {
     std::map<std::string, std::size_t> position_of;
     std::vector<HostReader> hosts;
     const NcclTargets targets = targets_in(system, source);
+    const bool nets_have_numbers = has_net_with_number(system);
     for (const XmlElement& cpu : system.children) {
         if (cpu.name != "cpu") continue;
         const auto [found, is_new] = position_of.try_emplace(cpu.value("host_hash"), hosts.size());
-        if (is_new) hosts.emplace_back(targets, source);
+        if (is_new) hosts.emplace_back(targets, nets_have_numbers, source);
         hosts[found->second].read_cpu(cpu);
     }
     if (hosts.empty())
         source.fail(system.line, "the file has no <cpu>; use the file of NCCL_TOPO_DUMP_FILE");
     Machine machine;
     for (HostReader& host : hosts) machine.hosts.push_back(host.result());
+    if (hosts.size() > 1) join_hosts(machine.hosts);
     return machine;
 }
 

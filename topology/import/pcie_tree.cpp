@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 #include "base/index.hpp"
+#include "base/source.hpp"
 
 namespace tutti {
 namespace {
@@ -52,6 +54,35 @@ void drop_idle_switches(Host& host) {
     switches = std::move(remaining);
     for (Device& device : host.devices)
         if (device.above) device.above = now_at[*device.above];
+    std::erase_if(host.switch_links,
+                  [&](const SwitchLink& link) { return !busy[link.a] || !busy[link.b]; });
+    for (SwitchLink& link : host.switch_links) link = {now_at[link.a], now_at[link.b]};
+}
+
+std::int64_t gpu_number(const Device& device, std::initializer_list<std::string_view> words) {
+    if (device.kind == DeviceKind::gpu)
+        for (const std::string_view word : words)
+            for (const std::string& name : device.names)
+                if (name.starts_with(word))
+                    if (const auto number = decimal_number(name.substr(word.size())))
+                        return *number;
+    return WantedOrder::last;
+}
+
+std::vector<int> put_gpus_in_order(Host& host, const std::vector<std::int64_t>& numbers) {
+    std::vector<int> positions;
+    for (std::size_t i = 0; i < host.devices.size(); ++i)
+        if (host.devices[i].kind == DeviceKind::gpu) positions.push_back(static_cast<int>(i));
+    std::vector<int> gpus = positions;
+    std::ranges::stable_sort(gpus, {}, [&](int gpu) {
+        const std::string& address = at(host.devices, gpu).pci_address;  // of varying length
+        return std::tuple(at(numbers, gpu), address.size(), address);
+    });
+    WantedOrder wanted{.devices = std::vector<std::int64_t>(host.devices.size()),
+                       .switches = std::vector(host.pcie_switches.size(), WantedOrder::last)};
+    std::iota(wanted.devices.begin(), wanted.devices.end(), 0);
+    for (std::size_t i = 0; i < gpus.size(); ++i) at(wanted.devices, gpus[i]) = positions[i];
+    return put_in_order(host, wanted);
 }
 
 void place_on_only_numa_node(Host& host) {

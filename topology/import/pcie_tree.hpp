@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "topology/machine/machine.hpp"
@@ -27,9 +29,17 @@ struct WantedOrder {
     std::vector<std::int64_t> devices, switches;  ///< `last` if not given
 };
 
+/// Returns the number after the first of these words that begins one of the device's names
+/// ("nvml3", "GPU3"); `last` if there is none.
+std::int64_t gpu_number(const Device& device, std::initializer_list<std::string_view> words);
+
 /// Sorts devices and switches by these positions (stable). Switches are not sorted if one would
 /// come before the switch above it. Returns the new position of each device. The host must not have
 /// links.
 std::vector<int> put_in_order(Host& host, const WantedOrder& wanted);
+
+/// Sorts the GPUs among their positions by these numbers, one for each device, then by PCI address;
+/// other devices stay. Returns the new position of each device. The host must not have links.
+std::vector<int> put_gpus_in_order(Host& host, const std::vector<std::int64_t>& numbers);
 
 }  // namespace tutti

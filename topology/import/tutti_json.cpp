@@ -30,6 +30,10 @@ public:
                 fail("devices", i,
                      fmt::format("above is {}, but there are {} pcie_switches", *above,
                                  host_.pcie_switches.size()));
+        for (std::size_t i = 0; i < host_.switch_links.size(); ++i)
+            for (const int end : {host_.switch_links[i].a, host_.switch_links[i].b})
+                if (as_size(end) >= host_.pcie_switches.size())
+                    fail("switch_links", i, fmt::format("PCIe switch {} does not exist", end));
         for (std::size_t i = 0; i < host_.links.size(); ++i)
             if (host_.links[i].count > most_links)
                 fail("links", i,

@@ -52,6 +52,8 @@ public:
             switch_parts_.push_back(add(part.pci_id + " " + text_of(part.link)));
         for (std::size_t i = 0; i < switch_parts_.size(); ++i)
             place(switch_parts_[i], host.pcie_switches[i].above, host.pcie_switches[i].numa_node);
+        for (const SwitchLink& link : host.switch_links)
+            join(at(switch_parts_, link.a), at(switch_parts_, link.b), "linked", "linked");
         for (const Device& part : host.devices) {
             device_parts_.push_back(counts(part) ? add(text_of(part)) : -1);
             if (counts(part)) place(device_parts_.back(), part.above, part.numa_node);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 namespace tutti {
@@ -15,6 +16,7 @@ std::string_view suffix(CacheKind kind) {
         case CacheKind::instruction:
             return "i";
         case CacheKind::unified:
+        case CacheKind::memory_side:
             break;
     }
     return "";
@@ -22,7 +24,17 @@ std::string_view suffix(CacheKind kind) {
 
 }  // namespace
 
+std::string shared_fabric(const Machine& machine) {
+    if (machine.hosts.size() < 2) return "";
+    const std::string& first = machine.hosts.front().nvlink_fabric;
+    return std::ranges::all_of(machine.hosts,
+                               [&](const Host& host) { return host.nvlink_fabric == first; })
+               ? first
+               : "";
+}
+
 std::string short_name(const Cache& cache) {
+    if (cache.kind == CacheKind::memory_side) return "memory-side cache";
     return fmt::format("L{}{}", cache.level, suffix(cache.kind));
 }
 

@@ -27,15 +27,18 @@ struct Package {
     bool operator==(const Package&) const = default;
 };
 
-/// One NUMA node; `cores` is empty for memory without cores (a GPU's, CXL).
+/// One NUMA node; `cores` is empty for memory without cores (a GPU's, CXL). `kind` is the source's
+/// word for its memory ("HBM", "GPUMemory"); empty for ordinary or unknown memory.
 struct NumaNode {
     int os_index = 0;
     Bytes memory;
     CoreSet cores;
+    std::string kind = {};
     bool operator==(const NumaNode&) const = default;
 };
 
-enum class CacheKind { unified, data, instruction };
+/// A `memory_side` cache is memory (HBM in cache mode) in front of slower memory of a NUMA node.
+enum class CacheKind { unified, data, instruction, memory_side };
 
 struct Cache {
     int level = 0;
@@ -64,6 +67,13 @@ struct PcieSwitch {
     bool operator==(const PcieSwitch&) const = default;
 };
 
+/// A direct link between two PCIe switches (positions in Host::pcie_switches) past the root
+/// complex.
+struct SwitchLink {
+    int a = 0, b = 0;
+    bool operator==(const SwitchLink&) const = default;
+};
+
 /// Device::model of a NIC that is a virtual interface without visible hardware.
 inline constexpr std::string_view virtual_interface = "virtual";
 
@@ -73,7 +83,8 @@ enum class DeviceKind { gpu, nic, nvswitch };
 /// ("eth0").
 struct Port {
     std::string name;
-    double gigabits = 0;  ///< per second and direction; 0 if unknown
+    double gigabits = 0;          ///< per second and direction; 0 if unknown
+    bool for_collectives = true;  ///< false if the source keeps it for other traffic
     bool operator==(const Port&) const = default;
 };
 
@@ -138,8 +149,11 @@ struct Host {
     std::vector<Core> cores;
     std::vector<Cache> caches;
     std::vector<PcieSwitch> pcie_switches;  ///< each after the switch above it
+    std::vector<SwitchLink> switch_links;
     std::vector<Device> devices;
     std::vector<Link> links;
+    /// Equal on hosts whose NVSwitches form one network (multi-node NVLink); empty without one.
+    std::string nvlink_fabric;
     std::vector<NoPeerAccess> no_peer_access;  ///< from the driver; empty if it was not asked
     std::vector<std::string> transports;       ///< that UCX would use, e.g. "tcp/eth0"
     std::vector<std::string> not_seen;  ///< what may exist but could not be detected, as sentences
@@ -161,6 +175,10 @@ struct Machine {
     std::vector<NetworkLink> network;  ///< empty if not measured
     bool operator==(const Machine&) const = default;
 };
+
+/// Returns the name of the network of NVSwitches that all hosts share; empty if there is none or
+/// only one host.
+std::string shared_fabric(const Machine& machine);
 
 /// "L1d" for data, "L1i" for instructions, "L3" for both.
 std::string short_name(const Cache& cache);

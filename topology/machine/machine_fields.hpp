@@ -19,6 +19,7 @@ void walk(auto& f, Is<NumaNode> auto& node) {
     f.always("os_index", node.os_index);
     f.always("memory_bytes", node.memory);
     f.always("cores", node.cores);
+    f.may("kind", node.kind);
 }
 
 void walk(auto& f, Is<Cache> auto& cache) {
@@ -42,9 +43,15 @@ void walk(auto& f, Is<PcieSwitch> auto& pcie_switch) {
     f.always("link", pcie_switch.link);
 }
 
+void walk(auto& f, Is<SwitchLink> auto& link) {
+    f.always("a", link.a);
+    f.always("b", link.b);
+}
+
 void walk(auto& f, Is<Port> auto& port) {
     f.always("name", port.name);
     f.always("Gbitps", port.gigabits);
+    f.may("for_collectives", port.for_collectives, true);
 }
 
 void walk(auto& f, Is<Device> auto& device) {
@@ -94,8 +101,10 @@ void walk(auto& f, Is<Host> auto& host) {
     f.always("cores", host.cores);
     f.always("caches", host.caches);
     f.always("pcie_switches", host.pcie_switches);
+    f.may("switch_links", host.switch_links);
     f.always("devices", host.devices);
     f.always("links", host.links);
+    f.may("nvlink_fabric", host.nvlink_fabric);
     f.always("no_peer_access", host.no_peer_access);
     f.always("transports", host.transports);
     f.always("not_seen", host.not_seen);
@@ -118,7 +127,8 @@ struct NamesOf<CacheKind> {
     static constexpr std::string_view kind = "kind of cache";
     static constexpr Named<CacheKind> rows[] = {{CacheKind::unified, "unified"},
                                                 {CacheKind::data, "data"},
-                                                {CacheKind::instruction, "instruction"}};
+                                                {CacheKind::instruction, "instruction"},
+                                                {CacheKind::memory_side, "memory-side"}};
 };
 template <>
 struct NamesOf<DeviceKind> {

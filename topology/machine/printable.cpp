@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/machine/printable.hpp"
 
+#include <type_traits>
+
 #include "topology/machine/machine_fields.hpp"
 
 namespace tutti {
@@ -9,6 +11,11 @@ namespace {
 struct Cleaner {
     template <class Part>
     void always(const char*, Part& part) {
+        clean(part);
+    }
+
+    template <class Part>
+    void may(const char*, Part& part, const std::type_identity_t<Part>& = {}) {
         clean(part);
     }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "base/index.hpp"
 #include "topology/machine/link_speeds.hpp"
@@ -15,23 +16,31 @@ namespace {
 
 constexpr double unknown_nic_gigabits = 10;
 
+// Adds one host to a graph.
 class Builder {
 public:
-    explicit Builder(const Host& host) : host_(host), device_labels_(device_labels(host)) {
-        graph_.cpu = host.cpu;
+    /// All names except those of GPUs begin with `prefix`.
+    Builder(const Host& host, HostGraph& graph, std::string prefix)
+        : host_(host),
+          device_labels_(device_labels(host)),
+          graph_(graph),
+          prefix_(std::move(prefix)) {
+        if (graph_.cpu == CpuIdentity{}) graph_.cpu = host.cpu;
     }
 
-    HostGraph build() {
+    void build() {
         add_cpus();
         for (std::size_t s = 0; s < host_.pcie_switches.size(); ++s) add_switch(s);
+        for (const SwitchLink& link : host_.switch_links) add_switch_link(link);
         for (std::size_t d = 0; d < host_.devices.size(); ++d) add_device(d);
         for (const Link& link : host_.links) add_link(link);
-        return std::move(graph_);
     }
 
 private:
     int add_node(GraphNodeKind kind, std::size_t index, const std::string& name) {
-        graph_.nodes.push_back({kind, static_cast<int>(index), printable(name)});
+        const bool is_shared = kind == GraphNodeKind::gpu || kind == GraphNodeKind::nvswitch;
+        graph_.nodes.push_back(
+            {kind, static_cast<int>(index), printable(is_shared ? name : prefix_ + name)});
         graph_.out.emplace_back();
         graph_.compute_capability.push_back(0);
         return int_size(graph_.nodes) - 1;
@@ -71,15 +80,16 @@ private:
         for (const int number : numbers) {
             const int cpu =
                 add_node(GraphNodeKind::cpu, as_size(number), fmt::format("NUMA node {}", number));
-            for (const int other : graph_.cpus)
+            for (const int other : cpus_)
                 join(EdgeKind::sockets, other, cpu, socket_GBps(host_.cpu));
+            cpus_.push_back(cpu);
             graph_.cpus.push_back(cpu);
             cpu_of_number_[number] = cpu;
         }
     }
 
     int cpu_at(std::optional<int> numa_node) const {
-        return numa_node ? cpu_of_number_.at(*numa_node) : graph_.cpus.front();
+        return numa_node ? cpu_of_number_.at(*numa_node) : cpus_.front();
     }
 
     // Falls back to the NUMA node of a device or switch below.
@@ -126,6 +136,15 @@ private:
              pcie_GBps(bridge.link));
     }
 
+    // The link is as fast as the slower switch.
+    void add_switch_link(const SwitchLink& link) {
+        const int a = at(node_of_switch_, link.a), b = at(node_of_switch_, link.b);
+        if (a == b) return;
+        join(EdgeKind::pcie, a, b,
+             std::min(pcie_GBps(at(host_.pcie_switches, link.a).link),
+                      pcie_GBps(at(host_.pcie_switches, link.b).link)));
+    }
+
     int above(std::optional<int> position, std::optional<int> numa_node) const {
         return position ? at(node_of_switch_, *position) : cpu_at(numa_node);
     }
@@ -133,8 +152,11 @@ private:
     void add_device(std::size_t position) {
         const Device& device = host_.devices[position];
         if (device.kind == DeviceKind::nvswitch) {
-            if (nvswitch_ < 0) nvswitch_ = add_node(GraphNodeKind::nvswitch, position, "NVSwitch");
-            node_of_device_.push_back(nvswitch_);
+            const auto known =
+                std::ranges::find(graph_.nodes, GraphNodeKind::nvswitch, &GraphNode::kind);
+            node_of_device_.push_back(known == graph_.nodes.end()
+                                          ? add_node(GraphNodeKind::nvswitch, position, "NVSwitch")
+                                          : static_cast<int>(known - graph_.nodes.begin()));
             return;
         }
         const bool is_gpu = device.kind == DeviceKind::gpu;
@@ -143,7 +165,12 @@ private:
                 ? add_node(GraphNodeKind::gpu, position, fmt::format("GPU{}", graph_.gpus.size()))
                 : add_node(GraphNodeKind::nic, position, "NIC " + name_of_nic(device));
         node_of_device_.push_back(node);
-        join(EdgeKind::pcie, node, above(device.above, device.numa_node), pcie_GBps(device.link));
+        // A NIC that is not on the PCIe bus may be known to all CPUs.
+        const bool is_at_all_cpus =
+            !is_gpu && device.pci_address.empty() && !device.above && !device.numa_node;
+        for (const int up :
+             is_at_all_cpus ? cpus_ : std::vector{above(device.above, device.numa_node)})
+            join(EdgeKind::pcie, node, up, pcie_GBps(device.link));
         if (is_gpu) {
             graph_.gpus.push_back(node);
             at(graph_.compute_capability, node) = device.compute_capability;
@@ -162,6 +189,7 @@ private:
         std::vector<Port> ports = device.ports;
         if (ports.empty()) ports.push_back({});
         for (Port& port : ports) {
+            if (!port.for_collectives) continue;
             if (port.name.empty())
                 port.name = device.names.empty() ? device_labels_[position] : device.names.front();
             const double gigabits = port.gigabits > 0 ? port.gigabits : unknown_nic_gigabits;
@@ -191,16 +219,27 @@ private:
 
     const Host& host_;
     std::vector<std::string> device_labels_;
-    HostGraph graph_;
+    HostGraph& graph_;
+    std::string prefix_;
+    std::vector<int> cpus_;
     std::map<int, int> cpu_of_number_;
     std::vector<int> node_of_switch_;  // by position in Host::pcie_switches
     std::vector<int> node_of_device_;  // by position in Host::devices
-    int nvswitch_ = -1;
 };
 
 }  // namespace
 
-HostGraph graph_of(const Host& host) { return Builder(host).build(); }
+HostGraph graph_of(const Host& host) {
+    HostGraph graph;
+    Builder(host, graph, "").build();
+    return graph;
+}
+
+HostGraph graph_of_fabric(const std::vector<Host>& hosts) {
+    HostGraph graph;
+    for (const Host& host : hosts) Builder(host, graph, host.name + " ").build();
+    return graph;
+}
 
 std::string short_name(EdgeKind kind) {
     switch (kind) {

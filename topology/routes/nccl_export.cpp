@@ -14,6 +14,7 @@
 #include "base/index.hpp"
 #include "base/source.hpp"
 #include "topology/import/nccl_own.hpp"
+#include "topology/import/pcie_tree.hpp"
 #include "topology/machine/gpu_models.hpp"
 
 namespace tutti {
@@ -42,6 +43,11 @@ std::vector<std::string> names_in_file(const Device& device) {
         if (std::ranges::find(names, port.name) == names.end()) names.push_back(port.name);
     if (const auto number = number_of(device)) names.push_back("GPU" + *number);
     return names;
+}
+
+// Returns the class by which a reader knows the maker's GPUs.
+std::string_view class_of(const Device& gpu) {
+    return is_amd(gpu) || gpu.pci_id.starts_with("8086:") ? "0x038000" : "0x030200";
 }
 
 std::string attribute(std::string_view name, std::string_view value) {
@@ -115,7 +121,7 @@ public:
         for (const Device& device : host.devices) taken_.insert(device.pci_address);
         for (const PcieSwitch& pcie_switch : host.pcie_switches)
             taken_.insert(pcie_switch.pci_address);
-        gives_positions_ = !is_in_order_of_tree();
+        gives_positions_ = !is_in_order_of_tree() || !has_gpus_in_order_of_numbers();
     }
 
     std::string write() {
@@ -214,6 +220,15 @@ private:
         return std::ranges::is_sorted(devices) && std::ranges::is_sorted(switches);
     }
 
+    // Without positions the GPUs are read in the order of their numbers.
+    bool has_gpus_in_order_of_numbers() const {
+        Host read = host_;
+        std::vector<std::int64_t> numbers;
+        for (const Device& device : host_.devices) numbers.push_back(gpu_number(device, {"GPU"}));
+        const std::vector<int> positions = put_gpus_in_order(read, numbers);
+        return std::ranges::is_sorted(positions);
+    }
+
     std::string own_position(int position) const {
         return gives_positions_ ? attribute(nccl_own::position, std::to_string(position)) : "";
     }
@@ -228,6 +243,11 @@ private:
         line(depth, "<pci" + attribute("busid", address) + attribute("class", "0x060400") +
                         ids("", it.pci_id) + ids("subsystem_", it.subsystem_id) +
                         link_attributes(it.link) + own_position(static_cast<int>(position)) + ">");
+        for (const SwitchLink& link : host_.switch_links)
+            for (const auto& [from, to] : {std::pair(link.a, link.b), {link.b, link.a}})
+                if (const std::string& target = at(host_.pcie_switches, to).pci_address;
+                    from == static_cast<int>(position) && !target.empty())
+                    line(depth + 1, "<pcilink" + attribute("target", target) + "/>");
         write_below(static_cast<int>(position), {}, depth + 1);
         line(depth, "</pci>");
     }
@@ -254,8 +274,8 @@ private:
         const std::vector<int> parts = parts_at(device.pci_address);
         if (parts.front() != position) return;  // already written
         const bool divided = parts.size() > 1;
-        const std::string opening = pci(device, is_amd(device) ? "0x038000" : "0x030200") +
-                                    (divided ? "" : own_attributes(position));
+        const std::string opening =
+            pci(device, class_of(device)) + (divided ? "" : own_attributes(position));
         std::string gpus;
         for (std::size_t p = 0; p < parts.size(); ++p)
             gpus += gpu_element(
@@ -349,7 +369,9 @@ private:
 
     std::string net(const Port& port, std::size_t number) {
         std::string attributes =
-            attribute("name", port.name) + attribute("dev", std::to_string(next_net_++));
+            attribute("name", port.name) + (port.for_collectives
+                                                ? attribute("dev", std::to_string(next_net_++))
+                                                : attribute("net", "0"));
         if (port.gigabits > 0)
             attributes += attribute("speed", fmt::format("{:.0f}", port.gigabits * 1000));
         return "<net" + attributes + attribute("port", std::to_string(number + 1)) + "/>";

@@ -201,8 +201,7 @@ std::string matrix(const HostGraph& graph, const std::vector<int>& nodes, const 
 
 }  // namespace
 
-std::string print_paths(const Host& host) {
-    const HostGraph graph = graph_of(host);
+std::string print_paths(const HostGraph& graph) {
     const std::vector<int> nodes = shown_nodes(graph);
     if (nodes.empty()) return "no GPU and no NIC: there are no paths\n";
     const PathTable paths = paths_of(graph);
@@ -226,8 +225,7 @@ std::string print_paths(const Host& host) {
 
 namespace {
 
-nlohmann::ordered_json to_json(const Host& host) {
-    const HostGraph graph = graph_of(host);
+nlohmann::ordered_json to_json(const HostGraph& graph) {
     const PathTable paths = paths_of(graph);
     nlohmann::ordered_json json{{"nodes", nlohmann::json::array()},
                                 {"type", nlohmann::json::array()},
@@ -255,14 +253,16 @@ nlohmann::ordered_json to_json(const Host& host) {
 }  // namespace
 
 std::string paths_to_json(const Machine& machine) {
-    if (machine.hosts.size() == 1) return to_json(machine.hosts.front()).dump(2);
+    if (machine.hosts.size() == 1) return to_json(graph_of(machine.hosts.front())).dump(2);
     nlohmann::ordered_json hosts = nlohmann::json::array();
     for (const Host& host : machine.hosts) {
         nlohmann::ordered_json one{{"name", host.name}};
-        one.update(to_json(host));
+        one.update(to_json(graph_of(host)));
         hosts.push_back(one);
     }
-    return nlohmann::ordered_json{{"hosts", hosts}}.dump(2);
+    nlohmann::ordered_json json{{"hosts", hosts}};
+    if (!shared_fabric(machine).empty()) json["fabric"] = to_json(graph_of_fabric(machine.hosts));
+    return json.dump(2);
 }
 
 }  // namespace tutti

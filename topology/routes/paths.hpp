@@ -14,7 +14,7 @@ enum class GraphNodeKind { gpu, nic, port, cpu, pcie_switch, nvswitch };
 
 struct GraphNode {
     GraphNodeKind kind = GraphNodeKind::cpu;
-    int index = 0;     ///< position in Host::devices or pcie_switches; for a cpu NumaNode::os_index
+    int index = 0;     ///< position in its Host's devices or pcie_switches; of a cpu, the os_index
     std::string name;  ///< "GPU3", "mlx5_0", "NUMA node 1", "switch 0000:08:00.0"
     bool operator==(const GraphNode&) const = default;
 };
@@ -51,8 +51,12 @@ struct HostGraph {
 /// Makes the graph with the maximum speed of each link (from link_speeds.hpp if the host has none).
 /// All NUMA nodes are connected to each other. A two-level Broadcom switch, which appears as
 /// switches below a switch, is one node. Devices with unknown NUMA node are at the first one; NICs
-/// of unknown speed have 10 Gbit/s, as in NCCL.
+/// of unknown speed have 10 Gbit/s, as in NCCL; ports that are not for collectives are left out.
 HostGraph graph_of(const Host& host);
+
+/// Makes one graph of hosts with a shared_fabric(): their NVSwitches are one node, and GPUs are
+/// numbered host by host.
+HostGraph graph_of_fabric(const std::vector<Host>& hosts);
 
 std::string short_name(EdgeKind kind);
 
@@ -88,10 +92,11 @@ std::string smi_word(const HostGraph& graph, int from, int to);
 
 /// Prints two matrices of all GPUs and ports: NCCL's path types with bandwidths, and the cells of
 /// `nvidia-smi topo -m`.
-std::string print_paths(const Host& host);
+std::string print_paths(const HostGraph& graph);
 
 /// Returns {"nodes":["GPU0",...],"type":[[...]],"GBps":[[...]],"hops":[[...]],"smi":[[...]]}; for
-/// several hosts {"hosts":[...]} with such an object and a "name" for each.
+/// several hosts {"hosts":[...]} with such an object and a "name" for each, and "fabric" for all
+/// GPUs of a shared_fabric().
 std::string paths_to_json(const Machine& machine);
 
 }  // namespace tutti

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/index.hpp"
 #include "topology/draw/link_summary.hpp"
 #include "topology/routes/rings.hpp"
 
@@ -26,8 +27,11 @@ std::string describe(const RingPlan& plan) {
     for (const HostRoutes& host : plan.hosts) ++hosts[describe(host)];
     std::vector<std::string> parts;
     for (const auto& [what, number] : hosts)
-        parts.push_back(
-            fmt::format("{}{} of {}", counted(number, "host"), number > 1 ? ", each" : "", what));
+        parts.push_back(plan.hosts_of_fabric > 1
+                            ? fmt::format("{} hosts of one NVLink fabric, together {}",
+                                          plan.hosts_of_fabric, what)
+                            : fmt::format("{}{} of {}", counted(number, "host"),
+                                          number > 1 ? ", each" : "", what));
     return fmt::format("{}", fmt::join(parts, "; "));
 }
 
@@ -127,7 +131,8 @@ std::string print_rings(const RingPlan& plan) {
 }
 
 std::string rings_to_json(const RingPlan& plan) {
-    return nlohmann::ordered_json{{"hosts", plan.hosts.size()},
+    const auto hosts = std::max(plan.hosts.size(), as_size(plan.hosts_of_fabric));
+    return nlohmann::ordered_json{{"hosts", hosts},
                                   {"members", plan.hosts.front().has_gpus() ? "GPU" : "NUMA node"},
                                   {"found", to_json(plan, plan.found)},
                                   {"naive", to_json(plan, plan.naive)}}

@@ -2,6 +2,7 @@
 #include "topology/routes/ring_load.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/index.hpp"
 
@@ -15,7 +16,7 @@ bool is_intel(const CpuIdentity& cpu) {
 
 }  // namespace
 
-HostRoutes::HostRoutes(const Host& host) : graph_(graph_of(host)) {
+HostRoutes::HostRoutes(HostGraph graph) : graph_(std::move(graph)) {
     stops_ = graph_.gpus.empty() ? graph_.cpus : graph_.gpus;
     members_ = int_size(stops_);
 

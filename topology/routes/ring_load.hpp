@@ -27,7 +27,8 @@ class HostRoutes {
 public:
     /// Uses only NIC ports with at least half the speed of the fastest, which excludes management
     /// ports; ports of unknown speed (which may be down) only if no speed is known.
-    explicit HostRoutes(const Host& host);
+    explicit HostRoutes(HostGraph graph);
+    explicit HostRoutes(const Host& host) : HostRoutes(graph_of(host)) {}
 
     const HostGraph& graph() const { return graph_; }
     int members() const { return members_; }

@@ -69,6 +69,7 @@ private:
         host.caches.clear();
         host.transports.clear();
         host.not_seen.clear();
+        host.nvlink_fabric.clear();
         for (Core& core : host.cores) core.threads.clear();
         for (NumaNode& node : host.numa_nodes) node.memory = {};
         for (PcieSwitch& bridge : host.pcie_switches) bridge.pci_address.clear();
@@ -312,8 +313,41 @@ private:
 
 }  // namespace
 
+namespace {
+
+// Plans hosts of one NVLink fabric as one host.
+RingPlan rings_of_fabric(const Machine& machine) {
+    RingPlan plan{.hosts_of_fabric = int_size(machine.hosts)};
+    plan.hosts.emplace_back(graph_of_fabric(machine.hosts));
+    const Machine one{.hosts = {machine.hosts.front()}, .network = {}};
+    const Planner planner(one, plan.hosts);
+    plan.naive = planner.naive();
+    plan.found = planner.best(plan.naive);
+    return plan;
+}
+
+RingPlan rings_over_network(const Machine& machine);
+
+bool all_have_ports(const Machine& machine) {
+    return std::ranges::all_of(machine.hosts,
+                               [](const Host& host) { return !graph_of(host).ports.empty(); });
+}
+
+}  // namespace
+
 RingPlan plan_rings(const Machine& machine) {
     if (machine.hosts.empty()) throw Error("the machine has no host; use --from FILE with one");
+    if (shared_fabric(machine).empty()) return rings_over_network(machine);
+    RingPlan plan = rings_of_fabric(machine);
+    // A GPU that lost its NVLinks may have better rings over the NICs.
+    if (plan.found.inside <= PathType::nvb || !all_have_ports(machine)) return plan;
+    RingPlan other = rings_over_network(machine);
+    return other.found.bandwidth_GBps > plan.found.bandwidth_GBps ? other : plan;
+}
+
+namespace {
+
+RingPlan rings_over_network(const Machine& machine) {
     RingPlan plan;
     for (const Host& host : machine.hosts) {
         plan.hosts.emplace_back(host);
@@ -328,6 +362,8 @@ RingPlan plan_rings(const Machine& machine) {
     plan.found = planner.best(plan.naive);
     return plan;
 }
+
+}  // namespace
 
 std::vector<std::vector<int>> members_of(const RingPlan& plan, const RingSet& rings) {
     std::vector<std::vector<int>> members;

@@ -27,12 +27,15 @@ struct RingSet {
 /// Rings that fit the machine (`found`) and rings in the order of device numbers (`naive`).
 struct RingPlan {
     std::vector<HostRoutes> hosts;
+    int hosts_of_fabric =
+        1;  ///< if more, `hosts` is one entry for all of them, see shared_fabric()
     RingSet found;
     RingSet naive;
 };
 
 /// Finds the rings with the most predicted bandwidth, then with the nearest legs, the fewest hops
-/// and the fewest channels. They use only NVLink or xGMI if possible, unless worse links gain a
+/// and the fewest channels. Hosts of one NVLink fabric are searched as one, and over NICs if not
+/// all GPUs have NVLinks. They use only NVLink or xGMI if possible, unless worse links gain a
 /// fifth. On several hosts each channel enters and leaves by NIC ports, which are shared evenly.
 /// Returns the naive order if nothing better is found. Throws Error if one of several hosts has no
 /// NIC.

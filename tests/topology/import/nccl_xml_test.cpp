@@ -27,7 +27,7 @@ const std::string two_gpus = R"(<system version="1">
 <pci busid="0000:04:00.0" class="0x020700"><nic>
 <net name="mlx5_0" dev="0" speed="200000" port="1"/><net name="mlx5_1" dev="1" speed="0" port="2"/></nic></pci>
 </pci></cpu>
-<cpu numaid="1"><nic><net name="eth0" speed="100000"/></nic></cpu>
+<cpu numaid="1"><nic><net name="eth0" dev="2" speed="100000"/></nic></cpu>
 </system>
 )";
 
