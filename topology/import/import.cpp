@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "topology/import/formats.hpp"
+#include "topology/import/pasted_lines.hpp"
 #include "topology/import/xml.hpp"
 #include "topology/machine/doubts.hpp"
 
@@ -28,6 +29,7 @@ constexpr Format formats[] = {
      [](std::string_view text) { return root_name(text) == "system"; }, read_nccl_xml},
     {"tutti topo --json", [](std::string_view text) { return text.starts_with('{'); },
      read_tutti_json},
+    {"rocm-smi --showtopo or amd-smi topology", looks_like_amd_matrix, read_amd_matrix},
     {"nvidia-smi topo -m", looks_like_nvidia_smi, read_nvidia_smi},
 };
 
@@ -35,6 +37,19 @@ constexpr std::string_view blanks = " \t\r\n";
 
 bool has_bytes_of_no_text(std::string_view text) {
     return text.find('\0') != std::string_view::npos;
+}
+
+// Names a matrix of accelerators that tutti does not support; empty if the text has none.
+std::string foreign_matrix(std::string_view text) {
+    for (const std::string_view word : words_of(text)) {
+        const bool has_number = word.size() > 3 && is_digit(word[3]);
+        if (has_number && word.starts_with("NPU")) return "Ascend NPUs (npu-smi info -t topo)";
+        if (has_number && word.starts_with("MLU")) return "Cambricon MLUs (cnmon topo -m)";
+    }
+    for (std::size_t at = text.find("GPU "); at != nowhere; at = text.find("GPU ", at + 1))
+        if (at + 6 < text.size() && is_digit(text[at + 4]) && text[at + 5] == '/')
+            return "Intel GPUs (xpu-smi topology -m)";
+    return "";
 }
 
 // Describes a text that no format recognises.
@@ -46,12 +61,16 @@ std::string what_it_is(std::string_view text) {
     if (!root.empty())
         return fmt::format("the XML element {} is not a known description of a machine",
                            in_quotes(root));
+    if (const std::string matrix = foreign_matrix(text); !matrix.empty())
+        return "this is the matrix of " + matrix + ", which tutti does not read";
     return "this is not a known description of a machine";
 }
 
 }  // namespace
 
-Machine parse_machine(std::string_view text, std::string_view name) {
+Machine parse_machine(std::string_view bytes, std::string_view name) {
+    const std::string converted = in_utf8(bytes);
+    std::string_view text = converted;
     constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
     if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
     const Source source(text, name);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
 
 #include "base/index.hpp"
 #include "topology/import/formats.hpp"
@@ -167,9 +171,23 @@ void note_what_is_missing(const SmiMatrix& matrix, Host& host) {
     int contradictions = 0;
     for (std::size_t a = 0; a < matrix.devices.size(); ++a)
         for (std::size_t b = 0; b < a; ++b) {
-            hidden = hidden || matrix.near(a, b) == Nearness::unknown;
+            hidden = hidden || matrix.links(a, b) > 0;
             if (!agrees(matrix, host, a, b)) ++contradictions;
         }
+    if (!matrix.has_distances)
+        host.not_seen.push_back(
+            "NICs, NVLinks, distances and NUMA nodes: nvidia-smi topo -p2p does not print them; "
+            "use "
+            "nvidia-smi topo -m");
+    std::set<int> cut;
+    for (std::size_t i = 0; i < matrix.devices.size(); ++i)
+        if (matrix.devices[i].lacks_cpus && host.devices[i].numa_node)
+            cut.insert(*host.devices[i].numa_node);
+    if (!cut.empty())
+        host.not_seen.push_back(
+            fmt::format("all CPUs of NUMA node {}: nvidia-smi cuts long lists of CPUs; use tutti "
+                        "topo or lstopo on the host",
+                        fmt::join(cut, ", ")));
     if (hidden)
         host.not_seen.push_back(
             "the PCIe distance of GPUs with NVLinks: derived from devices near both");
@@ -185,12 +203,9 @@ void note_what_is_missing(const SmiMatrix& matrix, Host& host) {
                                 std::to_string(contradictions) + " pairs contradict it");
 }
 
-}  // namespace
-
-Machine read_nvidia_smi(const Source& source) {
-    const SmiMatrix matrix = parse_smi_matrix(source);
+Host host_of(const SmiMatrix& matrix) {
     const auto nodes = numa_nodes_of(matrix);
-    Host host;
+    Host host{.name = matrix.host};
     for (std::size_t i = 0; i < matrix.devices.size(); ++i) {
         const auto& device = matrix.devices[i];
         host.devices.push_back({.kind = device.is_gpu ? DeviceKind::gpu : DeviceKind::nic,
@@ -201,11 +216,35 @@ Machine read_nvidia_smi(const Source& source) {
                                 .compute_capability = compute_capability_of_model(device.model)});
         if (!device.is_gpu) host.devices.back().ports.push_back({.name = device.name});
     }
+    host.no_peer_access = matrix.no_peer_access;
     add_numa_nodes(matrix, host);
     add_switches(matrix, host);
     add_nvlinks(matrix, host);
     note_what_is_missing(matrix, host);
-    return {.hosts = {std::move(host)}, .network = {}};
+    return host;
+}
+
+}  // namespace
+
+void name_hosts_apart(Machine& machine) {
+    std::set<std::string> taken;
+    for (std::size_t i = 0; i < machine.hosts.size(); ++i) {
+        std::string& name = machine.hosts[i].name;
+        if (name.empty()) name = "host" + std::to_string(i);
+        while (!taken.insert(name).second) name += "-" + std::to_string(i);
+    }
+}
+
+Machine read_nvidia_smi(const Source& source) {
+    Machine machine;
+    for (const SmiMatrix& matrix : parse_smi_matrices(source)) {
+        Host host = host_of(matrix);
+        const bool is_repeated =
+            !host.name.empty() && std::ranges::find(machine.hosts, host) != machine.hosts.end();
+        if (!is_repeated) machine.hosts.push_back(std::move(host));
+    }
+    if (machine.hosts.size() > 1) name_hosts_apart(machine);
+    return machine;
 }
 
 }  // namespace tutti

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/source.hpp"
+#include "topology/machine/machine.hpp"
 
 namespace tutti {
 
@@ -13,17 +14,21 @@ namespace tutti {
 /// NVLinks join them, which hides it.
 enum class Nearness { unknown, self, pix, pxb, phb, node, sys };
 
-/// The matrix of `nvidia-smi topo -m`.
+/// The matrix of `nvidia-smi topo -m` of one host, with its `-p2p` matrices.
 struct SmiMatrix {
     struct Device {
         std::string name;  ///< "GPU0", "mlx5_0"
         bool is_gpu = false;
         int line = 0;
         std::vector<int> cpus;         ///< near it; empty if unknown
+        bool lacks_cpus = false;       ///< nvidia-smi cut the list of CPUs, or probably did
         std::optional<int> numa_node;  ///< none if unknown
         std::string model;             ///< from lines of nvidia-smi or nvidia-smi -L
         std::string pci_address;       ///< from nvidia-smi; empty if unknown
     };
+    std::string host;           ///< empty if the text does not name it
+    bool has_distances = true;  ///< false if there is only a -p2p matrix
+    std::vector<NoPeerAccess> no_peer_access;
     std::vector<Device> devices;
     std::vector<Nearness> nearness;  ///< row by row, symmetric
     std::vector<int> nvlinks;        ///< row by row, symmetric
@@ -32,8 +37,9 @@ struct SmiMatrix {
     int links(std::size_t a, std::size_t b) const { return nvlinks[a * devices.size() + b]; }
 };
 
-/// Parses the matrix. Throws Error through `source` if it is malformed or contradicts itself.
-SmiMatrix parse_smi_matrix(const Source& source);
+/// Parses the matrices of all hosts in the text. Throws Error through `source` if one is malformed
+/// or contradicts itself.
+std::vector<SmiMatrix> parse_smi_matrices(const Source& source);
 
 /// Groups of devices (union-find): if A is with B and B with C, A is with C. So pairs hidden by
 /// NVLink are grouped by the devices near both.
