@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <vector>
 
 #include "cli/options/run_plan.hpp"
@@ -13,82 +15,6 @@
 namespace tutti {
 
 namespace {
-
-const Flag* flag_called(std::span<const Flag> known, char letter) {
-    const auto found = std::ranges::find(known, letter, &Flag::letter);
-    return found == known.end() ? nullptr : &*found;
-}
-
-const Flag* flag_called(std::span<const Flag> known, std::string_view name) {
-    if (name.size() == 1) return flag_called(known, name.front());
-    const auto found = std::ranges::find(known, name, &Flag::name);
-    return found == known.end() ? nullptr : &*found;
-}
-
-// Reads the words once, in order.
-class FlagReader {
-public:
-    FlagReader(std::span<const Flag> known, const Arguments& words, const std::string& program)
-        : known_(known), words_(words), program_(program) {}
-
-    Typed read() {
-        for (; at_ < words_.size(); ++at_) {
-            const std::string& word = words_[at_];
-            if (word.starts_with("--"))
-                read_long(word);
-            else if (word.size() > 1 && word.front() == '-')
-                read_letters(std::string_view(word).substr(1));
-            else
-                typed_.others.push_back(word);
-        }
-        return std::move(typed_);
-    }
-
-private:
-    void read_long(const std::string& word) {
-        const std::size_t equals = word.find('=');
-        const Flag* flag = flag_called(known_, std::string_view(word).substr(2, equals - 2));
-        if (flag == nullptr)
-            typed_.others.push_back(word);
-        else if (equals != std::string::npos)
-            typed_.flags.emplace_back(flag, word.substr(equals + 1));
-        else
-            typed_.flags.emplace_back(flag, value_behind(*flag, word));
-    }
-
-    // Reads "-b8", or "-fc" for flags without values.
-    void read_letters(std::string_view letters) {
-        while (!letters.empty()) {
-            const char letter = letters.front();
-            letters.remove_prefix(1);
-            const Flag* flag = flag_called(known_, letter);
-            if (flag == nullptr)
-                throw Error(fmt::format("unknown option '-{}'; see '{} --help'", letter, program_));
-            if (flag->value == Flag::Value::none) {
-                typed_.flags.emplace_back(flag, "");
-                continue;
-            }
-            typed_.flags.emplace_back(flag, letters.empty()
-                                                ? value_behind(*flag, std::string("-") + letter)
-                                                : std::string(letters));
-            return;
-        }
-    }
-
-    // Returns the next word.
-    std::string value_behind(const Flag& flag, const std::string& word) {
-        if (flag.value != Flag::Value::required) return "";
-        if (at_ + 1 == words_.size())
-            throw Error(fmt::format("{} needs a value; see '{} --help'", word, program_));
-        return words_[++at_];
-    }
-
-    std::span<const Flag> known_;
-    const Arguments& words_;
-    const std::string& program_;
-    std::size_t at_ = 0;
-    Typed typed_;
-};
 
 // A suite is recognised by prefix and suffix of its programs' names.
 struct SuiteOfPrograms {
@@ -140,7 +66,34 @@ std::string names_of_programs(const SuiteOfPrograms& suite) {
 }  // namespace
 
 Typed read_flags(std::span<const Flag> known, const Arguments& words, const std::string& program) {
-    return FlagReader(known, words, program).read();
+    CLI::App app;
+    app.set_help_flag();
+    app.allow_extras();
+    std::map<const CLI::Option*, const Flag*> flags;
+    for (const Flag& flag : known) {
+        const std::string names = fmt::format("-{0},--{0},--{1}", flag.letter, flag.name);
+        CLI::Option* option =
+            flag.value == Flag::Value::none ? app.add_flag(names) : app.add_option(names);
+        if (flag.value == Flag::Value::attached) option->expected(0, 1);
+        flags.emplace(option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll), &flag);
+    }
+    try {
+        app.parse(Arguments(words.rbegin(), words.rend()));  // CLI11 reads from the back
+    } catch (const CLI::ParseError&) {
+        throw Error(fmt::format("{} needs a value; see '{} --help'", words.back(), program));
+    }
+    Typed typed{.flags = {}, .others = app.remaining()};
+    for (const std::string& word : typed.others)
+        if (word.size() > 1 && word[0] == '-' && word[1] != '-')
+            throw Error(
+                fmt::format("unknown option '{}'; see '{} --help'", word.substr(0, 2), program));
+    std::map<const CLI::Option*, std::size_t> read;
+    for (const CLI::Option* option : app.parse_order()) {
+        const Flag* flag = flags.at(option);
+        const std::string& value = option->results().at(read[option]++);
+        typed.flags.emplace_back(flag, flag->value == Flag::Value::none ? "" : value);
+    }
+    return typed;
 }
 
 void translate(const Flag& flag, const std::string& value, Arguments& words) {
