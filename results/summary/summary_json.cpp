@@ -8,7 +8,7 @@
 
 #include "results/records/record_fields.hpp"
 #include "results/stored/by_launch.hpp"
-#include "results/summary/step_ranking.hpp"
+#include "results/summary/ranking.hpp"
 #include "results/summary/trust.hpp"
 
 namespace tutti {
