@@ -284,6 +284,7 @@ TEST(PastedMatrices, SayThatListsOfCpusAreCut) {
 }
 
 const std::string of_pairs = " between two GPUs ====\n";
+const std::string numa_node = ": (Topology) Numa Node:";
 const std::string amd_tables =
     "==== Hops" + of_pairs +
     "       GPU0         GPU1         GPU2\nGPU0   0            1            2\n"
@@ -292,8 +293,8 @@ const std::string amd_tables =
     of_pairs +
     "       GPU0         GPU1         GPU2\nGPU0   0            XGMI         XGMI\n"
     "GPU1   XGMI         0            PCIE\nGPU2   XGMI         PCIE         0\n\n"
-    "=========== Numa Nodes ===========\n"
-    "GPU[0]\t\t: (Topology) Numa Node: 3\nGPU[2]\t\t: (Topology) Numa Node: 1\n";
+    "==== Numa Nodes ====\nGPU[0]\t\t" +
+    numa_node + " 3\nGPU[2]\t\t" + numa_node + " 1\n";
 
 TEST(AmdMatrices, GiveXgmiOfNeighboursAndNumaNodes) {
     const Host host = host_of(amd_tables);
