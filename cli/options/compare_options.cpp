@@ -5,12 +5,11 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
-
-#include <algorithm>
 
 #include "cli/jobs/job.hpp"
 #include "cli/options/options.hpp"
