@@ -117,6 +117,15 @@ class Limits(tutti.Folder):
         self.assertIn(f"{stored}:1: not JSON", table)
         self.assertNotIn("N/A", self.shares(table))
 
+    def test_are_measured_again_if_the_stored_ones_are_of_another_host_or_of_fewer_cores(self):
+        self.run_here(*KEPT)
+        stored, =  self.stored()
+        limits = json.loads(stored.read_text())
+        for field, value in (("topo_sha256", "0" * 64), ("cores", limits["cores"] - 1)):
+            with self.subTest(field):
+                stored.write_text(json.dumps(limits | {field: value}) + "\n", encoding="utf-8")
+                self.assertNotIn(f"from {stored}\n", self.run_here(*BENCH))
+
     @unittest.skipIf(os.cpu_count() == 1, "there is one core")
     def test_are_measured_again_if_the_stored_ones_lack_rewritten_input(self):
         self.run_here(*KEPT)

@@ -177,6 +177,42 @@ TEST(Views, GoogleBenchmarkTakesLaunchesForRepetitions) {
     }
 }
 
+// No two values are the same, so that a swap of values, sides or units is seen.
+TEST(Views, HaveEachValueInItsPlace) {
+    ComparisonRecords records = sample();
+    records.verdicts = {{.session = "s",
+                         .metric = "m",
+                         .verdict = Change::slower,
+                         .ratio = 1.5,
+                         .low = 1.25,
+                         .high = 1.75,
+                         .confidence = 0.875,
+                         .p = 0.125,
+                         .noise = 0.0625,
+                         .visible = 0.03125,
+                         .a_ns = 2e6,
+                         .b_ns = 3e6,
+                         .launches = 12,
+                         .stage = 2,
+                         .rule = "why"}};
+    EXPECT_EQ(as_csv(records),
+              "metric,verdict,ratio,low,high,confidence,p,noise,mde,a_ns,b_ns,n_launch,stage,"
+              "method,rule,unit\n\"m\",slower,1.5,1.25,1.75,0.875,0.125,0.0625,0.03125,2e+06,"
+              "3e+06,12,2,turns,\"why\",\"ns\"\n");
+    const std::string junit = as_junit(records);
+    EXPECT_EQ(count_in(junit, "time=\"0.003000000\""), 1U) << junit;   // seconds of B
+    EXPECT_LT(junit.find("3000 us"), junit.find("2000 us")) << junit;  // B instead of A
+    EXPECT_NE(junit.find("noise 6.2 %"), junit.npos) << junit;
+    const json latency = json::parse(as_bencher(records))["m"]["latency"];  // ns
+    EXPECT_EQ(latency, json({{"value", 3e6}, {"lower_value", 2.5e6}, {"upper_value", 3.5e6}}));
+    const json entry = json::parse(as_action_benchmark(records))[0];
+    EXPECT_EQ(entry["value"], 3000);
+    EXPECT_EQ(entry["range"], "\u00b1 500");
+    const std::string metrics = as_open_metrics(records);
+    for (const char* line : {"side=\"a\"} 0.002\n", "side=\"b\"} 0.003\n", "slower\"} 1.5\n"})
+        EXPECT_EQ(count_in(metrics, line), 1U) << metrics;
+}
+
 TEST(Views, OpenMetricsEndsAsItMustAndIsInSeconds) {
     const std::string text = as_open_metrics(sample());
     EXPECT_TRUE(text.ends_with("# EOF\n"));
