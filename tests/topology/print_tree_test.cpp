@@ -106,6 +106,20 @@ TEST(PrintTree, ShowsMemoryThatIsNearNoCoreLast) {
     EXPECT_GT(tree.find("NUMA node 255 15 GiB\n"), tree.find("core 3"));
 }
 
+// Files of clouds and matrices of containers do not say which cores are near a NUMA node.
+TEST(PrintTree, HangsDevicesOnTheirNumaNodeWithoutCores) {
+    Host host;
+    host.numa_nodes = {{.os_index = 0}, {.os_index = 1}};
+    host.devices = {{.kind = DeviceKind::gpu, .numa_node = 1},
+                    {.kind = DeviceKind::gpu, .numa_node = 0}};
+    host.pcie_switches = {{.numa_node = 1}};
+    const std::string tree = print_tree(host);
+    const std::size_t second = tree.find("NUMA node 1");
+    EXPECT_LT(tree.find("GPU1"), second) << tree;
+    EXPECT_GT(tree.find("GPU0"), second) << tree;
+    EXPECT_GT(tree.find("PCIe switch"), second) << tree;
+}
+
 TEST(PrintTree, CopesWithAnEmptyHost) { EXPECT_EQ(print_tree(Host{}), "host\n"); }
 
 TEST(PrintTree, EndsWithWhatWasNotSeen) {

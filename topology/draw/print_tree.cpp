@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "base/index.hpp"
@@ -22,6 +23,7 @@ struct Line {
     CoreSet cores;
     std::string text;
     std::vector<Line> inside;
+    std::optional<int> memory_node = {};  // number of a NUMA node without cores
 };
 
 std::string title(const Host& host) {
@@ -79,7 +81,8 @@ Texts texts_of(const Host& host) {
         texts.add(package.cores, fmt::format("package {}{}{}", i, package.model.empty() ? "" : " ",
                                              package.model));
     }
-    for (const NumaNode& node : host.numa_nodes) texts.add(node.cores, text_of(node));
+    for (const NumaNode& node : host.numa_nodes)
+        if (!node.cores.empty()) texts.add(node.cores, text_of(node));
     for (std::size_t i = 0; i < host.cores.size(); ++i) texts.add({static_cast<int>(i)}, "");
 
     std::vector<Cache> caches = host.caches;
@@ -165,6 +168,10 @@ public:
 
 private:
     Line& home(Line& root, std::optional<int> node) const {
+        const auto own = std::ranges::find_if(root.inside, [&](const Line& line) {
+            return line.memory_node && line.memory_node == node;
+        });
+        if (own != root.inside.end()) return *own;
         return home_of(cores_near(host_, node), root);
     }
 
@@ -219,6 +226,8 @@ std::string print_tree(const Host& raw) {
     Line root{.cores = {}, .text = title(host), .inside = {}};
     for (Line& line : texts_of(host).outermost_first())
         home_of(line.cores, root).inside.push_back(std::move(line));
+    for (const NumaNode& node : host.numa_nodes)
+        if (node.cores.empty()) root.inside.push_back({{}, text_of(node), {}, node.os_index});
     Bus(host).hang_on(root);
 
     std::string page;
