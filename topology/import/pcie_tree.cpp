@@ -75,7 +75,7 @@ std::vector<int> put_gpus_in_order(Host& host, const std::vector<std::int64_t>& 
         if (host.devices[i].kind == DeviceKind::gpu) positions.push_back(static_cast<int>(i));
     std::vector<int> gpus = positions;
     std::ranges::stable_sort(gpus, {}, [&](int gpu) {
-        const std::string& address = at(host.devices, gpu).pci_address;  // of varying length
+        const std::string& address = at(host.devices, gpu).pci_address;  // its length varies
         return std::tuple(at(numbers, gpu), address.size(), address);
     });
     WantedOrder wanted{.devices = std::vector<std::int64_t>(host.devices.size()),
