@@ -98,8 +98,7 @@ namespace {
 
 constexpr double seconds_to_measure = 4;
 
-// Returns the stored limits of this host, if they cover this many cores. With fewer cores, ranks
-// would wrongly count as oversubscribed.
+// Returns the stored limits of this host, if they cover this many cores.
 std::optional<Limits> limits_in_file(const std::filesystem::path& path, const std::string& host,
                                      int cores, std::vector<std::string>& notes) {
     if (!std::filesystem::exists(path)) return std::nullopt;
@@ -108,7 +107,7 @@ std::optional<Limits> limits_in_file(const std::filesystem::path& path, const st
         if (limits.topo_sha256 != host)
             throw Error("'" + path.string() + "' holds the limits of another host");
         limits.network.reset();
-        if (limits.cores >= cores && know_rewritten_input(limits)) return limits;
+        if (are_for(limits, host, cores)) return limits;
     } catch (const Error& error) {
         notes.push_back(fmt::format("{}: measuring again", error.what()));
     }

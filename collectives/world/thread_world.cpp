@@ -5,13 +5,13 @@
 #include <atomic>
 #include <cstring>
 #include <exception>
-#include <limits>
 #include <mutex>
 #include <system_error>
 #include <thread>
 
 #include "base/index.hpp"
 #include "collectives/world/backoff.hpp"
+#include "collectives/world/host_processes.hpp"
 #include "collectives/world/world.hpp"
 #include "topology/detect/host_facts.hpp"
 
@@ -165,9 +165,9 @@ std::unique_ptr<World> world_of_one() {
 void run_as_threads(int ranks, double hang_timeout, const std::function<void(World&)>& body) {
     const auto shared = std::make_shared<Team>(ranks);
     Team& team = *shared;
-    static const double quota = cpu_quota("/").value_or(std::numeric_limits<int>::max());
+    static const std::optional<double> quota = cpu_quota("/");
     const bool oversubscribed =
-        ranks > std::min<double>(std::thread::hardware_concurrency(), quota);
+        take_turns(ranks, static_cast<int>(std::thread::hardware_concurrency()), quota);
     const auto fail = [&] {
         const std::lock_guard lock(team.mutex);
         if (!team.reason) team.reason = std::current_exception();

@@ -162,6 +162,11 @@ bool know_rewritten_input(const Limits& limits) {
                                  limits.curve("add2_rewritten", "cached", limits.cores) != nullptr);
 }
 
+bool are_for(const Limits& limits, std::string_view topo_sha256, int cores) {
+    return limits.topo_sha256 == topo_sha256 && limits.cores >= cores &&
+           know_rewritten_input(limits);
+}
+
 Bytes stream_from(std::span<const StreamTrial> trials) {
     Bytes from{std::numeric_limits<std::int64_t>::max()};
     for (auto trial = trials.rbegin(); trial != trials.rend(); ++trial) {

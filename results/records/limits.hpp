@@ -130,6 +130,10 @@ bool know_rewritten_input(const Limits& limits);
 /// slower; beyond all sizes if there is none.
 Bytes stream_from(std::span<const StreamTrial> trials);
 
+/// Whether these are limits of the host with this fingerprint, of at least as many cores, that
+/// know_rewritten_input(). Limits of fewer cores would count ranks as oversubscribed.
+bool are_for(const Limits& limits, std::string_view topo_sha256, int cores);
+
 /// The better of each figure: a machine is noisy (a virtual one moves its cores about), and a
 /// limit is the best that it does. Of unlike numbers of cores it is those of more of them, with
 /// what fewer have shown to be better. Where the two are not of the same host and kernels, or

@@ -90,6 +90,68 @@ TEST(LearnerOfRanks, GoesByTheSlowest) {
     });
 }
 
+// Times of a trial count on all ranks, or they would choose differently.
+TEST(LearnerOfRanks, GoesByTheSlowestOfATrialOnAllRanks) {
+    run_as_threads(3, 20, [](World& world) {
+        const Configuration other{.algorithm = "tree", .transport = "shm"};
+        Learner learner(world, {.arms = [&](Collective) { return std::vector{other}; }});
+        const CallKey key = call_of(100);
+        Learner::Point& point = learner.begin(key, {.algorithm = "ring", .transport = "shm"});
+        // Only rank 1 sees that the other one is slower.
+        const double slower = world.rank().index == 1 ? 30'000 : 5'000;
+        for (int call = 0; call < 100'000 && !point.search.time_of(1); ++call)
+            learner.record(point, point.shape, learner.arm_for(point, key) == 1 ? slower : 20'000,
+                           0);
+        ASSERT_TRUE(point.search.time_of(1));
+        EXPECT_EQ(point.search.time_of(1)->p50, 30'000);
+        EXPECT_EQ(point.search.incumbent(), 0);
+    });
+}
+
+// Until the loss is made up for, no other arm is tried.
+TEST(LearnerOfRanks, CountsTheTimeThatAnExcludedArmHasCost) {
+    const auto trials_after = [](double lost_ns) {
+        int trials = 0;
+        run_as_threads(1, 20, [&](World& world) {
+            const auto arms = [](Collective) {
+                return std::vector<Configuration>{{.algorithm = "tree", .transport = "shm"},
+                                                  {.algorithm = "linear", .transport = "shm"}};
+            };
+            Learner learner(world, {.arms = arms});
+            const CallKey key = call_of(100);
+            Learner::Point& point = learner.begin(key, {.algorithm = "ring", .transport = "shm"});
+            learner.exclude(point, 1, lost_ns);
+            for (int call = 0; call < 5'000; ++call) {
+                trials += learner.arm_for(point, key) == 0 ? 0 : 1;
+                learner.record(point, point.shape, 100'000, 0);
+            }
+        });
+        return trials;
+    };
+    EXPECT_GT(trials_after(0), 0);
+    EXPECT_EQ(trials_after(1e9), 0);  // more than a bound of 5 % allows in 0.5 s
+}
+
+TEST(LearnerOfRanks, TellsFromWhichSizeOnAChoiceWasLearnt) {
+    run_as_threads(1, 20, [](World& world) {
+        Learner learner(world, of_one_arm());
+        const auto learn = [&](std::int64_t floats, const char* algorithm) {
+            Learner::Point& point =
+                learner.begin(call_of(floats), {.algorithm = algorithm, .transport = "shm"});
+            while (!point.search.time_of(0)) learner.record(point, point.shape, 1000, 0);
+        };
+        learn(16, "ring");
+        learn(300, "tree");  // 1200 bytes: of the octave from 1024 on
+        learn(600, "linear");
+        const auto sections = learner.learnt({.ranks = 1, .ranks_per_host = 1});
+        ASSERT_EQ(sections.size(), 1u);
+        std::vector<std::int64_t> from;
+        for (const Range& range : sections[0].ranges) from.push_back(range.from.count);
+        EXPECT_EQ(from, (std::vector<std::int64_t>{0, 1024, 2048}));
+        EXPECT_EQ(sections[0].ranges[1].choice.algorithm, "tree");
+    });
+}
+
 // 1024 to 1279 bytes, ... 1792 to 2047 take times of their own.
 TEST(LearnerOfRanks, TellsQuartersOfAnOctaveApart) {
     run_as_threads(1, 20, [](World& world) {

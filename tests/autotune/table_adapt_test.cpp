@@ -166,6 +166,54 @@ TEST(FittedTable, TakesTheNearerRankCountWithoutAModel) {
     EXPECT_EQ(origin_at(adapted(table, on(64), knows_nothing), 4096), Origin::interpolated);
 }
 
+// Eight ranks on one host, or on eight: what is nearer to the hosts of these ranks counts.
+TEST(FittedTable, TakesTheNearerPlacementOfTheSameRanks) {
+    Section one_host = section(8, 1024), eight_hosts = section(8, 1 << 16);
+    eight_hosts.job_shape.ranks_per_host = 1;
+    const auto placed = [](int ranks_per_host) {
+        JobShape job_shape = on(8);
+        job_shape.ranks_per_host = ranks_per_host;
+        return job_shape;
+    };
+    for (const Table& table :
+         {Table{.sections = {one_host, eight_hosts}}, Table{.sections = {eight_hosts, one_host}}}) {
+        EXPECT_EQ(choice_at(adapted(table, placed(4), knows_nothing), 4096), ring);
+        EXPECT_EQ(choice_at(adapted(table, placed(2), knows_nothing), 4096), tree);
+        EXPECT_EQ(adapted(table, placed(4), knows_nothing).sections.at(0).job_shape, placed(4));
+    }
+}
+
+// The model is asked for these ranks as they lie on their hosts.
+TEST(FittedTable, LetsTheModelKnowTheRanksOfAHost) {
+    const auto by_hosts = [](const Configuration& choice, const Subject&, const JobShape& job_shape,
+                             Bytes) -> std::optional<double> {
+        const bool is_one_host = job_shape.ranks_per_host == job_shape.ranks;
+        return (choice == tree) == is_one_host ? 1000 : 2000;
+    };
+    Section two = section(2, 1024), eight = section(8, 1 << 16);
+    for (Section* known : {&two, &eight})
+        for (Range& range : known->ranges)
+            for (RangeEvidence& seen : range.evidence)
+                seen.time = time_of(*by_hosts(range.choice, sums, known->job_shape, seen.size));
+    const Table table{.sections = {two, eight}};
+    EXPECT_EQ(choice_at(adapted(table, on(4), by_hosts), 4096), tree);
+    JobShape two_hosts = on(4);
+    two_hosts.ranks_per_host = 2;
+    EXPECT_EQ(choice_at(adapted(table, two_hosts, by_hosts), 4096), ring);
+}
+
+// Otherwise a choice that was never measured would replace one that was.
+TEST(FittedTable, LeavesATieToWhatWasMeasured) {
+    Section measured{.job_shape = on(2), .subject = sums};
+    measured.ranges = {{.from = {0}, .choice = tree, .evidence = {seen_at(64, 1000)}}};
+    measured.ranges[0].evidence[0].runner_up = ring;
+    measured.ranges[0].evidence[0].runner_up_time.reset();
+    const auto all_alike = [](const Configuration&, const Subject&, const JobShape&,
+                              Bytes) -> std::optional<double> { return 1000; };
+    const Table fit = adapted({.sections = {measured}}, on(2), all_alike);
+    for (std::int64_t size = 1; size < 8 << 20; size *= 2) EXPECT_EQ(choice_at(fit, size), tree);
+}
+
 TEST(FittedTable, TakesNoAlgorithmThatRefusesTheRanks) {
     Section four{.job_shape = on(4), .subject = subject_of(Collective::all_to_all)};
     four.ranges = {{.from = {0}, .choice = ours("butterfly"), .evidence = {seen_at(8, 1)}}};

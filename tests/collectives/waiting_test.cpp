@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "collectives/world/backoff.hpp"
+#include "collectives/world/host_processes.hpp"
 #include "collectives/world/world.hpp"
 #include "tests/collectives/holds.hpp"
 
@@ -53,6 +54,16 @@ TEST(Waiting, WhoComesToAnExchangeThatOthersHaveGivenUpReadsNothingOfThem) {
                                 }),
                  Error);
     EXPECT_EQ(read_late, -1);
+}
+
+// In a container with the time of two CPUs, three ranks on eight cores take turns.
+TEST(Waiting, RanksTakeTurnsBeyondTheCoresAndBeyondTheQuota) {
+    EXPECT_FALSE(take_turns(8, 8, {}));
+    EXPECT_TRUE(take_turns(9, 8, {}));
+    EXPECT_FALSE(take_turns(2, 8, 2.0));
+    EXPECT_TRUE(take_turns(3, 8, 2.0));
+    EXPECT_TRUE(take_turns(2, 8, 1.5));
+    EXPECT_FALSE(take_turns(8, 8, 100.0));
 }
 
 // A time slice of a computing thread is longer than most collectives.

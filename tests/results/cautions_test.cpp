@@ -26,6 +26,10 @@ TEST(Cautions, NameBusyHostsAndTurns) {
         launch.hosts = {{.name = "h", .cores = 4, .loadavg1 = 0.5}};
     }
     EXPECT_TRUE(cautions(launches).empty());
+    launches[0].hosts[0].cgroup_cpus = 3.5;
+    EXPECT_EQ(cautions(launches).size(), 1u);
+    launches[0].hosts[0].cgroup_cpus = 64;
+    EXPECT_TRUE(cautions(launches).empty());
     launches[1].hosts[0].loadavg1 = 3.5;
     launches[1].nranks = launches[1].ppn = 8;
     const Lines lines = cautions(launches);

@@ -75,6 +75,20 @@ TEST(Limits, OfSeveralRunsAreTheBestOfEachFigure) {
     EXPECT_GT(best.stream_from, Bytes{2 << 20});  // streaming is no better than the best otherwise
     before.kernels = "scalar";
     EXPECT_EQ(best_of(now, before), now);
+    before.kernels = now.kernels;
+    before.topo_sha256 = "another host";
+    EXPECT_EQ(best_of(now, before), now);
+}
+
+TEST(Limits, AreForTheirHostAndItsCoresOnly) {
+    Limits kept = sample_limits();
+    const std::string host = kept.topo_sha256;
+    EXPECT_TRUE(are_for(kept, host, 1));
+    EXPECT_TRUE(are_for(kept, host, 2));
+    EXPECT_FALSE(are_for(kept, host, 3));
+    EXPECT_FALSE(are_for(kept, host + "0", 2));
+    std::erase_if(kept.curves, [](const Curve& curve) { return curve.pass == "add_rewritten"; });
+    EXPECT_FALSE(are_for(kept, host, 2));
 }
 
 TEST(Limits, OfMoreCoresStayAndAreImprovedByThoseOfFewer) {
@@ -135,6 +149,9 @@ TEST(LimitsToKeep, AreNoneOfAMachineThatWasBusyButWhereTheyImproveWhatIsKept) {
     Limits improved = quiet;
     improved.yield_ns = 900;
     EXPECT_EQ(limits_to_keep(busy, quiet), improved);  // no other program used the cores
+    Limits of_another_host = quiet;
+    of_another_host.topo_sha256 = "another host";
+    EXPECT_EQ(limits_to_keep(busy, of_another_host), std::nullopt);
     quiet.kernels = "scalar";
     EXPECT_EQ(limits_to_keep(busy, quiet), std::nullopt);
     Limits of_one_core = sample_limits();

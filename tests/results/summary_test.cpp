@@ -92,6 +92,8 @@ TEST(Trust, NamesWhatDisturbsALaunch) {
               Marks{"load before start"});
     EXPECT_EQ(marks_of(quiet, [](Launch& launch, Point&) { launch.nranks = 8; }),
               Marks{"oversubscribed"});
+    EXPECT_EQ(marks_of(quiet, [](Launch& launch, Point&) { launch.hosts[0].cgroup_cpus = 0.5; }),
+              Marks{"oversubscribed"});
     EXPECT_EQ(marks_of(quiet, [](Launch&, Point& point) { point.measured.start = Start::barrier; }),
               Marks{"disturbed"});
     EXPECT_EQ(marks_of(quiet, [](Launch&, Point& point) { point.measured.n_invalid = 101; }),

@@ -180,6 +180,16 @@ TEST(HostFacts, TurboComesFromEitherDriver) {
     }
 }
 
+// A container with eight cores and the time of one and a half.
+TEST(HostFacts, OfAContainerHaveItsQuota) {
+    const FixtureTree tree;
+    tree.write("proc/self/cgroup", "0::/\n");
+    tree.write("sys/fs/cgroup/cpu.max", "150000 100000");
+    const HostFacts facts = host_facts(tree.root());
+    EXPECT_EQ(facts.cpu_quota, 1.5);
+    EXPECT_EQ(facts.usable_cores, 1);
+}
+
 TEST(HostFacts, UnknownOnesAreEmpty) {
     const FixtureTree tree;
     const HostFacts facts = host_facts(tree.root());

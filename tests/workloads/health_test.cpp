@@ -2,6 +2,10 @@
 // A host on which something goes wrong while a launch runs.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
+#include "base/clock.hpp"
 #include "results/tables/cautions.hpp"
 #include "tests/topology/fixture_tree.hpp"
 #include "workloads/health/health_watch.hpp"
@@ -145,6 +149,25 @@ TEST(Health, OfALaunchWithTroubleIsKnownToAllRanks) {
         for (const std::string& one : all) EXPECT_TRUE(one.starts_with(host)) << one;
         EXPECT_NE(all[0].find("40 %"), std::string::npos) << all[0];
         EXPECT_NE(all[1].find("7 times"), std::string::npos) << all[1];
+    });
+}
+
+// A rank that sleeps gives up its core by itself.
+TEST(Health, CountsNoSleepsOfARankAsPreemptions) {
+    constexpr int sleeps = 300;
+    const FixtureTree tree;
+    run_as_threads(1, 60, [&](World& world) {
+        world.oversubscribed = false;
+        const HealthWatch watch(world, tree.root(), no_driver);
+        const std::int64_t began = now_ns();
+        for (int i = 0; i < sleeps; ++i)
+            std::this_thread::sleep_for(std::chrono::microseconds(100));
+        double preemptions = 0;
+        for (const HostHealth& host : watch.since())
+            for (const HealthReading& reading : host.readings)
+                if (reading.name == "preemptions_per_s")
+                    preemptions = reading.value * seconds_since(began);
+        EXPECT_LT(preemptions, sleeps / 2);
     });
 }
 

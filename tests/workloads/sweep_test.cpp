@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "base/index.hpp"
+#include "tests/results/samples.hpp"
 #include "tests/workloads/sweeps.hpp"
 #include "workloads/bench/sweep_points.hpp"
 #include "workloads/timing/done_by_all.hpp"
@@ -262,6 +263,22 @@ TEST(Sweep, EndsOnAllRanksWhereOneHasNoMemoryLeft) {
     });
     EXPECT_NE(errors[0].find("no memory left"), std::string::npos) << errors[0];
     EXPECT_EQ(errors, std::vector<std::string>(3, errors[0]));
+}
+
+// Calls to a root that follow each other overlap, so the least time of one is no bound.
+TEST(Sweep, ComparesWithLimitsUnlessCallsOfARowOverlap) {
+    for (const Collective collective : {Collective::all_reduce, Collective::reduce})
+        for (const auto sync : {Protocol::Sync::barrier, Protocol::Sync::back_to_back}) {
+            Sweep sweep = sweep_of(
+                collective, {.algorithms = {"linear"}, .transports = {"shm"}, .baselines = {}});
+            sweep.protocol.sync = sync;
+            sweep.limits = sample_limits();
+            const Point point = points_of_run(sweep, 2).at(0).at(0);
+            const bool overlaps =
+                collective == Collective::reduce && point.measured.calls_of_sample > 1;
+            EXPECT_EQ(point.limit_ns.has_value(), !overlaps) << name_of(collective);
+            EXPECT_EQ(point.pct_of_limit.has_value(), !overlaps);
+        }
 }
 
 }  // namespace

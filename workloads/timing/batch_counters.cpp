@@ -8,6 +8,7 @@
 #include <limits>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/index.hpp"
@@ -137,20 +138,20 @@ InterfaceBytes total(const std::vector<InterfaceBytes>& interfaces) {
 
 }  // namespace
 
-NetworkByteCounter::NetworkByteCounter(World& world)
-    : world_(world), is_leader_(!world.one_host() && world.is_leader()) {}
+NetworkByteCounter::NetworkByteCounter(World& world, std::filesystem::path root)
+    : world_(world), root_(std::move(root)), is_leader_(!world.one_host() && world.is_leader()) {}
 
 void NetworkByteCounter::begin() {
     if (world_.one_host()) return;
     world_.barrier();
-    if (is_leader_) before_ = interface_bytes();
+    if (is_leader_) before_ = interface_bytes(root_);
 }
 
 void NetworkByteCounter::end(std::int64_t calls) {
     if (world_.one_host()) return;
     world_.barrier();  // until the calls are over on all hosts
     calls_ += calls;
-    if (is_leader_) add(interface_bytes());
+    if (is_leader_) add(interface_bytes(root_));
     world_.barrier();  // before any rank sends something else
 }
 

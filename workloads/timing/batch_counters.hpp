@@ -70,7 +70,8 @@ private:
 /// counted.
 class NetworkByteCounter {
 public:
-    explicit NetworkByteCounter(World& world);
+    /// Only tests pass another `root`, with made-up counters.
+    explicit NetworkByteCounter(World& world, std::filesystem::path root = "/");
 
     /// Called before and after a batch. Collective: all calls have ended when the counters are
     /// read, and no rank continues before that.
@@ -87,6 +88,7 @@ private:
     void add(const std::vector<InterfaceBytes>& interfaces);
 
     World& world_;
+    std::filesystem::path root_;
     bool is_leader_;
     std::vector<InterfaceBytes> before_;
     std::vector<InterfaceBytes> sums_;

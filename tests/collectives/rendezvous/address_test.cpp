@@ -31,6 +31,18 @@ TEST(RendezvousAddress, IsNotThatOfTheConnectingSocketItself) {
     }
 }
 
+// Other machines cannot reach a job of one machine.
+TEST(RendezvousAddress, OfLoopbackIsHeardOnThisMachineOnly) {
+    for (const char* name : {"localhost", "127.0.0.1", "127.0.0.2"}) {
+        const std::string heard = own_end(listen_at({name, 0}).number).host;
+        EXPECT_TRUE(is_loopback({heard, 0})) << name << " is heard at " << heard;
+    }
+    const std::string everywhere = own_end(listen_at({"", 0}).number).host;
+    EXPECT_TRUE(everywhere == "::" || everywhere == "0.0.0.0") << everywhere;
+    EXPECT_FALSE(is_loopback({"node3", 0}));
+    EXPECT_FALSE(is_loopback({"10.127.0.1", 0}));
+}
+
 TEST(RendezvousAddress, NeedsARankAmongAllAndAPort) {
     EXPECT_TRUE(holds(thrown_by([] {
                           rendezvous_world({.address = "tcp://localhost:1", .rank = 2, .size = 2});

@@ -2,8 +2,11 @@
 // Messages between two ranks of a rendezvous.
 #include "collectives/world/rendezvous/peer_messages.hpp"
 
+#include <sys/socket.h>
+
 #include <chrono>
 
+#include "collectives/world/rendezvous/protocol.hpp"
 #include "tests/collectives/rendezvous/ranks.hpp"
 
 namespace tutti {
@@ -113,6 +116,119 @@ TEST(PeerMessages, OfAnotherLengthAreRefused) {
             EXPECT_TRUE(holds(thrown.text, "sent 3 bytes"));
         }
         EXPECT_EQ(thrown_by([&] { messages.send({}, world.rank(), 0); }).code, Exit::usage);
+        world.barrier();
+    }));
+}
+
+// Takes part in the constructor of PeerMessages without making one, and connects by hand.
+class HandmadePeer {
+public:
+    explicit HandmadePeer(ProcessWorld& world)
+        : world_(world),
+          listening_(world.listen_for_ranks()),
+          addresses_(world.addresses_of(port_of(listening_.number))),
+          tokens_(gather_all(world, std::uint64_t{1})) {}
+
+    const OpenFile& listening() const { return listening_; }
+    std::uint64_t token_of_first() const { return tokens_[0]; }
+    Hello hello() const {
+        return {.rank = world_.rank().index, .size = world_.size(), .job = token_of_first()};
+    }
+    // Sends a number with tag 1 to rank 0 over a connection of its own, which stays open.
+    void send(const Hello& hello, std::int32_t number) {
+        ConnectAttempt attempt = try_connect(addresses_[0]);
+        ASSERT_TRUE(attempt.socket) << attempt.problem;
+        struct Message {
+            Hello hello;
+            std::int64_t tag = 1;
+            std::uint64_t bytes = sizeof(std::int32_t);
+            std::int32_t number;
+        };
+        static_assert(sizeof(Hello) % alignof(std::int64_t) == 0);  // no gap before the tag
+        const Message message{.hello = hello, .number = number};
+        constexpr std::size_t bytes = sizeof(Hello) + 2 * sizeof(std::int64_t) + sizeof number;
+        EXPECT_EQ(::send(attempt.socket.number, &message, bytes, MSG_NOSIGNAL),
+                  static_cast<ssize_t>(bytes));
+        connections_.push_back(std::move(attempt.socket));
+    }
+
+private:
+    ProcessWorld& world_;
+    OpenFile listening_;
+    std::vector<TcpAddress> addresses_;
+    std::vector<std::uint64_t> tokens_;
+    std::vector<OpenFile> connections_;
+};
+
+// Rank 1 connects by `connect`; returns the number that rank 0 then receives from it.
+std::int32_t received_from(const std::function<void(HandmadePeer&)>& connect) {
+    std::int32_t number = 0;
+    expect_nothing_thrown(run_as_rendezvous(2, [&](World& world) {
+        auto& processes = dynamic_cast<ProcessWorld&>(world);
+        if (world.is_first()) {
+            PeerMessages messages(processes);
+            world.barrier();  // until all connections wait to be accepted
+            messages.receive(std::as_writable_bytes(std::span(&number, 1)), {1}, 1);
+            world.barrier();
+        } else {
+            HandmadePeer peer(processes);
+            connect(peer);
+            world.barrier();
+            world.barrier();
+        }
+    }));
+    return number;
+}
+
+TEST(PeerMessages, ComeFromConnectionsWithTheTokenOfThisRankOnly) {
+    EXPECT_EQ(received_from([](HandmadePeer& peer) {
+                  Hello strange = peer.hello();
+                  ++strange.job;
+                  peer.send(strange, 13);
+                  strange.job = 0;
+                  peer.send(strange, 14);
+                  Hello no_head = peer.hello();
+                  no_head.head.magic = 0;
+                  peer.send(no_head, 15);
+                  Hello no_rank = peer.hello();
+                  for (const int rank : {-1, 2}) {
+                      no_rank.rank = rank;
+                      peer.send(no_rank, 16);
+                  }
+                  peer.send(peer.hello(), 7);
+              }),
+              7);
+}
+
+TEST(PeerMessages, ComeFromTheFirstConnectionOfARank) {
+    EXPECT_EQ(received_from([](HandmadePeer& peer) {
+                  peer.send(peer.hello(), 7);
+                  peer.send(peer.hello(), 13);
+              }),
+              7);
+}
+
+TEST(PeerMessages, HaveAnotherTokenEachTime) {
+    expect_nothing_thrown(run_as_rendezvous(2, [](World& world) {
+        auto& processes = dynamic_cast<ProcessWorld&>(world);
+        std::vector<std::uint64_t> tokens;
+        for (int time = 0; time < 3; ++time) {
+            if (world.is_first())
+                PeerMessages{processes};
+            else
+                tokens.push_back(HandmadePeer(processes).token_of_first());
+        }
+        if (world.is_first()) return;
+        EXPECT_NE(tokens[0], tokens[1]);
+        EXPECT_NE(tokens[1], tokens[2]);
+        for (const std::uint64_t token : tokens) EXPECT_GT(token >> 32, 0U);
+    }));
+}
+
+TEST(PeerMessages, OfOneHostAreHeardOnThisMachineOnly) {
+    expect_nothing_thrown(run_as_rendezvous(2, [](World& world) {
+        auto& processes = dynamic_cast<ProcessWorld&>(world);
+        EXPECT_TRUE(is_loopback(own_end(processes.listen_for_ranks().number)));
         world.barrier();
     }));
 }
