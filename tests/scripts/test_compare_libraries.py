@@ -288,10 +288,10 @@ class Page(Folder):
         self.assertEqual(page._time(times | {"interval_ns": None}), "1.00~ ring")
         self.assertEqual(page._time(times | {"interval_ns": [800, 1050]}), "1.00~ ring")
 
-    def test_says_what_to_type_without_records(self):
+    def test_names_the_command_that_is_missing(self):
         done = self.summarise()
         self.assertEqual(done.returncode, 64)
-        self.assertIn("type: scripts/compare_libraries", done.stderr)
+        self.assertIn("make them by scripts/compare_libraries", done.stderr)
 
 
 class FakeLibrary:

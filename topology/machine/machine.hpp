@@ -176,10 +176,6 @@ struct Machine {
     bool operator==(const Machine&) const = default;
 };
 
-/// Returns the name of the network of NVSwitches that all hosts share; empty if there is none or
-/// only one host.
-std::string shared_fabric(const Machine& machine);
-
 /// "L1d" for data, "L1i" for instructions, "L3" for both.
 std::string short_name(const Cache& cache);
 std::string short_name(DeviceKind kind);
@@ -201,3 +197,11 @@ std::string to_json(const Machine& machine);
 
 }  // namespace tutti
 #pragma GCC visibility pop
+
+namespace tutti {
+
+/// Returns the name of the network of NVSwitches that all hosts share; empty if there is none or
+/// only one host.
+std::string shared_fabric(const Machine& machine);
+
+}  // namespace tutti
