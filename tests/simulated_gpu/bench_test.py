@@ -143,7 +143,7 @@ class Trouble(OnSimulatedGpus):
 
     # A block never runs: blocks that wait for it report the rank.
     def test_with_a_block_that_is_lost_names_rank_and_step(self):
-        done = run(*self.ONE, "-T", "1s", SIMULATED_GPU_LOSES_BLOCKS_AFTER="21", gpus=1)
+        done = run(*self.ONE, "-T", "3s", SIMULATED_GPU_LOSES_BLOCKS_AFTER="21", gpus=1)
         self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
         self.assertRegex(done.stderr, r"rank 0 .*, step \d .* rank 1\n")
 
