@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <string_view>
 
@@ -25,8 +26,10 @@ struct Place {
     double x, y;
 };
 
-std::string svg_text(Place at, std::string_view text, std::string_view style,
-                     std::string_view anchor) {
+// Titles come from programs: bytes that may not be UTF-8 become '?'.
+std::string svg_text(Place at, std::string text, std::string_view style, std::string_view anchor) {
+    std::ranges::replace_if(
+        text, [](char c) { return c < 0x20 || c > 0x7e; }, '?');
     return fmt::format(R"(<text x="{:.1f}" y="{:.1f}" class="{}" text-anchor="{}">{}</text>)"
                        "\n",
                        at.x, at.y, style, anchor, xml_escaped(text));

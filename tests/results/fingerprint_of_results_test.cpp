@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What two results files must have in common for their times to be comparable.
+// Two results files have comparable times only if their fingerprints are equal.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is measured on several hosts: clocks that part, energy, bytes of the network.
+// Measurements on several hosts see diverging clocks, energy, and bytes of the network.
 #include <gtest/gtest.h>
 
 #include <atomic>
