@@ -58,7 +58,7 @@ struct ModelParameters {
     bool operator==(const ModelParameters&) const = default;
 };
 
-/// Predicts the time of a call from the steps of its schedule. See docs/background/model.md.
+/// Predicts the time of a call from the steps of its schedule. See docs/background/limits.md.
 class CostModel {
 public:
     CostModel() = default;  ///< predicts nothing

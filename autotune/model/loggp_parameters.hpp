@@ -35,7 +35,7 @@ CurvePlace place_on(const double* points, std::size_t count, double size);
 
 /// Costs over one transport, with one kind of memory, within a host or across hosts: the parameters
 /// of the model, in ns or ns per byte, as one list that can be fitted. See
-/// docs/background/model.md.
+/// docs/background/limits.md.
 struct LogGpParameters {
     static constexpr std::size_t call = 0;            ///< once in each call
     static constexpr std::size_t step = 1;            ///< until a peer's step is seen: the latency

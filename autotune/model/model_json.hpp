@@ -13,7 +13,7 @@ namespace tutti {
 inline constexpr int model_version = 1;
 
 /// Writes the model as a JSON object, for a separate file or within a table. See
-/// docs/background/model.md.
+/// docs/background/limits.md.
 std::string to_json(const CostModel& model);
 
 /// Reads the model. `name` is the name of the text in errors. Throws Error "NAME:LINE: what is

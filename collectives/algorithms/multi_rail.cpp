@@ -158,10 +158,10 @@ Schedule multi_rail_all_gather(int ranks, const Placement& placement) {
         for (const Chunks run : at(blocks_on, rail)) {
             // All but the other rank's own block, which may lie in the middle of a run.
             const int own = std::clamp(other.index, run.first, run.first + run.count);
-            const int behind = std::min(own + (own == other.index ? 1 : 0), run.first + run.count);
+            const int after = std::min(own + (own == other.index ? 1 : 0), run.first + run.count);
             step.copy({.chunks = {run.first, own - run.first}, .from = owner, .to = other});
             step.copy(
-                {.chunks = {behind, run.first + run.count - behind}, .from = owner, .to = other});
+                {.chunks = {after, run.first + run.count - after}, .from = owner, .to = other});
         }
     };
     return give.then(rails.across(ranks, pieces, ring_all_gather))

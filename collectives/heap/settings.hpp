@@ -10,7 +10,7 @@ enum class AfterFork {
     exec,  ///< nothing: the child only executes another program
 };
 
-/// Options from the environment; see docs/background/heap.md.
+/// Options from the environment; see docs/background/shared_memory.md.
 struct Settings {
     std::size_t threshold = std::size_t{64}
                             << 10;  ///< least size that the heap serves; SIZE_MAX: none

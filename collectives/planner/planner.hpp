@@ -80,8 +80,8 @@ public:
 
     /// Whether several ranks share a device of the transport. The first call is collective.
     bool is_virtual(std::string_view transport);
-    /// Whether most ranks have such buffers in their heaps (docs/background/heap.md), and all have
-    /// a heap that the others reach: then plans over shm can use them there. Collective.
+    /// Whether most ranks have such buffers in their heaps, and all have a heap that the others reach:
+    /// then plans over shm can use them there (docs/background/shared_memory.md). Collective.
     bool are_mapped(const CallBuffers& buffers);
     /// Allocates `bytes` of memory that plans over the transport use as registered. Throws Error if
     /// the transport cannot be used or memory is insufficient. Collective.

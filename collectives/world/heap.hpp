@@ -63,7 +63,7 @@ private:
     std::unordered_map<File, Arena, Hash> arenas_;
 };
 
-/// The heap of this process that peers can map: docs/background/heap.md.
+/// The heap of this process that peers can map: docs/background/shared_memory.md.
 class Heap {
 public:
     /// Finds the heap that is preloaded, linked or already loaded; nothing if there is none.

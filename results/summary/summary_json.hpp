@@ -13,7 +13,7 @@ inline constexpr int summary_version = 1;
 
 /// Writes one JSON object with everything that tables, pages and figures of these results show:
 /// the records without their samples, rankings with ratios, intervals and ties, training steps, and
-/// how far the times can be trusted. docs/reference/summary.md describes the fields.
+/// how far the times can be trusted. docs/reference/results_file.md describes the fields.
 /// `file_of` has the file of each session.
 void write_summary(std::ostream& out, const Results& results,
                    const std::map<std::string, std::string>& file_of);

@@ -72,8 +72,8 @@ class Plot:
 def draw(plot, drawing, canvas):
     made = canvas.figure(plot.height)
     axes = made.add_subplot()
-    behind = [curve for curve in plot.curves if not curve.in_front]
-    for curve in behind:
+    others = [curve for curve in plot.curves if not curve.in_front]
+    for curve in others:
         axes.plot([mark.x for mark in curve.marks], [mark.value for mark in curve.marks], color=OTHERS_GREY, linewidth=0.7, zorder=1)
     handles, labels = [], []
     front = [curve for curve in plot.curves if curve.in_front]
@@ -82,9 +82,9 @@ def draw(plot, drawing, canvas):
     for curve in front:
         handles.append(_handle(curve, canvas))
         labels.append(style.shortened(curve.label))
-    if behind:
+    if others:
         handles.append(Line2D([], [], color=OTHERS_GREY, linewidth=0.9))
-        labels.append(f"{len(behind)} others")
+        labels.append(f"{len(others)} others")
     _axes(axes, plot)
     more_handles, more_labels = signs.draw(axes, plot, canvas)
     handles, labels = handles + more_handles, labels + more_labels

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results files as `tutti show --json` summarises them: docs/reference/summary.md has the fields."""
+"""Results files as `tutti show --json` summarises them: docs/reference/results_file.md has the fields."""
 
 import json
 import os

@@ -43,9 +43,9 @@ def drawn(data, rank, position):
         return as_float(word / 2**64)
     if data == "cancelling":
         return as_float((word - 2**64 if word >> 63 else word) / 2**63)
-    behind = scramble(word)
-    sign = -1.0 if behind >> 63 else 1.0
-    return sign * math.ldexp(2**23 + (word >> 41), behind % 127 - 63 - 23)
+    scrambled = scramble(word)
+    sign = -1.0 if scrambled >> 63 else 1.0
+    return sign * math.ldexp(2**23 + (word >> 41), scrambled % 127 - 63 - 23)
 
 
 def steps_of(algorithm, ranks):

@@ -42,7 +42,7 @@ VARIABLES = [
     ("TUTTI, TUTTI_COLLECTIVES, TUTTI_AFTER, TUTTI_ALWAYS, TUTTI_TABLE_ANYWAY, TUTTI_REPORT, TUTTI_AB",
      "settings of `libtutti_mpi.so` and `libtutti_mpi_abi.so`; `tutti run` sets them ([unmodified programs](../how-to/unmodified_programs.md#options))"),
     ("TUTTI_HEAP_THRESHOLD, TUTTI_HEAP_RETAIN, TUTTI_HEAP_RESERVE, TUTTI_HEAP_FORK",
-     "settings of `libtutti_heap.so` ([the heap](../background/heap.md#the-environment))"),
+     "settings of `libtutti_heap.so` ([the heap](../background/shared_memory.md#the-environment))"),
     ("TUTTI_C_LIBRARY", "path of `libtutti_c.so` for `tutti_torch` ([PyTorch](../how-to/pytorch.md))"),
     ("TUTTI_SCRIPTS", "folder of the command's scripts (default: relative to the command)"),
     ("TUTTI_PYTHON", "Python that runs these scripts (default: `/usr/bin/python3`)"),

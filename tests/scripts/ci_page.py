@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that docs/ci.md shows, and a place where their scripts run as the CI systems would run them. What a system
+"""The files that docs/how-to/guarding_in_ci.md shows, and a place where their scripts run as the CI systems would run them. What a system
 does besides (checking out, keeping artifacts, starting ranks) is done here instead; /opt/tutti is a folder of the test."""
 import os
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each example of docs/ci.md, run as its CI system would: a change that takes 100 (as main does) and one that takes 120."""
+"""Each example of docs/how-to/guarding_in_ci.md, run as its CI system would: a change that takes 100 (as main does) and one that takes 120."""
 import sys
 import tempfile
 import unittest
@@ -11,7 +11,7 @@ import ci_page
 sys.path.insert(0, str(ci_page.ROOT / "tests/cli"))
 import tutti  # noqa: E402  # pylint: disable=wrong-import-position
 
-PAGE = (ci_page.ROOT / "docs/ci.md").read_text(encoding="utf-8")
+PAGE = (ci_page.ROOT / "docs/how-to/guarding_in_ci.md").read_text(encoding="utf-8")
 OK, SLOWER, WRONG, USAGE = 0, 1, 2, 64
 SRUN = """#!/usr/bin/env bash
 # Starts what Slurm's would: a job of tutti on two ranks under the MPI that is here, anything else as it stands.

@@ -126,14 +126,14 @@ public:
 private:
     static T rounded(double number) { return T(static_cast<check_data::WideOf<T>>(number)); }
 
-    double wide(std::uint64_t word, std::uint64_t behind) const {
+    double wide(std::uint64_t word, std::uint64_t scrambled) const {
         constexpr int p = significant_bits<T>;
         constexpr std::uint64_t hidden = std::uint64_t{1} << (p - 1);
         const auto exponents = static_cast<std::uint64_t>(2 * widest_ + 1);
-        const int exponent = static_cast<int>(behind % exponents) - widest_;
+        const int exponent = static_cast<int>(scrambled % exponents) - widest_;
         const double size =
             std::ldexp(static_cast<double>(hidden | (word >> (65 - p))), exponent - (p - 1));
-        return (behind >> 63) != 0 ? -size : size;
+        return (scrambled >> 63) != 0 ? -size : size;
     }
 
     check_data::Noise noise_;

@@ -179,15 +179,15 @@ void Moves::single_copy(const Move& move, const std::function<void()>* after_rea
     for (std::size_t done = 0; done < move.bytes; done += piece) {
         const std::size_t bytes = std::min(piece, move.bytes - done);
         std::byte* const out = outs[0] + done;
-        std::byte* beside = copied_in_.data();
+        std::byte* spare = copied_in_.data();
         bool is_out_free = !replaces_source(move);
         for (std::uint32_t i = 0; i < move.sources; ++i) {
             if (!is_far(sources[i])) {
                 part_sources_[i] = here[i] + done;
                 continue;
             }
-            std::byte* const place = is_out_free ? out : beside;
-            if (!std::exchange(is_out_free, false)) beside += bytes;
+            std::byte* const place = is_out_free ? out : spare;
+            if (!std::exchange(is_out_free, false)) spare += bytes;
             there(sources[i], done).read(place, bytes);
             part_sources_[i] = place;
         }

@@ -76,9 +76,9 @@ std::string first_host(const std::string& list) {
     const auto end = list.find_first_of("-,]", bracket);
     const auto closing = list.find(']', bracket);
     if (end == list.npos || closing == list.npos) return list;
-    const auto behind = list.find(',', closing);
+    const auto next_comma = list.find(',', closing);
     return list.substr(0, bracket) + list.substr(bracket + 1, end - bracket - 1) +
-           list.substr(closing + 1, behind == list.npos ? behind : behind - closing - 1);
+           list.substr(closing + 1, next_comma == list.npos ? next_comma : next_comma - closing - 1);
 }
 
 Rendezvous of_torchrun() {
