@@ -53,7 +53,7 @@ TEST_F(Agreement, ALaunchIsOneSampleItsMedian) {
     EXPECT_EQ(table.sections[0].launches.size(), 3u);
 }
 
-TEST_F(Agreement, WhatMostLaunchesPutFirstIsChosenAndTheEvidenceNamesTheOthers) {
+TEST_F(Agreement, ChoosesTheMajoritysFavouriteAndTheEvidenceNamesTheOthers) {
     const Range range = only_range(agreed(std::vector{launch(ring, {{ring, {100}}, {tree, {110}}}),
                                                       launch(tree, {{ring, {150}}, {tree, {100}}}),
                                                       launch(ring, {{ring, {100}}, {tree, {110}}})},
@@ -74,7 +74,7 @@ TEST_F(Agreement, ConfigurationsAreComparedWithinALaunchAsLaunchesDifferByMore) 
     EXPECT_EQ(range.choice, tree);
 }
 
-TEST_F(Agreement, WhatALaunchLeftOutLostThere) {
+TEST_F(Agreement, CountsAVariantThatALaunchLeftOutAsLostThere) {
     // 100 in the one launch that raced it; the others had dropped it.
     const Range range =
         only_range(agreed(std::vector{launch(chain, {{chain, {100}}, {ring, {101}}}),
@@ -84,7 +84,7 @@ TEST_F(Agreement, WhatALaunchLeftOutLostThere) {
     EXPECT_EQ(range.choice, ring);
 }
 
-TEST_F(Agreement, WhatWasWrongInOneLaunchIsNotChosen) {
+TEST_F(Agreement, DropsAVariantThatWasWrongInOneLaunch) {
     const Range range = only_range(agreed(std::vector{launch(ring, {{ring, {100}}, {tree, {200}}}),
                                                       launch(tree, {{tree, {200}}, {ring, {}}}),
                                                       launch(ring, {{ring, {100}}, {tree, {200}}})},
@@ -165,7 +165,7 @@ TEST_F(HeldOut, AWrongResultInOneLaunchLetsTheDefaultStay) {
     EXPECT_EQ(only_range(held_out(before, launches)).choice, Configuration{.impl = "mpi"});
 }
 
-TEST_F(HeldOut, WhatNoLaunchLookedAtIsAsBefore) {
+TEST_F(HeldOut, LeavesUnmeasuredSizesAsBefore) {
     Table earlier = before;
     earlier.sections[0].ranges[0].evidence[0].hold_out = HoldOut{
         .library = "mpi", .gain = 2, .gain_low = 1.9, .gain_high = 2.1, .launch = "session"};

@@ -154,7 +154,7 @@ TEST_P(Learning, HoldsItsBoundInMuchNoise) {
     }
 }
 
-TEST_P(Learning, BeginsAnewWhenTheMachineChanges) {
+TEST_P(Learning, RestartsWhenTheMachineChanges) {
     for (unsigned seed = 0; seed < 10; ++seed) {
         const double unit = GetParam();
         LearningProgram program({unit, 1.5 * unit, 3 * unit}, 1, seed);

@@ -96,7 +96,7 @@ TEST(CostModel, ManyPutTheirBlocksIntoOneAtTheSameTime) {
     EXPECT_NEAR(predicted(Collective::gather, "linear", n, "shm-direct"), o + N * G + L, 1e-3);
 }
 
-TEST(CostModel, WhoComputesAChunkWritesItToThoseWhoWaitForIt) {
+TEST(CostModel, PushesAComputedChunkToTheRanksThatWaitForIt) {
     LogGpParameters parameters = LogGpParameters::uniform(L, o, G, R);
     const double W = 0.5;
     std::fill_n(parameters.ns.begin() + LogGpParameters::begin_of(PerByte::write),
@@ -160,7 +160,7 @@ TEST(CostModel, ACoreThatChangesRanksTakesTime) {
     EXPECT_EQ(time("ring", 2), (3 * 2 - 2) * 100);
 }
 
-TEST(CostModel, WhatLeavesAHostLeavesThroughItsLink) {
+TEST(CostModel, SendsMessagesBetweenHostsThroughTheLink) {
     LogGpParameters across;
     across.ns[LogGpParameters::link] = 2;
     ModelParameters known;
@@ -208,7 +208,7 @@ TEST(CostModel, MoreBytesNeverTakeLess) {
         }
 }
 
-TEST(CostModel, SaysNothingOfWhatItDoesNotKnow) {
+TEST(CostModel, PredictsNothingWithoutParameters) {
     const ModelCall call = model_call(Collective::all_reduce, P, P, n);
     Configuration library;
     library.impl = "mpi";

@@ -38,7 +38,7 @@ protected:
     std::filesystem::path folder_, path_;
 };
 
-TEST_F(RaceLogTest, WhatWasRacedIsThereAfterwards) {
+TEST_F(RaceLogTest, ReadsTheRacesThatWereWritten) {
     {
         RaceLog log(path_, two_ranks, "plan", false);
         log.append(entry);
@@ -53,7 +53,7 @@ TEST_F(RaceLogTest, WhatWasRacedIsThereAfterwards) {
     EXPECT_EQ(earlier[1].samples_ns, entry.samples_ns);
 }
 
-TEST_F(RaceLogTest, WhatWasWrongIsAnEntryWithoutSamples) {
+TEST_F(RaceLogTest, AWrongResultIsAnEntryWithoutSamples) {
     {
         RaceLog log(path_, two_ranks, "plan", false);
         log.append(entry);
@@ -92,7 +92,7 @@ TEST_F(RaceLogTest, AnotherFileIsRefused) {
     }
 }
 
-TEST_F(RaceLogTest, ALineThatSaysWhatNobodyKnowsIsRefusedWithItsPlace) {
+TEST_F(RaceLogTest, RefusesUnknownNamesWithTheirPlace) {
     { RaceLog(path_, two_ranks, "plan", false).append(entry); }
     std::stringstream whole;
     whole << std::ifstream(path_).rdbuf();

@@ -19,7 +19,7 @@ std::vector<Arm> grid(int segments, int channels) {
     return arms;
 }
 
-TEST(Families, KnowWhoIsNextToWhom) {
+TEST(Families, KnowTheNeighboursOfAVariant) {
     const Families families(grid(5, 3));  // arm 1 + 3 * segment + channel
     EXPECT_EQ(families.count(), 2U);
     EXPECT_FALSE(families.has_parameters(families.of(0)));

@@ -51,12 +51,12 @@ TEST(Ranges, BelieveTheSearchMoreThanFewSamples) {
     EXPECT_EQ(ranges_of(findings(1.02), 0.03).ranges.size(), 1U);
 }
 
-TEST(Ranges, AreNotMergedThroughAnArmThatNobodySawThere) {
+TEST(Ranges, AreNotMergedThroughAnArmWithoutMeasurementsThere) {
     const std::vector<Finding> findings = {found(8, {{0, {100}}}), found(16, {{1, {100}}})};
     EXPECT_EQ(ranges_of(findings, 0.5).ranges.size(), 2U);
 }
 
-TEST(Ranges, GiveAnArmThatDidNotRaceThePenaltyOfTheSizesBesideIt) {
+TEST(Ranges, GiveAnArmThatDidNotRaceThePenaltyOfTheNeighbouringSizes) {
     // Arm 0 costs 2 % at both sides of 16 B, where only arm 1 raced.
     const std::vector<Finding> findings = {
         found(4, {{0, {100}}, {1, {200}}}), found(8, {{1, {100}}, {0, {102}}}),

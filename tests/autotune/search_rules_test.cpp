@@ -164,7 +164,7 @@ TEST(Search, NeedsNeitherManyArmsNorManySizes) {
     for (const Finding& finding : search(machine, twenty_sizes(), {})) EXPECT_EQ(finding.winner, 0);
 }
 
-TEST(Search, WhatNobodyCanRunHasNoWinner) {
+TEST(Search, ASizeThatNoArmCanRunHasNoWinner) {
     ModelMachine machine;
     machine.add(plain(0), [](Bytes) { return std::optional<double>(); });
     for (const Finding& finding : search(machine, twenty_sizes(), {}))

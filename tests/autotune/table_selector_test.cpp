@@ -45,7 +45,7 @@ TEST(Selector, FindsTheRangeThatHoldsTheSize) {
     EXPECT_EQ(picked_from(selector, -1), 0);
 }
 
-TEST(Selector, DoesNotTakeADevicesAnswerForTheHostsNorTheOtherWayRound) {
+TEST(Selector, KeepsChoicesForDevicesAndHostsApart) {
     const auto pick = [](const Selector& selector, BufferKind kind) {
         const Range* range =
             selector.pick(Collective::all_reduce, DataType::float32, Op::sum, kind, Bytes{1000});

@@ -23,7 +23,7 @@ TEST(Verdict, NeighboursOfOneChoiceAreARange) {
     EXPECT_EQ(ranges[1].choice, ring);
 }
 
-TEST(Verdict, ASizeThatNothingWasMeasuredAtLeavesNoEvidence) {
+TEST(Verdict, ASizeWithoutMeasurementsLeavesNoEvidence) {
     const auto ranges = ranges_of({verdict(tree, 8), {.choice = tree, .evidence = {.size = {16}}}});
     ASSERT_EQ(ranges.size(), 1u);
     ASSERT_EQ(ranges[0].evidence.size(), 1u);
@@ -107,7 +107,7 @@ std::vector<std::pair<std::int64_t, std::string>> ranges_in(const Table& table) 
 }
 using Ranges = std::vector<std::pair<std::int64_t, std::string>>;
 
-TEST(Overlay, WhatWasNotLearntStaysHoweverOften) {
+TEST(Overlay, KeepsUnlearntEntriesHoweverOften) {
     const std::vector<Range> before{
         {.from = {0}, .choice = tree, .evidence = {verdict(tree, 1024).evidence}},
         {.from = {65536}, .choice = {.impl = "mpi"}, .origin = Origin::kept, .evidence = {}},

@@ -11,7 +11,7 @@ namespace tutti {
 namespace {
 
 // Only development packages have the name without a version.
-TEST(LibraryFile, IsFoundBesideTheProgramWithAndWithoutAVersionInItsName) {
+TEST(LibraryFile, IsFoundNextToTheProgramWithAndWithoutAVersionInItsName) {
     const std::string name = "libof_test_" + std::to_string(getpid()) + ".so";
     const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
     EXPECT_EQ(library_file(name), std::nullopt);

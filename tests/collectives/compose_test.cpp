@@ -93,7 +93,7 @@ TEST(Reordered, MovesRanksAndTheirBlocksToPositions) {
     EXPECT_EQ(brief(reordered(first_sends_to_second(), order, Collective::all_gather)), "2>0:2-2;");
 }
 
-TEST(Reordered, LeavesAMessageThatIsNobodysAsItIs) {
+TEST(Reordered, LeavesAMessageWithoutBlocksAsItIs) {
     const std::vector<Rank> order{{2}, {0}, {1}};
     EXPECT_EQ(brief(reordered(first_sends_to_second(), order, Collective::all_reduce)), "2>0:0-0;");
 }

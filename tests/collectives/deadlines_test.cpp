@@ -58,7 +58,7 @@ TEST(Deadline, OfAGreatNumberOrNoneIsFarOff) {
     }
 }
 
-TEST(Deadline, BeginsAnewWhereSomethingHasCome) {
+TEST(Deadline, RestartsWhenDataArrives) {
     const auto world = world_of_one();
     world->hang_timeout = timeout;
     expect_deadline(timeout, [&] {

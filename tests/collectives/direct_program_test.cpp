@@ -229,7 +229,7 @@ int last_step_waited_for(const DirectProgram& program, Rank peer) {
 }
 
 // Then its peers need not wait until the last sum is computed.
-TEST(DirectProgram, KeepsResultsThatNobodyReads) {
+TEST(DirectProgram, KeepsResultsThatNoPeerReads) {
     const auto kept = [](const Case& tried, int rank) {
         const Programs programs = programs_of(tried, schedule_of(tried).value());
         std::vector<bool> of_steps;
@@ -264,7 +264,7 @@ TEST(DirectProgram, CopiesItsOwnPartFirstWherePeersOnlyRead) {
         EXPECT_EQ(program.settling_early.size(), 1u);
 }
 
-TEST(DirectProgram, WaitsForAPeerBeforeItComesToItsBuffers) {
+TEST(DirectProgram, WaitsForAPeerBeforeItAccessesItsBuffers) {
     for (const Algorithm& algorithm : catalog())
         for (int ranks : {2, 3, 4, 5, 7, 8})
             for (Memory memory : {Memory::mapped, Memory::mapped_in_place}) {
@@ -279,7 +279,7 @@ TEST(DirectProgram, WaitsForAPeerBeforeItComesToItsBuffers) {
 // Once a rank has accessed a peer's buffers for the last time, that peer waits for it before the
 // end of its run, because then it may change them. It does the same for its last reader, and for
 // ranks that push.
-TEST(DirectProgram, EndsAfterAllWhoComeToItsBuffers) {
+TEST(DirectProgram, EndsAfterAllReadersOfItsBuffers) {
     for (const Algorithm& algorithm : catalog())
         for (int ranks : {2, 3, 5, 8}) {
             const Case tried{&algorithm, ranks, Memory::mapped, ranks / 2};

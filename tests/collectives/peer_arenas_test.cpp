@@ -145,7 +145,7 @@ TEST(PeerArenas, RefuseAFileThatMayShrink) {
     expect_refused(owner.place(0), "not sealed");
 }
 
-TEST(PeerArenas, SayWhenThereAreNotSoManyAddresses) {
+TEST(PeerArenas, ReportALackOfAddresses) {
     Owner owner;
     HeapPlace place = owner.place(0);
     place.arena_most = std::uint64_t{1} << 60;

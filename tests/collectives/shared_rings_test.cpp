@@ -139,7 +139,7 @@ TEST(SharedRings, NameThePeerThatTheyWaitFor) {
     });
 }
 
-TEST(SharedRings, ReportWhatNobodyReceived) {
+TEST(SharedRings, ReportMessagesThatWereNotReceived) {
     between(2, [](End& end) {
         const auto out = end.filled(100, 1);
         if (end.me() == Rank{0}) {

@@ -99,7 +99,7 @@ TEST_F(UcxEndpoints, KeepPlansAndStepsApart) {
     });
 }
 
-TEST_F(UcxEndpoints, ReportAMessageThatNobodyReceived) {
+TEST_F(UcxEndpoints, ReportAMessageThatWasNotReceived) {
     run_as_threads(2, 20, [](World& world) {
         const auto transport = ucx_transport(world);
         const Rank other{1 - world.rank().index};

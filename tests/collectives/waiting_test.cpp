@@ -31,7 +31,7 @@ TEST(Waiting, AtABarrierNamesTheRanksThatDidNotCome) {
 }
 
 // The data that a rank exposes lies on its stack, which is gone after it has given up.
-TEST(Waiting, WhoComesToAnExchangeThatOthersHaveGivenUpReadsNothingOfThem) {
+TEST(Waiting, ALateRankReadsNothingOfAnExchangeThatOthersHaveGivenUp) {
     std::atomic<bool> has_given_up = false;
     int read_late = -1;
     EXPECT_THROW(run_as_threads(2, 0.05,
@@ -67,7 +67,7 @@ TEST(Waiting, RanksTakeTurnsBeyondTheCoresAndBeyondTheQuota) {
 }
 
 // A time slice of a computing thread is longer than most collectives.
-TEST(Waiting, BesideAComputationSleepsWhereOthersBeginToYield) {
+TEST(Waiting, DuringAComputationSleepsWhereOthersBeginToYield) {
     for (const bool background : {false, true}) {
         run_as_threads(1, 10, [&](World& world) {
             world.background = background;

@@ -41,7 +41,7 @@ std::string order_of(std::size_t bytes, std::size_t sources, std::size_t shift) 
     return order;
 }
 
-TEST(StreamingStores, AreFencedBehindTheLastOne) {
+TEST(StreamingStores, AreFencedAfterTheLastOne) {
     for (const std::size_t sources : {1, 2, 3, 4})
         for (const std::size_t bytes : {128, 200, 256, 448})
             for (const std::size_t shift : {0, 4, 60}) {

@@ -159,7 +159,7 @@ TEST(Extents, PagesInMemoryAreTakenFirst) {
     EXPECT_EQ(extents.take(10, 1)->kind, Kind::zero);
 }
 
-TEST(Extents, GrowOverSeveralFreeOnesBehindThem) {
+TEST(Extents, GrowIntoSeveralFreeOnesThatFollow) {
     std::vector<Extents::Tag> table(range);
     Extents extents;
     extents.start(table.data(), 0);

@@ -101,7 +101,7 @@ protected:
     tutti_heap_place place{}, witness_is{};
 };
 
-TEST_F(ProgramCalls, WhatIsMappedOverIsNotFoundUntilItIsFreed) {
+TEST_F(ProgramCalls, MemoryThatIsMappedOverIsNotFoundUntilItIsFreed) {
     char* const memory = allocated();
     const std::uint64_t changes = *heap.changes();
     EXPECT_EQ(heap.map(memory + a_page, a_page, usual, anonymous | MAP_FIXED, -1, 0),
@@ -151,7 +151,7 @@ TEST_F(ProgramCalls, ThatFailChangeNothing) {
     EXPECT_TRUE(all_are(memory, mega, 1));
 }
 
-TEST_F(ProgramCalls, WhatIsUnmappedStaysReservedForTheHeap) {
+TEST_F(ProgramCalls, UnmappedMemoryStaysReservedForTheHeap) {
     char* const memory = allocated();
     const std::size_t before = bytes_in_memory();
     EXPECT_EQ(heap.unmap(memory, mega), 0);
@@ -168,7 +168,7 @@ TEST_F(ProgramCalls, WhatIsUnmappedStaysReservedForTheHeap) {
     expect_reuse(memory);
 }
 
-TEST_F(ProgramCalls, WhatMovesAwayIsACopy) {
+TEST_F(ProgramCalls, MemoryThatMovesAwayIsACopy) {
     char* const memory = allocated();
     char* const neighbour = allocated();
     auto* const moved =
@@ -185,7 +185,7 @@ TEST_F(ProgramCalls, WhatMovesAwayIsACopy) {
     munmap(moved, 2 * mega);
 }
 
-TEST_F(ProgramCalls, WhatMovesKeepsItsProtection) {
+TEST_F(ProgramCalls, MemoryThatMovesKeepsItsProtection) {
     char* const memory = allocated();
     EXPECT_EQ(heap.protect(memory, mega, PROT_NONE), 0);
     auto* const moved = static_cast<char*>(heap.move(
@@ -219,7 +219,7 @@ TEST_F(ProgramCalls, MemoryOfTheProgramMovesAwayAsItIs) {
     expect_reuse(memory);
 }
 
-TEST_F(ProgramCalls, WhatIsDiscardedIsZeroForAllAndIsStillFound) {
+TEST_F(ProgramCalls, DiscardedMemoryIsZeroForAllAndIsStillFound) {
     char* const memory = allocated();
     EXPECT_EQ(heap.give_advice(memory + a_page, a_page, MADV_DONTNEED), 0);
     EXPECT_TRUE(all_are(memory, a_page, 1));
@@ -233,7 +233,7 @@ TEST_F(ProgramCalls, WhatIsDiscardedIsZeroForAllAndIsStillFound) {
     EXPECT_TRUE(all_are(memory, mega, 0));
 }
 
-TEST_F(ProgramCalls, WhatIsProtectedIsNotFoundUntilTheProgramMayWriteItAgain) {
+TEST_F(ProgramCalls, ProtectedMemoryIsNotFoundUntilTheProgramMayWriteItAgain) {
     char* const memory = allocated();
     for (const int protection : {PROT_NONE, PROT_READ, PROT_READ | PROT_EXEC}) {
         EXPECT_EQ(heap.protect(memory + a_page, a_page, protection), 0);
@@ -396,7 +396,7 @@ TEST_F(ProgramCalls, MemoryThatMovesIntoTheHeapLeavesErrnoAlone) {
     expect_reuse(memory);
 }
 
-TEST_F(ProgramCalls, WhatShrinksLeavesMemoryOfTheHeap) {
+TEST_F(ProgramCalls, AShrunkMappingLeavesMemoryOfTheHeap) {
     char* const memory = allocated(2 * mega);
     heap.map(memory + mega / 2, mega, usual, anonymous | MAP_FIXED, -1, 0);
     EXPECT_TRUE(heap.resize(memory, mega));
@@ -405,7 +405,7 @@ TEST_F(ProgramCalls, WhatShrinksLeavesMemoryOfTheHeap) {
     expect_reuse(memory);
 }
 
-TEST_F(ProgramCalls, WhatCannotBeRestoredIsNeverUsedAgain) {
+TEST_F(ProgramCalls, MemoryThatCannotBeRestoredIsNeverUsedAgain) {
     char* const memory = allocated();
     heap.map(memory, mega, usual, anonymous | MAP_FIXED, -1, 0);
     const int kept = file(), closed = dup(kept);

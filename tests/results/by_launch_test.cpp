@@ -71,7 +71,7 @@ TEST(ByLaunch, EqualKeysOfOneSessionAreBothKept) {
     EXPECT_EQ(counts_and_times(by_launch(results)[0]), (Measured{{1, 10}, {1, 11}}));
 }
 
-TEST(ByLaunch, WhatMeasuredNothingIsLeftOut) {
+TEST(ByLaunch, LeavesOutPointsWithoutMeasurements) {
     Results results;
     add(results, "a", {});
     results.ends.push_back({.session = "a"});

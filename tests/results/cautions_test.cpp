@@ -89,7 +89,7 @@ TEST(Cautions, SayOnceInHowManyLaunchesAHostWasDisturbed) {
     EXPECT_EQ(cautions_below({}, std::span(ends).subspan(2, 1)).find("# but: host h: CPU 1"), 0u);
 }
 
-TEST(Health, HasNoReadingThatIs0AndNoneThatNobodyKnows) {
+TEST(Health, OmitsReadingsThatAre0OrUnknown) {
     EXPECT_TRUE(health_of("h", "steal_pct", 0).readings.empty());
     EXPECT_THROW(health_of("h", "mood", 1), std::logic_error);
 }

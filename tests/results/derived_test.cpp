@@ -30,7 +30,7 @@ TEST(Derived, OverlapIsTheHiddenShareOfTheCommunication) {
     EXPECT_DOUBLE_EQ(derived(100, 0, 0, 100).overlap, 1);
 }
 
-TEST(Derived, SlowdownIsComputingBesideCommunicationOverComputingAlone) {
+TEST(Derived, SlowdownIsComputingDuringCommunicationOverComputingAlone) {
     EXPECT_DOUBLE_EQ(derived(100, 80, 20, 125).slowdown, 1.25);
     EXPECT_DOUBLE_EQ(derived(0, 80, 20, 0).slowdown, 1);
 }

@@ -47,7 +47,7 @@ TEST(StoredJudgement, OneLaunchOfEachDecidesNothingHoweverFarApart) {
 }
 
 // Pairs are apart by 1 to 4: of ten, nine by no more than 3.
-TEST(StoredJudgement, NoiseIsWhatNineOfTenPairsOfLaunchesDifferBy) {
+TEST(StoredJudgement, NoiseIsTheDifferenceThatNineOfTenPairsOfLaunchesStayBelow) {
     EXPECT_EQ(noise_between(std::vector<double>{1, 2, 3, 4, 5}), 3);
     EXPECT_EQ(noise_between(std::vector<double>{4, 1}), 3);
     EXPECT_EQ(noise_between(std::vector<double>{4}), 0);

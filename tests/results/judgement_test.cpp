@@ -105,7 +105,7 @@ TEST(Judgement, AChangeOfTheMinimumEffectIsHardlyEverCalledTheSame) {
 
 // With an interval just within the minimum effect, a change of less than half of it is none; a
 // larger one must be sure.
-TEST(Judgement, WhatLooksLikeASmallChangeIsOnlyTheSameIfThatIsSure) {
+TEST(Judgement, ASmallChangeIsTheSameOnlyWithANarrowInterval) {
     ComparedMetric metric;
     for (const double percent : {0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0})
         metric.changes.push_back(std::log1p(percent / 100));  // 99.8 % needs all 10 launches

@@ -53,7 +53,7 @@ TEST(OverLaunches, OfLimitsTheLeastCountsAsTheMachineWasSeenToAllowIt) {
     EXPECT_EQ(over_launches(std::span(points).subspan(2)).at(0).point.limit_ns, std::nullopt);
 }
 
-TEST(OverLaunches, WhatOneLaunchSkippedOrGotWrongIsNotHidden) {
+TEST(OverLaunches, ShowsAPointThatOneLaunchSkippedOrGotWrong) {
     std::vector<Point> points(3, point_of_launch(100, {1000}));
     points[1].measured.check = {.state = CheckState::fail, .n_wrong = 3};
     auto all = over_launches(points);

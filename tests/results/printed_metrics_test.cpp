@@ -154,7 +154,7 @@ TEST(PrintedMetrics, AreEachThatAStarInAPointerMatches) {
     EXPECT_FALSE(metrics_in(json, "", {"/runs/0/name"}).misused.empty());
 }
 
-TEST(PrintedMetrics, HaveTheUnitThatJsonNamesBesideThem) {
+TEST(PrintedMetrics, HaveTheUnitOfTheSameJsonObject) {
     const std::string json = R"({"benchmarks": [{"real_time": 2, "time_unit": "us", "items": 7}],
         "rate": {"value": 3, "unit": "GB/s"}, "plain": {"value": 4, "unit": "apples"}})";
     EXPECT_EQ(found(json, "/benchmarks/0/real_time"), Found{"/benchmarks/0/real_time = 2000 ns"});

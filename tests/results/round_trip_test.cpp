@@ -173,7 +173,7 @@ TEST(Records, UnknownKindsAndFieldsAreIgnored) {
     EXPECT_EQ(end.wall_ns, 5);
 }
 
-TEST(Records, WhatIsWrongWithALineIsNamed) {
+TEST(Records, NameTheFaultOfALine) {
     EXPECT_TRUE(complaint_about_line("{").starts_with("record:1: invalid JSON"));
     EXPECT_THROW(parse_json_line("{"), NotJson);
     const struct {

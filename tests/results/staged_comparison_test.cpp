@@ -118,7 +118,7 @@ TEST(Comparison, TheMeanOfWhatIsTheSameIsTheSame) {
     EXPECT_LT(mean.visible, 0.03);
 }
 
-TEST(Comparison, WhatOneLaunchLacksIsNoNewsWhereOthersHaveIt) {
+TEST(Comparison, ReportsNoMissingMetricThatAnotherLaunchHas) {
     SimulatedMachine machine;
     const auto launch = [&](const WantedMetrics&) {
         LaunchOfBoth both{.order = {"call", "never"}};

@@ -87,7 +87,7 @@ TEST(ChannelsOf, RefuseNoneAndTooMany) {
         EXPECT_THROW(channels_of({}, count, 4), Error);
 }
 
-TEST(SiteOf, NamesWhatHoldsAllCpusOfARankAndNothingElse) {
+TEST(SiteOf, NamesTheSmallestPartWithAllCpusOfARank) {
     const Host host = example_host();
     EXPECT_EQ(binding_of(host, {6}),
               (RankBinding{.package = 1, .numa_node = 1, .cache = 1, .core = 2}));

@@ -84,7 +84,7 @@ TEST(Rings, OfADgx1UseEveryNvlinkInBothDirections) {
     EXPECT_NEAR(plan.naive.bandwidth_GBps, 40, 1e-9);
 }
 
-TEST(Rings, BehindAnNvswitchNeedOneChannelInAnyOrder) {
+TEST(Rings, ThroughAnNvswitchNeedOneChannelInAnyOrder) {
     expect_found(rings_of(machines::dgx2()), 6 * 20.0, PathType::nvl);
     expect_found(rings_of(machines::dgx_a100()), 12 * 20.0, PathType::nvl);
     const RingPlan h100 = rings_of(machines::dgx_h100());

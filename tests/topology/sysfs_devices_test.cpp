@@ -110,7 +110,7 @@ TEST(SysfsDevices, KnowsEachKindByClassAndVendor) {
     EXPECT_EQ(device_kind(0x0108, 0x144d), std::nullopt);
 }
 
-TEST(SysfsDevices, VirtualFunctionsHideBehindTheRealOne) {
+TEST(SysfsDevices, LeaveOutVirtualFunctionsIfTheRealOneShowsTheirInterfaces) {
     const FixtureTree tree;
     const std::string real =
         write_device(tree, {"0000:01:00.0", "0x020000", "0x15b3", "0x1017", "0"});

@@ -93,7 +93,7 @@ TEST(VirtualNics, AreNoPartsOfBridgesAndBonds) {
     EXPECT_EQ(names_of(read_virtual_nics(tree.root(), false)), Names{});
 }
 
-TEST(VirtualNics, BesideARealNicAreListedOnlyIfTheyHaveTheDefaultRoute) {
+TEST(VirtualNics, OfAHostWithARealNicAreListedOnlyIfTheyHaveTheDefaultRoute) {
     const FixtureTree tree;
     write_virtual(tree, "cali1");
     write_virtual(tree, "eth9");

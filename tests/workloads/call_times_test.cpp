@@ -72,7 +72,7 @@ TEST(TimedBatch, LeavesOutWhatAnyRankBeganLateAndCountsIt) {
 
 // A thousandth of a millisecond, and a sixteenth of the gap; none where the call before was not
 // over.
-TEST(IsLate, WhoWasBusyAtTheDeadlineOrLeftTheWaitLongAfterIt) {
+TEST(IsLate, ARankThatWasBusyAtTheDeadlineOrLeftTheWaitLongAfterIt) {
     EXPECT_FALSE(is_late(/*first_look=*/900, /*begin=*/1'000, /*deadline=*/1'000, /*gap=*/0));
     EXPECT_FALSE(is_late(1'000, 1'000, 1'000, 0));
     EXPECT_TRUE(is_late(1'001, 1'001, 1'000, 0));

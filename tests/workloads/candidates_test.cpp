@@ -47,7 +47,7 @@ std::vector<std::string> names_of(const std::vector<Candidate>& candidates) {
 }
 
 // Chain is cut, a tree has a radix, two-level-butterfly both, a ring neither.
-TEST(Candidates, AreEveryCombinationOfParametersThatAnAlgorithmMakesUseOf) {
+TEST(Candidates, AreAllCombinationsOfParametersThatAnAlgorithmUses) {
     const SearchSpace search_space{
         .algorithms = {"ring", "tree", "chain", "two-level-butterfly"},
         .transports = {"shm"},
@@ -76,7 +76,7 @@ TEST(Candidates, AreNamedOnceHoweverTheDefaultRadixIsGiven) {
                                         "tree[k3]@topology/shm"}));
 }
 
-TEST(Candidates, OfWhichSeveralWouldDoTheSameAreDistinctOnce) {
+TEST(Candidates, WithEqualTransfersAreListedOnce) {
     const SearchSpace search_space{.algorithms = {"tree", "linear", "chain", "two-level"},
                                    .transports = {"loopback", "shm"},
                                    .baselines = {"mpi"},

@@ -118,7 +118,7 @@ TEST(ClockModel, IgnoresAnEstimateThatWasDisturbed) {
     EXPECT_EQ(model.drift(), 0);
 }
 
-TEST(ClockModel, BeginsAnewWhereAClockWasSet) {
+TEST(ClockModel, RestartsWhenAClockWasSet) {
     std::mt19937 random(1);
     ClockModel model;
     for (int i = 0; i < 4; ++i)

@@ -74,7 +74,7 @@ TEST(Share, TakesEachRowOfABatchOnceWhateverTheRankCount) {
         }
 }
 
-TEST(BatchOrder, GoesThroughAllRowsInAnEpochAndAnewInTheNext) {
+TEST(BatchOrder, VisitsAllRowsInEachEpoch) {
     BatchOrder order(24, 8, 7);
     ASSERT_EQ(order.batches_per_epoch(), 3);
     std::vector<int> epochs[2];

@@ -137,7 +137,7 @@ TEST(Measure, TakesExactlyAsManySamplesAsAsked) {
 }
 
 // On a busy machine the ranks may miss every deadline; then it gives up, and says so by the number.
-TEST(StartGap, DoesNotGrowForEverWhileNobodyIsOnTime) {
+TEST(StartGap, DoesNotGrowForEverWhileNoRankIsOnTime) {
     StartGap gap;
     gap.guess(/*call_ns=*/1'000);
     TimedBatch late;

@@ -197,7 +197,7 @@ TEST(StepTimes, PartsWaitingFromWork) {
     EXPECT_EQ(times.last, Rank{0});
 }
 
-TEST(StepTimes, WhoLeftBeforeTheLastArrivedDidNotWaitForIt) {
+TEST(StepTimes, ARankThatLeftBeforeTheLastArrivedDidNotWaitForIt) {
     const std::vector<StepStamps> all{
         {.begin_ns = 0, .end_ns = 900, .compute_ns = 0, .calls = {{100, 120}}},
         {.begin_ns = 0, .end_ns = 900, .compute_ns = 0, .calls = {{500, 530}}}};

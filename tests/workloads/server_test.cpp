@@ -133,7 +133,7 @@ TEST(SynchronousServer, AppliesAllGradientsOfAStepTogether) {
     EXPECT_TRUE(play.take_answers().empty());
 }
 
-TEST(SynchronousServer, LeavesTheSlowestBehindAndCountsIt) {
+TEST(SynchronousServer, DropsTheSlowestAndCountsIt) {
     PlayedServer play({.workers = 3, .dropped = 1});
     play.server.begin(2);
     play.take_answers();
@@ -245,7 +245,7 @@ TEST(ParameterServers, LearnTheDigitsInEitherMode) {
         }
 }
 
-TEST(ParameterServers, WithinABoundNobodyIsFarAhead) {
+TEST(ParameterServers, WithABoundNoWorkerIsFarAhead) {
     Architecture bounded = architecture(4, 1, false);
     bounded.rules.staleness_bound = 0;
     const auto done = trained(4, bounded, 30);
@@ -263,7 +263,7 @@ TEST(ParameterServers, GoOnWithoutTheSlowest) {
     EXPECT_GE(done.accuracy, 0.8);
 }
 
-TEST(ParameterServers, NameWhomTheyWaitForInVain) {
+TEST(ParameterServers, NameTheRankThatDoesNotAnswer) {
     std::string reason;
     try {
         run_as_threads(2, 0.2, [&](World& world) {

@@ -85,7 +85,7 @@ Sweep ring_and_tree(const char* transport) {
     return sweep;
 }
 
-TEST(SweepByTurns, MeasuresATrialAnewInOtherMemory) {
+TEST(SweepByTurns, RepeatsATrialInOtherMemory) {
     const Sweep sweep = ring_and_tree("shm");
     run_as_threads(2, 60, [&](World& world) {
         Planner planner(world);

@@ -51,7 +51,7 @@ TEST(Sweep, GoesThroughEverythingThatMattersToTheCollective) {
     EXPECT_EQ(points_seen(Collective::all_gather), 2U);
 }
 
-TEST(Sweep, LeavesAPointWithTheReasonForWhoeverCannotTakePart) {
+TEST(Sweep, LeavesAPointWithTheReasonForEachCandidateThatCannotRun) {
     const Sweep sweep = sweep_of(Collective::all_to_all, {.algorithms = {"butterfly", "bruck"},
                                                           .transports = {"loopback", "mpi"},
                                                           .baselines = {"mpi"}});

@@ -35,7 +35,7 @@ TEST(Zero, HandsOverGradientsOnceAndItsShareOfWeightsOnceOrTwice) {
     }
 }
 
-TEST(Zero, HasNoMoreGathersUnderWayThanItHasBuffersFor) {
+TEST(Zero, HasAtMostOneGatherUnderWayForEachBuffer) {
     for (const int prefetch : {0, 1, 2}) {
         const Program program =
             zero_program(find_model("gpt2").model, {.stage = 3, .prefetch = prefetch}, 1000, 4);
@@ -84,7 +84,7 @@ TEST(Zero, HidesAllButTheFirstGathersAndTheLastScatter) {
     }
 }
 
-TEST(Zero, HidesMoreBehindComputingWithEachStage) {
+TEST(Zero, HidesMoreUnderComputingWithEachStage) {
     // When the first collective of gradients leaves, counted in tasks that compute before it.
     const auto computed_before = [](int stage) {
         const Program program =

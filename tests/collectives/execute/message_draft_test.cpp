@@ -23,7 +23,7 @@ MessageDraft draft_of_swap(Rank me) {
 }
 
 // Arriving data must not overwrite data that is still being sent.
-TEST(MessageDraft, ReceivesBesideWhatIsBeingSent) {
+TEST(MessageDraft, ReceivesIntoOtherMemoryThanIsBeingSent) {
     const MessageDraft draft = draft_of_swap(Rank{1});
     ASSERT_EQ(draft.steps.size(), 2U);
     ASSERT_EQ(draft.steps[1].sends.size(), 1U);

@@ -163,7 +163,7 @@ TEST(Rendezvous, NamesTheRanksThatDidNotCome) {
     }
 }
 
-TEST(Rendezvous, SaysWhomItRefusedWhenItGivesUp) {
+TEST(Rendezvous, NamesTheRefusedProcessesAtTheDeadline) {
     TestRendezvous two(2, 2);
     Rendezvous where = two.of(1);
     where.size = 5;

@@ -260,7 +260,7 @@ TEST(PeerMessages, ThatDoNotComeEndTheWaitAtTheDeadline) {
 // More than sockets buffer.
 constexpr std::size_t much = std::size_t{64} << 20;
 
-TEST(PeerMessages, AreRefusedBehindOneThatBrokeOffWhileItWasSent) {
+TEST(PeerMessages, AreRefusedAfterOneThatBrokeOffWhileItWasSent) {
     expect_nothing_thrown(run_as_rendezvous(
         2,
         [](World& world) {
@@ -283,7 +283,7 @@ TEST(PeerMessages, AreRefusedBehindOneThatBrokeOffWhileItWasSent) {
         0.5));
 }
 
-TEST(PeerMessages, AreRefusedBehindOneThatBrokeOffWhileItWasReceived) {
+TEST(PeerMessages, AreRefusedAfterOneThatBrokeOffWhileItWasReceived) {
     TestRendezvous two(2);
     ChildRank child(two.of(1), [](World& world) {
         PeerMessages messages(dynamic_cast<ProcessWorld&>(world));
@@ -327,7 +327,7 @@ TEST(PeerMessages, OfARankThatHasEndedAreNotWaitedFor) {
     }
 }
 
-TEST(PeerMessages, OfARankThatLeavesBehindThemArrive) {
+TEST(PeerMessages, ArriveAlthoughTheirSenderHasLeft) {
     expect_nothing_thrown(run_as_rendezvous(2, [](World& world) {
         std::optional<PeerMessages> messages(std::in_place, dynamic_cast<ProcessWorld&>(world));
         if (world.is_first()) {

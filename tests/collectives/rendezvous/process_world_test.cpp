@@ -110,7 +110,7 @@ TEST(ProcessWorld, EveryRankNamesAnAbsentOne) {
 }
 
 // This must not depend on how late rank 0 itself is.
-TEST(ProcessWorld, ARankThatGivesUpEarlyLearnsWhomRank0Misses) {
+TEST(ProcessWorld, ARankThatGivesUpEarlyNamesTheRanksThatRank0Misses) {
     std::atomic<int> left = 2;
     expect_nothing_thrown(run_as_rendezvous(3, [&](World& world) {
         world.barrier();
