@@ -80,8 +80,8 @@ public:
 
     /// Whether several ranks share a device of the transport. The first call is collective.
     bool is_virtual(std::string_view transport);
-    /// Whether most ranks have such buffers in their heaps, and all have a heap that the others reach:
-    /// then plans over shm can use them there (docs/background/shared_memory.md). Collective.
+    /// Whether most ranks have such buffers in their heaps, and all have a heap that peers map
+    /// (docs/background/shared_memory.md). Plans over shm can then use them in place. Collective.
     bool are_mapped(const CallBuffers& buffers);
     /// Allocates `bytes` of memory that plans over the transport use as registered. Throws Error if
     /// the transport cannot be used or memory is insufficient. Collective.

@@ -78,7 +78,8 @@ std::string first_host(const std::string& list) {
     if (end == list.npos || closing == list.npos) return list;
     const auto next_comma = list.find(',', closing);
     return list.substr(0, bracket) + list.substr(bracket + 1, end - bracket - 1) +
-           list.substr(closing + 1, next_comma == list.npos ? next_comma : next_comma - closing - 1);
+           list.substr(closing + 1,
+                       next_comma == list.npos ? next_comma : next_comma - closing - 1);
 }
 
 Rendezvous of_torchrun() {
