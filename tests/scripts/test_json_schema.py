@@ -4,6 +4,7 @@
 import copy
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,14 @@ ENVIRONMENT |= {"TUTTI_LIMITS": "none", "TUTTI_MODEL": "none"}
 def run(*words):
     return subprocess.run([TUTTI, *map(str, words)], capture_output=True, text=True, check=True, env=ENVIRONMENT,
                           stdin=subprocess.DEVNULL).stdout
+
+
+def fields_of(schema):
+    """Yields the names of all fields in the schema, at any depth."""
+    if isinstance(schema, dict):
+        yield from schema.get("properties", {})
+    for part in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        yield from fields_of(part)
 
 
 @unittest.skipUnless(jsonschema, "needs python3-jsonschema")
@@ -70,6 +79,17 @@ class Schema(unittest.TestCase):
             kinds = {record["kind"] for record in tutti.records(file)}
             self.assertLessEqual({"session", "launch", "point", "step", "end"}, kinds)
             self.expect_valid(file)
+
+    def test_has_only_fields_that_the_page_describes(self):
+        page = set(re.findall(r"\w+", (ROOT / "docs/reference/results_file.md").read_text(encoding="utf-8")))
+        with tempfile.TemporaryDirectory() as folder:
+            table = Path(folder) / "r.csv"
+            run("bench", "all_reduce", "--ranks", 2, "--algo", "ring", "--transport", "shm", "--baseline", "none", "--counts", 4,
+                "-n", 1, "-w", 0, "--csv", table)
+            columns = next(line for line in table.read_text(encoding="utf-8").splitlines() if not line.startswith("#")).split(",")
+        fields = list(fields_of(self.schema))
+        self.assertGreater(len(fields), 200)
+        self.assertEqual([name for name in dict.fromkeys([*fields, *columns]) if name not in page], [])
 
     def test_refuses_a_record_without_a_field_that_must_be_there(self):
         for path in ("session.id", "session.tool.version", "launch.nranks", "launch.t", "point.key", "point.key.coll",
