@@ -214,31 +214,26 @@ void replace_between_calls(const Job& world) {
     check_sum(world);
 }
 
-}  // namespace
+const Scenarios scenarios(
+    {{"delete_calls_on_dying",
+      "an attribute delete function calls collectives on the communicator being freed",
+      delete_calls_on_dying},
+     {"delete_calls_on_parent",
+      "an attribute delete function calls collectives on the parent communicator",
+      delete_calls_on_parent},
+     {"delete_calls_on_world", "an attribute delete function calls collectives on MPI_COMM_WORLD",
+      delete_calls_on_world},
+     {"delete_frees_another",
+      "an attribute delete function frees a communicator that the attribute holds",
+      delete_frees_another},
+     {"copy_calls",
+      "an attribute copy function calls collectives on the communicator being duplicated",
+      copy_calls},
+     {"delete_refuses", "an attribute delete function returns an error at first", delete_refuses},
+     {"many_keys", "a communicator has 200 attributes whose keys are freed before it",
+      have_many_keys},
+     {"handles_again", "the MPI library reuses communicator handles for other ranks",
+      handles_come_again},
+     {"replaced", "an attribute is replaced between calls", replace_between_calls}});
 
-int main(int argc, char** argv) {
-    return run_scenarios(
-        argc, argv,
-        {{"delete_calls_on_dying",
-          "an attribute delete function calls collectives on the communicator being freed",
-          delete_calls_on_dying},
-         {"delete_calls_on_parent",
-          "an attribute delete function calls collectives on the parent communicator",
-          delete_calls_on_parent},
-         {"delete_calls_on_world",
-          "an attribute delete function calls collectives on MPI_COMM_WORLD",
-          delete_calls_on_world},
-         {"delete_frees_another",
-          "an attribute delete function frees a communicator that the attribute holds",
-          delete_frees_another},
-         {"copy_calls",
-          "an attribute copy function calls collectives on the communicator being duplicated",
-          copy_calls},
-         {"delete_refuses", "an attribute delete function returns an error at first",
-          delete_refuses},
-         {"many_keys", "a communicator has 200 attributes whose keys are freed before it",
-          have_many_keys},
-         {"handles_again", "the MPI library reuses communicator handles for other ranks",
-          handles_come_again},
-         {"replaced", "an attribute is replaced between calls", replace_between_calls}});
-}
+}  // namespace

@@ -238,32 +238,25 @@ void look_at_itself(const Job& world) {
     free_all({copy, comm});
 }
 
-}  // namespace
+const Scenarios scenarios(
+    {{"short_lived", "many communicators are used for 80 calls and freed", use_short_lived_ones},
+     {"many_alive", "hundreds of communicators exist at once and are freed in another order",
+      have_many_alive},
+     {"idup", "collectives run while MPI_Comm_idup is outstanding", duplicate_while_calls_run},
+     {"disconnect", "communicators end by MPI_Comm_disconnect", disconnect},
+     {"split", "communicators come from split, split_type and dup_with_info", split_in_all_ways},
+     {"create_group", "subsets of the ranks make communicators without the other ranks",
+      create_among_subsets},
+     {"overlapping", "each rank is a member of several communicators of two ranks", overlap},
+     {"between_groups", "collectives on an inter-communicator, on its groups and on the merged one",
+      talk_between_groups},
+     {"neighbours", "neighbourhood collectives on grids and graphs, between other collectives",
+      talk_to_neighbours},
+     {"one_rank", "collectives on communicators of one rank", be_alone},
+     {"generations", "each communicator is made from the previous one, which is then freed",
+      make_generations},
+     {"freed_early", "a communicator is freed while a collective on it is outstanding",
+      free_while_calls_are_under_way},
+     {"looked_at", "name, group and error handler stay as the program set them", look_at_itself}});
 
-int main(int argc, char** argv) {
-    return run_scenarios(
-        argc, argv,
-        {{"short_lived", "many communicators are used for 80 calls and freed",
-          use_short_lived_ones},
-         {"many_alive", "hundreds of communicators exist at once and are freed in another order",
-          have_many_alive},
-         {"idup", "collectives run while MPI_Comm_idup is outstanding", duplicate_while_calls_run},
-         {"disconnect", "communicators end by MPI_Comm_disconnect", disconnect},
-         {"split", "communicators come from split, split_type and dup_with_info",
-          split_in_all_ways},
-         {"create_group", "subsets of the ranks make communicators without the other ranks",
-          create_among_subsets},
-         {"overlapping", "each rank is a member of several communicators of two ranks", overlap},
-         {"between_groups",
-          "collectives on an inter-communicator, on its groups and on the merged one",
-          talk_between_groups},
-         {"neighbours", "neighbourhood collectives on grids and graphs, between other collectives",
-          talk_to_neighbours},
-         {"one_rank", "collectives on communicators of one rank", be_alone},
-         {"generations", "each communicator is made from the previous one, which is then freed",
-          make_generations},
-         {"freed_early", "a communicator is freed while a collective on it is outstanding",
-          free_while_calls_are_under_way},
-         {"looked_at", "name, group and error handler stay as the program set them",
-          look_at_itself}});
-}
+}  // namespace

@@ -254,19 +254,15 @@ void send_nothing(const Job& world) {
     }
 }
 
-}  // namespace
+const Scenarios scenarios(
+    {{"own_operations", "user-defined operations, commutative and not", use_own_operations},
+     {"operations_again", "the MPI library reuses handles of freed operations", reuse_operations},
+     {"all_operations", "MINLOC, bitwise and logical operations, long double, complex",
+      use_all_builtin_operations},
+     {"holes", "datatypes with holes, which must not be written", use_holes},
+     {"negative_strides", "datatypes with negative strides", use_negative_strides},
+     {"types_again", "the MPI library reuses handles of freed datatypes", reuse_types},
+     {"packed", "ranks broadcast data that MPI_Pack has packed", send_packed},
+     {"nothing", "calls without elements, with null pointers as buffers", send_nothing}});
 
-int main(int argc, char** argv) {
-    return run_scenarios(
-        argc, argv,
-        {{"own_operations", "user-defined operations, commutative and not", use_own_operations},
-         {"operations_again", "the MPI library reuses handles of freed operations",
-          reuse_operations},
-         {"all_operations", "MINLOC, bitwise and logical operations, long double, complex",
-          use_all_builtin_operations},
-         {"holes", "datatypes with holes, which must not be written", use_holes},
-         {"negative_strides", "datatypes with negative strides", use_negative_strides},
-         {"types_again", "the MPI library reuses handles of freed datatypes", reuse_types},
-         {"packed", "ranks broadcast data that MPI_Pack has packed", send_packed},
-         {"nothing", "calls without elements, with null pointers as buffers", send_nothing}});
-}
+}  // namespace

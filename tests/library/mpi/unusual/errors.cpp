@@ -187,22 +187,18 @@ void change_handlers(const Job& world) {
     MPI_Comm_free(&comm);
 }
 
-}  // namespace
+const Scenarios scenarios(
+    {{"returned", "calls with wrong arguments return error codes, and later calls work",
+      return_errors},
+     {"truncation", "a rank sends more in a Gatherv than the root's count", return_truncation},
+     {"longjmp", "an error handler leaves calls by longjmp", leave_by_longjmp},
+     {"longjmp_truncation", "an error handler leaves a truncated Gatherv by longjmp",
+      leave_truncation_by_longjmp},
+     {"exception", "an error handler leaves calls by an exception", leave_by_exception},
+     {"exception_truncation", "an error handler leaves a truncated Gatherv by an exception",
+      leave_truncation_by_exception},
+     {"handled_once", "MPI calls an inherited error handler once for each error",
+      count_what_is_handled},
+     {"handlers_change", "the program exchanges error handlers between calls", change_handlers}});
 
-int main(int argc, char** argv) {
-    return run_scenarios(
-        argc, argv,
-        {{"returned", "calls with wrong arguments return error codes, and later calls work",
-          return_errors},
-         {"truncation", "a rank sends more in a Gatherv than the root's count", return_truncation},
-         {"longjmp", "an error handler leaves calls by longjmp", leave_by_longjmp},
-         {"longjmp_truncation", "an error handler leaves a truncated Gatherv by longjmp",
-          leave_truncation_by_longjmp},
-         {"exception", "an error handler leaves calls by an exception", leave_by_exception},
-         {"exception_truncation", "an error handler leaves a truncated Gatherv by an exception",
-          leave_truncation_by_exception},
-         {"handled_once", "MPI calls an inherited error handler once for each error",
-          count_what_is_handled},
-         {"handlers_change", "the program exchanges error handlers between calls",
-          change_handlers}});
-}
+}  // namespace

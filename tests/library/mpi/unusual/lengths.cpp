@@ -135,18 +135,14 @@ void run_ahead(const Job& world) {
     }
 }
 
-}  // namespace
+const Scenarios scenarios(
+    {{"varying", "lengths and roots differ from call to call", vary_lengths_and_roots},
+     {"each_once", "300 lengths, each used once", use_each_length_once},
+     {"small_and_large", "every 50th block has 2 MB, the others are small", mix_small_and_large},
+     {"particles", "ranks exchange blocks whose lengths other ranks do not know",
+      exchange_particles},
+     {"lopsided", "one block is large and the others are empty, or the reverse",
+      send_lopsided_blocks},
+     {"ahead", "the root of many broadcasts runs ahead of the other ranks", run_ahead}});
 
-int main(int argc, char** argv) {
-    return run_scenarios(
-        argc, argv,
-        {{"varying", "lengths and roots differ from call to call", vary_lengths_and_roots},
-         {"each_once", "300 lengths, each used once", use_each_length_once},
-         {"small_and_large", "every 50th block has 2 MB, the others are small",
-          mix_small_and_large},
-         {"particles", "ranks exchange blocks whose lengths other ranks do not know",
-          exchange_particles},
-         {"lopsided", "one block is large and the others are empty, or the reverse",
-          send_lopsided_blocks},
-         {"ahead", "the root of many broadcasts runs ahead of the other ranks", run_ahead}});
-}
+}  // namespace

@@ -258,28 +258,25 @@ void allocate_by_mpi(const Job& world) {
     }
 }
 
-}  // namespace
+const Scenarios scenarios(
+    {{"read_only_file", "ranks send from a file that is mapped read-only",
+      send_from_read_only_file},
+     {"constants", "ranks send from a table of constants in .rodata", send_constants},
+     {"protected", "ranks send from allocated memory that is write-protected",
+      send_protected_memory},
+     {"shared_window", "all ranks send rank 0's segment of a shared window", share_a_window},
+     {"shared_file", "all ranks send the same part of a file that all ranks have mapped",
+      share_a_file},
+     {"page_edges", "buffers begin or end next to inaccessible pages", end_at_unmapped_pages},
+     {"stacks", "buffers lie on the stack, in frames of a recursive function", use_stacks},
+     {"adjacent", "the send buffer ends where the receive buffer begins, and the reverse",
+      use_adjacent_buffers},
+     {"sent_twice", "two outstanding calls and a blocking call read one buffer",
+      send_one_buffer_in_two_calls},
+     {"address_reused", "the program unmaps memory after each call and maps other memory there",
+      reuse_an_address},
+     {"reallocated", "realloc moves the buffers between calls", reallocate_between_calls},
+     {"odd_addresses", "buffers have odd addresses", use_odd_addresses},
+     {"alloc_mem", "buffers come from MPI_Alloc_mem", allocate_by_mpi}});
 
-int main(int argc, char** argv) {
-    return run_scenarios(
-        argc, argv,
-        {{"read_only_file", "ranks send from a file that is mapped read-only",
-          send_from_read_only_file},
-         {"constants", "ranks send from a table of constants in .rodata", send_constants},
-         {"protected", "ranks send from allocated memory that is write-protected",
-          send_protected_memory},
-         {"shared_window", "all ranks send rank 0's segment of a shared window", share_a_window},
-         {"shared_file", "all ranks send the same part of a file that all ranks have mapped",
-          share_a_file},
-         {"page_edges", "buffers begin or end next to inaccessible pages", end_at_unmapped_pages},
-         {"stacks", "buffers lie on the stack, in frames of a recursive function", use_stacks},
-         {"adjacent", "the send buffer ends where the receive buffer begins, and the reverse",
-          use_adjacent_buffers},
-         {"sent_twice", "two outstanding calls and a blocking call read one buffer",
-          send_one_buffer_in_two_calls},
-         {"address_reused", "the program unmaps memory after each call and maps other memory there",
-          reuse_an_address},
-         {"reallocated", "realloc moves the buffers between calls", reallocate_between_calls},
-         {"odd_addresses", "buffers have odd addresses", use_odd_addresses},
-         {"alloc_mem", "buffers come from MPI_Alloc_mem", allocate_by_mpi}});
-}
+}  // namespace

@@ -259,23 +259,18 @@ void put_during_collectives(const Job& world) {
     MPI_Win_free(&window);
 }
 
-}  // namespace
+const Scenarios scenarios(
+    {{"wildcards", "receives from MPI_ANY_SOURCE are posted before collectives", use_wildcards},
+     {"probes", "the program probes for any message between collectives", probe},
+     {"largest_tags", "messages have the largest tags that MPI allows", use_the_largest_tags},
+     {"outstanding", "blocking calls run while non-blocking ones are outstanding",
+      have_calls_outstanding},
+     {"many_requests", "300 broadcasts are outstanding at the same time", have_many_requests},
+     {"sparse_exchange", "ranks find the end of an exchange by MPI_Ibarrier", exchange_sparsely},
+     {"persistent", "persistent requests are active during collectives", use_persistent_requests},
+     {"buffered", "buffered and large messages are outstanding during collectives",
+      send_across_collectives},
+     {"cancelled", "a receive is cancelled after collectives", cancel_a_receive},
+     {"windows", "ranks call MPI_Put between and during collectives", put_during_collectives}});
 
-int main(int argc, char** argv) {
-    return run_scenarios(
-        argc, argv,
-        {{"wildcards", "receives from MPI_ANY_SOURCE are posted before collectives", use_wildcards},
-         {"probes", "the program probes for any message between collectives", probe},
-         {"largest_tags", "messages have the largest tags that MPI allows", use_the_largest_tags},
-         {"outstanding", "blocking calls run while non-blocking ones are outstanding",
-          have_calls_outstanding},
-         {"many_requests", "300 broadcasts are outstanding at the same time", have_many_requests},
-         {"sparse_exchange", "ranks find the end of an exchange by MPI_Ibarrier",
-          exchange_sparsely},
-         {"persistent", "persistent requests are active during collectives",
-          use_persistent_requests},
-         {"buffered", "buffered and large messages are outstanding during collectives",
-          send_across_collectives},
-         {"cancelled", "a receive is cancelled after collectives", cancel_a_receive},
-         {"windows", "ranks call MPI_Put between and during collectives", put_during_collectives}});
-}
+}  // namespace

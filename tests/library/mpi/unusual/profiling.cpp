@@ -107,14 +107,10 @@ void see_messages(const Job& world) {
                    {"MPI_Allreduce", many_calls}});
 }
 
-}  // namespace
+const Scenarios scenarios(
+    {{"all_kinds", "a layer counts collectives", see_all_kinds},
+     {"communicators", "a layer counts calls that make and free communicators", see_communicators},
+     {"datatypes", "a layer counts calls that make and free datatypes", see_datatypes},
+     {"messages", "a layer counts messages and requests", see_messages}});
 
-int main(int argc, char** argv) {
-    return run_scenarios(
-        argc, argv,
-        {{"all_kinds", "a layer counts collectives", see_all_kinds},
-         {"communicators", "a layer counts calls that make and free communicators",
-          see_communicators},
-         {"datatypes", "a layer counts calls that make and free datatypes", see_datatypes},
-         {"messages", "a layer counts messages and requests", see_messages}});
-}
+}  // namespace

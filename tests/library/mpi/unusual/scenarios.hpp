@@ -45,33 +45,15 @@ const Named<Function>& find_scenario(std::span<const Named<Function>> all, std::
     std::exit(64);
 }
 
-/// Runs a scenario. Rank 0 prints whether all checks on all ranks were right.
-inline bool run_scenario(const Scenario& scenario) {
-    const Job world(MPI_COMM_WORLD);
-    checks = {};
-    scenario.run(world);
-    std::fflush(stdout);
-    int wrong = checks.wrong > 0 ? 1 : 0;
-    MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_BOR, MPI_COMM_WORLD);
-    if (world.rank == 0) {
-        std::printf("%s %s\n", scenario.name.data(), wrong != 0 ? "WRONG" : "OK");
-        std::fflush(stdout);
+/// The scenarios of a program, which its files add, and the level of threads that they need.
+inline std::vector<Scenario> all_scenarios;
+inline int thread_level = MPI_THREAD_SINGLE;
+struct Scenarios {
+    explicit Scenarios(std::initializer_list<Scenario> list, int level = MPI_THREAD_SINGLE) {
+        all_scenarios.insert(all_scenarios.end(), list);
+        thread_level = level;
     }
-    return wrong == 0;
-}
-
-inline int run_scenarios(int argc, char** argv, std::initializer_list<Scenario> list,
-                         int thread_level = MPI_THREAD_SINGLE) {
-    const std::span<const Scenario> all(list.begin(), list.size());
-    if (argc < 2) return list_scenarios(all);
-    int provided = 0;
-    MPI_Init_thread(&argc, &argv, thread_level, &provided);
-    bool right = true;
-    for (const char* name : std::span(argv + 1, static_cast<std::size_t>(argc - 1)))
-        right = run_scenario(find_scenario(all, name)) && right;
-    MPI_Finalize();
-    return right ? 0 : 1;
-}
+};
 
 inline int sum_of_ranks(int ranks) { return ranks * (ranks - 1) / 2; }
 

@@ -188,19 +188,15 @@ void keep_its_surroundings(const Job& world) {
     check_sum(world);
 }
 
-}  // namespace
+const Scenarios scenarios(
+    {{"timer", "a timer interrupts collectives every half millisecond", interrupt_by_timer},
+     {"signalled", "ranks send signals to each other", signal_each_other},
+     {"children_end", "children end during collectives and cause SIGCHLD", lose_children},
+     {"children_write", "children overwrite their copies of the buffers", fork_children_that_write},
+     {"programs", "system and popen start programs between calls", start_programs},
+     {"stopped", "a rank is stopped for 0.3 s", be_stopped},
+     {"late", "ranks arrive at very different times", come_at_different_times},
+     {"blocked", "all signals are blocked", block_signals},
+     {"surroundings", "signal handlers do not change", keep_its_surroundings}});
 
-int main(int argc, char** argv) {
-    return run_scenarios(
-        argc, argv,
-        {{"timer", "a timer interrupts collectives every half millisecond", interrupt_by_timer},
-         {"signalled", "ranks send signals to each other", signal_each_other},
-         {"children_end", "children end during collectives and cause SIGCHLD", lose_children},
-         {"children_write", "children overwrite their copies of the buffers",
-          fork_children_that_write},
-         {"programs", "system and popen start programs between calls", start_programs},
-         {"stopped", "a rank is stopped for 0.3 s", be_stopped},
-         {"late", "ranks arrive at very different times", come_at_different_times},
-         {"blocked", "all signals are blocked", block_signals},
-         {"surroundings", "signal handlers do not change", keep_its_surroundings}});
-}
+}  // namespace

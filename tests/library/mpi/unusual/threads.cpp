@@ -151,23 +151,20 @@ void ask_for_the_main_thread(const Job& world) {
     EXPECT(others == 0);
 }
 
-}  // namespace
+const Scenarios scenarios(
+    {{"own_communicators", "four threads call at the same time, each on its own communicator",
+      use_communicators_of_their_own},
+     {"made_in_threads", "three threads make and free communicators at the same time",
+      make_communicators_in_threads},
+     {"another_thread", "a thread that is not the main thread calls collectives",
+      call_from_another_thread},
+     {"new_threads", "a new thread makes each call", call_from_new_threads},
+     {"turns", "two threads take turns on one communicator", take_turns_in_one_communicator},
+     {"concurrent", "another thread allocates memory and starts threads during collectives",
+      work_beside_calls},
+     {"receiver", "another thread receives from MPI_ANY_SOURCE on the same communicator",
+      receive_beside_calls},
+     {"main_thread", "MPI_Is_thread_main returns the right answer", ask_for_the_main_thread}},
+    MPI_THREAD_MULTIPLE);
 
-int main(int argc, char** argv) {
-    return run_scenarios(
-        argc, argv,
-        {{"own_communicators", "four threads call at the same time, each on its own communicator",
-          use_communicators_of_their_own},
-         {"made_in_threads", "three threads make and free communicators at the same time",
-          make_communicators_in_threads},
-         {"another_thread", "a thread that is not the main thread calls collectives",
-          call_from_another_thread},
-         {"new_threads", "a new thread makes each call", call_from_new_threads},
-         {"turns", "two threads take turns on one communicator", take_turns_in_one_communicator},
-         {"concurrent", "another thread allocates memory and starts threads during collectives",
-          work_beside_calls},
-         {"receiver", "another thread receives from MPI_ANY_SOURCE on the same communicator",
-          receive_beside_calls},
-         {"main_thread", "MPI_Is_thread_main returns the right answer", ask_for_the_main_thread}},
-        MPI_THREAD_MULTIPLE);
-}
+}  // namespace
