@@ -3,20 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
-
-#include "base/error.hpp"
+#include "tests/base/messages.hpp"
 
 namespace tutti {
-
-std::string message_of(const std::function<void()>& action) {
-    try {
-        action();
-    } catch (const Error& error) {
-        return error.what();
-    }
-    return "nothing was thrown";
-}
 
 TEST(Names, OfEveryTypeOperationAndCollectiveComeBack) {
     for (DataType type : all_data_types()) EXPECT_EQ(parse_data_type(name_of(type)), type);
@@ -29,10 +18,10 @@ TEST(Names, OfEveryTypeOperationAndCollectiveComeBack) {
 }
 
 TEST(Names, AnUnknownOneIsAnsweredWithTheNearest) {
-    EXPECT_NE(message_of([] { parse_collective("all_reduec"); }).find("did you mean 'all_reduce'"),
+    EXPECT_NE(refusal_by([] { parse_collective("all_reduec"); }).find("did you mean 'all_reduce'"),
               std::string::npos);
-    EXPECT_NE(message_of([] { parse_data_type("flaot"); }).find("mean 'float'"), std::string::npos);
-    const std::string far = message_of([] { parse_op("convolution"); });
+    EXPECT_NE(refusal_by([] { parse_data_type("flaot"); }).find("mean 'float'"), std::string::npos);
+    const std::string far = refusal_by([] { parse_op("convolution"); });
     EXPECT_EQ(far.find("did you mean"), std::string::npos);
     EXPECT_NE(far.find("prod min max"), std::string::npos);
 }

@@ -5,11 +5,11 @@
 #include <map>
 #include <set>
 
-#include "base/error.hpp"
 #include "base/index.hpp"
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/schedule/count.hpp"
 #include "collectives/schedule/verify.hpp"
+#include "tests/base/messages.hpp"
 
 namespace tutti {
 namespace {
@@ -234,13 +234,8 @@ TEST(Catalog, NamesAreUniqueWithinACollective) {
 }
 
 TEST(Catalog, SaysWhatToTakeInsteadOfAnUnknownOrUnfitAlgorithm) {
-    const auto text_of = [](Collective collective, const char* name) -> std::string {
-        try {
-            find_algorithm(collective, name);
-        } catch (const Error& error) {
-            return error.what();
-        }
-        return "nothing was thrown";
+    const auto text_of = [](Collective collective, const char* name) {
+        return refusal_by([&] { find_algorithm(collective, name); });
     };
     EXPECT_NE(text_of(Collective::all_reduce, "rign").find("'ring'?"), std::string::npos);
     EXPECT_NE(text_of(Collective::scatter, "double-tree").find("cannot do scatter"),

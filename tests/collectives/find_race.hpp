@@ -5,7 +5,7 @@
 #include <string>
 
 #include "collectives/execute/direct/direct_program.hpp"
-#include "tests/collectives/holds.hpp"
+#include "tests/base/messages.hpp"
 
 namespace tutti {
 

@@ -5,6 +5,7 @@
 #include "collectives/device/accelerator.hpp"
 #include "collectives/planner/planner.hpp"
 #include "collectives/transport/gpu/device_memory.hpp"
+#include "tests/base/messages.hpp"
 
 namespace tutti {
 namespace {
@@ -76,26 +77,19 @@ TEST(MadeByAll, IsGivenWhereAllHaveMadeItAndRefusedOnAllWhereOneHasNot) {
             });
         };
         EXPECT_EQ(make(-1), 10 + world.rank().index);
-        try {
-            make(2);
-            ADD_FAILURE();
-        } catch (const Error& error) {
-            EXPECT_STREQ(error.what(), "a number: too large");
-        }
+        EXPECT_EQ(thrown_by([&] { make(2); }).text, "a number: too large");
     });
 }
 
 TEST(MadeByAll, IsRefusedOnAllWhereOneHasNoMemory) {
     run_as_threads(3, 20, [](World& world) {
-        try {
+        const auto make = [&] {
             make_on_all_ranks(world, "a number", [&] {
                 if (world.rank().index == 1) throw std::bad_alloc();
                 return 10;
             });
-            ADD_FAILURE();
-        } catch (const Error& error) {
-            EXPECT_STREQ(error.what(), "a number: std::bad_alloc");
-        }
+        };
+        EXPECT_EQ(thrown_by(make).text, "a number: std::bad_alloc");
     });
 }
 

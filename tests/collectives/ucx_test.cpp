@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "collectives/world/backoff.hpp"
+#include "tests/base/messages.hpp"
 #include "tests/base/small_limit.hpp"
 
 namespace tutti {
@@ -149,11 +150,8 @@ TEST_F(UcxEndpoints, AreRefusedWhereDescriptorsOrAddressSpaceAreTooFew) {
     const auto refusal = [] {
         std::string said;
         run_as_threads(2, 20, [&](World& world) {
-            try {
-                ucx_transport(world);
-            } catch (const Error& error) {
-                if (world.is_first()) said = error.what();
-            }
+            const Thrown thrown = thrown_by([&] { ucx_transport(world); });
+            if (world.is_first()) said = thrown.text;
         });
         return said;
     };

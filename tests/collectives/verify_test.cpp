@@ -6,7 +6,7 @@
 #include <set>
 
 #include "collectives/algorithms/catalog.hpp"
-#include "tests/collectives/holds.hpp"
+#include "tests/base/messages.hpp"
 
 namespace tutti {
 namespace {

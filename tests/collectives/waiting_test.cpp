@@ -9,25 +9,22 @@
 #include "collectives/world/backoff.hpp"
 #include "collectives/world/host_processes.hpp"
 #include "collectives/world/world.hpp"
-#include "tests/collectives/holds.hpp"
+#include "tests/base/messages.hpp"
 
 namespace tutti {
 
 // A rank that waits between calls reports the missing ranks and the current activity.
 TEST(Waiting, AtABarrierNamesTheRanksThatDidNotCome) {
     set_activity("all_reduce ring 4096 float");
-    std::string report;
-    try {
+    const Thrown thrown = thrown_by([] {
         run_as_threads(4, 0.5, [](World& world) {
             world.barrier();
             if (world.rank().index % 2 == 0) world.barrier();
         });
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), Exit::time_out);
-        report = error.what();
-    }
+    });
     set_activity("");
-    EXPECT_TRUE(holds(report, {"waited 1 s", "in all_reduce ring", "ranks 1, 3"}));
+    EXPECT_EQ(thrown.code, Exit::time_out);
+    EXPECT_TRUE(holds(thrown.text, {"waited 1 s", "in all_reduce ring", "ranks 1, 3"}));
 }
 
 // The data that a rank exposes lies on its stack, which is gone after it has given up.

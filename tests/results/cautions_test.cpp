@@ -5,6 +5,8 @@
 
 #include <stdexcept>
 
+#include "tests/base/messages.hpp"
+
 namespace tutti {
 namespace {
 
@@ -34,8 +36,8 @@ TEST(Cautions, NameBusyHostsAndTurns) {
     launches[1].nranks = launches[1].ppn = 8;
     const Lines lines = cautions(launches);
     ASSERT_EQ(lines.size(), 2u);
-    EXPECT_NE(lines[0].find("load 3.5 on"), std::string::npos) << lines[0];
-    EXPECT_NE(lines[1].find("more ranks than"), std::string::npos) << lines[1];
+    EXPECT_TRUE(holds(lines[0], "load 3.5 on"));
+    EXPECT_TRUE(holds(lines[1], "more ranks than"));
 }
 
 // Each row of the table: a value that is all right, one that is not, and what is then said.
@@ -69,7 +71,7 @@ TEST(Cautions, OfAHostsHealthAreThoseThatAreBeyondTheirBound) {
         const Lines wrong = lines(row.wrong);
         ASSERT_EQ(wrong.size(), 1u) << row.reading;
         EXPECT_TRUE(wrong[0].starts_with("host h: ")) << wrong[0];
-        EXPECT_NE(wrong[0].find(row.words), std::string::npos) << wrong[0];
+        EXPECT_TRUE(holds(wrong[0], row.words));
     }
 }
 
@@ -82,10 +84,8 @@ TEST(Cautions, SayOnceInHowManyLaunchesAHostWasDisturbed) {
                       health_of("i", "steal_pct", 5)};
     const Lines lines = cautions(launches, ends);
     ASSERT_EQ(lines.size(), 2u);
-    for (const char* const part : {"host h", "2 of 3", "CPU 0"})
-        EXPECT_NE(lines[0].find(part), std::string::npos) << lines[0];
-    for (const char* const part : {"host i", "1 of 3", "5 %"})
-        EXPECT_NE(lines[1].find(part), std::string::npos) << lines[1];
+    for (const char* const part : {"host h", "2 of 3", "CPU 0"}) EXPECT_TRUE(holds(lines[0], part));
+    for (const char* const part : {"host i", "1 of 3", "5 %"}) EXPECT_TRUE(holds(lines[1], part));
     EXPECT_EQ(cautions_below({}, std::span(ends).subspan(2, 1)).find("# but: host h: CPU 1"), 0u);
 }
 

@@ -252,8 +252,14 @@ TEST(FieldsByName, OfAFailAndAnEnd) {
                   R"({"kind":"fail","session":"s","launch":3,"point":"0123456789abcdef",
         "phase":"measure","what":"signal","rank":5,"host":"n1","code":9,"signal":11,
         "last_beat_ns":13,"stderr_tail":"tail","stacks":"stacks of ranks"})");
-    expect_fields(End{.session = "s", .launch = 3, .ok = false, .wall_ns = 12},
-                  R"({"kind":"end","session":"s","launch":3,"ok":false,"wall_ns":12})");
+    expect_fields(End{.session = "s",
+                      .launch = 3,
+                      .ok = false,
+                      .wall_ns = 12,
+                      .health = {{"n0", {{"steal_pct", 3.5, "part", "fault"}}}, {"n1", {}}}},
+                  R"({"kind":"end","session":"s","launch":3,"ok":false,"wall_ns":12,"health":[
+        {"host":"n0","readings":[{"name":"steal_pct","value":3.5,"of":"part","wrong":"fault"}]},
+        {"host":"n1","readings":[]}]})");
 }
 
 TEST(FieldsByName, OfLimits) {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <random>
 
+#include "tests/base/messages.hpp"
+
 namespace tutti {
 namespace {
 
@@ -42,7 +44,7 @@ TEST(StoredJudgement, NamesWhatHappened) {
 TEST(StoredJudgement, OneLaunchOfEachDecidesNothingHoweverFarApart) {
     const Judgement judgement = judged(StoredLaunches(2).metric(10, 1, 1));
     EXPECT_EQ(judgement.change, Change::undecided);
-    EXPECT_NE(judgement.reason.find("5 launches"), std::string::npos) << judgement.reason;
+    EXPECT_TRUE(holds(judgement.reason, "5 launches"));
     EXPECT_TRUE(std::isinf(judgement.visible));
 }
 
@@ -64,7 +66,7 @@ TEST(StoredJudgement, AChangeBelowTheNoiseBetweenLaunchesIsNone) {
     EXPECT_LT(judgement.shift.p, 0.02);
     EXPECT_GT(judgement.shift.low, 0);
     EXPECT_EQ(judgement.change, Change::undecided);
-    EXPECT_NE(judgement.reason.find("7.3 %"), std::string::npos) << judgement.reason;
+    EXPECT_TRUE(holds(judgement.reason, "7.3 %"));
     for (double& b : metric.b) b += 0.03;
     EXPECT_EQ(judged(metric).change, Change::slower);
     metric.b[0] -= 1;  // B's own launches differ by more

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <random>
 
+#include "tests/base/messages.hpp"
+
 namespace tutti {
 namespace {
 
@@ -47,7 +49,7 @@ TEST(Judgement, NamesWhatHappened) {
 TEST(Judgement, FewLaunchesDecideNothing) {
     const Judgement judgement = judge(std::vector{Launches(2).metric(1.5, 6)}, {}).front();
     EXPECT_EQ(judgement.change, Change::undecided);
-    EXPECT_NE(judgement.reason.find("6 launches"), std::string::npos) << judgement.reason;
+    EXPECT_TRUE(holds(judgement.reason, "6 launches"));
     EXPECT_TRUE(std::isinf(judgement.visible));
     EXPECT_EQ(judge(std::vector{ComparedMetric{}}, {}).front().change, Change::undecided);
 }
@@ -66,7 +68,7 @@ TEST(Judgement, AProgramThatDiffersFromItselfIsNotJudged) {
     EXPECT_EQ(judgement.change, Change::undecided);
     EXPECT_NEAR(judgement.noise, 0.2, 0.02);
     EXPECT_GT(judgement.visible, 0.2);
-    EXPECT_NE(judgement.reason.find("from itself"), std::string::npos) << judgement.reason;
+    EXPECT_TRUE(holds(judgement.reason, "from itself"));
 }
 
 // Seven launches of one sign have p = 1/64 each: enough alone, too little among ten.
@@ -116,7 +118,7 @@ TEST(Judgement, ASmallChangeIsTheSameOnlyWithANarrowInterval) {
     const Judgement judgement = judge(std::vector{metric}, {}).front();
     EXPECT_EQ(judgement.change, Change::undecided);
     EXPECT_LT(judgement.shift.high, std::log1p(0.025));
-    EXPECT_NE(judgement.reason.find("99.8 %"), std::string::npos) << judgement.reason;
+    EXPECT_TRUE(holds(judgement.reason, "99.8 %"));
 }
 
 TEST(Judgement, TheMeanOfMetricsOfTheSameLaunchesIsThatOfTheirMeans) {

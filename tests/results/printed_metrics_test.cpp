@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "base/error.hpp"
+#include "tests/base/messages.hpp"
 
 namespace tutti {
 namespace {
@@ -138,7 +138,7 @@ TEST(PrintedMetrics, CountLinesThatAreTooLong) {
     EXPECT_EQ(printed.long_lines, 1);
     EXPECT_EQ(found_in(printed), (Found{"t (\\d+) = 6", "t = 6"}));
     const auto none = metrics_in(longest + " t 5\n", "", {"t (\\d+)"});
-    EXPECT_NE(none.misused.at("t (\\d+)").find("1 lines over 4096 bytes"), std::string::npos);
+    EXPECT_TRUE(holds(none.misused.at("t (\\d+)"), "1 lines over 4096 bytes"));
 }
 
 TEST(PrintedMetrics, AreEachThatAStarInAPointerMatches) {

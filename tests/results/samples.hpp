@@ -7,6 +7,7 @@
 
 #include "results/records/record.hpp"
 #include "tests/base/files.hpp"
+#include "tests/base/messages.hpp"
 
 namespace tutti {
 

@@ -4,26 +4,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "base/error.hpp"
 #include "results/records/reader.hpp"
 #include "samples.hpp"
+#include "tests/base/messages.hpp"
 #include "tests/base/small_limit.hpp"
 
 namespace tutti {
-namespace {
-
-template <class Action>
-std::string complaint_of(Action action) {
-    try {
-        action();
-    } catch (const Error& error) {
-        EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
-        return error.what();
-    }
-    return "none";
-}
-
-}  // namespace
+namespace {}  // namespace
 
 TEST(Store, KeepsWhatIsAppendedAcrossRuns) {
     const TemporaryFolder folder;
@@ -67,8 +54,8 @@ TEST(Store, AFullDiskCostsNoRecordThatWasThere) {
         store.append(line);
         {
             const SmallLimit disk(RLIMIT_FSIZE, line.size() + 1 + room);
-            const std::string complaint = complaint_of([&] { store.append(line); });
-            EXPECT_NE(complaint.find("1 records"), std::string::npos) << complaint;
+            const std::string complaint = refusal_by([&] { store.append(line); });
+            EXPECT_TRUE(holds(complaint, "1 records"));
         }
         EXPECT_EQ(content_of(path), line + '\n') << room;
         store.append(line);  // room again: the run goes on
@@ -78,8 +65,8 @@ TEST(Store, AFullDiskCostsNoRecordThatWasThere) {
 
 TEST(Store, SaysThatTheDeviceIsFull) {
     Store store("/dev/full");
-    const std::string complaint = complaint_of([&] { store.append(End{}); });
-    EXPECT_NE(complaint.find("/dev/full"), std::string::npos) << complaint;
+    const std::string complaint = refusal_by([&] { store.append(End{}); });
+    EXPECT_TRUE(holds(complaint, "/dev/full"));
 }
 
 TEST(Store, WritesToWhatCannotBeTruncated) {
@@ -93,8 +80,8 @@ TEST(Store, RefusesASecondWriter) {
     const auto path = folder / "r.jsonl";
     {
         const Store first(path);
-        const std::string complaint = complaint_of([&] { Store second(path); });
-        EXPECT_NE(complaint.find("another tutti"), std::string::npos);
+        const std::string complaint = refusal_by([&] { Store second(path); });
+        EXPECT_TRUE(holds(complaint, "another tutti"));
     }
     EXPECT_NO_THROW(Store{path});
 }
@@ -102,16 +89,16 @@ TEST(Store, RefusesASecondWriter) {
 TEST(Store, RefusesAPathThatCannotBeWritten) {
     const TemporaryFolder folder;
     fill(folder / "file", "x");
-    EXPECT_NE(complaint_of([&] { Store{folder / "file/r.jsonl"}; }).find("cannot write results"),
+    EXPECT_NE(refusal_by([&] { Store{folder / "file/r.jsonl"}; }).find("cannot write results"),
               std::string::npos);
-    EXPECT_NE(complaint_of([&] { Store{folder / ""}; }).find("cannot write results"),
+    EXPECT_NE(refusal_by([&] { Store{folder / ""}; }).find("cannot write results"),
               std::string::npos);
 }
 
 TEST(Store, LeavesAForeignFileAlone) {
     const TemporaryFolder folder;
     fill(folder / "letter.txt", "Dear all");
-    EXPECT_NE(complaint_of([&] { Store{folder / "letter.txt"}; }).find("results file"),
+    EXPECT_NE(refusal_by([&] { Store{folder / "letter.txt"}; }).find("results file"),
               std::string::npos);
     EXPECT_EQ(content_of(folder / "letter.txt"), "Dear all");
 }
@@ -122,7 +109,7 @@ TEST(Store, NoticesThatItsFileIsDeleted) {
     Store store(folder / "r.jsonl");
     store.append(R"({"v":1})");
     std::filesystem::remove(folder / "r.jsonl");
-    EXPECT_NE(complaint_of([&] { store.append(R"({"v":1})"); }).find("was deleted"),
+    EXPECT_NE(refusal_by([&] { store.append(R"({"v":1})"); }).find("was deleted"),
               std::string::npos);
 }
 

@@ -147,7 +147,7 @@ TEST(Trust, NamesTheRangeOfAHostsTroubleOverTheLaunches) {
     EXPECT_EQ(note.mark, "host problem");
     EXPECT_EQ(note.leaves, Reliable::nothing);
     for (const char* const part : {"89 to 96 %", "2 of 4 launches", "launches 3, 4"})
-        EXPECT_NE(note.text.find(part), std::string::npos) << note.text;
+        EXPECT_TRUE(holds(note.text, part));
 }
 
 TEST(Trust, TakesALimitForInvalidOnlyIfAllLaunchesBeatIt) {

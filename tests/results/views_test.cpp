@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "base/error.hpp"
+#include "tests/base/messages.hpp"
 
 namespace tutti {
 namespace {
@@ -54,10 +54,9 @@ std::size_t count_in(const std::string& text, const std::string& part) {
 TEST(Views, MarkdownBeginsWithTheWorst) {
     const std::string text = as_markdown(sample());
     EXPECT_EQ(text.find("### tutti compare: 2 slower, 1 faster, 1 the same, 1 undecided\n"), 0U);
-    EXPECT_NE(text.find("| much | 2 us | 3 us | +50.0 % | +48.0 % .. +52.0 % | 1.0 % | slower |\n"
-                        "| a bit | 2 us | 2.1 us | +5.0 % |"),
-              std::string::npos)
-        << text;
+    EXPECT_TRUE(holds(text,
+                      "| much | 2 us | 3 us | +50.0 % | +48.0 % .. +52.0 % | 1.0 % | slower |\n"
+                      "| a bit | 2 us | 2.1 us | +5.0 % |"));
     EXPECT_LT(text.find("| better |"), text.find("| who knows |"));
     EXPECT_LT(text.find("| who knows |"), text.find("| same |"));
 }
@@ -79,7 +78,7 @@ TEST(Views, MarkdownStaysBelowWhatGitHubTakes) {
     const std::string text = as_markdown(records);
     EXPECT_LT(text.size(), 60'000U);
     const auto left_out = 2005 - count_in(text, " us |") / 2;
-    EXPECT_NE(text.find(std::to_string(left_out) + " more rows"), std::string::npos);
+    EXPECT_TRUE(holds(text, std::to_string(left_out) + " more rows"));
 }
 
 TEST(Views, NamesCannotEndTheirPlace) {
@@ -89,12 +88,11 @@ TEST(Views, NamesCannotEndTheirPlace) {
               std::string::npos)
         << as_markdown(records);
     EXPECT_EQ(count_in(as_github_annotations(records), "\n"), 1U);
-    EXPECT_NE(as_github_annotations(records).find("1%25?, c"), std::string::npos);
-    EXPECT_NE(as_open_metrics(records).find(R"(metric="a|b <img> \"q\" 1%?, c #)"),
-              std::string::npos);
+    EXPECT_TRUE(holds(as_github_annotations(records), "1%25?, c"));
+    EXPECT_TRUE(holds(as_open_metrics(records), R"(metric="a|b <img> \"q\" 1%?, c #)"));
     EXPECT_NE(as_junit(records).find("a|b &lt;img&gt; &quot;q&quot; 1%"), std::string::npos)
         << as_junit(records);
-    EXPECT_NE(as_csv(records).find("\"a|b <img> \"\"q\"\" 1%"), std::string::npos);
+    EXPECT_TRUE(holds(as_csv(records), "\"a|b <img> \"\"q\"\" 1%"));
 }
 
 TEST(Views, NamesThatHadToBeCutRemainTwo) {
@@ -117,7 +115,7 @@ TEST(Views, MessagesOfSeveralLinesStayInOne) {
               "::error title=tutti compare::wrong: 100%25%0A::error::x\n"
               "::error title=tutti compare::wrong: 100%25%0A::error::x\n");
     EXPECT_EQ(count_in(as_markdown(records), "- **Wrong:** 100% ::error::x\n"), 2U);
-    EXPECT_NE(as_junit(records).find("results are right (2)\""), std::string::npos);
+    EXPECT_TRUE(holds(as_junit(records), "results are right (2)\""));
 }
 
 TEST(Views, AnnotationsAreAtMostTenOfAKind) {
@@ -132,12 +130,11 @@ TEST(Views, AnnotationsAreAtMostTenOfAKind) {
 
 TEST(Views, JUnitHasACaseForEachMetric) {
     const std::string text = as_junit(sample());
-    EXPECT_NE(text.find(R"(tests="5" failures="2" errors="0" skipped="1")"), std::string::npos);
-    EXPECT_NE(text.find(R"(timestamp="2026-01-31T12:00:00")"), std::string::npos);
+    EXPECT_TRUE(holds(text, {R"(tests="5" failures="2" errors="0" skipped="1")",
+                             R"(timestamp="2026-01-31T12:00:00")"}));
     EXPECT_EQ(count_in(text, "<testcase "), 5U);
     EXPECT_EQ(count_in(text, "<failure "), 2U);
-    EXPECT_NE(text.find(">+50.0 % against A (+48.0 % .. +52.0 %), 3 us"), std::string::npos)
-        << text;
+    EXPECT_TRUE(holds(text, ">+50.0 % against A (+48.0 % .. +52.0 %), 3 us"));
     EXPECT_NE(text.find(" 1.0 %: why</failure>"), std::string::npos)  // GitLab shows the text
         << text;
     EXPECT_EQ(count_in(text, "<skipped "), 1U);
@@ -202,7 +199,7 @@ TEST(Views, HaveEachValueInItsPlace) {
     const std::string junit = as_junit(records);
     EXPECT_EQ(count_in(junit, "time=\"0.003000000\""), 1U) << junit;   // seconds of B
     EXPECT_LT(junit.find("3000 us"), junit.find("2000 us")) << junit;  // B instead of A
-    EXPECT_NE(junit.find("noise 6.2 %"), junit.npos) << junit;
+    EXPECT_TRUE(holds(junit, "noise 6.2 %"));
     const json latency = json::parse(as_bencher(records))["m"]["latency"];  // ns
     EXPECT_EQ(latency, json({{"value", 3e6}, {"lower_value", 2.5e6}, {"upper_value", 3.5e6}}));
     const json entry = json::parse(as_action_benchmark(records))[0];
@@ -216,8 +213,8 @@ TEST(Views, HaveEachValueInItsPlace) {
 TEST(Views, OpenMetricsEndsAsItMustAndIsInSeconds) {
     const std::string text = as_open_metrics(sample());
     EXPECT_TRUE(text.ends_with("# EOF\n"));
-    EXPECT_NE(text.find("# TYPE tutti_time_seconds gauge\n# UNIT tutti_time_seconds seconds\n"),
-              std::string::npos);
+    EXPECT_TRUE(
+        holds(text, "# TYPE tutti_time_seconds gauge\n# UNIT tutti_time_seconds seconds\n"));
     EXPECT_NE(text.find("tutti_time_seconds{metric=\"much\",side=\"b\"} 3e-06\n"),
               std::string::npos)
         << text;
@@ -273,8 +270,8 @@ TEST(Views, CodeQualityNamesFilesAsGitLabDoes) {
 TEST(Views, NumbersOfProgramsAreNotTakenForTimes) {
     ComparisonRecords records = sample();
     for (VerdictRecord& verdict : records.verdicts) verdict.unit.clear();
-    EXPECT_EQ(as_open_metrics(records).find("seconds"), std::string::npos);
-    EXPECT_NE(as_markdown(records).find("| much | 2000 | 3000 |"), std::string::npos);
+    EXPECT_FALSE(holds(as_open_metrics(records), "seconds"));
+    EXPECT_TRUE(holds(as_markdown(records), "| much | 2000 | 3000 |"));
 }
 
 TEST(Views, TheTableHasALineForEachMetricAndCountsThem) {
@@ -286,14 +283,12 @@ TEST(Views, TheTableHasALineForEachMetricAndCountsThem) {
                         "seen from  verdict\n"),
               0U)
         << text;
-    EXPECT_NE(text.find("  a bit              2        2.1    +5.0 %  +3.0 % .. +7.0 %       1.0 % "
-                        "    3.1 %  slower\n"),
-              std::string::npos)
-        << text;
-    EXPECT_NE(text.find("too few launches       1.0 %         ?  undecided\n"), std::string::npos);
-    EXPECT_NE(text.find("# 5 metrics: 2 slower, 1 faster, 1 same, 1 undecided\n"),
-              std::string::npos);
-    EXPECT_EQ(text.find("stored"), std::string::npos);
+    EXPECT_TRUE(
+        holds(text, {"  a bit              2        2.1    +5.0 %  +3.0 % .. +7.0 %       1.0 % "
+                     "    3.1 %  slower\n",
+                     "too few launches       1.0 %         ?  undecided\n",
+                     "# 5 metrics: 2 slower, 1 faster, 1 same, 1 undecided\n"}));
+    EXPECT_FALSE(holds(text, "stored"));
 }
 
 TEST(Views, WhatDecidedIsExplained) {
@@ -301,7 +296,7 @@ TEST(Views, WhatDecidedIsExplained) {
     for (Pair& pair : records.pairs) pair.seen.quads = {std::log(1.1), std::log(0.9)};
     const std::string text = explained(records, "muc");
     EXPECT_EQ(text.find("#\n# much: slower, because why\n#   2 launches of stage 1;"), 0U) << text;
-    EXPECT_NE(text.find("  +10.0 % -10.0 %\n"), std::string::npos) << text;
+    EXPECT_TRUE(holds(text, "  +10.0 % -10.0 %\n"));
     EXPECT_THROW(explained(records, "no such"), Error);
 }
 
@@ -314,10 +309,9 @@ TEST(Views, AStoredBaselineIsCalledWeaker) {
     }
     for (const char* view : {"markdown", "github", "junit", "action-benchmark", "codequality",
                              "table", "csv", "openmetrics", "google-benchmark-a"})
-        EXPECT_NE(find_view(view).text(records).find("stored"), std::string::npos) << view;
-    EXPECT_NE(as_table(records).find("cores: A has 4, B has 8\n"), std::string::npos);
-    EXPECT_NE(explained(records, "much").find("     2.001      3.001\n"), std::string::npos)
-        << explained(records, "much");
+        EXPECT_TRUE(holds(find_view(view).text(records), "stored")) << view;
+    EXPECT_TRUE(holds(as_table(records), "cores: A has 4, B has 8\n"));
+    EXPECT_TRUE(holds(explained(records, "much"), "     2.001      3.001\n"));
     records.pairs[1].seen.a_ns = 0;  // A has one launch less
     EXPECT_EQ(json::parse(as_google_benchmark_a(records))["benchmarks"].size(), 1U);
     EXPECT_EQ(json::parse(as_google_benchmark_b(records))["benchmarks"].size(), 2U);
@@ -337,9 +331,9 @@ TEST(Views, AFloorThatIsMissedIsAFailure) {
     const std::string said =
         "all_reduce 1M busbw at least 20 GB/s: 18.5 GB/s by all_reduce 1M ring, the worst of 2";
     for (const char* view : {"github", "junit", "codequality", "table", "csv"})
-        EXPECT_NE(find_view(view).text(records).find(said), std::string::npos) << view;
-    EXPECT_NE(as_markdown(records).find("- **Missed:** all\\_reduce 1M"), std::string::npos);
-    EXPECT_NE(as_junit(records).find(R"(tests="2" failures="1")"), std::string::npos);
+        EXPECT_TRUE(holds(find_view(view).text(records), said)) << view;
+    EXPECT_TRUE(holds(as_markdown(records), "- **Missed:** all\\_reduce 1M"));
+    EXPECT_TRUE(holds(as_junit(records), R"(tests="2" failures="1")"));
     EXPECT_NE(as_open_metrics(records).find("at least 20 GB/s\"} 0\n"), std::string::npos);
     EXPECT_EQ(count_in(as_github_annotations(records), "::error"), 1U);
     records.floors.erase(records.floors.begin());

@@ -16,7 +16,7 @@
 #include "base/index.hpp"
 #include "collectives/world/rendezvous/address.hpp"
 #include "collectives/world/rendezvous/rendezvous.hpp"
-#include "tests/collectives/holds.hpp"
+#include "tests/base/messages.hpp"
 
 namespace tutti {
 
@@ -44,20 +44,6 @@ private:
     OpenFile listening_;
     std::string address_ = to_string(TcpAddress{"127.0.0.1", port()});
 };
-
-/// The error of a call with its exit code; empty text if there was none.
-struct Thrown {
-    std::string text;
-    Exit code = Exit::ok;
-};
-inline Thrown thrown_by(const std::function<void()>& call) {
-    try {
-        call();
-        return {};
-    } catch (const Error& error) {
-        return {error.what(), error.code()};
-    }
-}
 
 /// Runs body on every rank, as threads; returns the error of each, by rank.
 inline std::vector<Thrown> run_as_rendezvous(int ranks, const std::function<void(World&)>& body,

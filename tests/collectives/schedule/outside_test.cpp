@@ -4,13 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/error.hpp"
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/schedule/compose.hpp"
 #include "collectives/schedule/count.hpp"
 #include "collectives/schedule/fingerprint.hpp"
 #include "collectives/schedule/print.hpp"
 #include "collectives/schedule/verify.hpp"
+#include "tests/base/messages.hpp"
 
 namespace tutti {
 namespace {
@@ -23,17 +23,6 @@ Schedule with(const Transfer& transfer) {
     return Schedule({.ranks = 2, .chunks = 2, .steps = 3}, [=](int now, Step& step) {
         if (now == 1) step.copy(transfer);
     });
-}
-
-// Returns the error text, and expects Exit::usage.
-std::string text_of_error(const std::function<void()>& call) {
-    try {
-        call();
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), Exit::usage);
-        return error.what();
-    }
-    return "no error";
 }
 
 void visit_all(const Schedule& schedule, std::optional<Rank> only = std::nullopt) {
@@ -72,20 +61,19 @@ TEST(Outside, IsRefusedByEveryReaderOfASchedule) {
                      visit_all(
                          on_each(4, 1, {{.members = {{2}, {3}}}}, [&](int) { return schedule; }));
                  }})
-            EXPECT_THAT(text_of_error(read),
-                        AllOf(HasSubstr("step "), HasSubstr("invalid transfer")));
+            EXPECT_THAT(refusal_by(read), AllOf(HasSubstr("step "), HasSubstr("invalid transfer")));
     }
 }
 
 TEST(Outside, IsRefusedOnTheRankThatTakesPart) {
     const Schedule schedule = with({.chunks = {0, 1}, .from = {0}, .to = {-1}});
-    EXPECT_NE(text_of_error([&] { visit_all(schedule, Rank{0}); }), "no error");
-    EXPECT_EQ(text_of_error([&] { visit_all(schedule, Rank{1}); }), "no error");
+    EXPECT_NE(refusal_by([&] { visit_all(schedule, Rank{0}); }), "");
+    EXPECT_EQ(refusal_by([&] { visit_all(schedule, Rank{1}); }), "");
 }
 
 TEST(Outside, IsNamedWithItsStepAndWhatThereIs) {
     const Schedule schedule = with({.chunks = {1, 2}, .from = {0}, .to = {-1}});
-    const std::string text = text_of_error([&] { visit_all(schedule); });
+    const std::string text = refusal_by([&] { visit_all(schedule); });
     for (const char* key : {"step 1", "to rank -1", "2 chunks", "ranks 0..1", "chunks 0..1"})
         EXPECT_THAT(text, HasSubstr(key));
     EXPECT_EQ(find_fault(schedule, CollectiveSpec{Collective::broadcast, 2}), text);
@@ -94,10 +82,10 @@ TEST(Outside, IsNamedWithItsStepAndWhatThereIs) {
 TEST(Outside, HasNoStepsNorExtents) {
     const Schedule schedule = with({.chunks = {}, .from = {0}, .to = {1}});
     for (const int step : {-1, 3})
-        EXPECT_THAT(text_of_error([&] { schedule.visit(step, [](const Transfer&) {}); }),
+        EXPECT_THAT(refusal_by([&] { schedule.visit(step, [](const Transfer&) {}); }),
                     HasSubstr("of 3 steps"));
     for (const Extent extent : {Extent{.ranks = 0}, Extent{.chunks = 0}, Extent{.steps = -1}})
-        EXPECT_THAT(text_of_error([&] { Schedule(extent, [](int, Step&) {}); }),
+        EXPECT_THAT(refusal_by([&] { Schedule(extent, [](int, Step&) {}); }),
                     HasSubstr("invalid schedule size"));
 }
 

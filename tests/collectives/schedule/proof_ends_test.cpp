@@ -5,7 +5,7 @@
 
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/schedule/verify.hpp"
-#include "tests/collectives/holds.hpp"
+#include "tests/base/messages.hpp"
 
 namespace tutti {
 namespace {
