@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults that the loopback transport makes on request end in exit code 2 (wrong result) or 4 (a rank gave up)."""
-import itertools
 import unittest
 
 import tutti
@@ -28,25 +27,22 @@ class Faults(unittest.TestCase):
         self.assertEqual(done.returncode, TIME_OUT, done.stdout + done.stderr)
         self.assertRegex(done.stderr, rf"\Atutti: rank [012] .*(barrier in {collective}|{collective} {algorithm} \(loopback\), step \d).* ranks? [012]")
 
+    # Each fault in each algorithm: tests/collectives/faults_test.cpp.
     def test_that_lose_messages_end_by_the_deadline_and_name_the_step(self):
-        for fault, case in itertools.product(("drop:from=0", "stop:from=0", "delay:from=0"), CASES):
+        for fault, case in zip(("drop:from=0", "stop:from=0", "delay:from=0", "drop:from=0"), CASES):
             with self.subTest(fault=fault, case=case):
                 self.assert_gave_up(run_with(fault, *case, SHORT), *case)
 
     def test_that_damage_messages_are_wrong_results(self):
-        for case in CASES:
-            with self.subTest(case):
-                self.assert_wrong(run_with("corrupt", *case, LONG))
+        self.assert_wrong(run_with("corrupt", *CASES[0], LONG))
 
     # All later messages are one place late. If none follows, the last one is never received.
     def test_that_double_a_message_are_one_or_the_other(self):
-        for case in CASES:
-            with self.subTest(case):
-                done = run_with("double:from=0", *case, SHORT)
-                if done.returncode == TIME_OUT:
-                    self.assert_gave_up(done, *case)
-                else:
-                    self.assert_wrong(done)
+        done = run_with("double:from=0", *CASES[0], SHORT)
+        if done.returncode == TIME_OUT:
+            self.assert_gave_up(done, *CASES[0])
+        else:
+            self.assert_wrong(done)
 
     def test_that_spare_the_first_calls_are_seen_in_the_last(self):
         # One-shot sends two messages a call, so that the first five calls are sound.
@@ -57,11 +53,9 @@ class Faults(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_that_only_delay_for_a_while_do_no_harm(self):
-        for case in CASES:
-            with self.subTest(case):
-                done = run_with("delay:ms=5", *case, LONG)
-                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-                self.assertIn(tutti.ALL_RIGHT, done.stdout)
+        done = run_with("delay:ms=5", *CASES[0], LONG)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn(tutti.ALL_RIGHT, done.stdout)
 
 
 if __name__ == "__main__":

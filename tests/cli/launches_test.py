@@ -49,7 +49,7 @@ class Launches(tutti.Folder):
         self.assertEqual([launch["nranks"] for launch in of_kind(self.results, "launch")], [2, 2])
 
     def test_report_their_progress_without_a_terminal(self):
-        slow = "sh -c 'sleep 3.5; exec \"$@\"' sh"
+        slow = f"sh -c 'mkdir {self.folder}/first && sleep 3.5; exec \"$@\"' sh"
         done = tutti.run(*BENCH, "--launches", 2, "--launcher", slow)
         self.assertEqual((done.returncode, done.stderr), (OK, "tutti: launch 2 of 2\n"), done.stdout)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares 'bench --numerics' with a simulation of the random numbers, the schedule's order of additions, the rounding of
 every addition, and the exact sums."""
+import functools
 import math
 import re
 import struct
@@ -36,6 +37,7 @@ def noise(key, position):
     return (word ^ word >> 32) * 0xd6e8feb86659fd93 & ALL_ONES
 
 
+@functools.cache
 def drawn(data, rank, position):
     """The float that this rank adds."""
     word = noise(branch(branch(scramble(SEED), ("uniform", "cancelling", "wide").index(data)), rank), position)
@@ -48,6 +50,7 @@ def drawn(data, rank, position):
     return sign * math.ldexp(2**23 + (word >> 41), scrambled % 127 - 63 - 23)
 
 
+@functools.cache
 def steps_of(algorithm, ranks):
     """Returns the transfers of each step (from, to, chunks, whether they are added) and the number of chunks."""
     words = tutti.run("show", algorithm, "all_reduce", "--ranks", ranks, "--steps", 1000).stdout
@@ -63,6 +66,7 @@ def steps_of(algorithm, ranks):
     return steps, chunks
 
 
+@functools.cache
 def results_of(algorithm, ranks, data):
     """Returns the final data of each rank. All transfers of a step read the data from before the step."""
     held = [[drawn(data, rank, i) for i in range(COUNT)] for rank in range(ranks)]
@@ -109,7 +113,7 @@ class Numerics(tutti.Folder):
             self.assertTrue(one["runs_agree"])
 
     def test_are_those_of_the_order_in_which_the_schedule_adds(self):
-        for ranks in range(2, 17):
+        for ranks in (2, 3, 4, 5, 6, 7, 8, 11, 16):
             with self.subTest(ranks=ranks):
                 _, found = self.numerics("all_reduce", "--algo", "ring,tree,butterfly", "--transport", "shm,loopback",
                                          "--baseline", "none", "--counts", COUNT, "--ranks", ranks)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A faulty run never looks like a correct one: the checker or the watchdog detects every fault of
-// the
-// loopback transport.
+// the loopback transport.
 #include "collectives/transport/faults.hpp"
 
 #include <gtest/gtest.h>
@@ -11,6 +10,7 @@
 #include <regex>
 
 #include "checked_plan.hpp"
+#include "tests/base/messages.hpp"
 
 namespace tutti {
 namespace {
@@ -83,9 +83,9 @@ class LostMessages : public testing::TestWithParam<const char*> {};
 TEST_P(LostMessages, EndInATimeOutThatNamesRankAlgorithmStepAndPeer) {
     const Fault fault = parse_fault(GetParam());
     for (const Algorithm* algorithm : algorithms()) {
-        const Outcome outcome = run_with(fault, *algorithm, {.in_plans = 0.2});
+        const Outcome outcome = run_with(fault, *algorithm, {.in_plans = 0.05});
         const std::string expected =
-            "rank [0-2] waited 0\\.2 s in " + std::string(name_of(algorithm->collective)) + " " +
+            "rank [0-2] waited 0\\.05 s in " + std::string(name_of(algorithm->collective)) + " " +
             std::string(algorithm->name) + " \\(loopback\\), step [0-9]+ .* rank [0-2]";
         EXPECT_TRUE(outcome.timed_out_saying(expected))
             << to_text(fault, *algorithm) << ": " << outcome;
@@ -122,7 +122,7 @@ TEST(CorruptMessages, ShowAsWrongElements) {
 TEST(DoubledMessages, NeverPassForACleanRun) {
     for (const Algorithm* algorithm : algorithms()) {
         const Fault fault = parse_fault("double");
-        EXPECT_FALSE(run_with(fault, *algorithm, {.in_plans = 0.2}).is_clean())
+        EXPECT_FALSE(run_with(fault, *algorithm, {.in_plans = 0.05}).is_clean())
             << to_text(fault, *algorithm);
     }
 }
@@ -177,21 +177,14 @@ TEST(ParseFault, KnowsTheFields) {
 }
 
 TEST(ParseFault, SaysWhatCanBeTypedInstead) {
-    const auto complaint = [](const char* text) -> std::string {
-        try {
-            parse_fault(text);
-        } catch (const Error& error) {
-            return error.what();
-        }
-        return "accepted";
-    };
+    const auto complaint = [](const char* text) { return refusal_by([&] { parse_fault(text); }); };
     EXPECT_NE(complaint("explode").find("drop"), std::string::npos) << complaint("explode");
     EXPECT_NE(complaint("").find("drop"), std::string::npos) << complaint("");
     EXPECT_NE(complaint("drop:rank=1").find("step nth ms"), std::string::npos);
     for (const char* text :
          {"drop:from", "drop:from=", "drop:from=x", "drop:from=1x", "drop:from=-1",
           "drop:from=1,,to=2", "drop:=1", "drop:from=99999999999999999999"})
-        EXPECT_NE(complaint(text), "accepted") << text;
+        EXPECT_NE(complaint(text), "") << text;
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ class Rules(unittest.TestCase):
         self.assertEqual({check.guideline for check in violated(points, tolerance=0.02)}, {"all_reduce <= reduce_scatter + all_gather"})
 
     def test_none_is_violated_where_all_are_kept(self):
-        for seed in range(200):
+        for seed in range(50):
             self.assertEqual(violated(points_of(noisy(seed), half=0.0196)), [], seed)
 
     def test_at_the_limit_about_one_run_in_twenty_errs(self):
@@ -237,7 +237,7 @@ class Launches(unittest.TestCase):
         self.assertEqual(judged(once), judged(once + [one | {"file": "g"} for one in once]))
 
     def test_none_is_violated_where_all_are_kept(self):
-        for seed in range(200):
+        for seed in range(50):
             rng = random.Random(seed)
             def time(coll, size, launch, rng=rng):
                 return keeping(coll, size) * math.exp(rng.gauss(0, 0.03))

@@ -299,13 +299,6 @@ class Reading(WithDatabase):
         self.assertEqual([(one["n"], one.get("begun_as")) for one in found if one["kind"] == "step"], [(3, "s")])
         self.assertEqual([(one["n"], one.get("begun_as")) for one in found if one["kind"] == "point"], [(1, None), (3, "s")])
 
-    def test_points_have_the_limits_that_were_measured_again_in_their_launch(self):
-        points = [json.dumps({"v": 1, "kind": "point", "point": "id", "session": "s", "launch": launch, "limit_ns": 1780.0,
-                              "pct_of_limit": 178.0, "t_ns": {"p50": 1000}}) for launch in (1, 2)]
-        lower = {"v": 1, "kind": "lower_limits", "session": "s", "launch": 2, "limit_ns": {"id": 900.0, "of another": 1.0}}
-        found = tutti.records(self.file("l.jsonl", *points, json.dumps(lower)))
-        self.assertEqual([(one.get("limit_ns"), one.get("pct_of_limit")) for one in found[:2]], [(1780.0, 178.0), (900.0, 90.0)])
-
     def test_a_torn_line_warns_and_a_foreign_one_is_refused(self):
         good = json.dumps(synthetic.session())
         with warnings.catch_warnings(record=True) as said:
