@@ -276,26 +276,42 @@ def faults_of_calls(text, help_of):
 
 
 def defaults_of(help_text):
-    """{option: its defaults} of the options whose help has a default of one word: after = or in "(default: 64)"."""
+    """{option: its defaults} of the options whose help has a default of one word: after =, in "(default: 64)" or at the begin of "[30s, or ...]"."""
     found = {}
     for entry in re.split(r"\n(?! {10,}\S)", help_text):
         head = re.match(r"  +(-\S+)(?: \S+(?: in \[.*?\])?)?", entry)
-        values = re.findall(r"^  +-[^=\n]*=([^\s(]+)", entry) + re.findall(r"\(default:? ([^\s;,)]+)\)", entry)
-        values = {value for value in values if not re.fullmatch(r"[A-Z]+\.?", value)}  # NAME=VALUE
+        values = re.findall(r"^  +-[^=\n]*=([^\s(]+)", entry) + re.findall(r"\(default:? ([^\s;,)]+)\)|(?<! in )\[([^\s;,\]]+)", entry)
+        values = {value for found_here in values for value in ([found_here] if isinstance(found_here, str) else found_here)}
+        values = {value for value in values if value and not re.fullmatch(r"[A-Z]+\.?", value)}  # NAME=VALUE
         for option in OPTION.findall(head[1]) if head and values else ():
             found.setdefault(option, set()).update(values)
     return found
 
 
-def faults_of_defaults(text, defaults):
-    """Compares "`--after N` ... (default 64)" and "`--with learn` (default)" with `defaults`, {option: values}."""
+def defaults_said(text):
+    """Yields (option, default) of "`--after N` ... (default 64)", "`-T`, default 30 s", "`--with learn` (default)", "`--max-time` (0.2 s)"
+    and of tables with a column `default`. A default is one word, or a time. Short options with a value are those of other programs."""
+    value, name, column = r"`?(\d[\d.]* [mu]?s\b|[^\s;,)`]+)", r"`(--[a-z][\w-]*|-[A-Za-z](?=`))", None
     for line in FENCE.sub("", text).splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
+        column = cells.index("default") if "default" in cells else column if cells else None
+        first = re.match(name, cells[0]) if cells else None
+        if column and first and (said := re.match(value, cells[column])):
+            yield first[1], said[1]
         for clause in re.split(r"[.;] ", line):
-            option = re.search(r"`(--[a-z][\w-]*)", clause)
-            said = re.search(r"\(default:? `?([^\s;,)`]+)`?\)", clause) or re.search(r"`(?:--[\w-]+ )?([^\s`]+)` \(default\)", clause)
-            known = defaults.get(option[1]) if option else None
-            if known and said and said[1] not in known:
-                yield f"has {said[1]} as the default of {option[1]}, and --help has {', '.join(sorted(known))}"
+            option = re.search(name, clause)
+            said = (re.search(rf"[(,] ?default:? {value}`?\)", clause) or re.search(r"`(?:--[\w-]+ )?([^\s`]+)` \(default\)", clause)
+                    or re.search(r"`--?[A-Za-z][\w-]*` \((\d[\d.]* ?[mu]?s)\)", clause))
+            if option and said:
+                yield option[1], said[1]
+
+
+def faults_of_defaults(text, defaults):
+    """Compares the defaults in a page with `defaults`, {option: values}."""
+    for option, said in defaults_said(text):
+        known = defaults.get(option)
+        if known and said.replace(" ", "") not in known:
+            yield f"has {said} as the default of {option}, and --help has {', '.join(sorted(known))}"
 
 
 def output_of(tutti, *arguments):

@@ -37,7 +37,8 @@ class Documentation(unittest.TestCase):
 
     def defaults(self, text):
         known = check_docs.defaults_of("\n".join(("  -n,--number INT=3   Calls", "  --name NAME=VALUE   text", "  --after N           Calls",
-                                                 "                      (default: 64)", "  --fail {a,b}=a      verdict")))
+                                                 "                      (default: 64)", "  --fail {a,b}=a      verdict", "  -T,--timeout T=30s  deadline",
+                                                 "  --start T           start [20s, or -T if longer]", "  --ranks INT:INT in [1 - 9]")))
         return list(check_docs.faults_of_defaults(text, known))
 
     def test_finds_defaults_that_help_does_not_have(self):
@@ -47,6 +48,13 @@ class Documentation(unittest.TestCase):
             self.assertIn(key, fault)
         for text in ("`--after N` (default 63)", "`--after N`: N calls (default: `6`)", "`--fail b` (default)", "`--fail` is `b` (default)"):
             self.assertEqual(len(self.defaults(text)), 1, text)
+
+    def test_finds_defaults_of_times_and_in_tables(self):
+        table = "| option | default | limits |\n|---|---|---|\n| `-T` | {} | a call |\n| `--start` | {}, or `-T` | it |\n"
+        for text, faults in ((table.format("30 s", "20 s"), 0), (table.format("3 s", "30 s"), 2), ("the deadline (`-T`, default 30 s)", 0),
+                             ("the deadline (`-T`, default 31 s)", 1), ("to `--timeout` (30 s), or", 0), ("to `--timeout` (0.2 s), or", 1),
+                             ("| default |\n\n| `-T` | 3 s |", 0), ("`--ranks N` (default 1)", 0)):
+            self.assertEqual(len(self.defaults(text)), faults, text)
 
     def paths(self, text):
         return list(check_docs.faults_of_paths(self.root, text))

@@ -5,6 +5,7 @@ import importlib.machinery
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 import unittest
@@ -87,6 +88,43 @@ class Pages(Folder):
 
 
 class Runs(Folder):
+    def small(self, name):
+        """The script as a module, for the command and the build that are tested."""
+        module = script(name)
+        module.ROOT = self.folder
+        (self.folder / "scripts").symlink_to(ROOT / "scripts")
+        (self.folder / "build").symlink_to(Path(os.environ["TUTTI"]).parent)
+        return module
+
+    def expect_mpi(self):
+        launcher = os.environ.get("TUTTI_MPIRUN", "mpirun")
+        if shutil.which(launcher) is None:
+            self.skipTest(f"there is no {launcher}")
+
+    def test_of_compare_overlap(self):
+        self.expect_mpi()
+        overlap = self.small("compare_overlap")
+        overlap.MODELS = {"resnet18": ("20ms", ["--min-steps", "1", "--warm-up", "1", "--max-time", "0.1s", "--algo", "ring"])}
+        self.assertTrue(overlap.launch(2, "resnet18", "sleep", "25M", self.folder))
+        row, = rows_of(overlap.page_of(self.folder))
+        self.assertEqual([row[name] for name in ("model", "ranks", "compute", "cap", "best of ours", "wrong")],
+                         ["resnet18", "2", "sleep", "25M", "ring/shm", "0"])
+
+    def test_of_compare_hosts(self):
+        self.expect_mpi()
+        hosts = self.small("compare_hosts")
+        launch = hosts.Launch("levels-1x2", 1, 2)
+        options = hosts.parse(["--out", str(self.folder), "--seconds", "1"])
+        self.assertEqual(hosts.measure(launch, options), 0, (self.folder / "levels-1x2.log").read_text(encoding="utf-8"))
+        self.assertEqual(list(hosts.points_of(self.folder / "levels-1x2.jsonl")), [1 << 20, 1 << 22, 1 << 24])
+
+    def test_of_check_compare(self):
+        done = subprocess.run([sys.executable, "-B", ROOT / "scripts/check_compare", "--programs", os.environ["TUTTI"], "--trials", "1", "--slowdowns",
+                               "100", "--budget", "3s", "--out", self.folder], capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        row, = rows_of((self.folder / "verdicts.md").read_text(encoding="utf-8"))
+        self.assertEqual((row["planted"], row["trials"], row["same"], row["faster"]), ("100 %", "1", "0", "0"))
+
     def test_of_fault_table(self):
         done = subprocess.run([sys.executable, "-B", ROOT / "scripts/fault_table", "--command", "verify", "--fault", "SIGHUP", "--after", "0.3",
                                "--tutti", os.environ["TUTTI"]], capture_output=True, text=True, check=False, timeout=60)

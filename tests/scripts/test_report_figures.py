@@ -49,9 +49,29 @@ class Files(ReportFiles):
         latency, = folder.glob("*-latency.csv")
         self.assertEqual([list(row.values()) for row in rows_of(latency)], [["ring · shm", "4096", "1", "0.99", "1.01", "1", ""],
                                                                             ["[mpi]", "4096", "2", "1.98", "2.02", "1", ""]])
-        ratio, = folder.glob("*-ratio.csv")
-        self.assertEqual(list(rows_of(ratio)[0].values())[:3], ["ring · shm", "4096", "2"])
-        self.assertEqual(len(list(folder.glob("*.svg"))), 2)
+        self.assertEqual({path.stem.rsplit("-", 1)[1] for path in folder.glob("*.svg")}, {"latency", "ratio"})
+
+    def test_data_has_the_value_of_each_column(self):
+        """No two values of a row are the same, so that a swap of columns is seen."""
+        def point(make, launch, p50, half, *algo):
+            return make(*algo, 4096, p50, half, launch, t_ns={"p05": p50 - 100, "p50": p50, "p95": p50 + 300, "max": p50 + 400})
+        folder = self.figures(self.lines(point(timed, 1, 1000, 10, "ring"), point(timed, 2, 1100, 30, "ring"), point(library, 1, 2000, 40),
+                                         point(library, 2, 2090, 50), step("ring/shm", 1.0, half=0.5, n=10), step("mpi", 4.0, 21.0, 6.0, 0.25)))
+        tables = {path.stem.rsplit("-", 1)[1]: rows_of(path) for path in folder.glob("*.csv")}
+
+        def check(kind, place, ends, **expected):
+            row = tables[kind][place]
+            low, middle, high = (float(row[name]) for name in ends)
+            self.assertTrue(low < middle < high, (kind, row))
+            self.assertEqual({name: row[name] for name in row if name not in (ends[0], ends[2])}, expected, kind)
+        check("spread", 1, ("low_ns", "median_ns", "high_ns"), candidate="ring · shm", bytes="4096", launch="2", median_ns="1100", p05_ns="1000",
+              p95_ns="1400")
+        check("heatmap", 1, ("low", "over_best", "high"), candidate="[mpi]", bytes="4096", time_ns="2045", over_best="1.94936", tied_with_best="False")
+        check("decisions", 0, ("low", "gain", "high"), row="all_reduce", bytes="4096", winner="ring · shm", library="[mpi]", gain="1.94936",
+              launches="2", significant="True")
+        check("ratio", 0, ("low", "value", "high"), candidate="ring · shm", x="4096", value="1.94936", launches="2", mark="")
+        check("bars", 1, ("low_ns", "step_ns", "high_ns"), method="[mpi]", step_ns="25000000", compute_ns="21000000", communication_ns="6000000",
+              hidden_ns="2000000", exposed_ns="4000000", launches="1", tied="False")
 
     def test_come_in_the_formats_that_are_asked_for_the_same_to_the_byte(self):
         source = self.lines(timed("ring", 8, 100), library(8, 200))
