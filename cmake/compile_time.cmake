@@ -44,7 +44,8 @@ endif()
 
 # Folders whose code takes longer to optimise than to run: commands, pictures, files that are read once. Code that moves, reduces,
 # times or searches is not among them.
-set(rarely_run_folders /cli/ /cli/known/ /cli/options/ /topology/detect/ /topology/draw/ /topology/import/ /topology/machine/
+set(rarely_run_folders /cli/ /cli/bench/ /cli/compare/ /cli/forms/ /cli/jobs/ /cli/known/ /cli/options/ /cli/progress/ /cli/ranks/
+    /cli/show/ /results/summary/ /results/tables/ /results/views/ /topology/detect/ /topology/draw/ /topology/import/ /topology/machine/
     /workloads/models/ /workloads/scenarios/ /workloads/traces/)
 
 # tutti_folder_of(OUT SOURCE): its folder below the project, as /cli/options/.
