@@ -28,7 +28,10 @@ TEST(Store, KeepsWhatIsAppendedAcrossRuns) {
 TEST(Store, MovesATornTailAsideWhereverItIsTorn) {
     const std::string line = to_json_line(End{});
     const std::string three = line + '\n' + line + '\n' + line + '\n';
-    for (std::size_t cut = 0; cut <= three.size(); ++cut) {
+    const std::size_t n = line.size();
+    // In a line, and next to its ends.
+    for (const std::size_t cut : {std::size_t{0}, std::size_t{1}, n / 2, n - 1, n, n + 1, n + 2,
+                                  2 * n, 2 * n + 1, 2 * n + 2, 2 * n + 3, 3 * n + 3}) {
         const TemporaryFolder folder;
         const auto path = folder / "r.jsonl";
         fill(path, three.substr(0, cut));
