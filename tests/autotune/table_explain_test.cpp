@@ -8,6 +8,7 @@
 #include "autotune/table/range_text.hpp"
 #include "base/json_writer.hpp"
 #include "table_samples.hpp"
+#include "tests/base/messages.hpp"
 
 namespace tutti {
 namespace {
@@ -60,19 +61,19 @@ TEST(ExplainedTable, ShowsRangesOnAnAxisOfSizes) {
 
 TEST(ExplainedTable, SaysWhatIsIncomplete) {
     Table table = example();
-    EXPECT_EQ(explain(table).find("incomplete"), std::string::npos);
+    EXPECT_FALSE(holds(explain(table), "incomplete"));
     table.sections[0].is_complete = false;
-    EXPECT_NE(explain(table).find("incomplete"), std::string::npos);
+    EXPECT_TRUE(holds(explain(table), "incomplete"));
     EXPECT_EQ(picture_of(table)["shapes"][0]["rows"][0]["complete"], false);
 }
 
 TEST(ExplainedTable, SaysWhatLaunchesDisagreeAbout) {
     Table table = example();
-    EXPECT_EQ(explain(table).find("launches"), std::string::npos);
+    EXPECT_FALSE(holds(explain(table), "launches"));
     table.sections[0].ranges[1].evidence[0].of_launches = {ours("tree"), ours("ring"),
                                                            ours("tree")};
     for (const char* part : {"at 1 of 1", "2 tree/loopback, 1 ring/loopback"})
-        EXPECT_NE(explain(table).find(part), std::string::npos) << explain(table);
+        EXPECT_TRUE(holds(explain(table), part));
 }
 
 TEST(ExplainedTable, FitsThePageWhateverItHolds) {
@@ -106,8 +107,8 @@ TEST(ExplainedTable, ShowsTheGainOfADefaultThatWasKeptOverWhatChallengedIt) {
     kept.evidence[0].hold_out =
         HoldOut{.library = "mpi", .gain = 0.8, .gain_low = 0.5, .gain_high = 1};
     for (const std::string& text : {explain(table), to_picture_json(table)}) {
-        EXPECT_NE(text.find("1.25 [1.00, 2.00] tree/loopback"), std::string::npos) << text;
-        EXPECT_EQ(text.find("0.800"), std::string::npos) << text;
+        EXPECT_TRUE(holds(text, "1.25 [1.00, 2.00] tree/loopback"));
+        EXPECT_FALSE(holds(text, "0.800")) << text;
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "results/tables/cautions.hpp"
+#include "tests/base/messages.hpp"
 #include "tests/topology/fixture_tree.hpp"
 #include "workloads/health/health_watch.hpp"
 
@@ -147,8 +148,8 @@ TEST(Health, OfALaunchWithTroubleIsKnownToAllRanks) {
         const Lines all = cautions({&launch, 1}, {&end, 1});
         ASSERT_EQ(all.size(), 2u);
         for (const std::string& one : all) EXPECT_TRUE(one.starts_with(host)) << one;
-        EXPECT_NE(all[0].find("40 %"), std::string::npos) << all[0];
-        EXPECT_NE(all[1].find("7 times"), std::string::npos) << all[1];
+        EXPECT_TRUE(holds(all[0], "40 %"));
+        EXPECT_TRUE(holds(all[1], "7 times"));
     });
 }
 

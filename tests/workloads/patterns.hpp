@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "base/index.hpp"
+#include "tests/base/messages.hpp"
 #include "tests/topology/shared_data.hpp"
 #include "workloads/program/ideal_run.hpp"
 #include "workloads/program/program.hpp"
@@ -90,20 +91,14 @@ inline std::string refusal_of(std::string_view name, int ranks,
                               const std::map<std::string, std::string>& typed) {
     const Workload& row = find_workload(name);
     const Settings asked(row.settings, typed);
-    std::string reason;
-    try {
+    return refusal_by([&] {
         row.check(asked);
         if (ranks > 0)
             run_as_threads(ranks, 60, [&](World& world) {
                 Planner planner(world);
                 row.make(asked, {.planner = planner});
             });
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), Exit::usage);
-        reason = error.what();
-        EXPECT_EQ(reason.find('\n'), reason.npos) << "one line: " << reason;
-    }
-    return reason;
+    });
 }
 
 /// The row refuses these settings in one line that has these words in it.
