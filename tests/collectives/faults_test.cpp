@@ -137,7 +137,7 @@ TEST(DoubledMessages, AreLeftOverAtTheEnd) {
 
 TEST(LateMessages, DoNoHarm) {
     for (const Algorithm* algorithm : algorithms()) {
-        const Fault fault = parse_fault("delay:ms=20");
+        const Fault fault = parse_fault("delay:ms=5");
         const Outcome outcome = run_with(fault, *algorithm, {.in_plans = 20});
         EXPECT_TRUE(outcome.is_clean()) << to_text(fault, *algorithm) << ": " << outcome;
     }

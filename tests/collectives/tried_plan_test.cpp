@@ -123,7 +123,7 @@ TEST(TriedPlan, IsCorrectWithEachMethod) {
                 const auto plan = planner.plan({&algorithm, {.transport = "shm"}}, of_algorithm,
                                                {first_in, first_out, false});
                 std::int64_t wrong = 0;
-                for (std::size_t run = 0; run < 100; ++run) {
+                for (std::size_t run = 0; run < 60; ++run) {
                     const auto [in, out] = buffers_of(run);
                     const CheckCase check = check_of(of_algorithm, ranks, run);
                     poison(out);

@@ -241,7 +241,7 @@ TEST(Measure, FindsTheSameOnAllRanks) {
 }
 
 TEST(Measure, LeavesTheWorkBeforeACallOutOfItsTime) {
-    constexpr milliseconds work(20);
+    constexpr milliseconds work(5);
     for (const auto sync : every_sync)
         on_ranks([&](World& world) {
             Fake operation = nothing();
