@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of AMD's tools: rocm-smi --showtopo names GPUs by number, amd-smi topology by address.
+// Tables and JSON of AMD's tools: rocm-smi --showtopo names GPUs by number, amd-smi topology by
+// address.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include "base/index.hpp"
+#include "base/json_reader.hpp"
 #include "topology/import/formats.hpp"
 #include "topology/import/pasted_lines.hpp"
 #include "topology/machine/link_speeds.hpp"
@@ -22,13 +24,17 @@ std::string in_lower_case(std::string_view text) {
     return lower;
 }
 
+constexpr std::string_view amd_pair = " between drm devices ";
+
 enum class AmdTable { none, link_type, hops, access, other };
 
-// Recognises "=== Link Type between two GPUs ===" and "LINK TYPE TABLE:".
+// Recognises "=== Link Type between two GPUs ===" and "LINK TYPE TABLE:", and in the JSON of
+// rocm-smi "(Topology) Link type between DRM devices 0 and 1".
 AmdTable amd_table(std::string_view line) {
     const std::string lower = in_lower_case(line);
     const auto has = [&](std::string_view part) { return lower.find(part) != nowhere; };
-    if (!has("between two gpus") && !lower.ends_with(" table:")) return AmdTable::none;
+    if (!has("between two gpus") && !has(amd_pair) && !lower.ends_with(" table:"))
+        return AmdTable::none;
     if (has("link type")) return AmdTable::link_type;
     if (has("hops")) return AmdTable::hops;
     return has("access") ? AmdTable::access : AmdTable::other;
@@ -47,10 +53,34 @@ using AmdPair = std::pair<int, int>;
 struct AmdHost {
     std::string name;
     std::vector<std::string> gpus;
-    std::map<int, int> numa_nodes;  // by GPU
+    std::map<int, int> numa_nodes;  // by the number of the GPU
     std::set<AmdPair> xgmi, far, refused;
     std::set<AmdTable> tables;
+
+    // Returns false if the word is not a link type.
+    bool add_cell(AmdTable table, AmdPair pair, std::string_view word) {
+        const std::string cell = in_lower_case(word);
+        if (table == AmdTable::link_type) {
+            constexpr std::string_view known[] = {"xgmi", "pcie", "self", "n/a", "unknown", "0"};
+            if (cell == "xgmi") xgmi.insert(pair);
+            return std::ranges::find(known, cell) != std::end(known);
+        }
+        if (table == AmdTable::hops) {
+            if (const auto hops = decimal_number(word); hops && *hops > 1) far.insert(pair);
+        } else if (table == AmdTable::access && (cell == "disabled" || cell == "false")) {
+            refused.insert(std::minmax(pair.first, pair.second));
+        }
+        return true;
+    }
+
+    void add_numa_node(std::optional<std::int64_t> gpu, std::string_view text) {
+        const auto node = decimal_number(text);
+        if (gpu && node && *node >= 0 && *node < most_cpus && *gpu >= 0 && *gpu < most_cpus)
+            numa_nodes[static_cast<int>(*gpu)] = static_cast<int>(*node);
+    }
 };
+
+constexpr std::string_view no_link_type = " is not a link type; use XGMI, PCIE or N/A";
 
 class AmdParser {
 public:
@@ -129,36 +159,21 @@ private:
                 line, fmt::format("{} cells, but the header has {} GPUs; use the complete output",
                                   words.size() - 1, columns_.size()));
         for (std::size_t column = 0; column < columns_.size(); ++column)
-            if (column != next_)
-                read_cell({static_cast<int>(next_), static_cast<int>(column)}, words[column + 1],
-                          line);
+            if (column != next_ &&
+                !hosts_.back().add_cell(table_, {static_cast<int>(next_), static_cast<int>(column)},
+                                        words[column + 1]))
+                source_.fail(line, in_quotes(words[column + 1]) + std::string(no_link_type));
         ++next_;
-    }
-
-    void read_cell(AmdPair pair, std::string_view word, int line) {
-        AmdHost& host = hosts_.back();
-        const std::string cell = in_lower_case(word);
-        if (table_ == AmdTable::link_type) {
-            constexpr std::string_view known[] = {"xgmi", "pcie", "n/a", "unknown", "0"};
-            if (std::ranges::find(known, cell) == std::end(known))
-                source_.fail(line, in_quotes(word) + " is not a link type; use XGMI, PCIE or N/A");
-            if (cell == "xgmi") host.xgmi.insert(pair);
-        } else if (table_ == AmdTable::hops) {
-            if (const auto hops = decimal_number(word); hops && *hops > 1) host.far.insert(pair);
-        } else if (table_ == AmdTable::access && (cell == "disabled" || cell == "false")) {
-            host.refused.insert(std::minmax(pair.first, pair.second));
-        }
     }
 
     // Reads "GPU[0]   : (Topology) Numa Node: 0".
     void read_numa_node(std::string_view line) {
         constexpr std::string_view start = "GPU[", title = "Numa Node:";
         if (!line.starts_with(start) || line.find(title) == nowhere || hosts_.empty()) return;
-        const auto gpu = decimal_number(line.substr(start.size(), line.find(']') - start.size()));
         const auto words = words_of(line.substr(line.find(title) + title.size()));
-        const auto node = words.empty() ? std::nullopt : decimal_number(words[0]);
-        if (gpu && node && *node >= 0 && *node < most_cpus && *gpu >= 0 && *gpu < most_cpus)
-            hosts_.back().numa_nodes[static_cast<int>(*gpu)] = static_cast<int>(*node);
+        if (!words.empty())
+            hosts_.back().add_numa_node(
+                decimal_number(line.substr(start.size(), line.find(']') - start.size())), words[0]);
     }
 
     const Source& source_;
@@ -171,6 +186,120 @@ private:
     std::size_t next_ = 0;  // row
     int line_ = 1;
 };
+
+constexpr JsonRules amd_rules{.remedy = "use the complete output of amd-smi topology --json",
+                              .numbers = JsonRules::Numbers::from_0};
+constexpr int most_amd_gpus = 1024;
+
+bool is_amd_smi_json(std::string_view text) {
+    return text.starts_with('[') && text.find("\"gpu\"") != nowhere;
+}
+
+bool is_rocm_smi_json(std::string_view text) {
+    return text.starts_with('{') && in_lower_case(text).find(amd_pair) != nowhere;
+}
+
+// Cells are words or numbers ("num_hops": 1).
+void add_json_cell(AmdHost& host, AmdTable table, AmdPair pair, const JsonPlace& place) {
+    const std::int64_t* number = place.value().whole_number();
+    host.tables.insert(table);
+    if (pair.first != pair.second &&
+        !host.add_cell(table, pair, number ? std::to_string(*number) : place.text()))
+        place.fail_as("is not a link type");
+}
+
+// Fields of amd-smi topology --json: in a list of links since ROCm 6.2, before in objects.
+struct AmdField {
+    AmdTable table;
+    std::string_view of_link, of_gpu;
+};
+constexpr AmdField amd_fields[] = {{AmdTable::link_type, "link_type", "link_type"},
+                                   {AmdTable::hops, "num_hops", "hops"},
+                                   {AmdTable::access, "link_status", "link_accessibility"}};
+
+AmdHost read_amd_smi_json(const JsonValue& json, const Source& source) {
+    const JsonPlace file(json, source, amd_rules);
+    AmdHost host;
+    std::map<int, int> position_of;  // by number
+    const auto number_in = [](const JsonPlace& place) {
+        return place.needed("gpu").whole_number(0, most_amd_gpus);
+    };
+    for (std::size_t i = 0; i < file.list().size(); ++i) {
+        const JsonPlace gpu = file.item(i);
+        const int number = number_in(gpu);
+        if (!position_of.emplace(number, static_cast<int>(i)).second)
+            gpu.fail_as(fmt::format("GPU {} appears twice", number));
+        const auto address = gpu.field("bdf");
+        host.gpus.push_back(address ? address->name() : fmt::format("GPU{}", number));
+    }
+    const auto position = [&](int number, const JsonPlace& place) {
+        const auto found = position_of.find(number);
+        if (found == position_of.end())
+            place.fail(fmt::format("has GPU {}, which the file lacks", number));
+        return found->second;
+    };
+    for (int i = 0; i < int_size(host.gpus); ++i) {
+        const JsonPlace gpu = file.item(as_size(i));
+        if (const auto links = gpu.field("links"))
+            for (std::size_t j = 0; j < links->list().size(); ++j) {
+                const JsonPlace link = links->item(j);
+                const AmdPair pair{i, position(number_in(link), link)};
+                for (const AmdField& field : amd_fields)
+                    if (const auto cell = link.field(field.of_link))
+                        add_json_cell(host, field.table, pair, *cell);
+            }
+        for (const AmdField& field : amd_fields)
+            if (const auto cells = gpu.field(field.of_gpu))
+                for (const JsonField& cell : cells->object()) {
+                    constexpr std::string_view start = "gpu_";
+                    const JsonPlace place = cells->child(cell);
+                    const auto number = cell.name.starts_with(start)
+                                            ? tutti::number_in<int>(cell.name.substr(start.size()))
+                                            : std::nullopt;
+                    if (!number) place.fail("is not the cell of a GPU");
+                    add_json_cell(host, field.table, {i, position(*number, place)}, place);
+                }
+    }
+    return host;
+}
+
+// Reads "card0": {"(Topology) Numa Node": "0"} and "(Topology) Hops between DRM devices 0 and 1":
+// "1" in "system", which has each pair once.
+AmdHost read_rocm_smi_json(const JsonValue& json, const Source& source) {
+    constexpr std::string_view card = "card";
+    const JsonPlace file(json, source, amd_rules);
+    AmdHost host;
+    std::map<int, int> position_of;  // by number, in ascending order
+    for (const JsonField& field : file.object()) {
+        if (!field.name.starts_with(card)) continue;
+        const JsonPlace place = file.child(field);
+        const auto number = number_in<int>(std::string_view(field.name).substr(card.size()));
+        if (!number || *number < 0 || *number > most_amd_gpus) place.fail("is not a GPU");
+        position_of.emplace(*number, 0);
+        if (const auto node = place.field("(Topology) Numa Node"))
+            host.add_numa_node(*number, node->text());
+    }
+    for (auto& [number, position] : position_of) {
+        position = int_size(host.gpus);
+        host.gpus.push_back(fmt::format("GPU{}", number));
+    }
+    const JsonPlace system = file.needed("system");
+    for (const JsonField& field : system.object()) {
+        const std::string name = in_lower_case(field.name);
+        const std::size_t start = name.find(amd_pair);
+        if (start == nowhere) continue;
+        const JsonPlace place = system.child(field);
+        const auto words = words_of(std::string_view(name).substr(start + amd_pair.size()));
+        std::vector<int> pair;
+        for (const std::string_view word : words)
+            if (const auto number = number_in<int>(word); number && position_of.contains(*number))
+                pair.push_back(position_of.at(*number));
+        if (words.size() != 3 || pair.size() != 2) place.fail("is not about two GPUs of the file");
+        add_json_cell(host, amd_table(name), {pair[0], pair[1]}, place);
+        add_json_cell(host, amd_table(name), {pair[1], pair[0]}, place);
+    }
+    return host;
+}
 
 Host host_of(const AmdHost& read, const Source& source) {
     Host host{.name = read.name};
@@ -217,26 +346,32 @@ Host host_of(const AmdHost& read, const Source& source) {
 }  // namespace
 
 bool looks_like_amd_matrix(std::string_view text) {
-    return !pasted_parts(text, amd_title_in).empty();
+    if (text.starts_with('{')) return is_rocm_smi_json(text);
+    return is_amd_smi_json(text) || !pasted_parts(text, amd_title_in).empty();
 }
 
 Machine read_amd_matrix(const Source& source) {
-    Machine machine;
-    const auto parts = pasted_parts(source.text(), amd_title_in);
-    for (const PastedPart& part : parts)
+    const std::string_view text = source.text();
+    const std::string_view content =
+        text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+    if (is_amd_smi_json(content) || is_rocm_smi_json(content)) {
+        const JsonValue json = parse_json(source);
+        const AmdHost host = content.starts_with('[') ? read_amd_smi_json(json, source)
+                                                      : read_rocm_smi_json(json, source);
+        return machine_of({host_of(host, source)});
+    }
+    std::vector<Host> hosts;
+    for (const PastedPart& part : pasted_parts(text, amd_title_in))
         for (const AmdHost& read : AmdParser(source, part).parse()) {
             if (read.gpus.empty()) continue;
-            machine.hosts.push_back(host_of(read, source));
-            std::string& name = machine.hosts.back().name;
-            if (name.empty() && (parts.size() > 1 || is_host_prefix(part.prefix)))
-                name = host_of_prefix(part.prefix);
+            hosts.push_back(host_of(read, source));
+            if (hosts.back().name.empty()) hosts.back().name = part.host;
         }
-    if (machine.hosts.empty())
+    if (hosts.empty())
         source.fail(1,
                     "the tables of the GPUs are empty; use the complete output of rocm-smi "
                     "--showtopo or amd-smi topology");
-    if (machine.hosts.size() > 1) name_hosts_apart(machine);
-    return machine;
+    return machine_of(std::move(hosts));
 }
 
 }  // namespace tutti

@@ -15,12 +15,13 @@ Machine read_nvidia_smi(const Source& source);
 Machine read_tutti_json(const Source& source);
 Machine read_amd_matrix(const Source& source);
 
-/// Whether the text contains the header line of `nvidia-smi topo -m`, or the title of a table of
+/// Whether the text contains the header line of `nvidia-smi topo -m`, or a table or the JSON of
 /// AMD's tools.
 bool looks_like_nvidia_smi(std::string_view text);
 bool looks_like_amd_matrix(std::string_view text);
 
-/// Numbers hosts without a name and hosts with the name of another.
-void name_hosts_apart(Machine& machine);
+/// Returns a machine of these hosts: without repeated ones that have a name, and each of several
+/// hosts with another name.
+Machine machine_of(std::vector<Host> hosts);
 
 }  // namespace tutti

@@ -27,9 +27,9 @@ constexpr Format formats[] = {
      [](std::string_view text) { return root_name(text) == "topology"; }, read_hwloc_xml},
     {"NCCL XML (NCCL_TOPO_DUMP_FILE)",
      [](std::string_view text) { return root_name(text) == "system"; }, read_nccl_xml},
+    {"rocm-smi --showtopo, amd-smi topology", looks_like_amd_matrix, read_amd_matrix},
     {"tutti topo --json", [](std::string_view text) { return text.starts_with('{'); },
      read_tutti_json},
-    {"rocm-smi --showtopo or amd-smi topology", looks_like_amd_matrix, read_amd_matrix},
     {"nvidia-smi topo -m", looks_like_nvidia_smi, read_nvidia_smi},
 };
 

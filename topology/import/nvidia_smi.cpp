@@ -4,18 +4,142 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 
 #include "base/index.hpp"
 #include "topology/import/formats.hpp"
-#include "topology/import/nvidia_smi_matrix.hpp"
+#include "topology/import/nvidia_smi_parts.hpp"
 #include "topology/import/pcie_tree.hpp"
 #include "topology/machine/gpu_models.hpp"
 #include "topology/machine/link_speeds.hpp"
 
 namespace tutti {
 namespace {
+
+/// Groups of devices (union-find): if A is with B and B with C, A is with C. So pairs hidden by
+/// NVLink are grouped by the devices near both.
+class DeviceGroups {
+public:
+    explicit DeviceGroups(std::size_t count) : parent_(count) {
+        std::iota(parent_.begin(), parent_.end(), std::size_t{0});
+    }
+
+    /// Returns the first member of the device's group.
+    std::size_t of(std::size_t member) const {
+        while (parent_[member] != member) member = parent_[member];
+        return member;
+    }
+
+    void join(std::size_t a, std::size_t b) {
+        a = of(a);
+        b = of(b);
+        parent_[std::max(a, b)] = std::min(a, b);
+    }
+
+private:
+    std::vector<std::size_t> parent_;
+};
+
+// Groups devices that are at most `farthest` apart.
+DeviceGroups grouped(const SmiMatrix& matrix, Nearness farthest) {
+    DeviceGroups groups(matrix.devices.size());
+    for (std::size_t a = 0; a < matrix.devices.size(); ++a)
+        for (std::size_t b = 0; b < a; ++b)
+            if (const Nearness near = matrix.near(a, b);
+                near != Nearness::unknown && near <= farthest)
+                groups.join(a, b);
+    return groups;
+}
+
+// Whether two devices have different NUMA nodes by their affinity columns.
+bool have_other_affinities(const SmiDevice& a, const SmiDevice& b) {
+    if (a.numa_node && b.numa_node) return a.numa_node != b.numa_node;
+    return !a.cpus.empty() && !b.cpus.empty() && a.cpus != b.cpus;
+}
+
+// Returns the first known affinities of each group.
+std::vector<SmiDevice> affinities_of(const SmiMatrix& matrix, const DeviceGroups& groups) {
+    std::vector<SmiDevice> affinity(matrix.devices.size());
+    for (std::size_t i = 0; i < matrix.devices.size(); ++i) {
+        SmiDevice& group = affinity[groups.of(i)];
+        if (!group.numa_node) group.numa_node = matrix.devices[i].numa_node;
+        if (group.cpus.empty()) group.cpus = matrix.devices[i].cpus;
+    }
+    return affinity;
+}
+
+// Joins devices that are NODE apart (between two host bridges), except with different affinities:
+// the driver also writes NODE between NUMA nodes of one socket.
+void join_nodes(const SmiMatrix& matrix, DeviceGroups& groups) {
+    auto affinity = affinities_of(matrix, groups);
+    for (std::size_t a = 0; a < matrix.devices.size(); ++a)
+        for (std::size_t b = 0; b < a; ++b) {
+            if (matrix.near(a, b) != Nearness::node) continue;
+            const auto one = affinity[groups.of(a)], other = affinity[groups.of(b)];
+            if (have_other_affinities(one, other)) continue;
+            groups.join(a, b);
+            affinity[groups.of(a)] = {.cpus = one.cpus.empty() ? other.cpus : one.cpus,
+                                      .numa_node = one.numa_node ? one.numa_node : other.numa_node};
+        }
+}
+
+// Joins GPUs whose distance is hidden by NVLink if they have the same affinities. For other devices
+// the matrix is more reliable.
+void join_hidden(const SmiMatrix& matrix, DeviceGroups& groups) {
+    std::map<std::vector<int>, std::size_t> with_cpus;
+    for (std::size_t i = 0; i < matrix.devices.size(); ++i) {
+        const auto& cpus = matrix.devices[i].cpus;
+        if (cpus.empty()) continue;
+        const std::size_t other = with_cpus.try_emplace(cpus, i).first->second;
+        if (matrix.near(i, other) == Nearness::unknown) groups.join(i, other);
+    }
+}
+
+// Whether the matrix tells the distance of this device from others. The driver writes SYS for a NIC
+// that it does not know.
+bool has_known_place(const SmiMatrix& matrix, std::size_t device) {
+    for (std::size_t other = 0; other < matrix.devices.size(); ++other) {
+        const Nearness near = matrix.near(device, other);
+        if (other == device || near == Nearness::unknown) continue;
+        if (matrix.devices[device].is_gpu || near == Nearness::phb || near == Nearness::node)
+            return true;
+    }
+    return false;
+}
+
+// Returns the NUMA node of each device: the table's, or a number for each group of devices that are
+// not SYS apart. None if the table neither states it nor tells the group from another one.
+std::vector<std::optional<int>> numa_nodes_of(const SmiMatrix& matrix) {
+    const std::size_t count = matrix.devices.size();
+    DeviceGroups groups = grouped(matrix, Nearness::phb);
+    join_nodes(matrix, groups);
+    join_hidden(matrix, groups);
+    std::map<std::size_t, std::optional<int>> number_of;  // by group
+    std::set<int> taken;
+    bool is_stated = false;
+    for (std::size_t i = 0; i < count; ++i) {
+        const SmiDevice& device = matrix.devices[i];
+        const bool has_affinity = device.numa_node || !device.cpus.empty();
+        is_stated = is_stated || has_affinity;
+        if (!has_affinity && !has_known_place(matrix, i)) continue;
+        std::optional<int>& number = number_of[groups.of(i)];
+        if (!number) number = device.numa_node;
+    }
+    if (number_of.size() == 1 && !is_stated) return std::vector<std::optional<int>>(count);
+    for (const auto& [group, number] : number_of)
+        if (number) taken.insert(*number);
+    std::vector<std::optional<int>> nodes(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto group = number_of.find(groups.of(i));
+        if (group == number_of.end()) continue;
+        for (int next = 0; !group->second; ++next)
+            if (taken.insert(next).second) group->second = next;
+        nodes[i] = group->second;
+    }
+    return nodes;
+}
 
 void add_numa_nodes(const SmiMatrix& matrix, Host& host) {
     std::map<int, std::set<int>> cpus_of;
@@ -140,7 +264,8 @@ bool agrees(const SmiMatrix& matrix, const Host& host, std::size_t a, std::size_
             return one.numa_node == other.numa_node &&
                    !(under_switches && top_of(one) == top_of(other));
         case Nearness::sys:
-            return !one.numa_node || one.numa_node != other.numa_node;
+            return !(under_switches && top_of(one) == top_of(other)) &&
+                   (!one.numa_node || one.numa_node != other.numa_node);
         case Nearness::unknown:
         case Nearness::self:
             break;
@@ -149,58 +274,56 @@ bool agrees(const SmiMatrix& matrix, const Host& host, std::size_t a, std::size_
 }
 
 void note_what_is_missing(const SmiMatrix& matrix, Host& host) {
-    const auto lack = [&](auto of_device) {
+    const auto note = [&](std::string what) { host.not_seen.push_back(std::move(what)); };
+    const auto lack = [&](const std::string Device::*field) {
         return std::ranges::any_of(host.devices, [&](const Device& device) {
-            return device.kind == DeviceKind::gpu && of_device(device);
+            return device.kind == DeviceKind::gpu && (device.*field).empty();
         });
     };
-    std::string missing = "PCIe speeds, caches";
-    if (lack([](const Device& gpu) { return gpu.pci_address.empty(); }))
-        missing = "PCI addresses, " + missing;
-    missing += lack([](const Device& gpu) { return gpu.model.empty(); }) ? ", memory and models"
-                                                                         : " and memory";
-    host.not_seen.push_back(missing + ": nvidia-smi topo -m does not print them");
-    bool hidden = false, unpriced = false;
-    for (const Link& link : host.links)
-        unpriced = unpriced || (at(host.devices, link.a.index).compute_capability == 0 &&
-                                link.count == most_nvlinks(0));
-    std::string nowhere;
-    for (std::size_t i = 0; i < matrix.devices.size(); ++i)
-        if (!matrix.devices[i].is_gpu && !host.devices[i].numa_node)
-            nowhere += (nowhere.empty() ? "" : ", ") + matrix.devices[i].name;
+    note(fmt::format("{}PCIe speeds, caches{}: nvidia-smi topo -m does not print them",
+                     lack(&Device::pci_address) ? "PCI addresses, " : "",
+                     lack(&Device::model) ? ", memory and models" : " and memory"));
+    if (!matrix.has_distances)
+        return note(
+            "NICs, NVLinks, distances and NUMA nodes: nvidia-smi topo -p2p does not print "
+            "them; use nvidia-smi topo -m");
+    std::set<int> cut;
+    std::vector<std::string> not_placed;
+    bool is_numbered = false, is_hidden = false;
     int contradictions = 0;
-    for (std::size_t a = 0; a < matrix.devices.size(); ++a)
+    for (std::size_t a = 0; a < matrix.devices.size(); ++a) {
+        const auto node = host.devices[a].numa_node;
+        if (!node)
+            not_placed.push_back(matrix.devices[a].name);
+        else if (matrix.devices[a].lacks_cpus)
+            cut.insert(*node);
+        is_numbered = is_numbered || matrix.devices[a].numa_node;
         for (std::size_t b = 0; b < a; ++b) {
-            hidden = hidden || matrix.links(a, b) > 0;
+            is_hidden = is_hidden || matrix.links(a, b) > 0;
             if (!agrees(matrix, host, a, b)) ++contradictions;
         }
-    if (!matrix.has_distances)
-        host.not_seen.push_back(
-            "NICs, NVLinks, distances and NUMA nodes: nvidia-smi topo -p2p does not print them; "
-            "use "
-            "nvidia-smi topo -m");
-    std::set<int> cut;
-    for (std::size_t i = 0; i < matrix.devices.size(); ++i)
-        if (matrix.devices[i].lacks_cpus && host.devices[i].numa_node)
-            cut.insert(*host.devices[i].numa_node);
+    }
+    if (!is_numbered && not_placed.size() < matrix.devices.size())
+        note("the numbers of the NUMA nodes: nvidia-smi did not print them; numbered from 0");
     if (!cut.empty())
-        host.not_seen.push_back(
+        note(
             fmt::format("all CPUs of NUMA node {}: nvidia-smi cuts long lists of CPUs; use tutti "
                         "topo or lstopo on the host",
                         fmt::join(cut, ", ")));
-    if (hidden)
-        host.not_seen.push_back(
-            "the PCIe distance of GPUs with NVLinks: derived from devices near both");
-    if (unpriced)
-        host.not_seen.push_back(
+    if (is_hidden) note("the PCIe distance of GPUs with NVLinks: derived from devices near both");
+    if (std::ranges::any_of(host.links, [&](const Link& link) {
+            return at(host.devices, link.a.index).compute_capability == 0 &&
+                   link.count == most_nvlinks(0);
+        }))
+        note(
             "whether GPUs with 18 NVLinks are Hopper (20.6 GB/s per link, assumed) or Blackwell "
-            "(40.1); "
-            "add the lines of nvidia-smi -L to the file");
-    if (!nowhere.empty())
-        host.not_seen.push_back("the NUMA node of " + nowhere + ": it is SYS to everything");
+            "(40.1); add the lines of nvidia-smi -L to the file");
+    if (!not_placed.empty())
+        note(fmt::format("the NUMA node of {}: the matrix does not tell it",
+                         fmt::join(not_placed, ", ")));
     if (contradictions > 0)
-        host.not_seen.push_back("a PCIe tree for the whole matrix: " +
-                                std::to_string(contradictions) + " pairs contradict it");
+        note(fmt::format("a PCIe tree for the whole matrix: {} pairs contradict it",
+                         contradictions));
 }
 
 Host host_of(const SmiMatrix& matrix) {
@@ -226,25 +349,28 @@ Host host_of(const SmiMatrix& matrix) {
 
 }  // namespace
 
-void name_hosts_apart(Machine& machine) {
+Machine machine_of(std::vector<Host> hosts) {
+    Machine machine;
+    for (Host& host : hosts)
+        if (host.name.empty() || std::ranges::find(machine.hosts, host) == machine.hosts.end())
+            machine.hosts.push_back(std::move(host));
     std::set<std::string> taken;
-    for (std::size_t i = 0; i < machine.hosts.size(); ++i) {
+    for (std::size_t i = 0; i < machine.hosts.size() && machine.hosts.size() > 1; ++i) {
         std::string& name = machine.hosts[i].name;
         if (name.empty()) name = "host" + std::to_string(i);
         while (!taken.insert(name).second) name += "-" + std::to_string(i);
     }
+    return machine;
+}
+
+bool looks_like_nvidia_smi(std::string_view text) {
+    return !pasted_parts(text, smi_header_in).empty();
 }
 
 Machine read_nvidia_smi(const Source& source) {
-    Machine machine;
-    for (const SmiMatrix& matrix : parse_smi_matrices(source)) {
-        Host host = host_of(matrix);
-        const bool is_repeated =
-            !host.name.empty() && std::ranges::find(machine.hosts, host) != machine.hosts.end();
-        if (!is_repeated) machine.hosts.push_back(std::move(host));
-    }
-    if (machine.hosts.size() > 1) name_hosts_apart(machine);
-    return machine;
+    std::vector<Host> hosts;
+    for (const SmiMatrix& matrix : parse_smi_matrices(source)) hosts.push_back(host_of(matrix));
+    return machine_of(std::move(hosts));
 }
 
 }  // namespace tutti

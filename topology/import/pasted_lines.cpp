@@ -9,8 +9,6 @@
 namespace tutti {
 namespace {
 
-constexpr std::string_view digits = "0123456789";
-
 void append_utf8(std::string& text, std::uint32_t code) {
     const auto add = [&](std::uint32_t byte) { text.push_back(static_cast<char>(byte)); };
     const auto add_rest = [&](int shift) { add(0x80U | ((code >> shift) & 0x3fU)); };
@@ -127,6 +125,66 @@ bool is_host_name(std::string_view text) {
            });
 }
 
+// Returns the host of "node1:", "node1: [0]" or Open MPI's "[job@1,0][node1:321]<stdout>:"; empty
+// if the prefix has none.
+std::string host_in_prefix(std::string_view prefix) {
+    for (std::string_view word : words_of(prefix)) {
+        if (const std::size_t pair = word.find("]["); pair != nowhere)
+            word.remove_prefix(pair + 2);
+        else if (!word.ends_with(':'))
+            continue;
+        word = word.substr(0, word.find(':'));
+        const bool has_small_letter =
+            std::ranges::any_of(word, [](char c) { return c >= 'a' && c <= 'z'; });
+        if (has_small_letter && is_host_name(word) && word != "stdout" && word != "stderr")
+            return std::string(word);
+    }
+    return "";
+}
+
+// Returns "rank 0" for "[1,0]<stdout>:", "[prterun-n1-7@1,0]<stdout>:", "0:" and "[0]": the last
+// number is the rank. Returns a prefix without a number itself.
+std::string rank_in_prefix(std::string_view prefix) {
+    constexpr std::string_view digits = "0123456789";
+    const std::size_t end = prefix.find_last_of(digits);
+    if (end == nowhere) return std::string(prefix);
+    const std::size_t before = prefix.find_last_not_of(digits, end);
+    const std::size_t start = before == nowhere ? 0 : before + 1;
+    return "rank " + std::string(prefix.substr(start, end + 1 - start));
+}
+
+// Recognises the line below the header of a Markdown table: "|---|:--:|".
+bool is_markdown_rule(std::string_view line) {
+    const std::size_t start = line.find('|');
+    return start != nowhere && line.find('-', start) != nowhere &&
+           line.find_first_not_of("|:- \t", start) == nowhere;
+}
+
+// Turns the rows of Markdown tables into lines with tabs, as nvidia-smi writes them.
+void convert_markdown(std::vector<PastedLine>& lines) {
+    for (std::size_t rule = 1; rule < lines.size(); ++rule) {
+        const std::string_view text = lines[rule].text;
+        if (!is_markdown_rule(text)) continue;
+        const std::size_t frame = text.find('|');
+        const bool is_framed = frame == 0 || text[frame - 1] != '-';  // "|---|", not "---|---"
+        for (std::size_t row = rule - 1; row < lines.size(); ++row) {
+            std::string& cells = lines[row].text;
+            const std::size_t start = is_framed ? cells.find('|') : 0;
+            if (cells.find('|', start) == nowhere) break;
+            if (is_framed) cells[start] = ' ';
+            if (row < rule)  // the corner above the names of the rows
+                std::fill_n(cells.begin() + static_cast<std::ptrdiff_t>(start),
+                            std::min(cells.find('|', start), cells.size()) - start, ' ');
+            std::ranges::replace(cells, '|', '\t');
+            std::ranges::replace_if(
+                cells, [](char c) { return c == '*' || c == '`'; }, ' ');
+            cells.erase(cells.find_last_not_of(" \t") + 1);
+        }
+        lines[rule].text = "|---|";
+    }
+    std::erase_if(lines, [](const PastedLine& line) { return is_markdown_rule(line.text); });
+}
+
 }  // namespace
 
 std::string in_utf8(std::string_view text) {
@@ -159,15 +217,18 @@ std::vector<PastedPart> pasted_parts(std::string_view text,
                                      std::size_t (*heading)(std::string_view)) {
     std::vector<PastedLine> lines;
     std::vector<PastedPart> parts;
-    for (const std::string_view line : split(text, '\n')) {
+    for (const std::string_view line : split(text, '\n'))
         lines.push_back({static_cast<int>(lines.size()) + 1, plain(line)});
-        const std::string& cleaned = lines.back().text;
-        const std::size_t start = heading(cleaned);
+    convert_markdown(lines);
+    for (const PastedLine& line : lines) {
+        const std::size_t start = heading(line.text);
         if (start == nowhere) continue;
-        const std::string prefix = prefix_before(std::string_view(cleaned).substr(0, start));
+        const std::string prefix = prefix_before(std::string_view(line.text).substr(0, start));
         if (std::ranges::find(parts, prefix, &PastedPart::prefix) == parts.end())
-            parts.push_back({prefix, {}});
+            parts.push_back({.prefix = prefix, .host = host_in_prefix(prefix), .lines = {}});
     }
+    for (PastedPart& part : parts)
+        if (part.host.empty() && parts.size() > 1) part.host = rank_in_prefix(part.prefix);
     for (const PastedLine& line : lines) {
         PastedPart* best = nullptr;
         std::size_t best_start = 0;
@@ -183,22 +244,6 @@ std::vector<PastedPart> pasted_parts(std::string_view text,
             parts.front().lines.push_back(line);
     }
     return parts;
-}
-
-bool is_host_prefix(std::string_view prefix) {
-    return prefix.ends_with(':') && is_host_name(prefix.substr(0, prefix.size() - 1)) &&
-           std::ranges::any_of(prefix, [](char c) { return c >= 'a' && c <= 'z'; }) &&
-           prefix != "stdout:" && prefix != "stderr:";
-}
-
-std::string host_of_prefix(std::string_view prefix) {
-    if (is_host_prefix(prefix)) return std::string(prefix.substr(0, prefix.size() - 1));
-    // The last number is the rank: "[1,0]<stdout>:", "[prterun-n1-7@1,0]<stdout>:", "0:", "[0]".
-    const std::size_t end = prefix.find_last_of(digits);
-    if (end == nowhere) return std::string(prefix);
-    const std::size_t before = prefix.find_last_not_of(digits, end);
-    const std::size_t start = before == nowhere ? 0 : before + 1;
-    return "rank " + std::string(prefix.substr(start, end + 1 - start));
 }
 
 std::string host_in_title(std::string_view line) {

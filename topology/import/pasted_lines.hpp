@@ -25,21 +25,16 @@ struct PastedLine {
 /// Lines with the same prefix, which names a rank or a host: "node1:", "[1,0]<stdout>:", "0:", ">".
 struct PastedPart {
     std::string prefix;  ///< without time stamps; empty if the lines have none
+    std::string host;    ///< "node1"; of several parts also "rank 0"; empty if unknown
     std::vector<PastedLine> lines;
 };
 
 /// Splits a text by the prefixes of those lines in which `heading` finds a heading. `heading`
 /// returns the position of the heading, npos for other lines. Each part has its lines without
-/// prefix and time stamps, in the order of the text.
+/// prefix and time stamps, in the order of the text. Rows of Markdown tables become lines with
+/// tabs.
 std::vector<PastedPart> pasted_parts(std::string_view text,
                                      std::size_t (*heading)(std::string_view));
-
-/// Returns the host's name in a prefix ("node1" for "node1:"), or "rank 0" for "0:" and
-/// "[1,0]<stdout>:". Returns the prefix itself if it has neither.
-std::string host_of_prefix(std::string_view prefix);
-
-/// Whether the prefix names a host: "node1:".
-bool is_host_prefix(std::string_view prefix);
 
 /// Returns the host's name in a line such as "=== node1 ===", "node1:", "node1 | CHANGED | rc=0 >>"
 /// or the prompt "user@node1:~$ nvidia-smi"; empty if there is none.

@@ -46,13 +46,17 @@ TEST(NvidiaSmiPlaces, AreDistinguishedByTheirCpusToo) {
     EXPECT_EQ(nodes_of(host), (Nodes{0, 1, 1}));
 }
 
-TEST(NvidiaSmiPlaces, AreOneIfNoColumnDistinguishesThem) {
-    const Host host = host_of(
+TEST(NvidiaSmiPlaces, HaveNumbersOnlyIfTheMatrixStatesThemOrTellsNodesApart) {
+    const std::string together =
         "      GPU0 GPU1 NIC0\n"
         "GPU0   X   NODE SYS\n"
         "GPU1  NODE  X   SYS\n"
-        "NIC0  SYS  SYS   X\n");
-    EXPECT_EQ(nodes_of(host), (Nodes{0, 0, std::nullopt}));
+        "NIC0  SYS  SYS   X\n";
+    EXPECT_EQ(nodes_of(host_of(together)), Nodes(3));
+    const Host apart = host_of(with(with(together, "NODE", "SYS "), "NODE", "SYS "));
+    EXPECT_EQ(nodes_of(apart), (Nodes{0, 1, std::nullopt}));
+    EXPECT_TRUE(notes(apart, "numbers of"));
+    EXPECT_TRUE(notes(apart, "NUMA node of NIC0"));
 }
 
 // Virtual machines show NICs with unknown NUMA node like this.

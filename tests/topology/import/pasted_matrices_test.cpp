@@ -61,7 +61,7 @@ struct PastedCase {
 constexpr PastedCase pasted_cases[] = {
     {"all_cpu_cells_empty.txt", "", "0 1", 0, 0, 0},
     {"cells_glued_in_rows.txt", "", "0 0 0 0 1 1 1 1", 12, 8 * 18, 112},
-    {"container_no_affinity.txt", "", "0 0", 8, 12, 0},
+    {"container_no_affinity.txt", "", "- -", 8, 12, 0},
     {"esc_lost.txt", "", "0 0", 0, 4, 32},
     {"header_glued_at_terminal_edge.txt", "", "0 0 0 0 1 1 1 1", 12, 8 * 18, 112},
     {"interleaved_cores_cut.txt", "", "0 0 1 1", 2, 4 * 18, 11},
@@ -207,6 +207,18 @@ TEST(PastedMatrices, OfSeveralHostsBecomeSeveralHosts) {
     EXPECT_EQ(gpu_nodes(both("n1: ", "n2: ").hosts.at(1)), "0 3");
     EXPECT_EQ(host_names(parse_machine(with_each_line_after("n7: ", tabs), "FILE")), "n7");
 
+    // Ranks of one host are one host if their prefixes say so and they print the same.
+    for (const auto& [one, two] : {std::pair("n1: [0] ", "n1: [1] "),
+                                   {"n1: 0:", "n1: 1:"},
+                                   {"[1@1,0][n1:77]<stdout>:", "[1@1,1][n1:78]<stdout>:"}}) {
+        const auto same = [&](const std::string& text) {
+            return parse_machine(with_each_line_after(one, tabs) + with_each_line_after(two, text),
+                                 "FILE");
+        };
+        EXPECT_EQ(host_names(same(tabs)), "n1") << one;
+        EXPECT_EQ(host_names(same(with(tabs, "4-7", "4-6"))), "n1 n1-1") << one;
+    }
+
     for (const auto& [title, name] : {std::pair("=== n2 ===", "n2"),
                                       {"--- n2", "n2"},
                                       {"n2:", "n2"},
@@ -252,6 +264,26 @@ TEST(PastedMatrices, OfPeerAccessBelongToTheTopologyBeforeOrAfter) {
     // NVLinks and atomic operations may be missing where memory can be reached.
     EXPECT_TRUE(host_of(tabs + "$ nvidia-smi topo -p2p n\n" + p2p).no_peer_access.empty());
     EXPECT_TRUE(host_of(with(with(p2p, "CNS", "OK"), "CNS", "OK")).no_peer_access.empty());
+}
+
+TEST(PastedMatrices, AreReadFromMarkdownTables) {
+    const std::string header = "CPU Affinity | NUMA Affinity | GPU NUMA ID";
+    const std::string framed =
+        "It is:\n\n"
+        "| Device | GPU0 | GPU1 | " +
+        header +
+        " |\n|:---|:--:|---|---|---|---:|\n"
+        "| **GPU0** | X | SYS | 0-3 | 0 | N/A |\n| GPU1 | `SYS` | X | 4-7 | 3 | N/A |\n\nend\n";
+    EXPECT_EQ(host_of(framed), host_of(tabs));
+    EXPECT_EQ(host_of(with_each_line_after("> ", framed)), host_of(tabs));
+    const std::string unframed = " | GPU0 | GPU1 | " + header +
+                                 "\n---|---|---|---|---|---\n"
+                                 "GPU0 | X | SYS | 0-3 | 0 | N/A\nGPU1 | SYS | X | 4-7 | 3 | N/A\n";
+    EXPECT_EQ(host_of(unframed), host_of(tabs));
+    const Host no_cpus = host_of(with(with(framed, "0-3", ""), "4-7", " "));
+    EXPECT_EQ(gpu_nodes(no_cpus), "0 3");
+    EXPECT_TRUE(no_cpus.cores.empty());
+    EXPECT_TRUE(complaint_about(with(framed, "| X | SYS |", "| X |")).starts_with("FILE:5: "));
 }
 
 // A terminal of 40 columns wraps lines; those of the header, too.
@@ -318,6 +350,57 @@ TEST(AmdMatrices, TellWhichGpusCannotReachEachOther) {
     EXPECT_TRUE(notes(host, "link types"));
 }
 
+// GPU 0 and 2 are two hops apart; GPU 0 cannot reach the memory of GPU 1.
+const std::string amd_smi_json = R"([
+{"gpu": 0, "bdf": "0000:0c:00.0", "links": [
+ {"gpu": 2, "link_type": "XGMI", "num_hops": 2, "link_status": "ENABLED", "bandwidth": "50000-100000"},
+ {"gpu": 0, "link_type": "SELF", "num_hops": 0, "link_status": "ENABLED", "bandwidth": "N/A"},
+ {"gpu": 1, "link_type": "XGMI", "num_hops": 1, "link_status": "DISABLED", "bandwidth": "N/A"}]},
+{"gpu": 1, "bdf": "0000:22:00.0", "links": [{"gpu": 0, "link_type": "XGMI", "num_hops": 1}]},
+{"gpu": 2, "bdf": "0001:38:00.0", "links": [{"gpu": 0, "link_type": "XGMI", "num_hops": 2}]}]
+)";
+const std::string old_amd_smi_json = R"([
+{"gpu": 0, "link_accessibility": {"gpu_0": "ENABLED", "gpu_1": "DISABLED"},
+ "hops": {"gpu_0": 0, "gpu_1": 1, "gpu_2": 2},
+ "link_type": {"gpu_0": "SELF", "gpu_1": "XGMI", "gpu_2": "XGMI"}},
+{"gpu": 1, "link_type": {"gpu_0": "XGMI"}},
+{"gpu": 2, "hops": {"gpu_0": 2}, "link_type": {"gpu_0": "XGMI"}}])";
+std::string drm_pair(const char* what, const char* pair, const char* value) {
+    return fmt::format("\"(Topology) {} between {} devices {}\": \"{}\",\n", what, "DRM", pair,
+                       value);
+}
+
+const std::string rocm_smi_json = R"({
+"card2": {"(Topology) Numa Node": "1"}, "card0": {"(Topology) Numa Node": "3"}, "card1": {},
+"system": {)" + drm_pair("Weight", "0 and 1", "15") +
+                                  drm_pair("Link type", "0 and 1", "XGMI") +
+                                  drm_pair("Link type", "0 and 2", "XGMI") +
+                                  drm_pair("Link type", "1 and 2", "PCIE") +
+                                  drm_pair("Hops", "0 and 2", "2") + "\"Other\": 0}}";
+
+TEST(AmdMatrices, AreReadAsJson) {
+    for (const std::string& text : {amd_smi_json, old_amd_smi_json, rocm_smi_json}) {
+        const Host host = host_of(text);
+        ASSERT_EQ(number_of(host, DeviceKind::gpu), 3) << text;
+        ASSERT_EQ(host.links.size(), 1u) << text;
+        EXPECT_EQ(host.links[0].kind, LinkKind::xgmi);
+        EXPECT_EQ(host.links[0].b.index, 1);
+        EXPECT_FALSE(notes(host, "link types"));
+        EXPECT_EQ(host.no_peer_access.size(), text == rocm_smi_json ? 0u : 1u) << text;
+    }
+    EXPECT_EQ(host_of(amd_smi_json).devices[2].pci_address, "0001:38:00.0");
+    EXPECT_EQ(host_of(old_amd_smi_json).devices[2].names, std::vector<std::string>{"GPU2"});
+    EXPECT_EQ(gpu_nodes(host_of(rocm_smi_json)), "3 - 1");
+    for (const auto& [from, to, line] : {std::tuple("\"gpu\": 1, \"bdf", "\"gpu\": 0, \"bdf", 6),
+                                         {"{\"gpu\": 2, \"link", "{\"gpu\": 7, \"link", 3},
+                                         {"XGMI", "FAR", 3},
+                                         {"\"gpu\": 0", "\"gpu\": -1", 2}}) {
+        const std::string complaint = complaint_about(with(amd_smi_json, from, to));
+        EXPECT_TRUE(complaint.starts_with(fmt::format("FILE:{}: ", line))) << complaint;
+    }
+    EXPECT_TRUE(complaint_about(with(rocm_smi_json, "0 and 2", "0 and 5")).starts_with("FILE:5: "));
+}
+
 TEST(AmdMatrices, AreRefusedWithTheLineIfTheyAreIncomplete) {
     for (const auto& [from, to, line] : {std::tuple("GPU1   1 ", "GPU7   1 ", 4),
                                          {"2            1            0\n", "2\n", 5},
@@ -343,7 +426,12 @@ TEST(ForeignMatrices, AreNamed) {
 TEST(PastedMatrices, MayBeDamaged) {
     std::vector<std::string> texts{
         with_each_line_after("n1: ", tabs) + with_each_line_after("n2: ", tabs),
-        "\x1b[4m" + tabs + "NIC Legend:\n\tGPU0\tGPU1\nGPU0\tX\tGNS\nGPU1\tGNS\tX\n", amd_tables,
+        "\x1b[4m" + tabs + "NIC Legend:\n\tGPU0\tGPU1\nGPU0\tX\tGNS\nGPU1\tGNS\tX\n",
+        amd_tables,
+        amd_smi_json,
+        old_amd_smi_json,
+        rocm_smi_json,
+        "|  | GPU0 | NIC0 |\n|---|---|---|\n| GPU0 | X | PIX |\n| NIC0 | PIX | X |\n",
         "=== n1\n" + tabs + "=== n2\n" + tabs};
     std::mt19937 random(43);
     const auto below = [&](std::size_t end) {
