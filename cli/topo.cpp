@@ -132,6 +132,13 @@ void write_nccl_xml(const fs::path& file, const Machine& machine) {
     write_file(file, to_nccl_xml(machine.hosts.front()), "--nccl-xml");
 }
 
+// Names the products for people only: JSON and files are the same wherever they are written.
+Machine with_product_names(Machine machine) {
+    for (const char* file : {"/usr/share/hwdata/pci.ids", "/usr/share/misc/pci.ids"})
+        name_products(machine, file);
+    return machine;
+}
+
 void show(const Machine& machine, const TopoOptions& options) {
     if (!options.nccl_xml.empty()) write_nccl_xml(options.nccl_xml, machine);
     if (!options.svg.empty())
@@ -143,7 +150,7 @@ void show(const Machine& machine, const TopoOptions& options) {
     else if (options.as_json)
         fmt::print("{}\n", to_json(machine));
     else if (!options.writes_files())
-        fmt::print("{}", print_tree(machine));
+        fmt::print("{}", print_tree(with_product_names(machine)));
 }
 
 // GPUs that CUDA can use are printed only after the tree of this host.

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "tests/golden/golden.hpp"
 #include "tests/topology/example_host.hpp"
+#include "tests/topology/fixture_tree.hpp"
+#include "topology/draw/draw.hpp"
 
 namespace tutti {
 
@@ -30,6 +33,34 @@ TEST(PrintTree, AddsUpMemoryWithoutOverflow) {
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
     const Host host{.numa_nodes = {{0, Bytes{most}, {}}, {1, Bytes{most}, {}}}};
     EXPECT_NE(print_tree(host).find("8388608 TiB"), std::string::npos) << print_tree(host);
+}
+
+TEST(PrintTree, GivesPartsWithoutCoresLinesOfTheirOwn) {
+    const Host host{.packages = {{"Model A", {}}, {"Model B", {}}},
+                    .caches = {{3, CacheKind::unified, Bytes{1 << 20}, {}}}};
+    const std::string page = print_tree(host);
+    EXPECT_EQ(std::ranges::count(page, '\n'), 4) << page;
+    EXPECT_LT(page.find("package 0 Model A\n"), page.find("package 1 Model B\n")) << page;
+}
+
+TEST(PrintTree, NamesDevicesByAPciIdDatabase) {
+    const FixtureTree tree;
+    tree.write("pci.ids",
+               "# 10de  comment\n10de  NVIDIA\n\t2330  H100 [SXM5]\n\t\t10de 0001  Board\n"
+               "15b3  Mellanox\n\t2330  Other\n\t1021  ConnectX-7\nC 02  Network\n\t00  Ethernet");
+    Machine machine{.hosts = {{.devices = {{.kind = DeviceKind::nic, .pci_id = "15b3:1021"},
+                                           {.pci_id = "10de:2330"},
+                                           {.pci_id = "10de:2330", .model = "mine"},
+                                           {.pci_id = "10de:0001"},
+                                           {}}}},
+                    .network = {}};
+    const Machine before = machine;
+    name_products(machine, tree.root() / "absent");
+    EXPECT_EQ(machine, before);
+    name_products(machine, tree.root() / "pci.ids");
+    std::string models;
+    for (const Device& device : machine.hosts[0].devices) models += device.model + ",";
+    EXPECT_EQ(models, "ConnectX-7,H100 [SXM5],mine,,,");
 }
 
 TEST(PrintTree, FoldsRowsOfCoresThatAreAlike) {

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
+#include <map>
 
 #include "base/index.hpp"
+#include "topology/draw/draw.hpp"
 #include "topology/draw/link_summary.hpp"
 #include "topology/machine/link_speeds.hpp"
 
@@ -111,6 +114,31 @@ std::string links_text(const Host& host) {
         page += fmt::format("{} and {} cannot reach each other's memory\n", label(labels, pair.a),
                             label(labels, pair.b));
     return page;
+}
+
+// Vendors begin a line ("10de  NVIDIA Corporation"), devices follow after one tab, boards after
+// two.
+void name_products(Machine& machine, const std::filesystem::path& pci_ids) {
+    std::multimap<std::string, Device*> unnamed;
+    for (Host& host : machine.hosts)
+        for (Device& device : host.devices)
+            if (device.model.empty() && !device.pci_id.empty())
+                unnamed.emplace(device.pci_id, &device);
+    if (unnamed.empty()) return;
+    constexpr std::size_t digits = 4;
+    std::ifstream file(pci_ids);
+    std::string vendor;
+    for (std::string line; std::getline(file, line);) {
+        const std::size_t name = line.find("  ");
+        if (name == std::string::npos) continue;
+        if (!line.starts_with('\t')) {
+            vendor = line.substr(0, name);
+        } else if (name == 1 + digits) {
+            const auto [first, last] = unnamed.equal_range(vendor + ":" + line.substr(1, digits));
+            for (auto found = first; found != last; ++found)
+                found->second->model = line.substr(name + 2);
+        }
+    }
 }
 
 }  // namespace tutti

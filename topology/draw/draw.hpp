@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <filesystem>
 #include <string>
 
 #include "topology/machine/machine.hpp"
@@ -12,5 +13,9 @@ std::string to_picture_json(const Machine& machine);
 
 /// The same structure for Graphviz (`dot -Tsvg`), one cluster for each kind of host.
 std::string to_dot(const Machine& machine);
+
+/// Gives devices without a model the name of their PCI id in a database such as hwdata's
+/// /usr/share/hwdata/pci.ids. A missing file changes nothing.
+void name_products(Machine& machine, const std::filesystem::path& pci_ids);
 
 }  // namespace tutti

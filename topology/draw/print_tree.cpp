@@ -18,12 +18,13 @@ namespace tutti {
 namespace {
 
 // Everything on a host is a set of cores, and larger sets hold smaller ones: that is the tree.
-// What has the same cores shares a line (a package and its only NUMA node; a core and its caches).
+// What has the same cores shares a line (a package and its only NUMA node; a core and its caches),
+// what has none has a line of its own.
 struct Line {
     CoreSet cores;
     std::string text;
     std::vector<Line> inside;
-    std::optional<int> memory_node = {};  // number of a NUMA node without cores
+    std::optional<int> node = {};  // number of a NUMA node without cores
 };
 
 std::string title(const Host& host) {
@@ -46,7 +47,10 @@ std::string title(const Host& host) {
 // One text for each set of cores, joined in the order of the calls to `add`.
 class Texts {
 public:
-    void add(const CoreSet& cores, const std::string& text) {
+    void add(const CoreSet& cores, const std::string& text, std::optional<int> node = {}) {
+        if (cores.empty())
+            return without_cores_.push_back(
+                {.cores = {}, .text = text, .inside = {}, .node = node});
         std::string& line = texts_[cores];
         line += (line.empty() ? "" : "  ") + text;
     }
@@ -56,15 +60,16 @@ public:
         std::vector<Line> lines;
         for (const auto& [cores, text] : texts_) lines.push_back({cores, text, {}});
         std::ranges::stable_sort(lines, [](const Line& a, const Line& b) {
-            if (a.cores.empty() || b.cores.empty()) return a.cores.empty() < b.cores.empty();
             if (a.cores.front() != b.cores.front()) return a.cores.front() < b.cores.front();
             return a.cores.size() > b.cores.size();
         });
+        lines.insert(lines.end(), without_cores_.begin(), without_cores_.end());
         return lines;
     }
 
 private:
     std::map<CoreSet, std::string> texts_;
+    std::vector<Line> without_cores_;
 };
 
 std::string text_of(const NumaNode& node) {
@@ -82,7 +87,7 @@ Texts texts_of(const Host& host) {
                                              package.model));
     }
     for (const NumaNode& node : host.numa_nodes)
-        if (!node.cores.empty()) texts.add(node.cores, text_of(node));
+        texts.add(node.cores, text_of(node), node.os_index);
     for (std::size_t i = 0; i < host.cores.size(); ++i) texts.add({static_cast<int>(i)}, "");
 
     std::vector<Cache> caches = host.caches;
@@ -168,9 +173,8 @@ public:
 
 private:
     Line& home(Line& root, std::optional<int> node) const {
-        const auto own = std::ranges::find_if(root.inside, [&](const Line& line) {
-            return line.memory_node && line.memory_node == node;
-        });
+        const auto own = std::ranges::find_if(
+            root.inside, [&](const Line& line) { return line.node && line.node == node; });
         if (own != root.inside.end()) return *own;
         return home_of(cores_near(host_, node), root);
     }
@@ -226,8 +230,6 @@ std::string print_tree(const Host& raw) {
     Line root{.cores = {}, .text = title(host), .inside = {}};
     for (Line& line : texts_of(host).outermost_first())
         home_of(line.cores, root).inside.push_back(std::move(line));
-    for (const NumaNode& node : host.numa_nodes)
-        if (node.cores.empty()) root.inside.push_back({{}, text_of(node), {}, node.os_index});
     Bus(host).hang_on(root);
 
     std::string page;
