@@ -62,8 +62,8 @@ public:
         if (host_.cpu == CpuIdentity{})
             host_.cpu = {.architecture = kernel_word(cpu.value("arch")),
                          .vendor = cpu.value("vendor"),
-                         .family = static_cast<int>(whole(cpu, "familyid", 0, source_, -1)),
-                         .model = static_cast<int>(whole(cpu, "modelid", 0, source_, -1))};
+                         .family = known_number(cpu, "familyid"),
+                         .model = known_number(cpu, "modelid")};
         const auto number = static_cast<int>(whole(cpu, "numaid", -1, source_, -1, most_cpus - 1));
         const PciePlace place{.numa_node = number < 0 ? std::nullopt : std::optional(number),
                               .above = {}};
@@ -122,6 +122,11 @@ private:
         if (nic.numa_node == again.numa_node) return;
         nic.numa_node.reset();
         nic.above.reset();
+    }
+
+    // Returns 0 for -1: unknown to NCCL.
+    int known_number(const XmlElement& cpu, std::string_view attribute) const {
+        return std::max(0, static_cast<int>(whole(cpu, attribute, 0, source_, -1)));
     }
 
     void read_pci(const XmlElement& pci, PciePlace place) {

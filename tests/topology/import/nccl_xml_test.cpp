@@ -34,6 +34,9 @@ const std::string two_gpus = R"(<system version="1">
 TEST(NcclXml, GivesCpusAndNumaNodes) {
     const Host host = host_of(two_gpus);
     EXPECT_EQ(host.cpu, (CpuIdentity{"x86_64", "GenuineIntel", 6, 143}));
+    const Machine unknown = parse_machine(with(two_gpus, "familyid=\"6", "familyid=\"-1"), "FILE");
+    EXPECT_EQ(unknown.hosts[0].cpu.family, 0);
+    EXPECT_EQ(parse_machine(to_json(unknown), "FILE"), unknown);
     EXPECT_EQ(host.cores, (std::vector<Core>{{{0}}, {{1}}, {{2}}, {{3}}, {{32}}}));
     EXPECT_EQ(host.numa_nodes,
               (std::vector<NumaNode>{{0, Bytes{}, {0, 1, 2, 3, 4}}, {1, Bytes{}, {}}}));
