@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws what tutti describes as JSON on standard input, onto standard output: a machine (tutti topo --svg) or a table (tutti tune --svg)."""
+"""Draws what tutti describes as JSON on standard input, onto standard output: a machine (tutti topo --svg), a schedule
+(tutti show --svg, or what tutti::to_json() makes of one) or a table (tutti tune --svg)."""
 
 import json
 import sys
@@ -15,7 +16,7 @@ FORMATS = (".pdf", ".png")
 
 def main(arguments):
     parser = command_line.Parser(prog="draw", description=__doc__, example="tutti topo --svg machine.svg")
-    parser.add_argument("kind", choices=("machine", "table"))
+    parser.add_argument("kind", choices=("machine", "schedule", "table"))
     parser.add_argument("form", nargs="?", default=".svg", help=".svg, .pdf or .png; anything else is SVG")
     options = parser.parse_args(arguments)
     return command_line.run("draw", lambda: write(options), "stdout")
@@ -23,12 +24,12 @@ def main(arguments):
 
 def write(options):
     try:
-        from plots import machine_figure, style, table_figure
+        from plots import machine_figure, schedule_figure, style, table_figure
     except ModuleNotFoundError as missing:
         raise command_line.needs(missing.name, "python3-matplotlib") from None
     described = json.load(sys.stdin)
     with style.settings(style.PICTURE):
-        made = {"machine": machine_figure, "table": table_figure}[options.kind].draw(described)
+        made = {"machine": machine_figure, "schedule": schedule_figure, "table": table_figure}[options.kind].draw(described)
         data = style.file_bytes(made, options.form[1:]) if options.form in FORMATS else style.svg_file(made, options.kind, options.kind)
     sys.stdout.buffer.write(data)
 

@@ -12,6 +12,7 @@
 #include "base/source.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/values.hpp"
+#include "cli/script.hpp"
 #include "cli/show/stored_tables.hpp"
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/schedule/count.hpp"
@@ -77,6 +78,7 @@ void print_counts(const Algorithm& algorithm, const Job& job, const Schedule& sc
 // Options for a schedule as typed.
 struct TypedSchedule {
     std::string name, collective, svg, order_file;
+    bool as_json = false;
     Job job{.ranks = 4};
     int per_node = 0, per_island = 0, channels = 1, most_steps = 64;
 };
@@ -99,7 +101,7 @@ void add_schedule(const OptionGroup& group, TypedSchedule& typed) {
                "Rank order file with one line of ranks per channel");
     group.number("--steps", typed.most_steps, "Number of steps to describe in words")
         ->capture_default_str();
-    group.text("--svg", typed.svg, "SVG file for a drawing of the schedule");
+    group.text("--svg", typed.svg, "SVG file for a drawing of the schedule ");
 }
 
 // Options for results files as typed.
@@ -113,8 +115,6 @@ void add_tables(const OptionGroup& group, TypedResults& typed) {
     group.flag("--all-rows", typed.style.all_rows,
                "Print the rows of all candidates, however many there are");
     group.text("--like", typed.style.like, "Output format of sweeps: tutti, nccl-tests or osu");
-    group.flag("--json", typed.as_json,
-               "Print rankings, ratios, intervals and cautions as one JSON object");
     group.text("--candidates", typed.candidates,
                "Algorithms, transports and libraries to show, e.g. ring,tree/shm,mpi");
     group.text("--sizes", typed.sizes, "Sizes and ranges to show, e.g. 8,4K..1M");
@@ -127,13 +127,14 @@ Selection selection_of(const TypedResults& typed) {
     return selection;
 }
 
-bool is_results_file(const std::string& word) {
-    // A word with a dot or slash names a file, also if it is not there.
+// Names of algorithms and collectives have no dots or slashes. Anything else that exists is read as
+// a results file, so that the message says what is wrong with it.
+bool names_a_file(const std::string& word) {
     if (word.find_first_of("./") != word.npos) return true;
     const auto is_called_so = [&](const Algorithm& row) {
         return row.name == word || name_of(row.collective) == word;
     };
-    return std::filesystem::exists(word) && !std::ranges::any_of(catalog(), is_called_so);
+    return std::filesystem::exists(word) && std::ranges::none_of(catalog(), is_called_so);
 }
 
 // Refuses options that belong to the other kind of argument.
@@ -144,8 +145,8 @@ void refuse_options_of(const OptionGroup& other, const std::string& shown) {
 }
 
 Exit show_schedule(TypedSchedule typed) {
-    auto& [name, collective, svg, order_file, job, per_node, per_island, channels, most_steps] =
-        typed;
+    auto& [name, collective, svg, order_file, as_json, job, per_node, per_island, channels,
+           most_steps] = typed;
     // Accepts both orders: "show ring all_reduce", and "show all_reduce ring" as in bench.
     for (const Collective each : all_collectives())
         if (name_of(each) == name && !collective.empty()) std::swap(name, collective);
@@ -172,17 +173,22 @@ Exit show_schedule(TypedSchedule typed) {
         throw Error(fmt::format("--radix cannot be used with {} {}, which takes no radix",
                                 name_of(job.collective), name));
     const Schedule schedule = build_in_order(algorithm, job);
+    const std::string json =
+        as_json || !svg.empty()
+            ? fmt::format(R"({{"collective":"{}","algorithm":"{}","schedule":{}}})",
+                          name_of(job.collective), name, to_json(schedule))
+            : "";
+    if (!svg.empty()) write_file(svg, drawn("schedule", json, svg), "--svg");
+    if (as_json) {
+        fmt::print("{}\n", json);
+        return Exit::ok;
+    }
     print_counts(algorithm, job, schedule);
     if (schedule.steps() <= most_steps && job.ranks <= 64)
         fmt::print("\n{}", in_words(schedule));
     else
         fmt::print("\n({} steps on {} ranks are too many to describe; --steps raises the limit)\n",
                    schedule.steps(), job.ranks);
-    if (!svg.empty())
-        write_file(svg,
-                   as_svg(schedule,
-                          fmt::format("{} {}, {} ranks", name_of(job.collective), name, job.ranks)),
-                   "--svg");
     return Exit::ok;
 }
 
@@ -232,10 +238,13 @@ Exit run_show(const Arguments& arguments) {
         ->required();
     const OptionGroup of_schedule{app, "Options for an algorithm"},
         of_tables{app, "Options for results files"};
+    app.add_flag("--json", typed_results.as_json,
+                 "Print JSON: the transfers of each step, or rankings, ratios, intervals and "
+                 "cautions of results");
     add_schedule(of_schedule, typed);
     add_tables(of_tables, typed_results);
     if (parse_or_help(app, arguments)) return Exit::ok;
-    if (typed_results.as_json || is_results_file(words.front())) {
+    if (names_a_file(words.front())) {
         refuse_options_of(of_schedule, "results files");
         return show_results(words, typed_results);
     }
@@ -244,6 +253,7 @@ Exit run_show(const Arguments& arguments) {
         throw Error("'" + words[2] +
                     "' is unexpected; use one algorithm and its collective, such as 'tutti show "
                     "ring all_reduce'");
+    typed.as_json = typed_results.as_json;
     typed.name = words[0];
     if (words.size() > 1) typed.collective = words[1];
     return show_schedule(std::move(typed));

@@ -11,9 +11,9 @@ namespace tutti {
 /// (reduce)".
 std::string in_words(const Schedule& schedule);
 
-/// Draws a schedule as self-contained SVG: ranks from left to right, steps downwards, one arrow per
-/// transfer, labelled with its chunks; reductions are red, copies blue.
-std::string as_svg(const Schedule& schedule, const std::string& title);
+/// Returns a schedule as JSON on one line, without a newline: {"ranks":2,"chunks":2,"steps":[[
+/// {"from":0,"to":1,"first_chunk":1,"chunks":1,"action":"reduce"}, ...], ...]}.
+std::string to_json(const Schedule& schedule);
 
 }  // namespace tutti
 #pragma GCC visibility pop

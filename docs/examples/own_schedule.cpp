@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes an algorithm as a schedule, then proves, counts and draws it, without MPI or buffers.
-//   own_schedule [RANKS] [SVG]
+// Writes an algorithm as a schedule, then proves and counts it, without MPI or buffers. Writes it
+// as JSON, of which scripts/draw.py makes a picture:
+//   own_schedule [RANKS] [JSON]
+//   draw.py schedule < own.json > own.svg
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -32,7 +34,7 @@ Schedule two_way_all_gather(int ranks) {
 int main(int argc, char** argv) {
     try {
         const int ranks = argc > 1 ? std::atoi(argv[1]) : 6;
-        if (ranks < 1) throw Error("usage: own_schedule [RANKS] [SVG], with 1 rank or more");
+        if (ranks < 1) throw Error("usage: own_schedule [RANKS] [JSON], with 1 rank or more");
         const Schedule schedule = two_way_all_gather(ranks);
         const CollectiveSpec spec{Collective::all_gather, ranks};
 
@@ -43,7 +45,7 @@ int main(int argc, char** argv) {
             "busiest rank\n",
             ranks, counts.steps, lower_bound(Collective::all_gather, ranks).steps,
             counts.most_sent());
-        if (argc > 2) std::ofstream(argv[2]) << as_svg(schedule, "two-way all_gather");
+        if (argc > 2) std::ofstream(argv[2]) << to_json(schedule);
     } catch (const Error& error) {
         std::fprintf(stderr, "own_schedule: %s\n", error.what());
         return static_cast<int>(error.code());

@@ -2,7 +2,7 @@
 """Boxes, lines and texts in pixels from the upper left corner, as a matplotlib figure of that size."""
 
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyBboxPatch, PathPatch
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, PathPatch
 from matplotlib.path import Path
 
 from .style import INK
@@ -23,17 +23,23 @@ class Picture:
     def line(self, start, end, colour, width=1.0, zorder=2):
         self._drawn.append(lambda axes: axes.plot(*zip(start, end), color=colour, linewidth=0.75 * width, solid_capstyle="butt", zorder=zorder))
 
+    def arrow(self, start, end, colour, width=1.5):
+        """A line with its head at `end`."""
+        self._drawn.append(lambda axes: axes.add_patch(FancyArrowPatch(
+            start, end, arrowstyle="-|>", mutation_scale=8, shrinkA=0, shrinkB=0, color=colour, linewidth=0.75 * width, zorder=2)))
+
     def arc(self, start, end, depth, colour, width):
         """A curve that sags by `depth` below its ends."""
         points = [start, (start[0], start[1] + depth * 4 / 3), (end[0], end[1] + depth * 4 / 3), end]
         path = Path(points, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
         self._drawn.append(lambda axes: axes.add_patch(PathPatch(path, facecolor="none", edgecolor=colour, linewidth=0.75 * width, zorder=2)))
 
-    def text(self, x, y, words, size=11, align="left", colour=INK, bold=False, italic=False, room=0, zorder=5):
-        """`room`: the width in pixels that the words are cut to; 0: all of them."""
+    def text(self, x, y, words, size=11, align="left", colour=INK, bold=False, italic=False, room=0, ground=None, zorder=5):
+        """`room`: the width in pixels that the words are cut to; 0: all of them. `ground`: the background colour."""
         words = cut(words, room, size)
+        ground = {"facecolor": ground, "edgecolor": "none", "pad": 1} if ground else None
         self._drawn.append(lambda axes: axes.text(x, y, words, fontsize=0.75 * size, ha=align, va="baseline", color=colour, zorder=zorder,
-                                                  fontweight="bold" if bold else "normal", fontstyle="italic" if italic else "normal"))
+                                                  fontweight="bold" if bold else "normal", fontstyle="italic" if italic else "normal", bbox=ground))
 
     def figure(self, width, height):
         made = Figure(figsize=(width / DPI, height / DPI))

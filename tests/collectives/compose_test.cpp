@@ -124,11 +124,16 @@ TEST(SideBySide, GivesEachAnEqualShareOfEveryBlock) {
     EXPECT_EQ(brief(both), "0>1:0-1 0>1:4-5 1>0:3-3;1>0:6-6;");
 }
 
-TEST(Svg, HasALineForEachTransferAndIsClosed) {
-    const std::string svg = as_svg(one_copy(2), "one copy");
-    EXPECT_NE(svg.find("marker-end=\"url(#copy)\""), std::string::npos);
-    EXPECT_NE(svg.find(">0-1</text>"), std::string::npos);
-    EXPECT_EQ(svg.substr(svg.size() - 7), "</svg>\n");
+TEST(Json, HasAListOfTransfersForEachStep) {
+    const Schedule schedule({.ranks = 3, .chunks = 4, .steps = 2}, [](int step, Step& out) {
+        if (step == 1) return;
+        out.copy({.chunks = {0, 2}, .from = {1}, .to = {2}});
+        out.reduce({.chunks = {3, 1}, .from = {2}, .to = {0}});
+    });
+    EXPECT_EQ(to_json(schedule),
+              R"({"ranks":3,"chunks":4,"steps":[[)"
+              R"({"from":1,"to":2,"first_chunk":0,"chunks":2,"action":"copy"},)"
+              R"({"from":2,"to":0,"first_chunk":3,"chunks":1,"action":"reduce"}],[]]})");
 }
 
 }  // namespace

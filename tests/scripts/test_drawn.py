@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of machines and of tuning tables, drawn from what tutti computes."""
+"""Pictures of machines, schedules and tuning tables, drawn from what tutti computes."""
 
 import json
 import subprocess
@@ -41,12 +41,19 @@ def box(begin, end, choice, **changes):
             "gain": "1.52 [1.40, 1.61] mpi", "short_gain": "1.52"} | changes
 
 
+def schedule(*steps, ranks=4):
+    """Steps are lists of (from, to, first chunk, last chunk)."""
+    return {"collective": "all_reduce", "algorithm": "<ring>", "schedule": {"ranks": ranks, "chunks": ranks, "steps": [
+        [{"from": begin, "to": end, "first_chunk": first, "chunks": last - first + 1, "action": "copy"} for begin, end, first, last in step]
+        for step in steps]}}
+
+
 @needs_matplotlib
 class Pictures(unittest.TestCase):
     def texts(self, module, described):
-        from plots import machine_figure, style, table_figure
+        from plots import machine_figure, schedule_figure, style, table_figure
         with style.settings(style.PICTURE):
-            figure = {"machine": machine_figure, "table": table_figure}[module].draw(described)
+            figure = {"machine": machine_figure, "schedule": schedule_figure, "table": table_figure}[module].draw(described)
             return [text.get_text() for text in figure.axes[0].texts], len(figure.axes[0].patches)
 
     def test_of_a_machine_show_each_part_once(self):
@@ -66,10 +73,25 @@ class Pictures(unittest.TestCase):
             self.assertEqual(texts.count(words), 1, words)
         self.assertNotIn("1", self.texts("table", table(box(0, 0.1, "tree/shm"), box(0.1, 19, "ring/shm")))[0])
 
+    def test_of_a_schedule_have_an_arrow_for_each_pair_of_ranks(self):
+        texts, shapes = self.texts("schedule", schedule([(0, 1, 0, 2), (1, 0, 3, 3), (2, 2, 0, 0)], [(0, 3, 0, 0), (0, 3, 2, 2)]))
+        for words, count in (("all_reduce <ring>, 4 ranks", 1), ("rank 3", 1), ("0-2", 1), ("3", 1), ("0, 2", 1), ("1", 1)):
+            self.assertEqual(texts.count(words), count, words)
+        self.assertEqual(shapes, 4)  # three arrows and a dot
+
+    def test_of_a_schedule_keep_numbers_apart(self):
+        from plots import schedule_figure
+        for arrows in ({(0, end, "copy"): "10-19, 30-39" for end in range(1, 8)},
+                       {(begin, end, "copy"): str(begin) for begin in range(4) for end in range(4) if begin != end}):
+            labels, overlaps = schedule_figure.places(arrows, 0, 4 * schedule_figure.ARROW)
+            self.assertEqual((len(labels), overlaps), (len(arrows), False))
+
     def test_come_in_each_format_and_of_nothing(self):
-        for kind, described in (("machine", machine()), ("machine", {"machine": {"hosts": []}, "kinds": [], "network": ""}),
-                                ("table", table(box(0, 19, "<ring>&"))), ("table", {"sizes": ["8"], "shapes": []})):
-            for form, head in ((".svg", b"<?xml"), (".pdf", b"%PDF"), (".png", b"\x89PNG"))[:3 if described["shapes" if kind == "table" else "kinds"] == [] else 1]:
+        forms = ((".svg", b"<?xml"), (".pdf", b"%PDF"), (".png", b"\x89PNG"))
+        for kind, described, tried in (("machine", machine(), forms[:1]), ("machine", {"machine": {"hosts": []}, "kinds": [], "network": ""}, forms),
+                                       ("schedule", schedule([(0, 1, 0, 0)]), forms[:1]), ("schedule", schedule(ranks=1), forms),
+                                       ("table", table(box(0, 19, "<ring>&")), forms[:1]), ("table", {"sizes": ["8"], "shapes": []}, forms)):
+            for form, head in tried:
                 done = subprocess.run([sys.executable, "-B", SCRIPTS / "draw.py", kind, form], input=json.dumps(described).encode(), capture_output=True, check=False)
                 self.assertEqual((done.returncode, done.stderr), (0, b""))
                 self.assertTrue(done.stdout.startswith(head))

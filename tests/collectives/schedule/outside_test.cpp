@@ -46,7 +46,7 @@ TEST(Outside, IsRefusedByEveryReaderOfASchedule) {
         const Schedule schedule = with(transfer);
         for (const std::function<void()>& read : std::initializer_list<std::function<void()>>{
                  [&] { visit_all(schedule); }, [&] { count(schedule, spec); },
-                 [&] { in_words(schedule); }, [&] { as_svg(schedule, ""); },
+                 [&] { in_words(schedule); }, [&] { to_json(schedule); },
                  [&] { fingerprint(schedule); }, [&] { visit_all(schedule.finer(3)); },
                  [&] { visit_all(with({.chunks = {}, .from = {0}, .to = {1}}).then(schedule)); },
                  [&] { visit_all(pipelined(schedule, 2)); },
