@@ -92,7 +92,7 @@ void PointReport::add(std::vector<Point> points) {
 void PointReport::show(const std::vector<Point>& points) { print(rows_of(points), points); }
 
 std::string PointReport::rows_of(const std::vector<Point>& points) {
-    return reporter_.is_active() && !points.empty() ? output_.rows(points) : "";
+    return reporter_.is_active() && !points.empty() ? output_.rows(points, fastest_of(points)) : "";
 }
 
 void PointReport::print(const std::string& rows, const std::vector<Point>& points) {
@@ -258,7 +258,7 @@ Exit bench_launches(const BenchOptions& options) {
     const Launch launch = launches.launches.empty() ? Launch{} : launches.launches.front();
     const auto notes = notes_of_launches(this_tool(), launches.launches);
     fmt::print("{}", output->begin(launch, notes, candidates_of(all)));
-    fmt::print("{}", rows_of_records(*output, all));
+    fmt::print("{}", rows_of_records(*output, all, launches.points));
     fmt::print("{}", output->end(all, launches));
     const bool any_wrong = std::ranges::any_of(all, is_wrong);
     keep_over_launches(options.run, seed, records, any_wrong);

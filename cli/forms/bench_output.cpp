@@ -39,9 +39,12 @@ std::unique_ptr<BenchOutput> make_output(const BenchOptions& options, TableColum
         .make(options, std::span(words).subspan(1));
 }
 
-std::string rows_of_records(BenchOutput& output, std::span<const Point> points) {
+std::string rows_of_records(BenchOutput& output, std::span<const Point> points,
+                            std::span<const Point> launches) {
+    const Fastest fastest = fastest_of(launches);
     std::string text;
-    for (const auto of_call : stretches(points, are_of_one_call)) text += output.rows(of_call);
+    for (const auto of_call : stretches(points, are_of_one_call))
+        text += output.rows(of_call, fastest);
     return text;
 }
 
@@ -58,20 +61,21 @@ std::size_t candidates_of(std::span<const Point> points) {
 namespace {
 
 // Sort key, the row to show first: wrong results, then times, then skips.
-std::pair<int, double> rank_of(const TableRow& row) {
+std::pair<int, std::int64_t> rank_of(const TableRow& row, const Fastest& fastest) {
     const Point* out = measured_or_none(row.out_of_place);
     const Point* in = measured_or_none(row.in_place);
     if ((out != nullptr && is_wrong(*out)) || (in != nullptr && is_wrong(*in))) return {0, 0};
     const Point* timed = out != nullptr ? out : in;
     if (timed == nullptr) return {2, 0};
-    return {1, static_cast<double>(timed->time.p50)};
+    return {1, fastest.of_all.contains(timed->key) ? -1 : timed->time.p50};
 }
 
 }  // namespace
 
-TableRow row_of_fastest(std::span<const Point> points) {
+TableRow row_of_fastest(std::span<const Point> points, const Fastest& fastest) {
     const std::vector<TableRow> rows = rows_of(points);
-    return *std::ranges::min_element(rows, {}, rank_of);
+    return *std::ranges::min_element(rows, {},
+                                     [&](const TableRow& row) { return rank_of(row, fastest); });
 }
 
 std::string skips_of(const TableRow& row) {

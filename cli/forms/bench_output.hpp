@@ -7,6 +7,7 @@
 #include "base/types.hpp"
 #include "cli/options/bench_options.hpp"
 #include "results/records/reader.hpp"
+#include "results/tables/fastest.hpp"
 #include "results/tables/text_table.hpp"
 
 namespace tutti {
@@ -22,8 +23,8 @@ public:
     virtual std::string begin(const Launch& launch, std::span<const std::string> notes,
                               std::size_t candidates) = 0;
     /// Formats the points of one size, in the order of SweepEvents::after_point, with their
-    /// samples.
-    virtual std::string rows(std::span<const Point> points) = 0;
+    /// samples. `fastest` ranks them over all launches.
+    virtual std::string rows(std::span<const Point> points, const Fastest& fastest) = 0;
     /// Called at the end. `all` has each point once, over all launches; `launches` has the points
     /// of each launch.
     virtual std::string end(std::span<const Point> all, const Results& launches) = 0;
@@ -37,8 +38,10 @@ public:
 /// yet.
 std::unique_ptr<BenchOutput> make_output(const BenchOptions& options, TableColumns columns = {});
 
-/// Formats the rows of records, call by call.
-std::string rows_of_records(BenchOutput& output, std::span<const Point> points);
+/// Formats the rows of records, call by call. `launches` are the points of all launches, `points`
+/// has each of them once.
+std::string rows_of_records(BenchOutput& output, std::span<const Point> points,
+                            std::span<const Point> launches);
 
 /// Counts the candidates of a sweep from its records.
 std::size_t candidates_of(std::span<const Point> points);
@@ -53,7 +56,7 @@ std::unique_ptr<BenchOutput> output_like_osu(const BenchOptions& options,
 /// Returns the candidate to show in a table with one row per size: one with a wrong result,
 /// otherwise the fastest, otherwise a skipped one. `points` have one size and kind of buffers, and
 /// are not empty.
-TableRow row_of_fastest(std::span<const Point> points);
+TableRow row_of_fastest(std::span<const Point> points, const Fastest& fastest);
 
 /// Returns why parts of the row were skipped, as comments; empty if none were.
 std::string skips_of(const TableRow& row);

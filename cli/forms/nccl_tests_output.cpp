@@ -257,8 +257,8 @@ public:
         return text + "#\n" + header();
     }
 
-    std::string rows(std::span<const Point> points) override {
-        const TableRow row = row_of_fastest(points);
+    std::string rows(std::span<const Point> points, const Fastest& fastest) override {
+        const TableRow row = row_of_fastest(points, fastest);
         skips_ += skips_of(row);
         const Point* out = measured_or_none(row.out_of_place);
         const Point* in = measured_or_none(row.in_place);

@@ -170,8 +170,8 @@ public:
                            title_of(options_.sweep.collective), notes.front());
     }
 
-    std::string rows(std::span<const Point> points) override {
-        const TableRow row = row_of_fastest(points);
+    std::string rows(std::span<const Point> points, const Fastest& fastest) override {
+        const TableRow row = row_of_fastest(points, fastest);
         if (const std::string skips = skips_of(row); !skips.empty()) {
             fmt::print(stderr, "tutti: {}", skips.substr(2));
             return "";

@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 
 #include "base/stretches.hpp"
 #include "cli/forms/bench_output.hpp"
 #include "results/tables/cautions.hpp"
-#include "results/tables/fastest.hpp"
 #include "workloads/bench/sweep_points.hpp"
 
 namespace tutti {
@@ -18,24 +16,17 @@ namespace {
 constexpr std::size_t few_candidates = 4;  // few enough to print all rows
 
 // Selects rows of many candidates at one size and with one kind of buffers.
-std::vector<TableRow> rows_that_matter(const std::vector<TableRow>& rows) {
-    std::set<const Point*> some;
-    for (const auto placement : {&TableRow::out_of_place, &TableRow::in_place}) {
-        std::vector<const Point*> placed;
-        for (const TableRow& row : rows)
-            if (row.*placement != nullptr) placed.push_back(row.*placement);
-        for (const Point* point : placed)
-            if (is_wrong(*point) || !point->choice.empty()) some.insert(point);
-        const Fastest fastest = fastest_of(placed);
-        some.insert({fastest.best, fastest.library});
-    }
-    some.erase(nullptr);
-    if (some.empty()) return rows;  // nothing was measured: each row tells why
+std::vector<TableRow> rows_that_matter(const std::vector<TableRow>& rows, const Fastest& fastest) {
+    const auto matters = [&](const Point* point) {
+        return point != nullptr &&
+               (is_wrong(*point) || !point->choice.empty() ||
+                fastest.of_tutti.contains(point->key) || fastest.of_libraries.contains(point->key));
+    };
     std::vector<TableRow> left;
     std::ranges::copy_if(rows, std::back_inserter(left), [&](const TableRow& row) {
-        return some.contains(row.out_of_place) || some.contains(row.in_place);
+        return matters(row.out_of_place) || matters(row.in_place);
     });
-    return left;
+    return left.empty() ? rows : left;  // nothing was measured: each row tells why
 }
 
 class OwnOutput final : public BenchOutput {
@@ -55,7 +46,7 @@ public:
     }
 
     // Formats one block per kind of buffers.
-    std::string rows(std::span<const Point> points) override {
+    std::string rows(std::span<const Point> points, const Fastest& fastest) override {
         const auto kinds = stretches(points, [](const Point& one, const Point& other) {
             return one.key.buf == other.key.buf;
         });
@@ -63,7 +54,7 @@ public:
         for (const auto of_kind : kinds) {
             if (kinds.size() > 1)
                 text += fmt::format("# {} buffers\n", name_of_buffers(of_kind.front().key));
-            text += rows_of_kind(of_kind);
+            text += rows_of_kind(of_kind, fastest);
         }
         return text;
     }
@@ -82,9 +73,10 @@ private:
         return kind == nullptr ? std::string_view(key.buf) : name_of(kind->value);
     }
 
-    std::string rows_of_kind(std::span<const Point> points) const {
+    std::string rows_of_kind(std::span<const Point> points, const Fastest& fastest) const {
         std::vector<TableRow> rows = rows_of(points);
-        if (!options_.all_rows && rows.size() > few_candidates) rows = rows_that_matter(rows);
+        if (!options_.all_rows && rows.size() > few_candidates)
+            rows = rows_that_matter(rows, fastest);
         std::string text;
         for (TableRow& row : rows) {
             if (asks_for_segments_) row.segment = SegmentInName::shown;

@@ -145,7 +145,7 @@ StoredTables table_of_sweep(const Results& launches, const TableStyle& style) {
     const auto output = make_output(options, columns_of(points));
     std::string text =
         output->begin(launches.launches.front(), notes_of(launches), candidates_of(points));
-    text += rows_of_records(*output, points) + numerics_table(launches.numerics);
+    text += rows_of_records(*output, points, launches.points) + numerics_table(launches.numerics);
     text += output->end(points, launches);
     return {std::move(text), output->code()};
 }

@@ -132,16 +132,32 @@ std::string table_of(const std::vector<const Point*>& points) {
     return text;
 }
 
+// Groups points by subject, in the order of measuring.
+std::vector<std::vector<const Point*>> by_subject(std::span<const Point> points) {
+    std::vector<std::vector<const Point*>> subjects;
+    for (const Point& point : points) {
+        const auto same = std::ranges::find_if(subjects, [&](const auto& subject) {
+            return subject_of(subject.front()->key) == subject_of(point.key);
+        });
+        (same == subjects.end() ? subjects.emplace_back() : *same).push_back(&point);
+    }
+    return subjects;
+}
+
 }  // namespace
 
-Fastest fastest_of(std::span<const Point* const> points) {
-    const Ranking ranking{points};
+Fastest fastest_of(std::span<const Point> points) {
     Fastest fastest;
-    for (const RankedSize& size : ranking.sizes()) {
-        if (const RankedCell* best = fastest_in(ranking, size, true))
-            fastest.best = best->points.front();
-        if (const RankedCell* library = fastest_in(ranking, size, false))
-            fastest.library = library->points.front();
+    const auto add = [](std::set<Key>& keys, const RankedCell* cell) {
+        if (cell != nullptr) keys.insert(cell->points.front()->key);
+    };
+    for (const auto& subject : by_subject(points)) {
+        const Ranking ranking{subject};
+        for (const RankedSize& size : ranking.sizes()) {
+            add(fastest.of_all, &size.best());
+            add(fastest.of_tutti, fastest_in(ranking, size, true));
+            add(fastest.of_libraries, fastest_in(ranking, size, false));
+        }
     }
     return fastest;
 }
@@ -149,16 +165,9 @@ Fastest fastest_of(std::span<const Point* const> points) {
 std::string fastest_table(std::span<const Point> points) {
     const bool any_out_of_place =
         std::ranges::any_of(points, [](const Point& point) { return !point.key.inplace; });
-    std::vector<std::vector<const Point*>> subjects;  // in the order of measuring
-    for (const Point& point : points) {
-        if (any_out_of_place && point.key.inplace) continue;
-        const auto same = std::ranges::find_if(subjects, [&](const auto& subject) {
-            return subject_of(subject.front()->key) == subject_of(point.key);
-        });
-        (same == subjects.end() ? subjects.emplace_back() : *same).push_back(&point);
-    }
     std::string text;
-    for (const auto& subject : subjects) text += table_of(subject);
+    for (const auto& subject : by_subject(points))
+        if (!any_out_of_place || !subject.front()->key.inplace) text += table_of(subject);
     return text;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <set>
 #include <span>
 #include <string>
 
@@ -7,14 +8,14 @@
 
 namespace tutti {
 
-/// The fastest of tutti's candidates and of the libraries at one size; null if none was measured.
+/// The keys of the fastest points of each subject and size, as ranked by Ranking over all launches:
+/// tables of one row per size show these.
 struct Fastest {
-    const Point* best = nullptr;
-    const Point* library = nullptr;
+    std::set<Key> of_all, of_tutti, of_libraries;
 };
 
-/// Takes points at one size in one launch. Skipped points and wrong results do not count.
-Fastest fastest_of(std::span<const Point* const> points);
+/// Takes the points of all launches. Skipped points and wrong results do not count.
+Fastest fastest_of(std::span<const Point> points);
 
 /// A table for each subject of a sweep (type, op, root, buffers, input, placement; out of place
 /// where that was measured): a line per size with the fastest candidate, its ratio to the fastest

@@ -110,6 +110,24 @@ class Launches(Shown):
             return record | {"id" if record["kind"] == "session" else "session": "other"}
         self.assertIn("# table 2: cpu_model Abacus\n", self.ok("show", self.results, self.change(other)))
 
+    def test_show_the_candidate_that_the_summary_names(self):
+        """One launch took thrice as long for ring and for the library. The ratios say ring, the medians of the times tree."""
+        times = {"ring": (100, 120, 300), "tree": (110, 110, 330), "chain": (300, 360, 900)}  # chain becomes the library
+        self.ok("bench", "all_reduce", "--algo", "ring,tree,chain,linear,butterfly", "--counts", "4", "--inplace", "no", *TWO, "--json", self.results)
+        lines = []
+        for launch in range(3):
+            for record in tutti.records(self.results):
+                record["id" if record["kind"] == "session" else "session"] = f"launch-{launch}"
+                if record["kind"] == "point":
+                    algorithm = record["key"]["algo"]
+                    record["t_ns"]["p50"] = times.get(algorithm, (9000,) * 3)[launch]
+                    if algorithm == "chain":
+                        record["key"] |= {"impl": "mpi", "algo": "", "transport": ""}
+                lines.append(json.dumps(record) + "\n")
+        file = self.file("launches.jsonl", "".join(lines))
+        self.assertEqual([row[13] for row in tutti.rows(self.ok("show", file))], ["ring", "mpi"])
+        self.assertEqual([row[5] for row in tutti.rows(self.ok("show", file, "--like", "nccl-tests"))], ["0.12"])
+
     def test_that_were_resumed_are_one(self):
         self.ok(*FEW, "--json", self.results)
         self.results = self.change(lambda record: None if record["kind"] == "end" or record.get("key", {"count": 4})["count"] != 4 else record)

@@ -127,10 +127,11 @@ TEST(Ranking, LeavesOutSkippedAndWrongOnes) {
                               point_of("chain", 8, 300), point_of("mpi", 8, 600)};
     points[0].skipped = "no";
     points[1].measured.check = {.state = CheckState::fail, .n_wrong = 7};
-    const auto pointers = pointers_to(points);
-    EXPECT_EQ(fastest_of(pointers).best, &points[2]);
-    EXPECT_EQ(fastest_of(pointers).library, &points[3]);
-    const Ranking ranking{pointers};
+    const Fastest fastest = fastest_of(points);
+    EXPECT_EQ(fastest.of_tutti, std::set{points[2].key});
+    EXPECT_EQ(fastest.of_libraries, std::set{points[3].key});
+    EXPECT_EQ(fastest.of_all, std::set{points[2].key});
+    const Ranking ranking{pointers_to(points)};
     EXPECT_EQ(ranking.candidates().size(), 2u);
     ASSERT_EQ(ranking.wrong().size(), 1u);
     EXPECT_EQ(ranking.wrong()[0].elements, 7);
@@ -146,7 +147,7 @@ TEST(Ranking, IsByTheRatiosToTheLibrary) {
         points.push_back(in_launch(launch, point_of("tree", 8, tree[i])));
         points.push_back(in_launch(launch, point_of("mpi", 8, mpi[i])));
     }
-    EXPECT_EQ(fastest_of(pointers_to(points)).best, &points[0]);  // whose median is the larger
+    EXPECT_EQ(fastest_of(points).of_tutti, std::set{points[0].key});  // whose median is the larger
     const Ranking ranking{pointers_to(points)};
     for (const RankedCell& cell : ranking.sizes().at(0).cells) {
         EXPECT_GE(cell.over_best->value, 1);
@@ -154,7 +155,7 @@ TEST(Ranking, IsByTheRatiosToTheLibrary) {
         EXPECT_GE(cell.over_best->high, cell.over_best->value);
     }
     std::erase_if(points, [](const Point& point) { return !point.key.configuration.is_ours(); });
-    EXPECT_EQ(fastest_of(pointers_to(points)).best, &points[1]);
+    EXPECT_EQ(fastest_of(points).of_tutti, std::set{points[1].key});
 }
 
 TEST(Ranking, DistinguishesCandidatesByWhatDiffers) {
