@@ -62,12 +62,12 @@ def _data(section, name):
 
 def _draw(sections, names, drawing_, canvas):
     sizes = sorted({size for section in sections for size in section.sizes})
-    rows = [style.shortened(names[section.shape], 48) for section in sections]
+    rows, higher = style.wrapped([names[section.shape] for section in sections], 48)
     choices = [(y, section, choice) for y, section in enumerate(sections) for choice in choices_of(section)]
     legend = _legend([choice for _, _, choice in choices], canvas)
-    made = canvas.figure(1.6 + 0.3 * len(sections), canvas.room_for(len(sizes), rows))
+    made = canvas.figure(1.6 + 0.3 * higher * len(sections), canvas.room_for(len(sizes), rows))
     if not canvas.style.has_title:
-        made.set_figheight(0.75 + 0.2 * len(sections))
+        made.set_figheight(0.75 + 0.2 * higher * len(sections))
     axes = made.add_subplot()
     for y, section, choice in choices:
         _box(axes, sizes.index(choice.size), y, section, choice, canvas, names[section.shape])

@@ -47,10 +47,10 @@ def _data(section):
 
 def _draw(section, rows, drawing, canvas):
     sizes = section.sizes
-    names = [style.shortened(row.name, 40) for row in rows]
-    made = canvas.figure(1.4 + 0.26 * len(rows), canvas.room_for(len(sizes), names))
+    names, higher = style.wrapped([row.name for row in rows], 40)
+    made = canvas.figure(1.4 + 0.26 * higher * len(rows), canvas.room_for(len(sizes), names))
     if not canvas.style.has_title:
-        made.set_figheight(0.6 + 0.16 * len(rows))
+        made.set_figheight(0.6 + 0.16 * higher * len(rows))
     axes = made.add_subplot()
     ratios = numpy.array([[ratio.value if (ratio := section.over_best(row, size)) else numpy.nan for size in sizes] for row in rows])
     axes.set_facecolor("#f1f2f4")

@@ -36,7 +36,8 @@ def drawings(steps):
 
 
 def _draw(methods, doubted, drawing, canvas):
-    made = canvas.figure(1.75 + 0.27 * len(methods))
+    names, higher = style.wrapped([method.label for method in methods], 40)
+    made = canvas.figure(1.75 + 0.27 * higher * len(methods))
     axes = made.add_subplot()
     places = range(len(methods))
     parts = ((COMPUTE, "", [0] * len(methods), [method.compute - method.hidden for method in methods]),
@@ -61,7 +62,7 @@ def _draw(methods, doubted, drawing, canvas):
                          f"computing {time_text(method.compute)}, exposed {time_text(max(method.exposed, 0))}")
     axes.set_xlim(0, max(ends) / 1e6 * 1.2)
     axes.locator_params(axis="x", nbins=4)  # 0.0125 needs much room
-    axes.set_yticks(list(places), [style.shortened(method.label, 40) for method in methods])
+    axes.set_yticks(list(places), names)
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)

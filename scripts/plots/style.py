@@ -107,7 +107,7 @@ class Canvas:
 
     def room_for(self, boxes, names=("",)):
         """The width in inches of a table with this number of boxes in a row, and names before the rows: what it needs; all of a paper's page."""
-        needed = 0.49 * boxes + 0.085 * max(map(len, names)) + 0.3
+        needed = 0.49 * boxes + 0.085 * max(len(line) for name in names for line in name.split("\n")) + 0.3
         return self.style.wide if self.style is PAPER else min(self.style.wide, max(self.style.width, needed))
 
     def columns(self, figure, labels):
@@ -184,6 +184,12 @@ def shortened(name, letters=LEGEND_NAME):
     """A name for a legend, which leaves out what begins with _; the table has all of it."""
     name = f" {name}" if name.startswith("_") else name
     return name if len(name) <= letters else name[:letters - 1] + "…"
+
+
+def wrapped(names, letters):
+    """Whole names for rows, in lines of this many letters, and how many times as high the rows must be."""
+    names = ["\n".join(textwrap.wrap(name, letters, break_on_hyphens=False)) for name in names]
+    return names, max(1, 0.6 * max((name.count("\n") + 1 for name in names), default=1))
 
 
 def file_bytes(figure, form):
