@@ -104,10 +104,10 @@ std::optional<Limits> limits_in_file(const std::filesystem::path& path, const st
     if (!std::filesystem::exists(path)) return std::nullopt;
     try {
         Limits limits = read_limits(path);
-        if (limits.topo_sha256 != host)
-            throw Error("'" + path.string() + "' holds the limits of another host");
         limits.network.reset();
         if (are_for(limits, host, cores)) return limits;
+        throw Error(
+            fmt::format("'{}' has no limits of this host with {} cores", path.string(), cores));
     } catch (const Error& error) {
         notes.push_back(fmt::format("{}: measuring again", error.what()));
     }
