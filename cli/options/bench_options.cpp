@@ -292,7 +292,7 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
 
     refuse_together(app, "-i", {"-f"});
     refuse_together(app, "--counts", {"-b", "-e", "-f", "-i"});
-    refuse_together(app, "-n", {"--target-ci", "--budget"});
+    refuse_together(app, "-n", {"--target-ci", "--max-time", "--budget"});
     options.named.read({app, ""});
     options.table_is_named = app.get_option("--table")->count() > 0;
     options.sweep.collective = parse_collective(collective);

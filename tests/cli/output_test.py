@@ -53,7 +53,7 @@ class Length(tutti.Folder):
         self.assertEqual(self.announced("--max-time", "2s", "--budget", "30s", *ends), 30)
 
     def test_of_a_short_or_unlimited_one_is_not(self):
-        for words in (("--max-time", "0.4s"), ("--max-time", "2s", "--budget", "9s"), ("-n", 20, "--max-time", "2s")):
+        for words in (("--max-time", "0.4s"), ("--max-time", "2s", "--budget", "9s"), ("-n", 20)):
             self.assertIsNone(self.announced(*words))
 
 

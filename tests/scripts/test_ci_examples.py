@@ -19,7 +19,7 @@ while [[ $1 == --* ]]; do shift; done
 echo "srun $*" >> "$STARTED"
 unset "${!SLURM_@}"
 case $* in
-    *"/tutti bench "*) exec "$MPI_RUN" 2 "$@" -n 1 -w 0 --max-time 1ms --sync barrier ;;
+    *"/tutti bench "*) exec "$MPI_RUN" 2 "$@" -n 1 -w 0 --sync barrier ;;
     *) exec "$@" ;;
 esac
 """
