@@ -239,6 +239,11 @@ Exit tune_on_rank(RunContext& context, const TuneOptions& options, int cores,
     const CallPredictor predictor =
         model ? predictor_of_calls(*model, world.hosts()) : CallPredictor{};
     request.budget_seconds -= from_rank0(world, seconds_since(before_model_ns));
+    if (request.budget_seconds <= 0)
+        context.reporter.warn(
+            fmt::format("--budget {:g}s was used up by the start and the cost model, so the search "
+                        "exceeds it; use a larger --budget or --model stored",
+                        options.request.budget_seconds));
     TuneEvents events = report.events();
     if (options.resume && world.is_first())
         events.is_done = [&](const Subject& subject) {
