@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
         return is_right ? 0 : 2;
     } catch (const tutti::Error& error) {
         std::fprintf(stderr, "ranks_without_mpi: %s\n", error.what());
+        if (argc == 1) std::fprintf(stderr, "usage: ranks_without_mpi tcp://HOST:PORT RANK SIZE\n");
         return static_cast<int>(error.code());
     }
 }

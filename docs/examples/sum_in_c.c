@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
     if (result == TUTTI_OK) result = tutti_wait(&sum);
     if (result != TUTTI_OK) {
         fprintf(stderr, "sum_in_c: %s\n", tutti_last_error());
+        if (argc == 1) fprintf(stderr, "usage: sum_in_c tcp://HOST:PORT RANK SIZE\n");
         return (int)result;
     }
     const int size = tutti_comm_size(ranks);

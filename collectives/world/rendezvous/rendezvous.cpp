@@ -52,13 +52,15 @@ std::unique_ptr<World> rendezvous_world(const Rendezvous& rendezvous) {
 
 namespace {
 
+constexpr const char* options = "for tutti: --rendezvous tcp://HOST:PORT --rank R --size N";
+
 bool is_set(const char* variable) { return std::getenv(variable) != nullptr; }
 
 std::string text_of(const char* variable, const char* whose) {
     const char* text = std::getenv(variable);
     if (text == nullptr || *text == '\0')
         throw Error(std::string(variable) + " is not set, but " + whose +
-                    " sets it; set it or use --rendezvous tcp://HOST:PORT --rank R --size N");
+                    " sets it; set it, or name address, rank and size (" + options + ")");
     return text;
 }
 
@@ -113,8 +115,10 @@ Rendezvous rendezvous_from_environment() {
     if (is_set("WORLD_SIZE") || is_set("MASTER_ADDR")) return of_torchrun();
     if (is_set("SLURM_PROCID")) return of_slurm();
     throw Error(
-        "neither torchrun nor srun started this process (no MASTER_ADDR, no SLURM_PROCID in "
-        "the environment); use --rendezvous tcp://HOST:PORT --rank R --size N");
+        std::string("neither torchrun nor srun started this process (no MASTER_ADDR, no "
+                    "SLURM_PROCID in the environment); start it by one of them, or name address, "
+                    "rank and size (") +
+        options + ")");
 }
 
 }  // namespace tutti
