@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/compare/stored_baseline.hpp"
-
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -8,7 +6,7 @@
 #include <iostream>
 
 #include "base/clock.hpp"
-#include "cli/jobs/job.hpp"
+#include "cli/compare/launches.hpp"
 #include "results/records/store.hpp"
 
 namespace tutti {

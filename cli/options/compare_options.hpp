@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "cli/compare/stored_baseline.hpp"
+#include "cli/compare/launches.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/run_options.hpp"
 #include "results/comparison/staged_comparison.hpp"

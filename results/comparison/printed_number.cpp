@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "results/comparison/printed_number.hpp"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+
+#include "results/comparison/printed_metrics.hpp"
 
 namespace tutti {
 namespace {
