@@ -52,14 +52,23 @@ Exit run_script(std::string_view name, const Arguments& words, CodeOne one) {
     return exit == Exit::regression && one == CodeOne::failure ? Exit::usage : exit;
 }
 
-std::string drawn(std::string_view kind, const std::string& json, const std::string& file) {
-    Command command = script_command(
-        "draw.py", {std::string(kind), std::filesystem::path(file).extension().string()});
-    command.input = json;
+std::string printed_by_script(std::string_view name, const Arguments& words,
+                              const std::string& input) {
+    Command command = script_command(name, words);
+    command.input = input;
     Child child(command);
     if (child.wait(no_limit) == 0) return child.output();
     const std::string message = child.last_words();
-    throw Error("cannot draw: " + printable(message.substr(message.rfind('\n') + 1)));
+    throw Error(printable(message.substr(message.rfind('\n') + 1)));
+}
+
+std::string drawn(std::string_view kind, const std::string& json, const std::string& file) {
+    const Arguments words{std::string(kind), std::filesystem::path(file).extension().string()};
+    try {
+        return printed_by_script("draw.py", words, json);
+    } catch (const Error& error) {
+        throw Error(fmt::format("cannot draw: {}", error.what()));
+    }
 }
 
 }  // namespace tutti

@@ -14,6 +14,10 @@ enum class CodeOne { failure, verdict };
 /// the script is missing or killed by a signal.
 Exit run_script(std::string_view name, const Arguments& words, CodeOne one = CodeOne::failure);
 
+/// Returns what a script prints. Throws Error with its message if it fails.
+std::string printed_by_script(std::string_view name, const Arguments& words,
+                              const std::string& input = {});
+
 /// Returns the picture that scripts/draw.py makes of a description (JSON): the bytes of an SVG, PDF
 /// or PNG file, by the ending of `file`. Throws Error if Python or matplotlib is missing.
 std::string drawn(std::string_view kind, const std::string& json, const std::string& file);

@@ -15,67 +15,6 @@
 
 namespace tutti {
 
-// The script parses the arguments again. Here they get the same help and error messages as those of
-// other commands.
-Exit run_check_guidelines(const Arguments& arguments) {
-    std::vector<std::string> files;
-    std::string library, candidates, format = "text";
-    double tolerance = 0;
-    CLI::App app{
-        "Checks whether a collective is slower than an equivalent combination, such as all_reduce "
-        "and reduce_scatter + all_gather. Exit code 1: a guideline is violated; 3: nothing could "
-        "be checked.",
-        "tutti check-guidelines"};
-    app.add_option("files", files, "Results files of 'tutti bench --json'")->required();
-    auto* only = app.add_option("--library", library,
-                                "Check only this library with its own choice of algorithms "
-                                "(default: every library, auto and best)");
-    app.add_option("--candidates", candidates,
-                   "Check only these candidates of tutti, a list: auto, best (the fastest "
-                   "algorithm per size), ring, 'tree (shm)'")
-        ->excludes(only);
-    app.add_option_function<std::string>(
-           "--tolerance", [&](const std::string& typed) { tolerance = parse_fraction(typed); },
-           "Relative excess that is not a violation")
-        ->default_str("5%");
-    app.add_option("--format", format, "Output format: text, json or markdown")
-        ->capture_default_str()
-        ->check(CLI::IsMember({"text", "json", "markdown"}));
-    if (parse_or_help(app, arguments)) return Exit::ok;
-    return run_script("guidelines.py", arguments, CodeOne::verdict);
-}
-
-// The script parses the arguments again. Here they get the same help and error messages as those of
-// other commands.
-Exit run_history(const Arguments& arguments) {
-    std::string metric, database, output, machine;
-    std::vector<std::string> files;
-    double level = 0.01;
-    int permutations = 499;
-    std::uint64_t seed = 1;
-    CLI::App app{
-        "Shows one metric over the launches of one machine and configuration, and where it "
-        "changed. For a verdict use 'tutti compare'.",
-        "tutti history"};
-    app.add_option("metric", metric, "Metric as named by 'tutti compare', or a part of its name")
-        ->required();
-    app.add_option("files", files, "Results files written by --json");
-    app.add_option("--db", database, "Database of 'tutti results import', instead of files");
-    app.add_option("-o,--output", output, "Plot file: FILE.svg or FILE.png");
-    app.add_option("--machine", machine,
-                   "Machine and configuration, by the beginning of their name in the output "
-                   "(default: of the newest launch)");
-    app.add_option("--level", level, "Significance level: the share of false change points")
-        ->capture_default_str()
-        ->check(CLI::Range(0.0001, 0.5));
-    app.add_option("--permutations", permutations, "Number of permutations of the test")
-        ->capture_default_str()
-        ->check(CLI::Range(9, 1'000'000));
-    app.add_option("--seed", seed, "Seed for the permutations")->capture_default_str();
-    if (parse_or_help(app, arguments)) return Exit::ok;
-    return run_script("history.py", arguments);
-}
-
 namespace {
 
 // Options that are passed to scripts/report.py unchanged.

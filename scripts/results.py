@@ -127,6 +127,12 @@ def export(options):
         print(f"{options.csv}: {len(rows)} rows")
 
 
+def records(options):
+    """prints the records of the metrics with these words as JSON Lines, for tutti history"""
+    for line in database.records(database.open_to_read(options.db), options.words[0].lower().split()):
+        print(line)
+
+
 def _found(options, columns):
     """Returns names and rows; a condition selects points."""
     asked = options.words[0] if options.words else "select * from points"
@@ -160,7 +166,7 @@ def print_table(names, rows):
 
 # The function of each verb, and the range of its number of arguments.
 VERBS = {"import": (import_files, 1, 1 << 20), "list": (list_sessions, 0, 0), "show": (show, 1, 1), "query": (query, 1, 1),
-         "export": (export, 0, 1)}
+         "export": (export, 0, 1), "records": (records, 1, 1)}
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@
 #include "collectives/schedule/count.hpp"
 #include "collectives/schedule/print.hpp"
 #include "collectives/schedule/verify.hpp"
+#include "results/stored/by_launch.hpp"
 #include "results/summary/selection.hpp"
 #include "results/summary/summary_json.hpp"
 
@@ -194,20 +195,11 @@ Exit show_schedule(TypedSchedule typed) {
 
 Exit show_results(const Arguments& files, const TypedResults& typed) {
     const Selection selection = selection_of(typed);
-    Results all;
     std::map<std::string, std::string> file_of;
-    for (const std::string& file : files) {
-        Results results = read_results(std::filesystem::path(file));
-        if (!typed.as_json)  // the JSON object contains them
-            for (const std::string& warning : results.warnings)
-                fmt::print(stderr, "tutti: {}\n", printable(warning));
-        for (const Session& session : results.sessions)
-            if (const auto known = file_of.find(session.id); known != file_of.end())
-                throw Error(fmt::format("'{}' and '{}' hold the same run; use one of them",
-                                        known->second, file));
-        for (const Session& session : results.sessions) file_of[session.id] = file;
-        append(all, std::move(results));
-    }
+    Results all = read_runs(files, file_of);
+    if (!typed.as_json)  // the JSON object contains them
+        for (const std::string& warning : all.warnings)
+            fmt::print(stderr, "tutti: {}\n", printable(warning));
     try {
         select(all, selection);
         if (typed.as_json) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options and errors of the scripts of `tutti report`, `results`, `history` and `check-guidelines`."""
+"""Options and errors of the scripts of `tutti report`, `results` and of pictures."""
 
 import argparse
 import codecs

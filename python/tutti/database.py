@@ -12,7 +12,7 @@ import sqlite3
 from pathlib import Path
 
 from .columns import COLUMNS
-from .lines import ResultsError, settled
+from .lines import ResultsError
 from .names import key_id, metric_of, short_hash
 
 SCHEMA = 1  # PRAGMA user_version
@@ -108,24 +108,19 @@ def import_lines(database, path, lines):
         return database.total_changes - before
 
 
-def metrics(database):
-    """Returns the names of all metrics."""
-    return {name for name, in database.execute("SELECT DISTINCT metric FROM records WHERE metric IS NOT NULL"
-                                               " AND kind IN ('point', 'step', 'partial_step', 'pair')")}
-
-
-def records(database, metric, fault=None):
-    """The records of metrics that have this in their names, with all sessions, launches and verdicts, as tutti.records() gives those of files."""
-    found = []
-    for session, text, file, number in database.execute(
-            "SELECT session, json, path, line FROM records JOIN files ON files.id = file WHERE kind IN ('session', 'launch', 'verdict')"
-            " OR instr(lower(metric), lower(?1)) > 0 AND kind IN ('point', 'step', 'partial_step', 'pair') ORDER BY records.id", (metric,)):
-        record = json.loads(text)
-        if wrong := fault and fault(record):
-            raise ResultsError(f"{file}:{number}: {wrong}")
-        # A session is the same in whatever file it lies; records without one have that of the column.
-        found.append({"session": session} | record | {"file": ""})
-    return settled(found)
+def records(database, words):
+    """Yields the records of metrics with all of these words in their names, as JSON, and all sessions, launches and verdicts. If no metric
+    has them, one record of each metric."""
+    has = " AND ".join(["instr(lower(metric), ?) > 0"] * len(words)) or "1"
+    measured = "kind IN ('point', 'step', 'partial_step', 'pair')"
+    if not database.execute(f"SELECT 1 FROM records WHERE {measured} AND {has}", words).fetchone():
+        has, words = "id IN (SELECT min(id) FROM records GROUP BY metric)", []
+    # A record without a session has that of the column.
+    for text, in database.execute(
+            "SELECT CASE WHEN kind = 'session' OR json_extract(json, '$.session') IS NOT NULL THEN json"
+            f" ELSE json_insert(json, '$.session', session) END FROM records WHERE kind IN ('session', 'launch', 'verdict')"
+            f" OR {measured} AND {has} ORDER BY id", words):
+        yield text
 
 
 def _row(line, file, anonymous):

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "results/stored/by_launch.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace tutti {
@@ -66,6 +68,20 @@ std::vector<Results> by_launch(const Results& results) {
         return launch.points.empty() && launch.steps.empty();
     });
     return launches;
+}
+
+Results read_runs(std::span<const std::string> files, std::map<std::string, std::string>& file_of) {
+    Results all;
+    for (const std::string& file : files) {
+        Results results = read_results(std::filesystem::path(file));
+        for (const Session& session : results.sessions)
+            if (const auto known = file_of.find(session.id); known != file_of.end())
+                throw Error(fmt::format("'{}' and '{}' hold the same run; use one of them",
+                                        known->second, file));
+        for (const Session& session : results.sessions) file_of[session.id] = file;
+        append(all, std::move(results));
+    }
+    return all;
 }
 
 }  // namespace tutti

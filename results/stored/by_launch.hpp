@@ -9,6 +9,10 @@
 
 namespace tutti {
 
+/// Reads several files; adds the file of each session to `file_of`. Throws Error if two files hold
+/// the same run.
+Results read_runs(std::span<const std::string> files, std::map<std::string, std::string>& file_of);
+
 /// By the id of each session: that of the first part of its run, which it may have resumed.
 std::map<std::string, std::string> first_parts(std::span<const Session> sessions);
 

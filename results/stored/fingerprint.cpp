@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/hashes.hpp"
+
 namespace tutti {
 namespace {
 
@@ -55,8 +57,7 @@ Fields fields_of(const Launch& launch, const Session& session) {
     for (const char* name : fields_of_plan)
         if (const auto found = session.plan.find(name); found != session.plan.end())
             fields[name] = found->second;
-    for (const auto& [name, value] : launch.env)
-        if (decides_performance(name)) fields[name] = value;
+    for (const auto& [name, value] : variables_of(launch)) fields[name] = value;
     return fields;
 }
 
@@ -64,6 +65,31 @@ Fields fields_of(const Launch& launch, const Session& session) {
 
 bool decides_performance(std::string_view variable) {
     return !variable.starts_with("SLURM_JOB") && !variable.starts_with("TUTTI_");
+}
+
+TextByName variables_of(const Launch& launch) {
+    TextByName variables = launch.env;
+    std::erase_if(variables, [](const auto& one) { return !decides_performance(one.first); });
+    return variables;
+}
+
+std::string machine_of(const Launch& launch) {
+    std::vector<std::string> names;
+    for (const HostRecord& host : launch.hosts) names.push_back(host.name);
+    return (launch.topo_sha256.empty() ? sha256(fmt::format("{}", fmt::join(names, " ")))
+                                       : launch.topo_sha256)
+        .substr(0, 8);
+}
+
+// Stored names of series depend on this text: the JSON of Python, which has blanks and ASCII only.
+std::string hash_of(const Json& settings) {
+    const auto text_of = [](const Json& json) {
+        return json.dump(-1, ' ', true, Json::error_handler_t::replace);
+    };
+    std::vector<std::string> fields;
+    for (const auto& [name, value] : settings.items())
+        fields.push_back(text_of(name) + ": " + text_of(value));
+    return sha256(fmt::format("{{{}}}", fmt::join(fields, ", "))).substr(0, 6);
 }
 
 Fingerprint fingerprint_of(const Results& results) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_writer.hpp"
 #include "results/records/reader.hpp"
 
 namespace tutti {
@@ -18,6 +19,16 @@ using Fingerprint = std::map<std::string, std::set<std::string>>;
 /// Whether a stored environment variable may change times: not the numbers of one job, nor where
 /// tutti finds its own files.
 bool decides_performance(std::string_view variable);
+
+/// The environment variables of a launch that may change times.
+TextByName variables_of(const Launch& launch);
+
+/// Returns 8 hex digits for the hosts of a launch: the head of the topology's hash, or in older
+/// records of a hash of their names.
+std::string machine_of(const Launch& launch);
+
+/// Returns 6 hex digits, equal for equal objects of texts and numbers.
+std::string hash_of(const Json& settings);
 
 Fingerprint fingerprint_of(const Results& results);
 

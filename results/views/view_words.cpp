@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <utility>
 
 #include "base/hashes.hpp"
 #include "base/json_writer.hpp"
@@ -78,6 +79,16 @@ std::string path_in_project(const std::string& file) {
     if (path.is_absolute()) path = path.lexically_relative(fs::current_path());
     const bool is_inside = !path.empty() && *path.begin() != "..";
     return is_inside ? path.generic_string() : fs::path(file).filename().generic_string();
+}
+
+std::string time_in_words(double ns) {
+    constexpr double rounds_up = 0.9995;
+    for (const auto& [unit, factor] : {std::pair{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}}) {
+        if (ns < rounds_up * factor) continue;
+        const double value = ns / factor;
+        return fmt::format("{:.{}f} {}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0, unit);
+    }
+    return fmt::format("{:.0f} ns", ns);
 }
 
 std::string value_in_words(double value, const VerdictRecord& verdict) {

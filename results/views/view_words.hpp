@@ -53,6 +53,9 @@ inline bool is_mean(const VerdictRecord& verdict) { return verdict.b_ns == 0; }
 /// "3.0 %" of 0.03
 inline std::string size_in_words(double size) { return fmt::format("{:.1f} %", 100 * size); }
 
+/// Three digits and the unit that suits: "850 ns", "12.0 us", "4.56 ms".
+std::string time_in_words(double ns);
+
 /// "+5.3 %", of a ratio's logarithm.
 inline std::string change_in_words(double logarithm) {
     return fmt::format("{:+.1f} %", 100 * std::expm1(logarithm));

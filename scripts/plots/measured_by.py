@@ -6,10 +6,10 @@ import shlex
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from tutti.series import OF_ONE_RUN
-
 from .records import launch_of
 
+# Variables that are no settings: numbers and folders of one run.
+OF_ONE_RUN = ("SLURM_JOB", "TUTTI_")
 RESULTS = ("--json", "-J", "--output_file")
 FILES_OF_ONE_RUN = (*RESULTS, "--csv", "--resume", "--table")  # with a value
 

@@ -266,7 +266,6 @@ class History(OfABench):
             self.ok("history", "all_reduce", self.written(f"{name}.jsonl", self.launches(texts)), "-o", self.folder / f"{name}.svg")
         self.assert_alike(OfXml(self.read("hostile.svg")), OfXml(self.read("plain.svg")))
 
-    @needs_matplotlib
     def test_nothing_printed_is_obeyed(self):
         for text in FEW:
             with self.subTest(text):
@@ -287,7 +286,7 @@ class History(OfABench):
         self.ok("results", "import", file, "--db", db)
         for words in (("list",), ("show", "s0"), ("query", "bytes >= 0")):
             self.assertIn("half ?", self.ok("results", *words, "--db", db))
-        self.assertIn("half ?", self.ok("history", "all_reduce", file))
+        self.assertIn("half ?", self.ok("history", "all_reduce", "--db", db))
 
 
 class Comparison(Hostile):

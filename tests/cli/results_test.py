@@ -66,12 +66,13 @@ class Results(Database):
         self.assertEqual(len(tutti.points(self.file("again.jsonl", marked.read_text(encoding="utf-8-sig")))), 2 * len(tutti.points(plain)))
 
     def test_are_not_judged_if_the_script_fails(self):
-        self.file("history.py", "raise KeyError('planted')\n")
-        done = tutti.run("history", "ring", "x.jsonl", TUTTI_SCRIPTS=str(self.folder))
+        self.file("results.py", "raise KeyError('planted')\n")
+        done = tutti.run("results", "list", TUTTI_SCRIPTS=str(self.folder))
         self.assertEqual(done.returncode, USAGE, done.stderr)
         self.assertIn("KeyError: 'planted'", done.stderr)
-        self.file("history.py", "import os\nos.kill(os.getpid(), 9)\n")
-        self.fails(USAGE, "history", "ring", "x.jsonl", TUTTI_SCRIPTS=str(self.folder), key="signal 9")
+        self.fails(USAGE, "history", "ring", "--db", self.db, TUTTI_SCRIPTS=str(self.folder), key="planted")
+        self.file("results.py", "import os\nos.kill(os.getpid(), 9)\n")
+        self.fails(USAGE, "results", "list", TUTTI_SCRIPTS=str(self.folder), key="signal 9")
 
     def test_print_the_schema_of_the_records(self):
         schema = json.loads(self.ok("results", "schema"))

@@ -59,11 +59,9 @@ class Command(Installed):
         program = self.folder / "python"
         program.write_text("#!/bin/sh\necho $1\n", encoding="utf-8")
         program.chmod(0o755)
-        for words, script in ((["results", "list"], "results"), (["history", "x", "y"], "history"),
-                              (["check-guidelines", "x"], "guidelines")):
-            path = Path(self.ok(self.command, *words, TUTTI_PYTHON=str(program)).strip())
-            self.assertEqual(path, self.prefix / f"share/tutti/scripts/{script}.py")
-            self.ok("/usr/bin/python3", "-B", path, "--help")
+        path = Path(self.ok(self.command, "results", "list", TUTTI_PYTHON=str(program)).strip())
+        self.assertEqual(path, self.prefix / "share/tutti/scripts/results.py")
+        self.ok("/usr/bin/python3", "-B", path, "--help")
 
     @tutti.needs_mpi
     def test_runs_unmodified_programs_on_the_libraries_beside_it(self):
