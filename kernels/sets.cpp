@@ -56,7 +56,7 @@ std::span<const KernelSet> allowed_sets() {
         throw Error("TUTTI_KERNELS: " + unknown_name("kernel set", forced, names));
     }
     if (!set->runs_here())
-        throw Error("TUTTI_KERNELS: this CPU cannot run '" + std::string(forced) + "'; try scalar");
+        throw Error("TUTTI_KERNELS: this CPU cannot run '" + std::string(forced) + "'; use scalar");
     return {set, std::end(sets)};
 }
 

@@ -235,7 +235,7 @@ private:
         one.clock += one.work;
     }
 
-    // In the reverse order of sending every second step: the last sender still has its core.
+    // Every second step goes in the reverse order of sending: the last sender still has its core.
     void end_step_on_cores(int step) {
         if (step % 2 == 0) std::reverse(active_.begin(), active_.end());
         for (const Rank rank : active_) {

@@ -238,9 +238,9 @@ std::optional<std::string> mpi_baseline_refuses(World& world, const LibraryCall&
     const Call& call = what.call;
     if (auto refusal = ranks_are_not_of_mpi(world)) return refusal;
     if (what.memory == MemoryOf::device)
-        return "this MPI library is not used with GPU memory; use --buffers host";
+        return "tutti uses this MPI library with host memory only; use --buffers host";
     if (call.count > std::numeric_limits<int>::max())
-        return "MPI counts are int: over 2^31-1 elements";
+        return "an MPI count is an int: at most 2^31-1 elements";
     if (reduces(call.collective) && type_of(call.type) == MPI_DATATYPE_NULL)
         return "MPI has no type " + std::string(name_of(call.type));
     if (reduces(call.collective) && saturates(call))

@@ -182,15 +182,14 @@ std::optional<std::string> nccl_baseline_refuses(World& world, const LibraryCall
     }
     if (auto refusal = nccl_refuses(world)) return refusal;
     if (!what.algorithm.empty())
-        return fmt::format("NCCL's algorithms are not forced from here ({}); set NCCL_ALGO",
-                           what.algorithm);
+        return fmt::format("tutti cannot force NCCL's algorithm {}; set NCCL_ALGO", what.algorithm);
     if (reduces(call.collective) && !type_of(call.type))
         return fmt::format("NCCL has no type {}", name_of(call.type));
     if (reduces(call.collective) && is_too_old_for(call.type, world))
         return fmt::format("NCCL reduces {} on GPUs of compute capability 9.0 and later only",
                            name_of(call.type));
     if (call.collective == Collective::all_to_all && what.in_place)
-        return "NCCL sends and receives: an all_to_all in place would read what it overwrites";
+        return "NCCL has no all_to_all in place: it would send data that it has overwritten";
     return std::nullopt;
 }
 

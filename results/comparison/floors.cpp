@@ -126,8 +126,8 @@ std::vector<FloorRecord> hold_against(std::span<const Floor> floors,
         for (const TimeOfCall& call : calls.first(std::min(calls.size(), most_named)))
             there += (there.empty() ? "" : "; ") + call.metric;
         const std::size_t more = calls.size() - std::min(calls.size(), most_named);
-        throw Error(fmt::format("'{}' is about nothing that was measured; there is: {}{}",
-                                floor.typed, there.empty() ? "nothing" : there,
+        throw Error(fmt::format("'{}' matches no measured result; available: {}{}", floor.typed,
+                                there.empty() ? "nothing" : there,
                                 more > 0 ? fmt::format("; {} more", more) : ""));
     }
     return records;

@@ -36,8 +36,8 @@ struct TimeOfCall {
     int nranks = 0;
 };
 
-/// Each floor against the worst of the calls that it is about. Throws Error for one that is about
-/// none of them.
+/// Compares each floor with the worst call that it selects. Throws Error for a floor that selects
+/// none.
 std::vector<FloorRecord> hold_against(std::span<const Floor> floors,
                                       std::span<const TimeOfCall> calls);
 

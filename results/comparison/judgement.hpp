@@ -95,9 +95,9 @@ Judgement of_mean_of_same(std::span<const Judgement> metrics, const Judgement& m
 /// The fewest launches by which one of N metrics can be slower or faster.
 int least_launches(const Rule& rule, std::size_t metrics = 1);
 
-/// How many launches show a change of `wished` (0.05: 5 %) nine times of ten, by the spread of
-/// those that are here. Nothing of fewer than three launches, or for a wish that is no more than
-/// the minimum effect: half of such changes look smaller.
+/// Returns the number of launches that find a change of `wished` (0.05: 5 %) nine times of ten,
+/// given the spread of these launches. None for fewer than three launches, or if `wished` does not
+/// exceed the minimum effect, because half of such changes look smaller.
 std::optional<int> launches_for(const ComparedMetric& metric, double wished, const Rule& rule);
 
 /// Returns the smallest change (0.01: 1 %) that this number of launches shows nine times of ten if

@@ -72,7 +72,7 @@ void walk(auto& f, Is<StepGrowth> auto& times) {
 inline void check(const StepGrowth& times, const JsonPlace& place) {
     const std::size_t numbers = times.grew_ns.size();
     if (numbers == 0 || times.a_ns.size() != numbers || times.b_ns.size() != numbers)
-        place.fail("has not as many numbers in a_ns and b_ns as in grew_ns, or none");
+        place.fail("needs lists a_ns, b_ns and grew_ns of one length, at least 1");
 }
 
 void walk(auto& f, Is<PointOverLaunches> auto& all) {

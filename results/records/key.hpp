@@ -44,7 +44,7 @@ std::string point_id(const Key& key);
 /// key cannot know.
 enum class SegmentInName { hidden, shown };
 
-/// How tables call who ran: as variant_name for our own, "mpi" or "mpi/ALGO" for a baseline.
+/// Returns the name in tables: that of variant_name, or "mpi" or "mpi/ALGO" for a baseline.
 std::string candidate_name(const Key& key, SegmentInName segment = SegmentInName::hidden);
 
 /// candidate_name with the transport: "ring (shm)".

@@ -78,19 +78,19 @@ struct HostNetwork {
     std::vector<HostLink> links;
     double all_gbps = 0;  // out of each host and into it, where all ranks of all hosts send at once
 
-    /// The most that was seen to leave a host, or to come to it: by one link or by all ranks. GB/s.
+    /// Return the highest rate that left or entered a host, by one link or by all ranks. GB/s.
     double out_gbps(int host) const;
     double in_gbps(int host) const;
-    /// To the nearest other host, ns.
+    /// Returns the latency to the nearest other host, ns.
     double latency_ns(int host) const;
-    /// The largest of its links.
+    /// Returns the largest burst of its links.
     Bytes burst(int host) const;
 
     bool operator==(const HostNetwork&) const = default;
 };
 
-/// The best that one host was seen to do, and the network between several. What could not be
-/// measured is 0 or empty.
+/// The best measured performance of one host, and of the network between several. Values that
+/// could not be measured are 0 or empty.
 struct Limits {
     std::string session;
     int launch = 1;
@@ -122,8 +122,8 @@ struct Limits {
     bool operator==(const Limits&) const = default;
 };
 
-/// Whether curves of rewritten sources are among them, or there is no other core to write any.
-/// What an earlier tutti has measured has none.
+/// Whether the limits have curves of rewritten sources, or there is no other core to write any.
+/// Limits of earlier versions have none.
 bool know_rewritten_input(const Limits& limits);
 
 /// The least size at which streaming is clearly faster (5 %) and above which it is nowhere clearly
@@ -149,13 +149,13 @@ inline bool is_disturbed(double taken) { return taken > 0.05; }
 /// seen.
 std::optional<Limits> limits_to_keep(const Limits& now, const std::optional<Limits>& before);
 
-/// The lesser of two times; 0 is none.
+/// Lowers `so_far` to `now`; 0 means unknown.
 inline void keep_least(double& so_far, double now) {
     if (now > 0 && (so_far == 0 || now < so_far)) so_far = now;
 }
 
-/// Where the limits of a host with this fingerprint are kept between runs:
-/// ${XDG_CACHE_HOME:-$HOME/.cache}/tutti/limits-FINGERPRINT.json. Nothing where neither is set.
+/// Returns the file of the stored limits of a host with this fingerprint:
+/// ${XDG_CACHE_HOME:-$HOME/.cache}/tutti/limits-FINGERPRINT.json. None if neither is set.
 std::optional<std::filesystem::path> limits_path(const std::string& fingerprint);
 
 /// The last limits in a file of `tutti limits`, or in any results file. Throws Error, one line, if

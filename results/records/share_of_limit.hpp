@@ -15,7 +15,7 @@ void set_limit(Point& point, double least_ns);
 /// too high a time, of a machine that was in a worse state.
 bool beats_limit(const Point& point);
 
-/// How many of these do, in words for people, as lines; empty where none does.
+/// Returns lines with the number of points that beat their limit; empty if there are none.
 std::string limit_line(std::span<const Point> points);
 
 /// Lower bounds that were measured again because some points beat theirs. They replace those of
@@ -28,7 +28,7 @@ struct LowerLimits {
     bool operator==(const LowerLimits&) const = default;
 };
 
-/// To the points of that launch, others stay as they are.
+/// Replaces the limits of that launch's points.
 void replace_limits(std::span<Point> points, const LowerLimits& lower);
 
 }  // namespace tutti

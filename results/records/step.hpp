@@ -85,11 +85,11 @@ struct StepOverLaunches {
 /// Fills in what follows from the summaries.
 void derive(TrainingStep& step);
 
-/// Half the interval of what is exposed over the step, as what is exposed may be nothing. Infinite
-/// where the step has no interval.
+/// Returns half the interval of the exposed time, divided by the step (the exposed time may be 0).
+/// Infinite if the step has no interval.
 double half_width_of_exposed(const TrainingStep& step);
 
-/// Whether the intervals of what the two leave exposed have nothing in common.
+/// Whether the intervals of the two exposed times do not overlap.
 bool exposed_differs(const TrainingStep& one, const TrainingStep& other);
 
 }  // namespace tutti

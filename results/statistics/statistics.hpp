@@ -36,8 +36,8 @@ struct Summary {
 /// widened by sqrt((1 + rho1) / (1 - rho1)), held within 1 and 3.
 Summary summarise(std::span<const std::int64_t> samples);
 
-/// Half the interval of the median over the median: 0.025 is +-2.5 %. Infinite where the median is
-/// 0 and the interval is not, and for 1 to 5 samples, which have no such interval.
+/// Returns half the interval of the median over the median: 0.025 is +-2.5 %. Infinite if only the
+/// median is 0, and for 1 to 5 samples, which have no such interval.
 double half_width(const Summary& summary);
 
 /// How many leading samples still belong to the warm-up: the shortest prefix after which the median

@@ -16,10 +16,10 @@ Results read_runs(std::span<const std::string> files, std::map<std::string, std:
 /// By the id of each session: that of the first part of its run, which it may have resumed.
 std::map<std::string, std::string> first_parts(std::span<const Session> sessions);
 
-/// Each launch by itself, in the order of the records: one session, one launch record, the points,
-/// steps and numerics that it measured, at least one point or step, and how it failed or ended. A
-/// run that was resumed is one launch, that of its last part; what a later part has measured again
-/// counts there.
+/// Returns each launch by itself, in the order of the records: its session and launch record, its
+/// points, steps and numerics (at least one point or step), and how it failed or ended. A resumed
+/// run is one launch, that of its last part; measurements that a later part repeated count
+/// there.
 std::vector<Results> by_launch(const Results& results);
 
 }  // namespace tutti

@@ -18,8 +18,8 @@ struct StoredMetric {
 /// Returns the difference that nine of ten pairs of values do not exceed; 0 for fewer than two.
 double noise_between(std::span<const double> launches);
 
-/// Like judge, for launches that were not measured together. What `noise` is then: what launches of
-/// one side differ by among themselves, of whichever side that is more, nine times of ten.
+/// Judges launches that were not measured together. Their `noise` is the difference that nine of
+/// ten pairs of launches of one side stay below; the larger one of both sides.
 std::vector<Judgement> judge_stored(std::span<const StoredMetric> metrics, const Rule& rule);
 
 }  // namespace tutti

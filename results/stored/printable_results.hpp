@@ -4,7 +4,7 @@
 
 namespace tutti {
 
-/// Every text of the records as in_line() gives it: somebody else may have written the file.
+/// Makes every text of the records printable by in_line(), because the file is not trusted.
 void make_printable(Results& results);
 
 }  // namespace tutti

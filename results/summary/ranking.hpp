@@ -32,7 +32,7 @@ struct RankedCell {
     std::optional<double> percent_of_limit() const;
     /// Whether every launch was faster than the lower bound by more than its interval explains.
     bool beats_limit() const;
-    /// How many times the least lower bound of the launches the largest is; 1 without one.
+    /// Returns the largest over the least lower bound of the launches; 1 without lower bounds.
     double limit_change() const;
 };
 

@@ -63,7 +63,7 @@ std::vector<Note> notes_of_report(const Results& results, std::span<const Result
 std::string verdict_of(std::span<const Note> notes, std::span<const JudgedTable> all) {
     std::vector<JudgedTable> tables;
     std::ranges::copy_if(all, std::back_inserter(tables), &JudgedTable::is_measured);
-    if (tables.empty()) return "unreliable (nothing was measured with a right result)";
+    if (tables.empty()) return "unreliable (no measured result was right)";
     std::set<Reliable> levels;
     std::set<std::string> marks_of_tables;
     for (const JudgedTable& table : tables) {

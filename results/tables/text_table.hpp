@@ -27,7 +27,7 @@ struct TableColumns {
     bool predicted = false;  ///< with a cost model
 };
 
-/// Those of which some point knows anything.
+/// Returns the columns for which at least one point has a value.
 TableColumns columns_of(std::span<const Point> points);
 
 // The table has exactly the columns of nccl-tests, then algorithm, transport, interval, sample
@@ -38,7 +38,7 @@ TableColumns columns_of(std::span<const Point> points);
 /// `notes` come first, each as a comment ("# ...").
 std::string table_header(std::span<const std::string> notes, TableColumns columns = {});
 
-/// Two lines where something was skipped: the numbers, and a comment that says why.
+/// Returns one line, or two if something was skipped: the numbers, and a comment with the reason.
 std::string table_row(const TableRow& row, TableColumns columns = {});
 
 // The columns of nccl-tests alone.

@@ -34,7 +34,7 @@ std::string time_in_views(const std::string& t);
 /// UTF-8 of at most longest_message bytes; it may have several lines.
 std::string message_in_views(const std::string& text);
 
-/// With no more digits than the noise (0.01: 1 %) leaves: GitLab compares metrics as texts.
+/// Rounds to the digits above the noise (0.01: 1 %), because GitLab compares metrics as texts.
 double rounded_to_noise(double value, double noise);
 
 /// Relative and without "./", as GitLab wants the paths of a project; of one outside, its name.
@@ -75,7 +75,7 @@ inline std::string interval_in_words(const VerdictRecord& verdict) {
            change_in_words(std::log(verdict.high));
 }
 
-/// How sure it is: the interval, and how it was found unless that was by turns.
+/// Returns the interval, and how it was found unless the jobs alternated.
 inline std::string basis_in_words(const VerdictRecord& verdict) {
     return interval_in_words(verdict) + (verdict.method == Pairing::stored
                                              ? "; against a stored baseline, which is weaker"

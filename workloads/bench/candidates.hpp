@@ -84,8 +84,8 @@ Candidate candidate_of(Collective collective, const Configuration& configuration
 std::vector<Candidate> distinct(std::vector<Candidate> candidates, const Call& call,
                                 const Environment& environment);
 
-/// Why these ranks cannot run the candidate for this call on such buffers, of which only where they
-/// lie and whether they are in place counts; nothing if they can. Collective.
+/// Returns why these ranks cannot run the candidate for this call on such buffers; none if they
+/// can. Only the kind of memory and the placement of the buffers matter. Collective.
 std::optional<std::string> refusal(Planner& planner, const Candidate& candidate, const Call& call,
                                    const PooledBuffers& buffers, const Placement& placement);
 

@@ -46,8 +46,8 @@ public:
     /// A point that is still to be measured.
     Point blank_point(const Candidate& candidate, const CommonPoint& common) const;
 
-    /// Why the candidate is not measured; the same on all ranks where rank 0 has a reason. Where
-    /// only another rank has one, all throw it: rank 0's table must not report the point as
+    /// Returns why the candidate is not measured: rank 0's reason, on all ranks. If only another
+    /// rank has a reason, all throw it, because rank 0's table must not report the point as
     /// skipped.
     std::optional<std::string> reason_to_skip(const Candidate& candidate, const CommonPoint& common,
                                               const PooledBuffers& buffers) const;

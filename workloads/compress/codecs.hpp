@@ -45,7 +45,7 @@ struct CodecSet {
 };
 
 extern const CodecSet portable_codecs;
-/// That this CPU can run.
+/// Returns the fastest codecs that this CPU can run.
 const CodecSet& fastest_codecs();
 
 }  // namespace tutti

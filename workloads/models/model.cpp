@@ -64,7 +64,7 @@ std::vector<std::int64_t> some_rows_of(const Parameter& parameter, double factor
 Model scaled(const Model& model, double factor) {
     if (!(factor > 0 && factor <= 1))
         throw Error(fmt::format(
-            "a model is scaled by a factor above 0 and at most 1; {} given. Try 0.1.", factor));
+            "scale {} is out of range; use a factor above 0 and at most 1, such as 0.1", factor));
     if (factor == 1) return model;
     Model smaller = model;
     for (auto& parameter : smaller.parameters) {

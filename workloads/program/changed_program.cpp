@@ -51,10 +51,11 @@ Skew with_skew(Skew skew, std::string_view text) {
         else
             skew.late_ns = std::llround(parse_seconds(text) * 1e9);
     } catch (const Error&) {
-        throw Error(fmt::format("--skew {} is neither a time nor a share, e.g. 2ms or 10%", text));
+        throw Error(
+            fmt::format("--skew {} is neither a time nor a share; use e.g. 2ms or 10%", text));
     }
     if (skew.late_ns < 0 || skew.share < 0)
-        throw Error(fmt::format("--skew {} is negative, e.g. 2ms or 10%", text));
+        throw Error(fmt::format("--skew {} is negative; use e.g. 2ms or 10%", text));
     return skew;
 }
 

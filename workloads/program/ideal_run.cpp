@@ -37,7 +37,7 @@ public:
         }
         for (std::size_t rank = 0; rank < ranks; ++rank)
             if (next[rank] < tasks_of(rank).size())
-                throw Error(fmt::format("program '{}': ranks wait in a circle: rank {} for '{}'",
+                throw Error(fmt::format("program '{}': deadlock: rank {} waits for '{}'",
                                         program_.name, rank,
                                         at(program_.calls, tasks_of(rank)[next[rank]].call).label));
         return run;

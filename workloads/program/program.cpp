@@ -104,7 +104,7 @@ public:
     void check() const {
         for (const int role : program_.role_of)
             if (role < 0 || role >= std::ssize(program_.tasks))
-                refuse("a rank has role {}, of {}", role, program_.tasks.size());
+                refuse("a rank has role {}; there are {} roles", role, program_.tasks.size());
         for (const auto& group : program_.groups) check_group(group);
         std::map<int, const GroupCall*> first_in;
         for (const GroupCall& one : program_.calls) {
@@ -147,7 +147,7 @@ private:
         if (group.empty()) refuse("a group has no ranks");
         for (const Rank rank : group)
             if (rank.index < 0 || rank.index >= program_.ranks())
-                refuse("a group has rank {}, of {}", rank.index, program_.ranks());
+                refuse("a group has rank {}; there are {} ranks", rank.index, program_.ranks());
         std::vector<Rank> sorted = group;
         std::ranges::sort(sorted);
         const auto twice = std::ranges::adjacent_find(sorted);
@@ -156,14 +156,16 @@ private:
 
     void check_call(const GroupCall& one) const {
         if (one.group < 0 || one.group >= static_cast<int>(program_.groups.size()))
-            refuse("'{}' is of group {}, of {}", one.label, one.group, program_.groups.size());
+            refuse("'{}' names group {}; there are {}", one.label, one.group,
+                   program_.groups.size());
         const auto members = at(program_.groups, one.group).size();
         if (one.call.root.index < 0 || one.call.root.index >= static_cast<int>(members))
-            refuse("'{}' has root {} in a group of {}", one.label, one.call.root.index, members);
+            refuse("'{}' has root {}; its group has {} ranks", one.label, one.call.root.index,
+                   members);
         // The same limit as --counts: its bytes fit a number
         constexpr auto most = std::int64_t{1} << 44;
         if (one.call.count < 0 || one.call.count > most)
-            refuse("'{}' has {} elements", one.label, one.call.count);
+            refuse("'{}' has an invalid count of elements: {}", one.label, one.call.count);
     }
 
     // The calls that a rank starts, by group.
@@ -180,7 +182,7 @@ private:
                 continue;
             }
             if (task.call < 0 || task.call >= static_cast<int>(program_.calls.size()))
-                refuse("task {} of rank {} names call {} of {}", i, rank.index, task.call,
+                refuse("task {} of rank {} names call {}; there are {}", i, rank.index, task.call,
                        program_.calls.size());
             const GroupCall& one = at(program_.calls, task.call);
             State& state = at(states, task.call);
@@ -188,8 +190,7 @@ private:
                 if (state != State::ahead)
                     refuse("rank {} starts '{}' twice", rank.index, one.label);
                 if (place_in(at(program_.groups, one.group), rank) < 0)
-                    refuse("rank {} starts '{}' of a group that it is not in", rank.index,
-                           one.label);
+                    refuse("rank {} starts '{}', but is not in its group", rank.index, one.label);
                 for (std::size_t other = 0; one.memory >= 0 && other < states.size(); ++other)
                     if (states[other] == State::under_way &&
                         program_.calls[other].memory == one.memory)
@@ -199,7 +200,7 @@ private:
                 at(orders, one.group).push_back(task.call);
             } else {
                 if (state != State::under_way)
-                    refuse("rank {} waits for '{}', which it has not under way", rank.index,
+                    refuse("rank {} waits for '{}', which it has not started", rank.index,
                            one.label);
                 state = State::over;
             }

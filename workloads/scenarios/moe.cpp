@@ -272,7 +272,7 @@ constexpr SettingRow setting_rows[] = {
 Model mixture_model(const Settings& settings) {
     Model model = transformer_model(settings, "mixtral-8x7b");
     if (model.transformer->experts < 2)
-        throw Error(fmt::format("--model {}: {} has no experts; try mixtral-8x7b",
+        throw Error(fmt::format("--model {}: {} has no experts; use mixtral-8x7b",
                                 settings.text("model"), model.name));
     return model;
 }
@@ -281,7 +281,7 @@ int expert_ranks_of(const Settings& settings, const Model& model, int ranks) {
     const auto experts = static_cast<int>(model.transformer->experts);
     const auto wanted = static_cast<int>(settings.number("expert-ranks", 0, 4096));
     if (wanted > experts)
-        throw Error(fmt::format("{} ranks cannot share the {} experts of {}: try --expert-ranks {}",
+        throw Error(fmt::format("{} ranks cannot share the {} experts of {}; use --expert-ranks {}",
                                 wanted, experts, model.name, experts));
     if (wanted > 0) return wanted;
     int most = std::min(ranks, experts);

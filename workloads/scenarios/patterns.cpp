@@ -38,7 +38,7 @@ Model transformer_model(const Settings& settings, std::string_view candidates) {
     if (!model.transformer)
         throw Error(
             fmt::format("--model {}: {} is not a transformer, so what its layers send is not "
-                        "known; try {}",
+                        "known; use {}",
                         settings.text("model"), model.name, candidates));
     return model;
 }
@@ -77,7 +77,7 @@ RankGrid grid_of(int ranks, int wanted, std::string_view setting) {
         std::string fitting;
         for (int few = 1; few <= ranks; ++few)
             if (ranks % few == 0) fitting += fmt::format("{}{}", few > 1 ? ", " : "", few);
-        throw Error(fmt::format("--{} {} does not divide {} ranks: try one of {}", setting, wanted,
+        throw Error(fmt::format("--{} {} does not divide {} ranks; use one of {}", setting, wanted,
                                 ranks, fitting));
     }
     return {.inner = wanted, .blocks = ranks / wanted};

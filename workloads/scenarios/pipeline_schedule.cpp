@@ -44,7 +44,7 @@ int weight_versions(PipelineOrder order, int stage, int stages) {
 std::vector<int> stages_of_units(const Model& model, int stages) {
     const int units = model.units(), blocks = units - 2;
     if (stages > blocks)
-        throw Error(fmt::format("{} stages are more than the {} layers of {}: try --stages {}",
+        throw Error(fmt::format("{} stages are more than the {} layers of {}; use --stages {}",
                                 stages, blocks, model.name, blocks));
     std::vector<int> stage_of;
     for (int unit = 0; unit < units; ++unit)

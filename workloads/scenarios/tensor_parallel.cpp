@@ -172,7 +172,7 @@ TensorShape shape_of(const Settings& settings, const Model& model, int ranks) {
     const auto shared_by = tensor_ranks > 0 ? tensor_ranks : ranks;
     if (shared_by > heads)
         throw Error(
-            fmt::format("{} ranks cannot share the {} attention heads of {}: try "
+            fmt::format("{} ranks cannot share the {} attention heads of {}; use "
                         "--tensor-ranks with at most {}",
                         shared_by, heads, model.name, heads));
     return {.tensor_ranks = static_cast<int>(shared_by),

@@ -36,8 +36,7 @@ std::byte* MappedBuffers::reachable(std::span<std::byte> memory,
     if (memory.empty() || arenas_ == nullptr || heap_->place_of(memory)) return memory.data();
     if (stand_in == nullptr) stand_in = heap_->allocate(memory.size());
     if (stand_in == nullptr)  // the other ranks continue and wait for this one
-        throw Error("no room in the heap to stage a buffer that lies outside of it",
-                    Exit::rank_lost);
+        throw Error("the heap has no room for a copy of a buffer outside of it", Exit::rank_lost);
     return stand_in.get();
 }
 

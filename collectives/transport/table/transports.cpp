@@ -20,7 +20,8 @@ std::optional<std::string> nothing_missing() { return std::nullopt; }
 
 std::optional<std::string> needs_threads(World& world) {
     if (world.kind() == "threads") return std::nullopt;
-    return "ranks are processes; this transport joins threads (run without mpirun, with --ranks N)";
+    return "it connects threads, and these ranks are processes (run without mpirun, with --ranks "
+           "N)";
 }
 
 std::optional<std::string> needs_mpi(World& world) { return ranks_are_not_of_mpi(world); }

@@ -22,8 +22,8 @@ public:
     /// Called after backward: makes the network's gradients the sums over all ranks.
     virtual void finish(Network& network) = 0;
 
-    /// Every rank's number in rank order, with the same bits on every rank, so that ranks which
-    /// decide by their sum decide alike.
+    /// Returns every rank's number in rank order, with equal bits on every rank, so that ranks
+    /// which decide by their sum agree.
     virtual std::vector<double> numbers(double mine) = 0;
     double sum(double mine) {
         double all = 0;

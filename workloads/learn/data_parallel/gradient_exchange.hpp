@@ -34,7 +34,7 @@ public:
     Call call_of_numbers() const;
     PooledBuffers buffers_of_numbers() const;
 
-    /// Where a tensor's gradient lies in its bucket.
+    /// Returns the place of a tensor's gradient in its bucket.
     std::span<float> place_of(int tensor) const;
 
 private:

@@ -24,7 +24,7 @@ public:
     };
     DigitsLearner(const std::string& network, Dataset train, int batch, Share share, unsigned seed);
 
-    /// Back to the first weights and the first batch.
+    /// Returns to the first weights and the first batch.
     void reset();
 
     /// The gradients of this rank's share of the next batch, as its part of the batch's mean. Takes
@@ -52,7 +52,7 @@ private:
 class FreeRunningTrainer {
 public:
     virtual ~FreeRunningTrainer() = default;
-    /// Back to the first weights, optimizer state, order of batches and counts.
+    /// Returns to the first weights, optimizer state, order of batches and counts.
     virtual void reset() = 0;
     /// Runs `steps` steps after a barrier. Without communication the gradients stay local. Only
     /// whole steps learn, others do the same work at rate 0. Has one call span: the communication

@@ -63,8 +63,9 @@ void Batch::take(const Dataset& data, std::span<const int> rows) {
 
 BatchOrder::BatchOrder(int rows, int batch, unsigned seed) : batch_(batch), state_(seed) {
     if (batch < 1 || batch > rows)
-        throw Error(fmt::format("a batch of {} rows cannot be had from {}; try 1 to {}", batch,
-                                rows, rows));
+        throw Error(
+            fmt::format("a batch of {} rows is more than the {} rows of the data; use 1 to {}",
+                        batch, rows, rows));
     order_.resize(as_size(rows));
     std::iota(order_.begin(), order_.end(), 0);
     shuffle();

@@ -79,7 +79,7 @@ std::unique_ptr<Layer> max_pool(Shape input);
 double softmax_cross_entropy(std::span<const float> logits, std::span<const int> labels,
                              int whole_batch, std::span<float> d_logits);
 
-/// How many rows have their greatest logit where the label is.
+/// Counts the rows whose greatest logit is at the label.
 int count_right(std::span<const float> logits, std::span<const int> labels);
 
 }  // namespace tutti

@@ -54,7 +54,7 @@ private:
         ++line_;
         const std::size_t end = text_.find('\n');
         if (end == std::string_view::npos)
-            fail("the last line has no end, so the file may be cut off; give the whole file");
+            fail("the last line has no end, so the file may be cut off; use the whole file");
         const std::string_view line = text_.substr(0, end);
         text_.remove_prefix(end + 1);
         return line;
@@ -137,7 +137,7 @@ Dataset parse_libsvm(std::string_view text, std::string_view source) {
                                 data.classes(), most_classes));
     const auto width = as_size(data.columns);
     if (samples.size() > most_values / width)
-        throw Error(fmt::format("{}: {} rows of {} columns are more than fit; give fewer rows",
+        throw Error(fmt::format("{}: {} rows of {} columns are more than fit; use fewer rows",
                                 source, samples.size(), width));
     data.features.resize(samples.size() * width);
     for (std::size_t row = 0; row < samples.size(); ++row) {
@@ -153,7 +153,7 @@ Dataset parse_libsvm(std::string_view text, std::string_view source) {
 Dataset read_libsvm(const std::filesystem::path& path) {
     std::ifstream stream(path, std::ios::binary);
     if (!stream || std::filesystem::is_directory(path))
-        throw Error(fmt::format("cannot read the data '{}'; give a LIBSVM file", path.string()));
+        throw Error(fmt::format("cannot read the data '{}'; use a LIBSVM file", path.string()));
     const std::string text{std::istreambuf_iterator<char>(stream), {}};
     return parse_libsvm(text, path.string());
 }

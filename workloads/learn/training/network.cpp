@@ -126,7 +126,7 @@ Layers cnn(int columns, int classes) {
     if (side * side != columns || side < 4)
         throw Error(
             fmt::format("cnn needs square images of 4 x 4 pixels or more; the data has {} "
-                        "columns. Try mlp.",
+                        "columns; use mlp",
                         columns));
     Layers layers;
     layers.push_back(convolution({1, side, side}, 16));
