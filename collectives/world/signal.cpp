@@ -26,6 +26,15 @@ void sleep_while(std::uint64_t& word, std::uint64_t expected, std::int64_t nanos
             nullptr, 0);
 }
 
+void sleep_below(std::uint64_t& counter, std::uint64_t least, std::uint64_t& sleepers,
+                 std::int64_t nanoseconds) {
+    const std::atomic_ref counted(sleepers);
+    counted.fetch_add(1);
+    const std::uint64_t now = seen(counter);
+    if (now < least) sleep_while(counter, now, nanoseconds);
+    counted.fetch_sub(1);
+}
+
 void wake_sleepers(std::uint64_t& word) {
     syscall(SYS_futex, low_half(word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }

@@ -75,6 +75,12 @@ static_assert(sizeof(LlLine) == cache_line);
 /// `nanoseconds`. May return early. `word` may lie in memory that processes share.
 void sleep_while(std::uint64_t& word, std::uint64_t expected, std::int64_t nanoseconds);
 
+/// Sleeps until `counter` reaches `least` and wake_sleepers is called, or for about `nanoseconds`.
+/// May return early. Meanwhile `sleepers` counts this thread, so that the counter's owner makes the
+/// system call to wake others only if there are any. Both may lie in memory that processes share.
+void sleep_below(std::uint64_t& counter, std::uint64_t least, std::uint64_t& sleepers,
+                 std::int64_t nanoseconds);
+
 /// Wakes all threads that sleep on `word`, in all processes. Costs a system call.
 void wake_sleepers(std::uint64_t& word);
 

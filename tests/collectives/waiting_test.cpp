@@ -8,6 +8,7 @@
 
 #include "collectives/world/backoff.hpp"
 #include "collectives/world/host_processes.hpp"
+#include "collectives/world/signal.hpp"
 #include "collectives/world/world.hpp"
 #include "tests/base/messages.hpp"
 
@@ -79,6 +80,18 @@ TEST(Waiting, DuringAComputationSleepsWhereOthersBeginToYield) {
             EXPECT_FALSE(of_caller_that_polls.wants_sleep());
         });
     }
+}
+
+// A count that stays above 0 would cost the counter's owner a system call in each step, for ever.
+TEST(Waiting, ASleeperIsCountedOnlyWhileItSleeps) {
+    std::uint64_t counter = 0, sleepers = 0;
+    const std::atomic_ref counted(sleepers);
+    std::thread sleeper([&] { sleep_below(counter, 1, sleepers, 1'000'000'000); });
+    while (counted.load() == 0) std::this_thread::yield();
+    publish(counter, std::uint64_t{1});
+    wake_sleepers(counter);
+    sleeper.join();
+    EXPECT_EQ(counted.load(), 0u);
 }
 
 }  // namespace tutti

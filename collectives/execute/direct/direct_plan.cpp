@@ -271,11 +271,7 @@ private:
     void sleep() override {
         if (wait_ >= waits_.size()) return;
         const Wait& wait = waits_[wait_];
-        const std::atomic_ref sleepers(*wait.sleepers);
-        sleepers.fetch_add(1);
-        const std::uint64_t now = seen(*wait.counter);
-        if (now < base_ + wait.steps) sleep_while(*wait.counter, now, longest_sleep_ns);
-        sleepers.fetch_sub(1);
+        sleep_below(*wait.counter, base_ + wait.steps, *wait.sleepers, longest_sleep_ns);
     }
 
     ProgressState progress_state() const override {

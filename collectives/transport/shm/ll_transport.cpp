@@ -71,9 +71,10 @@ private:
     std::uint64_t known_taken_ = 0;  // last read (sender) or published (receiver)
 };
 
+// A step has at most one message for each peer, because messages are not cut.
 class LlEndpoint final : public Endpoint {
 public:
-    LlEndpoint(World& world, const EndpointNeeds& needs) : in_order_(needs.most_to_one > 1) {
+    LlEndpoint(World& world, const EndpointNeeds& needs) {
         sends_.reserve(needs.most_posts);
         receives_.reserve(needs.most_posts);
         // Room for the messages of several runs, so that a sender rarely waits for a slow receiver.
@@ -98,19 +99,19 @@ public:
     }
 
     void post_send(int, Rank to, std::span<const std::byte> message) override {
-        if (!in_order_ || is_next(sends_, sends_.size(), to)) ring_of(to_, to).send(message);
+        at(to_, to).send(message);
         if (!message.empty()) sends_.push_back({to, message});
     }
 
     bool all_done() override {
         for (std::size_t i = 0; i < sends_.size();) {
             auto& [to, message] = sends_[i];
-            if (!in_order_ || is_next(sends_, i, to)) ring_of(to_, to).send(message);
+            at(to_, to).send(message);
             drop_if_done(sends_, i);
         }
         for (std::size_t i = 0; i < receives_.size();) {
             auto& [from, into] = receives_[i];
-            if (!in_order_ || is_next(receives_, i, from)) ring_of(from_, from).take(into);
+            at(from_, from).take(into);
             drop_if_done(receives_, i);
         }
         return sends_.empty() && receives_.empty();
@@ -129,28 +130,16 @@ private:
         std::span<Memory> left;
     };
 
-    static LineRing& ring_of(std::vector<LineRing>& rings, Rank peer) { return at(rings, peer); }
-
-    // Whether no earlier message to or from the same peer is open.
     template <class Posts>
-    static bool is_next(const Posts& posts, std::size_t index, Rank peer) {
-        return std::none_of(posts.begin(), posts.begin() + static_cast<long>(index),
-                            [&](const auto& post) { return post.peer == peer; });
-    }
-
-    template <class Posts>
-    void drop_if_done(Posts& posts, std::size_t& index) const {
+    static void drop_if_done(Posts& posts, std::size_t& index) {
         if (!posts[index].left.empty()) {
             ++index;
-        } else if (in_order_) {
-            posts.erase(posts.begin() + static_cast<long>(index));
         } else {
             posts[index] = posts.back();
             posts.pop_back();
         }
     }
 
-    bool in_order_;  // a step may have several messages for one peer
     std::unique_ptr<SharedMemory> memory_;
     std::vector<LineRing> to_, from_;  // by peer
     std::vector<Open<const std::byte>> sends_;
@@ -164,6 +153,7 @@ public:
     std::unique_ptr<Endpoint> connect(const EndpointNeeds& needs) override {
         return std::make_unique<LlEndpoint>(world_, needs);
     }
+    std::size_t most_bytes() const override { return std::size_t{1} << 62; }
 
 private:
     World& world_;
