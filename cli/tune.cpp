@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "autotune/choice/subject.hpp"
 #include "autotune/model/model_json.hpp"
@@ -117,11 +116,9 @@ public:
     }
 
     // Stores the better of the new and the known model in the table and for other commands.
-    void calibrated(Calibration& calibration, const ModelledMachine& machine,
-                    const std::optional<std::filesystem::path>& path) {
+    void calibrated(Calibration& calibration, const ModelledMachine& machine) {
         if (!writer_) return;
-        const std::string done =
-            keep_better_model(calibration, machine, {.path = path, .of_table = model()});
+        const std::string done = keep_better_model(calibration, machine, model());
         writer_->put(calibration);
         reporter_.print(fmt::format("# cost model calibrated by {} samples in {:.1f} s\n{}",
                                     calibration.samples, calibration.seconds, done));
@@ -190,21 +187,18 @@ std::optional<CostModel> model_for(Planner& planner, const TuneRequest& request,
                                    TuneReport& report) {
     if (options.model == "none") return std::nullopt;
     World& world = planner.world();
-    const auto path = model_path(machine.fingerprint);
     // A resumed search needs the same predictions.
     if (options.resume)
         if (auto model = model_of_first(world, report.model())) return model;
-    std::optional<CostModel> model;
     if (options.model == "measure") {
         auto calibration = calibrate_here(planner, request, machine);
         if (!calibration) return std::nullopt;
         if (options.keeps_anyway) calibration->taken = 0;
-        report.calibrated(*calibration, machine, path);
+        report.calibrated(*calibration, machine);
         return model_of_first(world, calibration->model);
     }
     if (!world.is_first()) return model_of_first(world, std::nullopt);
-    if (path && std::filesystem::exists(*path)) model = read_model(*path);
-    return model_of_first(world, model);
+    return model_of_first(world, stored_model(machine.fingerprint));
 }
 
 Exit tune_on_rank(RunContext& context, const TuneOptions& options, int cores,

@@ -152,6 +152,16 @@ CostModel read_model(const std::filesystem::path& path) {
     return model_from_json(text.str(), path.string());
 }
 
+std::optional<CostModel> stored_model(const std::string& fingerprint) {
+    const auto path = model_path(fingerprint);
+    if (!path || !std::filesystem::exists(*path)) return std::nullopt;
+    CostModel model = read_model(*path);
+    if (model.parameters().machine.fingerprint != fingerprint)
+        throw Error(fmt::format("'{}' holds the cost model of another machine; remove the file",
+                                path->string()));
+    return model;
+}
+
 void keep_model(const CostModel& model, const std::filesystem::path& path) {
     replace_file(path, to_json(model) + '\n', "the cost model");
 }

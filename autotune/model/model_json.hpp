@@ -28,6 +28,10 @@ std::optional<std::filesystem::path> model_path(const std::string& fingerprint);
 /// Reads a model. Throws Error on one line if the file cannot be read or its text is invalid.
 CostModel read_model(const std::filesystem::path& path);
 
+/// Reads the stored model of hosts with this fingerprint; returns nothing if there is none. Throws
+/// Error on one line if the file is invalid or holds the model of another machine.
+std::optional<CostModel> stored_model(const std::string& fingerprint);
+
 /// Replaces the file atomically: concurrent readers get the old model or the new one. Throws Error
 /// if it cannot be written.
 void keep_model(const CostModel& model, const std::filesystem::path& path);

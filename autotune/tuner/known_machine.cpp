@@ -48,15 +48,18 @@ std::string keep_for_later(Limits limits) {
 
 namespace {
 
-// Returns the known model. An unreadable file counts as none.
-std::optional<CostModel> known_model(const KnownModels& known, const ModelledMachine& machine) {
-    if (known.path && std::filesystem::exists(*known.path)) try {
-            return read_model(*known.path);
-        } catch (const Error&) {
-        }
-    const bool is_of_this_machine =
-        known.of_table && known.of_table->parameters().machine.fingerprint == machine.fingerprint;
-    return is_of_this_machine ? known.of_table : std::nullopt;
+bool is_of(const CostModel& model, const std::string& fingerprint) {
+    return model.parameters().machine.fingerprint == fingerprint;
+}
+
+// Returns the stored model, or else the table's. An unreadable file counts as none.
+std::optional<CostModel> known_model(const std::string& fingerprint,
+                                     const std::optional<CostModel>& of_table) {
+    try {
+        if (auto stored = stored_model(fingerprint)) return stored;
+    } catch (const Error&) {
+    }
+    return of_table && is_of(*of_table, fingerprint) ? of_table : std::nullopt;
 }
 
 std::string describe(const ModelComparison& both, bool keeps_stored) {
@@ -71,10 +74,10 @@ std::string describe(const ModelComparison& both, bool keeps_stored) {
 }  // namespace
 
 std::string keep_better_model(Calibration& calibration, const ModelledMachine& machine,
-                              const KnownModels& known) {
+                              const std::optional<CostModel>& of_table) {
     const bool was_disturbed = is_disturbed(calibration.taken);
     std::string lines;
-    if (const auto stored = known_model(known, machine)) {
+    if (const auto stored = known_model(machine.fingerprint, of_table)) {
         const ModelComparison both = compare_models(calibration.observations, machine, *stored);
         const bool keeps_stored = both.points > 0 && (was_disturbed || both.stored_is_better());
         if (both.points > 0) lines = describe(both, keeps_stored);
@@ -86,8 +89,8 @@ std::string keep_better_model(Calibration& calibration, const ModelledMachine& m
                            "# {} during the calibration: the model is not stored for other "
                            "commands (--keep-anyway stores it)\n",
                            describe_taken(calibration.taken));
-    if (known.path) try {
-            keep_model(calibration.model, *known.path);
+    if (const auto path = model_path(machine.fingerprint)) try {
+            keep_model(calibration.model, *path);
         } catch (const Error& error) {  // the table has it in any case
             lines += fmt::format("# the model was not stored: {}\n", error.what());
         }
@@ -244,15 +247,15 @@ FoundModel model_in_file(const std::string& file) {
     }
 }
 
-// Finds the stored model of these hosts. A damaged file counts as none.
-std::optional<FoundModel> stored_model(const std::string& topology, const std::string& table_file) {
+// Finds the model of these hosts in the table, or else the stored one. A damaged file counts as
+// none.
+std::optional<FoundModel> model_of(const std::string& topology, const std::string& table_file) {
     try {
         if (std::filesystem::exists(table_file))
-            if (auto found = model_in_table(table_file);
-                found && found->model.parameters().machine.fingerprint == topology)
+            if (auto found = model_in_table(table_file); found && is_of(found->model, topology))
                 return found;
-        const auto path = model_path(topology);
-        if (path && std::filesystem::exists(*path)) return FoundModel{read_model(*path), *path};
+        if (auto stored = stored_model(topology))
+            return FoundModel{*std::move(stored), model_path(topology)->string()};
     } catch (const Error&) {
     }
     return std::nullopt;
@@ -299,15 +302,16 @@ std::optional<CostModel> choose_model(World& world, const std::string& choice,
     std::optional<FoundModel> found;
     std::string refusal;
     if (world.is_first()) try {
-            found = choice == "stored" ? stored_model(topology, table_file) : model_in_file(choice);
+            found = choice == "stored" ? model_of(topology, table_file) : model_in_file(choice);
         } catch (const Error& error) {
             refusal = error.what();
         }
     throw_on_all(world, refusal);
     if (found)
-        notes.push_back(
-            fmt::format("model: calibrated {} on {} ranks, from {}", found->model.parameters().date,
-                        fmt::join(found->model.parameters().ranks, " and "), found->file));
+        notes.push_back(fmt::format(
+            "model: calibrated {} on {} ranks{}, from {}", found->model.parameters().date,
+            fmt::join(found->model.parameters().ranks, " and "),
+            is_of(found->model, topology) ? "" : " of another machine", found->file));
     return model_of_first(world, found ? std::optional(found->model) : std::nullopt);
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -32,7 +31,8 @@ std::optional<Limits> limits_again(World& world, const std::string& choice, cons
 
 /// Returns the cost model for predictions. `choice` is "none", "stored" (of the table if it has
 /// one, otherwise of the last 'tutti tune' on these hosts) or a file with a model or a table.
-/// Returns nothing if there is none. Throws Error for an unreadable file.
+/// Returns nothing if there is none. Throws Error for an unreadable file. The note says so if a
+/// file has the model of another machine.
 std::optional<CostModel> choose_model(World& world, const std::string& choice,
                                       const std::string& table_file,
                                       std::vector<std::string>& notes);
@@ -45,17 +45,11 @@ std::string keep_for_later(Limits limits);
 /// Returns for example "other programs used 40 % of the cores".
 std::string describe_taken(double share);
 
-/// Earlier cost models: in the file for other commands, and in the table.
-struct KnownModels {
-    std::optional<std::filesystem::path> path;
-    std::optional<CostModel> of_table;
-};
-
-/// Replaces the calibration's model by the earlier one if that is better (for example because other
-/// programs used the cores during the calibration), and merges the parts that only one of them has.
-/// Stores the result for other commands, unless other programs used the cores. Returns a report in
-/// lines.
+/// Replaces the calibration's model by the stored one, or else the table's, if that is better (for
+/// example because other programs used the cores during the calibration), and merges the parts that
+/// only one of them has. Stores the result for other commands, unless other programs used the
+/// cores. Returns a report in lines.
 std::string keep_better_model(Calibration& calibration, const ModelledMachine& machine,
-                              const KnownModels& known);
+                              const std::optional<CostModel>& of_table);
 
 }  // namespace tutti

@@ -112,8 +112,7 @@ CostModel model_to_predict_by(const std::string& table_file) {
         const Table table = read_table(table_file);
         if (!table.model.empty()) return model_from_json(table.model, table_file);
     }
-    const auto path = model_path(fingerprint(detect_host()));
-    if (path && std::filesystem::exists(*path)) return read_model(*path);
+    if (auto stored = stored_model(fingerprint(detect_host()))) return *std::move(stored);
     throw Error(
         "no cost model of this machine is stored; run: mpirun -np 2 tutti tune --budget 30s");
 }

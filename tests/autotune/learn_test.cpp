@@ -25,9 +25,9 @@ struct Noise {
 };
 
 // A program that makes one kind of call. The times of the arms may change on the way.
-class LearningProgram {
+class ProgramOfArms {
 public:
-    LearningProgram(std::vector<double> arms_ns, int incumbent, unsigned seed, Noise noise = {})
+    ProgramOfArms(std::vector<double> arms_ns, int incumbent, unsigned seed, Noise noise = {})
         : arms_ns_(std::move(arms_ns)),
           first_(incumbent),
           noise_(noise),
@@ -110,19 +110,19 @@ private:
 
 // A call takes as long as an all-reduce of a few KiB, or of a MiB. The shorter it is, the more
 // exchanges and plans cost relative to it.
-class Learning : public testing::TestWithParam<double> {
+class OnlineLearning : public testing::TestWithParam<double> {
 protected:
     // Number of calls that take some seconds.
     static std::int64_t frequent() { return GetParam() < 1e5 ? 600'000 : 100'000; }
 };
 
-TEST_P(Learning, FindsAnArmNearTheBestAndNeverLosesMoreThanItsBound) {
+TEST_P(OnlineLearning, FindsAnArmNearTheBestAndNeverLosesMoreThanItsBound) {
     for (unsigned seed = 0; seed < 10; ++seed) {
         std::mt19937 dice(seed);
         std::vector<double> arms;
         for (int i = 0; i < 12; ++i)
             arms.push_back(GetParam() * std::uniform_real_distribution<double>(0.5, 4)(dice));
-        LearningProgram program(arms, static_cast<int>(seed % 12), seed);
+        ProgramOfArms program(arms, static_cast<int>(seed % 12), seed);
         program.go_on_for(frequent());
         EXPECT_LE(program.time_of_choice(), 1.05 * program.best_time()) << "seed " << seed;
         EXPECT_LE(program.highest_regret(), loss_bound) << "seed " << seed;
@@ -130,11 +130,11 @@ TEST_P(Learning, FindsAnArmNearTheBestAndNeverLosesMoreThanItsBound) {
     }
 }
 
-TEST_P(Learning, HoldsItsBoundAgainstHostileArms) {
+TEST_P(OnlineLearning, HoldsItsBoundAgainstHostileArms) {
     for (unsigned seed = 0; seed < 10; ++seed) {
         std::vector<double> arms(20, 50 * GetParam());
         arms[0] = GetParam();
-        LearningProgram program(arms, 0, seed);
+        ProgramOfArms program(arms, 0, seed);
         program.go_on_for(frequent());
         EXPECT_LE(program.highest_regret(), loss_bound) << "seed " << seed;
         EXPECT_EQ(program.search().incumbent(), 0);
@@ -142,22 +142,21 @@ TEST_P(Learning, HoldsItsBoundAgainstHostileArms) {
     }
 }
 
-TEST_P(Learning, HoldsItsBoundInMuchNoise) {
+TEST_P(OnlineLearning, HoldsItsBoundInMuchNoise) {
     for (unsigned seed = 0; seed < 10; ++seed) {
         std::vector<double> arms;
         for (int i = 0; i < 10; ++i) arms.push_back(GetParam() * (1 + 0.1 * i));
-        LearningProgram program(arms, 5, seed,
-                                {.spread = 0.4, .outliers = 0.03, .interrupted = 20});
+        ProgramOfArms program(arms, 5, seed, {.spread = 0.4, .outliers = 0.03, .interrupted = 20});
         program.go_on_for(frequent() / 2);
         EXPECT_LE(program.highest_regret(), loss_bound) << "seed " << seed;
         EXPECT_LE(program.time_of_choice(), 1.5 * GetParam()) << "worse than it began";
     }
 }
 
-TEST_P(Learning, RestartsWhenTheMachineChanges) {
+TEST_P(OnlineLearning, RestartsWhenTheMachineChanges) {
     for (unsigned seed = 0; seed < 10; ++seed) {
         const double unit = GetParam();
-        LearningProgram program({unit, 1.5 * unit, 3 * unit}, 1, seed);
+        ProgramOfArms program({unit, 1.5 * unit, 3 * unit}, 1, seed);
         program.go_on_for(frequent());
         EXPECT_EQ(program.search().incumbent(), 0);
         program.change_to({4 * unit, 1.5 * unit, unit});
@@ -167,18 +166,18 @@ TEST_P(Learning, RestartsWhenTheMachineChanges) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, Learning, testing::Values(3e3, 1e6), [](const auto& param) {
+INSTANTIATE_TEST_SUITE_P(Sizes, OnlineLearning, testing::Values(3e3, 1e6), [](const auto& param) {
     return param.param < 1e5 ? "SmallMessages" : "LargeMessages";
 });
 
 TEST(OnlineSearch, CountsAtLeastWhatIsLost) {
-    LearningProgram program({1e5, 1.8e5, 0.9e5, 3e5}, 0, 4);
+    ProgramOfArms program({1e5, 1.8e5, 0.9e5, 3e5}, 0, 4);
     program.go_on_for(50'000);
     EXPECT_GE(program.counted_loss(), program.true_loss());
 }
 
 TEST(OnlineSearch, WithoutOthersOnlyWatches) {
-    LearningProgram program({1e5}, 0, 1);
+    ProgramOfArms program({1e5}, 0, 1);
     program.go_on_for(20'000);
     EXPECT_TRUE(program.search().is_settled());
     EXPECT_LE(program.highest_regret(), 0.01);
@@ -186,7 +185,7 @@ TEST(OnlineSearch, WithoutOthersOnlyWatches) {
 
 // The same times lead to the same decisions; so ranks agree.
 TEST(OnlineSearch, IsDeterministic) {
-    LearningProgram one({1e5, 8e4, 2e5}, 0, 9), other({1e5, 8e4, 2e5}, 0, 9);
+    ProgramOfArms one({1e5, 8e4, 2e5}, 0, 9), other({1e5, 8e4, 2e5}, 0, 9);
     one.go_on_for(5000);
     other.go_on_for(5000);
     for (int arm = 0; arm < 3; ++arm) EXPECT_EQ(one.calls_of(arm), other.calls_of(arm));

@@ -12,6 +12,7 @@
 #include "collectives/baselines/mpi_control_variable.hpp"
 #include "collectives/transport/messages/mpi.hpp"
 #include "collectives/transport/messages/mpi_library.hpp"
+#include "library/communicator_state.hpp"
 
 namespace {
 
@@ -96,6 +97,23 @@ bool keeps_to_itself(MPI_Comm comm) {
     return is_alike && to_string(choice) == "mpi/ring";
 }
 
+// A started call is done by a plan although the table has the library for it: a call of the library
+// makes no progress while the program computes.
+bool starts_plans(MPI_Comm comm) {
+    const int handle = number_of(comm);
+    auto own = mpi_world(handle);
+    World& world = *own;
+    Communicator::State state(std::move(own), world, {.table = mixed(handle)});
+    std::vector<float> data(50);
+    const CallArguments call = arguments::all_reduce(data, Op::sum);
+    if (state.choice_for(call).is_ours()) return false;
+    state.start(call).wait();
+    return std::ranges::any_of(state.calls, [](const auto& known) {
+        const auto& [key, plan] = known;
+        return key.mode == CallMode::nonblocking && plan.configuration.is_ours();
+    });
+}
+
 // Global variables outlive MPI_Finalize, which a program should avoid.
 std::unique_ptr<Communicator> left_until_the_end(std::vector<float>& data) {
     const int handle = number_of(MPI_COMM_WORLD);
@@ -131,6 +149,7 @@ int main(int argc, char** argv) {
             for (const bool learns : {false, true}) wrong += wrong_elements(comm, learns);
         if (!keeps_to_itself(MPI_COMM_WORLD))
             throw Error("more was forced in the MPI library than an all-gather of tutti's");
+        if (!starts_plans(MPI_COMM_WORLD)) throw Error("a started call was given to the library");
         MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
         left = left_until_the_end(data);
         if (rank == 0) std::printf("%lld elements are wrong\n", wrong);
