@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults that the loopback transport makes on request end in exit code 2 (wrong result) or 4 (a rank gave up)."""
+import tempfile
 import unittest
+from pathlib import Path
 
 import tutti
 
@@ -35,6 +37,15 @@ class Faults(unittest.TestCase):
 
     def test_that_damage_messages_are_wrong_results(self):
         self.assert_wrong(run_with("corrupt", *CASES[0], LONG))
+
+    def test_that_damage_messages_end_the_launch_as_not_ok(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "r.jsonl"
+            ends = []
+            for check in ("1", "0"):  # without the check nothing is known to be wrong
+                run_with("corrupt", "all_reduce", "ring", LONG, "--json", file, "-c", check)
+                ends.append(tutti.records(file)[-1])
+        self.assertEqual([(end["kind"], end["ok"]) for end in ends], [("end", False), ("end", True)])
 
     # All later messages are one place late. If none follows, the last one is never received.
     def test_that_double_a_message_are_one_or_the_other(self):
