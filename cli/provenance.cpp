@@ -19,32 +19,29 @@
 #include "results/records/launch.hpp"
 #include "results/tables/cautions.hpp"
 #include "topology/detect/detect.hpp"
-#include "topology/detect/host_facts.hpp"
 #include "topology/machine/fingerprint.hpp"
 
 namespace tutti {
-namespace {
 
-HostRecord describe_host() {
-    const HostFacts facts = host_facts();
-    HostRecord host;
-    host.name = facts.name;
-    host.boot_id = facts.boot_id;
-    host.kernel = facts.kernel;
-    host.cpu_model = facts.cpu_model;
-    host.sockets = facts.sockets;
-    host.cores = facts.cores;
-    host.smt = std::to_string(facts.smt);
-    host.governor = facts.governor;
-    host.turbo = facts.turbo;
-    host.mem = facts.memory;
-    host.cgroup_cpus = facts.cpu_quota.value_or(0);
-    host.virt = facts.container.empty() ? facts.virtualisation
-                                        : facts.virtualisation + " " + facts.container;
-    host.loadavg1 = facts.loadavg1;
-    host.topo_sha256 = fingerprint(detect_host());
-    return host;
+HostRecord record_of(const HostFacts& facts, std::string topology) {
+    return {.name = facts.name,
+            .boot_id = facts.boot_id,
+            .kernel = facts.kernel,
+            .cpu_model = facts.cpu_model,
+            .sockets = facts.sockets,
+            .cores = facts.cores,
+            .smt = std::to_string(facts.smt),
+            .governor = facts.governor,
+            .turbo = facts.turbo,
+            .mem = facts.memory,
+            .cgroup_cpus = facts.cpu_quota.value_or(0),
+            .virt = facts.container.empty() ? facts.virtualisation
+                                            : facts.virtualisation + " " + facts.container,
+            .loadavg1 = facts.loadavg1,
+            .topo_sha256 = std::move(topology)};
 }
+
+namespace {
 
 // Adds the GPUs of this host and their software to the record. NCCL's settings are those of the
 // launch's environment.
@@ -75,7 +72,7 @@ std::string describe_driver() {
 void describe_hosts(World& world, Launch& all) {
     Launch of_this_host;
     if (world.is_leader()) {
-        of_this_host.hosts.push_back(describe_host());
+        of_this_host.hosts.push_back(record_of(host_facts(), fingerprint(detect_host())));
         add_gpus(of_this_host);
     }
     for (const auto& text : gather_all_texts(world, to_json_line(of_this_host))) {

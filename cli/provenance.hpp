@@ -6,11 +6,15 @@
 #include "cli/options/run_options.hpp"
 #include "collectives/world/world.hpp"
 #include "results/records/record.hpp"
+#include "topology/detect/host_facts.hpp"
 
 namespace tutti {
 
 /// Describes the command, its options and this build; the same session on all ranks. Collective.
 Session describe_session(World& world, const RunOptions& run, std::uint64_t seed);
+
+/// Returns the record of a host with these facts and this fingerprint of its topology.
+HostRecord record_of(const HostFacts& facts, std::string topology);
 
 /// Describes hosts, ranks, GPUs and libraries; complete on every rank. Collective.
 Launch describe_launch(World& world, const std::string& session);
