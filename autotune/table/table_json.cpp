@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "autotune/table/table_fields.hpp"
+#include "base/encoding.hpp"
 #include "base/output.hpp"
 
 namespace tutti {
@@ -187,7 +188,7 @@ Table read_table(const std::filesystem::path& path) {
     if (!stream)
         throw Error(fmt::format("cannot read the table '{}'; create one: tutti tune --table FILE",
                                 path.string()));
-    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    const std::string text = in_utf8(std::string{std::istreambuf_iterator<char>(stream), {}});
     if (text.find_first_not_of(" \t\r\n") == text.npos) return {};
     return parse_table(text, path.string());
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/encoding.hpp"
 #include "cli/jobs/job.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/values.hpp"
@@ -130,10 +131,11 @@ void set_twins(const TypedComparison& typed, const std::vector<std::string>& com
 }
 
 bool is_results_file(const std::string& path) {
-    std::string first(4, '\0');
-    std::ifstream(path).read(first.data(), 4);
-    return path.ends_with(".jsonl") || first.starts_with('{') ||
-           first == "\xef\xbb\xbf{";  // begins with a byte order mark
+    std::string first(64, ' ');
+    std::ifstream(path).read(first.data(), std::ssize(first));
+    const std::string text = in_utf8(first);
+    const std::size_t begin = text.find_first_not_of(" \t\r\n");
+    return path.ends_with(".jsonl") || (begin != text.npos && text[begin] == '{');
 }
 
 void set_stored(const TypedComparison& typed, const std::vector<std::string>& common_words,

@@ -36,7 +36,7 @@ def lines_of(path):
     """Every line of a file. Raises ResultsError for a file that cannot be read or is empty; lines never raise."""
     try:
         with open(path, "rb") as stream:
-            lines = stream.read().split(b"\n")
+            lines = _in_utf8(stream.read()).split(b"\n")
     except OSError as error:
         raise ResultsError(f"cannot read '{path}': {error.strerror}") from None
     if all(map(_is_blank, lines)):
@@ -47,6 +47,15 @@ def lines_of(path):
             yield _parsed(path, number, line, has_end=True)
     if not _is_blank(tail):
         yield _parsed(path, len(lines) + 1, tail, has_end=False)
+
+
+def _in_utf8(content):
+    """Converts UTF-16, as editors and shells of Windows write files, with or without a byte order mark."""
+    has_mark = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    high_first = content[:1] == b"\0"
+    if not has_mark and high_first == (content[1:2] == b"\0"):
+        return content
+    return content.decode("utf-16" if has_mark else "utf-16-be" if high_first else "utf-16-le", errors="replace").encode()
 
 
 def _is_blank(line):

@@ -9,8 +9,10 @@
 #include <fstream>
 #include <istream>
 #include <iterator>
+#include <sstream>
 #include <utility>
 
+#include "base/encoding.hpp"
 #include "base/json_value.hpp"
 
 namespace tutti {
@@ -34,9 +36,7 @@ void leave_out_replaced(std::vector<TrainingStep>& steps) {
 
 // Editors and programs that join files leave blank lines, some with a byte order mark.
 bool is_blank(std::string_view line) {
-    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
-    if (line.starts_with(byte_order_mark)) line.remove_prefix(byte_order_mark.size());
-    return line.find_first_not_of(" \t\r") == std::string_view::npos;
+    return without_byte_order_mark(line).find_first_not_of(" \t\r") == std::string_view::npos;
 }
 
 }  // namespace
@@ -55,6 +55,12 @@ Results read_results(std::istream& stream, std::string_view name) {
     int number = 0, blank = 0;
     for (std::string line; std::getline(stream, line);) {
         ++number;
+        if (number == 1 && is_utf16(line)) {
+            std::string all = line + (stream.eof() ? "" : "\n");
+            all.append(std::istreambuf_iterator<char>(stream), {});
+            std::istringstream converted(in_utf8(all));
+            return read_results(converted, name);
+        }
         if (is_blank(line)) {
             ++blank;
             continue;

@@ -42,10 +42,10 @@ auto lists_of(auto& results) {
 /// Adds the records of another file or launch.
 void append(Results& all, Results more);
 
-/// Reads a file that a Store wrote; partial steps that a later record replaces are left out, and
-/// points have the limits that a later record gives them. A torn
-/// last line becomes a warning; everything else that is wrong throws Error naming file and line:
-/// unreadable, empty, not JSON, another schema version.
+/// Reads a file that a Store wrote, also after an editor changed its line ends or its encoding.
+/// Partial steps that a later record replaces are left out, and points have the limits that a later
+/// record gives them. A torn last line becomes a warning; everything else that is wrong throws
+/// Error naming file and line: unreadable, empty, not JSON, another schema version.
 Results read_results(const std::filesystem::path& path);
 
 /// The same from a stream; `name` is how errors call it.

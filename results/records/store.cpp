@@ -17,6 +17,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/encoding.hpp"
 #include "base/error.hpp"
 #include "base/index.hpp"
 #include "base/open_file.hpp"
@@ -30,6 +31,15 @@ ssize_t write_once(int file, std::string_view text) {
     do written = ::write(file, text.data(), text.size());
     while (written < 0 && errno == EINTR);
     return written;
+}
+
+bool is_record(const std::string& line) {
+    try {
+        parse_json_line(line);
+        return true;
+    } catch (const Error&) {
+        return false;
+    }
 }
 
 std::string read_from(int file, off_t offset) {
@@ -88,12 +98,17 @@ void Store::lock() const {
 
 // Protects other files: a mistyped name must not lose its last line.
 void Store::refuse_foreign_file() const {
-    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
     constexpr std::string_view begin_of_record = "{\"v\":";
-    std::array<char, byte_order_mark.size() + begin_of_record.size()> bytes{};
+    std::array<char, 4096> bytes{};
     const ssize_t got = ::pread(file_, bytes.data(), bytes.size(), 0);
-    std::string_view first(bytes.data(), as_size(std::max<ssize_t>(got, 0)));
-    if (first.starts_with(byte_order_mark)) first.remove_prefix(byte_order_mark.size());
+    const std::string_view begin(bytes.data(), as_size(std::max<ssize_t>(got, 0)));
+    if (is_utf16(begin))
+        throw Error(
+            fmt::format("'{}' is in UTF-16, and records are added in UTF-8; use iconv -f "
+                        "UTF-16 -t UTF-8, or another file name",
+                        path_.string()));
+    std::string_view first = without_byte_order_mark(begin);
+    first.remove_prefix(std::min(first.find_first_not_of(" \t\r\n"), first.size()));
     // A record torn within its first bytes is still one.
     if (!begin_of_record.starts_with(first.substr(0, begin_of_record.size())))
         throw Error(
@@ -102,19 +117,27 @@ void Store::refuse_foreign_file() const {
 
 void Store::count_records() {
     off_t offset = 0;
+    bool is_blank = true;
     std::array<char, 65536> block;
     for (ssize_t got = 0; (got = ::pread(file_, block.data(), block.size(), offset)) > 0;
          offset += got)
         for (ssize_t i = 0; i < got; ++i)
             if (at(block, i) == '\n') {
-                ++records_;
+                if (!is_blank) ++records_;
+                is_blank = true;
                 good_end_ = offset + i + 1;
+            } else if (at(block, i) == '}') {
+                is_blank = false;
             }
 }
 
 void Store::put_torn_tail_aside() {
     const std::string tail = read_from(file_, good_end_);
     if (tail.empty()) return;
+    if (is_record(tail)) {
+        good_end_ += std::ssize(tail);
+        return append("");
+    }
     const std::string aside = path_.string() + ".torn";
     const int torn = ::open(aside.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     const bool saved = torn >= 0 && write_once(torn, tail + '\n') == ssize_t(tail.size() + 1) &&

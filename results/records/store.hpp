@@ -11,7 +11,8 @@ namespace tutti {
 /// A results file open for appending: JSON Lines, one writer at a time.
 ///
 /// Whatever happens (kill -9, a full disk, power loss), the file holds whole records only, or whole
-/// records and one torn line at its end, which the next Store moves to FILE.torn.
+/// records and one torn line at its end, which the next Store moves to FILE.torn. A last record
+/// that only lacks its line end gets one.
 /// append waits for the disk: never call it between time stamps.
 class Store {
 public:

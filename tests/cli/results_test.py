@@ -50,6 +50,8 @@ class Results(Database):
         forms = {marked: codecs.BOM_UTF8 + bytes_of, unnamed: codecs.BOM_UTF8 + bytes_of,
                  self.folder / "crlf.jsonl": bytes_of.replace(b"\n", b"\r\n"),
                  self.folder / "blank.jsonl": b"\n" + bytes_of.replace(b"\n", b"\n \n\n") + b"\t",
+                 self.folder / "shell.jsonl": bytes_of.decode().replace("\n", "\r\n").encode("utf-16"),
+                 self.folder / "big-endian.jsonl": bytes_of.decode().encode("utf-16-be"),
                  self.folder / "all.jsonl": codecs.BOM_UTF8 + b"\r\n" + bytes_of.replace(b"\n", b"\r\n\r\n") + b"\r"}
         self.ok("results", "import", plain, "--db", self.db)
         for file, content in forms.items():
@@ -60,10 +62,13 @@ class Results(Database):
             self.assertTrue(self.ok("results", "import", file, "--db", self.db).endswith(" 0 new\n"))
         self.assertIn("stored", tutti.run("compare", unnamed, unnamed).stdout)
         self.assertEqual(tutti.run("report", marked, "-o", self.folder / "r.html", TUTTI_PYTHON="true").stderr, "")
-        marked.write_bytes(marked.read_bytes().rpartition(b'{"v":1,"kind":"end"')[0])
+        unfinished = bytes_of.rpartition(b'{"v":1,"kind":"end"')[0]
+        marked.write_bytes(unfinished.decode().encode("utf-16"))
+        self.fails(USAGE, "bench", "--resume", marked, key="UTF-16")
+        marked.write_bytes(codecs.BOM_UTF8 + b"\r\n\n" + unfinished)
         self.assertIn(" 1024 ", self.ok("bench", "--resume", marked))
         self.measure(marked, "all_reduce", *calls)
-        self.assertEqual(len(tutti.points(self.file("again.jsonl", marked.read_text(encoding="utf-8-sig")))), 2 * len(tutti.points(plain)))
+        self.assertEqual(len(tutti.points(self.file("again.jsonl", marked.read_text(encoding="utf-8-sig").lstrip()))), 2 * len(tutti.points(plain)))
 
     def test_are_not_judged_if_the_script_fails(self):
         self.file("results.py", "raise KeyError('planted')\n")

@@ -94,6 +94,21 @@ TEST(Reader, ByteOrderMarksBlankLinesAndCarriageReturnsAreNoRecords) {
         EXPECT_TRUE(holds(complaint_about(text), "is empty")) << text;
 }
 
+TEST(Reader, FilesInUtf16AreRead) {
+    const std::string lines = to_json_line(End{}) + "\r\n" + to_json_line(End{}) + "\r\n";
+    std::string little, big;
+    for (const char c : lines) {
+        little += {c, '\0'};
+        big += {'\0', c};
+    }
+    for (const std::string& text : {"\xff\xfe" + little, "\xfe\xff" + big, little, big}) {
+        const Results results = read_text(text);
+        EXPECT_EQ(records_in(results), 2u);
+        EXPECT_TRUE(results.warnings.empty());
+    }
+    EXPECT_EQ(read_text(little.substr(0, little.size() - 20)).warnings.size(), 1u);
+}
+
 TEST(Reader, AnotherSchemaVersionIsAnError) {
     // Without a line end it is not torn but foreign.
     for (const char* const end : {"\n", ""}) {

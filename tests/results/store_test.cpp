@@ -35,8 +35,9 @@ TEST(Store, MovesATornTailAsideWhereverItIsTorn) {
         const TemporaryFolder folder;
         const auto path = folder / "r.jsonl";
         fill(path, three.substr(0, cut));
-        const std::size_t whole = cut / (line.size() + 1);
-        const std::string tail = three.substr(0, cut).substr(whole * (line.size() + 1));
+        const std::size_t whole = (cut + 1) / (line.size() + 1);  // may lack only its line end
+        const std::string tail =
+            three.substr(0, cut).substr(std::min(whole * (line.size() + 1), cut));
         {
             Store store(path);
             EXPECT_EQ(store.records(), whole);
@@ -104,6 +105,26 @@ TEST(Store, LeavesAForeignFileAlone) {
     EXPECT_NE(refusal_by([&] { Store{folder / "letter.txt"}; }).find("results file"),
               std::string::npos);
     EXPECT_EQ(content_of(folder / "letter.txt"), "Dear all");
+}
+
+TEST(Store, AddsToFilesThatEditorsChanged) {
+    const TemporaryFolder folder;
+    const std::string line = to_json_line(End{}), mark = "\xef\xbb\xbf";
+    for (const std::string& text : {mark + line + "\n", "\n \r\n" + line + "\n\n",
+                                    mark + "\r\n" + line + "\r\n", mark + "\n" + line}) {
+        fill(folder / "r.jsonl", text);
+        {
+            Store store(folder / "r.jsonl");
+            EXPECT_EQ(store.records(), 1u) << text;
+            store.append(line);
+        }
+        EXPECT_EQ(read_results(folder / "r.jsonl").ends.size(), 2u) << text;
+    }
+    EXPECT_EQ(content_of(folder / "r.jsonl.torn"), "");
+    const std::string utf16("\xff\xfe{\0", 4);
+    fill(folder / "w.jsonl", utf16);
+    EXPECT_TRUE(holds(refusal_by([&] { Store{folder / "w.jsonl"}; }), "UTF-16"));
+    EXPECT_EQ(content_of(folder / "w.jsonl"), utf16);
 }
 
 // Before, records went on into a file that no process could open any more.

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/encoding.hpp"
 #include "base/error.hpp"
 #include "topology/import/formats.hpp"
 #include "topology/import/pasted_lines.hpp"
@@ -69,13 +70,10 @@ std::string what_it_is(std::string_view text) {
 }  // namespace
 
 Machine parse_machine(std::string_view bytes, std::string_view name) {
-    const std::string converted = in_utf8(bytes);
-    std::string_view text = converted;
-    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
-    if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+    const std::string text = in_utf8(bytes);
     const Source source(text, name);
     const std::size_t start = std::min(text.find_first_not_of(blanks), text.size());
-    const std::string_view content = text.substr(start);
+    const std::string_view content = std::string_view(text).substr(start);
     if (!has_bytes_of_no_text(content))
         for (const Format& format : formats)
             if (format.recognises(content)) {

@@ -2,30 +2,11 @@
 #include "topology/import/pasted_lines.hpp"
 
 #include <algorithm>
-#include <cstdint>
 
 #include "base/source.hpp"
 
 namespace tutti {
 namespace {
-
-void append_utf8(std::string& text, std::uint32_t code) {
-    const auto add = [&](std::uint32_t byte) { text.push_back(static_cast<char>(byte)); };
-    const auto add_rest = [&](int shift) { add(0x80U | ((code >> shift) & 0x3fU)); };
-    if (code < 0x80U) return add(code);
-    if (code < 0x800U) {
-        add(0xc0U | (code >> 6));
-    } else {
-        if (code < 0x10000U) {
-            add(0xe0U | (code >> 12));
-        } else {
-            add(0xf0U | (code >> 18));
-            add_rest(12);
-        }
-        add_rest(6);
-    }
-    add_rest(0);
-}
 
 // Returns the length of the terminal code at the start of the text, 0 if there is none. Pastes and
 // logs write the escape character as text or lose it: "[4m" remains.
@@ -186,32 +167,6 @@ void convert_markdown(std::vector<PastedLine>& lines) {
 }
 
 }  // namespace
-
-std::string in_utf8(std::string_view text) {
-    const bool has_mark = text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff");
-    if (text.size() < 2 || (!has_mark && (text[0] == '\0') == (text[1] == '\0')))
-        return std::string(text);
-    const bool low_first = has_mark ? text[0] == '\xff' : text[1] == '\0';
-    const auto unit = [&](std::size_t at) {
-        const auto first = static_cast<unsigned char>(text[at]);
-        const auto second = static_cast<unsigned char>(text[at + 1]);
-        return static_cast<std::uint32_t>(low_first ? first | second << 8 : first << 8 | second);
-    };
-    std::string converted;
-    for (std::size_t at = has_mark ? 2 : 0; at + 1 < text.size(); at += 2) {
-        std::uint32_t code = unit(at);
-        const bool is_pair = code >= 0xd800U && code < 0xdc00U && at + 3 < text.size() &&
-                             unit(at + 2) >= 0xdc00U && unit(at + 2) < 0xe000U;
-        if (is_pair) {
-            code = 0x10000U + ((code - 0xd800U) << 10) + (unit(at + 2) - 0xdc00U);
-            at += 2;
-        } else if (code >= 0xd800U && code < 0xe000U) {
-            code = 0xfffdU;  // half a pair
-        }
-        append_utf8(converted, code);
-    }
-    return converted;
-}
 
 std::vector<PastedPart> pasted_parts(std::string_view text,
                                      std::size_t (*heading)(std::string_view)) {

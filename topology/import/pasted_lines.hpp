@@ -12,9 +12,6 @@ inline constexpr std::size_t nowhere = std::string_view::npos;
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 inline bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-/// Converts UTF-16, with or without a byte order mark, to UTF-8. Returns other texts unchanged.
-std::string in_utf8(std::string_view text);
-
 /// One line of a text that a user pasted. `text` has no terminal codes and no blanks but ' ' and
 /// tabs.
 struct PastedLine {
