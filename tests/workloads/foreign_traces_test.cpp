@@ -47,6 +47,12 @@ protected:
     }
     std::string folder() const { return folder_.string(); }
 
+    // Writes a file again with another content.
+    void change(const std::string& name, const std::string& old, const std::string& now) const {
+        std::string text = content_of(folder_ / name);
+        file(name, text.replace(text.find(old), old.size(), now));
+    }
+
     // Two ranks with one call of an execution trace; `before` and `after` are inputs.
     void execution_traces(const std::string& name, const std::string& type,
                           const std::string& after = ", 0, 1, 2") const {
@@ -258,8 +264,191 @@ TEST_F(ForeignTraces, OfChakraKeepDependencies) {
     check(replayed(folder()).program);
 }
 
+// Returns the calls and tasks of a program as text.
+std::string describe(const Program& program) {
+    std::string text = fmt::format("{} ranks", program.ranks());
+    for (const GroupCall& call : program.calls)
+        text += fmt::format(", {} {} {} {}", call.label, call.group, call.call.count,
+                            name_of(call.call.type));
+    for (const auto& tasks : program.tasks) text += fmt::format(", {} tasks", tasks.size());
+    return text;
+}
+
+// Replaces '%' by the rank.
+std::string of_rank(std::string text, int rank) {
+    std::ranges::replace(text, '%', static_cast<char>('0' + rank));
+    return text;
+}
+
+// The same trace as Chakra's jsonizer writes it: documents one after the other, names in camel
+// case.
+constexpr const char* jsonized =
+    R"({
+  "version": "0.0.4",
+  "attr": [{"name": "schema", "stringVal": "1.0 {"}]
+}{
+  "id": "9", "name": "sum", "type": "COMM_COLL_NODE", "dataDeps": ["5"],
+  "attr": [{"name": "comm_type", "int64Val": "0"}, {"name": "comm_size", "int64Val": "4000"},
+           {"name": "pg_name", "stringVal": "7"}, {"name": "is_cpu_op", "boolVal": false}]
+}{
+  "id": "5", "name": "compute \"}", "type": "COMP_NODE", "durationMicros": "7"
+}{
+  "name": "nothing"
+})";
+
+TEST_F(ForeignTraces, OfChakrasJsonizerAreRead) {
+    for (const char* name : {"0.json", "1.json"}) file(name, jsonized);
+    const auto expect_read = [&] {
+        const Trace trace = read_trace(folder());
+        const auto& ops = std::get<OpsTrace>(trace.what).ranks.at(1);
+        ASSERT_EQ(ops.size(), 2u);
+        EXPECT_EQ(ops[0].compute_ns, 7000);
+        EXPECT_EQ(ops[1].count, 1000);
+        EXPECT_EQ(ops[1].after, std::vector<std::int64_t>{ops[0].id});
+    };
+    expect_read();
+    for (const char* name : {"0.json", "1.json"}) {
+        std::string list = jsonized;
+        for (std::size_t at = 0; (at = list.find("}{", at)) != list.npos;)
+            list.replace(at, 2, "}, {");
+        file(name, "[" + list + "]");
+    }
+    expect_read();
+    for (const char* name : {"0.json", "1.json"}) change(name, "dataDeps", "data_deps");
+    expect_read();
+    file("1.json", std::string(jsonized).substr(0, 250));
+    EXPECT_NE(refused(folder()).find("1.json:"), std::string::npos);
+    EXPECT_NE(refused(folder()).find("cut off"), std::string::npos);
+}
+
+TEST_F(ForeignTraces, OfChakraTakeGroupsFromAFileNextToThem) {
+    for (const char* name : {"w.0.json", "w.1.json", "w.2.json"}) file(name, jsonized);
+    change("w.2.json", "COMM_COLL_NODE", "METADATA_NODE");
+    EXPECT_EQ(replayed(folder()).program.groups.at(1), (std::vector<Rank>{{0}, {1}}));
+    file("w.json", R"({"7": [1, 0], "8": [2]})");
+    EXPECT_EQ(replayed(folder()).program.groups.at(1), (std::vector<Rank>{{0}, {1}}));
+    EXPECT_EQ(read_trace(folder()).note.find("no traces"), std::string::npos);
+    const std::string list =
+        fmt::format("{0}/w.0.json,{0}/w.1.json,{0}/w.2.json,{0}/w.json", folder());
+    EXPECT_EQ(replayed(list).program.ranks(), 3);
+    file("w.json", R"({"7": [0, 2]})");
+    EXPECT_NE(refused(folder()).find("rank 1"), std::string::npos);
+    EXPECT_NE(refused(list).find("rank 1"), std::string::npos);
+}
+
+constexpr const char* events =
+    R"([{"name": "other", "ph": "M"}, {"ph": "X", "cat": "cpu_op", "ts": 3, "args": {"Collective name": "allreduce",
+ "In msg nelems": 6, "Out msg nelems": 6, "dtype": "Half", "Group size": 2}}])";
+
+TEST_F(ForeignTraces, OfTheProfilerMayBeAListOfEvents) {
+    for (const char* name : {"rank1.json", "rank0.json"}) file(name, events);
+    const auto program = replayed(folder()).program;
+    ASSERT_EQ(program.calls.size(), 1u);
+    EXPECT_EQ(program.calls[0].call.count, 6);
+    EXPECT_EQ(program.calls[0].call.type, DataType::half);
+}
+
+constexpr const char* flight =
+    R"({"version": "2.3", "rank": %, "entries": [{"profiling_name": "nccl:broadcast", "input_sizes": [[3, 4]],
+ "output_sizes": [[3, 4]], "input_dtypes": ["Float"], "time_created_ns": 10}]})";
+
+TEST_F(ForeignTraces, OfFlightRecordersNameTheirRank) {
+    file("0.json", of_rank(flight, 1));
+    file("1.json", of_rank(flight, 0));
+    const Trace trace = read_trace(folder());
+    EXPECT_NE(std::get<OpsTrace>(trace.what).ranks.at(0).at(0).place.find("1.json"),
+              std::string::npos);
+    // The files of one host of several.
+    file("0.json", of_rank(flight, 2));
+    file("1.json", of_rank(flight, 3));
+    EXPECT_NE(refused(folder()).find("rank 0 is missing"), std::string::npos) << refused(folder());
+    // Numbers that do not tell ranks apart are none.
+    file("1.json", of_rank(flight, 2));
+    EXPECT_EQ(replayed(folder()).program.ranks(), 2);
+}
+
+TEST_F(ForeignTraces, LieAmongForeignFiles) {
+    execution_traces("allreduce", "float");
+    file("readme.json", "not a trace");
+    file("settings.json", R"({"learning_rate": 0.1})");
+    file("list.json", "[1, 2]");
+    file("._0.json", "\x05\x16\x07");
+    file("notes.txt", "{");
+    fs::create_directory(folder_ / "logs.json");
+    const Trace trace = read_trace(folder());
+    EXPECT_EQ(std::get<OpsTrace>(trace.what).ranks.size(), 2u);
+    EXPECT_NE(trace.note.find("3 files"), std::string::npos) << trace.note;
+    file("2.json", "");
+    EXPECT_NE(refused(folder()).find("2.json"), std::string::npos);
+    file("2.json", "{\"nodes\": [");
+    EXPECT_NE(refused(folder()).find("2.json"), std::string::npos);
+}
+
+TEST_F(ForeignTraces, MayBeginWithTheCodeOfABracket) {
+    // The length of the first message is a '{', '[', line end or blank.
+    for (const std::size_t length : {'{', '[', '\n', '\r', ' '}) {
+        for (int rank : {0, 1}) {
+            std::string version = text(1, "0.0.4");
+            version += text(3, std::string(length - version.size() - 2, '"'));
+            file(fmt::format("net.{}.et", rank),
+                 message(version) + chakra_of(rank).substr(message(text(1, "0.0.4")).size()));
+        }
+        EXPECT_EQ(refused(folder()), "") << length;
+    }
+    for (int rank : {0, 1}) file(fmt::format("net.{}.et", rank), jsonized);
+    EXPECT_EQ(refused(folder()), "");
+}
+
+TEST_F(ForeignTraces, OfEachKindMayBeCompressed) {
+    if (std::system("gzip --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no gzip";
+    execution_traces("allreduce", "float");
+    const std::string execution_trace = content_of(folder_ / "0.json");
+    const std::string param =
+        R"([{"comms": "all_reduce", "in_msg_size": 4, "out_msg_size": 4, "dtype": "Float"}])";
+    const std::string ours = R"({"schema": "gradtrace/1", "model": "m", "kind": "ops", "world": 1,
+ "ops": [{"rank": 0, "op": "allreduce", "count": 3}]})";
+    const std::string lines =
+        R"({"schema": "gradtrace/1", "model": "m", "kind": "ops", "world": 1, "form": "lines"}
+{"line": "op", "rank": 0, "op": "allreduce", "count": 3}
+{"line": "end", "lines": 3}
+)";
+    const std::pair<const char*, std::string> kinds[] = {
+        {"%.json", execution_trace}, {"%.json", param},    {"%.json", events},
+        {"%.json", flight},          {"%.json", jsonized}, {"%.et", "chakra"},
+    };
+    for (const auto& [name, content] : kinds) {
+        SCOPED_TRACE(content.substr(0, 60));
+        fs::remove_all(folder_);
+        fs::create_directories(folder_);
+        for (int rank : {0, 1}) {
+            const bool is_chakra = content == "chakra";
+            file(of_rank(name, rank), is_chakra ? chakra_of(rank) : of_rank(content, rank));
+        }
+        const std::string plain = describe(replayed(folder()).program);
+        ASSERT_EQ(std::system(fmt::format("gzip {}/*", folder()).c_str()), 0);
+        EXPECT_EQ(describe(replayed(folder()).program), plain);
+    }
+    for (const std::string& content : {ours, lines}) {
+        const std::string path = file("t.jsonl", content);
+        const std::string plain = describe(replayed(path).program);
+        ASSERT_EQ(std::system(fmt::format("gzip -f {}", path).c_str()), 0);
+        EXPECT_EQ(describe(replayed(path + ".gz").program), plain);
+    }
+}
+
+TEST_F(ForeignTraces, MayBeInUtf16) {
+    std::string wide = "\xff\xfe";
+    for (const char* c = jsonized; *c != '\0'; ++c) wide += {*c, '\0'};
+    for (const char* name : {"0.json", "1.json"}) file(name, wide);
+    EXPECT_EQ(replayed(folder()).program.ranks(), 2);
+}
+
 TEST_F(ForeignTraces, ThatAreDamagedAreRefusedOrRead) {
-    std::vector<std::pair<std::string, std::string>> originals{{"0.et", chakra_of(0)}};
+    std::vector<std::pair<std::string, std::string>> originals{{"0.et", chakra_of(0)},
+                                                               {"jsonized.json", jsonized},
+                                                               {"events.json", events},
+                                                               {"flight.json", of_rank(flight, 0)},
+                                                               {"groups.json", R"({"7": [0]})"}};
     for (const char* name :
          {"et_gz/0.json.gz", "et_complex/0.json", "flight_recorder.json", "kineto_small.json",
           "param_torch_ucc_alltoall_base/0.json", "nsys_gpu_trace.csv"})

@@ -23,7 +23,10 @@ constexpr std::array collectives{"all_reduce",     "reduce",    "all_gather", "g
 std::string group_in(const Fields& node) {
     const Fields attributes = node.object("attr");
     for (const char* name : {"pg_name", "comm_group"})
-        if (attributes.has(name)) return text_of(attributes.at(name));
+        if (attributes.has(name)) {
+            const JsonValue& group = attributes.at(name);
+            return group.text() ? *group.text() : text_of(group);
+        }
     return "";
 }
 
@@ -150,18 +153,23 @@ private:
     std::int64_t next_ = 0;
 };
 
-// A group has the ranks whose files have calls in it.
+// A group has the ranks that a file next to the trace lists, or else those with calls in it.
 Importer::Groups groups_in(const std::vector<RankFile>& files) {
-    Importer::Groups groups;
-    for (std::size_t rank = 0; rank < files.size(); ++rank)
-        for (const Fields& node :
-             Fields(files[rank].document, files[rank].source).objects("messages")) {
+    Importer::Groups listed, seen;
+    for (std::size_t rank = 0; rank < files.size(); ++rank) {
+        const Fields document(files[rank].document, files[rank].source);
+        if (document.has("comm_groups"))
+            for (const JsonField& group : *document.at("comm_groups").object())
+                listed[group.name] = document.object("comm_groups").numbers(group.name.c_str());
+        for (const Fields& node : document.objects("messages")) {
             if (node.number("type") != collective) continue;
-            auto& ranks = groups[group_in(node)];
+            auto& ranks = seen[group_in(node)];
             const auto one = static_cast<std::int64_t>(rank);
             if (ranks.empty() || ranks.back() != one) ranks.push_back(one);
         }
-    return groups;
+    }
+    listed.merge(seen);
+    return listed;
 }
 
 }  // namespace

@@ -5,7 +5,9 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 
+#include "base/encoding.hpp"
 #include "base/index.hpp"
 #include "workloads/traces/ops_builder.hpp"
 #include "workloads/traces/trace_forms.hpp"
@@ -22,11 +24,13 @@ constexpr const char* forms_read =
 
 constexpr std::string_view endings_in_folders[] = {".json", ".json.gz", ".et", ".et.gz"};
 
+// Returns the content without gzip.
 std::string content_of(const fs::path& file) {
     std::ifstream stream(file, std::ios::binary);
     if (!stream)
         throw Error(fmt::format("{}: cannot be read; use --file TRACE.jsonl", file.string()));
-    return {std::istreambuf_iterator<char>(stream), {}};
+    std::string content{std::istreambuf_iterator<char>(stream), {}};
+    return content.starts_with("\x1f\x8b") ? unzipped(content, Source("", file.string())) : content;
 }
 
 // Returns the numbers in a name, in order; one after "rank" comes last.
@@ -52,17 +56,26 @@ std::vector<std::int64_t> numbers_in_name(const fs::path& file) {
     return numbers;
 }
 
-bool is_of_folder(const fs::path& file) {
-    const std::string name = file.filename().string();
-    return !name.starts_with('.') &&  // such as "._0.json" of macOS
+bool is_of_folder(const fs::directory_entry& entry) {
+    const std::string name = entry.path().filename().string();
+    return entry.is_regular_file() && !name.starts_with('.') &&  // such as "._0.json" of macOS
            std::ranges::any_of(endings_in_folders,
                                [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+bool is_binary_chakra(const fs::path& file, std::string_view text) {
+    const std::string name = file.filename().string();
+    if (!name.ends_with(".et") && !name.ends_with(".et.gz")) return false;
+    const std::size_t begin = text.find_first_not_of(" \t\r\n{[");
+    const bool is_json =
+        begin != text.npos && begin > 0 && (text[begin] == '"' || text[begin] == '}');
+    return !is_json;  // a length may be the code of '{' or a blank
 }
 
 std::vector<fs::path> files_in(const fs::path& folder) {
     std::vector<fs::path> files;
     for (const auto& entry : fs::directory_iterator(folder))
-        if (is_of_folder(entry.path())) files.push_back(entry.path());
+        if (is_of_folder(entry)) files.push_back(entry.path());
     std::ranges::sort(files);
     if (files.empty())
         throw Error(fmt::format("{}: has no *.json, *.et or *.gz; use --file TRACE.jsonl",
@@ -72,7 +85,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
 
 std::vector<fs::path> files_of(const std::string& typed) {
     if (typed.empty())
-        throw Error("which trace? type --file TRACE.jsonl; scripts/record_ddp records one");
+        throw Error("no trace given; use --file TRACE.jsonl, which scripts/record_ddp writes");
     if (fs::exists(typed)) return {typed};
     std::vector<fs::path> files;
     for (std::size_t at = 0; at <= typed.size();) {
@@ -181,21 +194,50 @@ void refuse_table_of_kernels(std::string_view text, const fs::path& file) {
                     file.string(), kernels));
 }
 
-JsonValue document_of(const fs::path& file, const Source& source) {
-    std::string text = content_of(file);
-    if (text.starts_with("\x1f\x8b")) text = unzipped(text, source);
-    if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);  // a mark that some editors leave
-    const auto begin = text.find_first_not_of(" \t\r\n");
-    if (begin == std::string::npos || (text[begin] != '{' && text[begin] != '[')) {
-        const std::string name = file.filename().string();
-        if (name.ends_with(".et") || name.ends_with(".et.gz"))
-            return chakra_messages_in(text, source);
-        if (const char* advice = advice_for(text))
-            throw Error(fmt::format("{}: {}", file.string(), advice));
-        refuse_table_of_kernels(text, file);
-        throw Error(fmt::format("{}: no trace: {}", file.string(), forms_read));
+bool is_json(std::string_view text) {
+    const std::size_t begin = text.find_first_not_of(" \t\r\n");
+    return begin != text.npos && (text[begin] == '{' || text[begin] == '[');
+}
+
+bool has_item_with(const JsonValue& document, std::string_view field) {
+    return document.list() && std::ranges::any_of(*document.list(), [&](const JsonValue& one) {
+               return one.find(field) != nullptr;
+           });
+}
+
+JsonValue document_of_json(std::string_view text, const Source& source) {
+    if (is_in_lines(text, source)) return joined_lines(text, source);
+    JsonValue document;
+    try {
+        document = parse_json(text, source, 1);
+    } catch (const NotJson&) {
+        if (auto nodes = chakra_messages_in_json(text, source)) return std::move(*nodes);
+        throw;
     }
-    return is_in_lines(text, source) ? joined_lines(text, source) : parse_json(text, source, 1);
+    if (has_item_with(document, "ph"))  // events of the profiler without what surrounds them
+        return {1, JsonValue::Object{{"traceEvents", std::move(document)}}};
+    const JsonValue* const nodes = document.list() ? &document : document.find("nodes");
+    if (nodes && nodes->list() && std::ranges::any_of(*nodes->list(), is_chakra_node))
+        return chakra_messages_of(*nodes->list());
+    return document;
+}
+
+// Returns none for a file of another kind, which a folder may hold. Throws Error if it is damaged.
+std::optional<JsonValue> document_of(const fs::path& file, const Source& source) {
+    std::string text = content_of(file);
+    if (is_binary_chakra(file, text)) return chakra_messages_in(text, source);
+    text = in_utf8(text);
+    if (is_json(text)) return document_of_json(text, source);
+    if (text.empty()) throw Error(fmt::format("{}: empty; record or copy it again", file.string()));
+    return std::nullopt;
+}
+
+[[noreturn]] void refuse_foreign(const fs::path& file) {
+    const std::string text = content_of(file);
+    if (const char* advice = advice_for(text))
+        throw Error(fmt::format("{}: {}", file.string(), advice));
+    refuse_table_of_kernels(text, file);
+    throw Error(fmt::format("{}: no trace: {}", file.string(), forms_read));
 }
 
 void read_origin(const Fields& document, Trace& trace) {
@@ -250,14 +292,13 @@ struct Form {
 };
 
 bool is_list_of_entries(const JsonValue& document) {
-    if (!document.list()) return false;
-    return document.list()->empty() || document.list()->front().find("comms") ||
-           document.list()->front().find("compute");
+    return document.list() && (document.list()->empty() || has_item_with(document, "comms") ||
+                               has_item_with(document, "compute"));
 }
 
-std::optional<std::int64_t> rank_in_profile(const RankFile& file) {
-    const JsonValue* const info = file.document.find("distributedInfo");
-    const JsonValue* const rank = info ? info->find("rank") : nullptr;
+// Reads the field "rank" of an object.
+std::optional<std::int64_t> rank_in(const JsonValue* object) {
+    const JsonValue* const rank = object ? object->find("rank") : nullptr;
     return rank && rank->whole_number() ? std::optional(*rank->whole_number()) : std::nullopt;
 }
 
@@ -270,104 +311,145 @@ const Form forms[] = {
     {"chakra", [](const JsonValue& one) { return one.find("messages") != nullptr; },
      ops_of_messages, no_rank},
     {"profile", [](const JsonValue& one) { return one.find("traceEvents") != nullptr; },
-     ops_of_profiler, rank_in_profile},
+     ops_of_profiler,
+     [](const RankFile& file) { return rank_in(file.document.find("distributedInfo")); }},
     {"flight-recorder", [](const JsonValue& one) { return one.find("entries") != nullptr; },
-     ops_of_flight_recorder, no_rank},
+     ops_of_flight_recorder, [](const RankFile& file) { return rank_in(&file.document); }},
 };
 
-const Form* form_of(const RankFile& file) {
+const Form* form_of(const JsonValue& document) {
     const auto* const form =
-        std::ranges::find_if(forms, [&](const Form& one) { return one.fits(file.document); });
+        std::ranges::find_if(forms, [&](const Form& one) { return one.fits(document); });
     return form == std::end(forms) ? nullptr : form;
+}
+
+// Returns the ranks that all files name in their content; empty if one does not, or two are alike.
+std::vector<std::int64_t> ranks_in_content(const std::vector<RankFile>& files, const Form& form) {
+    std::vector<std::int64_t> ranks;
+    for (const RankFile& file : files)
+        if (const auto rank = form.rank(file)) ranks.push_back(*rank);
+    const std::set<std::int64_t> different(ranks.begin(), ranks.end());
+    return different.size() == files.size() ? ranks : std::vector<std::int64_t>{};
+}
+
+// Returns the numbers in the names of the files that may be ranks, the most likely ones first.
+std::vector<std::vector<std::int64_t>> ranks_in_names(const std::vector<RankFile>& files) {
+    std::vector<std::vector<std::int64_t>> choices;
+    for (std::size_t from_end = 1;; ++from_end) {
+        std::vector<std::int64_t> ranks;
+        for (const RankFile& file : files) {
+            const auto numbers = numbers_in_name(file.source.name());
+            if (numbers.size() < from_end) return choices;
+            ranks.push_back(numbers[numbers.size() - from_end]);
+        }
+        choices.push_back(std::move(ranks));
+    }
 }
 
 // Sorts the files of a folder by rank: by their content, or else by a number in their names.
 void sort_by_rank(std::vector<RankFile>& files, const Form& form, const std::string& folder) {
-    std::vector<std::vector<std::int64_t>>
-        numbers;  // the numbers of a file; the best one is the last
-    std::size_t least = SIZE_MAX;
-    for (const RankFile& file : files) {
-        numbers.push_back(numbers_in_name(file.source.name()));
-        if (const auto rank = form.rank(file)) numbers.back().push_back(*rank);
-        least = std::min(least, numbers.back().size());
-    }
-    const auto by = [&](std::size_t from_end) {
-        std::vector<std::size_t> order(files.size(), files.size());
-        for (std::size_t i = 0; i < files.size(); ++i) {
-            const std::int64_t rank = numbers[i][numbers[i].size() - 1 - from_end];
-            if (rank >= 0 && rank < static_cast<std::int64_t>(files.size()))
-                order[static_cast<std::size_t>(rank)] = i;
-        }
-        return order;
+    if (files.size() == 1) return;
+    const auto place_of = [&](const std::vector<std::int64_t>& ranks, std::size_t rank) {
+        return static_cast<std::size_t>(std::ranges::find(ranks, static_cast<std::int64_t>(rank)) -
+                                        ranks.begin());
     };
-    std::vector<std::size_t> last;
-    for (std::size_t from_end = 0; from_end < least; ++from_end) {
-        const std::vector<std::size_t> order = by(from_end);
-        if (from_end == 0) last = order;
-        if (std::ranges::find(order, files.size()) != order.end()) continue;
+    std::vector<std::vector<std::int64_t>> choices{ranks_in_content(files, form)};
+    if (choices.front().empty()) choices = ranks_in_names(files);
+    std::size_t missing = 0;
+    for (const auto& ranks : choices) {
+        std::size_t rank = 0;
+        while (rank < files.size() && place_of(ranks, rank) < files.size()) ++rank;
+        if (&ranks == &choices.front()) missing = rank;
+        if (rank < files.size()) continue;
         std::vector<RankFile> sorted;
-        for (const std::size_t i : order) sorted.push_back(std::move(files[i]));
+        for (rank = 0; rank < files.size(); ++rank)
+            sorted.push_back(std::move(files[place_of(ranks, rank)]));
         files = std::move(sorted);
         return;
     }
-    if (files.size() == 1) return;
-    const auto missing = std::ranges::find(last, files.size()) - last.begin();
-    throw Error(fmt::format(
-        "{}: the files of ranks are named 0.json, 1.json, ... or *rank0.json, ...; rank {} is "
-        "missing or there twice",
-        folder, missing));
+    throw Error(
+        fmt::format("{}: rank {} is missing or there twice in {} files; use one file for each "
+                    "rank, named 0.json, 1.json, ... or *rank0.json, ...",
+                    folder, missing, files.size()));
 }
 
-// Reads the files of a folder; leaves out those that hold something else.
-std::vector<RankFile> files_of_ranks(const std::string& folder, std::string& note) {
-    std::vector<RankFile> files;
+// The files of a trace.
+struct Inputs {
+    std::vector<RankFile> ranks;
+    std::optional<JsonValue> groups;  // process groups that a file next to a Chakra trace lists
     int foreign = 0;
-    const Form* form = nullptr;
+};
+
+// Knows {"1": [0, 1], "2": [2, 3]}.
+bool are_process_groups(const JsonValue& document) {
+    const auto has_ranks = [](const JsonField& group) {
+        return group.value.list() && !group.value.list()->empty() &&
+               std::ranges::all_of(*group.value.list(), &JsonValue::whole_number);
+    };
+    return document.object() && !document.object()->empty() &&
+           std::ranges::all_of(*document.object(), has_ranks);
+}
+
+bool is_ours(const JsonValue& document) {
+    const JsonValue* const schema = document.find("schema");
+    return schema && schema->text() && *schema->text() == trace_schema;
+}
+
+Inputs inputs_in_folder(const std::string& folder) {
+    Inputs inputs;
     for (const fs::path& path : files_in(folder)) {
         const Source source("", path.string());
-        RankFile file{source, document_of(path, source)};
-        const Form* const own = form_of(file);
-        const JsonValue* const schema = file.document.find("schema");
-        const bool is_ours = schema && schema->text() && *schema->text() == trace_schema;
-        if (own == nullptr && !is_ours) {
-            ++foreign;
-            continue;
-        }
-        if (!files.empty() && own != form)
-            throw Error(
-                fmt::format("{}: holds traces of another kind than {}; use a folder for "
-                            "each kind",
-                            path.string(), files.front().source.name()));
-        form = own;
-        files.push_back(std::move(file));
+        auto document = document_of(path, source);
+        const bool is_trace = document && (form_of(*document) || is_ours(*document));
+        if (is_trace)
+            inputs.ranks.push_back({source, std::move(*document)});
+        else if (document && are_process_groups(*document))
+            inputs.groups = std::move(document);
+        else
+            ++inputs.foreign;
     }
-    if (files.empty())
-        throw Error(fmt::format("{}: {} files are no traces: {}", folder, foreign, forms_read));
-    if (foreign > 0) note = fmt::format("left out: {} files that are no traces", foreign);
-    if (form != nullptr) sort_by_rank(files, *form, folder);
-    return files;
+    if (inputs.ranks.empty())
+        throw Error(
+            fmt::format("{}: {} files are no traces: {}", folder, inputs.foreign, forms_read));
+    const Form* const form = form_of(inputs.ranks.front().document);
+    for (const RankFile& file : inputs.ranks)
+        if (form_of(file.document) != form)
+            throw Error(
+                fmt::format("{}: holds traces of another kind than {}; use a folder for each kind",
+                            file.source.name(), inputs.ranks.front().source.name()));
+    if (form != nullptr) sort_by_rank(inputs.ranks, *form, folder);
+    return inputs;
+}
+
+Inputs inputs_in_list(const std::string& typed) {
+    Inputs inputs;
+    for (const fs::path& file : files_of(typed)) {
+        const Source source("", file.string());
+        auto document = document_of(file, source);
+        if (!document) refuse_foreign(file);
+        if (!inputs.ranks.empty() && are_process_groups(*document))
+            inputs.groups = std::move(document);
+        else
+            inputs.ranks.push_back({source, std::move(*document)});
+    }
+    return inputs;
 }
 
 }  // namespace
 
 Trace read_trace(const std::string& typed) {
-    std::vector<RankFile> files;
-    std::string note;
-    if (fs::is_directory(typed)) {
-        files = files_of_ranks(typed, note);
-    } else {
-        for (const fs::path& file : files_of(typed)) {
-            const Source source("", file.string());
-            files.push_back({source, document_of(file, source)});
-        }
-    }
-    const Form* const form = form_of(files.front());
-    const bool are_alike =
-        std::ranges::all_of(files, [&](const RankFile& file) { return form_of(file) == form; });
+    Inputs inputs = fs::is_directory(typed) ? inputs_in_folder(typed) : inputs_in_list(typed);
+    std::vector<RankFile>& files = inputs.ranks;
+    const Form* const form = form_of(files.front().document);
+    const bool are_alike = std::ranges::all_of(
+        files, [&](const RankFile& file) { return form_of(file.document) == form; });
     if (form != nullptr && are_alike) {
+        if (inputs.groups) field_of(files.front().document, "comm_groups") = *inputs.groups;
         const std::string name = fs::path(files.front().source.name()).stem().string();
         Trace trace = imported(fmt::format("{}-{}", form->name, name), files, form->import);
-        add_note(trace.note, note);
+        if (inputs.foreign > 0)
+            add_note(trace.note,
+                     fmt::format("left out: {} files that are no traces", inputs.foreign));
         return trace;
     }
     if (files.size() > 1)

@@ -72,6 +72,12 @@ struct RankFile {
 /// Reads a Chakra trace in protobuf's wire format as {"messages": [{"id", "name", "type", "deps",
 /// "duration_micros", "attr"}]}. Throws Error naming the message that is damaged.
 JsonValue chakra_messages_in(std::string_view bytes, const Source& source);
+/// Reads the same from JSON, as protobuf and Chakra's jsonizer write it: one document after the
+/// other, without separators. Returns none for other texts.
+std::optional<JsonValue> chakra_messages_in_json(std::string_view text, const Source& source);
+bool is_chakra_node(const JsonValue& json);
+/// Reads nodes; the first document may be the description of the trace.
+JsonValue chakra_messages_of(const JsonValue::List& documents);
 /// Returns the bytes of a gzip file. Throws Error if they are damaged.
 std::string unzipped(std::string_view bytes, const Source& source);
 
