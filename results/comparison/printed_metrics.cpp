@@ -2,15 +2,19 @@
 #include "results/comparison/printed_metrics.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <regex>
 #include <sstream>
 
+#include "base/encoding.hpp"
 #include "base/error.hpp"
+#include "base/index.hpp"
 #include "base/source.hpp"
 
 namespace tutti {
@@ -31,28 +35,102 @@ Reading reading_of(const PrintedNumber& number, std::string_view text) {
         fmt::format("'{}', which is not a number from 1e-100 to 1e100", printable(text)));
 }
 
-// Removes a byte order mark, and what sets colours, titles and the cursor of a terminal.
-std::string without_marks(const std::string& text) {
-    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
-    constexpr char escape = '\x1b', bell = '\a';
-    std::string plain;
-    std::size_t at = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
-    while (at < text.size()) {
-        if (text[at] != escape) {
-            plain += text[at++];
-            continue;
+// The lines that a terminal shows. A carriage return stands before each text that overwrote one.
+class Screen {
+public:
+    explicit Screen(std::string_view text) : rest_(without_byte_order_mark(text)) {
+        while (!rest_.empty()) {
+            const char c = take();
+            if (c == '\n')
+                move(1);
+            else if (c == '\b')
+                erase(1);
+            else if (c == '\x1b')
+                escape();
+            else
+                lines_[row_] += c;
         }
-        const char kind = ++at < text.size() ? text[at] : '\0';
-        const auto is_last = [&](char c) {
-            return kind == ']' ? c == bell || c == '\\' : c >= '@' && c <= '~';
-        };
-        if (at < text.size()) ++at;
-        if (kind != '[' && kind != ']') continue;  // a sequence of two characters
-        while (at < text.size() && text[at] != '\n' && !is_last(text[at])) ++at;
-        if (at < text.size() && text[at] != '\n') ++at;
     }
-    return plain;
-}
+
+    std::string text() const { return fmt::format("{}", fmt::join(lines_, "\n")); }
+
+private:
+    char take() {
+        const char c = rest_.front();
+        rest_.remove_prefix(1);
+        return c;
+    }
+
+    // Takes what is in the class of characters from `first` to `last`.
+    std::string_view take_all(char first, char last) {
+        const auto is_other = [&](char c) { return c < first || c > last; };
+        const auto length = std::ranges::find_if(rest_, is_other) - rest_.begin();
+        const std::string_view taken = rest_.substr(0, static_cast<std::size_t>(length));
+        rest_.remove_prefix(taken.size());
+        return taken;
+    }
+
+    void escape() {
+        if (rest_.empty() || rest_.front() == '\n') return;
+        const char kind = rest_.front();
+        if (kind >= ' ' && kind <= '/') {  // a character set
+            take_all(' ', '/');
+            if (!rest_.empty() && rest_.front() != '\n') take();
+        } else if (take() == '[') {
+            const std::string_view parameters = take_all('0', '?');
+            take_all(' ', '/');
+            if (!rest_.empty() && rest_.front() >= '@' && rest_.front() <= '~')
+                control(take(), parameters);
+        } else if (std::string_view("]P^_X").find(kind) != std::string_view::npos) {  // a title
+            while (!rest_.empty() && rest_.front() != '\n' && rest_.front() != '\x1b')
+                if (take() == '\a') return;
+        }
+    }
+
+    void control(char command, std::string_view parameters) {
+        const auto lines = std::ssize(lines_), row = static_cast<std::ptrdiff_t>(row_);
+        const std::ptrdiff_t count =
+            std::max<std::int64_t>(decimal_number(parameters).value_or(1), 1);
+        switch (command) {
+            case 'A':  // up
+            case 'F':
+                return move(-std::min(count, row));
+            case 'B':  // down
+            case 'E':
+                return move(std::min(count, lines - 1 - row));
+            case 'D':
+                return erase(count);
+            case 'G':
+                lines_[row_] += '\r';
+                return;
+            case 'J':
+                if (parameters == "2") lines_.assign(1, ""), row_ = 0;
+                return;
+            default:
+                return;
+        }
+    }
+
+    void move(std::ptrdiff_t rows) {
+        row_ = static_cast<std::size_t>(static_cast<std::ptrdiff_t>(row_) + rows);
+        if (row_ == lines_.size())
+            lines_.emplace_back();
+        else
+            lines_[row_] += '\r';
+    }
+
+    // Moves the cursor left; what was there is overwritten.
+    void erase(std::ptrdiff_t characters) {
+        std::string& line = lines_[row_];
+        const std::size_t begin = line.rfind('\r') + 1;  // 0 if there is none
+        line.resize(line.size() -
+                    std::min(line.size() - begin, static_cast<std::size_t>(characters)));
+    }
+
+    std::string_view rest_;
+    std::vector<std::string> lines_{""};
+    std::size_t row_ = 0;
+};
 
 // Cuts a line at its carriage returns. The last part is what a terminal shows at the end.
 std::vector<std::string> overwritten_parts(const std::string& line) {
@@ -88,9 +166,7 @@ public:
 
     void look_into_json(const std::string& output, const std::string& errors) {
         try {
-            const std::string& from =
-                nlohmann::json::accept(output) || !nlohmann::json::accept(errors) ? output : errors;
-            const auto all = nlohmann::json::parse(from);
+            const auto all = json_in(output, errors);
             if (metric_.ends_with("/*") || metric_.find("/*/") != metric_.npos) {
                 look_at_each(all, "", metric_);
                 if (!has_match_) misused("does not match the program's output");
@@ -107,6 +183,11 @@ public:
             if (error.id == number_overflow)
                 add(metric_, in_trouble(fmt::format("JSON with a number that is too large: {}",
                                                     error.what())));
+            else if (json_lines_ > 1)
+                misused(
+                    fmt::format("does not match a list of the program's {0} lines of JSON; use "
+                                "/0{1} for the first or /*{1} for all",
+                                json_lines_, metric_));
             else
                 misused(fmt::format("does not match the program's output: {}", error.what()));
         }
@@ -130,6 +211,23 @@ public:
     }
 
 private:
+    // Returns the document on stdout or stderr, or else that of their lines which are objects: one
+    // as it is, several as a list.
+    nlohmann::json json_in(const std::string& output, const std::string& errors) {
+        for (const std::string& text : {output, errors})
+            if (nlohmann::json::accept(text)) return nlohmann::json::parse(text);
+        for (const std::string& text : {output, errors}) {
+            auto found = nlohmann::json::array();
+            std::istringstream lines(text);
+            for (std::string line; std::getline(lines, line);)
+                if (line.starts_with('{') && nlohmann::json::accept(line))
+                    found.push_back(nlohmann::json::parse(line));
+            json_lines_ = found.size();
+            if (json_lines_ > 0) return json_lines_ == 1 ? found.front() : found;
+        }
+        return nlohmann::json::parse(output);  // throws the reason
+    }
+
     std::regex expression() const {
         std::regex pattern;
         try {
@@ -176,13 +274,17 @@ private:
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
         if (const auto found = printed_number_in(line, text))
             return add(name, reading_of(*found, text));
-        if (error == std::errc{} && end == text.data() + text.size())  // inf
+        if (error == std::errc{} && end == text.data() + text.size() && !std::isfinite(number))
             return add(name, reading_of({number}, text));
-        add(name, in_trouble(fmt::format("'{}', which is not a number", printable(text))));
-        misused(
-            fmt::format("captures '{}', which is not a number; use a last group that matches "
-                        "only the number",
-                        printable(text)));
+        const bool has_comma = has_decimal_comma(line.substr(as_size(text.data() - line.data())));
+        const std::string what =
+            fmt::format("'{}', which {}", printable(text),
+                        has_comma || text.find(',') != text.npos ? "may have a decimal comma"
+                                                                 : "is not a number");
+        add(name, in_trouble(what));
+        misused(fmt::format(
+            "captures {}; use {}", what,
+            has_comma ? "LC_ALL=C for the program" : "a last group that matches only the number"));
     }
 
     // Reads a number, or a text such as "5 ms". Returns whether the value is one.
@@ -241,6 +343,7 @@ private:
     const std::string& metric_;
     PrintedMetrics& printed_;
     bool has_match_ = false;
+    std::size_t json_lines_ = 0;
 };
 
 }  // namespace
@@ -248,7 +351,7 @@ private:
 PrintedMetrics metrics_in(const std::string& output, const std::string& errors,
                           const std::vector<std::string>& metrics) {
     PrintedMetrics printed;
-    const std::string plain_output = without_marks(output), plain_errors = without_marks(errors);
+    const std::string plain_output = Screen(output).text(), plain_errors = Screen(errors).text();
     for (const std::string& metric : metrics) {
         MetricReader reader(metric, printed);
         if (metric.starts_with('/'))

@@ -16,9 +16,12 @@ struct PrintedNumber {
 
 /// Reads the number that begins at `captured`, a part of `line`. A number that goes on after it is
 /// read as a whole: 1,234.5 of which '1' was captured. The unit follows the number (5 ms) or stands
-/// in brackets before it (time [ms]: 5). Returns none if `captured` holds anything else than a
-/// number and a unit.
+/// in brackets before it (time [ms]: 5). Durations such as 1m5.25s are times, and 1.5k is 1500.
+/// Returns none if `captured` holds anything else, or the number may have a decimal comma.
 std::optional<PrintedNumber> printed_number_in(std::string_view line, std::string_view captured);
+
+/// Returns whether the text begins with a number such as "5,2 ms" or "1 234,5".
+bool has_decimal_comma(std::string_view text);
 
 /// Returns the number with its unit, or none for an unknown unit.
 std::optional<PrintedNumber> with_unit(double value, std::string_view unit);

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
+#include <regex>
 
+#include "base/source.hpp"
 #include "results/comparison/printed_metrics.hpp"
 
 namespace tutti {
@@ -25,6 +29,7 @@ constexpr NamedFactor times_in_ns[] = {
     {"\xc2\xb5s", 1e3}, {"\xce\xbcs", 1e3}, {"usec", 1e3},        {"microsecond", 1e3},
     {"ms", 1e6},        {"msec", 1e6},      {"millisecond", 1e6}, {"s", 1e9},
     {"sec", 1e9},       {"second", 1e9},    {"min", 60e9},        {"minute", 60e9},
+    {"h", 3600e9},      {"hour", 3600e9},
 };
 
 constexpr NamedFactor prefixes[] = {{"Ki", 0x1p10}, {"Mi", 0x1p20}, {"Gi", 0x1p30}, {"Ti", 0x1p40},
@@ -97,71 +102,72 @@ std::optional<Unit> unit_of(std::string_view name) {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-std::size_t digits_at(std::string_view text, std::size_t at) {
-    std::size_t end = at;
-    while (end < text.size() && is_digit(text[end])) ++end;
-    return end - at;
-}
-
-// Returns the length of a separator of thousands: a comma, an apostrophe, or a narrow space.
-std::size_t separator_at(std::string_view text, std::size_t at) {
-    const std::string_view rest = text.substr(std::min(at, text.size()));
-    for (const std::string_view mark : {",", "'", "_", "\xc2\xa0", "\xe2\x80\xaf", "\xe2\x80\x89"})
-        if (rest.starts_with(mark)) return mark.size();
-    return 0;
-}
-
-// Returns where the groups of three digits that follow at `at` end; `at` if there are none.
-std::size_t groups_end(std::string_view text, std::size_t at) {
-    const std::size_t begin = at, length = separator_at(text, at);
-    const std::string_view mark = text.substr(at, length);
-    while (length > 0 && text.substr(at).starts_with(mark) && digits_at(text, at + length) > 0) {
-        if (digits_at(text, at + length) != 3) return begin;  // a list of numbers
-        at += length + 3;
-    }
-    return at;
-}
-
-// Returns how long the number at the begin of the text is, 0 if there is none.
-std::size_t length_of_number(std::string_view text, bool may_have_groups) {
-    std::size_t end = !text.empty() && (text[0] == '-' || text[0] == '+') ? 1 : 0;
-    const std::size_t digits = digits_at(text, end);
-    end += digits;
-    if (may_have_groups && digits >= 1 && digits <= 3) end = groups_end(text, end);
-    std::size_t fraction = 0;
-    if (end < text.size() && text[end] == '.') fraction = digits_at(text, end + 1);
-    if (digits + fraction == 0) return 0;
-    if (fraction > 0) end += 1 + fraction;
-    std::size_t power = end;
-    if (power < text.size() && (text[power] == 'e' || text[power] == 'E')) ++power;
-    if (power > end && power < text.size() && (text[power] == '-' || text[power] == '+')) ++power;
-    if (power > end && digits_at(text, power) > 0) end = power + digits_at(text, power);
-    return end;
-}
-
-std::optional<double> value_of(std::string_view text) {
-    std::string plain;
-    for (const char c : text)
-        if (is_digit(c) || is_letter(c) || c == '.' || c == '-' || c == '+') plain += c;
-    if (plain.starts_with('+')) plain.erase(0, 1);
-    double value = 0;
-    const auto [end, error] = std::from_chars(plain.data(), plain.data() + plain.size(), value);
-    // A number that is too large or too small for a double leaves 0.
-    const bool is_number = error == std::errc{} || error == std::errc::result_out_of_range;
-    if (!is_number || end != plain.data() + plain.size()) return std::nullopt;
-    return value;
-}
+// Also no-break, narrow and thin ones.
+constexpr std::string_view blanks[] = {" ", "\t", "\xc2\xa0", "\xe2\x80\xaf", "\xe2\x80\x89"};
 
 void skip_blanks(std::string_view& text) {
-    constexpr std::string_view no_break_space = "\xc2\xa0";
-    while (true) {
-        if (text.starts_with(' ') || text.starts_with('\t'))
-            text.remove_prefix(1);
-        else if (text.starts_with(no_break_space))
-            text.remove_prefix(no_break_space.size());
-        else
-            return;
+    const auto starts = [&](std::string_view blank) { return text.starts_with(blank); };
+    for (const auto* one = std::begin(blanks); one != std::end(blanks);) {
+        one = std::ranges::find_if(blanks, starts);
+        if (one != std::end(blanks)) text.remove_prefix(one->size());
     }
+}
+
+// Matches at the begin of the text. Numbers are short, and std::regex takes a stack frame per
+// character.
+bool matches(std::string_view text, std::cmatch& match, const std::regex& pattern) {
+    constexpr std::size_t longest = 256;
+    text = text.substr(0, longest);
+    return std::regex_search(text.data(), text.data() + text.size(), match, pattern,
+                             std::regex_constants::match_continuous);
+}
+
+// A number at the begin of a text; its length is 0 if there is none.
+struct NumberText {
+    std::size_t length = 0;
+    double value = 0;
+};
+
+// Reads 1,234.5 and 1.5e-3, and 0.5D+02 of Fortran.
+NumberText plain_number(std::string_view text, bool may_have_groups) {
+    static const std::string groups =
+        "\\d{1,3}(,|'|_|\xc2\xa0|\xe2\x80\xaf|\xe2\x80\x89)\\d{3}(?:\\1\\d{3})*(?!\\d|\\1\\d)|";
+    static const auto pattern = [](const std::string& whole) {
+        return std::regex("[-+]?(?=\\.?\\d)(?:" + whole +
+                          "\\d+)?(?:\\.\\d+)?(?:[eE][-+]?\\d+|[dD][-+]\\d+)?");
+    };
+    static const std::regex with_groups = pattern(groups), without_groups = pattern("");
+    std::cmatch match;
+    if (!matches(text, match, may_have_groups ? with_groups : without_groups)) return {};
+    std::string plain;
+    for (const char c : std::string_view(match[0].first, match.length()))
+        if (is_digit(c) || c == '.' || c == '-')
+            plain += c;
+        else if (is_letter(c))
+            plain += 'e';
+        else if (c == '+' && !plain.empty())
+            plain += c;
+    NumberText number{.length = static_cast<std::size_t>(match.length())};
+    // A number that is too large or too small for a double leaves 0.
+    std::from_chars(plain.data(), plain.data() + plain.size(), number.value);
+    return number;
+}
+
+// Reads durations in ns: 1m5.25s, 1h2m3s, 1:05.25 and 0:01:05. 3:10 may be something else.
+NumberText duration(std::string_view text) {
+    static const std::regex by_letters(R"((?:(\d+)h ?)?(?:(\d+)m ?)?(\d+(?:\.\d+)?)s(?![\w/]))"),
+        by_colons(R"((?:(\d+):)?(\d+):(\d\d(?:\.\d+)?)(?![\d:.]))");
+    std::cmatch match;
+    const bool has_letters = matches(text, match, by_letters);
+    if (!has_letters && !matches(text, match, by_colons)) return {};
+    const bool has_fraction = match[3].str().find('.') != std::string::npos;
+    const bool is_clear =
+        has_letters ? match[1].matched || match[2].matched : match[1].matched || has_fraction;
+    if (!is_clear) return {};
+    double seconds = 0;
+    for (int part = 1; part <= 3; ++part)
+        seconds = 60 * seconds + real_number(match[part].str()).value_or(0);
+    return {static_cast<std::size_t>(match.length()), 1e9 * seconds};
 }
 
 // Returns the word of a unit at the begin of the text; it may stand in brackets.
@@ -177,6 +183,15 @@ std::string_view unit_word(std::string_view text) {
     while (const int length = goes_on()) end += static_cast<std::size_t>(length);
     const bool is_cut = end < text.size() && (is_digit(text[end]) || text[end] == '_');
     return is_cut ? "" : text.substr(0, end);
+}
+
+// Returns the factor of 1.5k: a letter right after a number, with nothing after it.
+std::optional<double> factor_of_suffix(std::string_view text) {
+    constexpr std::string_view letters = "kKMGT";
+    const bool is_alone = !text.empty() && unit_word(text).size() == 1;
+    return is_alone && letters.find(text[0]) != letters.npos
+               ? factor_in(prefixes, text.substr(0, 1))
+               : std::nullopt;
 }
 
 // Returns the unit of "time [ms]: ", a text before a number.
@@ -204,28 +219,47 @@ std::optional<double> converted(const PrintedNumber& number, std::string_view un
     return number.value * from->factor / to->factor;
 }
 
+bool has_decimal_comma(std::string_view text) {
+    static const std::string blank = fmt::format("{}", fmt::join(blanks, "|"));
+    static const std::regex pattern("(?:[1-9]\\d{0,2}(?:(" + blank + ")\\d{3}|[.']\\d{3})+|\\d+)" +
+                                    ",(\\d+)(?!\\d|[.,]\\d)");
+    std::cmatch match;
+    if (!matches(text, match, pattern)) return false;
+    const bool has_three = match[2].length() == 3;
+    if (match[1].matched) return !has_three;  // 1 234,5
+    const bool is_whole = match[0].str().find_first_of(".'") == std::string::npos;
+    if (is_whole && has_three) return false;  // 1,234
+    const std::string_view unit = unit_word(text.substr(static_cast<std::size_t>(match.length())));
+    return unit_of(unit).has_value();
+}
+
 std::optional<PrintedNumber> printed_number_in(std::string_view line, std::string_view captured) {
     const auto at = static_cast<std::size_t>(captured.data() - line.data());
     const std::string_view rest = line.substr(at), before = line.substr(0, at);
     // 5,200 after a comma is two columns of a table, unless the user captured both.
     const bool may_have_groups = !before.ends_with(',') || captured.find(',') != captured.npos;
-    std::size_t length = length_of_number(rest, may_have_groups);
-    const bool is_version =
-        length < rest.size() && rest[length] == '.' && digits_at(rest, length + 1) > 0;
-    if (length == 0 || is_version) length = captured.size();
-    const auto value = value_of(rest.substr(0, length));
-    if (!value) return std::nullopt;
-    const std::string_view word = unit_word(rest.substr(length));
-    if (length < captured.size()) {  // the rest of the captured text is the unit
-        std::string_view more = captured.substr(length);
+    if (may_have_groups && has_decimal_comma(rest)) return std::nullopt;
+    const NumberText time = duration(rest);
+    NumberText number = time.length > 0 ? time : plain_number(rest, may_have_groups);
+    const bool is_version = number.length + 1 < rest.size() && rest[number.length] == '.' &&
+                            is_digit(rest[number.length + 1]);
+    if (is_version) number = plain_number(captured, may_have_groups);
+    if (number.length == 0) return std::nullopt;
+    if (const auto factor = factor_of_suffix(rest.substr(number.length))) {
+        number.value *= *factor;
+        ++number.length;
+    }
+    const std::string_view word = unit_word(rest.substr(number.length));
+    if (number.length < captured.size()) {  // the rest of the captured text is the unit
+        std::string_view more = captured.substr(number.length);
         skip_blanks(more);
         while (more.ends_with(' ') || more.ends_with('\t')) more.remove_suffix(1);
-        if (!more.empty() && more != word && more != ".") return std::nullopt;
-        if (!more.empty() && more != "." && !unit_of(more)) return std::nullopt;
+        if (!more.empty() && more != "." && (more != word || !unit_of(more))) return std::nullopt;
     }
+    if (time.length > 0) return PrintedNumber{time.value, "ns"};
     for (const std::string_view unit : {word, unit_before(before)})
-        if (auto found = unit.empty() ? std::nullopt : with_unit(*value, unit)) return found;
-    return PrintedNumber{*value};
+        if (auto found = unit.empty() ? std::nullopt : with_unit(number.value, unit)) return found;
+    return PrintedNumber{number.value};
 }
 
 }  // namespace tutti

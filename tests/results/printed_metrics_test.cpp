@@ -58,6 +58,40 @@ TEST(PrintedMetrics, ReadNumbersInAnyNotation) {
     EXPECT_EQ(number("t ", "(x)?"), "trouble");
 }
 
+TEST(PrintedMetrics, ReadFortransExponentsSuffixesAndDurations) {
+    EXPECT_EQ(number("t 1e3"), "1000");
+    EXPECT_EQ(number("t 5E-1"), "0.5");
+    EXPECT_EQ(number("t 0.5D+02"), "50");
+    EXPECT_EQ(number("t 0.5d-02", "(\\S+)"), "0.005");
+    EXPECT_EQ(number("t 1.5k"), "1500");
+    EXPECT_EQ(number("t 12.3M", "(\\S+)"), "12300000");
+    EXPECT_EQ(number("t 5 k"), "5");
+    EXPECT_EQ(number("t 1m5.25s"), "65250000000 ns");
+    EXPECT_EQ(number("t 0m0.005s", "(.*)"), "5000000 ns");
+    EXPECT_EQ(number("t 1h 2m 3s", "(.*)"), "3.723e+12 ns");
+    EXPECT_EQ(number("t 1:05.25elapsed"), "65250000000 ns");
+    EXPECT_EQ(number("t 0:01:05", "(\\S+)"), "65000000000 ns");
+    EXPECT_EQ(number("t 3:10"), "3");
+    EXPECT_EQ(number("t 2 h"), "7.2e+12 ns");
+}
+
+TEST(PrintedMetrics, RefuseDecimalCommas) {
+    const std::string no_break = "\xc2\xa0", narrow = "\xe2\x80\xaf";
+    for (const std::string& text :
+         {std::string("5,2 ms"), std::string("5,25ms"), std::string("1 234,5"),
+          std::string("1.234,5 ms"), "1" + no_break + "234,5", "1" + narrow + "234,56 GB/s"})
+        for (const char* group : {"([0-9.]+)", "(.+)"})
+            EXPECT_EQ(number("t " + text, group), "trouble") << text;
+    EXPECT_EQ(number("t 1 234,567"), "1");
+    EXPECT_EQ(number("t 5,200 ms"), "5200000000 ns");
+    EXPECT_EQ(number("t 5,2"), "5");
+    EXPECT_EQ(number("t 0.125,3 ms"), "0.125");
+    EXPECT_EQ(number("t 5,2,7 ms"), "5");
+    EXPECT_EQ(found("t,5,2 ms", "t,([0-9.]+)"), Found{"t,([0-9.]+) = 5"});
+    const auto printed = metrics_in("t 5,2 ms", "", {"t ([0-9.]+)"});
+    EXPECT_NE(printed.misused.at("t ([0-9.]+)").find("LC_ALL=C"), std::string::npos);
+}
+
 TEST(PrintedMetrics, KeepColumnsOfTablesApart) {
     EXPECT_EQ(found("t,5,200,7", "t,5,([0-9]+)"), Found{"t,5,([0-9]+) = 200"});
     EXPECT_EQ(found("t,345,678", "t,([0-9]+)"), Found{"t,([0-9]+) = 345"});
@@ -78,12 +112,15 @@ TEST(PrintedMetrics, ConvertTimesToNanoseconds) {
     EXPECT_EQ(number("t 1,000 ms"), "1000000000 ns");
     EXPECT_EQ(number("t 5 [ms]"), "5000000 ns");
     EXPECT_EQ(number("t 5 ms", "(.*)"), "5000000 ns");
+    EXPECT_EQ(number("t 5.2ms/iter"), "5200000 ns");
+    EXPECT_EQ(number("t 2.5s/it"), "2500000000 ns");
+    EXPECT_EQ(number("t 5\xe2\x80\xafms"), "5000000 ns");
     EXPECT_EQ(found("time (ms): 5", "time.*: (.+)"), Found{"time.*: (.+) = 5000000 ns"});
 }
 
 TEST(PrintedMetrics, KeepOtherUnits) {
     for (const char* unit : {"GB/s", "MiB/s", "GBps", "Gbit/s", "GFLOPS", "TFLOP/s", "ops/s",
-                             "images/s", "MB", "%", "W", "J", "MHz", "IOPS", "/s"})
+                             "images/s", "it/s", "MB", "%", "W", "J", "MHz", "IOPS", "/s"})
         EXPECT_EQ(number(fmt::format("t 5 {}", unit)), fmt::format("5 {}", unit));
 }
 
@@ -119,6 +156,57 @@ TEST(PrintedMetrics, AreTheLastThatProgressLinesShowed) {
     std::string progress;
     for (int i = 0; i < 1000; ++i) progress += fmt::format("step {}\r", i);
     EXPECT_EQ(number(progress + "t 5\n"), "5");
+}
+
+TEST(PrintedMetrics, AreWhatATerminalShows) {
+    EXPECT_EQ(number("t 5\x1b(B\x1b[m ms"), "5000000 ns");
+    EXPECT_EQ(number("t 9\b5"), "5");
+    EXPECT_EQ(number("t 98\x1b[2D5"), "5");
+    EXPECT_EQ(number("t 9\x1b[2K\x1b[1Gt 5"), "5");
+    EXPECT_EQ(number("t 9\n\x1b[2J\x1b[Ht 5\n"), "5");
+    EXPECT_EQ(number("\x1b]0;C:\\run\x1b\\t 5\n"), "5");
+    EXPECT_EQ(number("\x1b]0;open\nt 5\n"), "5");
+    EXPECT_EQ(number("\bt 5\x1b[9999999999999999999D\x1b[B\x1b[99At 6\x1b["), "6");
+    // Two bars, as tqdm draws them: the second lies a line below the first.
+    const std::string upper = "\rupper: 50% 9.0it/s", lower = "\n\rlower: 50% 8.0it/s\x1b[A";
+    const std::string last = "\n\rlower: 100% 5.0it/s\x1b[A\rupper: 100% 6.0it/s\n\n";
+    EXPECT_EQ(found("", "(\\w+): +\\d+% ([0-9.]+)it/s", upper + lower + upper + lower + last),
+              (Found{"upper = 6 it/s", "lower = 5 it/s"}));
+    EXPECT_EQ(found("", "lower.* ([0-9.]+)it/s", upper + lower + last),
+              Found{"lower.* ([0-9.]+)it/s = 5 it/s"});
+}
+
+TEST(PrintedMetrics, AreFoundInJsonLines) {
+    const std::string one = "starting\n{\"t\": 5}\ndone\n";
+    EXPECT_EQ(found(one, "/t"), Found{"/t = 5"});
+    EXPECT_EQ(found("log\n", "/t", one), Found{"/t = 5"});
+    const std::string lines = "{\"t\": 5}\r\nlog\r\n{\"t\": 6, \"unit\": \"ms\"}\r\n{\"t\": \n";
+    EXPECT_EQ(found(lines, "/*/t"), (Found{"/0/t = 5", "/1/t = 6000000 ns"}));
+    EXPECT_EQ(found("", "/1/t", lines), Found{"/1/t = 6000000 ns"});
+    const auto printed = metrics_in(lines, "", {"/t"});
+    EXPECT_NE(printed.misused.at("/t").find("/*/t"), std::string::npos);
+    EXPECT_TRUE(printed.order.empty());
+}
+
+TEST(PrintedMetrics, AreRefusedWhereThereIsNoNumber) {
+    for (const char* output : {"", "\n", "{\"t\": NaN}", "{\"t\": null}", "{\"t\": \"fast\"}", "t"})
+        for (const char* metric : {"/t", "t ([0-9.]+)"}) {
+            const auto printed = metrics_in(output, output, {metric});
+            EXPECT_TRUE(printed.order.empty()) << output;
+            EXPECT_EQ(printed.misused.count(metric), 1u) << output;
+        }
+    for (const char* text : {"nan", "NaN", "-nan", "-5", "1e-400", "1e400", "N/A", "0x10"})
+        EXPECT_EQ(number(fmt::format("t {}", text), "(\\S+)"), "trouble") << text;
+}
+
+TEST(PrintedMetrics, OfManyLinesAreNumbered) {
+    std::string output;
+    for (int i = 1; i <= 300; ++i) output += fmt::format("step {} ms\n", i);
+    const auto printed = metrics_in(output, "", {"(step) (\\d+)", "step (\\d+)"});
+    ASSERT_EQ(printed.order.size(), 301u);
+    EXPECT_EQ(printed.order[299], "step (300)");
+    EXPECT_EQ(printed.readings.at("step (300)").value, 300e6);
+    EXPECT_EQ(printed.readings.at("step (\\d+)").value, 1e6);
 }
 
 TEST(PrintedMetrics, AreFoundInStderrIfStdoutHasNone) {
