@@ -6,6 +6,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "tests/autotune/model_call.hpp"
 #include "tests/base/messages.hpp"
@@ -39,6 +41,36 @@ std::string with(std::string text, const std::string& old, const std::string& ot
 TEST(ModelJson, IsReadAndWritten) {
     const CostModel model = some_model();
     EXPECT_EQ(model_from_json(to_json(model), "text").parameters(), model.parameters());
+}
+
+// No two values are the same: a round trip would survive a swap, as writer and reader share it.
+TEST(ModelJson, HasEachValueUnderItsName) {
+    ModelParameters known = some_model().parameters();
+    known.machine.tuning = {.stream_from = {101},
+                            .adapts_stores = false,
+                            .ll_up_to = {102},
+                            .ll_up_to_unregistered = {103},
+                            .fetch_from = {104},
+                            .fetch_all_reduce_from = {105},
+                            .stage_piece = {106}};
+    LogGpParameters costs;
+    std::iota(costs.ns.begin(), costs.ns.end(), 1.);
+    known.within = {{"shm-direct/registered", costs}};
+    known.across = {{"mpi/registered", costs}};
+    using nlohmann::json;
+    const json model = json::parse(to_json(CostModel(known)));
+    EXPECT_EQ(model.at("cores"), 2);
+    EXPECT_EQ(model.at("ranks"), json({2, 4}));
+    EXPECT_EQ(model.at("tuning"), json::parse(R"({"stream_from":101,"adapts_stores":false,
+        "lines_up_to":102,"lines_up_to_ordinary":103,"fetch_from":104,"fetch_all_reduce_from":105,
+        "stage_piece":106})"));
+    EXPECT_EQ(model.at("within"), json::parse(R"({"shm-direct/registered":{"call":1.0,"step":2.0,
+        "turn":3.0,"link":4.0,"message":[5.0,6.0,7.0,8.0,9.0,10.0,11.0,12.0,13.0],
+        "send":[14.0,15.0,16.0,17.0,18.0],"copy":[19.0,20.0,21.0,22.0,23.0],
+        "reduce":[24.0,25.0,26.0,27.0,28.0],"add":[29.0,30.0,31.0,32.0,33.0],
+        "write":[34.0,35.0,36.0,37.0,38.0],"own":[39.0,40.0,41.0,42.0,43.0],
+        "pack":[44.0,45.0,46.0,47.0,48.0]}})"));
+    EXPECT_TRUE(model.at("across").contains("mpi/registered"));
 }
 
 TEST(ModelJson, ReadsFilesThatStillHaveOldNames) {

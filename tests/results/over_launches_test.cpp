@@ -44,13 +44,14 @@ TEST(OverLaunches, ALaunchIsOneSampleItsMedian) {
 }
 
 TEST(OverLaunches, OfLimitsTheLeastCountsAsTheMachineWasSeenToAllowIt) {
-    std::vector<Point> points(3, point_of_launch(100, {1000}));
+    std::vector<Point> points(4, point_of_launch(100, {1000}));
     set_limit(points[0], 1500);
     set_limit(points[1], 700);
+    set_limit(points[2], 900);
     const Point all = over_launches(points).at(0).point;
     EXPECT_EQ(all.limit_ns, 700);
     EXPECT_EQ(all.pct_of_limit, 70);
-    EXPECT_EQ(over_launches(std::span(points).subspan(2)).at(0).point.limit_ns, std::nullopt);
+    EXPECT_EQ(over_launches(std::span(points).subspan(3)).at(0).point.limit_ns, std::nullopt);
 }
 
 TEST(OverLaunches, ShowsAPointThatOneLaunchSkippedOrGotWrong) {

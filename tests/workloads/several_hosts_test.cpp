@@ -86,6 +86,9 @@ TEST(SeveralHosts, HaveTheEnergyOfAllOfThem) {
     EXPECT_EQ(measured.power[0].host, 0);
     EXPECT_EQ(measured.power[1].host, 1);
     EXPECT_GT(measured.power[1].watts, 1.5 * measured.power[0].watts);
+    EXPECT_LE(measured.power[0].watts, 10 / 0.06);  // 10 J in at least 60 ms
+    EXPECT_GT(measured.power[0].watts, 10 / 10.);
+    EXPECT_FALSE(measured.gpu_energy_J);
 }
 
 TEST(SeveralHosts, HaveNoEnergyIfOneOfThemHasNoMeter) {
@@ -121,6 +124,8 @@ TEST(SeveralHosts, CountTheBytesOfTheBusiestInBothDirections) {
         EXPECT_EQ(bytes->rx_per_call, 800);
         ASSERT_EQ(bytes->interfaces.size(), 1u);
         EXPECT_EQ(bytes->interfaces[0].name, "eth0");
+        EXPECT_EQ(bytes->interfaces[0].tx_per_call, 6);
+        EXPECT_EQ(bytes->interfaces[0].rx_per_call, 800);
         // A second batch adds up; what is moved between batches does not count.
         write_counters(tree, 50'000, 50'000);
         counter.begin();
