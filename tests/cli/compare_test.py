@@ -296,8 +296,10 @@ class OfJobs(tutti.Folder):
     def test_wrong_results_end_it_at_once(self):
         bench = ("--", "bench", "all_reduce", "--algo", "ring", "--transport", "loopback", "--baseline", "none",
                  "--counts", "16,64", "--inplace", "no", "--sync", "barrier")
-        done = self.compare("--words-b", "--fault corrupt", bench=bench)
+        results = self.folder / "wrong.jsonl"
+        done = self.compare("--words-b", "--fault corrupt", "--json", results, bench=bench)
         self.assertEqual(done.returncode, WRONG, done.stdout + done.stderr)
+        self.assertIs(tutti.records(results)[-1]["ok"], False)
         self.assertIn("# WRONG: B: ", done.stdout)
         self.assertIn(" 1 launches of both", done.stdout)
 

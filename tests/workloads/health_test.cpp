@@ -121,10 +121,10 @@ TEST(Health, HasTheClockOfTheSlowestCpu) {
 
 TEST(Health, AtTheBeginIsWhatHoldsThen) {
     HostLook look;
-    look.counters = {.thermal_throttles = 9, .memory_pressure_pct = 2, .swap_used = {3 << 20}};
+    look.counters = {.thermal_throttles = 9, .memory_pressure_pct = 2, .swap_used = {300 << 20}};
     look.gpus = {{.name = "GPU 0", .slowed_by = "heat", .ecc_corrected = 9, .ecc_uncorrected = 1}};
     EXPECT_EQ(readings_of(health_at(look)),
-              (Lines{"gpu_slowed 1 GPU 0 (heat)", "memory_pressure_pct 2", "swap_used_MiB 3",
+              (Lines{"gpu_slowed 1 GPU 0 (heat)", "memory_pressure_pct 2", "swap_used_MiB 300",
                      "ecc_uncorrected 1 GPU 0"}));
 }
 

@@ -272,30 +272,6 @@ TEST(TimedBatch, ARowsTimeRunsFromItsFirstArrivalAndIsShared) {
     });
 }
 
-// Rank 2 comes last and rank 0 leaves last; each sample, skew and device time is another one.
-TEST(TimedBatch, RunsFromTheLastArrivalToTheLastEnd) {
-    on_ranks([](World& world) {
-        const std::int64_t me = world.rank().index;
-        const std::vector<CallTimes> stamps{{.begin_ns = 1000 + 10 * me,
-                                             .end_ns = 3000 - 100 * me,
-                                             .late = false,
-                                             .before_ns = 0,
-                                             .device_ns = 500 - 50 * me},
-                                            {.begin_ns = 0, .end_ns = 1, .late = me == 1}};
-        const TimedBatch deadline = gather_batch(world, Start::deadline, stamps);
-        EXPECT_EQ(deadline.samples_ns, (std::vector<std::int64_t>{3000 - 1020}));
-        EXPECT_EQ(deadline.skews_ns, (std::vector<std::int64_t>{20}));
-        EXPECT_EQ(deadline.device_ns, (std::vector<std::int64_t>{500}));
-        EXPECT_EQ(deadline.stragglers, (std::map<Rank, std::int64_t>{{Rank{0}, 1}}));
-        EXPECT_EQ(deadline.n_invalid, 1);
-        EXPECT_FALSE(deadline.first_was_late);
-        const TimedBatch barrier = gather_batch(world, Start::barrier, stamps);
-        EXPECT_EQ(barrier.samples_ns, (std::vector<std::int64_t>{2000}));
-        EXPECT_EQ(barrier.skews_ns, std::vector<std::int64_t>{});
-        EXPECT_TRUE(gather_batch(world, Start::deadline, {stamps[1], stamps[0]}).first_was_late);
-    });
-}
-
 TEST(TimedBatch, ReportsHowLongNearlyAllWorkBeforeCallsTookOnTheSlowestRank) {
     on_ranks([](World& world) {
         std::vector<CallTimes> stamps(10);

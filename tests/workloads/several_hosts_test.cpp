@@ -8,6 +8,7 @@
 
 #include "tests/topology/fixture_tree.hpp"
 #include "tests/workloads/hosts_of_threads.hpp"
+#include "workloads/timing/batch.hpp"
 #include "workloads/timing/batch_counters.hpp"
 #include "workloads/timing/measure.hpp"
 
@@ -48,6 +49,18 @@ TEST(SeveralHosts, StartAtBarriersIfTheirClocksAreTooFarApart) {
     EXPECT_EQ(start_with_a_clock_that_is_set(Protocol::Sync::automatic), Start::barrier);
 }
 
+// Each host is ahead of the one before by a second.
+TEST(SeveralHosts, HaveBeginAndEndOfACallByOneClock) {
+    run_as_hosts(3, [](World& world) {
+        const std::int64_t ahead_ns = 1'000'000'000 * world.rank().index;
+        GlobalClock clock(world, world.hosts(), [=] { return now_ns() + ahead_ns; });
+        ShortCall operation;
+        BatchRunner batches(world, Start::barrier, &clock);
+        for (const CallTimes& call : batches.run(operation, {.samples = 3}))
+            EXPECT_GE(call.end_ns, call.begin_ns);
+    });
+}
+
 // The energy of one batch of five calls.
 Measured measured_with_meters(bool second_host_has_one) {
     constexpr int calls = 5;
@@ -86,9 +99,6 @@ TEST(SeveralHosts, HaveTheEnergyOfAllOfThem) {
     EXPECT_EQ(measured.power[0].host, 0);
     EXPECT_EQ(measured.power[1].host, 1);
     EXPECT_GT(measured.power[1].watts, 1.5 * measured.power[0].watts);
-    EXPECT_LE(measured.power[0].watts, 10 / 0.06);  // 10 J in at least 60 ms
-    EXPECT_GT(measured.power[0].watts, 10 / 10.);
-    EXPECT_FALSE(measured.gpu_energy_J);
 }
 
 TEST(SeveralHosts, HaveNoEnergyIfOneOfThemHasNoMeter) {
