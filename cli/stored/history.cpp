@@ -83,11 +83,18 @@ void print_launches(const Series& series, std::span<const SeriesChange> changes)
     std::size_t width = std::string_view("commit").size();
     for (const SeriesLaunch& launch : series.launches)
         width = std::max(width, launch.commit.size());
-    say(fmt::format("  {:<19}  {:<{}}  {:>9}", "launch", "commit", width, "time"));
+    std::vector<std::string> numbers;
+    std::size_t number_width = 9;
+    for (const SeriesLaunch& launch : series.launches) {
+        numbers.push_back(number_in_words(launch.ns, series.unit));
+        number_width = std::max(number_width, numbers.back().size());
+    }
+    say(fmt::format("  {:<19}  {:<{}}  {:>{}}", "launch", "commit", width,
+                    series.unit == "ns" ? "time" : "number", number_width));
     for (std::size_t i = 0; i < series.launches.size(); ++i) {
         const SeriesLaunch& launch = series.launches[i];
-        say(fmt::format("  {:<19}  {:<{}}  {:>9}{}", minute_of(launch.t), launch.commit, width,
-                        time_in_words(launch.ns), firsts.contains(i) ? "  <- change" : ""));
+        say(fmt::format("  {:<19}  {:<{}}  {:>{}}{}", minute_of(launch.t), launch.commit, width,
+                        numbers[i], number_width, firsts.contains(i) ? "  <- change" : ""));
     }
 }
 
@@ -111,7 +118,8 @@ void print_changes(const Series& series, std::span<const SeriesChange> changes,
         if (facts.empty()) facts.emplace_back("none in the records");
         say(fmt::format("  {}: {} -> {} ({}), p = {:.3g}; changed facts: {}",
                         minute_of(series.launches[change.point.first].t),
-                        time_in_words(change.before_ns), time_in_words(change.after_ns),
+                        number_in_words(change.before_ns, series.unit),
+                        number_in_words(change.after_ns, series.unit),
                         change_in_words(std::log(change.after_ns / change.before_ns)),
                         change.point.p, fmt::join(facts, ", ")));
     }

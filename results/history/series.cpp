@@ -25,6 +25,7 @@ namespace {
 struct Seen {
     std::string metric;
     double ns = 0;
+    std::string unit = "ns";  // of the value; programs print other numbers than times
     const Point* point = nullptr;
     const TrainingStep* step = nullptr;
     std::pair<std::string, int> place;  // session and launch
@@ -86,6 +87,7 @@ std::vector<Seen> seen_in(const Results& results, const std::vector<Results>& la
         };
         add({.metric = pair.metric,
              .ns = pair.seen.b_ns,
+             .unit = pair.seen.unit,
              .place = {pair.session, 1},
              .launch = find(first_launches),
              .session = find(sessions)},
@@ -176,6 +178,7 @@ Json settings_of(const Seen& seen) {
         settings["mode"] = name_of(seen.point->measured.start);
         settings["def"] = name_of(seen.point->measured.from);
     }
+    if (seen.unit != "ns") settings["unit"] = seen.unit;
     std::map<std::string, Json> sorted;
     for (const auto& [name, value] : key.items()) sorted["key." + name] = value;
     for (const auto& [name, value] : sorted) settings[name] = value;
@@ -282,7 +285,7 @@ std::vector<Series> series_of(const Results& results, const std::string& asked) 
             machine_of(seen.launch != nullptr ? *seen.launch : Launch{}) + "-" + hash_of(settings);
         if (!by_fingerprint.contains(fingerprint))
             by_fingerprint[fingerprint] = {
-                metric, fingerprint, in_words(seen), std::move(settings), {}};
+                metric, fingerprint, in_words(seen), std::move(settings), seen.unit, {}};
         auto& [launch, times] = values[fingerprint]
                                     .try_emplace(seen.place, launch_of(seen), std::vector<double>{})
                                     .first->second;
@@ -367,6 +370,7 @@ Json to_json(const Series& series, std::span<const SeriesChange> changes, const 
             {"fingerprint", series.fingerprint},
             {"words", series.words},
             {"settings", series.settings},
+            {"unit", series.unit},
             {"level", test.level},
             {"permutations", test.permutations},
             {"seed", test.seed},

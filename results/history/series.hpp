@@ -25,6 +25,7 @@ struct Series {
     std::string fingerprint;  ///< "7f3a0c11-9be02d": the machine and a hash of `settings`
     std::string words;        ///< describes them
     Json settings;            ///< that have to be equal
+    std::string unit;         ///< of the values: "ns", or that of a program's numbers, or none
     std::vector<SeriesLaunch> launches;
 };
 

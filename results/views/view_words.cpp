@@ -91,10 +91,15 @@ std::string time_in_words(double ns) {
     return fmt::format("{:.0f} ns", ns);
 }
 
+std::string number_in_words(double value, const std::string& unit) {
+    if (unit == "ns") return time_in_words(value);
+    return fmt::format("{:.5g}{}{}", value, unit.empty() ? "" : " ", in_line(unit));
+}
+
 std::string value_in_words(double value, const VerdictRecord& verdict) {
     if (value == 0) return "";
     if (is_in_ns(verdict)) return fmt::format("{:.4g} us", value / 1000);
-    return fmt::format("{:.5g}{}{}", value, verdict.unit.empty() ? "" : " ", in_line(verdict.unit));
+    return number_in_words(value, verdict.unit);
 }
 
 }  // namespace tutti

@@ -44,6 +44,9 @@ inline bool has_interval(const VerdictRecord& verdict) { return verdict.high > 0
 
 inline bool is_in_ns(const VerdictRecord& verdict) { return verdict.unit == "ns"; }
 
+/// Returns a time, or a number of a program in its own unit: "12.5 us", "18.3 GB/s", "3".
+std::string number_in_words(double value, const std::string& unit);
+
 /// "12.5 us" or "18.3 GB/s" of a median of A or B; empty for 0.
 std::string value_in_words(double value, const VerdictRecord& verdict);
 

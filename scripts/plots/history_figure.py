@@ -13,7 +13,8 @@ UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1))
 def draw(history):
     """The figure of what `tutti history --json` hands out."""
     launches, changes, levels = history["launches"], history["changes"], history["levels"]
-    unit, factor = next((unit, factor) for unit, factor in UNITS if factor == 1 or max(one["ns"] for one in launches) >= factor)
+    units = UNITS if history["unit"] == "ns" else ((history["unit"], 1),)
+    unit, factor = next((unit, factor) for unit, factor in units if factor == 1 or max(one["ns"] for one in launches) >= factor)
     canvas = style.Canvas(None)
     made = canvas.figure(3.8, style.SCREEN.wide)
     axes = made.subplots()
@@ -28,6 +29,6 @@ def draw(history):
     shown = range(0, len(launches), max(1, math.ceil(len(launches) / 12)))
     axes.set_xticks(list(shown), [f"{launches[i]['t'][:10]}\n{launches[i]['commit'][:9]}" for i in shown], fontsize=7)
     axes.set_ylim(bottom=0)
-    axes.set_ylabel(f"median of a launch ({unit})")
+    axes.set_ylabel("median of a launch" + (f" ({unit})" if unit else ""))
     axes.set_xlabel(f"launches in order of time; machine {history['fingerprint']}: {history['words']}", fontsize=8)
     return canvas.finish(made, f"{history['metric']}: {counted(len(changes), 'change point')} (information, no verdict)", "", [])

@@ -83,6 +83,23 @@ class History(Folder):
         for source in ([file], ["--db", self.database(file)]):
             self.refused(RING, *source, says="metric")
 
+    def test_numbers_of_programs_keep_their_unit(self):
+        lines = []
+        for number, (value, unit) in enumerate([(5e6, None), (12.5, "GB/s"), (12.75, "GB/s"), (3, "")]):
+            session = synthetic.session() | {"id": f"c{number}", "t": f"2026-01-{number + 1:02}T12:00:00.000Z"}
+            pair = {"v": 1, "kind": "pair", "session": session["id"], "launch": 1, "metric": "rate", "b_ns": value}
+            lines += [session, pair if unit is None else pair | {"unit": unit}]
+        file = self.folder / "c.jsonl"
+        file.write_text("".join(json.dumps(synthetic.whole(one)) + "\n" for one in lines))
+        for source in ([file], ["--db", self.database(file)]):
+            newest = self.ok("rate", *source)
+            self.assertEqual([line.split()[-1] for line in newest.splitlines() if line.startswith("  2026")], ["3"])
+            self.assertIn("other unit", newest)
+            machines = [line.split()[1] for line in newest.splitlines() if line.startswith("  --machine")]
+            shown = {tuple(line.split()[-2:]) for machine in machines for line in self.ok("rate", *source, "--machine", machine).splitlines()
+                     if line.startswith("  2026")}
+            self.assertEqual(shown, {("12.5", "GB/s"), ("12.75", "GB/s"), ("5.00", "ms")})
+
     def run_history(self, *words, **environment):
         return subprocess.run([TUTTI, "history", *map(str, words)], capture_output=True,
                               text=True, check=False, env=os.environ | environment)
