@@ -25,7 +25,7 @@ namespace {
 struct Seen {
     std::string metric;
     double ns = 0;
-    std::string unit = "ns";  // of the value; programs print other numbers than times
+    std::string unit = "ns";  // programs print other numbers than times
     const Point* point = nullptr;
     const TrainingStep* step = nullptr;
     std::pair<std::string, int> place;  // session and launch

@@ -65,7 +65,7 @@ class Launches(tutti.Folder):
         self.assertEqual((done.returncode, done.stderr), (WRONG, ""), done.stdout)
         together, = of_kind(self.results, "point_over_launches")
         self.assertEqual(together["check"]["n_wrong"], sum(point["check"]["n_wrong"] for point in tutti.points(self.results)))
-        self.assertEqual([end["ok"] for end in of_kind(self.results, "end")], [False] * 4)  # of each launch, and of all
+        self.assertEqual([end["ok"] for end in of_kind(self.results, "end")], [False] * 4)  # the launches, then the run
 
     def test_of_a_launcher_that_fails_give_no_verdict(self):
         done = tutti.run(*BENCH, "--launcher", "false", "--launches", 2)

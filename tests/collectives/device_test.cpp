@@ -125,7 +125,7 @@ TEST_F(Dealing, PutsMovesThatTouchTheSameMemoryIntoPhasesOfTheirOwn) {
 
 // Returns the error of a run; none if it does not end in an error.
 std::optional<Error> error_of(int ranks, const Fault& fault, std::string_view algorithm,
-                              std::int64_t count, double seconds = 0.25) {
+                              std::int64_t count, double seconds = 1) {
     try {
         run_as_threads(ranks, 20, [&](World& world) {
             Planner planner(world, fault);
@@ -150,7 +150,7 @@ TEST(AStoppedRank, EndsInATimeOutThatNamesRankStepAndPeer) {
             EXPECT_EQ(error->code(), Exit::time_out) << error->what();
             EXPECT_TRUE(std::regex_match(
                 error->what(),
-                std::regex("rank [013] waited 0\\.25 s in all_reduce " + std::string(algorithm) +
+                std::regex("rank [013] waited 1 s in all_reduce " + std::string(algorithm) +
                            " .*, step [0-9]+ of [0-9]+, .* [0-3]")))
                 << error->what();
         }

@@ -87,7 +87,7 @@ class History(Folder):
         lines = []
         for number, (value, unit) in enumerate([(5e6, None), (12.5, "GB/s"), (12.75, "GB/s"), (3, "")]):
             session = synthetic.session() | {"id": f"c{number}", "t": f"2026-01-{number + 1:02}T12:00:00.000Z"}
-            pair = {"v": 1, "kind": "pair", "session": session["id"], "launch": 1, "metric": "rate", "b_ns": value}
+            pair = {"v": 1, "kind": "pair", "session": session["id"], "launch": 1, "metric": "rate", "est": 0.0, "a_ns": value, "b_ns": value, "quads": []}
             lines += [session, pair if unit is None else pair | {"unit": unit}]
         file = self.folder / "c.jsonl"
         file.write_text("".join(json.dumps(synthetic.whole(one)) + "\n" for one in lines))

@@ -118,7 +118,7 @@ TEST(Moe, RefusesWhatItCannotDoInOneLine) {
     expect(0, "zipf", "-1", "--zipf -1");
     expect(0, "expert-ranks", "9", "--expert-ranks 8");
     expect(4, "expert-ranks", "3", "1, 2, 4");
-    expect(0, "model", "gpt2", "try mixtral-8x7b");
+    expect(0, "model", "gpt2", "use mixtral-8x7b");
 }
 
 }  // namespace tutti

@@ -54,12 +54,12 @@ TEST(Program, IsRefusedWithTheReason) {
     expect("'sum' twice", [](Program& p) { p.start(Rank{1}, 0, Phase::backward); });
     expect("group 0 as rank 0", [](Program& p) { p.tasks[1].clear(); });
     expect("group 0 is", [](Program& p) { p.add_call(call_of("more", 0, 1)); });
-    expect("role 2, of 2", [](Program& p) { p.role_of = {0, 2}; });
-    expect("rank 2, of 2", [](Program& p) { p.groups[0].push_back(Rank{2}); });
-    expect("group 1, of 1", [](Program& p) { p.calls[0].group = 1; });
+    expect("role 2;", [](Program& p) { p.role_of = {0, 2}; });
+    expect("rank 2;", [](Program& p) { p.groups[0].push_back(Rank{2}); });
+    expect("names group 1;", [](Program& p) { p.calls[0].group = 1; });
     expect("root 2", [](Program& p) { p.calls[0].call.root = Rank{2}; });
     expect("computing time", [](Program& p) { p.tasks[0][1].compute_ns = {-1}; });
-    expect("group that", [](Program& p) {
+    expect("its group", [](Program& p) {
         p.groups.push_back({Rank{0}});
         p.calls[0].group = 1;
     });
