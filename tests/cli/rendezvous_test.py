@@ -143,7 +143,7 @@ class LostRank(tutti.Folder):
     def start(self, *words):
         """A sweep on two ranks that has begun."""
         job = Ranks(of(2), "bench", "all_reduce", "--counts", "1,8000000", "--inplace", "no", "-c", 0, "-n", 2000, "-w", 0,
-                    "--max-time", "200s", "--algo", "ring", "--baseline", "none", "--json", self.results, *words)
+                    "--algo", "ring", "--baseline", "none", "--json", self.results, *words)
         self.addCleanup(job.clean_up)
         wait_until(lambda: tutti.points(self.results) or [process.poll() for process in job.processes] != [None] * 2, "the first point")
         busy_since = [Process(process.pid).cpu_seconds() for process in job.processes]
