@@ -100,6 +100,13 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
     }
 }
 
+std::string in_lower_case(std::string_view text) {
+    std::string lower(text);
+    for (char& c : lower)
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    return lower;
+}
+
 std::vector<std::string_view> words_of(std::string_view text) {
     std::vector<std::string_view> words;
     for (auto at = text.begin(); at != text.end();) {

@@ -58,6 +58,9 @@ std::optional<double> real_number(std::string_view text);
 
 std::vector<std::string_view> split(std::string_view text, char separator);
 
+/// Returns the text with its ASCII letters in lower case.
+std::string in_lower_case(std::string_view text);
+
 /// Splits the text at blanks, tabs and line ends.
 std::vector<std::string_view> words_of(std::string_view text);
 

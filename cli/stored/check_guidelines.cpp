@@ -46,13 +46,10 @@ SettingWords words_of(const GuidelineCall& call) {
     return words;
 }
 
-// Prints no name that would end the line.
-std::string safe(const std::string& text) { return in_line(text); }
-
 // Escapes what Markdown and HTML would obey.
 std::string cell(const std::string& text) {
     std::string escaped;
-    for (const char one : safe(text)) {
+    for (const char one : in_line(text)) {
         if (std::string_view("\\`*_|[]<>&#").find(one) != std::string_view::npos) escaped += '\\';
         escaped += one;
     }
@@ -86,7 +83,7 @@ public:
 
     std::string text() const {
         std::string page;
-        if (!common_.empty()) page += safe("guidelines: " + shared()) + "\n";
+        if (!common_.empty()) page += in_line("guidelines: " + shared()) + "\n";
         if (!found_.checks.empty()) page += rule() + "\n";
         for (const auto& [title, checks] : tables()) {
             std::vector<Row> rows{heads};
@@ -94,7 +91,7 @@ public:
             page += "\n" + title + "\n" + aligned(rows);
         }
         page += "\n";
-        for (const std::string& line : conclusion()) page += safe(line) + "\n";
+        for (const std::string& line : conclusion()) page += in_line(line) + "\n";
         return page;
     }
 
@@ -185,7 +182,7 @@ private:
         std::string who = check.candidate;
         for (const auto& [name, words] : words_of(check.call))
             if (!is_common_.contains(name)) who += " " + words;
-        return {safe(who),
+        return {in_line(who),
                 check.words,
                 to_string(Bytes{check.size}),
                 factor_text(check.ratio.value()),

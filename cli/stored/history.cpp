@@ -71,7 +71,7 @@ void print_others(const Series& shown, std::span<const Series> all) {
     }
 }
 
-std::string minute_of(const std::string& t) {
+std::string time_without_zone(const std::string& t) {
     std::string time = t.substr(0, std::string_view("0000-00-00T00:00:00").size());
     std::ranges::replace(time, 'T', ' ');
     return time;
@@ -93,8 +93,8 @@ void print_launches(const Series& series, std::span<const SeriesChange> changes)
                     series.unit == "ns" ? "time" : "number", number_width));
     for (std::size_t i = 0; i < series.launches.size(); ++i) {
         const SeriesLaunch& launch = series.launches[i];
-        say(fmt::format("  {:<19}  {:<{}}  {:>{}}{}", minute_of(launch.t), launch.commit, width,
-                        numbers[i], number_width, firsts.contains(i) ? "  <- change" : ""));
+        say(fmt::format("  {:<19}  {:<{}}  {:>{}}{}", time_without_zone(launch.t), launch.commit,
+                        width, numbers[i], number_width, firsts.contains(i) ? "  <- change" : ""));
     }
 }
 
@@ -117,7 +117,7 @@ void print_changes(const Series& series, std::span<const SeriesChange> changes,
             facts.push_back(fmt::format("{} {} -> {}", name, before, after));
         if (facts.empty()) facts.emplace_back("none in the records");
         say(fmt::format("  {}: {} -> {} ({}), p = {:.3g}; changed facts: {}",
-                        minute_of(series.launches[change.point.first].t),
+                        time_without_zone(series.launches[change.point.first].t),
                         number_in_words(change.before_ns, series.unit),
                         number_in_words(change.after_ns, series.unit),
                         change_in_words(std::log(change.after_ns / change.before_ns)),

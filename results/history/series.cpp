@@ -5,13 +5,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
 
 #include "base/hashes.hpp"
+#include "base/source.hpp"
 #include "results/records/record_fields.hpp"
 #include "results/statistics/statistics.hpp"
 #include "results/stored/by_launch.hpp"
@@ -96,13 +96,9 @@ std::vector<Seen> seen_in(const Results& results, const std::vector<Results>& la
     return all;
 }
 
-std::string lower(std::string text) {
-    for (char& one : text) one = static_cast<char>(std::tolower(static_cast<unsigned char>(one)));
-    return text;
-}
-
-std::set<std::string> words_in(const std::string& text) {
-    const auto words = words_of(text);
+std::set<std::string> words_in_lower_case(const std::string& text) {
+    const std::string lower = in_lower_case(text);
+    const auto words = words_of(lower);
     return {words.begin(), words.end()};
 }
 
@@ -116,10 +112,10 @@ std::string without_placement(std::string name) {
 [[noreturn]] void fail_unknown(const std::set<std::string>& names, const std::string& asked) {
     if (names.empty())
         throw Error(fmt::format("no metric is called '{}', as no times were measured", asked));
-    const auto wanted = words_in(lower(asked));
+    const auto wanted = words_in_lower_case(asked);
     std::vector<std::string> nearest(names.begin(), names.end());
     std::ranges::stable_sort(nearest, std::greater{}, [&](const std::string& name) {
-        const auto words = words_in(lower(name));
+        const auto words = words_in_lower_case(name);
         return std::ranges::count_if(wanted,
                                      [&](const auto& word) { return words.contains(word); });
     });
@@ -130,7 +126,7 @@ std::string without_placement(std::string name) {
 
 std::string the_metric(const std::set<std::string>& names, const std::string& asked) {
     if (names.contains(asked)) return asked;
-    const auto wanted = words_in(lower(asked));
+    const auto wanted = words_in_lower_case(asked);
     const auto names_with = [&](auto has) {
         std::vector<std::string> found;
         for (const std::string& name : names)
@@ -139,11 +135,11 @@ std::string the_metric(const std::set<std::string>& names, const std::string& as
         return found;
     };
     auto found = names_with([](const std::string& name, const std::string& word) {
-        return words_in(lower(name)).contains(word);
+        return words_in_lower_case(name).contains(word);
     });
     if (found.empty())
         found = names_with([](const std::string& name, const std::string& word) {
-            return lower(name).find(word) != name.npos;
+            return in_lower_case(name).find(word) != name.npos;
         });
     if (found.empty()) fail_unknown(names, asked);
     const auto is_first_call = [&](const std::string& name) {
@@ -209,7 +205,8 @@ std::string in_words(const Seen& seen) {
 }
 
 TextByName facts_of(const Seen& seen) {
-    const Launch launch = seen.launch != nullptr ? *seen.launch : Launch{};
+    static const Launch unknown;
+    const Launch& launch = seen.launch != nullptr ? *seen.launch : unknown;
     TextByName facts;
     const auto version_of = [](const std::optional<Library>& library) {
         return library ? library->version : "";
@@ -286,9 +283,8 @@ std::vector<Series> series_of(const Results& results, const std::string& asked) 
         if (!by_fingerprint.contains(fingerprint))
             by_fingerprint[fingerprint] = {
                 metric, fingerprint, in_words(seen), std::move(settings), seen.unit, {}};
-        auto& [launch, times] = values[fingerprint]
-                                    .try_emplace(seen.place, launch_of(seen), std::vector<double>{})
-                                    .first->second;
+        auto& [launch, times] = values[fingerprint][seen.place];
+        if (times.empty()) launch = launch_of(seen);
         times.push_back(seen.ns);
     }
     std::vector<Series> found;

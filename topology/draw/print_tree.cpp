@@ -18,8 +18,8 @@ namespace tutti {
 namespace {
 
 // Everything on a host is a set of cores, and larger sets hold smaller ones: that is the tree.
-// What has the same cores shares a line (a package and its only NUMA node; a core and its caches),
-// what has none has a line of its own.
+// Parts with the same cores share a line (a package and its only NUMA node; a core and its caches);
+// a part without cores has a line of its own.
 struct Line {
     CoreSet cores;
     std::string text;

@@ -17,13 +17,6 @@
 namespace tutti {
 namespace {
 
-std::string in_lower_case(std::string_view text) {
-    std::string lower(text);
-    for (char& c : lower)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    return lower;
-}
-
 constexpr std::string_view amd_pair = " between drm devices ";
 
 enum class AmdTable { none, link_type, hops, access, other };

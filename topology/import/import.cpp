@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <set>
+#include <utility>
 
 #include "base/encoding.hpp"
 #include "base/error.hpp"
@@ -68,6 +70,20 @@ std::string what_it_is(std::string_view text) {
 }
 
 }  // namespace
+
+Machine machine_of(std::vector<Host> hosts) {
+    Machine machine;
+    for (Host& host : hosts)
+        if (host.name.empty() || std::ranges::find(machine.hosts, host) == machine.hosts.end())
+            machine.hosts.push_back(std::move(host));
+    std::set<std::string> taken;
+    for (std::size_t i = 0; i < machine.hosts.size() && machine.hosts.size() > 1; ++i) {
+        std::string& name = machine.hosts[i].name;
+        if (name.empty()) name = "host" + std::to_string(i);
+        while (!taken.insert(name).second) name += "-" + std::to_string(i);
+    }
+    return machine;
+}
 
 Machine parse_machine(std::string_view bytes, std::string_view name) {
     const std::string text = in_utf8(bytes);

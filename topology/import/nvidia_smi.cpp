@@ -349,20 +349,6 @@ Host host_of(const SmiMatrix& matrix) {
 
 }  // namespace
 
-Machine machine_of(std::vector<Host> hosts) {
-    Machine machine;
-    for (Host& host : hosts)
-        if (host.name.empty() || std::ranges::find(machine.hosts, host) == machine.hosts.end())
-            machine.hosts.push_back(std::move(host));
-    std::set<std::string> taken;
-    for (std::size_t i = 0; i < machine.hosts.size() && machine.hosts.size() > 1; ++i) {
-        std::string& name = machine.hosts[i].name;
-        if (name.empty()) name = "host" + std::to_string(i);
-        while (!taken.insert(name).second) name += "-" + std::to_string(i);
-    }
-    return machine;
-}
-
 bool looks_like_nvidia_smi(std::string_view text) {
     return !pasted_parts(text, smi_header_in).empty();
 }

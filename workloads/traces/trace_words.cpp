@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "base/name_table.hpp"
+#include "base/source.hpp"
 #include "workloads/traces/trace_forms.hpp"
 
 namespace tutti {
@@ -111,16 +112,10 @@ std::string without_marks_of_op(std::string_view name) {
     return small;
 }
 
-std::string in_small_letters(std::string_view name) {
-    std::string small(name);
-    std::ranges::transform(small, small.begin(), [](unsigned char c) { return std::tolower(c); });
-    return small;
-}
-
 }  // namespace
 
 DataType type_of_trace(std::string_view name) {
-    std::string small = in_small_letters(name);
+    std::string small = in_lower_case(name);
     if (small.starts_with("tensor(") && small.ends_with(")"))
         small = small.substr(7, small.size() - 8);
     for (const std::string_view prefix : {"torch.", "c10::", "at::", "std::"})
@@ -150,7 +145,7 @@ OpName op_of_trace(std::string_view name) {
 }
 
 ComplexType complex_type_of_trace(std::string_view name) {
-    std::string small = in_small_letters(name);
+    std::string small = in_lower_case(name);
     if (small.starts_with("tensor(") && small.ends_with(")"))
         small = small.substr(7, small.size() - 8);
     if (small.starts_with("c10::")) small = small.substr(5);
