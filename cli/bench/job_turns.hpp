@@ -36,7 +36,8 @@ public:
         wait_for_turn({.news = TurnNews::started,
                        .key = key == nullptr ? "" : key,
                        .renews = true,
-                       .may_use_barriers = may_use_barriers});
+                       .may_use_barriers = may_use_barriers,
+                       .sends_midmeans = true});
     }
 
     Turn ready(std::int64_t trial, const Key& key) override {
@@ -49,8 +50,9 @@ public:
 
     Turn warm() override { return wait_for_turn({.news = TurnNews::warm}); }
 
-    Turn block(std::int64_t median_ns) override {
-        return wait_for_turn({.news = TurnNews::block, .ns = median_ns});
+    Turn block(const BlockTime& time) override {
+        return wait_for_turn(
+            {.news = TurnNews::block, .ns = time.median_ns, .midmean_ns = time.midmean_ns});
     }
 
     Turn steps(const std::vector<std::int64_t>& ends_ns) override {

@@ -47,10 +47,12 @@ public:
     bool has_started() const { return connection_.has_value(); }
     bool renews() const { return renews_; }
     bool may_use_barriers() const { return may_use_barriers_; }
+    bool sends_midmeans() const { return sends_midmeans_; }
     void meet(Connection connection, const TurnMessage& started) {
         connection_.emplace(std::move(connection));
         renews_ = started.renews;
         may_use_barriers_ = started.may_use_barriers;
+        sends_midmeans_ = started.sends_midmeans;
     }
     std::optional<int> exit_code() { return child_.wait(0); }  ///< nothing while it runs
 
@@ -105,7 +107,7 @@ private:
     Command command_;
     Child child_;
     std::optional<Connection> connection_;
-    bool renews_ = false, may_use_barriers_ = false;
+    bool renews_ = false, may_use_barriers_ = false, sends_midmeans_ = false;
     std::string now_;
 };
 
@@ -263,7 +265,8 @@ private:
     double block_of(TwinJob& job) {
         const auto message = job.let(Turn::go_on, jobs_.silence_seconds, seen_);
         expect(job, message, TurnNews::block);
-        return static_cast<double>(message->ns);
+        const bool have_midmeans = a_job_->sends_midmeans() && b_job_->sends_midmeans();
+        return have_midmeans ? message->midmean_ns : static_cast<double>(message->ns);
     }
 
     std::vector<std::int64_t> step_block_of(TwinJob& job) {

@@ -36,21 +36,12 @@ std::string in_percent(double logarithm) {
 
 constexpr double nine_of_ten = 1.28;  // quantile of the normal distribution
 
-// Returns how many deviations a normal value exceeds, to either side, with this chance.
-double z_of(double chance) {
-    double low = 0, high = 10;
-    for (int halved = 0; halved < 50; ++halved) {
-        const double middle = (low + high) / 2;
-        (std::erfc(middle / std::sqrt(2)) > chance ? low : high) = middle;
-    }
-    return low;
-}
-
 double visible_of(const Judgement& judgement, const Rule& rule) {
     const double half_interval = (judgement.shift.high - judgement.shift.low) / 2;
-    const double deviation = half_interval / z_of(1 - rule.confidence);
-    return std::expm1(std::max({std::log1p(rule.min_effect) + nine_of_ten * deviation,
-                                judgement.noise, (z_of(rule.level()) + nine_of_ten) * deviation}));
+    const double deviation = half_interval / two_sided_z(1 - rule.confidence);
+    return std::expm1(
+        std::max({std::log1p(rule.min_effect) + nine_of_ten * deviation, judgement.noise,
+                  (two_sided_z(rule.level()) + nine_of_ten) * deviation}));
 }
 
 // The verdict of one metric, whose p-value is adjusted.
@@ -187,7 +178,7 @@ Shift mean_shift(std::span<const MeasuredTogether> groups, ValuesOfMetric values
     mean.high = mean.estimate + reach_of(parts, &PartOfMean::above);
     const double reach = mean.estimate > 0 ? mean.estimate - mean.low : mean.high - mean.estimate;
     const double deviations = std::abs(mean.estimate) / std::max(reach, 1e-300);
-    mean.p = std::erfc(deviations * z_of(1 - confidence) / std::sqrt(2));
+    mean.p = std::erfc(deviations * two_sided_z(1 - confidence) / std::sqrt(2));
     return mean;
 }
 
@@ -250,7 +241,7 @@ double variance_of(const std::vector<double>& changes) {
 }
 
 // Few launches know their own spread badly, for which z^2 / 2 more make up.
-double more_for_the_spread(const Rule& rule) { return std::pow(z_of(rule.level()), 2) / 2; }
+double more_for_the_spread(const Rule& rule) { return std::pow(two_sided_z(rule.level()), 2) / 2; }
 
 }  // namespace
 
@@ -259,7 +250,7 @@ std::optional<int> launches_for(const ComparedMetric& metric, double wished, con
     const double goal = std::log1p(wished);
     // Its interval excludes 0 and the estimate is beyond the minimum effect.
     const double launches =
-        std::max(std::pow((z_of(rule.level()) + nine_of_ten) / goal, 2),
+        std::max(std::pow((two_sided_z(rule.level()) + nine_of_ten) / goal, 2),
                  std::pow(nine_of_ten / (goal - std::log1p(rule.min_effect)), 2)) *
         variance_of(metric.changes);
     return std::max(
@@ -271,7 +262,7 @@ std::optional<double> smallest_change(const ComparedMetric& metric, int launches
                                       const Rule& rule) {
     if (metric.changes.size() < 3 || launches < least_launches(rule)) return std::nullopt;
     const double useful = std::max(launches - more_for_the_spread(rule), 1.);
-    return std::expm1((z_of(rule.level()) + nine_of_ten) *
+    return std::expm1((two_sided_z(rule.level()) + nine_of_ten) *
                       std::sqrt(variance_of(metric.changes) / useful));
 }
 

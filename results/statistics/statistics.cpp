@@ -126,6 +126,12 @@ std::int64_t quantile_of(Samples values, double fraction) {
 
 std::int64_t median(Samples values) { return quantile_of(values, 0.5); }
 
+double midmean(Samples values) {
+    const auto sorted = sorted_copy(values);
+    const std::size_t left_out = (sorted.size() + 1) / 4;  // at each end
+    return mean_of(Samples(sorted).subspan(left_out, sorted.size() - 2 * left_out));
+}
+
 double median(std::vector<double> values) {
     const auto middle = values.begin() + std::ssize(values) / 2;
     std::nth_element(values.begin(), middle, values.end());

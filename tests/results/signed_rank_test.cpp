@@ -98,6 +98,26 @@ TEST(SignedRank, TooFewForTheConfidenceHaveNoInterval) {
     EXPECT_FALSE(std::isinf(shift_of(random_differences(6, 1), 0.95).low));
 }
 
+// The exact distribution of 299 differences is compared with the normal one of 301.
+TEST(SignedRank, ManyDifferencesAreJudgedAsFewAre) {
+    for (const double centre : {0., 0.1, 0.2}) {
+        const auto p_of = [&](std::size_t n) {
+            std::vector<double> evenly;
+            for (std::size_t i = 0; i < n; ++i)
+                evenly.push_back((static_cast<double>(i) + 0.5) / static_cast<double>(n) - 0.5 +
+                                 centre / std::sqrt(static_cast<double>(n)));
+            return shift_of(evenly, 0.98);
+        };
+        const Shift exact = p_of(299), normal = p_of(301);
+        EXPECT_NEAR(normal.p / exact.p, 1, 0.03);
+        EXPECT_NEAR((normal.high - normal.low) / (exact.high - exact.low), std::sqrt(299. / 301),
+                    0.005);
+    }
+    const Shift largest = shift_of(random_differences(3'000, 5), 0.98);
+    EXPECT_LT(largest.low, largest.estimate);
+    EXPECT_LT(largest.estimate, largest.high);
+}
+
 // The worked example of many textbooks, and the rule that a larger p never ends below a smaller.
 TEST(Holm, MultipliesByWhatIsLeftAndKeepsTheOrder) {
     const auto adjusted = adjusted_by_holm(std::vector<double>{0.01, 0.04, 0.03, 0.005});

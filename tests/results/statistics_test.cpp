@@ -102,6 +102,27 @@ TEST(Summary, SlowSamplesAreCountedAndKept) {
     EXPECT_EQ(summarise(samples).n_slow, 1u);
 }
 
+TEST(Midmean, IsTheMeanOfTheMiddleHalf) {
+    EXPECT_EQ(midmean(Series{7}), 7);
+    EXPECT_EQ(midmean(Series{1, 2}), 1.5);
+    EXPECT_EQ(midmean(Series{9, 1, 1'000}), 9);
+    EXPECT_EQ(midmean(Series{1'000, 4, 3, 1}), 3.5);
+    EXPECT_EQ(midmean(Series{8, 5, 1, 2, 3, 4, 6, 7}), 4.5);
+}
+
+TEST(Midmean, SeesLessThanAStepOfTheClock) {
+    // The clock ticks every 10 ns, and the calls differ by up to 20 ns, evenly.
+    const auto calls_of = [](int shortest_ns) {
+        Series shown;
+        for (int ns = shortest_ns; ns < shortest_ns + 20; ++ns)
+            for (int begin_ns = 0; begin_ns < 10; ++begin_ns)
+                shown.push_back((begin_ns + ns) / 10 * 10);
+        return shown;
+    };
+    EXPECT_EQ(median(calls_of(161)), median(calls_of(164)));
+    EXPECT_NEAR(midmean(calls_of(164)) - midmean(calls_of(161)), 3, 0.5);
+}
+
 TEST(HalfWidth, OfAMedianOfZeroIsInfiniteUnlessTheIntervalIsAPoint) {
     EXPECT_EQ(half_width(Summary{.ci95_lo = 0, .ci95_hi = 3}),
               std::numeric_limits<double>::infinity());

@@ -45,8 +45,9 @@ public:
         world_.barrier();
         return Turn::go_on;
     }
-    Turn block(std::int64_t median_ns) override {
-        EXPECT_GT(median_ns, 0);
+    Turn block(const BlockTime& time) override {
+        EXPECT_GT(time.median_ns, 0);
+        EXPECT_GT(time.midmean_ns, 0);
         if (++blocks_done_ < blocks_) return Turn::go_on;
         if (++memories_done_ == memories_) return Turn::stop;
         blocks_done_ = 0;

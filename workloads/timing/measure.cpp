@@ -104,10 +104,13 @@ public:
     // Measures a batch. The one after the rule has finished is checked, and is the last.
     void next_batch() { batch_of(rule_.finished(), settling_calls); }
 
-    // Measures a block of a job that measures in turns. Returns its median; 0 without samples.
-    std::int64_t block() {
+    // Measures a block of a job that measures in turns. Returns zeros without samples.
+    BlockTime block() {
         const TimedBatch batch = batch_of(false, calls_after_sleep);
-        return batch.samples_ns.empty() ? 0 : median(batch.samples_ns) / trial_.calls_of_run;
+        if (batch.samples_ns.empty()) return {};
+        const std::int64_t calls = trial_.calls_of_run;
+        return {.median_ns = median(batch.samples_ns) / calls,
+                .midmean_ns = midmean(batch.samples_ns) / static_cast<double>(calls)};
     }
 
     // Measures when each step of a call ends, for such a job.

@@ -11,11 +11,13 @@ static void walk(auto& f, Is<TurnMessage> auto& message) {
     f.may("key", message.key);
     f.may("renews", message.renews);
     f.may("may_use_barriers", message.may_use_barriers);
+    f.may("sends_midmeans", message.sends_midmeans);
     f.may("trial", message.trial);
     f.may("call", message.call);
     f.may("candidate", message.candidate);
     f.may("reason", message.reason);
     f.may("ns", message.ns);
+    f.may("midmean_ns", message.midmean_ns);
     f.may("ends_ns", message.ends_ns);
     f.may("n_wrong", message.n_wrong);
 }

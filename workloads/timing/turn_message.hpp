@@ -35,11 +35,13 @@ struct TurnMessage {
     std::string key = {};  ///< started: the key of the comparison, which admits only its own jobs
     bool renews = false;   ///< started: the job supports Turn::renew; older builds do not
     bool may_use_barriers = false;  ///< started: the same for Turn::start_at_barriers
+    bool sends_midmeans = false;    ///< started: blocks have them
     std::int64_t trial = 0;         ///< ready and skipped, as are the next two
     std::string call = {};
     std::string candidate = {};
     std::string reason = {};                 ///< skipped
     std::int64_t ns = 0;                     ///< block: its median
+    double midmean_ns = 0;                   ///< block, see midmean(); older builds do not send it
     std::vector<std::int64_t> ends_ns = {};  ///< steps: see step_ends_of()
     std::int64_t n_wrong = 0;                ///< ended
 

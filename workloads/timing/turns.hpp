@@ -21,6 +21,12 @@ enum class Turn {
     stop   ///< this trial has enough blocks
 };
 
+/// The time of a call in a block of calls.
+struct BlockTime {
+    std::int64_t median_ns = 0;
+    double midmean_ns = 0;  ///< see midmean()
+};
+
 /// Another job on the same cores, with which this one measures in turns: while one works, the other
 /// sleeps. Both have the same trials in the same order. All calls are collective over the job's
 /// ranks.
@@ -32,8 +38,8 @@ public:
     virtual Turn ready(std::int64_t trial, const Key& key) = 0;
     /// The trial's calls are warm, for the first time or after `renew`.
     virtual Turn warm() = 0;
-    /// Reports a block's median; 0 without samples.
-    virtual Turn block(std::int64_t median_ns) = 0;
+    /// Reports a block; both times are 0 without samples.
+    virtual Turn block(const BlockTime& time) = 0;
     /// Reports the ends of steps instead, see step_ends_of().
     virtual Turn steps(const std::vector<std::int64_t>& ends_ns) = 0;
     /// The trial has ended with this many wrong elements. The turn continues.
