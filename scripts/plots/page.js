@@ -28,15 +28,22 @@ for (const svg of document.querySelectorAll('svg[data-points]')) {
   svg.addEventListener('pointerdown', show);
   svg.addEventListener('pointerleave', () => { tip.hidden = true; });
 }
+// A dash says that there is no value.
 const valueOf = (row, column) => {
   const cell = row.cells[column];
   if (!cell) return null;
   const text = cell.dataset.v ?? cell.textContent.trim();
-  return text === '' ? null : Number.isNaN(Number(text)) ? text : Number(text);
+  return text === '' || text.startsWith('–') ? null : Number.isNaN(Number(text)) ? text : Number(text);
 };
 const compare = (a, b) => typeof a === typeof b ? (a < b ? -1 : a > b ? 1 : 0) : typeof a === 'number' ? -1 : 1;
 for (const head of document.querySelectorAll('thead th')) {
   head.classList.add('sorts');
+  head.tabIndex = 0;
+  head.addEventListener('keydown', event => {
+    if (event.key !== 'Enter' && event.key !== ' ') return;
+    event.preventDefault();  // a space would scroll
+    head.click();
+  });
   head.addEventListener('click', () => {
     const up = head.getAttribute('aria-sort') !== 'ascending', body = head.closest('table').tBodies[0];
     for (const other of head.parentNode.cells) other.removeAttribute('aria-sort');

@@ -8,6 +8,7 @@ from tutti.printable import in_page
 
 from . import provenance, steps_table, style, summary, tables
 from .reliability import DISTURBED, TIED, UNKNOWN
+from .shapes import distinguishing
 from .units import counted, size_text
 
 HERE = Path(__file__).parent
@@ -16,7 +17,8 @@ RELIABLE = "reliable"  # how a good verdict begins
 MOST_FIGURES, MOST_FIGURE_BYTES, MOST_ROWS = 60, 2_700_000, 3600
 PHONE, PIXELS_OF_INCH = 376, 81  # the width of a phone of 400 pixels without margins; words of 8 pt are of nine pixels then
 RATIOS = "Times as fast: the median of the launches' ratios (of two to five launches, their geometric mean)."
-NO_FIGURE = '<p class="note">no figure: no correct result was measured, or it does not fit</p>'
+NOTHING_TO_DRAW = '<p class="note">no figure: no correct result was measured</p>'
+NO_ROOM = '<p class="note">no figure: the page would be too large</p>'
 MOST_TRUST_LINES = 3  # below the verdict
 TERMS = (
     ("Time", "Time of one call on the slowest rank: the median over the calls of a launch, then the median over the launches."),
@@ -44,7 +46,7 @@ def page(report, title, canvas):
     drawn = _Drawn(report, canvas)
     title = title or _title(report.results)
     parts = [_head(title), f"<h1>{escape(title)}</h1>", _trust(report), _lead(report), _answer(report), _steps_answer(report),
-             drawn.figure(report.decisions), _contents(report), drawn.note(), _steps(report, drawn), _scaling(report, drawn)]
+             drawn.figure(report.decisions), _contents(report, drawn), drawn.note(), _steps(report, drawn), _scaling(report, drawn)]
     share = max(MOST_ROWS // max(len(report.sections), 1), 40)
     parts += [_section(section, report.of_section.get(section, []), drawn, share) for section in report.sections]
     if report.results.fails:
@@ -69,6 +71,14 @@ class _Drawn:
 
     def figure(self, drawing):
         return self._html.get(drawing, "") if drawing else ""
+
+    def figures(self, drawings):
+        return "".join(map(self.figure, drawings))
+
+    @staticmethod
+    def absence(measured, drawings):
+        """Says why no figure is shown, unless others were asked for."""
+        return NO_ROOM if drawings else "" if measured else NOTHING_TO_DRAW
 
     def note(self):
         return (f'<p class="note">{counted(self._left, "figure")} more would make this page too large: <code>tutti report … --figures DIR'
@@ -96,8 +106,7 @@ def _title(results):
     """Names the collectives, the numbers of ranks and the hosts."""
     keys = [one["key"] for one in results.points + results.steps]
     hosts = dict(provenance.rows(results)).get("host", [])
-    return (f"{_first(dict.fromkeys(key.get('coll') or key['workload'] for key in keys))} on "
-            f"{', '.join(map(str, sorted({key['nranks'] for key in keys})))} ranks" + (f" of {_first(hosts)}" if hosts else ""))
+    return (f"{_first(dict.fromkeys(key.get('coll') or key['workload'] for key in keys))} on {_ranks(keys)}" + (f" of {_first(hosts)}" if hosts else ""))
 
 
 def _first(words, most=4):
@@ -105,12 +114,16 @@ def _first(words, most=4):
     return ", ".join(words[:most]) + (f" and {len(words) - most} more" if len(words) > most else "")
 
 
+def _ranks(keys):
+    *few, most = sorted({key["nranks"] for key in keys})
+    return f"{', '.join(map(str, few))} and {counted(most, 'rank')}" if few else counted(most, "rank")
+
+
 def _lead(report):
     """Machine, library and date in one line."""
     facts = dict(provenance.rows(report.results))
-    said = [text for word in ("CPU", "GPU", "libraries", "date") for text in facts.get(word, [])[:3]]
-    ranks = sorted({point["key"]["nranks"] for point in report.results.points + report.results.steps})
-    said.insert(1 if facts.get("CPU") else 0, f"{', '.join(map(str, ranks))} rank{'' if ranks == [1] else 's'}")
+    said = facts.get("CPU", [])[:3] + [_ranks([one["key"] for one in report.results.points + report.results.steps])]
+    said += [text for word in ("GPU", "libraries", "date") for text in facts.get(word, [])[:3]]
     said.append(counted(report.results.launch_count(), "launch", "launches"))
     only = f'<p class="note">Only {escape(report.results.selection)}.</p>' if report.results.selection else ""
     return f'<p class="lead">{escape(" · ".join(said))}</p>{only}'
@@ -151,12 +164,13 @@ def _steps_answer(report):
     return f'<section id="answer-steps" class="first"><h2>Training steps</h2>{said}{steps_table.answer_table(report.steps)}</section>'
 
 
-def _contents(report):
-    entries = [("#steps", "training steps")] if report.steps else []
-    entries += [("#scaling", "scaling over ranks")] if report.scaling else []
-    entries += [(f"#{section.shape.slug}", f"{section.shape.title}, {section.shape.memory}{', in place' if section.shape.inplace else ''}")
-                for section in report.sections]
-    links = "".join(f'<a href="{target}">{escape(words)}</a>' for target, words in [*entries, ("#sources", "sources")])
+def _contents(report, drawn):
+    names = distinguishing([section.shape for section in report.sections])
+    entries = [("steps", "training steps")] if report.steps else []
+    entries += [("scaling", "scaling over ranks")] if drawn.figures(report.scaling) else []
+    entries += [(shape.slug, name) for shape, name in names.items()]
+    entries += [("failures", "failures")] if report.results.fails else []
+    links = "".join(f'<a href="#{target}">{escape(words)}</a>' for target, words in [*entries, ("sources", "sources"), ("terms", "terms")])
     return f"<nav>{links}</nav>"
 
 
@@ -168,7 +182,7 @@ def _steps(report, drawn):
     if not report.steps:
         return ""
     shapes = "".join(f'<article id="{one.shape.slug}">'
-                     f"{''.join(map(drawn.figure, report.of_steps[one])) or f'<h3>{_heading(one.shape)}</h3>{NO_FIGURE}'}</article>\n"
+                     f"{drawn.figures(report.of_steps[one]) or f'<h3>{_heading(one.shape)}</h3>{drawn.absence(one.methods, report.of_steps[one])}'}</article>\n"
                      for one in report.steps)
     numbers = "".join(f"<h3>{_heading(one.shape)}</h3>{steps_table.records_table(one)}" for one in report.steps)
     return (f'<section id="steps"><h2>Training steps in parts</h2><div class="grid">{shapes}</div>'
@@ -176,16 +190,16 @@ def _steps(report, drawn):
 
 
 def _scaling(report, drawn):
-    figures = "".join(map(drawn.figure, report.scaling))
+    figures = drawn.figures(report.scaling)
     return f'<section id="scaling"><h2>Scaling over ranks</h2><div class="grid">{figures}</div></section>' if figures else ""
 
 
 def _section(section, drawings, drawn, share):
-    figures = "".join(map(drawn.figure, drawings))
+    figures = drawn.figures(drawings)
     html, left = tables.cells_table(section, share)
     notes = "".join(f"<li><b>{escape(note.mark)}</b> {escape(note.text)}</li>" for note in section.notes)
     notes = f'<ul class="notes">{notes}</ul>' if notes else ""
-    grid = f'<div class="grid">{figures}</div>' if figures else NO_FIGURE
+    grid = f'<div class="grid">{figures}</div>' if figures else drawn.absence(section.sizes, drawings)
     rows = escape(tables.rows_text(html.count("<tr") - 1, left))
     sizes = f"{size_text(section.sizes[0])} to {size_text(section.sizes[-1])}" if section.sizes else "nothing measured"
     return (f'<section id="{section.shape.slug}"><h2>{_heading(section.shape)}</h2>\n{notes}{grid}\n'

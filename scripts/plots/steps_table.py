@@ -60,7 +60,7 @@ def _half(record):
 
 
 def _overlap(record):
-    """Nothing where the communication is shorter than the interval of the step."""
+    """Returns a dash where the communication is shorter than the interval of the step."""
     interval = record["interval_ns"]
     known = interval and record.get("overlap") is not None and 2 * record["communication_ns"]["p50"] > interval[1] - interval[0]
-    return f"{record['overlap']:.2f}" if known else "-"
+    return f"{record['overlap']:.2f}" if known else "–"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The numbers of the figures, as HTML tables."""
 
+import re
 from dataclasses import dataclass
 from html import escape
 
@@ -9,6 +10,7 @@ from .units import counted, half_text, interval_text, ratio_text, size_text
 
 COLUMNS = ("size", "candidate", "median µs", "± %", "times as fast as the library", "% of limit", "p05", "p95", "max", "busbw GB/s",
            "calls", "launches", "stopped by", "check")
+INTERVAL = re.compile(r"\[[\d., ]+\]")
 BEST_OF_SIZE = 8  # rows that stay where not all have room
 
 
@@ -59,9 +61,9 @@ def _range(sizes):
 
 
 def fails_table(results):
-    rows = [[fail["launch"], fail["phase"], fail["what"], fail.get("rank", ""), fail.get("host", ""),
+    rows = [[fail["what"], fail["phase"], fail["launch"], fail.get("rank", ""), fail.get("host", ""),
              fail.get("point", ""), fail.get("stderr_tail", "")] for fail in results.fails]
-    return table(("launch", "phase", "what", "rank", "host", "point", "last output"), rows)
+    return table(("what", "phase", "launch", "rank", "host", "point", "last output"), rows, kind="cards")
 
 
 def table(columns, rows, numbers=(), kind=""):
@@ -94,7 +96,7 @@ def _cell(value, place, numbers, names=()):
     name = f' data-name="{escape(names[place])}"' if names and place else ""
     if not isinstance(value, Cell):
         return f"<td{_class(place, numbers)}{name}>{escape(str(value))}</td>"
-    text = escape(value.text)
+    text = escape(INTERVAL.sub(lambda interval: interval[0].replace(" ", "\u00a0"), value.text))  # stays in one line
     text = f'<a href="#{value.link}">{text}</a>' if value.link else text
     text = f"<b>{text}</b>" if value.strong else text
     order = f' data-v="{value.value:.6g}"' if value.value is not None else ""

@@ -16,7 +16,7 @@ const heads = rows[0].map((_, cellIndex) => {
     cellIndex, parentNode: row,
     getAttribute: name => attributes[name] ?? null, setAttribute(name, value) { attributes[name] = value; },
     removeAttribute(name) { delete attributes[name]; }, closest: () => ({ tBodies: [body] }),
-    addEventListener(_, act) { this.click = act; },
+    addEventListener(event, act) { if (event === 'click') this.click = act; },
   });
 });
 row.cells = heads;

@@ -32,6 +32,10 @@ class Sorting(unittest.TestCase):
         rows = [[["a", None], ["", None]], [["b", None], ["ring", None]], [["c", None], ["2", None]], [["d", None], ["chain", None]]]
         self.assertEqual(self.orders(rows, [1, 1]), [("ascending", "c d b a"), ("descending", "b d c a")])
 
+    def test_takes_a_dash_for_an_empty_cell(self):
+        rows = [[["a", None], ["–", None]], [["b", None], ["9", None]], [["c", None], ["10", None]], [["d", None], ["– unknown", None]]]
+        self.assertEqual(self.orders(rows, [1, 1]), [("ascending", "b c a d"), ("descending", "c b a d")])
+
     def test_of_another_column_begins_ascending(self):
         rows = [[["a", None], ["2", None]], [["b", None], ["1", None]]]
         self.assertEqual([state for state, _ in self.orders(rows, [0, 1, 0])], ["ascending"] * 3)

@@ -101,6 +101,25 @@ class Page(ReportFiles):
         for text in ("AMD EPYC 7B13", "6.1.0-18-amd64", "Open MPI 4.1.4", "--algo all", "2026-01-31 12:00:00 UTC", str(source)):
             self.assertIn(text, html)
 
+    def test_has_a_navigation_with_a_name_for_each_section(self):
+        changes = ({}, {"nranks": 8, "ppn": 8}, {"dtype": "double"}, {"op": "max"}, {"inplace": True}, {"buf": "registered"}, {"placement": "virtual"})
+        fail = {"v": 1, "kind": "fail", "launch": 1, "phase": "measure", "what": "timeout"}
+        files = []
+        for name, cores in (("a", 4), ("b", 8)):
+            points = [with_key(point, **change) | {"session": "s"} for change in changes for point in (timed("ring", 8, 100), library(8, 200))]
+            files.append(self.lines(synthetic.session(), launch_of(cores=cores), *points, step("mpi", 4.0), fail, name=f"{name}.jsonl"))
+        html = self.report(files, "--only", "decisions,scaling")
+        entries = re.findall('<a href="#([^"]+)">([^<]+)</a>', re.search("<nav>(.*?)</nav>", html)[1])
+        self.assertEqual(len({name for _, name in entries}), len(entries))
+        sections = re.findall('<(?:section|footer) id="([^"]+)"', html)
+        self.assertEqual([target for target, _ in entries], [one for one in sections if not one.startswith("answer")])
+        self.assertEqual(sum(name.startswith("all_reduce, ") for _, name in entries), 2 * len(changes))
+
+    def test_says_why_a_section_has_no_figure_unless_others_are_wanted(self):
+        skipped = with_key(timed("tree", 8, 1, skipped="no time"), dtype="double")
+        html = self.report(self.lines(timed("ring", 8, 100), library(8, 200), skipped), "--only", "decisions")
+        self.assertEqual(html.count("no figure:"), 1)
+
     def test_needs_nothing_from_elsewhere_and_no_script_to_be_read(self):
         html = self.report(synthetic.write(self.folder / "r.jsonl", **SMALL))
         self.assertEqual(re.findall(r'(?:src|href|url)[=(]["\']?(?!#)[^"\')]+', html), [])
@@ -149,7 +168,7 @@ class Page(ReportFiles):
                                       timed("tree", 64, 1, skipped="6 ranks given"), fail))
         self.assertEqual(html.count("skipped: 6 ranks given"), 1)
         self.assertIn("8 to 64", html)
-        self.assertIn("<td>timeout</td><td>3</td>", html)
+        self.assertRegex(html, '<td>timeout</td>.*data-name="rank">3</td>')
 
     def test_survives_points_without_anything_to_draw(self):
         self.report(self.lines(timed("tree", 8, 1, skipped="no time")))
