@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scripts of an artifact draw the figures of a paper again: the same bytes, with a clean clone, on another machine."""
+
+import shutil
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+from report_files import SCRIPTS, ReportFiles, launch_of, library, needs_matplotlib, run, step, timed, with_key
+from plots import records  # found through report_files
+
+ROOT = SCRIPTS.parent
+DATA = (".svg", ".pdf", ".png", ".csv")  # the texts say what was typed
+
+
+@needs_matplotlib
+class Reproduced(ReportFiles):
+    def clone(self):
+        """Copies the files that a commit of this tree would have: those that git knows or does not ignore."""
+        listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "scripts", "python"],
+                                capture_output=True, check=False)
+        if listed.returncode != 0:
+            self.skipTest("not a clone of git")
+        made = self.folder / "a clean clone"
+        for name in filter(None, listed.stdout.decode().split("\0")):
+            if (ROOT / name).is_file():
+                (made / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / name, made / name)
+        return made
+
+    def draw_again(self, artifact):
+        """Runs every script of the artifact in another environment and returns the folder of the figures."""
+        home = self.folder / "another home"
+        home.mkdir()
+        (home / "matplotlibrc").write_text("font.size: 20\naxes.grid: False\nsvg.fonttype: path\n", encoding="utf-8")
+        environment = {"PATH": "/usr/bin:/bin", "HOME": str(home), "LC_ALL": "C", "TZ": "Asia/Tokyo", "PYTHONHASHSEED": "7",
+                       "PYTHONDONTWRITEBYTECODE": "1", "TUTTI_PYTHON": sys.executable, "TUTTI": str(Path(records.command()).resolve()),
+                       "TUTTI_SCRIPTS": str(self.clone() / "scripts")}
+        for script in sorted(artifact.glob("reproduce-*.sh")):
+            done = subprocess.run(["bash", script], cwd=home, env=environment, capture_output=True, text=True, check=False, timeout=100)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""), script.name)
+        return artifact / "figures"
+
+    def files(self):
+        """Two machines with all that a figure can show: ratios, limits, bandwidths, scaling, training steps."""
+        found = []
+        for name, factor in (("first machine", 1), ("second", 2)):
+            launches = [launch_of(number, nranks=ranks, cores=8 * factor) for number, ranks in ((1, 2), (2, 4))]
+            points = [with_key(point | {"launch": ranks // 2}, nranks=ranks, ppn=ranks) for ranks in (2, 4) for size in (8, 4096, 1 << 20)
+                      for point in (timed("ring", size, factor * (900 + size // ranks), 20, limit_ns=400.0, predicted_ns=950.0),
+                                    timed("tree", size, factor * (700 + size), 30, limit_ns=400.0), library(size, factor * (1500 + size), 40))]
+            steps = [step("ring/shm", 1.0), step("mpi", 4.0 * factor)]
+            found.append(self.lines(*launches, *points, *steps, name=f"{name}.jsonl"))
+        return found
+
+    def reproduces(self, *options):
+        """Draws with these options, and again by the scripts; returns the names of the figures."""
+        shutil.rmtree(self.folder / "again", ignore_errors=True)
+        drawn, artifact = self.folder / "figures", self.folder / "again" / "an artifact"
+        done = run(*self.files(), "--figures", drawn, "--artifact", artifact, *options)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        moved = artifact.rename(self.folder / "moved")  # an archive is unpacked elsewhere
+        again = self.draw_again(moved)
+        first, second = ({path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in DATA} for folder in (drawn, again))
+        self.assertEqual(sorted(first), sorted(second))
+        self.assertEqual([name for name in first if first[name] != second[name]], [])
+        return {path.stem for path in drawn.iterdir()}
+
+    def test_are_figures_of_a_paper(self):
+        names = self.reproduces("--format", "pdf,svg", "--style", "paper", "--only", "decisions,bars,scaling-1M,heatmap")
+        self.assertTrue({"decisions", "bars", "scaling", "heatmap"} <= {word for name in names for word in name.split("-")}, names)
+        self.assertEqual({word for name in names for word in name.split("setup-")[1:]} & {"A-heatmap", "B-heatmap"}, {"A-heatmap", "B-heatmap"}, names)
+
+
+if __name__ == "__main__":
+    unittest.main()
