@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page: the answer, how reliable it is, figures, tables and sources, in one file that needs nothing else."""
 
+import re
 from html import escape
 from pathlib import Path
 
@@ -130,7 +131,7 @@ def _lead(report):
 
 
 def _trust(report):
-    items = [f"<li><b>{escape(note.mark)}</b> {escape(note.text)}</li>" for note in report.notes]
+    items = list(map(_item, report.notes))
     setups = report.results.setups
     if setups:
         letters = [letter for letter, _ in setups[0]["values"]]
@@ -143,6 +144,11 @@ def _trust(report):
     more = f"<details><summary>{counted(len(rest), 'more note')}</summary><ul>{''.join(rest)}</ul></details>" if rest else ""
     good = " good" if report.results.verdict.startswith(RELIABLE) else ""
     return (f'<aside class="trust{good}"><h2>Trust: {escape(report.results.verdict)}</h2>' + (f"<ul>{''.join(shown)}</ul>" if shown else "") + more + "</aside>")
+
+
+def _item(note):
+    text = re.sub(r"(\d) %", "\\1\u00a0%", note.text)  # a number keeps its unit
+    return f"<li><b>{escape(note.mark)}</b> {escape(text)}</li>"
 
 
 def _answer(report):
@@ -197,8 +203,7 @@ def _scaling(report, drawn):
 def _section(section, drawings, drawn, share):
     figures = drawn.figures(drawings)
     html, left = tables.cells_table(section, share)
-    notes = "".join(f"<li><b>{escape(note.mark)}</b> {escape(note.text)}</li>" for note in section.notes)
-    notes = f'<ul class="notes">{notes}</ul>' if notes else ""
+    notes = f'<ul class="notes">{"".join(map(_item, section.notes))}</ul>' if section.notes else ""
     grid = f'<div class="grid">{figures}</div>' if figures else drawn.absence(section.sizes, drawings)
     rows = escape(tables.rows_text(html.count("<tr") - 1, left))
     sizes = f"{size_text(section.sizes[0])} to {size_text(section.sizes[-1])}" if section.sizes else "nothing measured"

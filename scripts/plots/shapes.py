@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The facts that must be equal for two times to be in one ranking."""
 
+import zlib
 from dataclasses import dataclass, replace
 
 from .units import counted
@@ -52,7 +53,9 @@ class Shape:
 
 
 def slug_of(text):
-    return "".join(c if c.isascii() and c.isalnum() else "-" for c in text).strip("-")[:120]
+    """Texts that lose letters get the check sum of all of them, so that two names stay two."""
+    slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in text).strip("-")
+    return slug if text.isascii() and len(slug) <= 120 else f"{slug[:111]}-{zlib.crc32(text.encode()):08x}".strip("-")
 
 
 def shape_of(key, setup=""):
