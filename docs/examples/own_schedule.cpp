@@ -13,7 +13,7 @@ namespace {
 
 using namespace tutti;
 
-// All-gather by two streams: each rank's chunk goes round the ring in both directions at once, so
+// All-gather by two streams: each rank's chunk goes around the ring in both directions at once, so
 // that it has met all ranks after half a round. ceil((P-1)/2) steps; each rank sends and receives
 // P-1 chunks.
 Schedule two_way_all_gather(int ranks) {
