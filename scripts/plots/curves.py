@@ -4,13 +4,13 @@
 from dataclasses import dataclass, field
 
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator, NullLocator
 
-from . import signs, style
+from . import signs, style, ticks
 from .palette import DOUBTED_GREY, LIMIT_GREY, OTHERS_GREY
 from .units import size_text
 
 UNKNOWN = "?: too few calls for an interval."
+FARTHEST = 4  # times beyond the curves in front, where the others may end
 COLUMNS = ("candidate", "x", "value", "low", "high", "launches", "mark")
 
 
@@ -47,7 +47,7 @@ class Plot:
     y_label: str
     text: object                # (mark) -> what hovering says of it
     curves: list = field(default_factory=list)
-    x_label: str = "message size (bytes, K = 1024)"
+    x_label: str = ticks.SIZE
     log_y: bool = False
     top: float = None
     level: float = None  # reference ratio on a logarithmic axis
@@ -72,23 +72,33 @@ class Plot:
 def draw(plot, drawing, canvas):
     made = canvas.figure(plot.height)
     axes = made.add_subplot()
+    legend = fill(axes, plot, canvas)
+    canvas.finish(made, drawing.title, drawing.details, drawing.marks, legend)
+    settle(axes, plot, canvas)
+    return made
+
+
+def fill(axes, plot, canvas):
+    """Draws the lines. Returns (handles, labels) of the legend."""
     others = [curve for curve in plot.curves if not curve.in_front]
     for curve in others:
         axes.plot([mark.x for mark in curve.marks], [mark.value for mark in curve.marks], color=OTHERS_GREY, linewidth=0.7, zorder=1)
-    handles, labels = [], []
     front = [curve for curve in plot.curves if curve.in_front]
     for curve in reversed(front):  # the first on top
         _curve(axes, curve, plot, canvas)
-    for curve in front:
-        handles.append(_handle(curve, canvas))
-        labels.append(style.shortened(curve.label))
+    handles, labels = [_handle(curve, canvas) for curve in front], [style.shortened(curve.label) for curve in front]
     if others:
         handles.append(Line2D([], [], color=OTHERS_GREY, linewidth=0.9))
         labels.append(f"{len(others)} others")
     _axes(axes, plot)
     more_handles, more_labels = signs.draw(axes, plot, canvas)
-    handles, labels = handles + more_handles, labels + more_labels
-    return canvas.finish(made, drawing.title, drawing.details, drawing.marks, (handles, labels))
+    return handles + more_handles, labels + more_labels
+
+
+def settle(axes, plot, canvas):
+    """Places what depends on the final size of the axes: names of ticks and signs."""
+    ticks.thin(axes)
+    signs.put_all(axes, plot, canvas)
 
 
 def _curve(axes, curve, plot, canvas):
@@ -102,7 +112,7 @@ def _curve(axes, curve, plot, canvas):
     if known:
         axes.vlines([mark.x for mark in known], [mark.low for mark in known], [mark.high for mark in known],
                     color=DOUBTED_GREY if plot.is_doubted else look["color"], linewidth=2.6, alpha=0.4, zorder=2.5)
-    axes.plot(xs, ys, zorder=3, **look)
+    axes.plot(xs, ys, zorder=3, clip_on=False, **look)  # the axes reach all points, but half a marker at their edge would be cut
     for mark in marks:
         canvas.point_out(axes, mark.x, mark.value, f"{curve.label}, {plot.text(mark)}" + (f" ({mark.remark})" if mark.remark else ""))
 
@@ -115,13 +125,7 @@ def _handle(curve, canvas):
 
 def _axes(axes, plot):
     values = sorted({mark.x for curve in plot.curves for mark in curve.marks})
-    if plot.size_axis:
-        style.label_sizes(axes, values, plot.x_label)
-    else:
-        axes.set_xscale("log", base=2)
-        axes.set_xticks(values, [f"{value:g}" for value in values])
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.set_xlabel(plot.x_label)
+    (ticks.at_sizes if plot.size_axis else ticks.at_numbers)(axes, values, plot.x_label)
     axes.set_ylabel(plot.y_label)
     if plot.is_log:
         _log_axis(axes, plot)
@@ -138,12 +142,9 @@ def _log_axis(axes, plot):
     values = [mark.value for mark in plot.front] + ([plot.level] if plot.level else [])
     ends = [end for mark in plot.front if mark.low is not None for end in (mark.low, mark.high)]
     low, high = max(min(values) / 2, min(values + ends)), min(2 * max(values), max(values + ends))  # here, too, an interval may leave
-    room = max((high / low) ** 0.08, 1.05)
-    axes.set_yscale("log")
-    axes.set_ylim(low / room, high * room)
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 2000 * low else (1,)))
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.12g}")
-    axes.yaxis.set_minor_locator(NullLocator())
+    others = [mark.value for curve in plot.curves if not curve.in_front for mark in curve.marks]
+    low, high = max(low / FARTHEST, min(others + [low])), min(FARTHEST * high, max(others + [high]))
+    ticks.log_values(axes, low, high)
 
 
 def rows(plot):

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The decision map: the fastest algorithm at each size, for each collective, number of ranks and kind of memory."""
 
-from matplotlib.lines import Line2D
-from matplotlib.patches import Rectangle
+from dataclasses import dataclass
 
-from . import style
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, Rectangle
+
+from . import boxes, signs, style, ticks
 from .candidates import library_name
 from .drawing import Drawing
-from .heatmap import plain
 from .palette import FILLS
 from .shapes import SHORT, distinguishing
 from .reliability import DISTURBED, TIED, UNKNOWN, is_doubted, merged
@@ -15,7 +16,10 @@ from .units import interval_text, ratio_text, size_text
 
 COLUMNS = ("row", "bytes", "winner", "library", "gain", "low", "high", "launches", "significant")
 MOST_ROWS = 48
-NO_LIBRARY = "no\nlibrary"  # in a box instead of a number
+NUMBER = 0.62  # of a box, next to the marker
+DARK = 0.75    # how strong the colour is where the library wins
+# In the legend of the map.
+MEANINGS = {TIED: "tied with the library", signs.NOT_MEASURED: "library not measured"}
 
 
 def choices_of(section):
@@ -37,9 +41,9 @@ def drawing(sections):
     if any(choice.is_unknown for _, choice in all_choices):
         said.append(f"{UNKNOWN}: too few calls for an interval.")
     if any(choice.winner_disturbed or choice.library_disturbed for _, choice in all_choices):
-        said.append(f"{DISTURBED}: other programs used the cores (in the corner: during the winner's calls; next to the number: the library's).")
-    if any(_why_no_gain(section, choice) == NO_LIBRARY for section, choice in all_choices):
-        said.append("no library: it was not measured at this size.")
+        said.append(f"{DISTURBED}: other programs used the cores during the winner's calls or the library's.")
+    if any(_why_no_gain(section, choice) == signs.NOT_MEASURED for section, choice in all_choices):
+        said.append(f"{signs.NOT_MEASURED}: the library was not measured at this size.")
     doubted = [names[section.shape] for section in found if is_doubted(section)]
     if doubted:
         said.append(f"Unreliable rows: {'; '.join(doubted) if len(doubted) < len(found) else 'all'}.")
@@ -62,30 +66,34 @@ def _data(section, name):
 
 def _draw(sections, names, drawing_, canvas):
     sizes = sorted({size for section in sections for size in section.sizes})
-    rows, higher = style.wrapped([names[section.shape] for section in sections], 48)
-    choices = [(y, section, choice) for y, section in enumerate(sections) for choice in choices_of(section)]
-    legend = _legend([choice for _, _, choice in choices], canvas)
-    made = canvas.figure(1.6 + 0.3 * higher * len(sections), canvas.room_for(len(sizes), rows))
+    rows, higher, width = boxes.rows(canvas, [names[section.shape] for section in sections], len(sizes))
+    found = [_Box(sizes.index(choice.size), y, section, choice) for y, section in enumerate(sections) for choice in choices_of(section)]
+    made = canvas.figure(1.6 + 0.3 * higher * len(sections), width)
     if not canvas.style.has_title:
         made.set_figheight(0.75 + 0.2 * higher * len(sections))
     axes = made.add_subplot()
-    for y, section, choice in choices:
-        _box(axes, sizes.index(choice.size), y, section, choice, canvas, names[section.shape])
     axes.set_xlim(-0.5, len(sizes) - 0.5)
     axes.set_ylim(len(sections) - 0.5, -0.5)
-    axes.set_xticks(range(len(sizes)), [size_text(size) for size in sizes])
-    axes.set_yticks(range(len(sections)), rows)
-    plain(axes)
-    axes.set_xlabel("message size (bytes, K = 1024)")
-    return canvas.finish(made, drawing_.title, drawing_.details, drawing_.marks, legend)
+    boxes.frame(axes, sizes, rows)
+    canvas.finish(made, drawing_.title, drawing_.details, drawing_.marks, _legend(found, canvas))
+    ticks.thin(axes)
+    has_room = boxes.has_room(axes, [box.text for box in found], canvas, NUMBER)
+    for box in found:
+        box.draw(axes, canvas, has_room)
+        canvas.point_out(axes, box.x, box.y, _tip(box.section, box.choice, names[box.section.shape]))
+    return made
 
 
-def _legend(choices, canvas):
-    """(handles, labels) of the winners, and of the sign for what is unknown."""
-    looks = {_name(winner): canvas.palette.sign(winner) for winner in (choice.winner for choice in choices if choice.is_significant)}
-    handles = [Line2D([], [], markersize=1.6 * canvas.style.marker, **look) for look in looks.values()]
-    unknown = any(choice.is_unknown for choice in choices)
-    return (handles + [Line2D([], [], **canvas.sign(style.QUESTION, style.SOFT))] * unknown, [*looks] + ["too few calls"] * unknown)
+def _legend(found, canvas):
+    """(handles, labels) of the winners, of the boxes in which the library wins, and of the signs."""
+    winners = {_name(box.choice.winner): canvas.palette.sign(box.choice.winner) for box in found if box.choice.is_significant}
+    handles, labels = [Line2D([], [], markersize=1.6 * canvas.style.marker, **look) for look in winners.values()], list(winners)
+    library = next((box.choice.winner for box in found if box.is_library), None)
+    if library:
+        handles.append(Patch(facecolor=canvas.palette.colour(library), alpha=DARK))
+        labels.append("the library wins")
+    more_handles, more_labels = signs.explain([box.text for box in found], canvas, MEANINGS)
+    return handles + more_handles, labels + more_labels
 
 
 def _name(winner):
@@ -94,41 +102,48 @@ def _name(winner):
     return f"[{name}]" if winner.is_baseline else name
 
 
-def _box(axes, x, y, section, choice, canvas, name):
-    library = section.library
-    canvas.point_out(axes, x, y, _tip(section, choice, name))
-    dagger = DISTURBED if choice.library_disturbed and choice.winner != library else ""
-    if choice.winner_disturbed:
-        axes.text(x - 0.42, y - 0.42, DISTURBED, ha="left", va="top", fontsize=canvas.style.small,
-                  color="white" if choice.winner == library and choice.is_significant else style.INK)
-    if not choice.is_significant:
-        axes.add_patch(Rectangle((x - 0.47, y - 0.43), 0.94, 0.86, facecolor="white", edgecolor="#b5bbc3", linewidth=0.6,
-                                 linestyle=(0, (2, 2))))
-        text = _why_white(section, choice, dagger)
-        size = canvas.style.small * (0.8 if "\n" in text else 1)
-        axes.text(x, y, text, ha="center", va="center_baseline", fontsize=size, color=style.SOFT, linespacing=0.85)
-        return
-    colour = canvas.palette.colour(choice.winner)
-    is_library = choice.winner == library
-    axes.add_patch(Rectangle((x - 0.47, y - 0.43), 0.94, 0.86, facecolor=colour, alpha=0.75 if is_library else 0.2, edgecolor="none"))
-    white = dict.fromkeys(("color", "markeredgecolor", "markerfacecolor"), "white") if is_library else {}
-    axes.plot(x - 0.30, y, markersize=canvas.style.marker * 1.15, **canvas.palette.sign(choice.winner) | white)
-    text = ratio_text(choice.gain.value) if choice.gain else _why_no_gain(section, choice)
-    axes.text(x + 0.12, y, text + dagger, ha="center", va="center", fontsize=canvas.style.small,
-              color="white" if is_library else style.INK)
+@dataclass(frozen=True)
+class _Box:
+    x: int
+    y: int
+    section: object
+    choice: object
 
+    @property
+    def is_library(self):
+        return self.choice.is_significant and self.choice.winner == self.section.library
 
-def _why_white(section, choice, dagger):
-    if choice.gain:
-        return f"{ratio_text(choice.gain.value)}{dagger} ?" if choice.is_unknown else f"{TIED}{dagger}"
-    return _why_no_gain(section, choice) or (UNKNOWN if choice.unknown else TIED)
+    @property
+    def text(self):
+        choice = self.choice
+        dagger = DISTURBED if choice.winner_disturbed or choice.library_disturbed else ""
+        if choice.is_significant:
+            return (ratio_text(choice.gain.value) if choice.gain else _why_no_gain(self.section, choice)) + dagger
+        if choice.gain:
+            return f"{ratio_text(choice.gain.value)}{dagger} {UNKNOWN}" if choice.is_unknown else TIED + dagger
+        return (_why_no_gain(self.section, choice) or (UNKNOWN if choice.unknown else TIED)) + dagger
+
+    def draw(self, axes, canvas, has_room):
+        """Without room the signs remain of the text."""
+        text = self.text if has_room else "".join(sign for sign in self.text if sign in signs.MEANINGS)
+        if not self.choice.is_significant:
+            axes.add_patch(Rectangle((self.x - 0.47, self.y - 0.43), 0.94, 0.86, facecolor="white", edgecolor="#b5bbc3", linewidth=0.6,
+                                     linestyle=(0, (2, 2))))
+            axes.text(self.x, self.y, text, ha="center", va="center_baseline", fontsize=canvas.style.small, color=style.SOFT)
+            return
+        colour = canvas.palette.colour(self.choice.winner)
+        axes.add_patch(Rectangle((self.x - 0.47, self.y - 0.43), 0.94, 0.86, facecolor=colour, alpha=DARK if self.is_library else 0.2, edgecolor="none"))
+        white = dict.fromkeys(("color", "markeredgecolor", "markerfacecolor"), "white") if self.is_library else {}
+        axes.plot(self.x - 0.30 * bool(text), self.y, markersize=canvas.style.marker * 1.15, **canvas.palette.sign(self.choice.winner) | white)
+        if text:
+            axes.text(self.x + 0.12, self.y, text, ha="center", va="center", fontsize=canvas.style.small, color="white" if self.is_library else style.INK)
 
 
 def _why_no_gain(section, choice):
     """Why there is no ratio to the library; "" where nothing competes with it, or there is none."""
     if choice.winner == section.library or not section.library:
         return ""
-    return UNKNOWN if section.cell(section.library, choice.size) else NO_LIBRARY
+    return UNKNOWN if section.cell(section.library, choice.size) else signs.NOT_MEASURED
 
 
 def _tip(section, choice, name):
@@ -139,4 +154,6 @@ def _tip(section, choice, name):
         said += f", {ratio_text(gain.value)}× as fast as {library} {interval_text(gain)}"
     elif gain:
         said += f"; the best other is {ratio_text(gain.value)}× as fast {interval_text(gain)}"
+    disturbed = [who for who, is_so in (("winner", choice.winner_disturbed), ("library", choice.library_disturbed)) if is_so]
+    said += f"; {DISTURBED} {' and '.join(disturbed)}" if disturbed else ""
     return said + ("" if choice.is_significant else " (too few calls)" if choice.is_unknown else " (statistically tied)")

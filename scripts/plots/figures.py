@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from tutti.lines import ResultsError
 
-from . import decision, heatmap, over_size, palette, scaling, sections, spread, steps, steps_figure
+from . import comparison_figure, decision, heatmap, over_size, palette, scaling, sections, spread, steps, steps_figure
 
 
 @dataclass(eq=False)
@@ -17,13 +17,14 @@ class Report:
     steps: list
     decisions: object = None   # a Drawing, or None
     scaling: list = field(default_factory=list)
+    comparisons: list = field(default_factory=list)
     of_section: dict = field(default_factory=dict)  # {section: its Drawings}
     of_steps: dict = field(default_factory=dict)
 
     def drawings(self):
         """All, the first the most wanted: one kind after the other, so that none is missing of every section."""
         found = [self.decisions] if self.decisions else []
-        found += [drawing for drawings in self.of_steps.values() for drawing in drawings] + self.scaling
+        found += [drawing for drawings in self.of_steps.values() for drawing in drawings] + self.comparisons + self.scaling
         kinds = dict.fromkeys(drawing.kind for drawings in self.of_section.values() for drawing in drawings)
         return found + [drawing for kind in kinds for drawings in self.of_section.values() for drawing in drawings if drawing.kind == kind]
 
@@ -41,6 +42,7 @@ def report_of(results, only=()):
     measured = [section for section in made.sections if section.sizes]
     made.decisions = decision.drawing(measured)
     made.scaling = scaling.drawings(measured)
+    made.comparisons = comparison_figure.drawings(results)
     made.of_section = {section: [*over_size.drawings(section), *heatmap.drawings(section), *spread.drawings(section)] for section in measured}
     made.of_steps = {one: steps_figure.drawings(one) for one in made.steps}
     _name_apart(made.drawings())
@@ -66,7 +68,7 @@ def _leave(made, only):
     def wanted(drawings):
         return [drawing for drawing in drawings if any(word in drawing.name for word in only)]
     made.decisions = next(iter(wanted(filter(None, [made.decisions]))), None)
-    made.scaling = wanted(made.scaling)
+    made.scaling, made.comparisons = wanted(made.scaling), wanted(made.comparisons)
     made.of_section = {section: wanted(drawings) for section, drawings in made.of_section.items()}
     made.of_steps = {one: wanted(drawings) for one, drawings in made.of_steps.items()}
     if not made.drawings():

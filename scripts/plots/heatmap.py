@@ -4,8 +4,9 @@
 import matplotlib
 import numpy
 from matplotlib.colors import LogNorm
+from matplotlib.patches import Patch
 
-from . import style
+from . import boxes, signs, ticks
 from .drawing import Drawing
 from .reliability import TIED, UNKNOWN
 from .units import interval_text, ratio_text, size_text
@@ -13,7 +14,7 @@ from .units import interval_text, ratio_text, size_text
 COLOURS = matplotlib.colormaps["cividis_r"]
 SHADE = LogNorm(1, 4, clip=True)  # beyond four times the best it does not matter how bad
 MOST_ROWS = 16
-MOST_NUMBERS = 180  # more boxes than these have room for signs alone
+KEYS = (1, 1.5, 2, 3, 4)  # of the legend
 COLUMNS = ("candidate", "bytes", "time_ns", "over_best", "low", "high", "tied_with_best")
 
 
@@ -47,8 +48,8 @@ def _data(section):
 
 def _draw(section, rows, drawing, canvas):
     sizes = section.sizes
-    names, higher = style.wrapped([row.name for row in rows], 40)
-    made = canvas.figure(1.4 + 0.26 * higher * len(rows), canvas.room_for(len(sizes), names))
+    names, higher, width = boxes.rows(canvas, [row.name for row in rows], len(sizes))
+    made = canvas.figure(1.4 + 0.26 * higher * len(rows), width)
     if not canvas.style.has_title:
         made.set_figheight(0.6 + 0.16 * higher * len(rows))
     axes = made.add_subplot()
@@ -58,46 +59,36 @@ def _draw(section, rows, drawing, canvas):
     axes.pcolormesh(numpy.arange(len(sizes) + 1) - 0.5, numpy.arange(len(rows) + 1) - 0.5, ratios,
                     cmap=COLOURS, norm=SHADE, edgecolors="white", linewidth=0.6)
     axes.invert_yaxis()
-    for y, row in enumerate(rows):
-        for x, size in enumerate(sizes):
-            _write(axes, x, y, section, row, size, canvas)
-    axes.set_xticks(range(len(sizes)), [size_text(size) for size in sizes])
-    axes.set_yticks(range(len(rows)), names)
-    plain(axes)
-    axes.set_xlabel("message size (bytes, K = 1024)")
-    return canvas.finish(made, drawing.title, drawing.details, drawing.marks)
+    boxes.frame(axes, sizes, names)
+    written = {(x, y): _text(section, row, size) for y, row in enumerate(rows) for x, size in enumerate(sizes)}
+    handles, labels = signs.explain([text for text, _ in written.values()], canvas, {TIED: "tied with the best"})
+    handles = [Patch(facecolor=COLOURS(SHADE(key))) for key in KEYS] + handles
+    labels = ["best", *(f"{key:g}×" for key in KEYS[1:-1]), f"≥ {KEYS[-1]}×"] + labels
+    canvas.finish(made, drawing.title, drawing.details, drawing.marks, (handles, labels))
+    ticks.thin(axes)
+    has_room = boxes.has_room(axes, [" ".join(filter(None, texts)) for texts in written.values()], canvas)
+    for (x, y), (sign, number) in written.items():
+        _write(axes, x, y, section, rows[y], " ".join(filter(None, (number, sign))) if has_room else sign, canvas)
+    return made
 
 
-def plain(axes):
-    """A table of boxes needs no frame."""
-    axes.tick_params(length=0)
-    axes.grid(False)
-    for side in axes.spines.values():
-        side.set_visible(False)
-
-
-def _sign(section, row, size):
-    cell = section.cell(row, size)
-    if row == section.best(size):
-        return ""
-    return UNKNOWN if cell.is_unknown else TIED if cell.is_tied else ""
-
-
-def _write(axes, x, y, section, row, size, canvas):
-    ratio = section.over_best(row, size)
-    fontsize = canvas.style.small
+def _text(section, row, size):
+    """(sign, number) of a box; one of them may be empty."""
+    cell, ratio = section.cell(row, size), section.over_best(row, size)
     if ratio is None:
-        wrong = (row, size) in section.wrong
-        axes.text(x, y, "wrong" if wrong else UNKNOWN if section.cell(row, size) else "–", ha="center", va="center", fontsize=fontsize, color="#b00020" if wrong else "#5b626b")
-        return
-    canvas.point_out(axes, x, y, f"{row.name}, {size_text(size)}: {ratio_text(ratio.value)} {interval_text(ratio)}")
-    best = section.best(size) == row
-    mark = _sign(section, row, size)
-    many = len(section.sizes) * min(len(section.candidates), MOST_ROWS) > MOST_NUMBERS
-    text = (mark or "1" * best) if many else f"{ratio_text(ratio.value)} {mark}".strip()
-    if not text:
-        return
-    red, green, blue, _ = COLOURS(SHADE(ratio.value))
-    light = 0.299 * red + 0.587 * green + 0.114 * blue > 0.5
-    axes.text(x, y, text, ha="center", va="center", fontsize=fontsize, fontweight="bold" if best else "normal",
-              color="#111111" if light else "white")
+        return "wrong" if (row, size) in section.wrong else UNKNOWN if cell else signs.NOT_MEASURED, ""
+    is_best = row == section.best(size)
+    return "" if is_best else UNKNOWN if cell.is_unknown else TIED if cell.is_tied else "", ratio_text(ratio.value)
+
+
+def _write(axes, x, y, section, row, text, canvas):
+    size = section.sizes[x]
+    ratio, is_best = section.over_best(row, size), section.best(size) == row
+    colour = "#b00020" if text == "wrong" else "#5b626b"
+    if ratio:
+        canvas.point_out(axes, x, y, f"{row.name}, {size_text(size)}: {ratio_text(ratio.value)} {interval_text(ratio)}")
+        red, green, blue, _ = COLOURS(SHADE(ratio.value))
+        colour = "#111111" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
+    text = text or "1" * is_best
+    if text:
+        axes.text(x, y, text, ha="center", va="center", fontsize=canvas.style.small, fontweight="bold" if is_best else "normal", color=colour)

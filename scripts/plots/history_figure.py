@@ -2,11 +2,14 @@
 """One metric over the launches of a machine, with its change points."""
 
 import math
+import textwrap
 
 from . import style
 from .palette import BLACK, BLUE, RED
 from .units import counted
 
+LETTERS = 150  # in a line below the axis
+ROOM = 1.25    # above the slowest launch, for the changes
 UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1))
 
 
@@ -24,11 +27,25 @@ def draw(history):
         axes.hlines(level["ns"] / factor, level["first"] - 0.4, end - 0.6, color=BLACK, linewidth=1.6)
     for change in changes:
         axes.axvline(change["first"] - 0.5, color=RED, linestyle="--", linewidth=1.2)
-        axes.annotate(f"{100 * (change['after_ns'] / change['before_ns'] - 1):+.1f} %", (change["first"] - 0.5, 1),
-                      xycoords=("data", "axes fraction"), xytext=(4, -12), textcoords="offset points", color=RED)
     shown = range(0, len(launches), max(1, math.ceil(len(launches) / 12)))
     axes.set_xticks(list(shown), [f"{launches[i]['t'][:10]}\n{launches[i]['commit'][:9]}" for i in shown], fontsize=7)
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, max(ROOM * max(one["ns"] for one in launches) / factor, 0) or None)
     axes.set_ylabel("median of a launch" + (f" ({unit})" if unit else ""))
-    axes.set_xlabel(f"launches in order of time; machine {history['fingerprint']}: {history['words']}", fontsize=8)
-    return canvas.finish(made, f"{history['metric']}: {counted(len(changes), 'change point')} (information, no verdict)", "", [])
+    axes.set_xlabel(textwrap.fill(f"launches in order of time; machine {history['fingerprint']}: {history['words']}", LETTERS), fontsize=8)
+    canvas.finish(made, f"{history['metric']}: {counted(len(changes), 'change point')} (information, no verdict)", "", [])
+    _name_changes(axes, changes)
+    return made
+
+
+def _name_changes(axes, changes):
+    """Writes each change next to its line, in the first row that is free, once the layout is known."""
+    ends = []  # of the rows
+    for change in changes:
+        text = axes.annotate(f"{100 * (change['after_ns'] / change['before_ns'] - 1):+.1f} %", (change["first"] - 0.5, 1),
+                             xycoords=("data", "axes fraction"), xytext=(4, -4), textcoords="offset points", va="top", color=RED)
+        if text.get_window_extent().x1 > axes.bbox.x1:
+            text.set(ha="right", position=(-4, -4))
+        box = text.get_window_extent()
+        row = next((row for row, end in enumerate(ends) if end < box.x0), len(ends))
+        ends[row:row + 1] = [box.x1]
+        text.set_y(-4 - row * 1.3 * text.get_fontsize())

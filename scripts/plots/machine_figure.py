@@ -8,6 +8,7 @@ import textwrap
 
 from .picture import LETTER, Picture
 from .style import SOFT
+from .units import counted
 
 LEAF_WIDTH, LEAF_HEIGHT, GAP, MARGIN = 104, 56, 8, 16
 LEAST_COLUMN, BETWEEN_COLUMNS, BETWEEN_GROUPS = 176, 14, 64
@@ -152,12 +153,12 @@ class _Host:
     def _subtitle(self):
         counts = {kind: sum(device["kind"] == kind for device in self.host["devices"]) for kind in ("GPU", "NIC")}
         cores = self.host["cores"]
-        parts = [f"{len(cores)} cores", f"{sum(len(core['threads']) for core in cores)} threads"] if cores else []
+        parts = [counted(len(cores), "core"), counted(sum(len(core["threads"]) for core in cores), "thread")] if cores else []
         memory = {}
         for node in self.host["numa_nodes"]:
             memory[node.get("kind", "")] = memory.get(node.get("kind", ""), 0) + node["memory_bytes"]
         parts += [f"{_memory(count)} {kind}".strip() for kind, count in memory.items() if count]
-        parts += [f"{count} {kind}{'' if count == 1 else 's'}" for kind, count in counts.items() if count]
+        parts += [counted(count, kind) for kind, count in counts.items() if count]
         return ", ".join(filter(None, parts)) + "; numbers on lines are GB/s each way"
 
     def _draw_groups(self):
@@ -185,7 +186,7 @@ class _Host:
         self.picture.text(x + GAP, y, ", ".join(filter(None, (name, _memory(column.memory)))), 12, bold=True, room=room)
         if column.cores:
             threads = sum(len(self.host["cores"][core]["threads"]) for core in column.cores)
-            self.picture.text(x + GAP, y + LINE, f"{len(column.cores)} cores, {threads} threads", colour=SOFT, room=room)
+            self.picture.text(x + GAP, y + LINE, f"{counted(len(column.cores), 'core')}, {counted(threads, 'thread')}", colour=SOFT, room=room)
             self.picture.text(x + GAP, y + 2 * LINE, self._caches(column), colour=SOFT, room=room)
             self._draw_cores(column, x + GAP, y + 2 * LINE + 6)
         if column.node is not None:

@@ -62,6 +62,7 @@ class Results:
     steps: list = field(default_factory=list)
     fails: list = field(default_factory=list)
     ends: list = field(default_factory=list)
+    verdicts: list = field(default_factory=list)  # of compare, one for each metric
     tables: list = field(default_factory=list)
     training: list = field(default_factory=list)
     setups: list = field(default_factory=list)
@@ -91,7 +92,7 @@ def read(paths, candidates=(), sizes=""):
         raise ResultsError(f"'{command()} show --json' printed no JSON; set TUTTI to the path of the command tutti") from None
     if found["v"] != VERSION:
         raise ResultsError(f"{command()} writes version {found['v']} of its summary, this script reads {VERSION}; use scripts of the same tutti")
-    if not found["points"] and not found["steps"]:
+    if not found["points"] and not found["steps"] and not found["verdicts"]:
         raise ResultsError(f"{' '.join(paths)}: no point in it, so there is nothing to report")
     files = {one["id"]: one["file"] for one in found["sessions"]}
     for kind, shelf in (("session", "sessions"), ("launch", "launches")):
@@ -100,7 +101,7 @@ def read(paths, candidates=(), sizes=""):
         one["file"] = files.get(one.get("session"), paths[0])
     said = [f"the candidates {', '.join(candidates)}"] * bool(candidates) + [f"the sizes {sizes}"] * bool(sizes)
     return Results(files=paths, notes=notes_of(found["notes"]), selection=" and ".join(said),
-                   **{name: found.get(name, []) for name in ("sessions", "launches", "points", "steps", "fails", "ends", "tables", "training", "setups",
+                   **{name: found.get(name, []) for name in ("sessions", "launches", "points", "steps", "fails", "ends", "verdicts", "tables", "training", "setups",
                                                      "verdict", "warnings")})
 
 

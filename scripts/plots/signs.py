@@ -1,43 +1,135 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signs at the points of curves, and their legend: at most three marks, then how markers of transports are filled."""
+"""Signs in figures and their legend: at the points of curves at most three marks, then how markers of transports are filled."""
 
 import math
+from dataclasses import dataclass
 
+import numpy
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.transforms import ScaledTranslation
 
 from . import style
 from .palette import DOUBTED_GREY, FILLS
+from .reliability import DISTURBED as DAGGER
+from .reliability import TIED, UNKNOWN
 
-DISTURBED, BEYOND = "disturbed", "lower bound invalid"
-MOST_DISTURBED, MOST_FEW = "† most points of the size disturbed", "? most points of the size have too few calls"
+DISTURBED, BEYOND, CONTINUES = "disturbed", "lower bound invalid", "interval continues"
+MOST_DISTURBED, MOST_FEW = "† most points disturbed", "? most points of too few calls"
 MOST = 0.5
 BAND = "#fdeee2"
 FEW = 3  # signs at one size that hide no line
+NOT_MEASURED = "–"
+MEANINGS = {TIED: "statistically tied", UNKNOWN: "too few calls", DAGGER: "other programs used the cores", NOT_MEASURED: "not measured"}
+# The legend's order: meaning, sign and colour.
+LEGEND = ((MEANINGS[DAGGER], style.DAGGER, style.WARN), (BEYOND, "x", style.WARN), (MEANINGS[UNKNOWN], style.QUESTION, style.SOFT),
+          (CONTINUES, style.UP, style.SOFT))
+# Places of a sign around its point, in sizes of the sign, the best first.
+_NEAR = ((0.55, 0.85), (0, 1), (-0.55, 0.85), (1, 0), (-1, 0), (0, -1), (0.85, -0.85), (-0.85, -0.85))
+AROUND = tuple((far * across, far * up) for far in (1, 1.8, 2.7) for across, up in _NEAR)
+BELOW_END, ABOVE_END = (tuple((across, side * (0.55 + inwards)) for inwards in range(3) for across in (0, 1, -1)) for side in (-1, 1))
+
+
+@dataclass(frozen=True)
+class Sign:
+    """A letter or a cross for a point; `places` are where it may stand, relative to the point."""
+
+    meaning: str
+    letter: object
+    x: float
+    y: float
+    colour: str
+    places: tuple
 
 
 def draw(axes, plot, canvas):
-    """Once the axes have their limits; returns (handles, labels) of the signs that were used."""
-    curves = [curve for curve in plot.curves if curve.in_front and curve.candidate]
-    marks = [(mark, canvas.palette.colour(curve.candidate)) for curve in curves for mark in curve.marks]
-    bands = _mostly_in_doubt([mark for mark, _ in marks])
-    found = _bands(axes, plot, bands)
-    found += _signs(axes, [mark for mark, _ in marks if mark.flag == DISTURBED and bands.get(mark.x) != MOST_DISTURBED], style.DAGGER, "other programs used the cores", canvas, above=1)
-    found += _signs(axes, [mark for mark, _ in marks if mark.flag == BEYOND], "x", BEYOND, canvas)
-    for mark, colour in marks:
-        if mark.is_unknown:
-            _put(axes, [mark.x], [mark.value], canvas.sign(style.QUESTION, colour), above=canvas.style.marker * 1.7)
-    found += [(Line2D([], [], **canvas.sign(style.QUESTION, style.SOFT)), "too few calls")] * any(mark.is_unknown for mark, _ in marks)
-    found += _cut(axes, [(mark, DOUBTED_GREY if plot.is_doubted else colour) for mark, colour in marks if mark.low is not None], canvas)
-    found += _transports(curves, canvas)
+    """Draws the bands, once the axes have their limits. Returns (handles, labels) of the bands and of all signs."""
+    found = _draw_bands(axes, plot)
+    used = {sign.meaning for sign in _signs(axes, plot, canvas)}
+    found += [(Line2D([], [], **canvas.sign(letter, colour)), meaning) for meaning, letter, colour in LEGEND if meaning in used]
+    found += _transports([curve for curve, _ in _points(plot)], canvas)
     return [handle for handle, _ in found], [label for _, label in found]
 
 
-def _mostly_in_doubt(marks):
+def put_all(axes, plot, canvas):
+    """Draws the signs of the points, once the layout is known."""
+    put(axes, _signs(axes, plot, canvas), [(mark.x, mark.value) for _, mark in _points(plot)], canvas)
+
+
+def put(axes, signs, points, canvas):
+    """Draws each sign inside the axes where it covers the least."""
+    pixels = axes.figure.dpi / 72
+    size, frame = 1.5 * canvas.style.marker * pixels, axes.bbox
+    points = _Covered((*axes.transData.transform(point), *[canvas.style.marker * pixels] * 2) for point in points)
+    taken = _Covered((*(box.min + box.max) / 2, *box.size) for box in (text.get_window_extent() for text in axes.texts))
+    for sign in signs:
+        origin = axes.transData.transform((sign.x, sign.y))
+
+        def cost(place, origin=origin):
+            x, y = origin + size * numpy.array(place)
+            outside = abs(x - frame.x0 - frame.width / 2) > (frame.width - size) / 2 or abs(y - frame.y0 - frame.height / 2) > (frame.height - size) / 2
+            return outside, taken.count(x, y, size), points.count(x, y, size)
+        place = min(sign.places, key=cost)
+        taken.add((*origin + size * numpy.array(place), size, size))
+        shift = ScaledTranslation(*(step * size / pixels / 72 for step in place), axes.figure.dpi_scale_trans)
+        axes.plot([sign.x], [sign.y], transform=axes.transData + shift, zorder=5, clip_on=False, **canvas.sign(sign.letter, sign.colour))
+
+
+class _Covered:
+    """Boxes by their middles and sizes, in pixels."""
+
+    def __init__(self, boxes):
+        self.boxes = numpy.array(list(boxes), dtype=float).reshape(-1, 4)
+
+    def add(self, box):
+        self.boxes = numpy.vstack((self.boxes, box))
+
+    def count(self, x, y, size):
+        """Counts the boxes that a square overlaps."""
+        across, up, width, height = self.boxes.T
+        return int(numpy.sum((abs(across - x) < (width + size) / 2) & (abs(up - y) < (height + size) / 2)))
+
+
+def explain(texts, canvas, changed=()):
+    """(handles, labels) of the signs in these texts; `changed` meanings replace the usual ones."""
+    meanings = {sign: meaning for sign, meaning in (MEANINGS | dict(changed)).items() if any(sign in text for text in texts)}
+    return [Line2D([], [], **canvas.sign(style.LETTERS[sign], style.SOFT)) for sign in meanings], list(meanings.values())
+
+
+def _points(plot):
+    """(curve, mark) of all measured points in front."""
+    return [(curve, mark) for curve in plot.curves if curve.in_front and curve.candidate for mark in curve.marks]
+
+
+def _signs(axes, plot, canvas):
+    """All signs that are no bands, those with the least choice of a place first."""
+    bands, near = _bands_of(plot), []
+    for curve, mark in _points(plot):
+        colour = canvas.palette.colour(curve.candidate)
+        if mark.flag == BEYOND:
+            yield Sign(BEYOND, "x", mark.x, mark.value, style.WARN, ((0, 0),))
+        if mark.low is not None:
+            yield from arrows(axes, mark.x, mark.low, mark.high, DOUBTED_GREY if plot.is_doubted else colour)
+        if mark.flag == DISTURBED and bands.get(mark.x) != MOST_DISTURBED:
+            near.append(Sign(MEANINGS[DAGGER], style.DAGGER, mark.x, mark.value, style.WARN, AROUND))
+        if mark.is_unknown and bands.get(mark.x) != MOST_FEW:
+            near.append(Sign(MEANINGS[UNKNOWN], style.QUESTION, mark.x, mark.value, colour, AROUND))
+    yield from near
+
+
+def arrows(axes, x, low, high, colour):
+    """The signs of an interval that leaves the axes."""
+    bottom, top = axes.get_ylim()
+    if high > top:
+        yield Sign(CONTINUES, style.UP, x, top, colour, BELOW_END)
+    if low < bottom:
+        yield Sign(CONTINUES, style.DOWN, x, bottom, colour, ABOVE_END)
+
+
+def _bands_of(plot):
     """{size: why} where most points are disturbed or have too few calls: signs at each of them would hide the lines."""
     at, bands = {}, {}
-    for mark in marks:
+    for _, mark in _points(plot):
         at.setdefault(mark.x, []).append(mark)
     for x, there in at.items():
         for why, found in ((MOST_DISTURBED, [mark.flag == DISTURBED for mark in there]), (MOST_FEW, [mark.is_unknown for mark in there])):
@@ -46,7 +138,8 @@ def _mostly_in_doubt(marks):
     return bands
 
 
-def _bands(axes, plot, bands):
+def _draw_bands(axes, plot):
+    bands = _bands_of(plot)
     if not bands:
         return []
     limits, places = axes.get_xlim(), sorted({mark.x for curve in plot.curves for mark in curve.marks})
@@ -55,35 +148,10 @@ def _bands(axes, plot, bands):
         if place in bands:
             axes.axvspan(low, high, color=BAND, linewidth=0, zorder=0.5)
     axes.set_xlim(limits)
-    return [(Patch(facecolor=BAND), " or ".join(why for why in (MOST_DISTURBED, MOST_FEW) if why in bands.values()))]
-
-
-def _signs(axes, marks, sign, label, canvas, above=0):
-    if not marks:
-        return []
-    look = canvas.sign(sign, style.WARN)
-    _put(axes, [mark.x for mark in marks], [mark.value for mark in marks], look, above * canvas.style.marker * 1.5, above * canvas.style.marker * 0.8)
-    return [(Line2D([], [], **look), label)]
-
-
-def _cut(axes, marks, canvas):
-    """Arrowheads where an interval goes on beyond the axis."""
-    (bottom, top), cut = axes.get_ylim(), False
-    for mark, colour in marks:
-        for end, sign, is_out in ((top, style.UP, mark.high > top), (bottom, style.DOWN, mark.low < bottom)):
-            if is_out:
-                _put(axes, [mark.x], [end], canvas.sign(sign, colour))
-                cut = True
-    return [(Line2D([], [], **canvas.sign(style.UP, style.SOFT)), "interval continues")] if cut else []
+    return [(Patch(facecolor=BAND), why) for why in (MOST_DISTURBED, MOST_FEW) if why in bands.values()]
 
 
 def _transports(curves, canvas):
     used = [transport for transport in FILLS if any(curve.candidate.transport == transport for curve in curves)]
     return [(Line2D([], [], linestyle="none", marker="o", markersize=canvas.style.marker, color=style.SOFT, fillstyle=FILLS[transport],
                     markerfacecoloralt="white"), f"marker of {transport}") for transport in used]
-
-
-def _put(axes, xs, ys, look, above=0, right=0):
-    """Draws signs shifted upwards and to the right, in points."""
-    shifted = axes.transData + ScaledTranslation(right / 72, above / 72, axes.figure.dpi_scale_trans)
-    axes.plot(xs, ys, transform=shifted, zorder=5, clip_on=False, **look)

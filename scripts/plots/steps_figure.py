@@ -4,7 +4,7 @@
 from matplotlib.patches import Patch
 
 from . import steps as values
-from . import style
+from . import boxes, signs
 from .drawing import Drawing
 from .palette import DOUBTED_GREY, RED
 from .units import time_text
@@ -36,7 +36,7 @@ def drawings(steps):
 
 
 def _draw(methods, doubted, drawing, canvas):
-    names, higher = style.wrapped([method.label for method in methods], 40)
+    names, higher = boxes.wrapped(canvas, [method.label for method in methods], canvas.style.width)
     made = canvas.figure(1.75 + 0.27 * higher * len(methods))
     axes = made.add_subplot()
     places = range(len(methods))
@@ -46,6 +46,7 @@ def _draw(methods, doubted, drawing, canvas):
     for colour, hatch, left, width in parts:
         axes.barh(places, [value / 1e6 for value in width], left=[value / 1e6 for value in left], color=colour, hatch=hatch,
                   edgecolor="white", linewidth=0, height=0.7)
+    numbers = [_number(method, is_first=not place) for place, method in zip(places, methods)]
     ends = [max(method.compute + max(method.exposed, 0), method.time.high or 0) for method in methods]
     for place, method, end in zip(places, methods, ends):
         known = ""
@@ -53,14 +54,12 @@ def _draw(methods, doubted, drawing, canvas):
             low, high = method.time.low, method.time.high
             axes.plot([low / 1e6, high / 1e6], [place, place], color=DOUBTED_GREY if doubted else "black", linewidth=1.2, marker="|", markersize=5)
             known = f" [{time_text(low)}, {time_text(high)}]"
-        sign = f"{UNKNOWN} " if method.is_unknown else f"{TIED} " if method.is_tied and place else ""
-        exposed = time_text(method.exposed) if method.exposed > 0 else "none"
-        axes.annotate(sign + exposed, (end / 1e6, place), xytext=(5, 0),
+        axes.annotate(numbers[place], (end / 1e6, place), xytext=(5, 0),
                       textcoords="offset points", va="center", fontsize=canvas.style.small)
         canvas.point_out(axes, (method.compute + max(method.exposed, 0)) / 2e6, place,
                          f"{method.label}: step {time_text(method.step)}{known}, "
                          f"computing {time_text(method.compute)}, exposed {time_text(max(method.exposed, 0))}")
-    axes.set_xlim(0, max(ends) / 1e6 * 1.2)
+    axes.set_xlim(0, _reach(made, names, zip(ends, numbers), canvas) / 1e6)
     axes.locator_params(axis="x", nbins=4)  # 0.0125 needs much room
     axes.set_yticks(list(places), names)
     axes.invert_yaxis()
@@ -68,6 +67,18 @@ def _draw(methods, doubted, drawing, canvas):
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("ms (number: exposed communication)")
     shown = [series for series, (*_, widths) in zip(SERIES, parts) if any(widths)]
-    handles = [Patch(facecolor=colour, hatch=hatch, edgecolor="white") for colour, hatch, _ in shown]
-    return canvas.finish(made, drawing.title, drawing.details, drawing.marks, (handles, [label for *_, label in shown]),
-                         columns=1)
+    handles, labels = signs.explain(numbers, canvas, {TIED: "tied with the shortest", UNKNOWN: "too few steps"})
+    handles = [Patch(facecolor=colour, hatch=hatch, edgecolor="white") for colour, hatch, _ in shown] + handles
+    return canvas.finish(made, drawing.title, drawing.details, drawing.marks, (handles, [label for *_, label in shown] + labels), columns=1)
+
+
+def _number(method, is_first):
+    sign = f"{UNKNOWN} " if method.is_unknown else f"{TIED} " if method.is_tied and not is_first else ""
+    return sign + (time_text(method.exposed) if method.exposed > 0 else "none")
+
+
+def _reach(made, names, ends, canvas):
+    """How far the axis goes, so that the numbers have room at the ends of the bars."""
+    letters = max(len(line) for name in names for line in name.split("\n"))
+    room = 72 * made.get_figwidth() - boxes.letters_width(letters, canvas.style.settings["font.size"]) - 20
+    return max(end / (1 - min((boxes.letters_width(len(number), canvas.style.small) + 8) / room, 0.8)) for end, number in ends)

@@ -3,7 +3,6 @@
 
 import io
 import json
-import math
 import re
 import textwrap
 import warnings
@@ -18,13 +17,10 @@ from matplotlib.textpath import TextPath
 
 from tutti.printable import in_page
 
-from .units import size_text
-
 # Readers' fonts have letters that matplotlib's has not.
 warnings.filterwarnings("ignore", message="Glyph .* missing from")
 
 INK, SOFT, GRID, WARN = "#1d2329", "#4b525b", "#e8eaed", "#9a3412"
-MOST_TICKS = 11
 LEGEND_NAME = 34  # letters
 
 _COMMON = {
@@ -44,7 +40,8 @@ def _sign(letter):
     return Path(drawn.vertices - drawn.get_extents().get_points().mean(axis=0), drawn.codes)
 
 
-QUESTION, DAGGER, UP, DOWN = map(_sign, "?†↑↓")  # none of them is the marker of an algorithm
+LETTERS = {letter: _sign(letter) for letter in "?†↑↓≈–"}  # none of them is the marker of an algorithm
+QUESTION, DAGGER, UP, DOWN, *_ = LETTERS.values()
 
 
 @dataclass(frozen=True)
@@ -114,7 +111,7 @@ class Canvas:
         """The number of entries of a legend with room side by side; two for names of usual length."""
         size = self.style.settings["legend.fontsize"]
         room = figure.get_figwidth() * 72 / (0.56 * size * max(map(len, labels), default=1) + 3.2 * size)
-        return max(1 if room < 1.8 else 2, min(int(room), len(labels)))
+        return max(1 if room < 1.9 else 2, min(int(room), len(labels)))
 
     def finish(self, figure, title, details, marks, legend=None, columns=None):
         """The words around a figure: title above, legend and marks below. `legend` has handles and labels."""
@@ -153,33 +150,6 @@ def settings(style=SCREEN):
     return matplotlib.rc_context({**matplotlib.rcParamsDefault, **style.settings})
 
 
-def label_sizes(axes, sizes, label="message size (bytes, K = 1024)"):
-    """Ticks at measured sizes, each at its own place on a log axis, and none between."""
-    axes.set_xscale(**scale_of(sizes))
-    shown = _apart(sizes)
-    axes.set_xticks(shown, [size_text(size) for size in shown], minor=False)
-    axes.set_xticks([], minor=True)
-    axes.set_xlabel(label)
-
-
-def _apart(sizes):
-    """The largest, and of the others those with room for their names."""
-    if not sizes:  # nothing was measured
-        return []
-    least = (math.log2(max(sizes[-1], 1)) - math.log2(max(sizes[0], 1))) / MOST_TICKS
-    shown = []
-    for size in reversed(sizes):
-        if not shown or math.log2(max(shown[-1], 1)) - math.log2(max(size, 0.5)) >= least:
-            shown.append(size)
-    return shown[::-1]
-
-
-def scale_of(sizes):
-    if 0 in sizes:  # stands one step left of the smallest size
-        return {"value": "symlog", "base": 2, "linthresh": min(filter(None, sizes), default=1)}
-    return {"value": "log", "base": 2}
-
-
 def shortened(name, letters=LEGEND_NAME):
     """A name for a legend, which leaves out what begins with _; the table has all of it."""
     name = f" {name}" if name.startswith("_") else name
@@ -189,7 +159,7 @@ def shortened(name, letters=LEGEND_NAME):
 def wrapped(names, letters):
     """Whole names for rows, in lines of this many letters, and how many times as high the rows must be."""
     names = ["\n".join(textwrap.wrap(name, letters, break_on_hyphens=False)) for name in names]
-    return names, max(1, 0.6 * max((name.count("\n") + 1 for name in names), default=1))
+    return names, max(1, 0.82 * max((name.count("\n") + 1 for name in names), default=1))
 
 
 def file_bytes(figure, form):

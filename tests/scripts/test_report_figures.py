@@ -129,14 +129,14 @@ class Files(ReportFiles):
             steps.append(with_key(step("ring/shm", 1.0), settings=settings))
         self.assertEqual(len(list(self.figures(self.lines(*steps)).glob("*.svg"))), 4)
 
-    def test_shares_and_spreads_begin_at_zero(self):
+    def test_shares_begin_at_zero(self):
         from plots import figures, style
         source = self.small()
         report = figures.report_of(records.read([source]))
         canvas = style.Canvas(report.palette())
         with style.settings():
             for drawing in report.drawings():
-                if drawing.kind in ("limit", "spread"):
+                if drawing.kind == "limit":
                     self.assertEqual(drawing.draw(canvas).axes[0].get_ylim()[0], 0, drawing.name)
 
     def test_draw_model_and_network_bytes_where_records_have_them(self):
