@@ -8,6 +8,7 @@
 #include "autotune/table/table_json.hpp"
 #include "base/error.hpp"
 #include "base/hashes.hpp"
+#include "collectives/world/different_calls.hpp"
 #include "library/communicator_state.hpp"
 
 namespace tutti {
@@ -23,11 +24,14 @@ std::string to_string(const RegisteredPlace& place) {
     return place.arena < 0 ? "nothing" : fmt::format("byte {}", place.offset);
 }
 
+// Names the operation and the root only if the collective has them.
 std::string to_string(const CallKey& key) {
     const Call& call = key.call;
-    std::string words = fmt::format("{} of {} {} {} to root {}{}", name_of(call.collective),
-                                    call.count, name_of(call.type), name_of(call.op),
-                                    call.root.index, key.in_place ? ", in place" : "");
+    std::string words =
+        fmt::format("{} of {} {}", name_of(call.collective), call.count, name_of(call.type));
+    if (reduces(call.collective)) words += fmt::format(", {}", name_of(call.op));
+    if (has_root(call.collective)) words += fmt::format(", root {}", call.root.index);
+    if (key.in_place) words += ", in place";
     if (key.is_registered())
         words +=
             fmt::format(", registered, from {} to {}", to_string(key.input), to_string(key.output));
@@ -73,9 +77,10 @@ void check_same_call(World& world, const CallKey& key) {
     const auto all = gather_all(world, key);
     const auto pair = different(all);
     if (!pair) return;
-    throw Error(fmt::format("ranks make different calls: rank {} {}; rank {} {}", pair->one,
-                            to_string(all[pair->one]), pair->other, to_string(all[pair->other])),
-                Exit::rank_lost);
+    throw DifferentCalls(fmt::format(
+        "ranks make different calls: {} on rank {}, {} on rank {}; make the same calls "
+        "in the same order on all ranks",
+        to_string(all[pair->one]), pair->one, to_string(all[pair->other]), pair->other));
 }
 
 void check_same_options(World& world, const CommunicatorOptions& options) {

@@ -12,6 +12,7 @@
 
 #include "autotune/table/selector.hpp"
 #include "collectives/planner/operation_maker.hpp"
+#include "collectives/world/different_calls.hpp"
 #include "collectives/world/rendezvous/peer_messages.hpp"
 #include "collectives/world/shared_memory.hpp"
 #include "library/call_key.hpp"
@@ -63,8 +64,8 @@ private:
     std::vector<Arena> arenas_;
 };
 
-/// Throws Error (Exit::rank_lost) on all ranks if they make different calls: making a plan together
-/// would deadlock. Collective.
+/// Throws DifferentCalls on all ranks if they make different calls: making a plan together would
+/// deadlock. Collective.
 void check_same_call(World& world, const CallKey& key);
 
 /// Throws Error on all ranks if their options differ: they would choose different algorithms and
@@ -164,12 +165,16 @@ struct Communicator::State {
                          const Configuration* preferred = nullptr);
 
     /// Runs a function. An error breaks the communicator, as other ranks may not have it; except
-    /// Exit::usage, which is thrown before anything is sent.
+    /// Exit::usage, which is thrown before anything is sent. Different calls are a mistake of the
+    /// program, so they have that code, too.
     template <class Do>
     void guarded(Do&& what) {
         if (is_broken) refuse();
         try {
             what();
+        } catch (const DifferentCalls& error) {
+            is_broken = true;
+            throw Error(error.what(), Exit::usage);
         } catch (const Error& error) {
             is_broken = is_broken || error.code() != Exit::usage;
             throw;

@@ -45,7 +45,9 @@ TEST(FailedCommunicator, RefusesAllCallsExceptRelease) {
             auto communicator = Communicator::over_rendezvous(where, {.deadline = 20});
             const auto memory = communicator.allocate<float>(10);
             std::vector<float> data(10 + as_size(rank));
-            EXPECT_EQ(thrown_by([&] { communicator.all_reduce(data); }).code, Exit::rank_lost);
+            const Thrown different = thrown_by([&] { communicator.all_reduce(data); });
+            EXPECT_EQ(different.code, Exit::usage);
+            EXPECT_TRUE(holds(different.text, {"10 float, sum", "11 float, sum"}));
             const std::vector<std::function<void()>> calls{
                 [&] { communicator.barrier(); },
                 [&] { communicator.all_reduce(memory); },
@@ -56,6 +58,44 @@ TEST(FailedCommunicator, RefusesAllCallsExceptRelease) {
             for (const auto& call : calls)
                 EXPECT_TRUE(holds(thrown_by(call).text, "earlier call failed"));
             communicator.release(memory);
+        });
+    for (auto& rank : ranks) rank.join();
+}
+
+// A broadcast has a root and no operation, an all-gather neither.
+TEST(FailedCommunicator, NamesWhatTheDifferentCallsHave) {
+    run_as_threads(2, 20, [](World& world) {
+        Communicator communicator(world);
+        std::vector<float> data(4);
+        const Thrown thrown = thrown_by([&] {
+            if (world.is_first())
+                communicator.broadcast(data, Rank{1});
+            else
+                communicator.all_gather(data);
+        });
+        EXPECT_EQ(thrown.code, Exit::usage);
+        EXPECT_TRUE(holds(thrown.text, {"root 1, in place", "2 float, in place"}));
+    });
+}
+
+// Ranks meet in calls of their world that do not fit.
+TEST(FailedCommunicator, IsWrongUseIfOneRankIsInABarrier) {
+    TestRendezvous two(2);
+    std::vector<std::thread> ranks;
+    for (const int rank : {0, 1})
+        ranks.emplace_back([rank, where = two.of(rank)] {
+            auto communicator = Communicator::over_rendezvous(where, {.deadline = 20});
+            std::vector<float> data(4);
+            const Thrown thrown = thrown_by([&] {
+                if (rank == 0)
+                    communicator.barrier();
+                else
+                    communicator.all_reduce(data);
+            });
+            EXPECT_NE(thrown.text, "");
+            if (rank == 0) {
+                EXPECT_EQ(thrown.code, Exit::usage);
+            }
         });
     for (auto& rank : ranks) rank.join();
 }

@@ -13,6 +13,7 @@
 
 #include "base/index.hpp"
 #include "collectives/world/backoff.hpp"
+#include "collectives/world/different_calls.hpp"
 #include "collectives/world/host_processes.hpp"
 #include "collectives/world/world.hpp"
 
@@ -35,20 +36,18 @@ const char* describe(FrameKind kind) {
     }
 }
 
-// Returns the error for a rank that meets a different call on another rank.
-Error in_another_call(Rank me, const Frame& mine, Rank other, const Frame& of_other) {
+// Throws the error of a rank that meets a different call on another rank.
+[[noreturn]] void throw_different(Rank me, const Frame& mine, Rank other, const Frame& of_other) {
     if (of_other.kind == FrameKind::goodbye)
-        return Error(fmt::format("rank {} waits for {}, but rank {} has left", me.index,
-                                 describe(mine.kind), other.index),
-                     Exit::rank_lost);
+        throw Error(fmt::format("rank {} waits for {}, but rank {} has left", me.index,
+                                describe(mine.kind), other.index),
+                    Exit::rank_lost);
     std::string numbers;
     if (of_other.call != mine.call && of_other.call != 0)
         numbers = fmt::format(" (call number {} there, {} here)", of_other.call, mine.call);
-    return Error(
-        fmt::format("ranks are in different calls: rank {} is in {}, rank {} in {} of {} bytes{}",
-                    me.index, describe(mine.kind), other.index, describe(of_other.kind),
-                    of_other.bytes, numbers),
-        Exit::rank_lost);
+    throw DifferentCalls(fmt::format(
+        "ranks are in different calls: rank {} is in {}, rank {} in {} of {} bytes{}", me.index,
+        describe(mine.kind), other.index, describe(of_other.kind), of_other.bytes, numbers));
 }
 
 }  // namespace
@@ -187,8 +186,7 @@ bool ProcessWorld::advance(Incoming& incoming, FrameKind kind, Rank from,
                                           head - incoming.received);
         if (incoming.received < head) return incoming.received > before;
         const Frame expected = frame_of(kind, into.size());
-        if (incoming.frame != expected)
-            throw failed(in_another_call(rank_, expected, from, incoming.frame));
+        if (incoming.frame != expected) throw_different(rank_, expected, from, incoming.frame);
     }
     if (const std::size_t done = incoming.received - head; done < into.size())
         incoming.received += receive_some(from, &into[done], into.size() - done);
@@ -218,7 +216,7 @@ void ProcessWorld::receive_answer(FrameKind kind, std::span<std::byte> into, Wai
     const Frame expected = frame_of(kind, into.size());
     if (frame == expected) return receive(rank0, into, waiting);
     if (frame.kind != FrameKind::absent && frame.kind != FrameKind::lost)
-        throw failed(in_another_call(rank_, expected, rank0, frame));
+        throw_different(rank_, expected, rank0, frame);
     std::vector<Rank> ranks(frame.bytes / sizeof(Rank));
     receive(rank0, std::as_writable_bytes(std::span(ranks)), waiting);
     if (frame.kind == FrameKind::lost) throw_lost(ranks.at(0));

@@ -93,11 +93,10 @@ private:
 /// Every call can throw Error. The message is one line that says what to do:
 /// - Exit::usage before anything is sent: wrong lengths, a root out of range, overlapping buffers.
 ///   The communicator stays usable.
-/// - Exit::time_out if another rank does not join within the deadline. Exit::rank_lost if a rank
-/// has
-///   ended or makes a different call. After both, the communicator refuses all calls. Keep the
-///   buffers of the failed call allocated and untouched until the process ends, because a late rank
-///   may still write there.
+/// - Exit::usage if ranks make different calls. Exit::time_out if another rank does not join within
+///   the deadline. Exit::rank_lost if a rank has ended. After these, the communicator refuses all
+///   calls. Keep the buffers of the failed call allocated and untouched until the process ends,
+///   because a late rank may still write there.
 ///
 /// All ranks make plans together. A plan serves later calls of the same kind, length and root, with
 /// any buffers in unregistered memory. In registered memory (allocate()) each place has its own
