@@ -58,8 +58,26 @@ install(EXPORT tutti NAMESPACE tutti:: FILE tutti-config.cmake DESTINATION ${CMA
     COMPONENT libtutti-dev)
 write_basic_package_version_file(tutti-config-version.cmake COMPATIBILITY SameMinorVersion)
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_INCLUDEDIR BASE_DIRECTORY ${CMAKE_INSTALL_LIBDIR}/pkgconfig OUTPUT_VARIABLE INCLUDES)
+set(RPATH @RPATH@)
 configure_file(library/tutti.pc.in tutti.pc @ONLY)
 configure_file(library/c/tutti_c.pc.in tutti_c.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tutti-config-version.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tutti
     COMPONENT libtutti-dev)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tutti.pc ${CMAKE_CURRENT_BINARY_DIR}/tutti_c.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT libtutti-dev)
+# Programs find the library by their rpath, except below /usr, which the loader searches.
+install(CODE "
+    set(RPATH \"-Wl,-rpath,\\\${libdir} \")
+    if(CMAKE_INSTALL_PREFIX STREQUAL \"/usr\")
+        set(RPATH)
+    endif()
+    foreach(name tutti tutti_c)
+        set(file \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig/\${name}.pc\")
+        configure_file(\"${CMAKE_CURRENT_BINARY_DIR}/\${name}.pc\" \"\$ENV{DESTDIR}\${file}\" @ONLY)
+        list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${file}\")
+    endforeach()" COMPONENT libtutti-dev)
+# The libraries without the command.
+add_custom_target(tutti_libraries DEPENDS tutti_shared tutti_c tutti_heap)
+foreach(preload tutti_mpi tutti_mpi_abi)
+    if(TARGET ${preload})
+        add_dependencies(tutti_libraries ${preload})
+    endif()
+endforeach()

@@ -23,6 +23,10 @@ while(pending)
         message(FATAL_ERROR "${header} is public, so its namespace has to be visible; see base/error.hpp")
     endif()
     string(REGEX REPLACE "#include \"(tutti/)?" "#include \"tutti/" text "${text}")
+    if(header MATCHES "^library/include/")  # a program may include it first; a missing file ends the compilation without more errors
+        string(REPLACE "#pragma once\n" "#pragma once\n#if __cplusplus < 202002L\n#error tutti needs C++20, use -std=c++20\n\
+#include \"use -std=c++20\"\n#endif\n" text "${text}")
+    endif()
     string(REPLACE library/include/tutti/ "" header ${header})
     message(STATUS "Installing: $ENV{DESTDIR}${tutti_headers}/${header}")
     file(WRITE "$ENV{DESTDIR}${tutti_headers}/${header}" "${text}")

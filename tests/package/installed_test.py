@@ -116,7 +116,7 @@ class Library(Installed):
     """Programs are built in an empty folder, with nothing of the source tree but their own text."""
 
     def run_it(self, program, *launcher):
-        out = self.ok(*launcher, program, LD_LIBRARY_PATH=str(self.libraries))
+        out = self.ok(*launcher, program)
         self.assertRegex(out, rf"^{launcher[-1] if launcher else 1} ranks .* right\n$"
                          if self.text == EXAMPLE else "^4 of 4 ranks right\n$")
 
@@ -168,7 +168,7 @@ class Library(Installed):
             self.ok("cc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "program.c", "-o", "program", *flags)
             programs.append("./program")
         for program in programs:
-            out = self.ok(program, "tcp://localhost:1", 0, 1, LD_LIBRARY_PATH=str(self.libraries))
+            out = self.ok(program, "tcp://localhost:1", 0, 1)
             self.assertEqual(out, "rank 0 of 1: right\n")
 
     def test_has_headers_that_compile_alone(self):
@@ -177,6 +177,14 @@ class Library(Installed):
         for header in headers:
             (self.folder / "alone.cpp").write_text(f"#include <tutti/{header.name}>\n", encoding="utf-8")
             self.ok("c++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{self.prefix}/include", "alone.cpp")
+
+    def test_says_below_cpp20_what_it_needs(self):
+        for header in sorted((self.prefix / "include/tutti").glob("*.hpp")):
+            (self.folder / "old.cpp").write_text(f"#include <tutti/{header.name}>\n", encoding="utf-8")
+            refused = done("c++", "-std=c++17", "-fsyntax-only", f"-I{self.prefix}/include", "old.cpp", folder=self.folder)
+            self.assertNotEqual(refused.returncode, 0)
+            errors = [line for line in refused.stderr.splitlines() if "error: " in line]
+            self.assertEqual(["c++20" in error for error in errors], [True, True], refused.stderr)
 
     def test_has_a_versioned_name(self):
         for name in ("libtutti", "libtutti_c", "libtutti_heap"):
