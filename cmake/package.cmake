@@ -64,10 +64,11 @@ tutti_package(libtutti-dev "collective communication by the best algorithm (deve
 Headers of libtutti and libtutti_c, and what CMake and pkg-config need to find
 them."
     SECTION libdevel DEPENDS "${runtime} ${same}")
-tutti_package(python3-tutti "results of tutti in Python, and PyTorch over tutti
-The module tutti reads the results files of the command, with pandas or not,
-keeps them in a database, and finds where they changed. The module tutti_torch
-is a backend of torch.distributed, and a communication hook."
-    SECTION python DEPENDS "python3, python3-numpy" RECOMMENDS python3-pandas SUGGESTS "${runtime}, python3-torch"
+tutti_package(python3-tutti "collectives and results of tutti in Python, and PyTorch over tutti
+The module tutti does collectives of numpy arrays and other buffers. It also
+reads the results files of the command, with pandas or not, keeps them in a
+database, and finds where they changed. The module tutti_torch is a backend of
+torch.distributed, and a communication hook."
+    SECTION python DEPENDS "python3, python3-numpy" RECOMMENDS "python3-pandas, ${runtime}" SUGGESTS python3-torch
     ARCHITECTURE all)
 include(CPack)

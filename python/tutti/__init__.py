@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results files of tutti for Python programs.
+"""Collectives of Python programs, and results files of tutti.
 
     import tutti                                     # with python/ in PYTHONPATH
+    with tutti.Communicator.over_mpi() as ranks:     # or over_rendezvous, from_environment
+        ranks.all_reduce(array)
+
     points = tutti.read(["monday.jsonl", "tuesday.jsonl"])     # a pandas DataFrame, one row a point
     points[points.skipped.isna()].groupby(["metric", "machine"]).p50_ns.median()
 
@@ -9,14 +12,34 @@
         print(record["kind"], record["file"])
 """
 
+import importlib
 import os
 import warnings
+from typing import TYPE_CHECKING
 
 from .columns import COLUMNS, value_at
 from .lines import ResultsError, good_lines, settled
 from .names import metric_of
 
-__all__ = ["ResultsError", "read", "records"]
+if TYPE_CHECKING:
+    from .communicator import IN_PLACE, Communicator, Op, PreparedCall, Request
+    from .library import TuttiError
+
+# Names that need the library, by module. It is loaded when one is used first, because results can be read without it.
+LAZY = {**dict.fromkeys(("IN_PLACE", "Communicator", "Op", "PreparedCall", "Request"), "communicator"), "TuttiError": "library"}
+
+__all__ = ["IN_PLACE", "Communicator", "Op", "PreparedCall", "Request", "ResultsError", "TuttiError", "read", "records"]
+
+
+def __getattr__(name):
+    if name not in LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value = getattr(importlib.import_module("." + LAZY[name], __name__), name)
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})
 
 
 def records(files, fault=None):

@@ -8,8 +8,9 @@ It also works next to another backend, as a communication hook of DistributedDat
 
     model.register_comm_hook(torch.distributed.new_group(backend="tutti"), tutti_torch.all_reduce_hook)
 """
+from tutti.library import TuttiError
+
 from .hook import all_reduce_hook
-from .library import TuttiError
 from .process_group import TuttiProcessGroup, register
 
 register()

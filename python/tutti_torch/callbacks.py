@@ -8,7 +8,7 @@ import traceback
 
 import torch
 
-from .library import TuttiError
+from tutti.library import TuttiError
 
 HERE = threading.local()  # .callbacks: the Callbacks that this thread runs
 ORDER = threading.Condition()  # guards all lists of running callbacks

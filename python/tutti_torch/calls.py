@@ -6,8 +6,8 @@ import ctypes
 import torch
 import torch.distributed as dist
 
-from . import library
-from .library import IN_PLACE, call
+from tutti import library
+from tutti.library import IN_PLACE, call
 
 TYPES = {torch.int8: library.INT8, torch.int16: library.INT16, torch.int32: library.INT32, torch.int64: library.INT64,
          torch.uint8: library.UINT8, torch.bool: library.UINT8, torch.float16: library.HALF,

@@ -2,8 +2,6 @@
 """A communication hook for DistributedDataParallel."""
 import torch.distributed as dist
 
-from . import library
-
 
 def all_reduce_hook(group, bucket):
     """Averages a bucket of gradients over `group`, of the backend tutti; None: the default group.

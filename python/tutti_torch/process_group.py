@@ -6,7 +6,9 @@ from datetime import timedelta
 
 import torch.distributed as dist
 
-from . import calls, library, rendezvous
+from tutti import library
+
+from . import calls, rendezvous
 from .work import Work
 from .worker import Worker, end_within
 

@@ -5,7 +5,7 @@ import secrets
 import socket
 from pathlib import Path
 
-from . import library
+from tutti import library
 
 KEY = "tutti_rendezvous"
 LOOPBACK = "127.0.0.1"
@@ -38,11 +38,11 @@ def join(store, rank, size, deadline):
             port, job = listening.getsockname()[1], secrets.token_hex(16)
             words = (name_of_this_host(), own_address_towards(master), str(port), job)
             store.set(KEY, "\n".join(words))
-            return library.communicator(f"tcp://{LOOPBACK}:{port}", 0, size, deadline=deadline, job=job,
-                                        listening_socket=listening.detach())
+            return library.create("", f"tcp://{LOOPBACK}:{port}".encode(), 0, size, deadline=deadline, job=job, background=True,
+                                  listening_socket=listening.detach())
     host, address, port, job = store.get(KEY).decode().split("\n")
     if host == name_of_this_host():
         address = LOOPBACK
     elif address.startswith("127."):
         address = master  # rank 0 runs on that host
-    return library.communicator(f"tcp://{address}:{port}", rank, size, deadline=deadline, job=job)
+    return library.create("", f"tcp://{address}:{port}".encode(), rank, size, deadline=deadline, job=job, background=True)

@@ -45,6 +45,20 @@ def example(name):
     return str(Path(tutti.EXECUTABLE).with_name(name))
 
 
+PYTHON = "/usr/bin/python3"
+SUM_IN_PYTHON = (PYTHON, "-B", str(tutti.ROOT / "docs/examples/sum_in_python.py"))
+
+
+def needs_numpy(test):
+    has = Path(PYTHON).exists() and subprocess.run([PYTHON, "-c", "import numpy"], capture_output=True, check=False).returncode == 0
+    has_library = Path(example("libtutti_c.so")).exists()
+    return unittest.skipUnless(has and has_library, f"no numpy for {PYTHON}, or no C library in this build")(test)
+
+
+def with_module():
+    return tutti.CLEAN | {"PYTHONPATH": str(tutti.ROOT / "python"), "TUTTI_C_LIBRARY": example("libtutti_c.so")}
+
+
 @tutti.needs_mpi
 class OverMpi(tutti.Folder):
     def run_it(self, ranks, name, *words):
@@ -68,6 +82,13 @@ class OverMpi(tutti.Folder):
             self.assertRegex(self.run_it(2, "learn_while_running", table, 1),
                              rf"^\d+ calls; \d+ sections .* {table}$")
             json.loads(table.read_text(encoding="utf-8"))
+
+    @needs_numpy
+    def test_a_program_in_python_sums_right(self):
+        done = subprocess.run([tutti.MPI_RUN, "2", *SUM_IN_PYTHON, "mpi"], capture_output=True, text=True, timeout=100, check=False,
+                              stdin=subprocess.DEVNULL, env=with_module())
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(sorted(done.stdout.splitlines()), [f"rank {rank} of 2: right" for rank in range(2)])
 
     def test_learning_prints_its_usage(self):
         done = tutti.run(program=example("learn_while_running"))
@@ -93,25 +114,30 @@ class WithoutMpi(tutti.Folder):
 
 
 class ByRendezvous(tutti.Folder):
-    def run_ranks(self, name, ranks):
+    def run_ranks(self, ranks, *program):
         with socket.socket() as one:
             one.bind(("127.0.0.1", 0))
             port = one.getsockname()[1]
-        started = [subprocess.Popen([example(name), f"tcp://127.0.0.1:{port}", str(rank), str(ranks)], stdout=subprocess.PIPE,
-                                    stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL) for rank in range(ranks)]
+        started = [subprocess.Popen([*program, f"tcp://127.0.0.1:{port}", str(rank), str(ranks)], stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL, env=with_module())
+                   for rank in range(ranks)]
         for rank, process in enumerate(started):
             out, err = process.communicate(timeout=60)
             self.assertEqual((process.returncode, out), (0, f"rank {rank} of {ranks}: right\n"), err)
 
     def test_processes_are_ranks(self):
         for ranks in (1, 2, 4):
-            self.run_ranks("ranks_without_mpi", ranks)
+            self.run_ranks(ranks, example("ranks_without_mpi"))
 
     def test_a_program_in_c_has_them_too(self):
         if not Path(example("sum_in_c")).exists():
             self.skipTest("this build installs nothing, so it has no C library")
         for ranks in (1, 3):
-            self.run_ranks("sum_in_c", ranks)
+            self.run_ranks(ranks, example("sum_in_c"))
+
+    @needs_numpy
+    def test_a_program_in_python_has_them_too(self):
+        self.run_ranks(2, *SUM_IN_PYTHON)
 
     def test_they_print_their_usage(self):
         for name in ("ranks_without_mpi", "sum_in_c"):

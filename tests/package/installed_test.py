@@ -107,9 +107,17 @@ class Command(Installed):
         if done("/usr/bin/python3", "-c", "import torch.distributed").returncode != 0:
             self.skipTest("no torch; on Debian type: apt-get install python3-torch")
         module = next(self.prefix.glob("lib/python3*/*-packages"))
-        found = self.ok("/usr/bin/python3", "-B", "-c", "from tutti_torch import library; print(library.LIBRARY._name)",
+        found = self.ok("/usr/bin/python3", "-B", "-c", "import tutti_torch, tutti.library; print(tutti.library.LIBRARY._name)",
                         PYTHONPATH=str(module))
         self.assertTrue(Path(found.strip()).is_relative_to(self.prefix), found)
+
+    def test_brings_communicators_of_python_which_find_their_library(self):
+        module = next(self.prefix.glob("lib/python3*/*-packages"))
+        self.assertTrue((module / "tutti/py.typed").exists())
+        found = self.ok("/usr/bin/python3", "-B", "-c", "import tutti; print(tutti.Communicator.self(), tutti.library.LIBRARY._name)",
+                        PYTHONPATH=str(module))
+        self.assertIn("rank 0 of 1", found)
+        self.assertTrue(Path(found.split()[-1]).is_relative_to(self.prefix), found)
 
 
 class Library(Installed):

@@ -22,6 +22,7 @@ tutti list
 tutti bench all_reduce --ranks 2 -e 64 -n 1 -w 0 --json /tmp/run.jsonl | grep 'Out of bounds values : 0 OK'
 tutti results import /tmp/run.jsonl --db /tmp/results.sqlite
 python3 -c 'import tutti; print(len(list(tutti.records(["/tmp/run.jsonl"]))))'
+python3 -c 'import numpy, tutti; tutti.Communicator.self().all_reduce(numpy.ones(3))'
 man tutti-bench | grep -- --target-ci
 bash -c 'source /usr/share/bash-completion/completions/tutti; complete -p tutti'
 mkdir /tmp/program

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -21,6 +22,10 @@ namespace tutti {
 MpiCollectives mpi_collectives;
 
 namespace {
+
+// MPI_COMM_WORLD, for languages without mpi.h: TUTTI_MPI_COMM_WORLD of tutti.h. It is no handle of
+// any MPI library.
+constexpr int mpi_comm_world = std::numeric_limits<int>::min();
 
 bool mpi_is_over() {
     int is_over = 0;
@@ -362,7 +367,7 @@ std::unique_ptr<World> mpi_world(int number, std::optional<double> hang_timeout)
     if (has_begun == 0 || mpi_is_over())
         throw Error(
             "MPI is not initialized; use its communicators between MPI_Init and MPI_Finalize");
-    const MPI_Comm comm = communicator_of(number);
+    const MPI_Comm comm = number == mpi_comm_world ? MPI_COMM_WORLD : communicator_of(number);
     if (comm == MPI_COMM_NULL) throw Error("there are no ranks in MPI_COMM_NULL");
     return std::make_unique<MpiWorld>(duplicate(comm), hang_timeout);
 }

@@ -8,6 +8,7 @@
  * text that says what to do. Functions throw no exceptions. All ranks make the same calls in the
  * same order, with the same counts, types, operations and roots. Only one thread at a time may use
  * a communicator, except for tutti_send and tutti_receive. */
+#include <limits.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -91,8 +92,11 @@ tutti_result tutti_comm_create(const char* address, int rank, int size,
                                const tutti_options* options, tutti_comm** comm);
 /* The same, with address, rank and size from the environment of torchrun or srun. */
 tutti_result tutti_comm_create_from_environment(const tutti_options* options, tutti_comm** comm);
-/* Uses the ranks of an MPI communicator: pass MPI_Comm_c2f(comm), or in a build for MPI's standard
- * ABI MPI_Comm_toint(comm). Returns TUTTI_USAGE in a build without MPI. */
+/* MPI_COMM_WORLD, for languages that cannot include mpi.h. */
+#define TUTTI_MPI_COMM_WORLD INT_MIN
+/* Uses the ranks of an MPI communicator: pass TUTTI_MPI_COMM_WORLD or MPI_Comm_c2f(comm), or in a
+ * build for MPI's standard ABI MPI_Comm_toint(comm). MPI must be initialised. Free the communicator
+ * before MPI_Finalize. Returns TUTTI_USAGE in a build without MPI. */
 tutti_result tutti_comm_create_over_mpi(int fortran_handle, const tutti_options* options,
                                         tutti_comm** comm);
 /* Creates a communicator of one rank. */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loads libtutti_c.so by ctypes, which releases the GIL during each call."""
+"""Loads libtutti_c.so by ctypes, which releases the GIL during each call. `tutti.h` describes the functions."""
 import ctypes
 import os
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_size_t, c_void_p
@@ -8,8 +8,10 @@ from pathlib import Path
 ABI = 1  # TUTTI_C_ABI_VERSION
 NAME = f"libtutti_c.so.{ABI}"
 IN_PLACE = c_void_p(-1)
+MPI_COMM_WORLD = -2**31  # TUTTI_MPI_COMM_WORLD
+USAGE = 64  # TUTTI_USAGE
 
-INT8, INT16, INT32, INT64, UINT8, HALF, BFLOAT16, FLOAT, DOUBLE = 0, 1, 2, 3, 4, 8, 9, 10, 11
+INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, HALF, BFLOAT16, FLOAT, DOUBLE = range(12)
 SUM, PROD, MIN, MAX, AVG = range(5)
 
 
@@ -49,7 +51,8 @@ def load():
     else:
         raise ImportError(f"{NAME} not found ({'; '.join(problems)}); install libtutti, or set TUTTI_C_LIBRARY to its path")
     if (found := library.tutti_abi_version()) != ABI:
-        raise ImportError(f"{library._name} has version {found} of the C interface, tutti_torch needs {ABI}")
+        raise ImportError(f"{library._name} has version {found} of the C interface, but this module needs {ABI}; install both from one "
+                          "version")
     declare(library)
     return library
 
@@ -57,13 +60,19 @@ def load():
 def declare(library):
     """Declares the parameter types of all functions, because ctypes would pass integers as int."""
     moves = [c_void_p, c_void_p, c_void_p, c_size_t, c_int]
-    arguments = {
-        "comm_create": [c_char_p, c_int, c_int, POINTER(Options), POINTER(c_void_p)],
+    collectives = {
         "all_reduce": [*moves, c_int], "reduce_scatter": [*moves, c_int], "reduce": [*moves, c_int, c_int],
         "broadcast": [c_void_p, c_void_p, c_size_t, c_int, c_int],
         "all_gather": moves, "all_to_all": moves, "gather": [*moves, c_int], "scatter": [*moves, c_int],
-        "barrier": [c_void_p], "send": [c_void_p, c_void_p, c_size_t, c_int, c_int],
-        "receive": [c_void_p, c_void_p, c_size_t, c_int, c_int],
+    }
+    made, message = [POINTER(Options), POINTER(c_void_p)], [c_void_p, c_void_p, c_size_t, c_int, c_int]
+    arguments = {
+        **collectives, **{f"start_{name}": [*types, POINTER(c_void_p)] for name, types in collectives.items()},
+        "comm_create": [c_char_p, c_int, c_int, *made], "comm_create_from_environment": made,
+        "comm_create_over_mpi": [c_int, *made], "comm_create_self": made, "comm_rank": [c_void_p], "comm_size": [c_void_p],
+        "barrier": [c_void_p], "send": message, "receive": message, "wait": [POINTER(c_void_p)],
+        "test": [POINTER(c_void_p), POINTER(c_int)],
+        "allocate": [c_void_p, c_size_t, POINTER(c_void_p)], "free": [c_void_p, c_void_p, c_size_t],
     }
     for name, types in arguments.items():
         function = getattr(library, "tutti_" + name)
@@ -79,15 +88,25 @@ def call(name, *arguments):
     """tutti_<name>(*arguments). Raises TuttiError."""
     code = getattr(LIBRARY, "tutti_" + name)(*arguments)
     if code != 0:
-        raise TuttiError(LIBRARY.tutti_last_error().decode(errors="replace"), code)
+        raise error(code)
 
 
-def communicator(address, rank, size, *, deadline, job, listening_socket=-1):
-    """Returns the handle of a communicator. deadline: in seconds. listening_socket: on rank 0, a socket that the library takes over."""
-    options = Options(ctypes.sizeof(Options), deadline, job.encode(), None, listening_socket, background=1)
+def error(code):
+    """Returns the error of this thread's last call, which returned `code`."""
+    return TuttiError(LIBRARY.tutti_last_error().decode(errors="replace"), code)
+
+
+def create(function, *arguments, deadline=30.0, job=None, table=None, listening_socket=-1, background=False):
+    """Returns the handle of a communicator, made by tutti_comm_create<function>. deadline: in seconds. listening_socket: on rank 0,
+    a socket that the library takes over."""
+    options = Options(ctypes.sizeof(Options), deadline, as_c_string(job), as_c_string(table), listening_socket, background)
     made = c_void_p()
-    call("comm_create", address.encode(), rank, size, byref(options), byref(made))
+    call("comm_create" + function, *arguments, byref(options), byref(made))
     return made
+
+
+def as_c_string(text):
+    return os.fsencode(text) if text is not None else None
 
 
 def free(handle):

@@ -1,0 +1,401 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One rank of python_test.py: python_ranks.py PART ADDRESS RANK SIZE, or python_ranks.py PART mpi. Prints "right"."""
+import array
+import ctypes
+import itertools
+import operator
+import os
+import sys
+
+PART = sys.argv[1]
+if PART == "buffers":
+    sys.modules["numpy"] = None  # importing it fails
+
+import tutti  # noqa: E402
+from tutti import Op  # noqa: E402
+
+N = 5  # elements of a block
+OPERATORS = {Op.SUM: sum, Op.PROD: lambda values: list(itertools.accumulate(values, operator.mul))[-1], Op.MIN: min, Op.MAX: max}
+
+
+def at(rank, i):
+    return rank * 100 + i + 1
+
+
+def of_rank(rank, blocks=1):
+    return [at(rank, i) for i in range(blocks * N)]
+
+
+class Arrays:
+    """Data of numpy."""
+
+    def made(self, values, letter="i"):
+        return numpy.array(values, dtype=letter)
+
+    def values(self, data):
+        return data.tolist()
+
+
+class Buffers(Arrays):
+    """Data with the buffer protocol."""
+
+    def made(self, values, letter="i"):
+        return array.array(letter, values)
+
+
+class Tensors(Arrays):
+    """Data with DLPack only."""
+
+    def made(self, values, letter="i"):
+        return torch.tensor(values, dtype={"i": torch.int32, "d": torch.float64}[letter])
+
+
+def blocking(name, *words, **more):
+    getattr(RANKS, name)(*words, **more)
+
+
+def started(name, *words, **more):
+    request = getattr(RANKS.start, name)(*words, **more)
+    request.wait()
+    request.wait()  # returns at once
+
+
+def tested(name, *words, **more):
+    request = getattr(RANKS.start, name)(*words, **more)
+    while not request.test():
+        pass
+    assert request.test()
+
+
+def prepared(name, *words, **more):
+    getattr(RANKS.prepare, name)(*words, **more)()
+
+
+def prepared_and_started(name, *words, **more):
+    getattr(RANKS.prepare, name)(*words, **more).start().wait()
+
+
+FORMS = (blocking, started, tested, prepared, prepared_and_started)
+
+
+def equal(kind, data, values):
+    assert kind.values(data) == list(values), (kind.values(data), list(values))
+
+
+def every_collective(kind, form):
+    me, size = RANKS.rank, RANKS.size
+    last, everyone, none = size - 1, range(size), [0] * N
+    sums = [sum(at(r, i) for r in everyone) for i in range(size * N)]
+    blocks = [at(r, i) for r in everyone for i in range(N)]
+    mine = slice(me * N, (me + 1) * N)
+
+    data, output = kind.made(of_rank(me)), kind.made(none)
+    form("all_reduce", data, output)
+    equal(kind, output, sums[:N])
+    equal(kind, data, of_rank(me))
+    form("all_reduce", data, op=Op.MAX)
+    equal(kind, data, of_rank(last))
+
+    data, output = kind.made(of_rank(me, size)), kind.made(none)
+    form("reduce_scatter", data, output, op=Op.SUM)
+    equal(kind, output, sums[mine])
+    form("reduce_scatter", data)
+    equal(kind, data[mine], sums[mine])
+
+    data, output = kind.made(of_rank(me)), kind.made(none * size)
+    form("all_gather", data, output)
+    equal(kind, output, blocks)
+    data = kind.made(none * me + of_rank(me) + none * (last - me))
+    form("all_gather", data)
+    equal(kind, data, blocks)
+
+    data, output = kind.made(of_rank(me, size)), kind.made(none * size)
+    swapped = [at(r, i) for r in everyone for i in range(me * N, (me + 1) * N)]
+    form("all_to_all", data, output)
+    equal(kind, output, swapped)
+    form("all_to_all", data)
+    equal(kind, data, swapped)
+
+    data = kind.made(of_rank(me))
+    form("broadcast", data, root=last)
+    equal(kind, data, of_rank(last))
+
+    for root in (0, last):
+        data, output = kind.made(of_rank(me)), kind.made(none) if me == root else None
+        form("reduce", data, output, root=root)
+        equal(kind, data, of_rank(me))
+        if me == root:
+            equal(kind, output, sums[:N])
+        form("reduce", data, root=root, op=Op.MIN)
+        if me == root:
+            equal(kind, data, of_rank(0))
+
+        data, output = kind.made(of_rank(me)), kind.made(none * size) if me == root else None
+        form("gather", data, output, root=root)
+        if me == root:
+            equal(kind, output, blocks)
+            data = kind.made(none * me + of_rank(me) + none * (last - me))
+        form("gather", data, root=root)
+        if me == root:
+            equal(kind, data, blocks)
+
+        data, output = kind.made(of_rank(root, size)) if me == root else None, kind.made(none)
+        form("scatter", data, output, root=root)
+        equal(kind, output, of_rank(root, size)[mine])
+        data = kind.made(of_rank(root, size) if me == root else none)
+        form("scatter", data, root=root)
+        equal(kind, data[mine] if me == root else data, of_rank(root, size)[mine])
+    RANKS.barrier()
+
+
+def types_of_numbers(kind, letters):
+    for letter, op in itertools.product(letters, OPERATORS):
+        data = kind.made([2, 3 + RANKS.rank], letter)
+        RANKS.all_reduce(data, op=op)
+        equal(kind, data, [OPERATORS[op]([2] * RANKS.size), OPERATORS[op]([3 + r for r in range(RANKS.size)])])
+    average = kind.made([RANKS.rank * 2], "d")
+    RANKS.all_reduce(average, op=Op.AVG)
+    equal(kind, average, [RANKS.size - 1])
+
+
+def raises(error, key, call, *words, **more):
+    try:
+        call(*words, **more)
+    except error as problem:
+        assert key in str(problem), str(problem)
+        return problem
+    raise AssertionError(f"{words} {more} is accepted")
+
+
+def refusals_of_buffers():
+    """No rank sends anything, so the communicator stays usable."""
+    four, three = array.array("d", [1] * 4), array.array("d", [1] * 3)
+    for ranks in (RANKS, RANKS.start, RANKS.prepare):
+        raises(TypeError, "list", ranks.all_reduce, [1, 2])
+        raises(TypeError, "NoneType", ranks.broadcast, None)
+        raises(ValueError, "read-only", ranks.all_reduce, b"text")
+        raises(ValueError, "read-only", ranks.all_reduce, four, memoryview(four).toreadonly())
+        raises(ValueError, "contiguous", ranks.all_reduce, memoryview(four)[::2])
+        raises(ValueError, "3 float64", ranks.all_reduce, four, three)
+        raises(ValueError, "float32", ranks.all_reduce, four, array.array("f", [1] * 4))
+        raises(TypeError, "1 bytes", ranks.all_reduce, memoryview(bytearray(4)).cast("c"))
+        raises(ValueError, "'most'", ranks.all_reduce, four, op="most")
+        raises(ValueError, "9", ranks.reduce, four, op=9)
+        raises(TypeError, "integer", ranks.broadcast, four, root=1.5)
+        raises(TypeError, "byte order", ranks.broadcast, (ctypes.c_int32.__ctype_be__ * 3)())
+        raises(TypeError, "'<O'", ranks.broadcast, (ctypes.py_object * 3)(1, 2, 3))
+        if RANKS.size > 1:
+            raises(ValueError, "same type", ranks.all_gather, four, four)
+            raises(ValueError, "equal blocks", ranks.all_gather, array.array("d", [1] * (RANKS.size + 1)))
+    for ranks in (RANKS, RANKS.start):
+        assert raises(tutti.TuttiError, "root", ranks.broadcast, four, root=RANKS.size).code == 64
+        assert raises(tutti.TuttiError, "overlap", ranks.all_reduce, four, four).code == 64
+    raises(AttributeError, "nothing", lambda: tutti.nothing)
+
+
+def refusals_of_arrays():
+    for ranks in (RANKS, RANKS.start, RANKS.prepare):
+        raises(ValueError, "ascontiguousarray", ranks.all_reduce, numpy.ones((4, 4))[:, 1])
+        raises(ValueError, "ascontiguousarray", ranks.all_reduce, numpy.ones((4, 3), order="F"))
+        constant = numpy.ones(4)
+        constant.flags.writeable = False
+        raises(ValueError, "read-only", ranks.all_reduce, constant)
+        raises(TypeError, "view(numpy.float64)", ranks.all_reduce, numpy.ones(4, dtype=complex))
+        raises(TypeError, "view(numpy.uint8)", ranks.all_reduce, numpy.ones(4, dtype=bool))
+        raises(TypeError, "dtype object", ranks.broadcast, numpy.array([None]))
+        raises(TypeError, "byte order", ranks.all_reduce, numpy.ones(4, dtype=">f8"))
+        raises(ValueError, "int64", ranks.all_reduce, numpy.ones(4), numpy.ones(4, dtype=int))
+
+
+def unusual_arrays():
+    """Arrays that are read-only, empty, of several dimensions, or of other elements than numbers."""
+    me, size = RANKS.rank, RANKS.size
+    constant, output = numpy.full((2, 3), me + 1.0), numpy.zeros((3, 2))
+    constant.flags.writeable = False
+    RANKS.all_reduce(constant, output)
+    assert (output == size * (size + 1) / 2).all()
+    RANKS.broadcast(constant if me == 0 else output)
+    assert (output == (1 if me != 0 else size * (size + 1) / 2)).all()
+    RANKS.all_reduce(numpy.zeros(0))
+    RANKS.all_gather(numpy.zeros((0, 3)), numpy.zeros(0))
+    RANKS.broadcast(bytearray())
+    scalar = numpy.array(me + 1)
+    RANKS.all_reduce(scalar)
+    assert scalar == size * (size + 1) / 2
+    for dtype in ("complex128", "bool", "datetime64[s]", "S3", [("a", "i4"), ("b", "f8")]):
+        block, blocks = numpy.zeros(2, dtype=dtype), numpy.ones((size, 2), dtype=dtype)
+        block[me % 2] = numpy.ones(1, dtype=dtype)[0]
+        RANKS.all_gather(block, blocks)
+        assert (blocks[me] == block).all()
+    root = numpy.int64(size - 1)
+    RANKS.broadcast(scalar, root=root)
+
+
+def repeated_arrays():
+    """A communicator remembers calls with small arrays, but not what a program changes in them."""
+    data, output, other = numpy.ones(4), numpy.zeros(4), numpy.zeros(4)
+    for turn in range(30):
+        data[:] = turn
+        RANKS.all_reduce(data, output)
+        assert (output == RANKS.size * turn).all()
+    RANKS.all_reduce(data, output, op=Op.MAX)
+    assert (output == 29).all()
+    RANKS.all_reduce(data, other)
+    assert (other == 29 * RANKS.size).all()
+    output.flags.writeable = False
+    raises(ValueError, "read-only", RANKS.all_reduce, data, output)
+    numbers = numpy.array([1, 2, 3, 4])
+    for turn in range(30):
+        RANKS.broadcast(numbers, root=turn % RANKS.size)
+        RANKS.all_reduce(numbers, op=Op.MAX)
+    numbers.dtype = "f8"
+    numbers[:] = 0.5
+    RANKS.all_reduce(numbers)
+    assert (numbers == 0.5 * RANKS.size).all()
+    for turn in range(30):
+        brief = numpy.full(3, turn)
+        RANKS.all_reduce(brief)
+        assert (brief == turn * RANKS.size).all()
+
+
+def messages():
+    if RANKS.size == 1 or sys.argv[2].startswith("mpi"):
+        assert raises(tutti.TuttiError, "", RANKS.send, b"x", 0).code == 64
+    elif RANKS.rank == 0:
+        RANKS.send(b"question", 1, tag=3)
+        answer = bytearray(6)
+        RANKS.receive(answer, 1)
+        assert answer == b"answer", answer
+    elif RANKS.rank == 1:
+        question = array.array("q", [0])
+        RANKS.receive(question, 0, tag=3)
+        assert question.tobytes() == b"question"
+        RANKS.send(bytearray(b"answer"), 0)
+
+
+def registered_memory():
+    memory = RANKS.allocate(8 * N)
+    numbers = memory.cast("d")
+    assert numbers.tolist() == [0] * N
+    for i in range(N):
+        numbers[i] = RANKS.rank + i
+    RANKS.all_reduce(numbers)
+    assert numbers.tolist() == [sum(r + i for r in range(RANKS.size)) for i in range(N)]
+    numbers.release()
+    RANKS.release(memory)
+    assert len(RANKS.allocate(0)) == 0
+    raises(tutti.TuttiError, "", RANKS.release, bytearray(3))
+
+
+def requests_that_are_dropped():
+    """A request that is dropped waits, and its buffers stay alive until then."""
+    values = array.array("d", [RANKS.rank])
+    RANKS.start.all_reduce(values)
+    assert values[0] == sum(range(RANKS.size)), values
+    request = RANKS.start.all_reduce(values)
+    raises(BufferError, "", values.append, 1)
+    request.wait()
+    values.append(1)
+
+
+def end():
+    """Pending requests end before the communicator."""
+    values = array.array("d", [1])
+    request = RANKS.start.all_reduce(values)
+    again = RANKS.prepare.all_reduce(values)
+    RANKS.free()
+    assert values[0] == RANKS.size
+    request.wait()
+    assert request.test()
+    for call in (RANKS.barrier, again, again.start, lambda: RANKS.all_reduce(values), lambda: RANKS.start.all_reduce(values),
+                 lambda: RANKS.allocate(8), lambda: RANKS.send(values, 0)):
+        assert raises(tutti.TuttiError, "freed", call).code == 64
+    RANKS.free()
+
+
+def everything(kind, letters):
+    for form in FORMS:
+        every_collective(kind, form)
+    types_of_numbers(kind, letters)
+    refusals_of_buffers()
+    messages()
+    registered_memory()
+    requests_that_are_dropped()
+    if PART == "arrays":
+        refusals_of_arrays()
+        unusual_arrays()
+        repeated_arrays()
+    with tutti.Communicator.self() as alone:
+        alone.all_reduce(kind.made([1]))
+        assert (alone.rank, alone.size) == (0, 1)
+    end()
+
+
+def tensors():
+    for form in (blocking, prepared):
+        every_collective(Tensors(), form)
+    halves = torch.full((3,), RANKS.rank + 1.0, dtype=torch.bfloat16)
+    RANKS.all_reduce(halves)
+    assert halves.tolist() == [RANKS.size * (RANKS.size + 1) / 2] * 3
+    RANKS.broadcast(torch.ones(3, dtype=torch.complex64))
+    raises(ValueError, "contiguous", RANKS.all_reduce, torch.ones(4, 4)[:, 1])
+    raises(TypeError, "view", RANKS.all_reduce, torch.ones(4, dtype=torch.complex64))
+    RANKS.all_reduce(torch.ones(1, 4)[:, 1:])  # a dimension of one element may have any stride
+
+
+def different():
+    """All ranks get the error of ranks that make different calls."""
+    data = array.array("d", [1] * (3 + RANKS.rank))
+    assert raises(tutti.TuttiError, "different calls", RANKS.all_reduce, data).code == 64
+    assert raises(tutti.TuttiError, "", RANKS.barrier).code == 5
+
+
+def lost():
+    """The last rank ends without a word. Its buffers stay alive in the other ranks."""
+    from tutti import communicator
+
+    data = array.array("d", [1])
+    RANKS.all_reduce(data)
+    if RANKS.rank == RANKS.size - 1:
+        print("right", flush=True)
+        os._exit(0)
+    for _ in range(3):  # it has perhaps not ended yet
+        try:
+            RANKS.all_reduce(data)
+        except tutti.TuttiError as problem:
+            assert problem.code == 5, problem
+            break
+    assert communicator.ABANDONED
+
+
+def unfinished():
+    """A rank that ends by an exception does not wait for the others."""
+    with RANKS:
+        RANKS.barrier()
+        if RANKS.rank == 0:
+            print("right", flush=True)
+            raise KeyError("as planned")
+        assert raises(tutti.TuttiError, "rank 0", RANKS.barrier).code == 5
+
+
+def join():
+    if sys.argv[2] == "mpi":
+        return tutti.Communicator.over_mpi()
+    if sys.argv[2] == "mpi4py":
+        from mpi4py import MPI
+
+        return tutti.Communicator.over_mpi(MPI.COMM_WORLD)
+    if sys.argv[2] == "environment":
+        return tutti.Communicator.from_environment(job="python", background=True)
+    return tutti.Communicator.over_rendezvous(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), deadline=60)
+
+
+if PART == "arrays":
+    import numpy
+if PART == "tensors":
+    import torch
+PARTS = {"arrays": lambda: everything(Arrays(), "bhilBHILefdqQ"), "buffers": lambda: everything(Buffers(), "bhilBHILfdqQ"),
+         "tensors": tensors, "different": different, "lost": lost, "unfinished": unfinished}
+RANKS = join()
+PARTS[PART]()
+print("right", flush=True)
