@@ -26,13 +26,13 @@ def drawings(results):
 def _drawing(results, session, verdicts):
     shown = sorted(sorted(verdicts, key=lambda one: -abs(one["ratio"] - 1))[:MOST_ROWS], key=verdicts.index)
     left = len(verdicts) - len(shown)
-    commands = [provenance.command(one) for one in results.sessions if one["id"] == session]
-    made = Drawing("comparison", slug_of(verdicts[0]["metric"]), "Change from A to B (%)", ", ".join(commands),
+    sessions = [one for one in results.sessions if one["id"] == session]
+    made = Drawing("comparison", slug_of(verdicts[0]["metric"]), "Change from A to B (%)", ", ".join(map(provenance.command, sessions)),
                    f"Bars: B / A - 1. Lines: {100 * verdicts[0]['confidence']:g} % intervals; none for too few launches."
                    + (f" {left} smaller changes are left out." if left else ""), None, COLUMNS,
                    lambda: [(one["metric"], one.get("a_ns"), one.get("b_ns"), one.get("unit", "ns"), one["ratio"], one.get("low"), one.get("high"),
                              one["confidence"], one["n_launch"], one["verdict"]) for one in verdicts],
-                   [one for one in results.launches if one.get("session", "") == session])
+                   [{"file": one["file"], "session": session, "launch": 1} for one in sessions])
     made.draw = lambda canvas: _draw(shown, made, canvas)
     return made
 

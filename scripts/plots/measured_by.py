@@ -26,7 +26,7 @@ class Run:
     @property
     def starts_ranks(self):
         """By itself: threads, or launches of its own."""
-        return any(word.split("=")[0] in ("--ranks", "--launches", "--launcher") for word in self.words)
+        return _is_comparison(self.words) or any(word.split("=")[0] in ("--ranks", "--launches", "--launcher") for word in self.words)
 
     @property
     def command(self):
@@ -52,6 +52,10 @@ class Run:
         return f"{ranks}{program} {_quoted(kept)} --json {shlex.quote(file)}"
 
 
+def _is_comparison(words):
+    return "compare" in words[1:2]
+
+
 def runs(results, points):
     """The commands that measured these points, in the order of the files."""
     wanted = list(dict.fromkeys(map(launch_of, points)))
@@ -60,8 +64,9 @@ def runs(results, points):
     found = {}
     for file, session, number in wanted:
         launch, typed = launches.get((file, session, number)), sessions.get((file, session))
-        if launch is None or typed is None:
+        if typed is None or launch is None and not _is_comparison(typed["argv"]):
             continue
+        launch = launch or {"nranks": 1}  # compare starts its jobs itself
         environment = tuple(sorted((name, str(value)) for name, value in (launch.get("env") or {}).items()
                                    if re.fullmatch(r"[A-Za-z_]\w*", name) and not name.startswith(OF_ONE_RUN)))
         found.setdefault((tuple(typed["argv"]), launch["nranks"], environment), set()).add((file, session))

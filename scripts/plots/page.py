@@ -46,8 +46,9 @@ TERMS = (
 def page(report, title, canvas):
     drawn = _Drawn(report, canvas)
     title = title or _title(report.results)
-    parts = [_head(title), f"<h1>{escape(title)}</h1>", _trust(report), _lead(report), _answer(report), _steps_answer(report),
-             drawn.figure(report.decisions), _contents(report, drawn), drawn.note(), _steps(report, drawn), _scaling(report, drawn)]
+    parts = [_head(title), f"<h1>{escape(title)}</h1>", _trust(report) if _is_measured(report.results) else "", _lead(report), _answer(report), _steps_answer(report),
+             drawn.figure(report.decisions), _contents(report, drawn), drawn.note(), _steps(report, drawn), _comparisons(report, drawn),
+             _scaling(report, drawn)]
     share = max(MOST_ROWS // max(len(report.sections), 1), 40)
     parts += [_section(section, report.of_section.get(section, []), drawn, share) for section in report.sections]
     if report.results.fails:
@@ -103,8 +104,15 @@ def _text(name):
     return (HERE / name).read_text(encoding="utf-8")
 
 
+def _is_measured(results):
+    """Whether there are times of calls or of steps, and not only comparisons."""
+    return bool(results.points or results.steps)
+
+
 def _title(results):
-    """Names the collectives, the numbers of ranks and the hosts."""
+    """Names the collectives, the numbers of ranks and the hosts; or what was compared."""
+    if not _is_measured(results):
+        return f"Comparison of {_first(dict.fromkeys(one['metric'] for one in results.verdicts))}"
     keys = [one["key"] for one in results.points + results.steps]
     hosts = dict(provenance.rows(results)).get("host", [])
     return (f"{_first(dict.fromkeys(key.get('coll') or key['workload'] for key in keys))} on {_ranks(keys)}" + (f" of {_first(hosts)}" if hosts else ""))
@@ -123,6 +131,8 @@ def _ranks(keys):
 def _lead(report):
     """Machine, library and date in one line."""
     facts = dict(provenance.rows(report.results))
+    if not _is_measured(report.results):
+        return f'<p class="lead">{escape(" · ".join(facts.get("date", [])))}</p>'
     said = facts.get("CPU", [])[:3] + [_ranks([one["key"] for one in report.results.points + report.results.steps])]
     said += [text for word in ("GPU", "libraries", "date") for text in facts.get(word, [])[:3]]
     said.append(counted(report.results.launch_count(), "launch", "launches"))
@@ -173,6 +183,7 @@ def _steps_answer(report):
 def _contents(report, drawn):
     names = distinguishing([section.shape for section in report.sections])
     entries = [("steps", "training steps")] if report.steps else []
+    entries += [("comparisons", "comparisons")] if drawn.figures(report.comparisons) else []
     entries += [("scaling", "scaling over ranks")] if drawn.figures(report.scaling) else []
     entries += [(shape.slug, name) for shape, name in names.items()]
     entries += [("failures", "failures")] if report.results.fails else []
@@ -193,6 +204,11 @@ def _steps(report, drawn):
     numbers = "".join(f"<h3>{_heading(one.shape)}</h3>{steps_table.records_table(one)}" for one in report.steps)
     return (f'<section id="steps"><h2>Training steps in parts</h2><div class="grid">{shapes}</div>'
             f"<details><summary>all numbers</summary>{numbers}</details></section>")
+
+
+def _comparisons(report, drawn):
+    figures = drawn.figures(report.comparisons)
+    return f'<section id="comparisons"><h2>Comparisons of A and B</h2><div class="grid">{figures}</div></section>' if figures else ""
 
 
 def _scaling(report, drawn):

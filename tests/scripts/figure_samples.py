@@ -18,7 +18,7 @@ COLUMNS = (3.5, 7.16)
 def report(folder):
     """All figures of a sweep of two collectives on 2 and 4 ranks of two machines, of training steps and of compared programs."""
     files = [_sweep(folder, *machine, nranks) for machine in MACHINES for nranks in (2, 4)]
-    return figures.report_of(records.read([*files, _write(folder / "steps.jsonl", _steps()), _write(folder / "compared.jsonl", _compared())]))
+    return figures.report_of(records.read([*files, _write(folder / "steps.jsonl", _steps()), _write(folder / "compared.jsonl", compared())]))
 
 
 def canvases(made):
@@ -77,7 +77,7 @@ def _steps():
     return [synthetic.session(), launch_of(nranks=2), *methods, *(with_key(one, nranks=4) for one in methods)]
 
 
-def _compared():
+def compared():
     def verdict(metric, word, ratio, low, high, a, unit):
         return {"v": 1, "kind": "verdict", "session": "s", "metric": metric, "verdict": word, "ratio": ratio, "low": low, "high": high, "confidence": 0.98,
                 "p": 0.01, "noise": 0.004, "mde": 0.02, "a_ns": a, "b_ns": a * ratio, "unit": unit, "n_launch": 8, "nranks": 2}

@@ -73,6 +73,20 @@ class Files(ReportFiles):
         check("bars", 1, ("low_ns", "step_ns", "high_ns"), method="[mpi]", step_ns="25000000", compute_ns="21000000", communication_ns="6000000",
               hidden_ns="2000000", exposed_ns="4000000", launches="1", tied="False")
 
+    def test_of_a_comparison_have_a_bar_for_each_metric_and_the_command(self):
+        import figure_samples
+        source = self.lines(*figure_samples.compared())
+        folder = self.figures(source, "-o", self.folder / "page.html")
+        path, = folder.glob("*.csv")
+        self.assertTrue(path.stem.endswith("-comparison"))
+        rows = rows_of(path)
+        self.assertEqual([row["verdict"] for row in rows], ["slower", "undecided", "same", "faster"])
+        self.assertEqual({name: rows[3][name] for name in ("metric", "a", "unit", "ratio", "low", "high", "launches")},
+                         {"metric": "bandwidth", "a": "18.3", "unit": "GB/s", "ratio": "0.93", "low": "0.91", "high": "0.95", "launches": "8"})
+        self.assertIn("\n    tutti compare --program-a './step old'", path.with_suffix(".txt").read_text(encoding="utf-8"))
+        page = (self.folder / "page.html").read_text(encoding="utf-8")
+        self.assertEqual((page.count("<svg "), page.count('id="comparisons"'), page.count("<aside")), (1, 1, 0))
+
     def test_come_in_the_formats_that_are_asked_for_the_same_to_the_byte(self):
         source = self.lines(timed("ring", 8, 100), library(8, 200))
         folder = self.figures(source, "--format", "svg,pdf,png", "--only", "ratio")
