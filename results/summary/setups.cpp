@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/index.hpp"
 #include "results/stored/fingerprint.hpp"
@@ -41,9 +40,13 @@ std::string plan_of(const Session& session, const char* option) {
     return found == session.plan.end() ? "" : found->second;
 }
 
+std::string letter_at(std::size_t place) {
+    return place < 26 ? std::string(1, static_cast<char>('A' + place)) : std::to_string(place);
+}
+
 }  // namespace
 
-Setups::Setups(std::span<const Results> launches) {
+Setups::Setups(std::span<const Results> launches, std::span<const std::vector<LaunchId>> compared) {
     for (const Results& one : launches) {
         const Facts facts = facts_of(one.launches.front(), one.sessions.front());
         auto known =
@@ -55,6 +58,23 @@ Setups::Setups(std::span<const Results> launches) {
             one.points.empty() ? launch_of(one.steps.front()) : launch_of(one.points.front());
         setup_of_[some] = static_cast<int>(known - setups_.begin());
     }
+    std::set<std::pair<int, int>> alike;  // rivals that no fact of telling_ tells apart yet
+    for (const auto& table : compared) {
+        const std::set<int> rivals = setups_of(table);
+        if (rivals.size() > 1) named_.insert(rivals.begin(), rivals.end());
+        for (const int one : rivals)
+            for (const int other : rivals)
+                if (one < other) alike.emplace(one, other);
+    }
+    for (const std::string& fact : differing_facts(named_)) {
+        const auto told_apart = std::erase_if(alike, [&](const auto& pair) {
+            return value_of(setups_[as_size(pair.first)], fact) !=
+                   value_of(setups_[as_size(pair.second)], fact);
+        });
+        if (told_apart > 0) telling_.push_back(fact);
+    }
+    for (const int setup : named_)
+        if (place_of(setup) == letters_.size()) letters_.push_back(values_of(setup));
 }
 
 Setups::Facts Setups::facts_of(const Launch& launch, const Session& session) {
@@ -94,31 +114,35 @@ bool Setups::agree(const Facts& some, const Facts& others) {
     return covers(some, others) && covers(others, some);
 }
 
-std::map<LaunchId, std::string> Setups::names_of(std::span<const LaunchId> launches) {
-    std::set<int> found;
-    for (const LaunchId& launch : launches) found.insert(setup_of_.at(launch));
-    const std::vector<int> rivals(found.begin(), found.end());
+std::map<LaunchId, std::string> Setups::names_of(std::span<const LaunchId> launches) const {
+    const bool has_rivals = setups_of(launches).size() > 1;
     std::map<LaunchId, std::string> names;
-    if (rivals.size() > 1)
-        for (const int setup : rivals)
-            if (std::ranges::find(named_, setup) == named_.end()) named_.push_back(setup);
     for (const LaunchId& launch : launches)
-        names[launch] = rivals.size() < 2 ? "" : name_of_setup(setup_of_.at(launch), rivals);
+        names[launch] = has_rivals ? name_of_setup(setup_of_.at(launch)) : "";
     return names;
 }
 
 std::vector<Setups::Difference> Setups::differences() const {
     std::vector<Difference> all;
     for (const std::string& fact : differing_facts(named_)) {
-        Difference& difference = all.emplace_back(Difference{fact, {}});
+        std::vector<std::set<std::string>> values(letters_.size());
         for (const int setup : named_)
-            difference.values.emplace_back(letter_of(setup),
-                                           value_of(setups_[as_size(setup)], fact));
+            values[place_of(setup)].insert(value_of(setups_[as_size(setup)], fact));
+        Difference& difference = all.emplace_back(Difference{fact, {}});
+        for (std::size_t place = 0; place < values.size(); ++place)
+            difference.values.emplace_back(letter_at(place),
+                                           fmt::format("{}", fmt::join(values[place], "; ")));
     }
     return all;
 }
 
-std::vector<std::string> Setups::differing_facts(std::span<const int> setups) const {
+std::set<int> Setups::setups_of(std::span<const LaunchId> launches) const {
+    std::set<int> found;
+    for (const LaunchId& launch : launches) found.insert(setup_of_.at(launch));
+    return found;
+}
+
+std::vector<std::string> Setups::differing_facts(const std::set<int>& setups) const {
     std::vector<std::string> facts;
     for (const int setup : setups)
         for (const auto& [fact, value] : setups_[as_size(setup)]) {
@@ -135,17 +159,26 @@ std::vector<std::string> Setups::differing_facts(std::span<const int> setups) co
     return facts;
 }
 
-std::string Setups::letter_of(int setup) const {
-    const auto place = std::ranges::find(named_, setup) - named_.begin();
-    return place < 26 ? std::string(1, static_cast<char>('A' + place)) : std::to_string(place);
+// The values of the facts that tell rivals apart.
+std::vector<std::string> Setups::values_of(int setup) const {
+    std::vector<std::string> values;
+    for (const std::string& fact : telling_)
+        values.push_back(value_of(setups_[as_size(setup)], fact));
+    return values;
 }
 
-std::string Setups::name_of_setup(int setup, std::span<const int> rivals) const {
-    const std::string fact = differing_facts(rivals).front();
-    std::string value = value_of(setups_[as_size(setup)], fact);
-    if (value.empty()) value = "none";
-    const bool is_known = std::ranges::find(first_facts, fact) != std::end(first_facts);
-    return fmt::format("setup {}: {}", letter_of(setup), is_known ? value : fact + " " + value)
+std::size_t Setups::place_of(int setup) const {
+    return as_size(std::ranges::find(letters_, values_of(setup)) - letters_.begin());
+}
+
+std::string Setups::name_of_setup(int setup) const {
+    std::vector<std::string> words;
+    for (const std::string& fact : telling_) {
+        const std::string value = value_of(setups_[as_size(setup)], fact);
+        const bool is_known = std::ranges::find(first_facts, fact) != std::end(first_facts);
+        words.push_back((is_known ? "" : fact + " ") + (value.empty() ? "none" : value));
+    }
+    return fmt::format("setup {}: {}", letter_at(place_of(setup)), fmt::join(words, ", "))
         .substr(0, 60);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,13 +20,17 @@ inline LaunchId launch_of(const auto& record) { return {record.session, record.l
 /// Tells launches that repeat each other from launches of different setups, which are never
 /// merged: another machine, kernel, library, tutti or environment. What a record does not say is no
 /// difference, except for environment variables: a missing one was not set.
+///
+/// A letter stands for the facts that tell rivals apart, so one machine has the same letter
+/// everywhere, also where its launches of 2 and of 4 ranks differ in other facts.
 class Setups {
 public:
-    /// Each element has one launch with its session, see by_launch.
-    explicit Setups(std::span<const Results> launches);
+    /// Each element has one launch with its session, see by_launch. The launches of one element of
+    /// `compared` are in one table each.
+    Setups(std::span<const Results> launches, std::span<const std::vector<LaunchId>> compared);
 
     /// The name of each launch's setup, "" for all if they repeat each other.
-    std::map<LaunchId, std::string> names_of(std::span<const LaunchId> launches);
+    std::map<LaunchId, std::string> names_of(std::span<const LaunchId> launches) const;
 
     /// A fact in which the named setups differ, with its value for each of them.
     struct Difference {
@@ -38,13 +43,17 @@ private:
     using Facts = std::vector<std::pair<std::string, std::string>>;
     static Facts facts_of(const Launch& launch, const Session& session);
     static bool agree(const Facts& some, const Facts& others);
-    std::vector<std::string> differing_facts(std::span<const int> setups) const;
-    std::string letter_of(int setup) const;
-    std::string name_of_setup(int setup, std::span<const int> rivals) const;
+    std::set<int> setups_of(std::span<const LaunchId> launches) const;
+    std::vector<std::string> differing_facts(const std::set<int>& setups) const;
+    std::vector<std::string> values_of(int setup) const;
+    std::size_t place_of(int setup) const;
+    std::string name_of_setup(int setup) const;
 
     std::vector<Facts> setups_;
     std::map<LaunchId, int> setup_of_;
-    std::vector<int> named_;  // setups that had to be told apart
+    std::set<int> named_;                            // setups that have a rival
+    std::vector<std::string> telling_;               // the fewest facts that tell rivals apart
+    std::vector<std::vector<std::string>> letters_;  // the values of these facts for each letter
 };
 
 }  // namespace tutti

@@ -94,18 +94,28 @@ auto shape_of(const StepKey& key) {
                       key.ppn, key.placement);
 }
 
-// Groups by shape, in the order of `Compare` or of the first appearance, then by setup.
+// Groups by shape, in the order of `Compare` or of the first appearance.
+template <class Record>
+auto by_shape(const std::vector<const Record*>& records) {
+    std::map<decltype(shape_of(records.front()->key)), std::vector<const Record*>> groups;
+    for (const Record* record : records) groups[shape_of(record->key)].push_back(record);
+    return groups;
+}
+
+std::vector<LaunchId> measured_in(const auto& records) {
+    std::vector<LaunchId> launches;
+    for (const auto* record : records)
+        if (!record->skipped) launches.push_back(launch_of(*record));
+    return launches;
+}
+
+// Groups by shape, then by setup.
 template <class Record>
 std::vector<std::pair<std::string, std::vector<const Record*>>> grouped(
-    const std::vector<const Record*>& records, Setups& setups) {
-    std::map<decltype(shape_of(records.front()->key)), std::vector<const Record*>> by_shape;
-    for (const Record* record : records) by_shape[shape_of(record->key)].push_back(record);
+    const std::vector<const Record*>& records, const Setups& setups) {
     std::vector<std::pair<std::string, std::vector<const Record*>>> groups;
-    for (const auto& [shape, members] : by_shape) {
-        std::vector<LaunchId> launches;
-        for (const Record* record : members)
-            if (!record->skipped) launches.push_back(launch_of(*record));
-        const auto names = setups.names_of(launches);
+    for (const auto& [shape, members] : by_shape(records)) {
+        const auto names = setups.names_of(measured_in(members));
         std::map<std::string, std::vector<const Record*>> by_setup;
         for (const Record* record : members) {
             const auto name = names.find(launch_of(*record));
@@ -311,7 +321,10 @@ void write_summary(std::ostream& out, const Results& results,
         }
     }
     const Trust trust{launches};
-    Setups setups{launches};
+    std::vector<std::vector<LaunchId>> compared;
+    for (const auto& [shape, members] : by_shape(points)) compared.push_back(measured_in(members));
+    for (const auto& [shape, members] : by_shape(steps)) compared.push_back(measured_in(members));
+    const Setups setups{launches, compared};
     std::vector<Table> tables;
     for (auto& [setup, members] : grouped(points, setups)) {
         Table& table = tables.emplace_back(Table{members, setup, Ranking(members), {}});

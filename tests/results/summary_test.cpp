@@ -203,6 +203,27 @@ TEST(Summary, NeverMergesLaunchesOfDifferentSetups) {
     }
 }
 
+TEST(Summary, GivesAMachineOneLetterForAllNumbersOfRanks) {
+    Launches launches;
+    for (const int nranks : {2, 4})
+        for (const std::string cpu : {"Xeon", "EPYC"}) {
+            Point point = timed("ring", 100);
+            point.key.nranks = nranks;
+            Launch& launch = launches.add({point});
+            launch.hosts[0].cpu_model = cpu;
+            launch.env["OMPI_MCA_rmaps"] = cpu + std::to_string(nranks);
+        }
+    const Json summary = launches.summary();
+    std::vector<std::string> setups;
+    for (const Json& table : summary["tables"]) setups.push_back(table["setup"]);
+    const std::vector<std::string> expected{"setup A: Xeon, 4 cores", "setup B: EPYC, 4 cores"};
+    EXPECT_EQ(setups,
+              (std::vector<std::string>{expected[0], expected[1], expected[0], expected[1]}));
+    const Json& environment = summary["setups"][1];
+    EXPECT_EQ(environment["fact"], "environment: OMPI_MCA_rmaps");
+    EXPECT_EQ(environment["values"], (Json{{"A", "Xeon2; Xeon4"}, {"B", "EPYC2; EPYC4"}}));
+}
+
 TEST(Summary, TakesAResumedRunForOneLaunch) {
     Launches launches;
     Point wrong = timed("tree", 100);
