@@ -22,17 +22,34 @@ struct HandedOn {
     const char* name;
     const char* help;
     bool replaces_page = false;  // then the page is written only with -o
+    bool repeats = false;
 };
 constexpr HandedOn handed_on[] = {
     {"--title", "Title of the page"},
     {"--figures", "Folder for each figure with its data and commands", true},
     {"--format", "Formats of the figures: svg,pdf,png"},
     {"--style", "Style of the figures: screen, or paper (3.5 inches wide, 8 pt, no titles)"},
-    {"--only", "Only figures with one of these texts in their name: ratio,latency,decisions"},
+    {"--columns",
+     "Width of all figures in columns of the page: 1 or 2 (default: 1, or 2 for maps, heat maps "
+     "and spread)"},
+    {"--width", "Width of all figures: 3.4in, 86mm or 246pt"},
+    {"--height", "Height of all figures, with legend: 2in, 50mm or 144pt"},
+    {"--dpi", "Dots per inch of PNG files (default 150; paper 300)"},
+    {"--font", "Font of the figures (default DejaVu Sans)"},
+    {"--legend",
+     "Place of the legend: auto (names at the ends of curves if there is room, else below), "
+     "inside, right, below or none (default below; paper auto)"},
+    {"--only",
+     "Only figures with one of these texts in their name: ratio,latency,decisions,multiples"},
     {"--candidates",
      "Only these candidates: algorithms with or without transport, and libraries: "
      "ring,tree/shm,mpi"},
     {"--sizes", "Only these sizes and ranges: 8,4K..1M"},
+    {"--rename",
+     "Name of an algorithm, transport or library in figures and tables, OLD=NEW; repeatable", false,
+     true},
+    {"--machine-name", "Name of a setup in figures and tables, LETTER=NAME; repeatable", false,
+     true},
     {"--artifact", "Folder for the artifact description of a paper", true},
     {"--svg-dir", "Old name of --figures"},
 };
@@ -43,14 +60,20 @@ constexpr HandedOn handed_on[] = {
 Exit run_report(const Arguments& arguments) {
     std::vector<std::string> files;
     std::string out = "report.html";
-    std::array<std::string, std::size(handed_on)> values;
+    std::array<std::vector<std::string>, std::size(handed_on)> values;
+    bool no_warnings = false;
     CLI::App app{"Writes a self-contained page with plots and tables of results files.",
                  "tutti report"};
     app.add_option("files", files, "Results files of 'tutti bench --json'")->required();
     const CLI::Option* page =
         app.add_option("-o,--output", out, "File of the page")->capture_default_str();
-    for (std::size_t i = 0; i < values.size(); ++i)
-        app.add_option(handed_on[i].name, values[i], handed_on[i].help);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        CLI::Option* option = app.add_option(handed_on[i].name, values[i], handed_on[i].help);
+        option->expected(1)->allow_extra_args(false);
+        if (handed_on[i].repeats) option->take_all();
+    }
+    app.add_flag("--no-warnings", no_warnings,
+                 "Figures without the line and the tint of warnings, which stay in NAME.txt");
     if (parse_or_help(app, arguments)) return Exit::ok;
 
     for (const auto& file : files)
@@ -58,11 +81,13 @@ Exit run_report(const Arguments& arguments) {
             fmt::print(stderr, "tutti: warning: {}\n", warning);
     Arguments words;  // uses "=" because values may begin with a dash
     bool has_page = true;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        if (values[i].empty()) continue;
-        words.push_back(std::string(handed_on[i].name) + "=" + values[i]);
-        if (handed_on[i].replaces_page) has_page = page->count() > 0;
-    }
+    for (std::size_t i = 0; i < values.size(); ++i)
+        for (const auto& value : values[i]) {
+            if (value.empty()) continue;
+            words.push_back(std::string(handed_on[i].name) + "=" + value);
+            if (handed_on[i].replaces_page) has_page = page->count() > 0;
+        }
+    if (no_warnings) words.emplace_back("--no-warnings");
     if (has_page) words.push_back("--output=" + out);
     words.push_back("--");
     words.insert(words.end(), files.begin(), files.end());

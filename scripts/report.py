@@ -7,18 +7,18 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from plots import options, records  # noqa: E402  (found through the line above, from any working directory)
+from plots import naming, options, records  # noqa: E402  (found through the line above, from any working directory)
 from tutti import command_line  # noqa: E402
 
 
 def main(arguments):
     chosen = options.parse(arguments)
-    return command_line.run("report", lambda: write(chosen, arguments), chosen.output or chosen.figures or chosen.artifact)
+    return command_line.run("report", lambda: write(chosen), chosen.output or chosen.figures or chosen.artifact)
 
 
-def write(chosen, arguments):
+def write(chosen):
     gc.disable()  # 100,000 records stay until the end: collecting garbage would free nothing
-    results = records.read(chosen.files, chosen.candidates, chosen.sizes)
+    results = records.read(chosen.files, chosen.candidates, chosen.sizes, naming.Names(dict(chosen.rename), dict(chosen.machine_name)))
     for folder in filter(None, (chosen.figures, chosen.artifact)):
         command_line.make_folder(folder)
     if chosen.output:
@@ -29,14 +29,14 @@ def write(chosen, arguments):
     except ModuleNotFoundError as missing:
         raise command_line.needs(missing.name, "python3-matplotlib") from None
     report = figures.report_of(results, chosen.only)
-    look = style.STYLES[chosen.style]
+    selecting = options.selecting(chosen)
     if chosen.figures:
-        figure_files.write(report, chosen.figures, chosen.format, style.Canvas(report.palette(), look), arguments)
+        figure_files.write(report, chosen.figures, chosen.format or ["svg"], style.Canvas(report.palette(), style.chosen(chosen)),
+                           options.look(chosen) + selecting)
     if chosen.artifact:
-        artifact.write(report, chosen.artifact, options.selecting(chosen))
+        artifact.write(report, chosen.artifact, options.for_paper(chosen), selecting)
     if chosen.output:
-        with style.settings():
-            html = page.page(report, chosen.title, style.Canvas(report.palette()))
+        html = page.page(report, chosen.title, style.Canvas(report.palette()))
         Path(chosen.output).write_text(html, encoding="utf-8")
 
 

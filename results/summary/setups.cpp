@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view machine = "machine";
 constexpr std::string_view environment = "environment: ";
+constexpr std::size_t longest_name = 120;
 // Facts that readers ask for first.
 constexpr std::string_view first_facts[] = {"MPI",   "UCX",   "NCCL",  "GPU",
                                             machine, "tutti", "kernel"};
@@ -178,8 +179,9 @@ std::string Setups::name_of_setup(int setup) const {
         const bool is_known = std::ranges::find(first_facts, fact) != std::end(first_facts);
         words.push_back((is_known ? "" : fact + " ") + (value.empty() ? "none" : value));
     }
-    return fmt::format("setup {}: {}", letter_at(place_of(setup)), fmt::join(words, ", "))
-        .substr(0, 60);
+    std::string name =
+        fmt::format("setup {}: {}", letter_at(place_of(setup)), fmt::join(words, ", "));
+    return name.size() <= longest_name ? name : name.substr(0, longest_name - 3) + "...";
 }
 
 }  // namespace tutti

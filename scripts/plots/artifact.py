@@ -10,6 +10,7 @@ from pathlib import Path
 from . import measured_by, provenance
 from .units import counted
 
+NAMES = "--machine-name="  # a new measurement has one setup, without a letter
 SCRIPT = """\
 #!/usr/bin/env bash
 # {title}
@@ -17,18 +18,22 @@ SCRIPT = """\
 # Draws {name} from the stored data into figures/; with --measure it measures again first, on this machine.
 # TUTTI names the command, MPIRUN the launcher (with its own words) if they are not in the PATH as tutti and mpirun.
 set -euo pipefail
+tutti=$(command -v "${{TUTTI:-tutti}}") || {{ echo "${{0##*/}}: no command '${{TUTTI:-tutti}}'; set TUTTI to its path" >&2; exit 64; }}
+tutti=$(realpath --no-symlinks "$tutti")
 cd "$(dirname "${{BASH_SOURCE[0]}}")"
-tutti=${{TUTTI:-tutti}}
 mpirun=${{MPIRUN:-mpirun}}
 files=({files})
 only={name}
+options=({options})
+names=({names})  # names of setups
 if [[ ${{1:-}} == --measure ]]; then
     mkdir -p measured
     files=()
     only={measured}
+    names=()  # one setup
 {measure}
 fi
-"$tutti" report "${{files[@]}}" --figures figures --format pdf,svg --style paper {selecting}--only "$only"
+"$tutti" report "${{files[@]}}" --figures figures "${{options[@]}}" "${{names[@]}}" --only "$only"
 """
 README = """\
 # Artifact description
@@ -75,8 +80,9 @@ Ranks were started by mpirun or the scheduler; its own words are not stored. Env
 """
 
 
-def write(report, folder, selecting):
-    """`selecting`: the words by which some of the records were taken. README.md, data/ and reproduce-NAME.sh of each figure."""
+def write(report, folder, look, selecting):
+    """Writes README.md, data/ and reproduce-NAME.sh of each figure. `look`: the options that decide how figures look; `selecting`:
+    those by which some of the records were taken."""
     data = folder / "data"
     data.mkdir(exist_ok=True)
     copies = {}
@@ -86,7 +92,7 @@ def write(report, folder, selecting):
     scripts = []
     for drawing in report.drawings():
         script = folder / f"reproduce-{drawing.name}.sh"
-        script.write_text(_script(report, drawing, copies, selecting), encoding="utf-8")
+        script.write_text(_script(report, drawing, copies, look + selecting), encoding="utf-8")
         script.chmod(0o755)
         scripts.append((drawing, script.name))
     (folder / "README.md").write_text(_readme(report, scripts, copies), encoding="utf-8")
@@ -100,7 +106,7 @@ def _unused(name, taken):
     return name
 
 
-def _script(report, drawing, copies, selecting):
+def _script(report, drawing, copies, options):
     # Figures are drawn from all files, as names contain the setup if there are several; a new measurement has one setup.
     files = [f"data/{copy.name}" for copy in copies.values()]
     lines = []
@@ -109,10 +115,12 @@ def _script(report, drawing, copies, selecting):
         exports = " ".join(f"{name}={shlex.quote(_line(value))}" for name, value in run.environment)
         lines.append("    (" if run.repetitions == 1 else f"    for _ in $(seq {run.repetitions}); do (")
         lines += [f"        export {exports}"] if exports else []
+        lines += [f'        ln -sfn "$tutti" {run.link}'] if run.link else []
         lines += [f"        {run.again(target)}", "    )" if run.repetitions == 1 else "    ) done", f"    files+=({shlex.quote(target)})"]
     return SCRIPT.format(title=_line(drawing.title), details=_line(drawing.details), name=drawing.name,
                          measured=re.sub(r"-setup-([A-Z]|\d+)(?=-)", "", drawing.name),
-                         selecting="".join(f"{shlex.quote(_line(word))} " for word in selecting), files=" ".join(map(shlex.quote, files)),
+                         options=_quoted(word for word in options if not word.startswith(NAMES)),
+                         names=_quoted(word for word in options if word.startswith(NAMES)), files=_quoted(files),
                          measure="\n".join(lines or ["    echo 'the data does not say how' >&2", "    exit 1"]))
 
 
@@ -140,6 +148,10 @@ def _readme(report, scripts, copies):
         build="\n".join(build),
         scripts="\n".join(f"| {drawing.name} | `{script}` | {_cell(drawing.title)}, {_cell(drawing.details)} |" for drawing, script in scripts),
         sums="\n".join(f"| data/{_cell(copy.name)} | {hashlib.sha256(copy.read_bytes()).hexdigest()} |" for copy in copies.values()))
+
+
+def _quoted(words):
+    return " ".join(shlex.quote(_line(word)) for word in words)
 
 
 def _line(text):

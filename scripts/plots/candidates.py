@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Candidates and their names."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from .naming import Names
 from .units import size_words
 
 MPI_NAMES = {"all_reduce": "MPI_Allreduce", "reduce_scatter": "MPI_Reduce_scatter_block",
@@ -21,6 +22,7 @@ class Candidate:
     order: str = ""
     radix: int = 0  # 0: the default
     channels: int = 1
+    names: Names = field(default=Names(), compare=False, repr=False)
 
     @property
     def is_baseline(self):
@@ -45,21 +47,45 @@ class Candidate:
 
     @property
     def label(self):
+        """The name without the brackets of a library."""
+        whole = self._label()
+        spelled = (whole, f"{self.algorithm}/{self.transport}") if self.transport and not self._extras() else (whole,)
+        return next((self.names.part(name) for name in spelled if name in self.names.parts), None) or self._label(self.names.part)
+
+    def _label(self, named=lambda part: part):
+        over = f" · {named(self.transport)}" if self.transport not in ("", self.algorithm) else ""
+        extras = self._extras()
+        return named(self.algorithm) + over + (f" ({', '.join(extras)})" if extras else "")
+
+    def _extras(self):
         extras = [size_words(self.segment) + " segments"] if self.segment else []
         extras += [f"radix {self.radix}"] if self.radix else []
         extras += [f"{self.channels} channels"] if self.channels > 1 else []
         extras += [f"order by {self.order}"] if self.order else []
-        over = f" · {self.transport}" if self.transport not in ("", self.algorithm) else ""
-        return self.algorithm + over + (f" ({', '.join(extras)})" if extras else "")
+        return extras
 
     @property
     def name(self):
         """The name in figures and tables: a library's is in brackets."""
-        return f"[{self.label}]" if self.is_baseline else self.label
+        in_brackets = f"[{self._label()}]"
+        if not self.is_baseline:
+            return self.label
+        return self.names.parts.get(in_brackets) or f"[{self.label}]"
+
+    @property
+    def is_renamed(self):
+        return self.label != self._label() or f"[{self._label()}]" in self.names.parts
+
+    @property
+    def spellings(self):
+        """The names by which --rename finds it."""
+        whole = self._label()
+        return {self.algorithm, self.transport, whole, *([f"[{whole}]"] if self.is_baseline else []),
+                *([f"{self.algorithm}/{self.transport}"] if self.transport else [])}
 
 
 def library_name(candidate, coll):
     """MPI_Allreduce; nccl."""
-    if candidate.impl != "mpi":
-        return candidate.label
+    if candidate.impl != "mpi" or candidate.is_renamed:
+        return candidate.name.strip("[]")
     return MPI_NAMES.get(coll, "MPI") + ("" if candidate.is_default else f" ({candidate.algo})")

@@ -73,7 +73,7 @@ def draw(plot, drawing, canvas):
     made = canvas.figure(plot.height)
     axes = made.add_subplot()
     legend = fill(axes, plot, canvas)
-    canvas.finish(made, drawing.title, drawing.details, drawing.marks, legend)
+    canvas.finish(made, drawing.title, drawing.details, drawing.marks, legend, key=drawing.key)
     settle(axes, plot, canvas)
     return made
 
@@ -87,6 +87,9 @@ def fill(axes, plot, canvas):
     for curve in reversed(front):  # the first on top
         _curve(axes, curve, plot, canvas)
     handles, labels = [_handle(curve, canvas) for curve in front], [style.shortened(curve.label) for curve in front]
+    for curve, label in zip(front, labels):
+        canvas.name_end(axes, curve.marks[-1].x, curve.marks[-1].value, label,
+                        canvas.palette.colour(curve.candidate) if curve.candidate else LIMIT_GREY)
     if others:
         handles.append(Line2D([], [], color=OTHERS_GREY, linewidth=0.9))
         labels.append(f"{len(others)} others")

@@ -9,6 +9,7 @@ from matplotlib.patches import Patch, Rectangle
 from . import boxes, signs, style, ticks
 from .candidates import library_name
 from .drawing import Drawing
+from .naming import key_of
 from .palette import FILLS
 from .shapes import SHORT, distinguishing
 from .reliability import DISTURBED, TIED, UNKNOWN, is_doubted, merged
@@ -53,6 +54,8 @@ def drawing(sections):
                    f"number: {over} time / best time", " ".join(said), None, COLUMNS,
                    lambda: [row for section in found for row in _data(section, names[section.shape])],
                    [point for section in found for point in section.points], merged(found), is_wide=True)
+    if len({section.shape.setup for section in found}) > 1:
+        made.key = key_of(section.shape.setup for section in found)
     made.draw = lambda canvas: _draw(found, names, made, canvas)
     return made
 
@@ -75,7 +78,7 @@ def _draw(sections, names, drawing_, canvas):
     axes.set_xlim(-0.5, len(sizes) - 0.5)
     axes.set_ylim(len(sections) - 0.5, -0.5)
     boxes.frame(axes, sizes, rows)
-    canvas.finish(made, drawing_.title, drawing_.details, drawing_.marks, _legend(found, canvas))
+    canvas.finish(made, drawing_.title, drawing_.details, drawing_.marks, _legend(found, canvas), key=drawing_.key)
     ticks.thin(axes)
     has_room = boxes.has_room(axes, [box.text for box in found], canvas, NUMBER)
     for box in found:
@@ -98,7 +101,8 @@ def _legend(found, canvas):
 
 def _name(winner):
     """With the transport where that is not the usual one, as the marker shows by how it is filled."""
-    name = f"{winner.algorithm} · {winner.transport}" if winner.transport in FILLS else winner.algorithm
+    named = winner.names.part
+    name = named(winner.algorithm) + (f" · {named(winner.transport)}" if winner.transport in FILLS else "")
     return f"[{name}]" if winner.is_baseline else name
 
 

@@ -18,6 +18,8 @@ class Drawing:
     points: list = field(default_factory=list, repr=False)  # the records it is drawn from
     notes: list = field(default_factory=list)               # cautions: trust.Note
     is_wide: bool = False
+    key: str = ""      # explains letters and numbers, below the axes
+    plot: object = None  # the curves.Plot of a figure of curves
 
     @property
     def name(self):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from tutti.lines import ResultsError
 
-from . import comparison_figure, decision, heatmap, over_size, palette, scaling, sections, spread, steps, steps_figure
+from . import comparison_figure, decision, heatmap, naming, over_size, palette, scaling, sections, spread, steps, steps_figure
 
 
 @dataclass(eq=False)
@@ -20,9 +20,14 @@ class Report:
     comparisons: list = field(default_factory=list)
     of_section: dict = field(default_factory=dict)  # {section: its Drawings}
     of_steps: dict = field(default_factory=dict)
+    multiples: list = field(default_factory=list)
 
     def drawings(self):
-        """All, the first the most wanted: one kind after the other, so that none is missing of every section."""
+        """Those of the page, and small multiples, which say the same once more."""
+        return self.on_page() + self.multiples
+
+    def on_page(self):
+        """The first the most wanted: one kind after the other, so that none is missing of every section."""
         found = [self.decisions] if self.decisions else []
         found += [drawing for drawings in self.of_steps.values() for drawing in drawings] + self.comparisons + self.scaling
         kinds = dict.fromkeys(drawing.kind for drawings in self.of_section.values() for drawing in drawings)
@@ -37,8 +42,10 @@ class Report:
 
 
 def report_of(results, only=()):
-    """`only`: words, one of which must be in the name of a figure."""
+    """`only`: names of figures, or words one of which must be in the name of a figure."""
     made = Report(results, sections.sections_of(results), steps.steps_of(results))
+    naming.check(results.names, {candidate for section in made.sections for candidate in section.candidates},
+                 [method.name for one in made.steps for method in one.methods], [part.shape.setup for part in made.sections + made.steps])
     measured = [section for section in made.sections if section.sizes]
     made.decisions = decision.drawing(measured)
     made.scaling = scaling.drawings(measured)
@@ -62,14 +69,15 @@ def _name_apart(drawings):
 
 
 def _leave(made, only):
-    """The figures with one of these words in their names, which no longer change."""
+    """The figures with one of these names, or with one of these words in their names, which no longer change."""
     names = [drawing.name for drawing in made.drawings()]
 
     def wanted(drawings):
-        return [drawing for drawing in drawings if any(word in drawing.name for word in only)]
+        return [drawing for drawing in drawings if any(word == drawing.name if word in names else word in drawing.name for word in only)]
     made.decisions = next(iter(wanted(filter(None, [made.decisions]))), None)
     made.scaling, made.comparisons = wanted(made.scaling), wanted(made.comparisons)
     made.of_section = {section: wanted(drawings) for section, drawings in made.of_section.items()}
     made.of_steps = {one: wanted(drawings) for one, drawings in made.of_steps.items()}
+    made.multiples = wanted(made.multiples)
     if not made.drawings():
         raise ResultsError(f"no figure has {' or '.join(map(repr, only))} in its name; there {'are ' + ' '.join(names) if names else 'is none'}")

@@ -24,6 +24,12 @@ class Run:
     repetitions: int
 
     @property
+    def link(self):
+        """The name under which the command has to be called, such as all_reduce_perf, in the folder of new measurements; "" for its own."""
+        program = PurePath(self.words[0]).name if self.words else "tutti"
+        return "" if program == "tutti" else shlex.quote(f"measured/{program}")
+
+    @property
     def starts_ranks(self):
         """By itself: threads, or launches of its own."""
         return _is_comparison(self.words) or any(word.split("=")[0] in ("--ranks", "--launches", "--launcher") for word in self.words)
@@ -35,7 +41,7 @@ class Run:
         return ranks + _quoted(self.words) + (f"   # {self.repetitions} times" if self.repetitions > 1 else "")
 
     def again(self, file):
-        """A shell line that measures the same into another file; $tutti and $mpirun are the reader's own."""
+        """A shell line that measures the same into another file; $tutti and $mpirun are the reader's own, `link` leads to the first."""
         kept, skip = [], False
         for word in self.words[1:]:
             name, equals, _ = word.partition("=")
@@ -45,9 +51,7 @@ class Run:
                 skip = not equals
             else:
                 kept.append(word)
-        program = PurePath(self.words[0]).name if self.words else "tutti"
-        # A link such as all_reduce_perf is next to the command.
-        program = '"$tutti"' if program == "tutti" else f'"$(dirname "$tutti")"/{shlex.quote(program)}'
+        program = self.link and f"./{self.link}" or '"$tutti"'
         ranks = "" if self.starts_ranks else f"$mpirun -n {self.nranks} "
         return f"{ranks}{program} {_quoted(kept)} --json {shlex.quote(file)}"
 

@@ -40,11 +40,16 @@ def _ratio(section):
             return candidate.name
         return f"{shortened(candidate.name, 26)} {ratio_text(mean.value)}×" + ("" if mean.is_known else " ?")
 
+    means = [section.mean_over_library(candidate) for candidate in section.candidates]
+    key = "×: geometric mean over the sizes" if any(mean and sizes > 1 for mean, sizes in means) else ""
+    if any(mean and not mean.is_known for mean, _ in means):
+        key += "; ?: of too few calls"
+
     plot = Plot(f"speed-up over\n{name}", lambda mark: curves.size_words(
         mark, f"{ratio_text(mark.value)}× {interval_text(mark)}"), level=1)
     plot.curves = _curves(section, marks, label, without=library)
     return _drawing(section, "ratio", f"Speed-up over {name} (×, higher is better)",
-                    f"{name}'s time over the time, with 95 % intervals; in the legend the geometric mean over the sizes.", plot)
+                    f"{name}'s time over the time, with 95 % intervals; in the legend the geometric mean over the sizes.", plot, key)
 
 
 def _limit(section):
@@ -102,7 +107,7 @@ def _bytes(section, kind, value, title, caption):
             if moved is not None and size:
                 yield Mark(size, moved / size, launches=cell.launches)
 
-    plot = Plot("bytes per byte of message", lambda mark: curves.size_words(mark, f"{mark.value:.3g} per byte"))
+    plot = Plot("bytes per byte\nof message", lambda mark: curves.size_words(mark, f"{mark.value:.3g} per byte"))
     plot.curves = _curves(section, marks)
     return _drawing(section, kind, f"{title}, per byte of the message", caption, plot)
 
@@ -166,12 +171,12 @@ def _flag(section, candidate, size):
     return DISTURBED if cell and cell.is_disturbed else ""
 
 
-def _drawing(section, kind, title, caption, plot):
+def _drawing(section, kind, title, caption, plot, key=""):
     if not plot.front:
         return None
     plot.is_doubted = is_doubted(section)
     made = Drawing(kind, section.shape.slug, title, f"{section.shape.title}, {section.shape.details}",
-                   plot.caption(caption) + doubt_text(section), None, curves.COLUMNS, lambda: curves.rows(plot), section.points, section.notes)
+                   plot.caption(caption) + doubt_text(section), None, curves.COLUMNS, lambda: curves.rows(plot), section.points, section.notes, key=key, plot=plot)
     made.draw = lambda canvas: curves.draw(plot, made, canvas)
     return made
 

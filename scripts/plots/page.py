@@ -2,12 +2,14 @@
 """The page: the answer, how reliable it is, figures, tables and sources, in one file that needs nothing else."""
 
 import re
+from contextlib import closing
 from html import escape
 from pathlib import Path
 
 from tutti.printable import in_page
 
-from . import provenance, steps_table, style, summary, tables
+from . import parallel, provenance, steps_table, style, summary, tables
+from .naming import key_of
 from .reliability import DISTURBED, TIED, UNKNOWN
 from .shapes import distinguishing
 from .units import counted, size_text
@@ -61,15 +63,21 @@ class _Drawn:
     """The figures that have room, as HTML by drawing."""
 
     def __init__(self, report, canvas):
-        self._html, self._left, total = {}, 0, 0
-        for drawing in report.drawings():
-            if len(self._html) >= MOST_FIGURES or total > MOST_FIGURE_BYTES:
-                self._left += 1
-                continue
-            made = drawing.draw(canvas)
-            svg = style.svg_text(made, drawing.name, f"{drawing.title}; {drawing.details}", canvas.hover)
-            total += len(svg)
-            self._html[drawing] = _figure(drawing, svg, made.get_figwidth())
+        def draw(drawing):
+            with style.settings(canvas.style):
+                made = drawing.draw(canvas)
+                svg = style.svg_text(made, drawing.name, f"{drawing.title}; {drawing.details}", canvas.hover)
+            return svg, made.get_figwidth()
+
+        self._html, total = {}, 0
+        drawings = report.on_page()
+        with closing(parallel.each(draw, drawings[:MOST_FIGURES])) as all_drawn:
+            for drawing, (svg, width) in zip(drawings, all_drawn):
+                self._html[drawing] = _figure(drawing, svg, width)
+                total += len(svg)
+                if total > MOST_FIGURE_BYTES:
+                    break
+        self._left = len(drawings) - len(self._html)
 
     def figure(self, drawing):
         return self._html.get(drawing, "") if drawing else ""
@@ -146,8 +154,11 @@ def _trust(report):
     if setups:
         letters = [letter for letter, _ in setups[0]["values"]]
         rows = [[one["fact"], *(text or "–" for _, text in one["values"])] for one in setups]
-        table = tables.table(["", *(f"setup {letter}" for letter in letters)], rows)
-        items.append(f"<li><b>different setups</b> the files come from {len(letters)} setups, which are never merged: sections name theirs"
+        names = report.results.names.setups
+        table = tables.table(["", *(names.get(letter) or f"setup {letter}" for letter in letters)], rows)
+        key = key_of(part.shape.setup for part in report.sections + report.steps)
+        items.append(f"<li><b>different setups</b> the files come from {len(letters)} setups, which are never merged"
+                     f"{f': {escape(key)}' if key else ''}"
                      f"<details><summary>differences</summary>{table}</details></li>")
     shown = items if len(items) <= MOST_TRUST_LINES else items[:MOST_TRUST_LINES - 1]
     rest = items[len(shown):]

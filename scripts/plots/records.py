@@ -10,6 +10,8 @@ from pathlib import Path
 
 from tutti.lines import ResultsError
 
+from .naming import Names
+
 VERSION = 1  # version of the document
 
 
@@ -70,14 +72,15 @@ class Results:
     warnings: list = field(default_factory=list)
     verdict: str = ""
     selection: str = ""  # in words, where only some of the records were taken
+    names: Names = field(default_factory=Names)
 
     def launch_count(self):
         """How many launches the measured points and steps come from: the unit of repetition."""
         return len({launch_of(one) for one in self.points + self.steps if not one.get("skipped")})
 
 
-def read(paths, candidates=(), sizes=""):
-    """The summary of these files, or of the candidates and sizes that are wanted."""
+def read(paths, candidates=(), sizes="", names=Names()):
+    """The summary of these files, or of the candidates and sizes that are wanted; `names` are the reader's own."""
     paths = list(map(str, paths))
     words = ["show", "--json", *([f"--candidates={','.join(candidates)}"] if candidates else []), *([f"--sizes={sizes}"] if sizes else [])]
     try:
@@ -100,7 +103,7 @@ def read(paths, candidates=(), sizes=""):
     for one in found["points"] + found["steps"] + found["launches"] + found["ends"] + found["fails"]:
         one["file"] = files.get(one.get("session"), paths[0])
     said = [f"the candidates {', '.join(candidates)}"] * bool(candidates) + [f"the sizes {sizes}"] * bool(sizes)
-    return Results(files=paths, notes=notes_of(found["notes"]), selection=" and ".join(said),
+    return Results(files=paths, notes=notes_of(found["notes"]), selection=" and ".join(said), names=names,
                    **{name: found.get(name, []) for name in ("sessions", "launches", "points", "steps", "fails", "ends", "verdicts", "tables", "training", "setups",
                                                      "verdict", "warnings")})
 

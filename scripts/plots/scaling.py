@@ -54,7 +54,7 @@ def _drawing(family, on_each, members, size):
     points = [point for section in members for point in section.points if point["key"]["bytes"] == size]
     details = ", ".join(filter(None, (family.details, where)))
     made = Drawing(f"scaling-{size_text(size)}", slug_of(f"{family.coll}-{family.dtype}-{'in' if family.inplace else 'out'}-{family.memory}"
-                                                         f"-{family.setup.split(':')[0]}{'' if on_each == ONE_HOST else f'-{on_each}-a-host' if on_each else '-any-hosts'}"),
+                                                         f"-{family.setup.slug}{'' if on_each == ONE_HOST else f'-{on_each}-a-host' if on_each else '-any-hosts'}"),
                    f"{family.coll} of {size_text(size)} over ranks: time of one call (µs, lower is better)", details,
                    plot.caption("Medians with 95 % intervals."), None, curves.COLUMNS, lambda: curves.rows(plot),
                    points, merged(members))

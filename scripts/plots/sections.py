@@ -56,10 +56,10 @@ class Section:
     """One shape: its sizes, its candidates (fastest first), and a Cell for each pair that was measured and right."""
 
     def __init__(self, table, results):
-        self.shape = shape_of(table["key"], table["setup"])
+        self.shape = shape_of(table["key"], results.names.setup(table["setup"]))
         self.points = [results.points[place] for place in table["points"]]
         self.notes = notes_of(table["notes"])
-        self.candidates = [_candidate(one) for one in table["candidates"]]
+        self.candidates = [_candidate(one, results.names) for one in table["candidates"]]
         self._means = {candidate: (ratio_of(one.get("mean_over_library")), one.get("sizes_of_mean", 0))
                        for candidate, one in zip(self.candidates, table["candidates"])}
         self.library = None if table["library"] is None else self.candidates[table["library"]]
@@ -70,8 +70,8 @@ class Section:
         self._order = {one["bytes"]: [self.candidates[place] for place in one["order"]] for one in table["sizes"]}
         self._limits = [(one["bytes"], one["limit_ns"], one["limit_GBps"]) for one in table["sizes"] if one["limit_ns"]]
         self._choices = {one["bytes"]: self._choice(one["bytes"], one["choice"]) for one in table["sizes"]}
-        self.wrong = {(_candidate(one["candidate"]), one["bytes"]): one["elements"] for one in table["wrong"]}
-        self.skipped = [(_candidate(one["candidate"]), one["reason"], one["sizes"]) for one in table["skipped"]]
+        self.wrong = {(_candidate(one["candidate"], results.names), one["bytes"]): one["elements"] for one in table["wrong"]}
+        self.skipped = [(_candidate(one["candidate"], results.names), one["reason"], one["sizes"]) for one in table["skipped"]]
 
     def _choice(self, size, found):
         winner, library = self.candidates[found["winner"]], self.cell(self.library, size)
@@ -134,8 +134,8 @@ def sections_of(results):
     return sorted((Section(table, results) for table in results.tables), key=lambda section: section.shape)
 
 
-def _candidate(found):
-    return Candidate(*(found[name] for name in ("impl", "algo", "transport", "segment", "order", "radix", "channels")))
+def _candidate(found, names):
+    return Candidate(*(found[name] for name in ("impl", "algo", "transport", "segment", "order", "radix", "channels")), names=names)
 
 
 def _cell(found, size, results):

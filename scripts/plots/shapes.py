@@ -4,6 +4,7 @@
 import zlib
 from dataclasses import dataclass, replace
 
+from .naming import Setup
 from .units import counted
 
 MEMORY = {"host": "unregistered", "": "unregistered", "cuda": "device"}  # the words of --buffers for those of records
@@ -23,7 +24,7 @@ class Shape:
     memory: str = ""
     placement: str = ""  # virtual ranks; or the nodes that were pretended
     input: str = ""      # rewritten before each call
-    setup: str = ""      # machine, library and tutti, if the files have several (see setups.py)
+    setup: Setup = Setup()  # machine, library and tutti, if the files have several
 
     @property
     def title(self):
@@ -36,7 +37,7 @@ class Shape:
         parts += [counted(self.ppn, "rank") + " on a host"] if self.ppn else []
         parts += ["in place" if self.inplace else "out of place"]
         parts += [f"{self.memory} memory"] if self.memory else []
-        parts += [word for word in (self.placement, self.input and f"input {self.input}", self.setup) if word]
+        parts += [word for word in (self.placement, self.input and f"input {self.input}", self.setup.details) if word]
         return ", ".join(parts)
 
     @property
@@ -44,7 +45,7 @@ class Shape:
         """For anchors and file names, so only letters, digits and dashes."""
         parts = [self.coll, self.nranks, self.ppn, self.dtype, self.op]
         parts += [f"root{self.root}"] if self.root >= 0 else []
-        parts += ["in" if self.inplace else "out", self.memory, self.placement, self.input, self.setup.split(":")[0]]
+        parts += ["in" if self.inplace else "out", self.memory, self.placement, self.input, self.setup.slug]
         return slug_of("-".join(str(part) for part in parts if part != ""))
 
     def family(self, *free):
@@ -58,7 +59,7 @@ def slug_of(text):
     return slug if text.isascii() and len(slug) <= 120 else f"{slug[:111]}-{zlib.crc32(text.encode()):08x}".strip("-")
 
 
-def shape_of(key, setup=""):
+def shape_of(key, setup=Setup()):
     """Reads the shape from a point's key."""
     buf = key.get("buf") or ""
     return Shape(key["coll"], key["nranks"], key.get("ppn") or 0, key["dtype"], key["op"], key["root"], key["inplace"],
@@ -70,10 +71,10 @@ WORDS = {"coll": lambda s: s.coll, "nranks": lambda s: counted(s.nranks, "rank")
          "root": lambda s: f"root {s.root}" if s.root >= 0 else "",
          "inplace": lambda s: "in place" if s.inplace else "out of place",
          "memory": lambda s: s.memory, "placement": lambda s: s.placement,
-         "input": lambda s: f"input {s.input}" if s.input else "", "setup": lambda s: s.setup.split(":")[0]}
+         "input": lambda s: f"input {s.input}" if s.input else "", "setup": lambda s: s.setup.title}
 # For the rows of a figure.
 SHORT = WORDS | {"ppn": lambda s: f"{s.ppn}/host", "inplace": lambda s: "in" if s.inplace else "out",
-                 "setup": lambda s: s.setup.split(":")[0].removeprefix("setup ")}
+                 "setup": lambda s: s.setup.short}
 
 
 def distinguishing(shapes, words=None):

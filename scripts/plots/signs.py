@@ -44,7 +44,7 @@ class Sign:
 
 def draw(axes, plot, canvas):
     """Draws the bands, once the axes have their limits. Returns (handles, labels) of the bands and of all signs."""
-    found = _draw_bands(axes, plot)
+    found = _draw_bands(axes, plot) if canvas.style.has_warnings else []
     used = {sign.meaning for sign in _signs(axes, plot, canvas)}
     found += [(Line2D([], [], **canvas.sign(letter, colour)), meaning) for meaning, letter, colour in LEGEND if meaning in used]
     found += _transports([curve for curve, _ in _points(plot)], canvas)
@@ -154,4 +154,4 @@ def _draw_bands(axes, plot):
 def _transports(curves, canvas):
     used = [transport for transport in FILLS if any(curve.candidate.transport == transport for curve in curves)]
     return [(Line2D([], [], linestyle="none", marker="o", markersize=canvas.style.marker, color=style.SOFT, fillstyle=FILLS[transport],
-                    markerfacecoloralt="white"), f"marker of {transport}") for transport in used]
+                    markerfacecoloralt="white"), f"marker of {curves[0].candidate.names.part(transport)}") for transport in used]

@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass
 
+from .naming import Setup
 from .records import Ratio, notes_of, ratio_of
 from .shapes import slug_of
 from .units import counted, interval_text, ratio_text, time_text
@@ -22,7 +23,7 @@ class Shape:
     nranks: int
     ppn: int
     placement: str = ""
-    setup: str = ""
+    setup: Setup = Setup()
 
     @property
     def title(self):
@@ -37,12 +38,12 @@ class Shape:
             words.append(f"{self.buffers} buffers")
         if self.compute:
             words.append(f"compute: {self.compute}")
-        return ", ".join(words + [word for word in (self.settings, self.placement, self.setup) if word])
+        return ", ".join(words + [word for word in (self.settings, self.placement, self.setup.details) if word])
 
     @property
     def slug(self):
         parts = (self.workload, self.model, self.compute, self.nranks, self.ppn, self.buffers, self.placement, self.settings,
-                 self.setup.split(":")[0])
+                 self.setup.slug)
         return "step-" + slug_of("-".join(str(part) for part in parts if part))
 
 
@@ -60,6 +61,7 @@ class Method:
     is_tied: bool
     is_unknown: bool  # too few steps, or no common launch, to compare it with the shortest
     launches: int
+    title: str        # the reader's name for it, or its own
 
     @property
     def is_library(self):
@@ -67,7 +69,7 @@ class Method:
 
     @property
     def label(self):
-        return f"[{self.name}]" if self.is_library else self.name
+        return f"[{self.title}]" if self.is_library else self.title
 
     @property
     def hidden(self):
@@ -80,11 +82,11 @@ class Steps:
         buffers = key.get("buffers") or ""
         self.shape = Shape(key["workload"], key["model"], key.get("compute") or "", key.get("settings") or "",
                            "unregistered" if buffers == "ordinary" else buffers,  # its name in version 0.1
-                           key["nranks"], key.get("ppn") or 0, key.get("placement") or "", table["setup"])
+                           key["nranks"], key.get("ppn") or 0, key.get("placement") or "", results.names.setup(table["setup"]))
         self.records = [results.steps[place] for place in table["steps"]]
         self.notes = notes_of(table["notes"])
         self.methods = [Method(one["name"], one["step_ns"], ratio_of(one["time"]), one["compute_ns"], one["communication_ns"],
-                               one["exposed_ns"], ratio_of(one["over_best"]), one["tied"], one["unknown"], len(one["steps"]))
+                               one["exposed_ns"], ratio_of(one["over_best"]), one["tied"], one["unknown"], len(one["steps"]), results.names.part(one["name"]))
                         for one in table["methods"]]  # the shortest step first
 
     def others(self):
@@ -109,7 +111,7 @@ def finding(steps):
         return "nothing was measured"
     best = steps.methods[0]
     exposed = f"{time_text(best.exposed)} of it" if best.exposed > 0 else "nothing of it"
-    said = f"{best.name}: step of {time_text(best.step)}, {exposed} exposed"
+    said = f"{best.title}: step of {time_text(best.step)}, {exposed} exposed"
     library = next((method for method in steps.others() if method.is_library), None)
     if library:
         ratio = library.over_best

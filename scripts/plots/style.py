@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """How all figures look, on a page (screen) and in a column of a paper, and how they become SVG."""
 
+import difflib
 import io
 import json
 import re
 import textwrap
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 
 import matplotlib
+from matplotlib import font_manager
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
+from matplotlib.lines import Line2D
 from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 
+from tutti.lines import ResultsError
 from tutti.printable import in_page
 
 # Readers' fonts have letters that matplotlib's has not.
@@ -22,9 +27,10 @@ warnings.filterwarnings("ignore", message="Glyph .* missing from")
 
 INK, SOFT, GRID, WARN = "#1d2329", "#4b525b", "#e8eaed", "#9a3412"
 LEGEND_NAME = 34  # letters
+FONT = "DejaVu Sans"
 
 _COMMON = {
-    "font.family": "DejaVu Sans", "axes.titleweight": "bold", "axes.titlelocation": "left", "axes.spines.top": False,
+    "font.family": FONT, "axes.titleweight": "bold", "axes.titlelocation": "left", "axes.spines.top": False,
     "axes.spines.right": False, "axes.edgecolor": "#8a9099", "axes.labelcolor": "#333a42", "text.color": INK,
     "xtick.color": SOFT, "ytick.color": SOFT, "axes.grid": True, "grid.color": GRID, "axes.axisbelow": True,
     "legend.frameon": False, "hatch.linewidth": 0.6,
@@ -36,7 +42,7 @@ _COMMON = {
 
 def _sign(letter):
     """A letter as a marker, around its middle."""
-    drawn = TextPath((0, 0), letter, prop=FontProperties(family="DejaVu Sans", weight="bold"))
+    drawn = TextPath((0, 0), letter, prop=FontProperties(family=FONT, weight="bold"))
     return Path(drawn.vertices - drawn.get_extents().get_points().mean(axis=0), drawn.codes)
 
 
@@ -56,6 +62,10 @@ class Style:
     letters: float = 10.9  # letters of a title per inch
     small: float = 8
     has_title: bool = True
+    is_paper: bool = False  # wide figures have all of the width, and figures are less high
+    height: float = 0       # height of all figures with their legends; 0: as high as they need
+    legend: str = "below"   # auto, inside, right, below or none
+    has_warnings: bool = True
 
 
 # The width fits a phone at 1.13 times its size, where the smallest words have nine pixels.
@@ -67,10 +77,50 @@ PAPER = Style("paper", 3.5, 7.16, _COMMON | {
     "ytick.labelsize": 7.5, "grid.linewidth": 0.5, "axes.linewidth": 0.6, "lines.linewidth": 1.1, "figure.dpi": 300,
     "xtick.major.width": 0.6, "ytick.major.width": 0.6, "xtick.major.size": 2.5, "ytick.major.size": 2.5,
     "legend.handlelength": 2.6, "legend.columnspacing": 1.0, "legend.labelspacing": 0.3}, marker=3.4, letters=14, small=6.5,
-    has_title=False)
+    has_title=False, is_paper=True, legend="auto")
 STYLES = {style.name: style for style in (SCREEN, PAPER)}
 # The style of pictures that place each thing themselves.
 PICTURE = Style("picture", 0, 0, _COMMON | {"savefig.dpi": 96})
+MOST_LEGEND = 0.4   # share of a figure's height, and of its width next to the axes
+MOST_NAMES = 0.28   # share of the width: names at the ends of curves, or within the axes
+AROUND_AXES = 0.7   # inches of the height: names of the axis, and signs in the legend
+LEAST_AXES = 0.4    # inches of the height, with the names of the axis
+ROOM_OF_AXES = {"auto": 1, "inside": 0.6}  # how much of the height of the axes may be names
+NAMES_SHORTENED = (LEGEND_NAME, 26, 18, 12)  # letters, tried in turn
+LINE = 1.25         # distance of lines of text, in sizes of the font
+
+
+def chosen(options):
+    """The style of figures that these options ask for. Raises ResultsError for a font that is not there."""
+    look = STYLES[options.style or SCREEN.name]
+    settings_ = dict(look.settings)
+    if options.dpi:
+        settings_["figure.dpi"] = options.dpi
+    if options.font:
+        settings_["font.family"] = [_installed(options.font), FONT]  # letters that the font has not are of the second one
+    width = options.width or {1: look.width, 2: look.wide}.get(options.columns)
+    return replace(look, settings=settings_, width=width or look.width, wide=width or look.wide, height=options.height or 0,
+                   legend=options.legend or look.legend, has_warnings=not options.no_warnings)
+
+
+def _installed(font):
+    try:
+        font_manager.findfont(FontProperties(family=[font]), fallback_to_default=False)
+    except ValueError:
+        near = difflib.get_close_matches(font, sorted({one.name for one in font_manager.fontManager.ttflist}), 4, 0.3)
+        raise ResultsError(f"the font '{font}' is not installed; use {', '.join(near or [FONT])}") from None
+    return font
+
+
+@dataclass(frozen=True)
+class End:
+    """The end of a curve, at which its name may stand."""
+
+    axes: object
+    x: float
+    y: float
+    label: str
+    colour: str
 
 
 class Canvas:
@@ -79,14 +129,15 @@ class Canvas:
     def __init__(self, palette, style=SCREEN):
         self.palette, self.style = palette, style
         self.hover = []  # (axes, x, y, text) of the figure that is being drawn
+        self.ends = []   # where its curves end
 
     def figure(self, height, width=None):
         """`height` is that of a page's figure in inches; a column of a paper is less wide and less high."""
-        self.hover = []
-        if self.style is PAPER:
+        self.hover, self.ends = [], []
+        if self.style.is_paper:
             height *= 0.62
-        width = width or self.style.width
-        made = Figure(figsize=(width, height), layout="constrained")
+        made = Figure(figsize=(width or self.style.width, height), layout="constrained")
+        FigureCanvasAgg(made)  # measures texts
         made.get_layout_engine().set(w_pad=0.03, h_pad=0.03)
         return made
 
@@ -102,47 +153,203 @@ class Canvas:
         """Adds the text that hovering over this place shows."""
         self.hover.append((axes, x, y, text))
 
+    def name_end(self, axes, x, y, label, colour):
+        """Lets finish() write the legend's `label` at the end of a curve instead."""
+        self.ends.append(End(axes, x, y, label, colour))
+
     def room_for(self, boxes, names=("",)):
         """The width in inches of a table with this number of boxes in a row, and names before the rows: what it needs; all of a paper's page."""
         needed = 0.49 * boxes + 0.085 * max(len(line) for name in names for line in name.split("\n")) + 0.3
-        return self.style.wide if self.style is PAPER else min(self.style.wide, max(self.style.width, needed))
+        return self.style.wide if self.style.is_paper else min(self.style.wide, max(self.style.width, needed))
 
-    def columns(self, figure, labels):
-        """The number of entries of a legend with room side by side; two for names of usual length."""
-        size = self.style.settings["legend.fontsize"]
-        room = figure.get_figwidth() * 72 / (0.56 * size * max(map(len, labels), default=1) + 3.2 * size)
-        return max(1 if room < 1.9 else 2, min(int(room), len(labels)))
-
-    def finish(self, figure, title, details, marks, legend=None, columns=None):
-        """The words around a figure: title above, legend and marks below. `legend` has handles and labels."""
-        handles, labels = legend or ([], [])
-        columns = columns or self.columns(figure, labels)
-        rows, row = -(-len(handles) // columns), 1.52 * self.style.settings["legend.fontsize"]
-        figure.set_figheight(figure.get_figheight() + max(rows - 2, 0) * row / 72)  # a long legend takes nothing from the axes
-        above = below = 0.0
-        point = 1 / 72 / figure.get_figheight()
-        if self.style.has_title:
-            letters = int(figure.get_figwidth() * self.style.letters)
-            wrapped = textwrap.wrap(title, letters, break_on_hyphens=False)[:3]
-            under = textwrap.wrap(details, int(letters * 1.25), break_on_hyphens=False)[:2]
-            size, small = self.style.settings["axes.titlesize"], self.style.small + 0.4
-            figure.text(0.01, 1 - 2 * point, "\n".join(wrapped), va="top", fontweight="bold", fontsize=size)
-            above = (5 + 1.22 * size * len(wrapped)) * point
-            figure.text(0.01, 1 - above, "\n".join(under), va="top", color=SOFT, fontsize=small)
-            above += (5 + 1.22 * small * len(under)) * point
-        if marks:
-            room = int(figure.get_figwidth() * 72 / (0.57 * self.style.small))
-            lines = textwrap.wrap("! " + " · ".join(mark.replace(" ", "\u00a0") for mark in marks), room, break_on_hyphens=False)
-            figure.text(0.995, 0.004, "\n".join(lines).replace("\u00a0", " "), va="bottom", ha="right", color=WARN, fontsize=self.style.small, linespacing=1.15)
-            below += (0.25 + 1.15 * len(lines)) * self.style.small * point
-        if handles:
-            figure.legend(handles, labels, loc="lower center", ncols=columns, bbox_to_anchor=(0.5, below), borderaxespad=0)
-            below += (row * rows + 3) * point
-        figure.get_layout_engine().set(rect=(0, below, 1, 1 - above - below))
-        # Once is enough; savefig would do it again.
-        figure.get_layout_engine().execute(figure)
-        figure.set_layout_engine("none")
+    def finish(self, figure, title, details, marks, legend=None, columns=None, key=""):
+        """Writes the words around a figure: the title above, legend, `key` (what letters and numbers mean) and warnings below.
+        `legend` has handles and labels. The layout does not change after it."""
+        entries = list(zip(*legend)) if legend else []
+        if self.style.height:
+            figure.set_figheight(self.style.height)
+        frame = Frame(figure, self.style)
+        frame.write_title(title, details)
+        frame.write_below(f"! {' · '.join(_unbroken(mark) for mark in marks)}" if marks and self.style.has_warnings else "", WARN)
+        frame.write_below(key, SOFT)
+        place = self._place_of_legend(frame, [label for _, label in entries])
+        named = place == "ends"
+        if named:
+            ends = {end.label for end in self.ends}
+            entries = [entry for entry in entries if entry[1] not in ends]
+        if entries and place == "right":
+            frame.put_legend_right(entries)
+        elif entries and place in ("below", "ends"):
+            frame.put_legend_below(entries, columns)
+        if named:
+            frame.right = max(frame.width_of(end.label, frame.font) for end in self.ends) / 72 + 0.14
+        frame.lay_out()
+        if named:
+            self._write_names(figure, frame)
+        elif entries and place == "inside":
+            frame.put_legend_inside(self.ends[0].axes, entries)
         return figure
+
+    def _place_of_legend(self, frame, names):
+        """Where the names of curves stand: as the style says if there is room, else below."""
+        place = self.style.legend
+        if place not in ("auto", "inside"):
+            return place
+        if place == "auto":
+            names = [end.label for end in self.ends] if len({end.axes for end in self.ends}) == 1 else []
+        has_room = self.ends and names and frame.has_room(names, ROOM_OF_AXES[place])
+        return "below" if not has_room else "ends" if place == "auto" else place
+
+    def _write_names(self, figure, frame):
+        """Writes the names of curves to the right of their ends, one below the other, each as near to its end as the others let it."""
+        axes = self.ends[0].axes
+        low, high = axes.get_ylim()
+        to_figure = axes.transData + figure.transFigure.inverted()
+        found = sorted(((*to_figure.transform((end.x, min(max(end.y, low), high))), end) for end in self.ends), key=lambda one: one[1])
+        line = LINE * frame.font / 72 / figure.get_figheight()
+        box = axes.bbox.transformed(figure.transFigure.inverted())
+        begin = box.x1 + 0.1 / figure.get_figwidth()
+        for (x, y, end), place in zip(found, _spread([y for _, y, _ in found], line, box.y0, box.y1)):
+            if abs(place - y) > line / 3 or box.x1 - x > box.width / 20:
+                figure.add_artist(Line2D((x, begin - 0.02 / figure.get_figwidth()), (y, place), color=end.colour, linewidth=0.5))
+            axes.text(begin, place, end.label, va="center_baseline", color=end.colour, fontsize=frame.font, transform=figure.transFigure)
+
+
+class Frame:
+    """The words around the axes of a figure. What is written below grows upwards. Lengths are in inches."""
+
+    def __init__(self, figure, style):
+        self.figure, self.style = figure, style
+        self.font = style.settings["legend.fontsize"]
+        self.above, self.below, self.right = 0.0, 0.0, 0.0
+        self._texts = []  # (text, inches from the lower edge), placed once the height is known
+
+    def width_of(self, words, size):
+        """In points."""
+        return self.figure.canvas.get_renderer().get_text_width_height_descent(words, FontProperties(size=size), False)[0] * 72 / self.figure.dpi
+
+    def has_room(self, names, share):
+        """Whether the names fit, one below the other, into this share of the height of the axes and into a part of the width."""
+        room = 72 * share * (self.figure.get_figheight() - self.above - self.below - AROUND_AXES)
+        return (len(names) * LINE * self.font <= room
+                and max(self.width_of(name, self.font) for name in names) <= MOST_NAMES * 72 * self.figure.get_figwidth())
+
+    def write_title(self, title, details):
+        if not self.style.has_title:
+            return
+        letters = int(self.figure.get_figwidth() * self.style.letters)
+        size, small = self.style.settings["axes.titlesize"], self.style.small + 0.4
+        self.above = 2 / 72
+        for lines, look in ((textwrap.wrap(title, letters, break_on_hyphens=False)[:3], {"fontweight": "bold", "fontsize": size}),
+                            (textwrap.wrap(details, int(letters * 1.25), break_on_hyphens=False)[:2], {"color": SOFT, "fontsize": small})):
+            self._texts.append((self.figure.text(0.01, 1, "\n".join(lines), va="top", **look), -self.above))
+            self.above += (4 + 1.22 * look["fontsize"] * len(lines)) / 72
+
+    def write_below(self, words, colour):
+        if not words:
+            return
+        small = self.style.small
+        lines = self._folded(words, small, 72 * self.figure.get_figwidth() * 0.98)
+        text = self.figure.text(0.995, 0, "\n".join(lines).replace("\u00a0", " "), va="bottom", ha="right", color=colour, fontsize=small,
+                                linespacing=1.15)
+        self._texts.append((text, self.below + 0.02))
+        self.below += (0.25 + 1.15 * len(lines)) * small / 72
+
+    def put_legend_below(self, entries, columns=None):
+        """The legend has as many columns as fit; where it would be too high, its names are shortened, and then the figure grows."""
+        before = self.figure.get_figheight()
+        for letters in NAMES_SHORTENED:
+            made = self._legend(entries, letters, columns)
+            width, height = self._size_of(made)
+            grown = before + max(height - 2 * 1.52 * self.font / 72, 0)
+            if width <= self.figure.get_figwidth() - 0.04 and height <= MOST_LEGEND * (self.style.height or grown):
+                break
+            if letters != NAMES_SHORTENED[-1]:
+                made.remove()
+        if not self.style.height:
+            self.figure.set_figheight(max(grown, height / MOST_LEGEND))
+        self._texts.append((made, self.below))
+        self.below += height + 3 / 72
+
+    def put_legend_right(self, entries):
+        for letters in NAMES_SHORTENED:
+            made = self._legend(entries, letters, 1, "center right")
+            width, height = self._size_of(made)
+            if width <= MOST_LEGEND * self.figure.get_figwidth():
+                break
+            if letters != NAMES_SHORTENED[-1]:
+                made.remove()
+        if not self.style.height:
+            self.figure.set_figheight(max(self.figure.get_figheight(), height + self.above + self.below + 0.1))
+        self.right = width + 0.06
+        self._texts.append((made, None))
+
+    def put_legend_inside(self, axes, entries):
+        """Where it covers the least of the curves."""
+        axes.legend(*zip(*entries), loc="best", frameon=True, framealpha=0.8, edgecolor="none", borderpad=0.2)
+
+    def _legend(self, entries, letters, columns, place="lower center"):
+        handles, labels = zip(*((handle, shortened(label, letters)) for handle, label in entries))
+        for columns in ([columns] if columns else range(min(len(entries), 8), 0, -1)):
+            rows = -(-len(entries) // columns)
+            made = self.figure.legend(handles, labels, loc=place, ncols=-(-len(entries) // rows), borderaxespad=0, borderpad=0.1)
+            if columns == 1 or self._size_of(made)[0] <= self.figure.get_figwidth() - 0.04:
+                return made
+            made.remove()
+        return self._legend(entries, letters, 1, place)
+
+    def _size_of(self, legend):
+        box = legend.get_window_extent(self.figure.canvas.get_renderer())
+        return box.width / self.figure.dpi, box.height / self.figure.dpi
+
+    def _folded(self, words, size, room):
+        """Lines of at most `room` points."""
+        lines = [""]
+        for word in words.split(" "):
+            longer = f"{lines[-1]} {word}".strip()
+            if lines[-1] and self.width_of(longer, size) > room:
+                lines.append(word)
+            else:
+                lines[-1] = longer
+        return lines
+
+    def lay_out(self):
+        width, height = self.figure.get_size_inches()
+        for text, up in self._texts:
+            if up is None:
+                text.set_bbox_to_anchor((1, (self.below + (height - self.above - self.below) / 2) / height), self.figure.transFigure)
+            elif hasattr(text, "set_bbox_to_anchor"):
+                text.set_bbox_to_anchor((0.5, up / height), self.figure.transFigure)
+            else:
+                text.set_y(up / height if up >= 0 else 1 + up / height)
+        engine = self.figure.get_layout_engine()
+        engine.set(rect=(0, self.below / height, 1 - self.right / width, 1 - (self.above + self.below) / height))
+        with warnings.catch_warnings():
+            if self.style.height:
+                warnings.filterwarnings("error", message="constrained_layout not applied")
+            try:
+                if height - self.above - self.below < LEAST_AXES:
+                    raise UserWarning
+                engine.execute(self.figure)  # once is enough; savefig would do it again
+            except UserWarning:
+                raise ResultsError(f"a figure of {width:.3g} x {height:.3g} inches has no room for its axes; use a larger --height") from None
+        self.figure.set_layout_engine("none")
+
+
+def _unbroken(words):
+    return words.replace(" ", "\u00a0")
+
+
+def _spread(wanted, distance, low, high):
+    """Places as near to the wanted ones (in rising order) as a least distance lets them be, between low and high."""
+    places = []
+    for want in wanted:
+        places.append(max(want, places[-1] + distance if places else low + distance / 2))
+    most = high - distance / 2
+    for number in reversed(range(len(places))):
+        places[number] = min(places[number], most)
+        most = places[number] - distance
+    return places
 
 
 def settings(style=SCREEN):

@@ -39,7 +39,7 @@ class Files(ReportFiles):
             rows = rows_of(folder / f"{name}.csv")
             self.assertGreater(len(rows), 1, name)
             words = (folder / f"{name}.txt").read_text(encoding="utf-8")
-            self.assertIn(f"tutti report {self.folder / 'r.jsonl'} --figures", words)
+            self.assertIn("tutti report ../r.jsonl --figures . ", words)
             self.assertIn("mpirun -n 4 tutti bench all -b 8 -e 2M --algo all", words)
             self.assertIn("! one launch", words)
 
