@@ -4,7 +4,7 @@
 
 namespace tutti {
 
-// Rank c starts with chunk c; copies of it travel once round the ring. P-1 steps; each rank sends
+// Rank c starts with chunk c; copies of it travel once around the ring. P-1 steps; each rank sends
 // and receives (P-1)/P of the message, the minimum, and exchanges messages only with its
 // neighbours. Best for large messages.
 Schedule ring_all_gather(int ranks) {
@@ -49,7 +49,7 @@ Schedule ring_scatter(int ranks, Rank root) {
     });
 }
 
-// The message travels from the root round the ring in P consecutive pieces: 2(P-1) steps, and every
+// The message goes from the root around the ring in P consecutive pieces: 2(P-1) steps, and every
 // rank sends the message at most once.
 Schedule ring_broadcast(int ranks, Rank root) {
     return pipelined(chain_broadcast(ranks, root), ranks);

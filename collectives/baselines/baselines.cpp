@@ -15,13 +15,13 @@ const Baseline rows[] = {
      mpi_missing, allow_forced_mpi_algorithms, mpi_algorithms, mpi_baseline_refuses, mpi_baseline,
      restore_mpi_settings},
     {"mpi-nonblocking",
-     "the MPI library's non-blocking collective (MPI_Iallreduce, ...), tested until it is done",
+     "the MPI library's non-blocking collective (MPI_Iallreduce, ...), polled with MPI_Test",
      mpi_missing, [] {}, [](Collective) { return std::vector<std::string>(); },
      mpi_baseline_refuses, mpi_nonblocking, [] {}, /*is_default=*/false,
      /*blocks=*/false},
     {"nccl",
-     "NCCL's own collective (ncclAllReduce, ...) on GPU memory, one rank for each; "
-     "collectives without such a call are one group of ncclSend and ncclRecv",
+     "NCCL's own collective (ncclAllReduce, ...) on GPU memory, one rank per GPU; "
+     "collectives that NCCL lacks are one group of ncclSend and ncclRecv",
      nccl_missing, [] {}, [](Collective) { return std::vector<std::string>(); },
      nccl_baseline_refuses, nccl_baseline, [] {}, /*is_default=*/true, /*blocks=*/false,
      /*takes_device=*/true},

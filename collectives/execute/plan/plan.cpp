@@ -117,7 +117,7 @@ Plan::~Plan() {
 }
 
 void Plan::start() {
-    assert(done_ && "a plan runs once at a time");
+    assert(done_ && "a plan cannot run twice at the same time");
     done_ = false;
     at_ = 0;
     begin();

@@ -71,10 +71,10 @@ const TransportRow rows[] = {
     {"ucx", "tagged messages of UCX over InfiniBand, TCP or shared memory, as UCX chooses",
      ucx_missing, ucx_refuses, open<ucx_transport>},
     {"nccl",
-     "groups of ncclSend and ncclRecv between GPUs, one rank for each; tutti's kernels reduce",
+     "groups of ncclSend and ncclRecv between GPUs, one rank per GPU; tutti's kernels reduce",
      nccl_missing, nccl_refuses, open<nccl_transport>, !is_part, !on_device, between_devices},
     {"shm",
-     "ranks of one host read and write each other's memory, by the best of the shm-* methods",
+     "ranks of one host read and write each other's memory, by the fastest of the shm-* methods",
      nothing_missing, needs_one_host,
      [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
          HostTransport::Methods methods{
@@ -99,15 +99,15 @@ const TransportRow rows[] = {
                                            .takes_registered = false});
      },
      is_part},
-    {"shm-mapped", "any memory; in place where peers have mapped it, in heaps of libtutti_heap.so",
+    {"shm-mapped", "any memory; in place in heaps of libtutti_heap.so, which peers map",
      nothing_missing, needs_one_host_and_heaps,
      [](World&, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
          return host_transport("shm-mapped", {.unregistered = {UnregisteredMethod::mapped},
                                               .takes_registered = false});
      },
      is_part},
-    {"cuda", "plans inside one kernel of each GPU, whose blocks reach all ranks' memory",
-     gpus_missing, cuda_refuses, cuda_transport, !is_part, on_device},
+    {"cuda", "one kernel per GPU runs the whole plan and accesses all ranks' memory", gpus_missing,
+     cuda_refuses, cuda_transport, !is_part, on_device},
     {"cuda-emulated", "emulation of a GPU's kernel by threads of this host; for tests",
      nothing_missing, needs_threads, emulated_transport, is_part, on_device},
 };
