@@ -181,7 +181,7 @@ def _refuse_another(database, path):
         raise ResultsError(f"'{path}' is not a database of results; use another file with --db")
     schema = _pragma(database, "user_version")
     if schema > SCHEMA:
-        raise ResultsError(f"'{path}' is of schema version {schema}, and this tutti knows versions up to {SCHEMA}; take a "
+        raise ResultsError(f"'{path}' has schema version {schema}, and this tutti knows versions up to {SCHEMA}; use a "
                            "newer tutti, or import the files into another --db")
 
 

@@ -291,7 +291,7 @@ class Page(Folder):
     def test_names_the_command_that_is_missing(self):
         done = self.summarise()
         self.assertEqual(done.returncode, 64)
-        self.assertIn("make them by scripts/compare_libraries", done.stderr)
+        self.assertIn("run scripts/compare_libraries", done.stderr)
 
 
 class FakeLibrary:
@@ -316,7 +316,7 @@ class Launching(Folder):
         self.assertEqual(failed, list(codes))
         self.assertIn("all_reduce-np2 failed", said.getvalue())
         self.assertIn("all_reduce-np2-ucx hung", said.getvalue())
-        self.assertIn("scatter-np2 left", said.getvalue())  # exit code 0, but no file
+        self.assertIn("scatter-np2 wrote no", said.getvalue())  # exit code 0, but no file
         self.assertIn("    tutti: rank 1 lost", said.getvalue())
 
     def test_hands_the_setting_to_the_ranks(self):
@@ -388,7 +388,7 @@ class Launching(Folder):
                       ["--setting", "own=A"], ["--setting", "own='A=b"], ["--setting", "lam:own=A=b"]):
             self.refused(*words)
         for name in ("default", "untouched", "rewritten"):  # they have a meaning in the names of files
-            self.assertIn("is taken", self.refused("--setting", f"{name}=A=b"))
+            self.assertIn("is reserved", self.refused("--setting", f"{name}=A=b"))
 
     def test_refuses_a_prefix_that_is_none_or_that_shares_a_name(self):
         prefix = self.prefix("Intel MPI 2021")
@@ -396,7 +396,7 @@ class Launching(Folder):
         (self.folder / "mpi/bin/mpicc").unlink()
         self.assertIn("no " + prefix + "/bin/mpicc", self.refused("--mpi", prefix))
         twins = [self.prefix("mpirun (Open MPI) 5.0.10", name) for name in ("one", "other")]
-        self.assertIn("one folder", self.refused("--mpi", ",".join(twins)))
+        self.assertIn("same folder", self.refused("--mpi", ",".join(twins)))
 
     def test_refuses_settings_that_a_library_has_none_of_before_it_builds(self):
         prefix = self.prefix("HYDRA build details:\n Version: 4.3.1")

@@ -126,10 +126,10 @@ class Saboteur:
         except Problem as problem:
             self.failures.append(str(problem))
         except OSError as error:  # e.g. the target has ended
-            self.failures.append(f"'{due}' did not come about: {error}")
+            self.failures.append(f"'{due}' could not be injected: {error}")
 
     def stop(self):
         """Ends after the command. Faults that are not due yet are reported as failures."""
         self._over.set()
         self._thread.join()
-        self.failures += [f"'{fault}' did not come about: the command was over before" for fault in self._todo]
+        self.failures += [f"'{fault}' was not injected: the command ended before" for fault in self._todo]
