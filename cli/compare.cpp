@@ -313,10 +313,10 @@ Exit run_compare(const Arguments& arguments) {
             };
             Attribution attribution = attribute(by_steps, slower_ones(result), show_on_last_line);
             for (const auto& [metric, why] : attribution.missing)
-                fmt::print("# no steps of {}: {}\n", metric, why);
+                fmt::print("# {}: its steps were not measured: {}\n", metric, why);
             records.growth = std::move(attribution.metrics);
         } catch (const Error& error) {  // the verdicts are not affected
-            fmt::print("# no steps: {}\n", error.what());
+            fmt::print("# the steps were not measured: {}\n", error.what());
         }
         show_on_last_line("");
     }

@@ -171,12 +171,12 @@ Exit workload_on_rank(RunContext& context, const WorkloadOptions& options) {
                                                   .named = named,
                                                   .skew = options.skew});
     if (!options.skew.is_none() && !scenario->has_compute_mode())
-        throw Error(
-            fmt::format("--skew and --slow-rank cannot be used with {}, which really computes",
-                        options.workload->name));
+        throw Error(fmt::format(
+            "--skew and --slow-rank cannot be used with {}, which trains a real network",
+            options.workload->name));
     for (const std::string& note : scenario->notes()) notes.push_back(note);
     notes.push_back(fmt::format(
-        "{} of {}: {} of {} bytes in all a step and rank{}", options.workload->name,
+        "{} of {}: per step and rank {} with {} bytes in total{}", options.workload->name,
         scenario->model(), counted(scenario->calls_of_step(), "call"), scenario->bytes_of_step(),
         scenario->has_compute_mode() ? fmt::format("; compute: {}", name_of(options.compute))
                                      : ""));

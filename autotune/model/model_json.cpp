@@ -102,7 +102,7 @@ void walk(auto& f, Is<ModelParameters> auto& known) {
 }
 
 void check(const CurvePoints& points, const JsonPlace& place) {
-    if (points != CurvePoints{}) place.fail("has curves of another version of tutti");
+    if (points != CurvePoints{}) place.fail("has cost curves of another version of tutti");
 }
 
 void check(const ModelParameters& known, const JsonPlace& place) {

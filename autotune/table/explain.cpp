@@ -129,14 +129,15 @@ std::string head_of(const Table& table) {
 }
 
 constexpr std::string_view notes =
-    "# choice: algorithm/transport, s: segment, r: radix, c: channels. at: the size of time, "
-    "runner-up and gain.\n"
-    "# gain: time of the library's default over the choice's; for a kept default: its challenger's "
-    "time over its own.\n"
-    "# runner-up: how much slower it was. A negative one was faster, but not chosen: it was not "
-    "significantly faster\n"
-    "# than the library's own, or by less than --hysteresis than the choice of a neighbouring "
-    "size.\n"
+    "# choice: algorithm/transport; s: segment, r: radix, c: channels. at: the size at which time, "
+    "runner-up and gain\n"
+    "# were measured. gain: time of the library's default over the choice's time; for a kept "
+    "default: time of the best\n"
+    "# other variant over the default's. runner-up: how much slower it was than the choice. A "
+    "runner-up with a negative\n"
+    "# value was faster, but not significantly faster than the library's default, or by less than "
+    "--hysteresis than\n"
+    "# the choice of the adjacent size.\n"
     "# ~: predicted by the model.\n";
 
 }  // namespace

@@ -58,7 +58,7 @@ std::string describe_source(const Table& table, const std::string& file,
         return is_of_host(section.subject.buffers);
     });
     if (asks && !knows)
-        return fmt::format("by built-in rules, as {} has nothing for buffers of the host", file);
+        return fmt::format("by built-in rules, because {} has no entries for host buffers", file);
     return "by " + file;
 }
 

@@ -82,8 +82,9 @@ void check(const Section& section, const JsonPlace& place) {
                                         section.ranges.front().from.count));
     for (std::size_t i = 1; i < section.ranges.size(); ++i)
         if (section.ranges[i].from <= section.ranges[i - 1].from)
-            ranges.item(i).fail(fmt::format("begins at {} bytes, not above the range before it",
-                                            section.ranges[i].from.count));
+            ranges.item(i).fail(
+                fmt::format("begins at {} bytes, not above the beginning of the previous range",
+                            section.ranges[i].from.count));
 }
 
 void check(const Table& table, const JsonPlace& place) {
@@ -93,7 +94,7 @@ void check(const Table& table, const JsonPlace& place) {
         if (!seen.emplace(section.job_shape, section.subject).second)
             place.needed("sections")
                 .item(i)
-                .fail(fmt::format("is there twice: {}", to_string(section.subject)));
+                .fail(fmt::format("appears twice: {}", to_string(section.subject)));
     }
 }
 
@@ -106,7 +107,7 @@ void check_format(const Source& source, const JsonValue& json) {
     const auto* name = format ? format->text() : nullptr;
     if (!name || *name != "tutti-table")
         source.fail(json.line,
-                    "no table: there is no \"format\": \"tutti-table\"; give a file that "
+                    "not a tuning table: \"format\": \"tutti-table\" is missing; use a file that "
                     "`tutti tune` wrote");
     const JsonValue* field = json.find("version");
     const auto* version = field ? field->whole_number() : nullptr;

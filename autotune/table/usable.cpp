@@ -23,7 +23,8 @@ std::optional<std::string> unusable_library(const Configuration& choice, Collect
     if (choice.algorithm.empty() || algorithms.empty() ||
         std::ranges::find(algorithms, choice.algorithm) != algorithms.end())
         return std::nullopt;
-    return fmt::format("{} has no {} by '{}'", choice.impl, name_of(collective), choice.algorithm);
+    return fmt::format("{} has no algorithm '{}' for {}", choice.impl, choice.algorithm,
+                       name_of(collective));
 }
 
 std::optional<std::string> unusable_algorithm(const Configuration& choice, Collective collective,
@@ -31,7 +32,8 @@ std::optional<std::string> unusable_algorithm(const Configuration& choice, Colle
     const auto algorithms = algorithms_of(collective);
     const auto algorithm = std::ranges::find(algorithms, choice.algorithm, &Algorithm::name);
     if (algorithm == algorithms.end())
-        return fmt::format("this build has no {} by '{}'", name_of(collective), choice.algorithm);
+        return fmt::format("this build has no algorithm '{}' for {}", choice.algorithm,
+                           name_of(collective));
     Job job{.collective = collective, .ranks = job_shape.ranks};
     if ((*algorithm)->hierarchical)
         job.placement = Placement::in_nodes_of(job_shape.ranks, job_shape.ranks_per_host);

@@ -65,8 +65,8 @@ std::optional<CostModel> known_model(const std::string& fingerprint,
 std::string describe(const ModelComparison& both, bool keeps_stored) {
     const bool is_because_of_noise = keeps_stored && !both.stored_is_better();
     return fmt::format(
-        "# at {} times that neither model was fitted to, the median error is {:.0f} % for the new "
-        "model and {:.0f} % for the stored one: using the {} one{}\n",
+        "# cost model: the median error on {} held-out times is {:.0f} % for the new model and "
+        "{:.0f} % for the stored one: using the {} one{}\n",
         both.points, 100 * both.new_error, 100 * both.stored_error, keeps_stored ? "stored" : "new",
         is_because_of_noise ? ", because other programs used the cores meanwhile" : "");
 }

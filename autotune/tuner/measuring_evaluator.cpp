@@ -100,8 +100,8 @@ void MeasuringEvaluator::check_all_agree(Bytes size, std::span<const int> arms,
     for (const int arm : arms) digest = digest * 1'000'003 + static_cast<unsigned>(arm);
     if (!true_on_all_ranks(world_, from_rank0(world_, digest) == digest))
         throw Error(
-            "ranks disagree on what to race next: their processors round differently; use "
-            "--search exhaustive",
+            "ranks disagree on the variants to measure next, because their processors round "
+            "differently; use --search exhaustive",
             Exit::time_out);
 }
 

@@ -79,8 +79,8 @@ std::string host_of(const CostModel& model) {
     if (known.across.empty()) return known.machine.fingerprint;
     if (!known.machine.host.empty()) return known.machine.host;
     throw Error(
-        "the cost model was calibrated on different hosts, and cannot predict other numbers of "
-        "hosts; calibrate on equal hosts: mpirun ... tutti tune --budget 30s");
+        "the hosts of the cost model's calibration differ from each other, so it cannot predict "
+        "other numbers of hosts; calibrate on equal hosts: mpirun ... tutti tune --budget 30s");
 }
 
 bool is_all_predicted(const Section& section) {
@@ -124,7 +124,7 @@ MissingPrediction missing_prediction(const CostModel& model, const JobShape& sha
         return costs.first.ends_with(" oversubscribed") == is_oversubscribed;
     };
     const auto calibrate = [](const std::string& ranks) {
-        return fmt::format("calibrate with such ranks: mpirun {} tutti tune --budget 30s", ranks);
+        return fmt::format("calibrate it: mpirun {} tutti tune --budget 30s", ranks);
     };
     const int cores = known.machine.cores;
     if (shape.ranks > shape.ranks_per_host && known.across.empty())

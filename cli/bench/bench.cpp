@@ -168,7 +168,7 @@ std::vector<std::string> reading_notes(const BenchOptions& options, const World&
             !world.oversubscribed
                 ? "calls start at a common time; rows with too many late calls start at a barrier"
             : world.one_host() && options.sweep.input == InputState::untouched
-                ? "more ranks than cores: each sample is the mean of a row of calls"
+                ? "more ranks than cores: each sample is the mean of several calls in a row"
                 : "calls start at a barrier");
     if (!world.one_host())
         notes.push_back(

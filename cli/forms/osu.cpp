@@ -37,7 +37,7 @@ constexpr Flag flags_of_osu[] = {
     {'l', "in-place", "Use one buffer for input and output", "", "", no_value},
     {'k', "root-rank", "Root rank, fixed:R [fixed:0]"},
     {'d', "accelerator", "cuda: buffers in GPU memory"},
-    {'u', "validation-warmup", "results are checked outside of the time"},
+    {'u', "validation-warmup", "checking is not timed"},
     {'M', "mem-limit", "memory is limited by -m"},
     {'G', "graph", "for figures use --json FILE, and then: tutti report FILE"},
     {'P', "papi", "hardware counters are not read"},

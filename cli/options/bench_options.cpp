@@ -77,8 +77,8 @@ void add_trials(const OptionGroup& group, BenchOptions& options) {
                  "Max fraction of time 'learn' may spend exploring");
     group.parsed("--transport", space.transports, "all", split_list, "Transports, a list or all");
     group.parsed("--baseline", space.baselines, "all", split_list,
-                 "Collectives of the libraries, a list, all or none; mpi/ring forces one algorithm "
-                 "of the library, mpi/all tries every one");
+                 "Libraries whose own collectives are measured, a list, all or none; mpi/ring "
+                 "forces one algorithm of the library, mpi/all tries every one");
     options.named.add_option(group);
     group.parsed(
         "--stream-from", options.stream_from, "", parse_bytes,

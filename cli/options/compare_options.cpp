@@ -382,7 +382,7 @@ std::optional<CompareOptions> parse_compare(const Arguments& arguments) {
         ->allow_extra_args(false)
         ->take_all();
     output.text("--from", options.stored,
-                "Print the last comparison of this results file without any launch");
+                "Print the last comparison of this results file; nothing is run");
     if (parse_or_help(app, own)) return std::nullopt;
     RunPlan plan = plan_of("compare", app, arguments);
     if (common.empty() && resumes_alone(plan))

@@ -36,11 +36,12 @@ void add_subjects(const OptionGroup& group, TuneRequest& request, SizeSweep& ran
         .parsed("-f,--stepfactor", range.factor, "2", parse_factor,
                 "Factor from one size to the next")
         ->type_name("FLOAT");
-    group.parsed("-d,--datatype", request.types, "float",
-                 list_of(all_data_types(), parse_data_type),
-                 "Element types, a list or all; each represents its class");
-    group.parsed("-o,--op", request.ops, "sum", list_of(all_ops(), parse_op),
-                 "Reduction operations, a list or all; each represents its class");
+    group.parsed(
+        "-d,--datatype", request.types, "float", list_of(all_data_types(), parse_data_type),
+        "Element types, a list or all; a choice holds for all types of its class (native or half)");
+    group.parsed(
+        "-o,--op", request.ops, "sum", list_of(all_ops(), parse_op),
+        "Reduction operations, a list or all; a choice holds for its class (avg, or all others)");
     group.parsed("--buffers", request.buffers, "", parse_buffers,
                  "Kinds of memory, one or a list: registered, unregistered, mapped, pinned, device "
                  "(see 'tutti bench'). Default: registered and unregistered where possible");
@@ -50,8 +51,8 @@ void add_trials(const OptionGroup& group, SearchSpace& space) {
     group.parsed("--algo", space.algorithms, "all", split_list, "Algorithms, a list or all");
     group.parsed("--transport", space.transports, "all", split_list, "Transports, a list or all");
     group.parsed("--baseline", space.baselines, "mpi", split_list,
-                 "Collectives of the libraries that the table may choose, a list; none; or mpi/all "
-                 "for every algorithm of the library");
+                 "Libraries whose own collectives the table may choose, a list or none; mpi/all: "
+                 "every algorithm of the library");
     for (const Knob& knob : knobs)
         group.parsed("--" + std::string(knob.name), space.knobs[knob.name], knob.searched,
                      values_of(knob), knob.help);

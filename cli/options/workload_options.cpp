@@ -40,7 +40,7 @@ void add_methods(const OptionGroup& group, WorkloadOptions& options) {
                "Use the table even if it was measured on another topology");
     group.parsed("--transport", space.transports, "all", split_list, "Transports, a list or all");
     group.parsed("--baseline", space.baselines, "mpi,mpi-nonblocking", split_list,
-                 "Collectives of the libraries, a list, all or none");
+                 "Libraries whose own collectives are measured, a list, all or none");
     options.named.add_option(group);
     group.parsed(
         "--compress", options.compressions, "none", parse_compressions,
@@ -81,7 +81,7 @@ void add_timing(const OptionGroup& group, WorkloadOptions& options, bool has_own
                  "Stop when the confidence intervals of the step time and its exposed part are "
                  "this narrow, relative to the step");
     group.parsed("--max-time", protocol.max_seconds, "20s", parse_seconds,
-                 "Max time for all methods, but at least --min-steps");
+                 "Max time for all methods together; --min-steps are made in any case");
     add_limits(group, options.run, "Machine limits that plans are adapted to");
     group.seed(protocol.seed, "Seed for the order of methods, data and skew");
     add_rank_options(group, options.run);

@@ -52,7 +52,7 @@ void print_proof(const Schedule& schedule, const CollectiveSpec& spec) {
     if (spec.reduces())
         fmt::print("bits       {}\n", proof.same_order_everywhere
                                           ? "the same on all ranks"
-                                          : "ranks may differ in the last ones");
+                                          : "ranks may differ in the last bits");
 }
 
 void print_counts(const Algorithm& algorithm, const Job& job, const Schedule& schedule) {

@@ -369,7 +369,7 @@ Exit run_check_guidelines(const Arguments& arguments) {
         ->excludes(only);
     app.add_option_function<std::string>(
            "--tolerance", [&](const std::string& typed) { tolerance = parse_tolerance(typed); },
-           "Relative excess that is not a violation")
+           "Relative excess that is accepted")
         ->default_str("5%");
     app.add_option("--format", format, "Output format: text, json or markdown")
         ->capture_default_str()

@@ -153,8 +153,8 @@ Exit run_history(const Arguments& arguments) {
     app.add_flag("--json", options.as_json,
                  "Print a JSON object with all launches, change points and other machines");
     app.add_option("--machine", options.machine,
-                   "Machine and configuration, by the beginning of their name in the output "
-                   "(default: of the newest launch)");
+                   "Fingerprint of machine and configuration as printed, or its beginning "
+                   "(default: that of the newest launch)");
     app.add_option("--level", options.test.level,
                    "Significance level: the share of false change points")
         ->capture_default_str()

@@ -61,7 +61,7 @@ double value_of(const Floor& floor, const TimeOfCall& call) {
     if (call.nranks == 0)
         throw Error("'" + floor.typed +
                     "' needs the number of ranks, which is not known where --launcher starts "
-                    "them; hold p50 against it");
+                    "them; use a floor of p50");
     const Bandwidth reached = bandwidth(floor.collective, call.nranks, floor.size, call.ns);
     return floor.quantity == Floor::Quantity::busbw ? reached.busbw : reached.algbw;
 }

@@ -55,7 +55,7 @@ void decide(Judgement& judgement, const Rule& rule) {
         fmt::format("the {:.0f} % interval is {} to {}", 100 * rule.confidence,
                     in_percent(shift.low), in_percent(shift.high));
     if (shift.n == 0) {
-        judgement.reason = "no launch has it";
+        judgement.reason = "no launch measured it";
     } else if (std::isinf(shift.low)) {
         judgement.reason = fmt::format("{} launches are too few for a {:.0f} % interval", shift.n,
                                        100 * rule.confidence);

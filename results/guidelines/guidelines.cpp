@@ -194,8 +194,9 @@ std::string why_not(const Guideline& guideline, const GuidelineTimes& times) {
     std::map<Collective, std::map<std::string, std::set<std::string>>> values;
     for (const auto& [call, sizes] : times) {
         if (call.coll == guideline.left && adds_up_too_little(guideline, call))
-            return "times of rows of calls do not add up where there is a root; take --sync "
-                   "barrier or deadline";
+            return "calls of a row (--sync row) overlap where there is a root, so their times "
+                   "cannot "
+                   "be added; use --sync barrier or deadline";
         const Json fields = encode(call.setting);
         for (const auto& [name, value] : fields.items())
             values[call.coll][name].insert(value.dump());
@@ -210,8 +211,9 @@ std::string why_not(const Guideline& guideline, const GuidelineTimes& times) {
         };
         if (std::ranges::none_of(of_left, is_common)) differing.push_back(name);
     }
-    if (differing.empty()) return "no size was measured of all of them in the same setting";
-    return fmt::format("their points differ in {}", fmt::join(differing, ", "));
+    if (differing.empty())
+        return "no size was measured for all of these collectives in the same setting";
+    return fmt::format("their measurements differ in {}", fmt::join(differing, ", "));
 }
 
 UncheckedGuideline unchecked(const std::string& candidate, const Guideline& guideline,
@@ -224,7 +226,7 @@ UncheckedGuideline unchecked(const std::string& candidate, const Guideline& guid
             missing.emplace_back(name_of(coll));
     std::string reason = missing.empty()
                              ? why_not(guideline, times)
-                             : fmt::format("there are no points of {}", fmt::join(missing, ", "));
+                             : fmt::format("nothing was measured of {}", fmt::join(missing, ", "));
     return {candidate, guideline.words(), std::move(reason), std::move(missing)};
 }
 
@@ -334,10 +336,12 @@ GuidelineChecks check_guidelines(const std::string& candidate, const GuidelineTi
     for (const auto& [call, sizes] : times) check_sizes(candidate, call, sizes, monotone, split);
     for (const auto& [name, checks, reason] :
          {std::tuple{monotone_rule, &monotone, "each call was measured at one size only"},
-          std::tuple{split_rule, &split, "no size is a whole multiple of the one before"}}) {
+          std::tuple{split_rule, &split, "no size is a whole multiple of the next smaller one"}}) {
         if (checks->empty())
-            found.unchecked.push_back(
-                {candidate, std::string(name), times.empty() ? "there are no points" : reason, {}});
+            found.unchecked.push_back({candidate,
+                                       std::string(name),
+                                       times.empty() ? "nothing was measured" : reason,
+                                       {}});
         found.checks.insert(found.checks.end(), checks->begin(), checks->end());
     }
     return found;

@@ -148,7 +148,7 @@ std::string the_metric(const std::set<std::string>& names, const std::string& as
     if (std::ranges::all_of(found, is_first_call))
         return *std::ranges::min_element(found, {}, &std::string::size);
     const auto shown = std::span(found).first(std::min<std::size_t>(found.size(), 4));
-    throw Error(fmt::format("'{}' fits {} metrics; use more words of one name: {}{}", asked,
+    throw Error(fmt::format("'{}' matches {} metrics; use more of one name: {}{}", asked,
                             found.size(), fmt::join(shown, "; "),
                             found.size() > shown.size() ? "; ..." : ""));
 }

@@ -25,21 +25,21 @@ struct Row {
 constexpr Row rows[] = {
     // Read at the begin and at the end.
     {"clock_pct_of_base", 90, any, "{0}, below its base clock"},
-    {"clock_pct_of_most", 50, any, "{0}, less than half of what it can"},
-    {"gpu_slowed", 0, 0, "{0}: the clock is held down"},
+    {"clock_pct_of_most", 50, any, "{0}, less than half of its maximum clock"},
+    {"gpu_slowed", 0, 0, "{0}: its clock is throttled"},
     // Read at the begin.
     {"memory_pressure_pct", 0, 1, "memory is short: programs wait for it {1:.0f} % of the time"},
     {"swap_used_MiB", 0, any, ""},
     // Over the launch.
     {"steal_pct", 0, 2, "the hypervisor took {1:.0f} % of the CPUs' time"},
-    {"preemptions_per_s", 0, 50, "{0}'s core was taken by others {1:.0f} times a second"},
+    {"preemptions_per_s", 0, 50, "other programs took {0}'s core {1:.0f} times a second"},
     {"cpu_stall_pct", 0, 25, "programs waited for a core {1:.0f} % of the time"},
     {"memory_stall_pct", 0, 1, "memory was short: programs waited for it {1:.0f} % of the time"},
-    {"swapped_pages", 0, 0, "{1:.0f} pages of memory went to disk or came back"},
-    {"thermal_throttles", 0, 0, "the processors were too hot: slowed down {1:.0f} times"},
-    {"link_errors", 0, 0, "{0}: {1:.0f} frames were lost or damaged"},
-    {"ecc_corrected", 0, 0, "{0}: {1:.0f} memory errors, corrected"},
-    {"ecc_uncorrected", 0, 0, "{0}: {1:.0f} memory errors that could not be corrected"},
+    {"swapped_pages", 0, 0, "{1:.0f} pages of memory were swapped out or in"},
+    {"thermal_throttles", 0, 0, "the processors were throttled by heat {1:.0f} times"},
+    {"link_errors", 0, 0, "{0}: {1:.0f} frames were dropped or damaged"},
+    {"ecc_corrected", 0, 0, "{0}: {1:.0f} corrected memory errors"},
+    {"ecc_uncorrected", 0, 0, "{0}: {1:.0f} uncorrected memory errors"},
 };
 
 }  // namespace

@@ -226,7 +226,8 @@ Limits read_limits(const std::filesystem::path& path) {
         throw Error(fmt::format("'{}' holds no limits; use a file of tutti limits --json FILE",
                                 path.string()));
     if (!make_sense(results.limits.back()))
-        throw Error(fmt::format("'{}' holds limits that cannot be", path.string()));
+        throw Error(fmt::format(
+            "'{}' holds impossible limits; use a file of tutti limits --json FILE", path.string()));
     return results.limits.back();
 }
 

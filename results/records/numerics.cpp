@@ -36,11 +36,10 @@ std::string row_of(const Numerics& row) {
 std::string numerics_table(std::span<const Numerics> rows) {
     if (rows.empty()) return {};
     std::string text =
-        "#\n# numbers: largest error of a sum, in ULP of the exact sum, of uniform numbers from "
-        "[0, 1], "
-        "of cancelling ones from\n# [-1, 1], and of wide exponents; whether all ranks, and a call "
-        "and "
-        "the next one, get the same bits; a checksum of\n# these, for another launch\n";
+        "#\n# accuracy: largest error of a sum in ULP of the exact sum, for numbers from [0, 1] "
+        "(uniform), from [-1, 1]\n# (cancelling) and with wide exponents (wide). ranks, runs: "
+        "whether all ranks, and two successive calls, get the same\n# bits. checksum: of these "
+        "bits, to compare launches\n";
     text += fmt::format("# {:>10}  {:>12}  {:>8}  {:<28}  {:<10}  {:>6}", "size", "count", "type",
                         "algorithm", "transport", "place");
     for (const auto& draw : NamesOf<Draw>::rows) text += fmt::format("  {:>10}", draw.name);

@@ -92,7 +92,7 @@ void Store::lock() const {
     if (::flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         throw Error(
             fmt::format("'{}' is being written by another tutti; wait until it ends or "
-                        "give this run a file of its own",
+                        "use another file",
                         path_.string()));
 }
 

@@ -62,7 +62,7 @@ void add_missing(const StoredRuns& a, const StoredRuns& b, const char* name_of_a
         if (b.metrics.contains(metric)) continue;
         const auto skipped = b.skipped.find(metric);
         missing[metric] = skipped == b.skipped.end()
-                              ? fmt::format("only {} has it", name_of_a)
+                              ? fmt::format("only {} measured it", name_of_a)
                               : fmt::format("{}: {}", name_of_b, skipped->second);
     }
 }

@@ -58,12 +58,12 @@ void select(Results& results, const Selection& selection) {
     for (const std::string& name : candidates)
         if (std::ranges::none_of(
                 known, [&](const std::string& one) { return one.find(name) != one.npos; }))
-            throw Error(fmt::format("--candidates {} is in no result; use one of: {}", name,
+            throw Error(fmt::format("--candidates {} matches no result; use one of: {}", name,
                                     fmt::join(known, ", ")));
     if (!results.points.empty() || !results.steps.empty()) return;
     std::vector<std::string> there;
     for (const std::int64_t size : known_sizes) there.push_back(to_string(Bytes{size}));
-    throw Error(fmt::format("no result has these --candidates and --sizes; there are the sizes {}",
+    throw Error(fmt::format("no result matches both --candidates and --sizes; measured sizes: {}",
                             fmt::join(there, ", ")));
 }
 

@@ -86,7 +86,8 @@ void add_wide(std::span<const RankedCell* const> cells, std::vector<Note>& notes
             return time.is_known() && (time.high - time.low) / 2 > wide * time.value;
         }));
     if (found == 0) return;
-    const std::string text = share_of(found, cells.size(), "median") + " not known to 10 %";
+    const std::string text =
+        share_of(found, cells.size(), "median") + " with an interval beyond +-10 %";
     notes.push_back({"wide intervals", text,
                      static_cast<double>(found) > most * static_cast<double>(cells.size())
                          ? Reliable::ranking
@@ -223,8 +224,8 @@ void Trust::add_oversubscribed(const Launches& launches, std::vector<Note>& note
                                     counted(static_cast<std::int64_t>(cores), "core")));
     const std::string all = fmt::format("{}", fmt::join(texts, ", "));
     notes.push_back({"oversubscribed",
-                     all + ": they take turns, so times depend on the scheduler as much as on the "
-                           "algorithm",
+                     all + ": they share cores, so times depend on the scheduler as much as on "
+                           "the algorithm",
                      Reliable::nothing, all});
 }
 
@@ -263,7 +264,7 @@ void Trust::add_load(const Launches& launches, std::vector<Note>& notes) const {
     notes.push_back(
         {"load before start",
          fmt::format("{} when {} began{}", text, some_of(busy.size(), launches.size()),
-                     launches.size() > 1 ? ", more than own launches just before explain" : ""),
+                     launches.size() > 1 ? ", more than earlier launches of tutti explain" : ""),
          Reliable::ranking, "load before the start " + text});
 }
 

@@ -37,7 +37,7 @@ void add_busy(std::span<const Launch> launches, std::vector<std::string>& lines)
         }
     for (const auto& [host, busy] : busy_hosts)
         lines.push_back(fmt::format(
-            "host {} is busy with something else{} (load {:.1f} on {} cores): times are unsteady",
+            "host {} is busy with other programs{} (load {:.1f} on {} cores): times vary more",
             host, how_often(as_size(busy.launches), launches.size()), busy.most_load, busy.cores));
 }
 
@@ -74,7 +74,8 @@ std::vector<std::string> cautions(std::span<const Launch> launches, std::span<co
     add_busy(launches, lines);
     add_health(launches, ends, lines);
     if (std::ranges::any_of(launches, is_oversubscribed))
-        lines.emplace_back("more ranks than cores: they take turns");
+        lines.emplace_back(
+            "more ranks than cores: ranks share cores, so times depend on the scheduler");
     return lines;
 }
 

@@ -92,7 +92,7 @@ std::string step_table_footer(std::span<const TrainingStep> steps) {
     }
     std::string text;
     for (const Metric& metric : metrics_of_all(steps))
-        text += fmt::format("{}{}", text.empty() ? "# Of all methods       : " : "  ",
+        text += fmt::format("{}{}", text.empty() ? "# All methods          : " : "  ",
                             in_words(metric));
     if (!text.empty()) text += "\n";
     text += fmt::format("# Out of bounds values : {} {}\n", wrong, wrong == 0 ? "OK" : "FAILED");

@@ -18,7 +18,7 @@ constexpr View rows[] = {
     {"openmetrics", "Prometheus, or GitLab's metrics report", as_open_metrics},
     {"codequality", "GitLab's Code Quality report", as_code_quality},
     {"csv", "spreadsheets", as_csv},
-    {"table", "you: what 'tutti compare' prints", as_table},
+    {"table", "the terminal: what 'tutti compare' prints", as_table},
 };
 
 }  // namespace

@@ -124,7 +124,7 @@ struct Damage {
 
 TEST(TableJson, NamesLineAndFaultOfEveryDamage) {
     const Damage damages[] = {
-        {"tutti-table", "machine", 1, "no table"},
+        {"tutti-table", "machine", 1, "not a tuning table"},
         {"\"version\": 1", "\"version\": 0", 2, "'version'"},
         {"\"version\": 1", "\"version\": \"1\"", 2, "'version'"},
         {"\"version\": 1", "\"version\": 2", 2, "newer tutti"},
@@ -170,7 +170,7 @@ TEST(TableJson, NamesLineAndFaultOfEveryDamage) {
 TEST(TableJson, RefusesSectionsWithoutRangesAndSectionsTwice) {
     Table table = parse_table(small, "FILE");
     table.sections.push_back(table.sections.front());
-    EXPECT_TRUE(holds(error_of(to_json(table)), "'sections[1]' is there twice"));
+    EXPECT_TRUE(holds(error_of(to_json(table)), "'sections[1]' appears twice"));
     table.sections.pop_back();
     table.sections[0].ranges.clear();
     EXPECT_TRUE(holds(error_of(to_json(table)), "is empty"));

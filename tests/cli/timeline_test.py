@@ -55,7 +55,7 @@ class Timeline(tutti.Folder):
             before = (rank - 1) % RANKS
             expected = [f"step {step}: {action} from rank {before}, 80"
                         for step, action in enumerate(("add", "add", "copy", "copy"))]
-            for one in (first, second):  # chunks of 20 floats go round the ring
+            for one in (first, second):  # chunks of 20 floats go around the ring
                 names = [step["name"] for step in self.of_rank(events, rank, "step")
                          if one["ts"] - ROUNDING / 2 <= step["ts"] < one["ts"] + one["dur"] - ROUNDING / 2]
                 self.assertEqual([name for name in names if name.startswith("step")], expected)

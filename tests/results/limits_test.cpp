@@ -195,7 +195,7 @@ TEST(LimitsFile, ThatIsBrokenIsRefusedInOneLine) {
     far_away.network->links[0].b = 2;
     for (const Limits& senseless : {uneven, incomplete, large, far_away}) {
         fill(file, to_json_line(senseless) + "\n");
-        EXPECT_TRUE(holds(complaint_about_file(file), "that cannot be"));
+        EXPECT_TRUE(holds(complaint_about_file(file), "impossible limits"));
     }
 }
 

@@ -82,7 +82,7 @@ TEST(StoredRuns, AreComparedByWhatBothHave) {
     EXPECT_EQ(compared.pairs.size(), 6U);
     EXPECT_EQ(compared.pairs[5].seen.b_ns, 0);
     const std::map<std::string, std::string> only_b{
-        {"all_reduce 2K float sum host ring[512] (shm), scatter", "only B has it"}};
+        {"all_reduce 2K float sum host ring[512] (shm), scatter", "only B measured it"}};
     EXPECT_EQ(compared.missing, only_b);
 }
 

@@ -142,7 +142,7 @@ TEST_F(Traces, NameFileAndLineOfAnError) {
     expect_start(with("[2,1,0]", "[2,2,0]"), "net.jsonl:1: 'ready_order'");
     EXPECT_NE(with("float32", "float31").find("net.jsonl:1: unknown type 'float31'"),
               std::string::npos);
-    expect_start(with("gradtrace/1", "gradtrace/2"), "net.jsonl:1: no trace: ");
+    expect_start(with("gradtrace/1", "gradtrace/2"), "net.jsonl:1: not a trace: ");
     expect_start(with("\"line\":\"buffer\"", "\"line\":\"banana\""),
                  "net.jsonl:5: 'line' is 'banana', ");
     expect_start(refusal(folder() + "/absent.jsonl"), "absent.jsonl: ");

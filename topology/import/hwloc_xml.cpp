@@ -86,7 +86,7 @@ private:
             host.packages.push_back({.model = model, .cores = all_cores()});
         else
             host.not_seen.push_back("the packages" + (model.empty() ? "" : " of " + model) +
-                                    ": the file has no objects of them");
+                                    ": the file has no objects for them");
     }
 
     CoreSet all_cores() const {

@@ -352,7 +352,7 @@ private:
                 "links between the GPUs (NVLink, xGMI): this file leaves them to the driver");
         if (!unknown_.empty())
             host_.not_seen.push_back("the devices at " + listed(unknown_) +
-                                     ": the file has no class=, no vendor and no links of them");
+                                     ": the file has no class=, no vendor and no links for them");
         if (!other_accelerators_.empty())
             host_.not_seen.push_back(note_on_accelerators(other_accelerators_));
         if (!divided_.empty())

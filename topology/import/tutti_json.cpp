@@ -36,8 +36,9 @@ public:
                     fail("switch_links", i, fmt::format("PCIe switch {} does not exist", end));
         for (std::size_t i = 0; i < host_.links.size(); ++i)
             if (host_.links[i].count > most_links)
-                fail("links", i,
-                     fmt::format("count is {}, not 0 to {}", host_.links[i].count, most_links));
+                fail(
+                    "links", i,
+                    fmt::format("count is {}, not from 0 to {}", host_.links[i].count, most_links));
         for (std::size_t i = 0; i < host_.links.size(); ++i)
             for (const LinkEnd end : {host_.links[i].a, host_.links[i].b}) check_end(i, end);
         for (std::size_t i = 0; i < host_.no_peer_access.size(); ++i)

@@ -187,9 +187,8 @@ TreePlan plan_trees(const std::vector<HostRoutes>& hosts, const std::vector<Netw
 }
 
 std::string print_trees(const std::vector<HostRoutes>& hosts, const TreePlan& plan) {
-    std::string page =
-        fmt::format("trees: predicted {:.2f} GB/s of the message{}\n", plan.bandwidth_GBps,
-                    plan.limit.empty() ? "" : ", limited by " + plan.limit);
+    std::string page = fmt::format("trees: predicted {:.2f} GB/s (algbw){}\n", plan.bandwidth_GBps,
+                                   plan.limit.empty() ? "" : ", limited by " + plan.limit);
     for (std::size_t t = 0; t < plan.trees.size(); ++t) {
         const MemberTree& tree = plan.trees[t];
         for (std::size_t h = 0; h < hosts.size(); ++h) {

@@ -23,7 +23,7 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 std::size_t whole_pages(std::size_t bytes) { return round_up(bytes, page); }
 
-constexpr std::string_view smaller_sizes = "a smaller -e or --counts, or of a workload --scale";
+constexpr std::string_view smaller_sizes = "a smaller -e or --counts (of a workload: --scale)";
 
 Error no_memory(std::size_t bytes, std::string_view instead) {
     constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());

@@ -7,9 +7,10 @@ namespace tutti {
 
 std::vector<Bucket> buckets_of(std::span<const std::int64_t> counts, std::span<const int> order,
                                Bytes element, BucketCaps caps) {
-    if (element.count < 1) throw Error("an element of a gradient has at least 1 byte");
+    if (element.count < 1) throw Error("the element size of a gradient must be at least 1 byte");
     if (caps.first.count < 1 || caps.others.count < 1)
-        throw Error("a bucket's cap is at least 1 byte; 1 puts each gradient into its own bucket");
+        throw Error(
+            "a bucket's cap must be at least 1 byte; 1 puts each gradient into its own bucket");
     std::vector<Bucket> buckets;
     Bucket open;
     for (const int parameter : order) {

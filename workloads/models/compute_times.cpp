@@ -13,7 +13,8 @@ namespace tutti {
 
 ComputeTimes step_times_by_formula(const Model& model, std::int64_t compute_ns) {
     if (compute_ns < 0)
-        throw Error(fmt::format("a step computes for 0 ns or longer; {} given", compute_ns));
+        throw Error(
+            fmt::format("the computing time of a step must be at least 0 ns, not {}", compute_ns));
     ComputeTimes times;
     times.forward_ns = compute_ns / 3;
     times.backward_ns = compute_ns - times.forward_ns;
@@ -35,7 +36,7 @@ ComputeTimes step_times_of_trace(std::size_t parameters, std::span<const std::in
     const bool negative =
         std::any_of(ready_ns.begin(), ready_ns.end(), [](std::int64_t ready) { return ready < 0; });
     if (negative || forward_ns < 0 || backward_ns < 0)
-        throw Error("a trace's times are negative: they count from the start of the pass");
+        throw Error("the trace has negative times; they must count from the start of the pass");
     ComputeTimes times{forward_ns, backward_ns, {}};
     std::int64_t latest = 0;
     for (const auto ready : ready_ns) {
@@ -48,7 +49,8 @@ ComputeTimes step_times_of_trace(std::size_t parameters, std::span<const std::in
 
 std::vector<UnitTimes> unit_times(const Model& model, std::int64_t compute_ns) {
     if (compute_ns < 0)
-        throw Error(fmt::format("a step computes for 0 ns or longer; {} given", compute_ns));
+        throw Error(
+            fmt::format("the computing time of a step must be at least 0 ns, not {}", compute_ns));
     std::vector<double> flops(as_size(model.units()));
     for (const Parameter& parameter : model.parameters)
         at(flops, parameter.unit) += parameter.forward_flops;

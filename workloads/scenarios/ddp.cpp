@@ -78,18 +78,18 @@ Program ddp_program(const Model& model, DataType type, std::span<const Bucket> b
 namespace {
 
 constexpr SettingRow setting_rows[] = {
-    {"model", "network whose gradients are sent; see 'tutti workload --list-models'", "resnet50"},
+    {"model", "Network whose gradients are sent; see 'tutti workload --list-models'", "resnet50"},
     scale_setting,
     {"bucket-cap",
-     "bytes after which a bucket is closed; auto: the cap with the least exposed communication",
+     "Bytes after which a bucket is closed; auto: the cap with the least exposed communication",
      "25M"},
-    {"first-bucket", "bytes after which the first bucket is closed", "1M"},
+    {"first-bucket", "Bytes after which the first bucket is closed", "1M"},
     {"network",
-     "for --bucket-cap auto: latency and bandwidth, e.g. 100us+1.25GB/s; measured: by the first "
-     "method",
+     "Network for --bucket-cap auto: latency and bandwidth, e.g. 100us+1.25GB/s, or measured (with "
+     "the first method)",
      "measured"},
     step_time_setting,
-    {"broadcast-buffers", "broadcast batch norm statistics before each forward pass: yes or no",
+    {"broadcast-buffers", "Broadcast batch norm statistics before each forward pass: yes or no",
      "yes"},
 };
 

@@ -13,13 +13,13 @@ namespace {
 
 constexpr SettingRow setting_rows[] = {
     network_setting,
-    {"local-steps", "E: steps of a client between averages", "10"},
-    {"data", "distribution of rows: iid (random), by-label (a client has a few digits only)",
+    {"local-steps", "E: steps of a client between two averages", "10"},
+    {"data", "Distribution of rows: iid (random) or by-label (a client has a few digits only)",
      "iid"},
-    {"clients", "C: share of clients in a round", "100%"},
-    {"rounds", "training rounds after the timing", "100"},
-    {"batch", "rows per step of a client", "32"},
-    {"learning-rate", "learning rate of the clients' gradient descent", "0.1"},
+    {"clients", "C: share of clients that take part in a round", "100%"},
+    {"rounds", "Training rounds after the timing", "100"},
+    {"batch", "Rows per step of a client", "32"},
+    {"learning-rate", "Learning rate of the clients' gradient descent", "0.1"},
 };
 
 constexpr const char* every_step = ", every step";
@@ -67,13 +67,12 @@ public:
     std::int64_t calls_of_step() const override { return 1; }
 
     std::vector<std::string> notes() const override {
-        return {
-            fmt::format(
-                "{}: {} clients with about {} rows each; a step is a round of {} local steps",
-                options_.network, world_.size(), learner_.rows(), options_.rules.local_steps),
-            fmt::format("a round averages b (N + 1) = {} bytes a client, every-step averaging E "
-                        "times that: {}",
-                        bytes_of_step(), options_.rules.local_steps * bytes_of_step())};
+        return {fmt::format(
+                    "{}: {} clients with about {} rows each; a step is a round of {} local steps",
+                    options_.network, world_.size(), learner_.rows(), options_.rules.local_steps),
+                fmt::format("each round averages b (N + 1) = {} bytes per client; averaging after "
+                            "every step sends E times that: {}",
+                            bytes_of_step(), options_.rules.local_steps * bytes_of_step())};
     }
 
     // Adds the first method once more, averaging every step, as the baseline.

@@ -254,18 +254,18 @@ MoeProgram moe_program(const Model& model, const MoeShape& shape, std::int64_t c
 namespace {
 
 constexpr SettingRow setting_rows[] = {
-    {"model", "transformer with experts, e.g. mixtral-8x7b", "mixtral-8x7b"},
+    {"model", "Transformer with experts, e.g. mixtral-8x7b", "mixtral-8x7b"},
     scale_setting,
     {"expert-ranks",
-     "ranks that share a layer's experts; further ranks are replicas; 0: as many as possible", "0"},
+     "Ranks that share a layer's experts; further ranks are replicas; 0: as many as possible", "0"},
     {"zipf",
-     "skew of expert popularity: expert i is chosen in proportion to 1 / i^skew; 0: all alike",
+     "Skew of expert popularity: expert i is chosen in proportion to 1 / i^skew; 0: all alike",
      "0.5"},
-    {"capacity", "tokens an expert takes from a rank, relative to the mean; more are dropped",
+    {"capacity", "Tokens an expert takes from a rank, relative to the mean; more are dropped",
      "1.25"},
     tokens_setting,
     type_setting,
-    {"routing-seed", "seed for the tokens' choices of experts", "1"},
+    {"routing-seed", "Seed for the tokens' choices of experts", "1"},
     step_time_setting,
 };
 
@@ -320,14 +320,14 @@ std::unique_ptr<Scenario> make(const Settings& settings, const WorkloadEnvironme
     const MoeShape shape = shape_of(settings, model, ranks);
     MoeProgram made = moe_program(model, shape, step_ns_of(settings), ranks);
     std::vector<std::string> notes{
-        fmt::format("{}: {} experts a layer on {}, {}; {} a rank choose {} "
-                    "each",
-                    model.name, shape.routing.experts, counted(shape.expert_ranks, "rank"),
-                    counted(ranks / shape.expert_ranks, "replica"),
-                    counted(shape.routing.tokens, "token"), shape.routing.experts_per_token),
         fmt::format(
-            "an expert takes {} from a rank: {:.1f} % of the choices are dropped, {:.1f} % of the "
-            "data sent is padding; the busiest rank computes {:.2f} times the mean",
+            "{}: {} experts per layer on {}, {}; each rank has {}, with {} experts per token",
+            model.name, shape.routing.experts, counted(shape.expert_ranks, "rank"),
+            counted(ranks / shape.expert_ranks, "replica"), counted(shape.routing.tokens, "token"),
+            shape.routing.experts_per_token),
+        fmt::format(
+            "an expert takes at most {} from a rank: {:.1f} % of the choices are dropped, {:.1f} % "
+            "of the data sent is padding; the busiest rank computes {:.2f} times the mean",
             counted(capacity_of(shape.routing), "token"), 100 * made.dropped_share,
             100 * made.padding_share, made.imbalance)};
     std::vector<Metric> metrics{{"dropped_share", made.dropped_share},

@@ -39,20 +39,21 @@ public:
         const std::int64_t bytes = bytes_of_weights();
         std::vector<std::string> lines{
             fmt::format(
-                "{}: {} weights, b N = {} bytes; {} workers, batches of {} in all; {} steps "
-                "to train",
+                "{}: {} weights, b N = {} bytes; {} workers share batches of {} rows; {} steps "
+                "of training",
                 network_, learner_.first_weights().size(), bytes, world_.size(), options_.batch,
                 steps_),
-            fmt::format("a worker pushes b N and pulls b N a step; messages over {}",
+            fmt::format("each worker pushes b N and pulls b N bytes per step; messages over {}",
                         transport_->name())};
         for (const auto& servers : options_.servers) {
             const int count = servers.value_or(world_.size());
-            lines.push_back(fmt::format("{} server{}: each carries 2 P b N / S = {} bytes a step",
-                                        count, count > 1 ? "s" : "",
-                                        2 * world_.size() * bytes / count));
+            lines.push_back(
+                fmt::format("{} server{}: each transfers 2 P b N / S = {} bytes per step", count,
+                            count > 1 ? "s" : "", 2 * world_.size() * bytes / count));
         }
-        lines.push_back(fmt::format("ring all-reduce: 2 (P - 1) / P b N = {} bytes a step and rank",
-                                    2 * (world_.size() - 1) * bytes / world_.size()));
+        lines.push_back(
+            fmt::format("ring all-reduce: 2 (P - 1) / P b N = {} bytes per step and rank",
+                        2 * (world_.size() - 1) * bytes / world_.size()));
         return lines;
     }
 

@@ -19,14 +19,14 @@
 namespace tutti {
 
 inline constexpr SettingRow scale_setting{
-    "scale", "factor for the model's size, e.g. 0.1 to fit memory; small: at most 2M elements",
+    "scale", "Factor for the model's size, e.g. 0.1 to fit memory; small: at most 2M elements",
     "1"};
-inline constexpr SettingRow type_setting{"element", "type of gradients, weights and activations",
+inline constexpr SettingRow type_setting{"element", "Type of gradients, weights and activations",
                                          "float"};
 inline constexpr SettingRow tokens_setting{
-    "tokens", "tokens of a (micro-)batch per rank; 0: one sequence of the model", "0"};
+    "tokens", "Tokens per rank in a batch (or micro-batch); 0: one sequence of the model", "0"};
 inline constexpr SettingRow step_time_setting{
-    "step-time", "computing time of a rank in a step, forward and backward", "100ms"};
+    "step-time", "Computing time of a rank in a step, forward and backward", "100ms"};
 
 /// Reads the settings `model` and `scale`.
 Model scaled_model(const Settings& settings);

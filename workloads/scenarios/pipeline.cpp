@@ -239,11 +239,12 @@ Program pipeline_program(const Model& model, const PipelineShape& shape, std::in
 namespace {
 
 constexpr SettingRow setting_rows[] = {
-    {"model", "transformer whose blocks are distributed over the stages", "gpt2"},
+    {"model", "Transformer whose blocks are distributed over the stages", "gpt2"},
     scale_setting,
-    {"schedule", "gpipe, 1f1b, pipedream (asynchronous: no bubble, more weight versions)", "1f1b"},
-    {"stages", "number of stages; further ranks are replicas; 0: one per rank", "0"},
-    {"micro-batches", "micro-batches per step", "8"},
+    {"schedule",
+     "Schedule: gpipe, 1f1b or pipedream (asynchronous: no bubble, more weight versions)", "1f1b"},
+    {"stages", "Number of stages; further ranks are replicas; 0: one per rank", "0"},
+    {"micro-batches", "Micro-batches per step", "8"},
     tokens_setting,
     type_setting,
     step_time_setting,
@@ -279,15 +280,13 @@ std::unique_ptr<Scenario> make(const Settings& settings, const WorkloadEnvironme
     const int stored_activations =
         is_flushed ? most_in_flight(shape.order, 0, p, m) : weight_versions(shape.order, 0, p);
     std::vector<std::string> notes{
-        fmt::format("{}: {} layers in {}, {}; {} of {}, {} "
-                    "bytes over a boundary",
-                    model.name, model.transformer->layers, counted(p, "stage"),
-                    counted(ranks / p, "replica"), counted(m, "micro-batch"),
-                    counted(shape.tokens, "token"),
+        fmt::format("{}: {} layers in {}, {}; {} of {}, {} bytes between two stages", model.name,
+                    model.transformer->layers, counted(p, "stage"), counted(ranks / p, "replica"),
+                    counted(m, "micro-batch"), counted(shape.tokens, "token"),
                     shape.tokens * model.transformer->hidden *
                         static_cast<std::int64_t>(size_of(shape.type))),
-        fmt::format("bubble: {:.1f} % of the ranks' time with free communication; (P-1)/(M+P-1) = "
-                    "{:.1f} % if all stages were alike{}",
+        fmt::format("bubble: {:.1f} % of the ranks' time if communication took no time; "
+                    "(P-1)/(M+P-1) = {:.1f} % if all stages took equally long{}",
                     100 * bubble, 100.0 * (p - 1) / (m + p - 1),
                     is_flushed ? "" : " and the pipeline ran empty each step"),
         fmt::format("the first stage keeps {} of its weights and activations of {}",

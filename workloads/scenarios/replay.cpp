@@ -14,15 +14,16 @@ namespace {
 
 constexpr SettingRow setting_rows[] = {
     {"file",
-     "trace: JSON Lines of scripts/record_ddp, gradtrace/1 as JSON, or a folder of traces "
+     "Trace: JSON Lines of scripts/record_ddp, gradtrace/1 as JSON, or a folder of traces "
      "of PARAM, PyTorch or Chakra, a file for each rank",
      ""},
-    {"bucket-cap", "bytes after which a bucket is closed; recorded: the trace's buckets",
+    {"bucket-cap", "Bytes after which a bucket is closed; recorded: the trace's buckets",
      "recorded"},
-    {"first-bucket", "bytes after which the first bucket is closed, unless as recorded", "1M"},
-    {"time-scale", "factor for recorded computing times", "1"},
-    {"repeat", "recorded steps per step", "1"},
-    {"gradients", "send the recorded gradients if their files are next to the trace: yes or no",
+    {"first-bucket",
+     "Bytes after which the first bucket is closed, unless --bucket-cap is recorded", "1M"},
+    {"time-scale", "Factor for recorded computing times", "1"},
+    {"repeat", "Number of recorded steps that form one step", "1"},
+    {"gradients", "Send the recorded gradients if their files are next to the trace: yes or no",
      "yes"},
 };
 
@@ -104,7 +105,7 @@ std::unique_ptr<Scenario> make_gradients(const Replay& replay, const Settings& s
     std::int64_t count = 0;
     for (const Parameter& one : trace.parameters) count += one.count();
     notes.push_back(fmt::format(
-        "{} parameters in {} buckets ({}); {} iterations of {} rank{} in turn", count,
+        "{} parameters in {} buckets ({}); the steps repeat {} iterations of {} rank{}", count,
         replay.buckets.size(),
         settings.text("bucket-cap") == "recorded" && !trace.buckets.empty() ? "as recorded"
                                                                             : "derived",
@@ -131,8 +132,8 @@ std::unique_ptr<Scenario> make_ops(const Replay& replay, const WorkloadEnvironme
     const auto ranks = static_cast<int>(trace.ranks.size());
     if (ranks != environment.planner.world().size())
         throw Error(
-            fmt::format("the trace has {} ranks, this job has {}; use mpirun -n {} "
-                        "before tutti, or without it --ranks {}",
+            fmt::format("the trace has {} ranks, but this job has {}; use mpirun -n {}, or "
+                        "--ranks {} without mpirun",
                         ranks, environment.planner.world().size(), ranks, ranks));
     OpsProgram made = program_of(trace, replay.trace.model);
     stretch(made.program, replay.time_scale);
@@ -141,8 +142,8 @@ std::unique_ptr<Scenario> make_ops(const Replay& replay, const WorkloadEnvironme
     if (made.padding_bytes > 0) {
         made.padding_bytes *= replay.repeat;
         notes.push_back(fmt::format(
-            "uneven all_to_all runs as an even one of its largest part: {} bytes more a step "
-            "over all ranks",
+            "each uneven all_to_all is replayed as an even one of its largest part: {} additional "
+            "bytes per step over all ranks",
             made.padding_bytes));
         metrics.push_back({"padding_bytes", static_cast<double>(made.padding_bytes)});
     }

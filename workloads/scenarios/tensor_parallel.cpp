@@ -155,10 +155,11 @@ Program tensor_parallel_program(const Model& model, const TensorShape& shape,
 namespace {
 
 constexpr SettingRow setting_rows[] = {
-    {"model", "transformer whose layers are sharded", "gpt2"},
+    {"model", "Transformer whose layers are sharded", "gpt2"},
     scale_setting,
-    {"tensor-ranks", "ranks that share each layer; further ranks are replicas; 0: all ranks", "0"},
-    {"sequence-parallel", "all-gather and reduce-scatter instead of all-reduce: yes or no", "no"},
+    {"tensor-ranks", "Ranks that share each layer; further ranks are replicas; 0: all ranks", "0"},
+    {"sequence-parallel", "Use all-gather and reduce-scatter instead of all-reduce: yes or no",
+     "no"},
     tokens_setting,
     type_setting,
     step_time_setting,

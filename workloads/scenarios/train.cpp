@@ -174,7 +174,8 @@ public:
                 sizes)};
         if (const auto numbers = training_.count_of(ExchangeCall::Kind::numbers); numbers > 0)
             notes.push_back(fmt::format(
-                "a step of lbfgs, as timed: {} times all gradients, {} times {} bytes (losses and "
+                "a timed step of lbfgs sums all gradients {} times, and {} times {} bytes (losses "
+                "and "
                 "dot products)",
                 training_.count_of(ExchangeCall::Kind::gradients), numbers, bytes_of_numbers()));
         return notes;
@@ -215,7 +216,7 @@ private:
 };
 
 constexpr SettingRow of_buckets[] = {
-    {"bucket-cap", "bytes after which a bucket is closed; the first one: 1M", "25M"},
+    {"bucket-cap", "Bytes after which a bucket is closed (the first bucket: 1M)", "25M"},
 };
 
 constexpr auto setting_rows = [] {

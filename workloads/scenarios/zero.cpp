@@ -147,11 +147,11 @@ Program zero_program(const Model& model, const ZeroShape& shape, std::int64_t co
 namespace {
 
 constexpr SettingRow setting_rows[] = {
-    {"model", "network whose weights are sharded; see 'tutti workload --list-models'", "gpt2"},
+    {"model", "Network whose weights are sharded; see 'tutti workload --list-models'", "gpt2"},
     scale_setting,
-    {"stage", "1: optimizer state is sharded, 2: gradients too, 3: weights too", "3"},
-    {"prefetch", "stage 3: units gathered ahead, 0 to 2", "1"},
-    {"bucket", "stages 1 and 2: bytes after which gradients are sent", "25M"},
+    {"stage", "ZeRO stage: 1 shards the optimizer's state, 2 also gradients, 3 also weights", "3"},
+    {"prefetch", "Units gathered ahead in stage 3, 0 to 2", "1"},
+    {"bucket", "Bytes after which gradients are sent in stages 1 and 2", "25M"},
     type_setting,
     step_time_setting,
 };

@@ -78,7 +78,7 @@ std::string describe_pinning(int ranks_on_core) {
     if (ranks_on_core == 0) return {};
     return ranks_on_core == 1
                ? "one core per rank (--pin no: placed by the system)"
-               : fmt::format("{} neighbouring ranks to a core (--pin no: as the system likes)",
+               : fmt::format("{} neighbouring ranks per core (--pin no: placed by the system)",
                              ranks_on_core);
 }
 

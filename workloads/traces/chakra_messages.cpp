@@ -59,7 +59,7 @@ public:
                 field.value = fixed(4);
                 break;
             default:
-                fail(fmt::format("has a field of the unknown kind {}", tag & 7));
+                fail(fmt::format("has a field of unknown wire type {}", tag & 7));
         }
         return field;
     }

@@ -52,7 +52,7 @@ private:
         for (const Fields& one : listed) {
             const std::int64_t id = one.number("id");
             if (id < 0 || id >= static_cast<std::int64_t>(listed.size()) || is_read[id] != 0)
-                one.refuse(fmt::format("parameter {} is there twice or is not below {}", id,
+                one.refuse(fmt::format("parameter {} appears twice or is not below {}", id,
                                        listed.size()));
             is_read[id] = 1;
             Parameter& parameter = trace_.parameters[id];
@@ -73,7 +73,7 @@ private:
         const auto counts = document_.counts("ready_param_numel");
         if (listed.empty()) {
             if (counts.size() != trace_.ready_order.size())
-                document_.refuse("'ready_order' and 'ready_param_numel' are not of one length");
+                document_.refuse("'ready_order' and 'ready_param_numel' differ in length");
             trace_.parameters.resize(counts.size());
             for (std::size_t at = 0; at < counts.size(); ++at)
                 trace_.parameters[trace_.ready_order[at]] = {
@@ -89,7 +89,7 @@ private:
     void read_buffers() {
         if (!document_.has("buffers_broadcast")) return;
         const auto* listed = document_.at("buffers_broadcast").list();
-        if (!listed) document_.refuse("'buffers_broadcast' is no list");
+        if (!listed) document_.refuse("'buffers_broadcast' is not a list");
         for (const JsonValue& one : *listed) {
             if (const auto* count = one.whole_number()) {
                 document_.require_count("buffers_broadcast", *count);
@@ -97,7 +97,7 @@ private:
             } else {
                 const Fields fields = document_.child(one);
                 const std::int64_t element = fields.number("elem_bytes", 4);
-                if (element < 1 || element > 16) fields.refuse("'elem_bytes' is not 1 to 16");
+                if (element < 1 || element > 16) fields.refuse("'elem_bytes' is not from 1 to 16");
                 trace_.buffers.push_back({Bytes{element}, fields.count("numel")});
             }
         }
@@ -106,7 +106,7 @@ private:
     void read_iteration(const Fields& one) {
         GradientTrace::Iteration iteration;
         const std::int64_t rank = one.number("rank", 0);
-        if (rank < 0 || rank >= 1 << 20) one.refuse("'rank' is not a rank");
+        if (rank < 0 || rank >= 1 << 20) one.refuse("'rank' is not a rank number");
         iteration.rank = static_cast<int>(rank);
         iteration.forward_ns = one.duration_ns("forward_us");
         iteration.ready_ns = one.durations_ns("ready_us");
@@ -154,7 +154,7 @@ private:
         for (const auto& one : trace_.iterations) is_there[one.rank] = 1;
         const auto missing = std::ranges::find(is_there, 0);
         if (missing != is_there.end())
-            document_.refuse(fmt::format("no iteration of rank {}", missing - is_there.begin()));
+            document_.refuse(fmt::format("rank {} has no iteration", missing - is_there.begin()));
     }
 
     void read_buckets() {
@@ -175,7 +175,7 @@ private:
             trace_.buckets.push_back(std::move(bucket));
         }
         if (!listed.empty() && std::ranges::count(is_in, 0) > 0)
-            document_.refuse("the buckets do not hold every parameter");
+            document_.refuse("a parameter is in no bucket");
         if (listed.empty()) cut_buckets();
     }
 
@@ -192,13 +192,14 @@ private:
                 bucket.count += trace_.parameters[parameter].count();
             }
             if (bucket.count != call.count)
-                document_.refuse(fmt::format(
-                    "an all-reduce of {} elements ends within a parameter of the ready order",
-                    call.count));
+                document_.refuse(
+                    fmt::format("an all-reduce of {} elements does not end where a parameter of "
+                                "the ready order ends",
+                                call.count));
             trace_.buckets.push_back(std::move(bucket));
         }
         if (!calls.empty() && next != trace_.ready_order.size())
-            document_.refuse("the all-reduces are fewer than the gradients");
+            document_.refuse("the all-reduces do not cover all gradients");
     }
 
     const Fields& document_;

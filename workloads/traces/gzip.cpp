@@ -51,7 +51,7 @@ std::string unzipped(std::string_view bytes, const Source& source) {
             stream.avail_out = static_cast<uInt>(block.size());
             state = inflate(&stream, Z_NO_FLUSH);
             text.append(block.data(), block.size() - stream.avail_out);
-            if (text.size() > most_bytes) fail("unpacks to more than 2 GiB");
+            if (text.size() > most_bytes) fail("is larger than 2 GiB when uncompressed");
         }
         if (state == Z_BUF_ERROR) fail("the gzip file is cut off");
         if (state != Z_STREAM_END) fail("the gzip file is damaged");

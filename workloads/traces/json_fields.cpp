@@ -11,7 +11,7 @@ constexpr JsonRules rules{.whole = "an entry of the trace"};
 // Times since 1970 are possible: the difference of two fits a number.
 std::int64_t ns_of(const JsonPlace& place) {
     const double us = place.number();
-    if (std::abs(us) > 4e15) place.fail("is no time in microseconds");
+    if (std::abs(us) > 4e15) place.fail("is not a time in microseconds");
     return std::llround(us * 1000);
 }
 
@@ -51,7 +51,7 @@ std::int64_t Fields::number(const char* name, std::int64_t default_value) const 
 
 void Fields::require_count(const char* name, std::int64_t value) const {
     if (value < 0 || value > most_elements)
-        refuse(fmt::format("'{}' has {}, which is not 0 to {}", name, value, most_elements));
+        refuse(fmt::format("'{}' has {}, which is not from 0 to {}", name, value, most_elements));
 }
 
 std::int64_t Fields::count(const char* name) const {

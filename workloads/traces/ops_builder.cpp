@@ -15,7 +15,7 @@ int OpsBuilder::group_of(const std::vector<std::int64_t>& ranks, const Fields& o
     }
     std::ranges::sort(members, {}, &Rank::index);
     if (members.empty() || std::ranges::adjacent_find(members) != members.end())
-        of.refuse("a group has no ranks, or one twice");
+        of.refuse("a group has no ranks, or has a rank twice");
     const auto known = std::ranges::find(trace_.groups, members);
     if (known != trace_.groups.end()) return static_cast<int>(known - trace_.groups.begin());
     trace_.groups.push_back(std::move(members));
@@ -47,7 +47,7 @@ void OpsBuilder::repeat_on_all(Rank recorded, LeftOut& left_out) {
             op.kind == TraceOp::Kind::collective || op.kind == TraceOp::Kind::barrier;
         const bool is_local = op.kind == TraceOp::Kind::compute || op.kind == TraceOp::Kind::wait;
         if (!is_local && !(is_call && op.group == 0)) {
-            left_out.add("calls that only the recorded rank knows");
+            left_out.add("calls that were recorded on one rank only");
             dropped.push_back(op.id);
             continue;
         }
@@ -117,7 +117,7 @@ std::optional<OpName> replayable(const std::string& name, const std::string& typ
 Rank rank_of(const Fields& of, const char* name, int ranks) {
     const std::int64_t rank = of.number(name);
     if (rank < 0 || rank >= ranks)
-        of.refuse(fmt::format("'{}' is rank {}, of {} ranks", name, rank, ranks));
+        of.refuse(fmt::format("'{}' is rank {}, but the trace has {} ranks", name, rank, ranks));
     return {static_cast<int>(rank)};
 }
 
@@ -125,7 +125,7 @@ namespace {
 
 void require_size(std::int64_t count, const Fields& of) {
     if (count < 0 || count > most_elements)
-        of.refuse(fmt::format("{} elements are not 0 to 2^40", count));
+        of.refuse(fmt::format("{} elements are not from 0 to 2^40", count));
 }
 
 }  // namespace
@@ -150,8 +150,9 @@ TraceOp op_of(const ImportedCall& imported, OpsBuilder& builder, const Fields& o
         of.refuse(fmt::format("rank {} is not in its group", call.rank.index));
     const auto rank_below = [&](std::int64_t rank, const char* what) {
         if (rank < 0 || rank >= builder.ranks())
-            of.refuse(fmt::format("its {} is rank {}, of {} ranks: is there a file for each rank?",
-                                  what, rank, builder.ranks()));
+            of.refuse(fmt::format(
+                "its {} is rank {}, but the trace has {} ranks; use one file for each rank", what,
+                rank, builder.ranks()));
         return Rank{static_cast<int>(rank)};
     };
     op.root = call.root < 0 ? members.front() : rank_below(call.root, "root");
@@ -177,8 +178,8 @@ TraceOp op_of(const ImportedCall& imported, OpsBuilder& builder, const Fields& o
             op.count = call.input;
             if (!op.sends.empty()) break;
             if (call.input % ranks != 0)
-                of.refuse(
-                    fmt::format("{} elements are not equal parts for {} ranks", call.input, ranks));
+                of.refuse(fmt::format("{} elements cannot be divided equally among {} ranks",
+                                      call.input, ranks));
             op.count /= ranks;
             break;
         default:

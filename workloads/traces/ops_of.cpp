@@ -34,7 +34,7 @@ int ranks_of(const Fields& document) {
                                    ? document.number("world")
                                    : static_cast<std::int64_t>(document.objects("ranks").size());
     if (ranks < 1 || ranks > most_ranks)
-        document.refuse(fmt::format("{} ranks: 'world' is 1 to {}", ranks, most_ranks));
+        document.refuse(fmt::format("'world' is {}, not from 1 to {}", ranks, most_ranks));
     return static_cast<int>(ranks);
 }
 
@@ -46,7 +46,7 @@ public:
         for (const Fields& one : document_.objects("groups"))
             if (!groups_.emplace(one.number("id"), builder_.group_of(one.numbers("ranks"), one))
                      .second)
-                one.refuse(fmt::format("group {} is there twice", one.number("id")));
+                one.refuse(fmt::format("group {} appears twice", one.number("id")));
         const auto all = listed_ops(document_, builder_.ranks());
         // If computing was not recorded, the time between launches counts as computing.
         for (const auto& [rank, fields] : all)
@@ -98,10 +98,10 @@ private:
         auto& known = ids_[rank.index];
         for (const std::int64_t earlier : op.after)
             if (!known.contains(earlier))
-                fields.refuse(fmt::format("depends on {}, which rank {} has not done before",
+                fields.refuse(fmt::format("depends on op {}, which is not an earlier op of rank {}",
                                           earlier, rank.index));
         if (op.id >= 0 && !known.insert(op.id).second)
-            fields.refuse(fmt::format("rank {} has two ops {}", rank.index, op.id));
+            fields.refuse(fmt::format("rank {} has two ops with the id {}", rank.index, op.id));
     }
 
     void read_group(Rank rank, const Fields& fields, TraceOp& op) {
@@ -111,7 +111,7 @@ private:
         }
         const auto known = groups_.find(fields.number("group"));
         if (known == groups_.end())
-            fields.refuse(fmt::format("group {} is not among 'groups'", fields.number("group")));
+            fields.refuse(fmt::format("group {} is not in 'groups'", fields.number("group")));
         op.group = known->second;
         op.root = builder_.group(op.group).front();
         if (place_in(builder_.group(op.group), rank) < 0)
@@ -144,7 +144,7 @@ DataType type_by_size(const Fields& of) {
         case 8:
             return DataType::int64;
         default:
-            of.refuse("'elem' is no size of an element: 1, 2, 4 or 8");
+            of.refuse("'elem' is not an element size of 1, 2, 4 or 8 bytes");
     }
 }
 
@@ -165,8 +165,8 @@ TraceOp op_of(const Fields& fields, int ranks) {
                               (op.collective == Collective::all_to_all && op.sends.empty());
     if (is_of_blocks) {
         if (op.count % ranks != 0)
-            fields.refuse(
-                fmt::format("{} elements are not equal parts for {} ranks", op.count, ranks));
+            fields.refuse(fmt::format("{} elements cannot be divided equally among {} ranks",
+                                      op.count, ranks));
         op.count /= ranks;
     }
     return op;
@@ -196,7 +196,7 @@ OpsTrace comms_of(const Fields& document) {
     const auto calls_of_each = document.objects("comms");
     constexpr std::size_t most_ops = std::size_t{1} << 22;  // a GB
     if (calls_of_each.size() > most_ops / as_size(ranks))
-        document.refuse(fmt::format("{} calls of each of {} ranks are too many: {} in all",
+        document.refuse(fmt::format("{} calls on each of {} ranks are too many: {} in all",
                                     calls_of_each.size(), ranks, most_ops));
     for (const Fields& call : calls_of_each)
         for (int rank = 0; rank < ranks; ++rank) builder.add({rank}, op_of(call, ranks));

@@ -85,7 +85,7 @@ private:
                                : node.has(old) ? &node.at(old)
                                                : nullptr;
         if (!all) all = &none;
-        if (!all->list()) node.refuse(fmt::format("'{}' is no list", old));
+        if (!all->list()) node.refuse(fmt::format("'{}' is not a list", old));
         return *all->list();
     }
 
@@ -211,7 +211,7 @@ OpsTrace ops_of_chakra(const std::vector<RankFile>& files, std::string& note) {
         Importer(builder, {static_cast<int>(rank)}, files[rank], left_out).import();
     note = "an execution trace has no times: nothing is computed between the calls";
     if (const int settled = builder.settle_roots(); settled > 0)
-        add_note(note, fmt::format("{} calls have no root: the first rank of their group is taken",
+        add_note(note, fmt::format("{} calls have no root: the first rank of their group is used",
                                    settled));
     add_note(note, left_out.in_words());
     return builder.done();

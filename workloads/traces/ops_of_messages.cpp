@@ -42,7 +42,7 @@ public:
         for (const Fields& node : document.objects("messages")) {
             nodes_.push_back(node);
             if (!place_of_.emplace(node.number("id"), nodes_.size() - 1).second)
-                node.refuse(fmt::format("a second node {}", node.number("id")));
+                node.refuse(fmt::format("node {} appears twice", node.number("id")));
         }
     }
 
@@ -53,7 +53,7 @@ public:
             for (const std::int64_t id : nodes_[i].numbers("deps")) {
                 const auto earlier = place_of_.find(id);
                 if (earlier == place_of_.end())
-                    nodes_[i].refuse(fmt::format("depends on node {}, which is not there", id));
+                    nodes_[i].refuse(fmt::format("depends on node {}, which does not exist", id));
                 later[earlier->second].push_back(i);
                 ++missing[i];
             }
@@ -121,7 +121,7 @@ private:
         ImportedCall call{.what = *what, .rank = rank_};
         const std::int64_t bytes = attributes.number("comm_size", 0);
         if (bytes < 0 || bytes > most_elements)
-            node.refuse(fmt::format("'comm_size' is {} bytes, not 0 to 2^40", bytes));
+            node.refuse(fmt::format("'comm_size' is {} bytes, not from 0 to 2^40", bytes));
         call.type = bytes % 4 == 0 ? "float32" : "uint8";
         call.input = call.output = bytes % 4 == 0 ? bytes / 4 : bytes;
         if (type == sending) call.peer = attributes.number("comm_dst");
@@ -180,7 +180,7 @@ OpsTrace ops_of_messages(const std::vector<RankFile>& files, std::string& note) 
     LeftOut left_out;
     for (std::size_t rank = 0; rank < files.size(); ++rank)
         Importer(builder, {static_cast<int>(rank)}, files[rank], groups, left_out).import();
-    note = "the trace has bytes without types: calls are of float32 where the size allows";
+    note = "the trace has bytes without types: calls use float32 where the size allows";
     add_note(note, left_out.in_words());
     return builder.done();
 }

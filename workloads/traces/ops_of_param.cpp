@@ -78,7 +78,7 @@ private:
         op.place = entry.place();
         if (!entry.has("req")) return op;
         const auto call = id_of_.find(request_of(entry));
-        if (call == id_of_.end()) entry.refuse("waits for a 'req' that no call before it has");
+        if (call == id_of_.end()) entry.refuse("waits for a 'req' that no earlier call has");
         op.after = {call->second};
         return op;
     }

@@ -126,7 +126,7 @@ OpsTrace ops_of_recorded(const std::vector<RecordedRank>& ranks, const RankFile&
     if (!is_alone && world != static_cast<std::int64_t>(ranks.size()))
         document.refuse(
             fmt::format("{} files of a trace of {} ranks; use one file for each rank, "
-                        "or one that stands for all",
+                        "or a single file for all",
                         ranks.size(), world));
     OpsBuilder builder(static_cast<int>(world));
     LeftOut left_out;
@@ -135,7 +135,8 @@ OpsTrace ops_of_recorded(const std::vector<RecordedRank>& ranks, const RankFile&
         const Rank recorded{is_known ? static_cast<int>(ranks[0].rank) : 0};
         Importer(builder, recorded, left_out).import(ranks[0]);
         builder.repeat_on_all(recorded, left_out);
-        add_note(note, fmt::format("all {} ranks do what rank {} did", world, recorded.index));
+        add_note(note,
+                 fmt::format("all {} ranks replay the calls of rank {}", world, recorded.index));
     } else {
         for (std::size_t rank = 0; rank < ranks.size(); ++rank)
             Importer(builder, {static_cast<int>(rank)}, left_out).import(ranks[rank]);
@@ -276,12 +277,14 @@ OpsTrace imported(const std::vector<RankFile>& files, RecordedRank (*read)(const
 }  // namespace
 
 OpsTrace ops_of_profiler(const std::vector<RankFile>& files, std::string& note) {
-    note = "the time between two calls is computing";
+    note = "the time between two calls counts as computing";
     return imported(files, rank_in_profile, note);
 }
 
 OpsTrace ops_of_flight_recorder(const std::vector<RankFile>& files, std::string& note) {
-    note = "a flight recorder keeps the last calls only; the time between two calls is computing";
+    note =
+        "a flight recorder keeps the last calls only; the time between two calls counts as "
+        "computing";
     return imported(files, rank_in_flight_recorder, note);
 }
 

@@ -77,7 +77,7 @@ private:
             if (op->kind != first.kind || op->collective != first.collective ||
                 op->type != first.type || op->root != first.root ||
                 (op->sends.empty() && first.sends.empty() && op->count != first.count))
-                refuse(*op, fmt::format("rank {} does {} where rank {} does {} ({})", rank.index,
+                refuse(*op, fmt::format("rank {} calls {} where rank {} calls {} ({})", rank.index,
                                         describe(*op), parts.front().rank.index, describe(first),
                                         first.place));
         GroupCall call;
@@ -129,7 +129,7 @@ private:
     static std::vector<std::int64_t> sends_of(const TraceOp& op, std::size_t ranks) {
         if (op.sends.empty()) return std::vector<std::int64_t>(ranks, op.count);
         if (op.sends.size() != ranks)
-            refuse(op, fmt::format("{} splits in a group of {}", op.sends.size(), ranks));
+            refuse(op, fmt::format("{} splits in a group of {} ranks", op.sends.size(), ranks));
         return op.sends;
     }
 
@@ -145,12 +145,13 @@ private:
             }
         for (const auto& [pair, ops] : received)
             if (ops.size() > sent[pair].size())
-                refuse(*ops.back().op, fmt::format("rank {} never sends that", pair.first.index));
+                refuse(*ops.back().op,
+                       fmt::format("rank {} has no matching send", pair.first.index));
         for (const auto& [pair, ops] : sent) {
             const auto& [from, to] = pair;
             const auto& others = received[pair];
             if (ops.size() > others.size())
-                refuse(*ops.back().op, fmt::format("rank {} never receives that", to.index));
+                refuse(*ops.back().op, fmt::format("rank {} has no matching receive", to.index));
             if (from == to) refuse(*ops.front().op, "a rank sends to itself");
             made_.program.groups.push_back({std::min(from, to), std::max(from, to)});
             for (std::size_t k = 0; k < ops.size(); ++k)
@@ -161,7 +162,7 @@ private:
     void add_pair(Rank root, const Part& send, const Part& receive) {
         if (send.op->count != receive.op->count || send.op->type != receive.op->type)
             refuse(*receive.op,
-                   fmt::format("{} elements are received where rank {} sends {} ({})",
+                   fmt::format("{} elements are received, but rank {} sends {} ({})",
                                receive.op->count, send.rank.index, send.op->count, send.op->place));
         GroupCall call;
         call.label = fmt::format("send {} to {}", send.rank.index, receive.rank.index);

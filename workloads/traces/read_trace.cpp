@@ -18,7 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* forms_read =
-    "what is read is gradtrace/1 as scripts/record_ddp writes it (JSON or JSON Lines), and traces "
+    "known formats are gradtrace/1 as scripts/record_ddp writes it (JSON or JSON Lines), and "
+    "traces "
     "of PARAM, PyTorch (execution trace, profiler, flight recorder) and Chakra, a file for each "
     "rank";
 
@@ -141,8 +142,8 @@ JsonValue joined_lines(std::string_view text, const Source& source) {
         if (is_over) fields.refuse("nothing follows the end line");
         if (name == "end") {
             if (fields.number("lines") != number)
-                fields.refuse(fmt::format("lines are missing: this is line {} of what were {}",
-                                          number, fields.number("lines")));
+                fields.refuse(fmt::format("lines are missing: this is line {} of {}", number,
+                                          fields.number("lines")));
             is_over = true;
             continue;
         }
@@ -153,7 +154,7 @@ JsonValue joined_lines(std::string_view text, const Source& source) {
                             "group, iteration, op, end",
                             name));
         JsonValue& items = field_of(document, list->second);
-        if (!items.list()) fields.refuse("the first line has no place for it");
+        if (!items.list()) fields.refuse("the first line does not allow such a line");
         std::get<JsonValue::List>(items.value).push_back(std::move(json));
     }
     if (!is_over) source.fail(number, cut_off);
@@ -237,7 +238,7 @@ std::optional<JsonValue> document_of(const fs::path& file, const Source& source)
     if (const char* advice = advice_for(text))
         throw Error(fmt::format("{}: {}", file.string(), advice));
     refuse_table_of_kernels(text, file);
-    throw Error(fmt::format("{}: no trace: {}", file.string(), forms_read));
+    throw Error(fmt::format("{}: not a trace: {}", file.string(), forms_read));
 }
 
 void read_origin(const Fields& document, Trace& trace) {
@@ -255,7 +256,8 @@ void read_origin(const Fields& document, Trace& trace) {
 Trace ours(const RankFile& file) {
     const Fields document(file.document, file.source);
     if (document.text("schema") != trace_schema)
-        document.refuse(fmt::format("no trace: 'schema' is not {}; {}", trace_schema, forms_read));
+        document.refuse(
+            fmt::format("not a trace: 'schema' is not {}; {}", trace_schema, forms_read));
     Trace trace;
     read_origin(document, trace);
     const std::string kind = document.text("kind", "gradients");
@@ -368,7 +370,7 @@ void sort_by_rank(std::vector<RankFile>& files, const Form& form, const std::str
         return;
     }
     throw Error(
-        fmt::format("{}: rank {} is missing or there twice in {} files; use one file for each "
+        fmt::format("{}: rank {} is missing or appears twice in {} files; use one file for each "
                     "rank, named 0.json, 1.json, ... or *rank0.json, ...",
                     folder, missing, files.size()));
 }
@@ -410,7 +412,7 @@ Inputs inputs_in_folder(const std::string& folder) {
     }
     if (inputs.ranks.empty())
         throw Error(
-            fmt::format("{}: {} files are no traces: {}", folder, inputs.foreign, forms_read));
+            fmt::format("{}: no trace in {} files: {}", folder, inputs.foreign, forms_read));
     const Form* const form = form_of(inputs.ranks.front().document);
     for (const RankFile& file : inputs.ranks)
         if (form_of(file.document) != form)
@@ -449,7 +451,7 @@ Trace read_trace(const std::string& typed) {
         Trace trace = imported(fmt::format("{}-{}", form->name, name), files, form->import);
         if (inputs.foreign > 0)
             add_note(trace.note,
-                     fmt::format("left out: {} files that are no traces", inputs.foreign));
+                     fmt::format("left out: {} files that are not traces", inputs.foreign));
         return trace;
     }
     if (files.size() > 1)

@@ -38,7 +38,7 @@ void append(const fs::path& file, std::int64_t count, std::vector<std::byte>& by
     };
     if (!read())
         throw Error(
-            fmt::format("{}: has not the {} bytes of its bucket; record it again, or type "
+            fmt::format("{}: does not have the {} bytes of its bucket; record it again, or use "
                         "--gradients no",
                         file.string(), size));
 }

@@ -9,22 +9,23 @@
 
 namespace tutti {
 
-inline constexpr SettingRow network_setting{"network", "network to train: logistic, mlp, cnn",
+inline constexpr SettingRow network_setting{"network", "Network to train: logistic, mlp or cnn",
                                             "mlp"};
 
 /// The settings of a data-parallel training.
 inline constexpr SettingRow training_options[] = {
-    {"network", "network to train: logistic, mlp or cnn (square images)", "mlp"},
-    {"data", "digits (built in) or a LIBSVM file; every fifth row is used for testing", "digits"},
-    {"optimizer", "sgd (with momentum), adam or lbfgs", "sgd"},
-    {"batch", "rows per step, or all; auto: 32, lbfgs: all", "auto"},
+    {"network", "Network to train: logistic, mlp or cnn (square images)", "mlp"},
+    {"data", "Data: digits (built in) or a LIBSVM file; every fifth row is used for testing",
+     "digits"},
+    {"optimizer", "Optimizer: sgd (with momentum), adam or lbfgs", "sgd"},
+    {"batch", "Rows per step, or all; auto: 32 (lbfgs: all)", "auto"},
     {"scaling",
-     "strong (the ranks share a batch) or weak (one batch per rank; the learning rate grows with "
-     "the ranks)",
+     "Scaling: strong (the ranks share a batch) or weak (one batch per rank; the learning rate "
+     "grows with the number of ranks)",
      "strong"},
-    {"warm-up-epochs", "epochs of growing learning rate with weak scaling", "2"},
-    {"epochs", "passes through the data; auto: enough to learn the digits", "auto"},
-    {"learning-rate", "learning rate of one rank; auto: the optimizer's default", "auto"},
+    {"warm-up-epochs", "Epochs in which the learning rate grows, with weak scaling", "2"},
+    {"epochs", "Passes through the data; auto: enough to learn the digits", "auto"},
+    {"learning-rate", "Learning rate of one rank; auto: the optimizer's default", "auto"},
 };
 
 /// Returns the training that the settings describe on this many ranks. Throws Error if it is

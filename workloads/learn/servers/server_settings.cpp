@@ -11,20 +11,23 @@ namespace {
 
 constexpr SettingRow rows[] = {
     network_setting,
-    {"servers", "number of servers, a list; all: one on every rank", "1,all"},
-    {"mode", "sync (average the gradients of a step), async (apply each as it arrives), a list",
+    {"servers", "Numbers of servers, a list; all: one on every rank", "1,all"},
+    {"mode",
+     "Modes, a list: sync (average the gradients of a step), async (apply each as it arrives)",
      "sync,async"},
-    {"staleness-bound", "async: most steps a worker may be ahead of the slowest, or none", "none"},
-    {"drop-slowest", "sync: number of late gradients per step to discard instead of waiting", "0"},
-    {"slow-rank", "RANK:TIMES: rank RANK computes TIMES times slower, or none", "none"},
+    {"staleness-bound", "Most steps that a worker may be ahead of the slowest (async), or none",
+     "none"},
+    {"drop-slowest", "Number of late gradients per step to discard instead of waiting (sync)", "0"},
+    {"slow-rank", "Slow rank, R:F: rank R computes F times as long, or none", "none"},
     {"messages",
-     "transport between workers and servers: mpi, ucx; auto: mpi, or loopback for threads", "auto"},
-    {"batch", "rows per step, shared by all workers", "32"},
-    {"epochs", "training length after the timing; auto: enough for the network", "auto"},
-    {"optimizer", "optimizer of the servers: sgd (momentum 0.9), adam", "sgd"},
+     "Transport between workers and servers: mpi, ucx; auto: mpi, or loopback for threads", "auto"},
+    {"batch", "Rows per step, shared by all workers", "32"},
+    {"epochs", "Training epochs after the timing; auto: enough for the network", "auto"},
+    {"optimizer", "Optimizer of the servers: sgd (momentum 0.9) or adam", "sgd"},
     {"learning-rate",
-     "initial learning rate, falling to 0 in the second half; auto: the optimizer's", "auto"},
-    {"row", "steps per timed sample, without barriers in between", "8"},
+     "Initial learning rate, falling to 0 in the second half; auto: the optimizer's default",
+     "auto"},
+    {"row", "Steps per timed sample, without barriers in between", "8"},
 };
 
 std::vector<std::optional<int>> servers_of(const Settings& settings) {
@@ -32,7 +35,7 @@ std::vector<std::optional<int>> servers_of(const Settings& settings) {
     for (const std::string& part : settings.list("servers")) {
         const auto number = number_in<int>(part);
         if (part != "all" && (!number || *number < 1))
-            settings.refuse("servers", "a list of numbers from 1 on, or all: for example 1,4,all");
+            settings.refuse("servers", "a list of numbers >= 1, or all; for example 1,4,all");
         servers.push_back(number);
     }
     return servers;
@@ -59,7 +62,7 @@ ServerOptions server_options(const Settings& settings) {
             options.staleness_bound =
                 settings.number("staleness-bound", 0, std::numeric_limits<std::int64_t>::max());
         } catch (const Error&) {
-            settings.refuse("staleness-bound", "a number from 0 on, or none");
+            settings.refuse("staleness-bound", "a number >= 0, or none");
         }
     options.dropped = static_cast<int>(settings.number("drop-slowest", 0, 1000));
     if (const std::string& slow = settings.text("slow-rank"); slow != "none")
