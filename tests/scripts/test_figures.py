@@ -9,7 +9,7 @@ from report_files import needs_matplotlib
 from test_drawn import box, machine, schedule, table
 
 KINDS = {"ratio", "limit", "latency", "bandwidth", "network", "energy", "gpu-energy", "model", "heatmap", "spread", "scaling", "decisions", "bars",
-         "comparison"}
+         "comparison", "multiples-ratio", "multiples-limit", "multiples-latency", "multiples-bandwidth"}
 
 
 def described():

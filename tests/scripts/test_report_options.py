@@ -140,6 +140,43 @@ class Legends(Drawn):
 
 
 @needs_matplotlib
+class Multiples(Drawn):
+    def drawing(self, *colls, kind="multiples-ratio", ranks=(2, 4)):
+        from plots import figures
+        points = [with_key(point, coll=coll, nranks=nranks, ppn=nranks) for coll in colls for nranks in ranks for size in (8, 4096)
+                  for point in (timed("ring", size, 1000 * nranks, 10), timed("tree", size, 1500, 10), library(size, 3000, 10))]
+        report = figures.report_of(records.read([self.lines(*points)]))
+        self.report_ = report
+        return next((drawing for drawing in report.drawings() if drawing.kind == kind), None)
+
+    def test_have_equal_axes_for_each_collective_and_number_of_ranks_and_one_legend(self):
+        from plots import style
+        for words, columns in ((["--style", "paper"], 4), (["--style", "paper", "--columns", "1"], 2)):
+            drawing, look = self.drawing("all_reduce", "broadcast"), style.chosen(chosen(*words))
+            with style.settings(look):
+                figure = drawing.draw(style.Canvas(self.report_.palette(), look))
+            self.assertEqual([axes.get_title() for axes in figure.axes],
+                             [f"{coll}, {ranks} ranks" for coll in ("all_reduce", "broadcast") for ranks in (2, 4)])
+            self.assertEqual(len({round(axes.bbox.x0) for axes in figure.axes}), columns)
+            self.assertEqual(len({axes.get_ylim() for axes in figure.axes}), 1)
+            self.assertEqual(sorted(legend_of(figure.axes[0])), ["ring · shm", "tree · shm"])
+            names = figure.texts + figure.legends
+            boxes = [one.get_window_extent() for one in names] + [axes.bbox for axes in figure.axes]
+            for place, box in enumerate(boxes):
+                self.assertEqual(box.count_overlaps(boxes[:place]), 0)
+                self.assertTrue(0 <= box.x0 and box.x1 <= figure.bbox.x1 and 0 <= box.y0 and box.y1 <= figure.bbox.y1)
+
+    def test_have_the_data_of_all_axes_and_are_no_figures_of_the_page(self):
+        drawing = self.drawing("all_reduce", "broadcast", kind="multiples-latency")
+        self.assertEqual({row[0] for row in drawing.rows()}, {f"{coll}, {ranks} ranks" for coll in ("all_reduce", "broadcast") for ranks in (2, 4)})
+        self.assertEqual(len(drawing.rows()), 4 * 3 * 2)
+        self.assertNotIn(drawing, self.report_.on_page())
+
+    def test_are_not_drawn_of_one_section(self):
+        self.assertIsNone(self.drawing("all_reduce", ranks=(4,)))
+
+
+@needs_matplotlib
 class Given(ReportFiles):
     def results(self, *files, parts=(), setups=()):
         from plots import figures
