@@ -6,7 +6,7 @@ import re
 from . import style, ticks
 
 MOST_LETTERS = 44     # in a line of a row's name
-MOST_OF_WIDTH = 0.36  # of the figure, for the names
+MOST_OF_WIDTH = 0.36  # share of the figure for the names
 BREAK = "\u2060"  # followed by a space that is none
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `tutti compare` found, of programs or calls: for each metric a bar of the change from A to B, with its interval."""
+"""Draws what `tutti compare` found, for programs or calls: for each metric a bar of the change from A to B, with its interval."""
 
 from matplotlib.patches import Patch
 

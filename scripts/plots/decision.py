@@ -17,7 +17,7 @@ from .units import interval_text, ratio_text, size_text
 
 COLUMNS = ("row", "bytes", "winner", "library", "gain", "low", "high", "launches", "significant")
 MOST_ROWS = 48
-NUMBER = 0.62  # of a box, next to the marker
+NUMBER = 0.62  # share of a box, next to the marker
 DARK = 0.75    # how strong the colour is where the library wins
 # In the legend of the map.
 MEANINGS = {TIED: "tied with the library", signs.NOT_MEASURED: "library not measured"}

@@ -14,7 +14,7 @@ from .units import interval_text, ratio_text, size_text
 COLOURS = matplotlib.colormaps["cividis_r"]
 SHADE = LogNorm(1, 4, clip=True)  # beyond four times the best it does not matter how bad
 MOST_ROWS = 16
-KEYS = (1, 1.5, 2, 3, 4)  # of the legend
+KEYS = (1, 1.5, 2, 3, 4)  # values of the legend
 COLUMNS = ("candidate", "bytes", "time_ns", "over_best", "low", "high", "tied_with_best")
 
 

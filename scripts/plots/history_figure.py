@@ -39,7 +39,7 @@ def draw(history):
 
 def _name_changes(axes, changes):
     """Writes each change next to its line, in the first row that is free, once the layout is known."""
-    ends = []  # of the rows
+    ends = []  # ends of the rows
     for change in changes:
         text = axes.annotate(f"{100 * (change['after_ns'] / change['before_ns'] - 1):+.1f} %", (change["first"] - 0.5, 1),
                              xycoords=("data", "axes fraction"), xytext=(4, -4), textcoords="offset points", va="top", color=RED)

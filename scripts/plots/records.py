@@ -64,7 +64,7 @@ class Results:
     steps: list = field(default_factory=list)
     fails: list = field(default_factory=list)
     ends: list = field(default_factory=list)
-    verdicts: list = field(default_factory=list)  # of compare, one for each metric
+    verdicts: list = field(default_factory=list)  # records of compare, one for each metric
     tables: list = field(default_factory=list)
     training: list = field(default_factory=list)
     setups: list = field(default_factory=list)

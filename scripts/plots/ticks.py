@@ -8,7 +8,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 from .units import size_text
 
 SIZE = "message size (bytes, K = 1024)"
-GAP = 0.2  # of the letters' height, between two names
+GAP = 0.2  # share of the letters' height, between two names
 
 
 def at_sizes(axes, sizes, label=SIZE):

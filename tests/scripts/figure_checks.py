@@ -15,8 +15,8 @@ from plots import style
 
 SMALLEST = 6       # points in print
 SLACK = 0.6        # points by which boxes may overlap or leave
-LEADING = 0.13     # of the letters' height, at the top and bottom of a text's box: air
-MOST_LEGEND = 0.5  # of the figure's height
+LEADING = 0.13     # share of the letters' height, at the top and bottom of a text's box: air
+MOST_LEGEND = 0.5  # share of the figure's height
 
 
 def faults(figure, printed=None):

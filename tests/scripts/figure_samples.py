@@ -88,7 +88,7 @@ def compared():
 
 
 def history():
-    """What `tutti history --json` prints, with two changes close to each other and one near the end."""
+    """Returns what `tutti history --json` prints, with two changes close to each other and one near the end."""
     times = [1e6] * 8 + [1.3e6] * 3 + [1.05e6] * 12 + [1.4e6] * 3
     launches = [{"t": f"2026-01-{i + 1:02}T12:00:00.000Z", "commit": f"c0ffee{i:03}", "ns": time * (1 + 0.01 * (i % 3)), "facts": {}} for i, time in enumerate(times)]
     begins = (0, 8, 11, 23)

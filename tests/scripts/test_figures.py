@@ -49,7 +49,7 @@ def plain():
     return figure, axes
 
 
-# What is done to the figure, by the key word of the fault that must be found.
+# The change of the figure, by the key word of the fault that must be found.
 def _legend_outside(figure, _):
     figure.legends[0].set_bbox_to_anchor((0.7, 0, 1, 1))
 
