@@ -331,9 +331,9 @@ std::optional<CompareOptions> parse_compare(const Arguments& arguments) {
                     "Smallest relative change to report");
     verdicts.parsed("--budget", options.plan.budget_seconds, "60s", timeout_of("--budget"),
                     "Stop starting new launches when the next would exceed this time");
-    verdicts.parsed(
-        "--fail-on", options.fail_on, "slower", parse_fail_on,
-        "Verdicts that fail: slower (exit code 1), undecided (3), faster (1); a list, or none");
+    verdicts.parsed("--fail-on", options.fail_on, "slower", parse_fail_on,
+                    "Verdicts that fail the command: slower (exit code 1), undecided (3), faster "
+                    "(1); a list, or none");
     verdicts.parsed("--quads", typed.quads, "", parse_quads,
                     "ABBA rounds per launch (default: adaptive, 8-100; 2 with --program-a)");
     verdicts

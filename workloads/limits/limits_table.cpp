@@ -74,14 +74,14 @@ std::string latencies(const Limits& limits) {
 std::string streaming(const Limits& limits) {
     std::string text =
         "#\n# all ranks add their share of all inputs and store the sum into all outputs\n";
-    text += fmt::format("# {:>12}  {:>13}  {:>13}\n", "bytes in all", "cached", "streaming");
+    text += fmt::format("# {:>12}  {:>13}  {:>13}\n", "total bytes", "cached", "streaming");
     for (const StreamTrial& trial : limits.stream_trials)
         text += fmt::format("  {:>12}  {:>13}  {:>13}\n", to_string(trial.bytes),
                             time_text(trial.cached_ns), time_text(trial.streaming_ns));
     const bool never =
         limits.stream_trials.empty() || limits.stream_from > limits.stream_trials.back().bytes;
     return text + fmt::format("  streaming stores from {}\n",
-                              never ? "nowhere" : to_string(limits.stream_from));
+                              never ? "no size on" : to_string(limits.stream_from));
 }
 
 std::string between_hosts(const HostNetwork& network) {
@@ -136,10 +136,11 @@ std::string in_a_line(const HostNetwork& network) {
         rates.push_back(network.out_gbps(host));
         latencies.push_back(network.latency_ns(host));
     }
-    return fmt::format("network of {} hosts: {} GB/s out of each, {} to the nearest",
-                       network.hosts.size(),
-                       range_text(rates, [](double rate) { return fmt::format("{:.3g}", rate); }),
-                       range_text(latencies, time_text));
+    return fmt::format(
+        "network of {} hosts: {} GB/s out of each host, latency {} to the nearest host",
+        network.hosts.size(),
+        range_text(rates, [](double rate) { return fmt::format("{:.3g}", rate); }),
+        range_text(latencies, time_text));
 }
 
 std::string limits_table(const Limits& limits, std::span<const std::string> notes) {
