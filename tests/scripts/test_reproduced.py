@@ -73,6 +73,12 @@ class Reproduced(ReportFiles):
         self.assertEqual([name.rsplit("-", 1)[1] for name in sorted(names)], ["decisions", "heatmap", "1M", "bars"])
         self.assertEqual(sum("setup-B" in name for name in names), 3, names)
 
+    def test_are_figures_with_other_options(self):
+        names = self.reproduces("--format", "png,svg", "--style", "screen", "--width", "5", "--legend", "right", "--no-warnings", "--rename", "ring=Our ring",
+                                "--machine-name", "A=the big one", "--candidates", "ring,mpi", "--sizes", "8,4K..", "--only", "latency")
+        self.assertEqual(len(names), 1)
+
+
 
 if __name__ == "__main__":
     unittest.main()
