@@ -14,7 +14,7 @@ from .reliability import merged
 from .shapes import SHORT, distinguishing, slug_of
 
 KINDS = ("ratio", "limit", "latency", "bandwidth")
-FREE = {"coll": "", "nranks": 0, "ppn": 0, "op": "none", "root": -1}  # what the axes of one figure differ in
+FREE = {"coll": "", "nranks": 0, "ppn": 0, "op": "none", "root": -1}  # the axes of one figure differ in these
 MOST_AXES = 16
 MOST_LINES = 6
 SIGNS = {meaning for meaning, *_ in signs.LEGEND}  # signs of points, for which these axes are too small
@@ -121,7 +121,7 @@ def _without_number(label):
 
 
 def _columns(names, most):
-    """As many columns as the first collective has axes, or a multiple of that, if they fit; else as many as fit."""
+    """Returns how many axes stand in a row: those of the first collective or a multiple of them if they fit, else as many as fit."""
     of_first = sum(name.split(",")[0] == names[0].split(",")[0] for name in names)
     most = max(1, min(most, len(names)))
     rows = -(-len(names) // most)

@@ -281,7 +281,7 @@ class Frame:
                 made.remove()
         if not self.style.height:
             self.figure.set_figheight(max(self.figure.get_figheight(), height + self.above + self.below + 0.1))
-        self.right = width + 0.06
+        self.right = width + 0.09
         self._texts.append((made, None))
 
     def put_legend_inside(self, axes, entries):
@@ -317,7 +317,7 @@ class Frame:
         width, height = self.figure.get_size_inches()
         for text, up in self._texts:
             if up is None:
-                text.set_bbox_to_anchor((1, (self.below + (height - self.above - self.below) / 2) / height), self.figure.transFigure)
+                text.set_bbox_to_anchor((1 - 0.03 / width, (self.below + (height - self.above - self.below) / 2) / height), self.figure.transFigure)
             elif hasattr(text, "set_bbox_to_anchor"):
                 text.set_bbox_to_anchor((0.5, up / height), self.figure.transFigure)
             else:
