@@ -6,7 +6,8 @@ import re
 from . import style, ticks
 
 MOST_LETTERS = 44     # in a line of a row's name
-MOST_OF_WIDTH = 0.36  # share of the figure for the names
+MOST_OF_WIDTH = 0.38  # share of the figure for the names
+USUAL_LETTER = 0.56   # width of a letter, in heights
 BREAK = "\u2060"  # followed by a space that is none
 
 
@@ -19,7 +20,8 @@ def rows(canvas, names, columns):
 
 def wrapped(canvas, names, width):
     """Names in lines that leave room in a figure of this width, and how many times as high the rows are for them."""
-    room = MOST_OF_WIDTH * 72 * width / letters_width(1, canvas.style.settings["font.size"])
+    settings = canvas.style.settings
+    room = MOST_OF_WIDTH * 72 * width / (USUAL_LETTER * settings.get("ytick.labelsize", settings["font.size"]))
     found, higher = style.wrapped([_breakable(name) for name in names], min(MOST_LETTERS, max(int(room), 8)))
     return [name.replace(f"{BREAK} ", "").replace(BREAK, "") for name in found], higher
 
