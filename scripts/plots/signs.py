@@ -15,12 +15,12 @@ from .reliability import DISTURBED as DAGGER
 from .reliability import TIED, UNKNOWN
 
 DISTURBED, BEYOND, CONTINUES = "disturbed", "lower bound invalid", "interval continues"
-MOST_DISTURBED, MOST_FEW = "† most points disturbed", "? most points of too few calls"
+MOST_DISTURBED, MOST_FEW = "† most points disturbed", "? most points of few calls"
 MOST = 0.5
 BAND = "#fdeee2"
 FEW = 3  # signs at one size that hide no line
 NOT_MEASURED = "–"
-MEANINGS = {TIED: "statistically tied", UNKNOWN: "too few calls", DAGGER: "other programs used the cores", NOT_MEASURED: "not measured"}
+MEANINGS = {TIED: "statistically tied", UNKNOWN: "too few calls", DAGGER: "disturbed: busy cores", NOT_MEASURED: "not measured"}
 # The legend's order: meaning, sign and colour.
 LEGEND = ((MEANINGS[DAGGER], style.DAGGER, style.WARN), (BEYOND, "x", style.WARN), (MEANINGS[UNKNOWN], style.QUESTION, style.SOFT),
           (CONTINUES, style.UP, style.SOFT))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every kind of figure as a reader sees it on paper: nothing is cut, covered, too small or unexplained."""
+"""Every kind of figure as a reader sees it on paper: nothing is cut, covered, too small or unexplained, and it looks as its reference picture."""
 
 import tempfile
 import unittest
@@ -8,6 +8,7 @@ from pathlib import Path
 from report_files import needs_matplotlib
 from test_drawn import box, machine, schedule, table
 
+PICTURES = Path(__file__).resolve().parent / "pictures"
 KINDS = {"ratio", "limit", "latency", "bandwidth", "network", "energy", "gpu-energy", "model", "heatmap", "spread", "scaling", "decisions", "bars",
          "comparison", "multiples-ratio", "multiples-limit", "multiples-latency", "multiples-bandwidth"}
 
@@ -155,31 +156,59 @@ class PlantedFaults(unittest.TestCase):
 
 @needs_matplotlib
 class EveryKind(unittest.TestCase):
+    """All are drawn once, as that takes most of the time."""
+
     @classmethod
     def setUpClass(cls):
+        import figure_pictures
         import figure_samples
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.samples, cls.report = figure_samples, figure_samples.report(Path(folder.name))
+        from figure_checks import faults
+        from plots import style
+        cls.kinds, cls.faults, cls.pictures, cls.stage = set(), {}, {}, figure_pictures
+        with tempfile.TemporaryDirectory() as folder:
+            report = figure_samples.report(Path(folder))
+        first = figure_samples.first_of_each_kind(report)
+        for name, canvas in figure_samples.canvases(report).items():
+            with style.settings(canvas.style):
+                for kind, drawing in first.items():
+                    cls.kinds.add(kind)
+                    figure = drawing.draw(canvas)
+                    cls.faults[f"{kind} at {name}"] = faults(figure)
+                    if kind not in cls.pictures:
+                        cls.pictures[kind] = figure_pictures.picture_of(figure)
+        for name, (module, look, description) in described().items():
+            with style.settings(look):
+                figure = module.draw(description)
+                cls.faults[name] = faults(figure)
+                cls.pictures[name] = figure_pictures.picture_of(figure)
 
     def test_is_drawn(self):
-        self.assertEqual(set(self.samples.first_of_each_kind(self.report)), KINDS)
+        self.assertEqual(self.kinds, KINDS)
 
     def test_has_no_fault_at_one_and_at_two_columns(self):
-        from figure_checks import faults
-        from plots import style
-        for name, canvas in self.samples.canvases(self.report).items():
-            with style.settings(canvas.style):
-                for kind, drawing in self.samples.first_of_each_kind(self.report).items():
-                    with self.subTest(f"{kind} at {name}"):
-                        self.assertEqual(faults(drawing.draw(canvas)), [])
+        for name, found in self.faults.items():
+            with self.subTest(name):
+                self.assertEqual(found, [])
 
-    def test_that_is_drawn_from_a_description_has_no_fault(self):
-        from figure_checks import faults
+    def test_looks_as_its_reference_picture(self):
+        self.stage.skip_other_versions(self)
+        for name, picture in self.pictures.items():
+            with self.subTest(name):
+                self.stage.expect(self, PICTURES / f"{name}.png", picture)
+        self.assertEqual({path.stem for path in PICTURES.glob("*.png")}, set(self.pictures))
+
+    def test_whose_curve_is_missing_looks_different(self):
+        """Without one line of the plain figure, and with all of it a little further up."""
         from plots import style
-        for name, (module, look, description) in described().items():
-            with self.subTest(name), style.settings(look):
-                self.assertEqual(faults(module.draw(description)), [])
+
+        def picture(change):
+            with style.settings(style.PAPER):
+                figure, axes = plain()
+                change(axes)
+                return self.stage.picture_of(figure)
+        whole = picture(lambda axes: None)
+        self.assertGreater(self.stage.difference(whole, picture(lambda axes: axes.lines[0].remove())), self.stage.MOST)
+        self.assertLess(self.stage.difference(whole, picture(lambda axes: axes.set_position((0.155, 0.405, 0.8, 0.55)))), self.stage.MOST)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ class Signs(Drawn):
         for kind, value in (("ratio", 2), ("latency", 1)):
             _, axes = self.drawn(points, kind)
             self.assertEqual(signs_of(axes, style.DAGGER), [(8, value)])
-            self.assertIn("used the cores", " ".join(legend_of(axes)))
+            self.assertIn("disturbed", " ".join(legend_of(axes)))
             self.assertEqual([line for line in axes.lines if line.get_marker() == "x"], [])
 
     def test_of_disturbed_points_stand_in_the_answer_on_the_one_that_was(self):
