@@ -233,21 +233,29 @@ def unusual_arrays():
 
 def repeated_arrays():
     """A communicator remembers calls with small arrays, but not what a program changes in them."""
-    data, output, other = numpy.ones(4), numpy.zeros(4), numpy.zeros(4)
-    for turn in range(30):
-        data[:] = turn
-        RANKS.all_reduce(data, output)
-        assert (output == RANKS.size * turn).all()
+    data, output, other = numpy.full(4, 2.0), numpy.zeros(4), numpy.zeros(4)
+
+    def repeat():
+        for turn in range(30):
+            data[:] = turn
+            RANKS.all_reduce(data, output)
+            assert (output == RANKS.size * turn).all()
+
+    repeat()
     RANKS.all_reduce(data, output, op=Op.MAX)
     assert (output == 29).all()
+    repeat()
     RANKS.all_reduce(data, other)
     assert (other == 29 * RANKS.size).all()
+    repeat()
     output.flags.writeable = False
     raises(ValueError, "read-only", RANKS.all_reduce, data, output)
     numbers = numpy.array([1, 2, 3, 4])
     for turn in range(30):
-        RANKS.broadcast(numbers, root=turn % RANKS.size)
-        RANKS.all_reduce(numbers, op=Op.MAX)
+        numbers[:] = RANKS.rank
+        RANKS.broadcast(numbers, root=turn // 15 % RANKS.size)
+        assert (numbers == turn // 15 % RANKS.size).all()
+        RANKS.all_reduce(numbers)
     numbers.dtype = "f8"
     numbers[:] = 0.5
     RANKS.all_reduce(numbers)
@@ -304,7 +312,7 @@ def end():
     request = RANKS.start.all_reduce(values)
     again = RANKS.prepare.all_reduce(values)
     RANKS.free()
-    assert values[0] == RANKS.size
+    assert values[0] == RANKS.size and request._request.value is None
     request.wait()
     assert request.test()
     for call in (RANKS.barrier, again, again.start, lambda: RANKS.all_reduce(values), lambda: RANKS.start.all_reduce(values),
