@@ -12,6 +12,7 @@
 #include "cli/progress/progress_bar.hpp"
 #include "cli/provenance.hpp"
 #include "cli/ranks/interruption.hpp"
+#include "results/records/metric.hpp"
 #include "results/statistics/statistics.hpp"
 #include "results/stored/comparison_file.hpp"
 #include "results/views/attribution.hpp"
@@ -290,7 +291,11 @@ Exit compare_the_same(const CompareOptions& options) {
 Exit run_compare(const Arguments& arguments) {
     auto options = parse_compare(arguments);
     if (!options) return Exit::ok;
-    if (options->run.resumed) options->plan.known = launches_of(options->run.resumed->pairs);
+    if (options->run.resumed) {
+        for (Pair& pair : options->run.resumed->pairs)  // older versions named calls without ranks
+            pair.metric = with_ranks(pair.metric, options->ranks);
+        options->plan.known = launches_of(options->run.resumed->pairs);
+    }
     if (!options->stored.empty()) {
         const ComparisonRecords records = stored_comparison(options->stored);
         return report(records, *options, nullptr, calls_of(records.verdicts), "");

@@ -6,6 +6,7 @@
 
 #include "cli/options/named_words.hpp"
 #include "collectives/world/world.hpp"
+#include "results/records/metric.hpp"
 #include "workloads/timing/connection.hpp"
 #include "workloads/timing/done_by_all.hpp"
 #include "workloads/timing/turn_message.hpp"
@@ -42,10 +43,7 @@ public:
 
     Turn ready(std::int64_t trial, const Key& key) override {
         named_.measured(key.configuration);
-        return wait_for_turn({.news = TurnNews::ready,
-                              .trial = trial,
-                              .call = call_in_words(key),
-                              .candidate = candidate_in_words(key)});
+        return wait_for_turn(message_about(trial, key));
     }
 
     Turn warm() override { return wait_for_turn({.news = TurnNews::warm}); }
@@ -65,11 +63,10 @@ public:
 
     void skipped(std::int64_t trial, const Key& key, const std::string& reason) override {
         named_.skipped(key.configuration, candidate_in_words(key) + ": " + reason);
-        say({.news = TurnNews::skipped,
-             .trial = trial,
-             .call = call_in_words(key),
-             .candidate = candidate_in_words(key),
-             .reason = reason});
+        TurnMessage message = message_about(trial, key);
+        message.news = TurnNews::skipped;
+        message.reason = reason;
+        say(message);
     }
 
     /// Throws Error for candidates that were named and could not run. Collective.
@@ -81,6 +78,14 @@ public:
 
 private:
     static constexpr double longest_sleep_seconds = 3600;  // the other job may take long to start
+
+    static TurnMessage message_about(std::int64_t trial, const Key& key) {
+        return {.news = TurnNews::ready,
+                .trial = trial,
+                .call = call_in_words(key),
+                .candidate = candidate_in_words(key),
+                .place = place_in_words(key.nranks, key.ppn, key.placement)};
+    }
 
     void say(const TurnMessage& message) {
         done_by_all(world_, [&] {

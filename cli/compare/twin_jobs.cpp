@@ -83,7 +83,8 @@ public:
     void is_at(const std::string& metric) { now_ = metric; }
 
     static std::string metric_of(const TurnMessage& message) {
-        return message.call + " " + message.candidate;
+        return message.call + " " + message.candidate +
+               (message.place.empty() ? "" : ", " + message.place);
     }
 
     [[noreturn]] void fail(const std::string& what, int code) const {
@@ -160,10 +161,15 @@ public:
     }
 
 private:
-    // Names a metric by the call and the candidate, or both candidates if they differ on purpose.
-    static std::string name_of_metric(const TurnMessage& a, const TurnMessage& b) {
-        if (a.candidate == b.candidate) return TwinJob::metric_of(a);
-        return fmt::format("{} {} -> {}", a.call, a.candidate, b.candidate);
+    // Names a metric as metric_of(key) does, by both candidates or places if they differ on
+    // purpose.
+    static std::string name_of_metric(TurnMessage a, TurnMessage b) {
+        if (a.place.empty()) a.place = b.place;
+        if (b.place.empty()) b.place = a.place;
+        if (a.place != b.place)
+            return fmt::format("{} -> {}, {}", TwinJob::metric_of(a), b.candidate, b.place);
+        if (a.candidate != b.candidate) a.candidate += " -> " + b.candidate;
+        return TwinJob::metric_of(a);
     }
 
     void meet_both() {

@@ -3,6 +3,7 @@
 
 import hashlib
 import json
+import re
 
 
 def size_text(count):
@@ -14,15 +15,34 @@ def size_text(count):
 
 
 def metric_of(record):
-    """The name of what was measured, "all_reduce 4K float sum registered ring (shm)"; None of other records."""
-    kind = record["kind"]
+    """Names what was measured, as metric_of in results/records: "all_reduce 4K float sum registered ring (shm), 4 ranks on 2 hosts".
+    None of other records."""
+    kind, key = record["kind"], record.get("key")
     if kind == "point":
-        return f"{call_in_words(record['key'])} {candidate_in_words(record['key'])}"
+        return f"{call_in_words(key)} {candidate_in_words(key)}{_place_of(key)}"
     if kind in ("step", "partial_step"):
-        key = record["key"]
         named = (key.get(name) for name in ("workload", "model", "compute", "settings", "buffers", "way"))
-        return " ".join(filter(None, named))
+        return " ".join(filter(None, named)) + _place_of(key)
     return record.get("metric") if kind in ("pair", "verdict") else None
+
+
+def without_place(metric):
+    """Removes ranks, hosts and placement from a metric's name: files and databases of older versions have names without them."""
+    return re.sub(r", \d+ ranks?\b.*?(?= -> |$)", "", metric)
+
+
+def hosts_of(key):
+    """The number of hosts: ranks divided by the ranks on each host, rounded up."""
+    return -(-key["nranks"] // key.get("ppn", key["nranks"]))
+
+
+def _place_of(key):
+    """", 4 ranks on 2 hosts", and the placement if the user chose one."""
+    if not key.get("nranks"):
+        return ""
+    places = [("rank", key["nranks"])] + [("host", hosts) for hosts in [hosts_of(key)] if hosts > 1]
+    words = " on ".join(f"{count} {noun}{'' if count == 1 else 's'}" for noun, count in places)
+    return ", " + ", ".join(filter(None, [words, key.get("placement")]))
 
 
 def call_in_words(key):

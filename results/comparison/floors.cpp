@@ -36,11 +36,13 @@ std::vector<std::string> words_in(const std::string& text) {
     return words;
 }
 
-// Returns the call and B's candidate: "CALL ring (shm) -> tree (shm)" is about the tree.
+// Returns the call and B's candidate and place: "CALL ring (shm) -> tree (shm), 2 ranks" is about
+// the tree.
 std::vector<std::string> words_about_b(const std::string& metric) {
     const std::size_t arrow = metric.find(" -> ");
     if (arrow == std::string::npos) return words_in(metric);
     std::string call = metric.substr(0, arrow);
+    call.resize(std::min(call.find(", "), call.size()));  // ", 2 ranks" of A
     const auto drop_last = [&] { call.resize(std::min(call.rfind(' '), call.size())); };
     if (call.ends_with(')')) drop_last();
     drop_last();

@@ -12,6 +12,7 @@
 
 #include "base/hashes.hpp"
 #include "base/source.hpp"
+#include "results/records/metric.hpp"
 #include "results/records/record_fields.hpp"
 #include "results/statistics/statistics.hpp"
 #include "results/stored/by_launch.hpp"
@@ -32,15 +33,6 @@ struct Seen {
     const Launch* launch = nullptr;
     const Session* session = nullptr;
 };
-
-std::string metric_of(const Key& key) { return call_in_words(key) + " " + candidate_in_words(key); }
-
-std::string metric_of(const StepKey& key) {
-    std::vector<std::string> words{key.workload, key.model,   key.compute,
-                                   key.settings, key.buffers, key.method};
-    std::erase(words, "");
-    return fmt::format("{}", fmt::join(words, " "));
-}
 
 // Returns the times of right results. Pairs that a comparison only read from results files are left
 // out.
@@ -73,8 +65,11 @@ std::vector<Seen> seen_in(const Results& results, const std::vector<Results>& la
         }
     }
     std::set<std::string> stored;
-    for (const VerdictRecord& verdict : results.verdicts)
+    std::map<std::string, int> ranks;  // names of older versions lack them
+    for (const VerdictRecord& verdict : results.verdicts) {
         if (verdict.method == Pairing::stored) stored.insert(verdict.session);
+        ranks[verdict.session] = std::max(ranks[verdict.session], verdict.nranks);
+    }
     std::map<std::string, const Session*> sessions;
     for (const Session& session : results.sessions) sessions[session.id] = &session;
     std::map<std::string, const Launch*> first_launches;  // a comparison records only this
@@ -85,7 +80,7 @@ std::vector<Seen> seen_in(const Results& results, const std::vector<Results>& la
             const auto found = records.find(pair.session);
             return found == records.end() ? nullptr : found->second;
         };
-        add({.metric = pair.metric,
+        add({.metric = with_ranks(pair.metric, ranks[pair.session]),
              .ns = pair.seen.b_ns,
              .unit = pair.seen.unit,
              .place = {pair.session, 1},
@@ -98,11 +93,15 @@ std::vector<Seen> seen_in(const Results& results, const std::vector<Results>& la
 
 std::set<std::string> words_in_lower_case(const std::string& text) {
     const std::string lower = in_lower_case(text);
-    const auto words = words_of(lower);
-    return {words.begin(), words.end()};
+    std::set<std::string> words;
+    for (std::string_view word : words_of(lower)) {
+        if (word.ends_with(',')) word.remove_suffix(1);
+        words.emplace(word);
+    }
+    return words;
 }
 
-std::string without_placement(std::string name) {
+std::string out_of_place(std::string name) {
     constexpr std::string_view in_place = " in place";
     if (const auto place = name.find(in_place); place != name.npos)
         name.erase(place, in_place.size());
@@ -124,8 +123,16 @@ std::string without_placement(std::string name) {
                             names.size(), fmt::join(nearest, "; ")));
 }
 
-std::string the_metric(const std::set<std::string>& names, const std::string& asked) {
-    if (names.contains(asked)) return asked;
+// Returns the metrics of one name, which differ in the place at most.
+std::set<std::string> metrics_called(const std::set<std::string>& names, const std::string& asked) {
+    const auto in_all_places = [&](const std::string& metric) {
+        std::set<std::string> all;
+        for (const std::string& name : names)
+            if (without_place(name) == metric) all.insert(name);
+        return all;
+    };
+    if (names.contains(asked) && without_place(asked) != asked) return {asked};
+    if (auto all = in_all_places(asked); !all.empty()) return all;
     const auto wanted = words_in_lower_case(asked);
     const auto names_with = [&](auto has) {
         std::vector<std::string> found;
@@ -142,11 +149,16 @@ std::string the_metric(const std::set<std::string>& names, const std::string& as
             return in_lower_case(name).find(word) != name.npos;
         });
     if (found.empty()) fail_unknown(names, asked);
-    const auto is_first_call = [&](const std::string& name) {
-        return without_placement(name) == without_placement(found.front());
-    };
-    if (std::ranges::all_of(found, is_first_call))
-        return *std::ranges::min_element(found, {}, &std::string::size);
+    std::set<std::string> calls, metrics;
+    for (const std::string& name : found) {
+        metrics.insert(without_place(name));
+        calls.insert(out_of_place(without_place(name)));
+    }
+    if (calls.size() == 1) {
+        const std::string metric = *std::ranges::min_element(metrics, {}, &std::string::size);
+        std::erase_if(found, [&](const auto& name) { return without_place(name) != metric; });
+        return {found.begin(), found.end()};
+    }
     const auto shown = std::span(found).first(std::min<std::size_t>(found.size(), 4));
     throw Error(fmt::format("'{}' matches {} metrics; use more of one name: {}{}", asked,
                             found.size(), fmt::join(shown, "; "),
@@ -175,6 +187,10 @@ Json settings_of(const Seen& seen) {
         settings["def"] = name_of(seen.point->measured.from);
     }
     if (seen.unit != "ns") settings["unit"] = seen.unit;
+    if (seen.point == nullptr && seen.step == nullptr) {  // keys have the place
+        const std::string name = without_place(seen.metric);
+        if (name != seen.metric) settings["place"] = seen.metric.substr(name.size());
+    }
     std::map<std::string, Json> sorted;
     for (const auto& [name, value] : key.items()) sorted["key." + name] = value;
     for (const auto& [name, value] : sorted) settings[name] = value;
@@ -193,7 +209,7 @@ std::string in_words(const Seen& seen) {
     words.insert(words.end(), gpus.begin(), gpus.end());
     const int nranks = seen.point != nullptr  ? seen.point->key.nranks
                        : seen.step != nullptr ? seen.step->key.nranks
-                                              : launch.nranks;
+                                              : 0;  // a comparison records one process
     if (nranks > 0) words.push_back(fmt::format("{} ranks", nranks));
     if (launch.hosts.size() > 1) words.push_back(fmt::format("{} hosts", launch.hosts.size()));
     if (seen.point != nullptr)
@@ -270,19 +286,19 @@ std::vector<Series> series_of(const Results& results, const std::string& asked) 
     const std::vector<Seen> all = seen_in(results, launches);
     std::set<std::string> names;
     for (const Seen& seen : all) names.insert(seen.metric);
-    const std::string metric = the_metric(names, asked);
+    const std::set<std::string> metrics = metrics_called(names, asked);
 
     using Place = std::pair<std::string, int>;
     std::map<std::string, Series> by_fingerprint;
     std::map<std::string, std::map<Place, std::pair<SeriesLaunch, std::vector<double>>>> values;
     for (const Seen& seen : all) {
-        if (seen.metric != metric) continue;
+        if (!metrics.contains(seen.metric)) continue;
         Json settings = settings_of(seen);
         const std::string fingerprint =
             machine_of(seen.launch != nullptr ? *seen.launch : Launch{}) + "-" + hash_of(settings);
         if (!by_fingerprint.contains(fingerprint))
-            by_fingerprint[fingerprint] = {
-                metric, fingerprint, in_words(seen), std::move(settings), seen.unit, {}};
+            by_fingerprint[fingerprint] = {seen.metric,         fingerprint, in_words(seen),
+                                           std::move(settings), seen.unit,   {}};
         auto& [launch, times] = values[fingerprint][seen.place];
         if (times.empty()) launch = launch_of(seen);
         times.push_back(seen.ns);

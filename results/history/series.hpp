@@ -30,8 +30,9 @@ struct Series {
 };
 
 /// Returns a series for each fingerprint of the one metric that has this name, or all of its words
-/// or parts of words; the series with the newest launch first. Of calls in and out of place, those
-/// out of place are meant. Throws Error if no metric or several fit.
+/// or parts of words; the series with the newest launch first. A name without ranks, hosts and
+/// placement, as older versions gave it, means all of them. Of calls in and out of place, those out
+/// of place are meant. Throws Error if no metric or several fit.
 std::vector<Series> series_of(const Results& results, const std::string& asked);
 
 /// Returns the settings in which two series differ, by name; "machine" if that is another.

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 
+#include "results/records/metric.hpp"
 #include "results/statistics/statistics.hpp"
 #include "results/stored/by_launch.hpp"
 #include "results/stored/judge_stored.hpp"
@@ -16,24 +17,10 @@
 namespace tutti {
 namespace {
 
-// Names a metric like 'tutti compare' does.
-std::string metric_of(const Key& key) {
-    return call_in_words(key) + " " + candidate_in_words(key) +
-           (key.placement.empty() ? "" : ", " + key.placement);
-}
-
 std::vector<double> logarithms(const StoredTimes& times) {
     std::vector<double> values;
     for (const double ns : times.ns) values.push_back(std::log(ns));
     return values;
-}
-
-// "step of ddp mlp ring/shm, scale=0.1"
-std::string in_words(const StepKey& key) {
-    std::string words = fmt::format("step of {} {} {}", key.workload, key.model, key.method);
-    for (const std::string& more : {key.settings, key.compute, key.buffers, key.placement})
-        if (!more.empty()) words += ", " + more;
-    return words;
 }
 
 // The mean of all metrics, launch by launch, if all launches of a side have measured all of them.
@@ -115,7 +102,7 @@ StoredRuns stored_runs(const Results& results) {
         for (const Point& point : launch.points)
             add(metric_of(point.key), point, point.time, point.measured.check);
         for (const TrainingStep& step : launch.steps)
-            add(in_words(step.key), step, step.step, step.check);
+            add(metric_of(step.key), step, step.step, step.check);
     }
     runs.launches = static_cast<int>(launches.size());
     return runs;

@@ -18,7 +18,7 @@ DECIDED_OR_NOT = (OK, UNDECIDED)  # a budget may end before there are enough lau
 THREADS = ("--threads", "--quads", 2)
 BENCH = ("--", "bench", "all_reduce", "--algo", "ring", "--transport", "shm", "--baseline", "none", "--counts", "16",
          "--inplace", "no", "--sync", "barrier")
-CALL = "all_reduce 64 float sum registered ring (shm)"
+CALL, PLACE = "all_reduce 64 float sum registered ring (shm)", ", 2 ranks"
 
 
 def prints(*times):
@@ -267,7 +267,7 @@ class OfJobs(tutti.Folder):
         pairs = tutti.of_kind(self.results, "pair")
         self.assertGreaterEqual(len(pairs), 1)
         for pair in pairs:
-            self.assertEqual((pair["metric"], len(pair["quads"])), (CALL, 2))
+            self.assertEqual((pair["metric"], len(pair["quads"])), (CALL + PLACE, 2))
             self.assertGreater(pair["a_ns"], 0)
 
     @tutti.needs_mpi
@@ -291,7 +291,7 @@ class OfJobs(tutti.Folder):
         bench = BENCH[:3] + BENCH[5:]
         done = self.compare("--words-a", "--algo ring", "--words-b", "--algo butterfly", "--budget", "3s",
                             "--fail-on", "none", bench=bench)
-        self.assertEqual(list(verdicts(done)), [f"{CALL} -> butterfly (shm)"], done.stdout)
+        self.assertEqual(list(verdicts(done)), [f"{CALL} -> butterfly (shm){PLACE}"], done.stdout)
 
     def test_wrong_results_end_it_at_once(self):
         bench = ("--", "bench", "all_reduce", "--algo", "ring", "--transport", "loopback", "--baseline", "none",
@@ -340,7 +340,7 @@ class OfJobs(tutti.Folder):
         self.assertIn(CALL, done.stdout.splitlines()[-1])
         change, effect = re.search(r"a change of (\S+) % .* --min-effect (\S+)% ", done.stdout.splitlines()[-1]).groups()
         self.assertAlmostEqual(float(change) / float(effect), 2, delta=0.2)
-        self.assertRegex(done.stdout, rf"{re.escape(CALL)} +\S+ % +\d +\S+ % +-( +\d+){{2}}\n")
+        self.assertRegex(done.stdout, rf"{re.escape(CALL + PLACE)} +\S+ % +\d +\S+ % +-( +\d+){{2}}\n")
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ class Results(Database):
         session = tutti.records(file)[0]["id"]
         self.assertIn(session, listed)
         self.assertIn(session, self.ok("results", "show", session[:20], "--db", self.db))
-        self.assertIn("all_reduce 4K float sum registered ring (shm)", self.ok("results", "query", "bytes = 4K", "--db", self.db))
+        self.assertIn("all_reduce 4K float sum registered ring (shm), 2 ranks", self.ok("results", "query", "bytes = 4K", "--db", self.db))
         self.ok("results", "export", "--csv", out, "--db", self.db)
         self.assertEqual(len(out.read_text().splitlines()), 1 + len(tutti.points(file)))
         self.assertEqual(self.ok("results", "export", "--csv", "-", "--db", self.db), out.read_text())

@@ -12,7 +12,7 @@ from tutti import of_kind
 OK, FAILED, WRONG, NOT_COMPARABLE, USAGE = 0, 1, 2, 3, 64
 BENCH = ("bench", "all_reduce", "--algo", "ring", "--transport", "shm", "--baseline", "none", "--counts", "16,262144",
          "--inplace", "no", *tutti.QUICK)
-SMALL, LARGE = "all_reduce 64 float sum registered ring (shm)", "all_reduce 1M float sum registered ring (shm)"
+SMALL, LARGE = "all_reduce 64 float sum registered ring (shm), 2 ranks", "all_reduce 1M float sum registered ring (shm), 2 ranks"
 AROUND_1000 = [1000, 1004, 996, 1008, 992, 1002, 998]
 
 

@@ -69,7 +69,7 @@ void read_fault(const std::string& word) {
 void read_floor(const std::string& word) {
     for (const auto side : {Floor::Side::at_least, Floor::Side::at_most}) {
         const Floor floor = parse_floor(side, word);
-        const TimeOfCall call{"all_reduce 1M float sum registered ring (shm)", 1e6, 2};
+        const TimeOfCall call{"all_reduce 1M float sum registered ring (shm), 2 ranks", 1e6, 2};
         hold_against({&floor, 1}, {&call, 1});
     }
 }

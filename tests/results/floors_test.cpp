@@ -10,10 +10,12 @@ namespace {
 
 // 1 MiB in 100 us is 10.48576 GB/s; of 4 ranks an all-reduce moves 6/4 of that.
 const std::vector<TimeOfCall> calls{
-    {"all_reduce 1M float sum registered ring (shm)", 100'000, 4},
-    {"all_reduce 1M float sum registered tree (shm)", 200'000, 4},
-    {"all_reduce 8 float sum in place registered mpi", 2'500, 4},
-    {"broadcast 8 float root 0 registered tree (shm) -> ring (ucx)", 4'000, 4},
+    {"all_reduce 1M float sum registered ring (shm), 4 ranks", 100'000, 4},
+    {"all_reduce 1M float sum registered tree (shm), 4 ranks", 200'000, 4},
+    {"all_reduce 8 float sum in place registered mpi, 4 ranks", 2'500, 4},
+    {"broadcast 8 float root 0 registered tree (shm) -> ring (ucx), 4 ranks", 4'000, 4},
+    {"gather 8 float root 0 registered tree (shm), 2 ranks -> ring (ucx), 4 ranks", 4'000, 4},
+    {"scatter 8 float root 0 registered tree (shm)", 4'000, 4},  // older versions wrote no place
 };
 
 FloorRecord at_least(const std::string& typed) {
@@ -57,6 +59,10 @@ TEST(Floors, AreHeldAgainstLatencies) {
 TEST(Floors, AreAboutTheCandidateOfB) {
     EXPECT_EQ(at_most("broadcast 8 ring ucx p50 5us").metrics, 1);
     EXPECT_NE(refused("broadcast 8 tree p50 5us"), "");
+    EXPECT_EQ(at_most("gather 8 ring 4 ranks p50 5us").metrics, 1);
+    EXPECT_NE(refused("gather 8 tree p50 5us"), "");
+    EXPECT_NE(refused("gather 8 2 p50 5us"), "");
+    EXPECT_EQ(at_most("scatter 8 tree p50 5us").metrics, 1);
 }
 
 TEST(Floors, ThatAreAboutNothingSayWhatThereIs) {

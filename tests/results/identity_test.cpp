@@ -5,6 +5,7 @@
 
 #include <regex>
 
+#include "results/records/metric.hpp"
 #include "samples.hpp"
 
 namespace tutti {
@@ -60,6 +61,46 @@ TEST(CandidateName, IsTheAlgorithmOrTheBaseline) {
     EXPECT_EQ(candidate_name({.configuration = {.impl = "mpi", .algorithm = "mpi"}}), "mpi");
     EXPECT_EQ(candidate_name({.configuration = {.impl = "mpi", .algorithm = "rabenseifner"}}),
               "mpi/rabenseifner");
+}
+
+TEST(MetricName, HasMemoryRanksHostsAndPlacement) {
+    Key key = sample_point().key;
+    EXPECT_EQ(metric_of(key),
+              "all_reduce 1K float sum host ring[512] (shm), 4 ranks on 2 hosts, scatter");
+    key.placement.clear();
+    key.nranks = 2;
+    EXPECT_EQ(metric_of(key), "all_reduce 1K float sum host ring[512] (shm), 2 ranks");
+    key.nranks = 1;
+    key.buf = "registered";
+    EXPECT_EQ(metric_of(key), "all_reduce 1K float sum registered ring[512] (shm), 1 rank");
+    key.nranks = 5;
+    EXPECT_TRUE(metric_of(key).ends_with(", 5 ranks on 3 hosts"));
+    EXPECT_EQ(metric_of(StepKey{.workload = "ddp",
+                                .model = "mlp",
+                                .settings = "scale=0.1",
+                                .method = "ring/shm",
+                                .nranks = 4,
+                                .ppn = 4}),
+              "ddp mlp scale=0.1 ring/shm, 4 ranks");
+}
+
+TEST(MetricName, WithoutItsPlaceIsThatOfOlderVersions) {
+    const std::string call = "all_reduce 1K float sum host ring[8,k2] (shm)";
+    const std::string two = ", 2 ranks", four = ", 4 ranks on 2 hosts";
+    for (const std::string& place :
+         {std::string(), std::string(", 1 rank"), two, four, four + ", x"})
+        EXPECT_EQ(without_place(call + place), call);
+    EXPECT_EQ(without_place("tree" + two + " -> ring" + four), "tree -> ring");
+    EXPECT_EQ(without_place("rate, 4 calls"), "rate, 4 calls");
+    EXPECT_EQ(without_place("4 ranks, mean"), "4 ranks, mean");
+}
+
+TEST(MetricName, GetsTheRanksThatOlderVersionsLeftOut) {
+    const std::string name = "all_reduce 1K float sum host ring (shm)";
+    EXPECT_EQ(with_ranks(name, 2), name + ", 2 ranks");
+    EXPECT_EQ(with_ranks(name + ", 4 ranks", 2), name + ", 4 ranks");
+    EXPECT_EQ(with_ranks(name, 0), name);                          // not known
+    EXPECT_EQ(with_ranks("took (\\S+) ms", 2), "took (\\S+) ms");  // a number of a program
 }
 
 }  // namespace tutti

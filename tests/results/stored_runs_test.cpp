@@ -30,7 +30,8 @@ Results results_of(const std::vector<std::int64_t>& medians) {
     return results;
 }
 
-const std::string metric = "all_reduce 1K float sum host ring[512] (shm), scatter";
+const std::string metric =
+    "all_reduce 1K float sum host ring[512] (shm), 4 ranks on 2 hosts, scatter";
 
 std::vector<std::string> names_of(const std::vector<FieldThatDiffers>& fields) {
     std::vector<std::string> names;
@@ -82,7 +83,8 @@ TEST(StoredRuns, AreComparedByWhatBothHave) {
     EXPECT_EQ(compared.pairs.size(), 6U);
     EXPECT_EQ(compared.pairs[5].seen.b_ns, 0);
     const std::map<std::string, std::string> only_b{
-        {"all_reduce 2K float sum host ring[512] (shm), scatter", "only B measured it"}};
+        {"all_reduce 2K float sum host ring[512] (shm), 4 ranks on 2 hosts, scatter",
+         "only B measured it"}};
     EXPECT_EQ(compared.missing, only_b);
 }
 
@@ -104,7 +106,7 @@ TEST(StoredRuns, HaveStepsAndAMeanOfAll) {
     }
     const StoredComparison compared = compare_stored(stored_runs(a), stored_runs(b), {}, {});
     ASSERT_EQ(compared.verdicts.size(), 3U);
-    EXPECT_EQ(compared.verdicts[1].metric, "step of ddp mlp ring/shm, scale=0.1");
+    EXPECT_EQ(compared.verdicts[1].metric, "ddp mlp scale=0.1 ring/shm, 1 rank");
     EXPECT_EQ(compared.verdicts[1].verdict, Change::slower);
     EXPECT_NEAR(compared.verdicts[1].ratio, 8, 1e-12);
     EXPECT_EQ(compared.verdicts[2].metric, "geometric mean");
@@ -123,7 +125,7 @@ TEST(StoredRuns, AStepThatWasResumedIsOneSample) {
     results.steps[0].is_partial = true;
     const StoredRuns runs = stored_runs(results);
     EXPECT_EQ(runs.launches, 2);
-    EXPECT_EQ(runs.metrics.at("step of ddp mlp ring/shm, scale=0.1").ns,
+    EXPECT_EQ(runs.metrics.at("ddp mlp scale=0.1 ring/shm, 1 rank").ns,
               (std::vector<double>{510, 700}));
     EXPECT_EQ(runs.metrics.at(metric).ns, (std::vector<double>{1300, 1100}));
 }

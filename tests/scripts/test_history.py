@@ -100,6 +100,43 @@ class History(Folder):
                      if line.startswith("  2026")}
             self.assertEqual(shown, {("12.5", "GB/s"), ("12.75", "GB/s"), ("5.00", "ms")})
 
+    def test_names_of_older_versions_find_all_ranks(self):
+        """Names had no ranks before: asked so, history shows the newest series and lists the others. A name with ranks finds only these.
+        Pairs of older comparisons are in the series of the ranks that their verdicts have."""
+        lines = []
+        for number, (nranks, time) in enumerate([(2, 1000), (4, 3000), (2, 1100), (4, 3100)]):
+            session = synthetic.session() | {"id": f"n{number}", "t": f"2026-01-{number + 1:02}T12:00:00.000Z"}
+            launch = synthetic.launch_record(1) | {"session": session["id"], "t": session["t"], "nranks": nranks, "ppn": nranks}
+            key = synthetic.key("all_reduce", "tutti", "ring", "shm", 1 << 20) | {"nranks": nranks, "ppn": nranks}
+            point = {"v": 1, "kind": "point", "session": session["id"], "launch": 1, "key": key, "mode": "deadline", "n": 9,
+                     "t_ns": dict.fromkeys(("p05", "p50", "p95", "max"), time), "ci95_p50_ns": [time, time], "busbw_GBps": 1.0,
+                     "check": {"state": "ok"}}
+            lines += [session, launch, point]
+        file = self.folder / "ranks.jsonl"
+        file.write_text("".join(json.dumps(synthetic.whole(line)) + "\n" for line in lines))
+        for source in ([file], ["--db", self.database(file)]):
+            for words in (RING, "all_reduce ring"):
+                found = json.loads(self.ok(words, *source, "--json"))
+                self.assertEqual((found["metric"], [one["ns"] for one in found["launches"]]), (f"{RING}, 4 ranks", [3000, 3100]))
+                self.assertEqual([one["differs"] for one in found["others"]], [["id", "key.nranks", "key.ppn"]])
+            for words in (f"{RING}, 2 ranks", "1M ring 2 ranks"):
+                found = json.loads(self.ok(words, *source, "--json"))
+                self.assertEqual(([one["ns"] for one in found["launches"]], found["others"]), ([1000, 1100], []))
+
+    def test_pairs_of_older_comparisons_go_on(self):
+        lines = []
+        for number, (metric, value) in enumerate([(RING, 500), (f"{RING}, 2 ranks", 510), (f"{RING}, 4 ranks", 900)]):
+            session = synthetic.session() | {"id": f"c{number}", "t": f"2026-01-{number + 1:02}T12:00:00.000Z"}
+            pair = {"v": 1, "kind": "pair", "session": session["id"], "launch": 1, "metric": metric, "est": 0.0, "a_ns": value, "b_ns": value, "quads": []}
+            verdict = {"v": 1, "kind": "verdict", "session": session["id"], "metric": metric, "verdict": "same", "ratio": 1.0, "confidence": 0.98,
+                       "n_launch": 1, "nranks": 4 if "4 ranks" in metric else 2}
+            lines += [session, pair, verdict]
+        file = self.folder / "pairs.jsonl"
+        file.write_text("".join(json.dumps(synthetic.whole(line)) + "\n" for line in lines))
+        for source in ([file], ["--db", self.database(file)]):
+            self.assertEqual([one["ns"] for one in json.loads(self.ok(f"{RING}, 2 ranks", *source, "--json"))["launches"]], [500, 510])
+            self.assertEqual([one["ns"] for one in json.loads(self.ok(RING, *source, "--json"))["launches"]], [900])
+
     def run_history(self, *words, **environment):
         return subprocess.run([TUTTI, "history", *map(str, words)], capture_output=True,
                               text=True, check=False, env=os.environ | environment)

@@ -15,6 +15,7 @@ static void walk(auto& f, Is<TurnMessage> auto& message) {
     f.may("trial", message.trial);
     f.may("call", message.call);
     f.may("candidate", message.candidate);
+    f.may("place", message.place);
     f.may("reason", message.reason);
     f.may("ns", message.ns);
     f.may("midmean_ns", message.midmean_ns);

@@ -36,9 +36,10 @@ struct TurnMessage {
     bool renews = false;   ///< started: the job supports Turn::renew; older builds do not
     bool may_use_barriers = false;  ///< started: the same for Turn::start_at_barriers
     bool sends_midmeans = false;    ///< started: blocks have them
-    std::int64_t trial = 0;         ///< ready and skipped, as are the next two
+    std::int64_t trial = 0;         ///< ready and skipped, as are the next three
     std::string call = {};
     std::string candidate = {};
+    std::string place = {};                  ///< see place_in_words(); older builds do not say it
     std::string reason = {};                 ///< skipped
     std::int64_t ns = 0;                     ///< block: its median
     double midmean_ns = 0;                   ///< block, see midmean(); older builds do not send it
