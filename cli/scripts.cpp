@@ -100,7 +100,7 @@ namespace {
 
 // The arguments of a verb. The script parses them again.
 struct ResultsWords {
-    std::string database = "results.sqlite", id, query, csv;
+    std::string database = "results.sqlite", id, query, csv, parquet;
     std::vector<std::string> files;
 };
 
@@ -127,10 +127,12 @@ constexpr ResultsVerb results_verbs[] = {
      [](CLI::App& app, ResultsWords& words) {
          app.add_option("query", words.query, query_help)->required();
      }},
-    {"export", "Write the same as a CSV table; without a query, all points",
+    {"export", "Write the same as a CSV or Parquet table; without a query, all points",
      [](CLI::App& app, ResultsWords& words) {
          app.add_option("query", words.query, query_help);
-         app.add_option("--csv", words.csv, "CSV file; - is stdout")->required();
+         app.add_option("--csv", words.csv, "CSV file; - is stdout");
+         app.add_option("--parquet", words.parquet,
+                        "Parquet file; needs the Python module pyarrow");
      }},
     {"schema", "Print the JSON Schema of results files", nullptr},
 };

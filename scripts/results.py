@@ -11,11 +11,14 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
-from tutti import command_line, database  # noqa: E402  (found by the line above)
+from tutti import columns, command_line, database  # noqa: E402  (found by the line above)
 from tutti.lines import ResultsError, lines_of  # noqa: E402
+from tutti.names import without_place  # noqa: E402
 from tutti.printable import in_line  # noqa: E402
 
-SHOWN = "metric, t, git, p50_ns, ci95_low_ns, ci95_high_ns, busbw_GBps, check_state, skipped"
+SHOWN = ("metric, nranks, hosts, buf, substr(machine, 1, 8) AS machine, t, git, p50_ns, ci95_p50_low_ns, ci95_p50_high_ns, busbw_GBps,"
+         " check_state, skipped")
+EXPORTED = ", ".join(f'"{name}"' for name in (*database.HEADS, *columns.COLUMNS["points"], "json"))
 STATEMENT = re.compile(r"\s*(select|with|explain)\b", re.IGNORECASE)
 SIZE = re.compile(r"'[^']*'|\"[^\"]*\"|\b(\d+)([KMGT])\b")
 EXAMPLE = """tutti results query "coll = 'all_reduce' and bytes >= 1M\""""
@@ -27,14 +30,15 @@ def main(arguments):
     parser.add_argument("verb", choices=VERBS)
     parser.add_argument("words", nargs="*", metavar="WORD", help="files for import, an ID for show, a query for query and export")
     parser.add_argument("--db", default="results.sqlite", metavar="FILE", help="the database (%(default)s)")
-    parser.add_argument("--csv", metavar="FILE", help="of export")
+    for form in FORMS:
+        parser.add_argument(f"--{form}", metavar="FILE", help="of export")
     options = parser.parse_intermixed_args(arguments)
     action, least, most = VERBS[options.verb]
     if not least <= len(options.words) <= most:
         parser.error(f"{options.verb} takes {least if least == most else f'{least} or more'} arguments")
-    if (options.verb == "export") != bool(options.csv):
-        parser.error("--csv FILE is required by export and only used there")
-    return command_line.run("results", lambda: action(options), options.csv or "stdout")
+    if (options.verb == "export") != any(getattr(options, form) for form in FORMS):
+        parser.error("--csv FILE or --parquet FILE is required by export and only used there")
+    return command_line.run("results", lambda: action(options), options.csv or options.parquet or "stdout")
 
 
 def import_files(options):
@@ -102,7 +106,7 @@ def _show_session(of, session):
         command_line.say(f"launch  {launch}, {t}, {nranks} ranks, {ppn} a host, {host}, {cpu}, machine {(machine or '?')[:8]}, {end}")
     for phase, what in of.execute("SELECT phase, what FROM fails WHERE session = ?", (session,)):
         command_line.say(f"fail    {phase}: {what}")
-    for view, columns in (("points", SHOWN), ("steps", "metric, t, git, step_ns, exposed_ns, overlap, check_state, skipped"),
+    for view, columns in (("points", SHOWN), ("steps", "metric, nranks, hosts, substr(machine, 1, 8) AS machine, t, git, step_ns, exposed_ns, overlap, check_state, skipped"),
                           ("verdicts", "metric, verdict, ratio, low, high, p, noise, mde, n_launch")):
         found = of.execute(f"SELECT {columns} FROM {view} WHERE session = ? ORDER BY id", (session,))
         if rows := found.fetchall():
@@ -116,26 +120,53 @@ def query(options):
 
 
 def export(options):
-    """writes what a query finds, or all points, as a CSV table ('-': to stdout)"""
-    names, rows = _found(options, "*")
-    with open(sys.stdout.fileno() if options.csv == "-" else options.csv, "w", newline="", encoding="utf-8",
-              closefd=options.csv != "-") as stream:
+    """writes what a query finds, or all points, as a table in CSV ('-': to stdout) or Parquet"""
+    names, rows = _found(options, EXPORTED)
+    for form, write in FORMS.items():
+        if file := getattr(options, form):
+            write(names, rows, file)
+            if file != "-":
+                print(f"{file}: {len(rows)} rows")
+
+
+def _write_csv(names, rows, file):
+    with open(sys.stdout.fileno() if file == "-" else file, "w", newline="", encoding="utf-8", closefd=file != "-") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(names)
         writer.writerows(rows)
-    if options.csv != "-":
-        print(f"{options.csv}: {len(rows)} rows")
+
+
+def _write_parquet(names, rows, file):
+    try:
+        import pyarrow  # only here: Debian has no package of it
+        from pyarrow import parquet
+    except ModuleNotFoundError:
+        raise ResultsError(f"no Python module pyarrow in {sys.executable}, which --parquet needs; use --csv FILE, or TUTTI_PYTHON with "
+                           "a Python that has it (pip install pyarrow)") from None
+    arrays = [_typed(pyarrow, name, [row[i] for row in rows]) for i, name in enumerate(names)]
+    with open(file, "wb") as stream:
+        parquet.write_table(pyarrow.Table.from_arrays(arrays, names=names), stream)
+
+
+def _typed(pyarrow, name, values):
+    """An array of one type, the same in files with and without values: what has a unit is a float."""
+    types = {type(value) for value in values} - {type(None)}
+    if types <= {int, float} and (float in types or re.search("_(ns|GBps|J)$", name)):
+        return pyarrow.array([None if value is None else float(value) for value in values], pyarrow.float64())
+    if types == {int}:
+        return pyarrow.array(values, pyarrow.int64())
+    return pyarrow.array([None if value is None else str(value) for value in values], pyarrow.string())
 
 
 def records(options):
     """prints the records of the metrics with these words as JSON Lines, for tutti history"""
-    for line in database.records(database.open_to_read(options.db), options.words[0].lower().split()):
+    for line in database.records(database.open_to_read(options.db), without_place(options.words[0].lower()).split()):
         print(line)
 
 
 def _found(options, columns):
     """Returns names and rows; a condition selects points."""
-    asked = options.words[0] if options.words else "select * from points"
+    asked = options.words[0] if options.words else "1"
     if not STATEMENT.match(asked):
         asked = f"SELECT {columns} FROM points WHERE ({SIZE.sub(_bytes, asked)})"
     try:
@@ -164,6 +195,8 @@ def print_table(names, rows):
                                    for word, width, right in zip(text, widths, to_right)).rstrip())
 
 
+# The function of each option of export.
+FORMS = {"csv": _write_csv, "parquet": _write_parquet}
 # The function of each verb, and the range of its number of arguments.
 VERBS = {"import": (import_files, 1, 1 << 20), "list": (list_sessions, 0, 0), "show": (show, 1, 1), "query": (query, 1, 1),
          "export": (export, 0, 1), "records": (records, 1, 1)}

@@ -133,7 +133,7 @@ Exit PointReport::end(std::ofstream csv) {
                               complaint());
     if (code == Exit::ok && reporter_.is_active()) code = output_.code();
     if (!csv.is_open()) return code;
-    write_csv(csv, all_);
+    write_csv(csv, {.sessions = {reporter_.session()}, .launches = {launch_}, .points = all_});
     csv.close();
     if (!csv)
         throw Error("'" + options_.csv_file +
@@ -263,7 +263,8 @@ Exit bench_launches(const BenchOptions& options) {
     const bool any_wrong = std::ranges::any_of(all, is_wrong);
     keep_over_launches(options.run, seed, records, any_wrong);
     if (csv.is_open()) {
-        write_csv(csv, all);
+        write_csv(csv,
+                  {.sessions = launches.sessions, .launches = launches.launches, .points = all});
         expect_csv(csv.flush().good());
     }
     return any_wrong ? Exit::wrong_result : output->code();

@@ -6,18 +6,19 @@
         ranks.all_reduce(array)
 
     points = tutti.read(["monday.jsonl", "tuesday.jsonl"])     # a pandas DataFrame, one row a point
-    points[points.skipped.isna()].groupby(["metric", "machine"]).p50_ns.median()
+    points[points.skipped.isna()].groupby(["machine", "metric", "mode"]).p50_ns.median()
 
     for record in tutti.records("monday.jsonl"):     # dicts as they stand in the file; without pandas
         print(record["kind"], record["file"])
 """
 
 import importlib
+import math
 import os
 import warnings
 from typing import TYPE_CHECKING
 
-from .columns import COLUMNS, value_at
+from .columns import COLUMNS, LEAST_CALLS, value_at
 from .lines import ResultsError, good_lines, settled
 from .names import metric_of
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 # Names that need the library, by module. It is loaded when one is used first, because results can be read without it.
 LAZY = {**dict.fromkeys(("IN_PLACE", "Communicator", "Op", "PreparedCall", "Request"), "communicator"), "TuttiError": "library"}
 
-__all__ = ["IN_PLACE", "Communicator", "Op", "PreparedCall", "Request", "ResultsError", "TuttiError", "read", "records"]
+__all__ = ["IN_PLACE", "Communicator", "Op", "PreparedCall", "Request", "ResultsError", "TuttiError", "median_interval", "read", "records"]
 
 
 def __getattr__(name):
@@ -64,7 +65,8 @@ def read(files):
     """The points of one file or several as a pandas DataFrame, one row a point.
 
     Columns: file, session, launch, t (when the launch began), git, machine (its fingerprint), metric (as `tutti compare`
-    names it), and those of `points` in docs/reference/results_file.md. A value that a point has not is missing (NaN)."""
+    names it: points of one metric on one machine with one mode repeat each other), and those of `points` in docs/reference/results_file.md.
+    A value that a point has not is missing (NaN)."""
     import pandas  # only here: everything else works without it
 
     rows, launches, commits = [], {}, {}
@@ -83,6 +85,17 @@ def read(files):
     table = pandas.DataFrame(rows, columns=heads)
     table["t"] = pandas.to_datetime(table["t"], utc=True)
     return table
+
+
+def median_interval(values):
+    """The 95 % interval of the median of one value for each launch, (low, high), as tutti computes it: of order statistics, which
+    assume no distribution. Fewer than six values have none: (nan, nan)."""
+    ordered = sorted(values)
+    count, reach = len(ordered), 1.96 * math.sqrt(len(ordered))
+    if count < LEAST_CALLS:
+        return math.nan, math.nan
+    low, high = math.floor((count - reach) / 2), math.ceil(1 + (count + reach) / 2)
+    return ordered[max(low, 1) - 1], ordered[min(high, count) - 1]
 
 
 def _list_of(files):

@@ -11,7 +11,7 @@ import os
 import sqlite3
 from pathlib import Path
 
-from .columns import COLUMNS
+from .columns import COLUMNS, OLD_COLUMNS, sql_of
 from .lines import ResultsError
 from .names import key_id, metric_of, short_hash
 
@@ -56,6 +56,8 @@ LOWERED_COLUMNS = {"limit_ns": "lowered.limit_ns",
                    "pct_of_limit": "round(100.0 * lowered.limit_ns / max(json_extract(records.json, '$.t_ns.p50'), 1), 1)"}
 KINDS = {"sessions": "session", "launches": "launch", "points": "point", "steps": "step", "pairs": "pair",
          "verdicts": "verdict", "fails": "fail", "ends": "end", "limits": "limits"}
+# Older versions named metrics without ranks and hosts.
+OLD_NAMES = """kind IN ('point', 'step', 'partial_step') AND metric NOT GLOB '*, [0-9]* rank*' AND json_extract(json, '$.key.nranks') > 0"""
 # Columns of every view; a record without them has those of its launch and session.
 HEADS = ("id", "session", "launch", "t", "git", "machine", "metric")
 
@@ -72,6 +74,7 @@ def open_to_write(path):
         for name, view in _stale_views(database):
             database.execute(f"DROP VIEW IF EXISTS {name}")
             database.execute(f"CREATE VIEW {view}")
+        _rename_metrics(database)
     return database
 
 
@@ -79,11 +82,22 @@ def open_to_read(path):
     if not Path(path).exists():
         raise ResultsError(f"'{path}' does not exist; create it: tutti results import FILES --db {path}")
     database = _connected(path, "ro")
-    with _refusing(path):
+    with _refusing(path), database:  # ends the transaction, which would keep others from writing
         _refuse_another(database, path)
-        for _, view in _stale_views(database):
+        views = [view for _, view in _stale_views(database)]
+        if database.execute(f"SELECT 1 FROM records WHERE {OLD_NAMES}").fetchone():  # the file itself changes at the next import
+            database.execute("CREATE TEMP TABLE records AS SELECT * FROM main.records")
+            _rename_metrics(database)
+            views = map(_view, COLUMNS)
+        for view in views:
             database.execute(f"CREATE TEMP VIEW {view}")
     return database
+
+
+def _rename_metrics(database):
+    """Gives points and steps that an older version imported the names of this one."""
+    old = database.execute(f"SELECT id, json FROM records WHERE {OLD_NAMES}").fetchall()
+    database.executemany("UPDATE records SET metric = ? WHERE id = ?", [(_text(metric_of(json.loads(text))), place) for place, text in old])
 
 
 def import_lines(database, path, lines):
@@ -154,7 +168,7 @@ def _view(name):
     heads = {"t": "coalesce(records.t, launch.t, session.t)", "git": "coalesce(records.git, session.git)",
              "machine": "coalesce(records.machine, launch.machine)"}
     columns = [f"{heads.get(head, 'records.' + head)} AS {head}" for head in HEADS]
-    own = {column: f"json_extract(records.json, '$.{path}')" for column, path in COLUMNS[name].items() if column not in HEADS}
+    own = {column: sql_of(path) for column, path in (COLUMNS[name] | OLD_COLUMNS.get(name, {})).items() if column not in HEADS}
     if name == "points":
         own |= {column: f"coalesce({again}, {own[column]})" for column, again in LOWERED_COLUMNS.items()}
     columns += [f'{text} AS "{column}"' for column, text in own.items()]

@@ -4,6 +4,7 @@
 #include "base/json_schema.hpp"
 #include "base/json_writer.hpp"
 #include "results/records/record.hpp"
+#include "results/statistics/interval.hpp"
 
 // Fields of a measured point and of its numerics: see record_fields.hpp.
 namespace tutti {
@@ -42,6 +43,34 @@ inline Json schema_of(const std::map<Rank, std::int64_t>&) {
     return {{"type", "object"},
             {"propertyNames", {{"pattern", "^[0-9]+$"}}},
             {"additionalProperties", schema_of(std::int64_t{})}};
+}
+
+// "[lo, hi]"
+struct Interval {
+    std::int64_t lo = 0, hi = 0;
+    bool operator==(const Interval&) const = default;
+};
+inline Json encode(const Interval& ends) { return Json::array({ends.lo, ends.hi}); }
+inline void decode(const JsonPlace& place, Interval& ends) {
+    std::vector<std::int64_t> found;
+    decode(place, found);
+    if (found.size() != 2) place.fail("is not [lo, hi]");
+    ends = {found[0], found[1]};
+}
+inline Json schema_of(const Interval& ends) {
+    return {{"type", "array"}, {"items", schema_of(ends.lo)}, {"minItems", 2}, {"maxItems", 2}};
+}
+
+// The interval of a median. Few samples have none; their ends are the smallest and the largest.
+void walk_interval(auto& f, const char* name, Is<Summary> auto& time, std::size_t samples) {
+    std::optional<Interval> ends;
+    if (samples >= least_of_interval) ends = Interval{time.ci95_lo, time.ci95_hi};
+    f.may(name, ends);
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(f)>, JsonReader>) {
+        const Interval found = ends.value_or(Interval{time.min, time.max});
+        time.ci95_lo = found.lo;
+        time.ci95_hi = found.hi;
+    }
 }
 
 void walk(auto& f, const Knob& knob, Is<Configuration> auto& configuration) {
@@ -124,7 +153,7 @@ void walk(auto& f, Is<Point> auto& point) {
     f.may("calls_of_sample", measured.calls_of_sample, std::int64_t{1});
     f.must("stop_reason", measured.stop_reason);
     f.must("t_ns", point.time);
-    f.interval("ci95_p50_ns", point.time.ci95_lo, point.time.ci95_hi);
+    walk_interval(f, "ci95_p50_ns", point.time, point.time.n);
     f.must("rho1", point.time.rho1);
     f.must("n_slow", point.time.n_slow);
     f.may("skew_p50_ns", measured.skew_p50_ns);

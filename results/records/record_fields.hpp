@@ -47,11 +47,11 @@ void walk(auto& f, Is<TrainingStep> auto& step) {
     f.may("partial", step.is_partial);
     f.must("n", step.step.n);
     f.must("step_ns", step.step);
-    f.interval("ci95_step_ns", step.step.ci95_lo, step.step.ci95_hi);
+    walk_interval(f, "ci95_step_ns", step.step, step.step.n);
     f.must("compute_ns", step.compute);
     f.must("communication_ns", step.communication);
     f.must("exposed_ns", step.exposed);
-    f.interval("ci95_exposed_ns", step.exposed.ci95_lo, step.exposed.ci95_hi);
+    walk_interval(f, "ci95_exposed_ns", step.exposed, step.step.n);
     f.must("computing_ns", step.computing);
     f.must("wait_ns", step.wait);
     f.must("work_ns", step.work);

@@ -10,9 +10,10 @@
 namespace tutti {
 
 void set_limit(Point& point, double least_ns) {
-    point.limit_ns = to_tenths(least_ns);
+    const double limit_ns = to_tenths(least_ns);
+    point.limit_ns = limit_ns;
     if (point.time.p50 > 0)
-        point.pct_of_limit = to_tenths(100 * least_ns / static_cast<double>(point.time.p50));
+        point.pct_of_limit = to_tenths(100 * limit_ns / static_cast<double>(point.time.p50));
 }
 
 bool beats_limit(const Point& point) {

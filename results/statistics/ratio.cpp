@@ -7,10 +7,11 @@
 #include <numeric>
 #include <vector>
 
+#include "results/statistics/interval.hpp"
+
 namespace tutti {
 namespace {
 
-constexpr std::size_t order_statistics_from = 6;
 // Student's t, 97.5 %, of 1, 2, ... degrees of freedom.
 constexpr double t975[] = {12.706, 4.303, 3.182, 2.776};
 
@@ -61,7 +62,7 @@ bool is_near(const Ratio& time, const Ratio& best) {
 LogValue log_of_median(const Summary& time) {
     const auto p50 = static_cast<double>(time.p50);
     const double value = std::log(std::max(p50, least_ns));
-    if (time.n < order_statistics_from) {
+    if (time.n < least_of_interval) {
         const double unknown = std::numeric_limits<double>::infinity();
         return {value, unknown, unknown};
     }
@@ -88,9 +89,9 @@ LogValue mean_of(std::span<const LogValue> ratios) {
 
 std::optional<Ratio> over_launches(std::span<const LogValue> launches) {
     if (launches.empty()) return std::nullopt;
-    const LogValue all = launches.size() == 1                      ? launches[0]
-                         : launches.size() < order_statistics_from ? by_students_t(launches)
-                                                                   : by_order_statistics(launches);
+    const LogValue all = launches.size() == 1                  ? launches[0]
+                         : launches.size() < least_of_interval ? by_students_t(launches)
+                                                               : by_order_statistics(launches);
     const auto exp = [](double log) { return std::exp(std::clamp(log, -700., 700.)); };
     Ratio ratio{.value = exp(all.value), .launches = static_cast<int>(launches.size())};
     if (std::isfinite(all.below) && std::isfinite(all.above)) {

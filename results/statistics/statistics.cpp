@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/index.hpp"
+#include "results/statistics/interval.hpp"
 
 namespace tutti {
 namespace {
@@ -97,10 +98,8 @@ Summary summarise(Samples samples) {
 }
 
 double half_width(const Summary& summary) {
-    // The smallest and the largest of five enclose the median in 94 of 100 series, of fewer more
-    // rarely: there is no 95 % interval yet.
-    constexpr std::size_t least = 6;
-    if (summary.n > 0 && summary.n < least) return std::numeric_limits<double>::infinity();
+    if (summary.n > 0 && summary.n < least_of_interval)
+        return std::numeric_limits<double>::infinity();
     const auto width = static_cast<double>(summary.ci95_hi - summary.ci95_lo);
     if (width == 0) return 0;
     if (summary.p50 == 0) return std::numeric_limits<double>::infinity();

@@ -13,7 +13,7 @@ namespace {
 
 std::string csv_of(const std::vector<Point>& points) {
     std::ostringstream out;
-    write_csv(out, points);
+    write_csv(out, {.points = points});
     return out.str();
 }
 
@@ -32,6 +32,7 @@ TEST(Csv, HasEachValueInItsColumn) {
     point.measured.n_warm = 42;
     point.measured.calls_of_sample = 43;
     point.measured.skew_p50_ns = 44;
+    point.measured.device_p50_ns = 90;
     point.measured.check.n_wrong = 45;
     point.time = {.n = 9,
                   .min = 101,
@@ -53,18 +54,53 @@ TEST(Csv, HasEachValueInItsColumn) {
     point.pct_of_limit = 74;
     point.predicted_ns = 75;
     point.choice = "one-shot/shm";
-    EXPECT_EQ(csv_of({point}),
-              "session,launch,point,coll,impl,algo,transport,dtype,op,root,count,bytes,inplace,buf,"
-              "nranks,ppn,seg,placement,input,order,radix,channels,skipped,mode,def,n,n_invalid,"
-              "n_warm,calls_of_sample,stop_reason,min_ns,p05_ns,p25_ns,p50_ns,p75_ns,p95_ns,p99_ns,"
-              "max_ns,mean_ns,sd_ns,ci95_lo_ns,ci95_hi_ns,rho1,n_slow,skew_p50_ns,algbw_GBps,"
-              "busbw_GBps,wire_tx_bytes_per_call,wire_rx_bytes_per_call,energy_J,gpu_energy_J,"
-              "check,n_wrong,limit_ns,pct_of_limit,predicted_ns,choice\r\ns1,2," +
-                  point_id(point.key) +
-                  ",all_reduce,tutti,ring,shm,float,sum,3,256,1024,0,host,8,2,512,scatter,"
-                  "rewritten,topology,5,6,,deadline,last_arrival,9,41,42,43,target_ci,101,102,103,"
-                  "104,105,106,107,108,109.5,110.5,111,112,0.125,13,44,71,72,1060,1050,0.0625,0.5,"
-                  "ok,45,73.0,74.0,75.0,one-shot/shm\r\n");
+    std::ostringstream out;
+    write_csv(out, {.sessions = {{.id = "s1", .t = "yesterday", .tool = {.git = "c0ffee"}}},
+                    .launches = {{.session = "s1", .launch = 2, .t = "today", .topo_sha256 = "ab"}},
+                    .points = {point}});
+    EXPECT_EQ(
+        out.str(),
+        "session,launch,t,git,machine,metric,point,coll,impl,algo,transport,dtype,op,root,count,"
+        "bytes,inplace,buf,nranks,ppn,seg,radix,channels,placement,input,rank_order,hosts,skipped,"
+        "mode,def,n,n_invalid,n_warm,calls_of_sample,stop_reason,min_ns,p05_ns,p25_ns,p50_ns,"
+        "p75_ns,p95_ns,p99_ns,max_ns,mean_ns,sd_ns,ci95_p50_low_ns,ci95_p50_high_ns,rho1,n_slow,"
+        "skew_p50_ns,device_p50_ns,clock_residual_ns,algbw_GBps,busbw_GBps,wire_tx_bytes_per_call,"
+        "wire_rx_bytes_per_call,energy_J,gpu_energy_J,check_state,n_wrong,limit_ns,pct_of_limit,"
+        "predicted_ns,choice\r\n"
+        "s1,2,today,c0ffee,ab,\"all_reduce 1K float sum root 3 host rewritten "
+        "ring[512,k5,x6]@topology (shm), 8 ranks on 4 hosts, scatter\"," +
+            point_id(point.key) +
+            ",all_reduce,tutti,ring,shm,float,sum,3,256,1024,0,host,8,2,512,5,6,scatter,rewritten,"
+            "topology,4,,deadline,last_arrival,9,41,42,43,target_ci,101,102,103,104,105,106,107,"
+            "108,109.5,110.5,111,112,0.125,13,44,90,80,71.0,72.0,1060.0,1050.0,0.0625,0.5,ok,45,"
+            "73.0,74.0,75.0,one-shot/shm\r\n");
+}
+
+// Python has the columns of steps, and compares them with these.
+TEST(Csv, HasStepsOrVerdictsWhereThereAreNoPoints) {
+    TrainingStep step;
+    step.key = {.workload = "ddp", .method = "ring/shm", .nranks = 4, .ppn = 2};
+    step.step.n = 7;
+    step.step.p50 = 21;
+    step.step.ci95_lo = 20;
+    step.step.ci95_hi = 22;
+    std::ostringstream steps, verdicts;
+    write_csv(steps, {.steps = {step}});
+    EXPECT_NE(steps.str().find(",\"ddp ring/shm, 4 ranks on 2 hosts\",ddp,"), std::string::npos);
+    EXPECT_NE(steps.str().find(",7,21,20,22,"), std::string::npos) << steps.str();
+    write_csv(verdicts, {.verdicts = {{.metric = "m", .ratio = 1.5}}});
+    EXPECT_NE(verdicts.str().find(",m,undecided,1.5,"), std::string::npos) << verdicts.str();
+    std::ostringstream both;
+    EXPECT_THROW(write_csv(both, {.points = {sample_point()}, .steps = {step}}), Error);
+}
+
+TEST(Csv, HasNoIntervalBelowSixCalls) {
+    std::vector<Point> points(2, sample_point());
+    points[0].time = {.n = 5, .min = 1001, .ci95_lo = 1001, .ci95_hi = 1009};
+    points[1].time = {.n = 6, .min = 2001, .ci95_lo = 2002, .ci95_hi = 2009};
+    const std::string csv = csv_of(points);
+    EXPECT_EQ(csv.find("1009"), std::string::npos);
+    EXPECT_NE(csv.find(",2002,2009,"), std::string::npos);
 }
 
 TEST(Csv, HasAHeaderAndOneRowPerPointOfEqualWidth) {

@@ -19,6 +19,12 @@ try:
 except ModuleNotFoundError:
     pandas = None
 
+try:
+    import pyarrow
+    from pyarrow import parquet
+except ModuleNotFoundError:
+    pyarrow = None
+
 import synthetic  # noqa: E402
 import tutti  # noqa: E402
 from folder import Folder  # noqa: E402
@@ -167,7 +173,7 @@ class Views(WithDatabase):
         rows = self.select("SELECT CASE impl WHEN 'mpi' THEN 'mpi' ELSE algo END, bytes, p50_ns, t, git, metric FROM points")
         self.assertEqual({row[:2]: row[2] for row in rows}, asked)
         self.assertEqual({row[3:5] for row in rows}, {("2026-01-31T12:00:00.000Z", "f723474")})
-        self.assertIn("all_reduce 1M float sum host ring (shm)", {row[5] for row in rows})
+        self.assertIn("all_reduce 1M float sum host ring (shm), 4 ranks", {row[5] for row in rows})
 
     def test_leave_out_steps_that_a_later_record_replaces(self):
         key = {"workload": "ddp", "model": "net", "way": "mpi", "nranks": 2, "ppn": 2, "bytes": 8, "calls": 1}
@@ -175,7 +181,8 @@ class Views(WithDatabase):
         partial = [head | {"kind": "partial_step", "partial": True, "n": n} for n in (1, 2)]
         other = head | {"kind": "partial_step", "partial": True, "n": 9, "key": key | {"way": "ring/shm"}}
         self.ok("import", self.lines("s.jsonl", *partial, other), "--db", self.db)
-        self.assertEqual(self.select("SELECT metric, n FROM steps ORDER BY n"), [("ddp net mpi", 2), ("ddp net ring/shm", 9)])
+        two = ", 2 ranks"
+        self.assertEqual(self.select("SELECT metric, n FROM steps ORDER BY n"), [("ddp net mpi" + two, 2), ("ddp net ring/shm" + two, 9)])
         self.ok("import", self.lines("t.jsonl", head | {"kind": "step", "n": 3}), "--db", self.db)
         self.assertEqual(self.select("SELECT n FROM steps ORDER BY n"), [(3,), (9,)])
         self.assertEqual(self.select("SELECT count(*) FROM records"), [(4,)])
@@ -209,6 +216,27 @@ class Views(WithDatabase):
         self.ok("import", self.sweep(), "--db", self.db)
         self.assertEqual(self.select(views), new)
 
+    def test_name_the_metrics_of_an_older_database_as_this_tutti_does(self):
+        """Older versions named metrics without ranks. A query of such a database leaves the file as it is; the next import renames them."""
+        self.ok("import", self.sweep(), "--db", self.db)
+        query = "SELECT DISTINCT metric FROM points WHERE bytes = 8 AND algo = 'ring'"
+        new = self.select(query)
+        with sqlite3.connect(self.db) as of:
+            of.execute("UPDATE records SET metric = replace(metric, ', 4 ranks', '')")
+        before = self.dump()
+        self.assertEqual(self.select(query), new)
+        self.assertEqual(new, [("all_reduce 8 float sum host ring (shm), 4 ranks",)])
+        for words in ("all_reduce 8 ring", "all_reduce 8 float sum host ring (shm)", "all_reduce 8 float sum host ring (shm), 4 ranks"):
+            self.assertEqual(self.ok("records", words, "--db", self.db).count('"kind": "point"'), 1)
+        self.assertEqual(self.dump(), before)
+        self.ok("import", self.sweep(), "--db", self.db)
+        with sqlite3.connect(self.db) as of:
+            self.assertEqual(of.execute("SELECT count(*) FROM records WHERE metric LIKE '%, 4 ranks'").fetchall(), [(6,)])
+
+    def test_have_the_columns_of_older_queries(self):
+        self.ok("import", self.sweep(), "--db", self.db)
+        self.assertEqual(self.select("SELECT ci95_low_ns, ci95_high_ns FROM points"), self.select("SELECT ci95_p50_low_ns, ci95_p50_high_ns FROM points"))
+
     def test_stand_on_the_page_with_every_column(self):
         page = PAGE.read_text(encoding="utf-8")
         for view, of_view in columns.COLUMNS.items():
@@ -237,7 +265,7 @@ class Finding(WithDatabase):
         p50 = self.select("SELECT p50_ns FROM points WHERE bytes = 1048576 AND algo = 'ring'")[0][0]
         self.assertIn(f"{p50:.6g}", by_condition)
         self.assertEqual(self.ok("query", "select count(*) from points", "--db", self.db).split(), ["count(*)", "6"])
-        self.assertEqual(len(self.ok("query", "metric = 'all_reduce 1M float sum host ring (shm)'", "--db", self.db)
+        self.assertEqual(len(self.ok("query", "metric = 'all_reduce 1M float sum host ring (shm), 4 ranks'", "--db", self.db)
                              .splitlines()), 2)  # a size within a text stays as it is
 
     def test_no_query_changes_anything(self):
@@ -259,6 +287,21 @@ class Finding(WithDatabase):
         to_stdout = self.ok("export", "algo = 'ring'", "--csv", "-", "--db", self.db)
         self.assertEqual(len(to_stdout.splitlines()), 3)
         self.refused("export", "--csv", self.folder / "no/such", "--db", self.db, says="cannot write")
+
+    @unittest.skipUnless(pyarrow, "needs the Python module pyarrow")
+    def test_export_writes_parquet(self):
+        out = self.folder / "points.parquet"
+        self.assertIn("6 rows", self.ok("export", "--parquet", out, "--db", self.db))
+        table = parquet.read_table(out)
+        self.assertEqual(table.column("p50_ns").to_pylist(), [float(p50) for p50, in self.select("SELECT p50_ns FROM points")])
+        types = {field.name: str(field.type) for field in table.schema}
+        self.assertEqual([types[name] for name in ("metric", "bytes", "p50_ns", "limit_ns", "skipped")],
+                         ["string", "int64", "double", "double", "string"])
+
+    @unittest.skipIf(pyarrow, "the Python module pyarrow is there")
+    def test_parquet_without_pyarrow_is_refused(self):
+        self.refused("export", "--parquet", self.folder / "points.parquet", "--db", self.db, says="pyarrow")
+        self.assertFalse((self.folder / "points.parquet").exists())
 
 
 class Refusals(WithDatabase):
@@ -331,13 +374,19 @@ class Reading(WithDatabase):
 class Names(unittest.TestCase):
     def test_are_those_of_compare(self):
         key = synthetic.key("broadcast", "tutti", "tree", "shm", 4096, inplace=True) | {"buf": "registered"}
-        self.assertEqual(names.metric_of({"kind": "point", "key": key}), "broadcast 4K float root 0 in place registered tree (shm)")
+        self.assertEqual(names.metric_of({"kind": "point", "key": key}), "broadcast 4K float root 0 in place registered tree (shm), 4 ranks")
         knobs = {"seg": 65536, "radix": 4, "channels": 2, "order": "topology", "input": "rewritten"}
         self.assertEqual(names.metric_of({"kind": "point", "key": key | knobs}),
-                         "broadcast 4K float root 0 in place registered rewritten tree[64K,k4,x2]@topology (shm)")
+                         "broadcast 4K float root 0 in place registered rewritten tree[64K,k4,x2]@topology (shm), 4 ranks")
         forced = synthetic.key("all_reduce", "mpi", "ring", "", 1000)
-        self.assertEqual(names.metric_of({"kind": "point", "key": forced}), "all_reduce 1000 float sum host mpi/ring")
+        self.assertEqual(names.metric_of({"kind": "point", "key": forced}), "all_reduce 1000 float sum host mpi/ring, 4 ranks")
         self.assertEqual(names.candidate_in_words(forced | {"algo": "mpi"}), "mpi")
+        for change, place in (({"nranks": 1, "ppn": 1}, "1 rank"), ({"nranks": 5, "ppn": 2}, "5 ranks on 3 hosts"),
+                              ({"ppn": 4, "placement": "scatter"}, "4 ranks, scatter")):
+            metric = names.metric_of({"kind": "point", "key": forced | change})
+            self.assertEqual(metric, f"all_reduce 1000 float sum host mpi/ring, {place}")
+            self.assertEqual(names.without_place(metric), "all_reduce 1000 float sum host mpi/ring")
+        self.assertEqual(names.without_place("a, 2 ranks -> b, 4 ranks"), "a -> b")
 
 
 if __name__ == "__main__":

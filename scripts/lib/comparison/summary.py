@@ -81,7 +81,7 @@ def _figures(point):
         return None
     key = point["key"]
     return {"algo": key["algo"] or "default", "transport": key["transport"], "p50_ns": point["t_ns"]["p50"],
-            "ci95_p50_ns": point["ci95_p50_ns"], "interval_ns": point["interval_ns"], "n": point["n"], "stop_reason": point.get("stop_reason")}
+            "ci95_p50_ns": point.get("ci95_p50_ns"), "interval_ns": point["interval_ns"], "n": point["n"], "stop_reason": point.get("stop_reason")}
 
 
 def _ratio(theirs, ours):
