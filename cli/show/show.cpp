@@ -19,8 +19,11 @@
 #include "collectives/schedule/print.hpp"
 #include "collectives/schedule/verify.hpp"
 #include "results/stored/by_launch.hpp"
+#include "results/stored/printable_results.hpp"
 #include "results/summary/selection.hpp"
 #include "results/summary/summary_json.hpp"
+#include "results/tables/csv.hpp"
+#include "results/tables/markdown.hpp"
 
 namespace tutti {
 namespace {
@@ -108,13 +111,18 @@ void add_schedule(const OptionGroup& group, TypedSchedule& typed) {
 // Options for results files as typed.
 struct TypedResults {
     TableStyle style;
-    bool as_json = false;
+    bool as_json = false, as_csv = false, as_markdown = false;
     std::string candidates, sizes;
 };
 
 void add_tables(const OptionGroup& group, TypedResults& typed) {
     group.flag("--all-rows", typed.style.all_rows,
                "Print the rows of all candidates, however many there are");
+    group.flag(
+        "--csv", typed.as_csv,
+        "Print a CSV table of the points, training steps or verdicts, as 'tutti bench --csv'");
+    group.flag("--markdown", typed.as_markdown,
+               "Print the rankings and comparisons as Markdown tables");
     group.text("--like", typed.style.like, "Output format of sweeps: tutti, nccl-tests or osu");
     group.text("--candidates", typed.candidates,
                "Algorithms, transports and libraries to show, e.g. ring,tree/shm,mpi");
@@ -194,6 +202,9 @@ Exit show_schedule(TypedSchedule typed) {
 }
 
 Exit show_results(const Arguments& files, const TypedResults& typed) {
+    if ((typed.as_json && (typed.as_csv || typed.as_markdown)) ||
+        (typed.as_csv && typed.as_markdown))
+        throw Error("--json, --csv and --markdown are mutually exclusive; use one of them");
     const Selection selection = selection_of(typed);
     std::map<std::string, std::string> file_of;
     Results all = read_runs(files, file_of);
@@ -204,6 +215,15 @@ Exit show_results(const Arguments& files, const TypedResults& typed) {
         select(all, selection);
         if (typed.as_json) {
             write_summary(std::cout, all, file_of);
+            return Exit::ok;
+        }
+        if (typed.as_csv || typed.as_markdown) make_printable(all);
+        if (typed.as_csv) {
+            write_csv(std::cout, all);
+            return Exit::ok;
+        }
+        if (typed.as_markdown) {
+            fmt::print("{}", markdown_tables(all));
             return Exit::ok;
         }
         const StoredTables tables = stored_tables(std::move(all), typed.style);

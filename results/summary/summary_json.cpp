@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <ostream>
-#include <tuple>
 
+#include "base/rounding.hpp"
 #include "results/records/record_fields.hpp"
-#include "results/stored/by_launch.hpp"
-#include "results/summary/ranking.hpp"
-#include "results/summary/trust.hpp"
+#include "results/summary/summary_tables.hpp"
 
 namespace tutti {
 namespace {
@@ -29,6 +27,9 @@ Json json_of(const Ratio& ratio) {
 }
 
 Json json_of(const std::optional<Ratio>& ratio) { return ratio ? json_of(*ratio) : Json(); }
+
+// Null for 0, which means that no limit is known.
+Json known(double limit) { return limit > 0 ? Json(limit) : Json(); }
 
 Json json_of(const Configuration& candidate) {
     return {{"impl", candidate.impl},           {"algo", candidate.algorithm},
@@ -60,73 +61,6 @@ Json middle_of(const RankedCell& cell, auto value) {
     for (const Point* point : cell.points)
         if (const auto one = value(*point)) known.push_back(static_cast<double>(*one));
     return known.empty() ? Json() : Json(median(std::move(known)));
-}
-
-// Points that are compared with each other, and their ranking.
-struct Table {
-    std::vector<const Point*> points;
-    std::string setup;
-    Ranking ranking;
-    std::vector<Note> notes;
-
-    std::vector<const RankedCell*> cells() const {
-        std::vector<const RankedCell*> all;
-        for (const RankedSize& size : ranking.sizes())
-            for (const RankedCell& cell : size.cells) all.push_back(&cell);
-        return all;
-    }
-};
-
-struct TrainingTable {
-    std::vector<const TrainingStep*> steps;
-    std::string setup;
-    std::vector<RankedMethod> methods;
-    std::vector<Note> notes;
-};
-
-auto shape_of(const Key& key) {
-    return std::tuple(name_of(key.coll), key.nranks, key.ppn, name_of(key.dtype), key.op, key.root,
-                      key.inplace, key.buf, key.placement, key.input);
-}
-
-auto shape_of(const StepKey& key) {
-    return std::tuple(key.workload, key.model, key.compute, key.settings, key.buffers, key.nranks,
-                      key.ppn, key.placement);
-}
-
-// Groups by shape, in the order of `Compare` or of the first appearance.
-template <class Record>
-auto by_shape(const std::vector<const Record*>& records) {
-    std::map<decltype(shape_of(records.front()->key)), std::vector<const Record*>> groups;
-    for (const Record* record : records) groups[shape_of(record->key)].push_back(record);
-    return groups;
-}
-
-std::vector<LaunchId> measured_in(const auto& records) {
-    std::vector<LaunchId> launches;
-    for (const auto* record : records)
-        if (!record->skipped) launches.push_back(launch_of(*record));
-    return launches;
-}
-
-// Groups by shape, then by setup.
-template <class Record>
-std::vector<std::pair<std::string, std::vector<const Record*>>> grouped(
-    const std::vector<const Record*>& records, const Setups& setups) {
-    std::vector<std::pair<std::string, std::vector<const Record*>>> groups;
-    for (const auto& [shape, members] : by_shape(records)) {
-        const auto names = setups.names_of(measured_in(members));
-        std::map<std::string, std::vector<const Record*>> by_setup;
-        for (const Record* record : members) {
-            const auto name = names.find(launch_of(*record));
-            by_setup[name != names.end() ? name->second
-                     : names.empty()     ? ""
-                                         : names.begin()->second]
-                .push_back(record);
-        }
-        groups.insert(groups.end(), by_setup.begin(), by_setup.end());
-    }
-    return groups;
 }
 
 // Describes the best choice at one size, and whether it is more than chance.
@@ -175,8 +109,8 @@ Json json_of(const RankedCell& cell, const Trust& trust, const Places& places) {
         {"tied", cell.is_tied},
         {"unknown", cell.is_unknown},
         {"disturbed", is_disturbed},
-        {"limit_ns", cell.limit_ns},
-        {"pct_of_limit", percent ? Json(*percent) : Json()},
+        {"limit_ns", known(cell.limit_ns)},
+        {"pct_of_limit", percent ? Json(to_tenths(*percent)) : Json()},
         {"beats_limit", cell.beats_limit()},
         {"calls_overlap", overlaps},
         {"launches", cell.points.size()},
@@ -203,12 +137,12 @@ Json json_of(const RankedSize& size, const Ranking& ranking, const Trust& trust,
             limit = {cell.limit_ns, cell.busbw * cell.p50 / cell.limit_ns};
     }
     for (const std::size_t place : size.order) order.push_back(size.cells[place].candidate);
-    return {{"bytes", size.bytes.count},          {"limit_ns", limit.first},
-            {"limit_GBps", limit.second},         {"order", order},
+    return {{"bytes", size.bytes.count},          {"limit_ns", known(limit.first)},
+            {"limit_GBps", known(limit.second)},  {"order", order},
             {"choice", choice_at(ranking, size)}, {"cells", cells}};
 }
 
-Json skipped_in(const Table& table) {
+Json skipped_in(const RankedTable& table) {
     std::map<std::pair<Configuration, std::string>, std::set<std::int64_t>> found;
     for (const Point* point : table.points)
         if (point->skipped)
@@ -221,7 +155,7 @@ Json skipped_in(const Table& table) {
     return list;
 }
 
-Json json_of(const Table& table, const Trust& trust, const Places& places) {
+Json json_of(const RankedTable& table, const Trust& trust, const Places& places) {
     const Ranking& ranking = table.ranking;
     const Key& key = table.points.front()->key;
     Json candidates = Json::array(), sizes = Json::array(), wrong = Json::array();
@@ -250,7 +184,7 @@ Json json_of(const Table& table, const Trust& trust, const Places& places) {
             {"points", places_of(table.points, places)}};
 }
 
-Json json_of(const TrainingTable& table, const Places& places) {
+Json json_of(const RankedSteps& table, const Places& places) {
     Json methods = Json::array();
     for (const RankedMethod& method : table.methods)
         methods.push_back({{"name", method.name},
@@ -306,51 +240,21 @@ private:
 
 void write_summary(std::ostream& out, const Results& results,
                    const std::map<std::string, std::string>& file_of) {
-    const std::vector<Results> launches = by_launch(results);
-    std::vector<const Point*> points;
-    std::vector<const TrainingStep*> steps;
+    const SummaryTables summary(results);
     Places places;
-    for (const Results& launch : launches) {
-        for (const Point& point : launch.points) {
-            places[&point] = points.size();
-            points.push_back(&point);
-        }
-        for (const TrainingStep& step : launch.steps) {
-            places[&step] = steps.size();
-            steps.push_back(&step);
-        }
-    }
-    const Trust trust{launches};
-    std::vector<std::vector<LaunchId>> compared;
-    for (const auto& [shape, members] : by_shape(points)) compared.push_back(measured_in(members));
-    for (const auto& [shape, members] : by_shape(steps)) compared.push_back(measured_in(members));
-    const Setups setups{launches, compared};
-    std::vector<Table> tables;
-    for (auto& [setup, members] : grouped(points, setups)) {
-        Table& table = tables.emplace_back(Table{members, setup, Ranking(members), {}});
-        table.notes = trust.notes(members, table.cells());
-    }
-    std::vector<TrainingTable> trainings;
-    for (auto& [setup, members] : grouped(steps, setups))
-        trainings.push_back({members, setup, ranked_methods(members), trust.notes(members)});
-    std::vector<const RankedCell*> cells;
-    std::vector<JudgedTable> judged;
-    for (const Table& table : tables) {
-        judged.push_back({table.notes, !table.ranking.sizes().empty()});
-        for (const RankedCell* cell : table.cells()) cells.push_back(cell);
-    }
-    for (const TrainingTable& table : trainings)
-        judged.push_back({table.notes, !table.methods.empty()});
-    const auto notes =
-        notes_of_report(results, launches, trust.notes(points, steps, cells), judged);
+    const auto number = [&](const auto& records) {
+        for (std::size_t i = 0; i < records.size(); ++i) places[records[i]] = i;
+    };
+    number(summary.points);
+    number(summary.steps);
 
     Document document(out);
     document.field("v", summary_version);
     document.field("kind", "summary");
-    document.field("verdict", verdict_of(notes, judged));
-    document.field("notes", json_of(notes));
+    document.field("verdict", summary.verdict);
+    document.field("notes", json_of(summary.notes));
     document.field("warnings", encode(results.warnings));
-    document.list("setups", setups.differences(), [](const Setups::Difference& one) {
+    document.list("setups", summary.setups.differences(), [](const Setups::Difference& one) {
         return Json{{"fact", one.fact}, {"values", one.values}};
     });
     document.list("sessions", results.sessions, [&](const Session& session) {
@@ -359,32 +263,32 @@ void write_summary(std::ostream& out, const Results& results,
         json["file"] = file == file_of.end() ? "" : file->second;
         return json;
     });
-    document.list("launches", launches,
+    document.list("launches", summary.launches,
                   [](const Results& launch) { return encode(launch.launches.front()); });
     document.list("ends", results.ends, [](const End& end) { return encode(end); });
     document.list("fails", results.fails, [](const Fail& fail) { return encode(fail); });
     document.list("verdicts", results.verdicts,
                   [](const VerdictRecord& verdict) { return encode(verdict); });
     document.list("floors", results.floors, [](const FloorRecord& floor) { return encode(floor); });
-    document.list("points", points, [&](const Point* point) {
+    document.list("points", summary.points, [&](const Point* point) {
         Json json = encode(*point);
         json.erase("samples_ns");
         json["point"] = point_id(point->key);
         if (point->skipped) return json;
         json["interval_ns"] = interval_of(point->time);
-        json["disturbed"] = trust.is_disturbed(*point);
+        json["disturbed"] = summary.trust.is_disturbed(*point);
         return json;
     });
-    document.list("steps", steps, [](const TrainingStep* step) {
+    document.list("steps", summary.steps, [](const TrainingStep* step) {
         Json json = encode(*step);
         json.erase("samples_ns");
         if (!step->skipped) json["interval_ns"] = interval_of(step->step);
         return json;
     });
-    document.list("tables", tables,
-                  [&](const Table& table) { return json_of(table, trust, places); });
-    document.list("training", trainings,
-                  [&](const TrainingTable& table) { return json_of(table, places); });
+    document.list("tables", summary.tables,
+                  [&](const RankedTable& table) { return json_of(table, summary.trust, places); });
+    document.list("training", summary.training,
+                  [&](const RankedSteps& table) { return json_of(table, places); });
     document.end();
 }
 

@@ -42,16 +42,6 @@ auto subject_of(const Key& key) {
                     key.inplace);
 }
 
-std::string title_of(const Key& key, std::size_t candidates) {
-    std::string title = fmt::format("{} {}", name_of(key.coll), name_of(key.dtype));
-    if (key.op) title += fmt::format(" {}", name_of(*key.op));
-    if (key.root) title += fmt::format(", root {}", key.root->index);
-    title += fmt::format(", {}, {} memory", key.inplace ? "in place" : "out of place", key.buf);
-    for (const std::string& more : {key.input, key.placement})
-        if (!more.empty()) title += ", " + more;
-    return fmt::format("# Fastest of {} candidates: {}\n", candidates, title);
-}
-
 std::string line_of(std::string_view size, std::string_view best, std::string_view time,
                     std::string_view limit, std::string_view library, std::string_view its_time,
                     std::string_view ratio, std::string_view tied) {
@@ -116,7 +106,8 @@ std::string table_of(const std::vector<const Point*>& points) {
     }
     const std::size_t candidates = most_candidates(points);
     if (candidates < 2 || lines.empty()) return "";
-    std::string text = title_of(points.front()->key, candidates);
+    std::string text = fmt::format("# Fastest of {} candidates: {}\n", candidates,
+                                   subject_in_words(points.front()->key));
     text += line_of("size", "fastest of tutti", "time", "%lim", "fastest library", "time",
                     "times as fast", "statistically tied");
     text += line_of(
@@ -145,6 +136,16 @@ std::vector<std::vector<const Point*>> by_subject(std::span<const Point> points)
 }
 
 }  // namespace
+
+std::string subject_in_words(const Key& key) {
+    std::string title = fmt::format("{} {}", name_of(key.coll), name_of(key.dtype));
+    if (key.op) title += fmt::format(" {}", name_of(*key.op));
+    if (key.root) title += fmt::format(", root {}", key.root->index);
+    title += fmt::format(", {}, {} memory", key.inplace ? "in place" : "out of place", key.buf);
+    for (const std::string& more : {key.input, key.placement})
+        if (!more.empty()) title += ", " + more;
+    return title;
+}
 
 Fastest fastest_of(std::span<const Point> points) {
     Fastest fastest;

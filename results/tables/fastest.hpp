@@ -14,6 +14,10 @@ struct Fastest {
     std::set<Key> of_all, of_tutti, of_libraries;
 };
 
+/// "all_reduce float sum, out of place, registered memory": what points of one table share, except
+/// the number of ranks.
+std::string subject_in_words(const Key& key);
+
 /// Takes the points of all launches. Skipped points and wrong results do not count.
 Fastest fastest_of(std::span<const Point> points);
 

@@ -33,38 +33,6 @@ int count_of(const std::vector<VerdictRecord>& verdicts, Change change) {
     }));
 }
 
-// So that a name cannot end its cell, be taken for HTML, a link, a picture or a formula, or call
-// someone: an invisible space keeps "@name" and "#1" from what GitHub makes of them.
-std::string in_cell(const std::string& text) {
-    constexpr std::string_view marks = "|\\`*_[]~";
-    std::string safe;
-    for (std::size_t at = 0; at < text.size(); ++at) {
-        const char one = text[at];
-        if (marks.find(one) != marks.npos) safe += '\\';
-        switch (one) {
-            case '<':
-                safe += "&lt;";
-                break;
-            case '&':
-                safe += "&amp;";
-                break;
-            case '$':
-                safe += "&#36;";
-                break;
-            case '@':
-            case '#':
-                safe += one + std::string("&#8203;");
-                break;
-            case ':':  // nor is "https://..." a link
-                safe += text.compare(at, 3, "://") == 0 ? ":&#8203;" : ":";
-                break;
-            default:
-                safe += static_cast<unsigned char>(one) < ' ' || one == 0x7f ? ' ' : one;
-        }
-    }
-    return safe;
-}
-
 std::string markdown_row(const VerdictRecord& verdict) {
     return fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", in_cell(name_in_views(verdict)),
                        in_cell(value_in_words(verdict.a_ns, verdict)),

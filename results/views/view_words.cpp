@@ -52,6 +52,36 @@ std::string in_line(const std::string& text) {
     return safe;
 }
 
+std::string in_cell(const std::string& text) {
+    constexpr std::string_view marks = "|\\`*_[]~";
+    std::string safe;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const char one = text[at];
+        if (marks.find(one) != marks.npos) safe += '\\';
+        switch (one) {
+            case '<':
+                safe += "&lt;";
+                break;
+            case '&':
+                safe += "&amp;";
+                break;
+            case '$':
+                safe += "&#36;";
+                break;
+            case '@':
+            case '#':
+                safe += one + std::string("&#8203;");
+                break;
+            case ':':  // nor is "https://..." a link
+                safe += text.compare(at, 3, "://") == 0 ? ":&#8203;" : ":";
+                break;
+            default:
+                safe += static_cast<unsigned char>(one) < ' ' || one == 0x7f ? ' ' : one;
+        }
+    }
+    return safe;
+}
+
 std::string time_in_views(const std::string& t) {
     constexpr std::string_view shape = "0000-00-00T00:00:00";
     const std::string time = t.substr(0, shape.size());

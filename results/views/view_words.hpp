@@ -28,6 +28,11 @@ std::string name_in_views(const std::string& metric);
 /// "##vso[" anywhere).
 std::string in_line(const std::string& text);
 
+/// Makes a text safe for a cell of a Markdown table: a name cannot end its cell, be taken for HTML,
+/// a link, a picture or a formula, or call someone. An invisible space keeps "@name" and "#1" from
+/// what GitHub makes of them.
+std::string in_cell(const std::string& text);
+
 /// "2026-01-31T12:00:00" of a session, in UTC; what is no such time is the begin of 1970.
 std::string time_in_views(const std::string& t);
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """tutti show FILE.jsonl prints the same tables from the records as the run that made them."""
+import csv
 import json
 import re
 import unittest
 
 import tutti
-from tutti import QUICK
+from tutti import QUICK, of_kind
 
 OK, USAGE = 0, 64
 TWO = ("--ranks", 2, "--transport", "shm", "--baseline", "none", *QUICK)
@@ -133,6 +134,57 @@ class Launches(Shown):
         self.results = self.change(lambda record: None if record["kind"] == "end" or record.get("key", {"count": 4})["count"] != 4 else record)
         printed = self.ok("bench", "--resume", self.results)
         self.assertEqual(table(self.ok("show", self.results)), table(printed))
+
+
+def cells_of(markdown):
+    """The rows below the heads of Markdown tables, as lists of texts without marks."""
+    rows = [[cell.strip().replace("\\", "").replace("**", "") for cell in line.strip("|").split(" | ")]
+            for line in markdown.splitlines() if line.startswith("| ")]
+    return [row for row in rows if row[0] not in ("size", "method", "metric")]
+
+
+class OtherForms(Shown):
+    def test_as_markdown_have_the_numbers_of_the_json(self):
+        self.ok(*FEW[:-len(QUICK)], "-n", 9, "--json", self.results)
+        shown = self.ok("show", "--markdown", self.results)
+        for place in ("in place", "out of place"):
+            self.assertIn(f"### all\\_reduce float sum, {place}, registered memory, 2 ranks\n", shown)
+        expected = []
+        for one in json.loads(self.ok("show", "--json", self.results))["tables"]:
+            names = [candidate["algo"] + " (shm)" for candidate in one["candidates"]]
+            for size in one["sizes"]:
+                for place in size["order"]:
+                    cell = next(cell for cell in size["cells"] if cell["candidate"] == place)
+                    time = cell["time"]
+                    expected.append([str(size["bytes"]).replace("1024", "1K"), names[place], f"{cell['p50_ns'] / 1000:.2f}",
+                                     f"{time['low'] / 1000:.2f} .. {time['high'] / 1000:.2f}", f"{cell['busbw_GBps']:.2f}"])
+        self.assertEqual([row[:5] for row in cells_of(shown)], expected)
+        self.assertEqual(len(expected), 8)
+
+    def test_of_steps(self):
+        self.ok("workload", "ddp", "--scale", "small", "--algo", "ring,tree", "--transport", "shm", "--baseline", "none", "--ranks", 2,
+                "--min-steps", 7, "--max-time", "0.1s", "--json", self.results)
+        steps = of_kind(self.results, "step")
+        rows = list(csv.DictReader(self.ok("show", "--csv", self.results).splitlines()))
+        self.assertEqual([(row["way"], int(row["step_ns"])) for row in rows], [(one["key"]["way"], one["step_ns"]["p50"]) for one in steps])
+        shown = self.ok("show", "--markdown", self.results)
+        self.assertEqual({(row[0], row[1]) for row in cells_of(shown)}, {(one["key"]["way"], f"{one['step_ns']['p50'] / 1e6:.3f}") for one in steps})
+        self.ok(*FEW, "--json", self.results)
+        self.fails(USAGE, "show", "--csv", self.results, key="columns")
+
+    def test_of_comparisons(self):
+        measured = self.folder / "measured.jsonl"
+        self.ok(*FEW, "--json", measured)
+        tutti.run("compare", measured, measured, "--json", self.results)
+        rows = list(csv.DictReader(self.ok("show", "--csv", self.results).splitlines()))
+        self.assertEqual([(row["metric"], row["verdict"]) for row in rows], [(one["metric"], one["verdict"]) for one in of_kind(self.results, "verdict")])
+        self.assertIn(rows[0]["metric"].split(",")[0].split("_")[0], self.ok("show", "--markdown", self.results))
+
+    def test_exclude_each_other(self):
+        self.ok(*FEW, "--json", self.results)
+        for words in (("--csv", "--json"), ("--markdown", "--json"), ("--csv", "--markdown")):
+            self.fails(USAGE, "show", *words, self.results, key="exclusive")
+        self.fails(USAGE, "show", "ring", "--csv", key="--csv")
 
 
 class OtherRecords(Shown):
