@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <iostream>
 
 #include "base/clock.hpp"
@@ -21,8 +22,28 @@
 namespace tutti {
 namespace {
 
+// Returns what else makes launches of an undecided metric differ less; may be empty.
+std::string other_advice(const VerdictRecord& record, const CompareOptions& options) {
+    const auto* programs = options.launch.target<Programs>();
+    if (programs != nullptr && programs->computes() && is_in_ns(record) &&
+        record.metric != cpu_time)
+        return fmt::format("; or compare CPU time, which other processes disturb less: --metric {}",
+                           cpu_time);
+    const auto* twins = options.launch.target<TwinJobs>();
+    std::string setting;
+    std::getline(std::ifstream(shared_huge_pages), setting);
+    if (twins != nullptr && twins->a.is_of_this_host &&
+        would_profit_from_huge_pages(record.metric, setting))
+        return fmt::format(
+            "; or give shared memory huge pages, so that launches differ less: as root, echo "
+            "advise > {}",
+            shared_huge_pages);
+    return "";
+}
+
 // Builds the record of a metric's verdict.
-VerdictRecord record_of(const MetricResult& one, const CompareOptions& options) {
+VerdictRecord record_of(const MetricResult& one, const CompareOptions& options,
+                        double seconds_per_launch) {
     VerdictRecord record = record_of(one.metric.name, one.judgement, options.plan.rule);
     record.a_ns = one.a_ns();
     record.b_ns = one.b_ns();
@@ -32,6 +53,9 @@ VerdictRecord record_of(const MetricResult& one, const CompareOptions& options) 
         record.unit = one.launches.front().unit;
     else if (!options.times_are_ns)
         record.unit.clear();
+    record.to_decide = to_decide(one.judgement, options.plan.rule, seconds_per_launch);
+    if (!record.to_decide.empty() && !is_mean(record))
+        record.to_decide += other_advice(record, options);
     return record;
 }
 
@@ -49,7 +73,9 @@ ComparisonRecords records_of(const ComparisonResult& result, const CompareOption
                                      .seen = one.launches[i]});
     std::vector<MetricResult> all = result.metrics;
     if (result.mean) all.push_back(*result.mean);
-    for (const MetricResult& one : all) records.verdicts.push_back(record_of(one, options));
+    const double seconds_per_launch = result.seconds / std::max(result.launches, 1);
+    for (const MetricResult& one : all)
+        records.verdicts.push_back(record_of(one, options, seconds_per_launch));
     return records;
 }
 
@@ -84,8 +110,7 @@ Exit exit_of(const ComparisonRecords& records, const std::set<Change>& fail_on) 
         is_decidable = is_decidable || verdict.high > 0;
     }
     if (!is_decidable) {
-        std::cerr << (found.empty()
-                          ? "tutti: no metric could be compared; see the lines '# not compared'\n"
+        std::cerr << (found.empty() ? fmt::format("tutti: {}\n", nothing_compared)
                       : records.verdicts.front().method == Pairing::stored
                           ? "tutti: too few launches for a verdict: " +
                                 records.verdicts.front().rule + "\n"
@@ -234,7 +259,7 @@ Exit compare_the_same(const CompareOptions& options) {
         return Exit::wrong_result;
     }
     if (result.metrics.empty()) {
-        std::cerr << "tutti: no metric could be compared; see the lines '# not compared'\n";
+        std::cerr << "tutti: " << nothing_compared << "\n";
         file.end(records_of(result, options, file.session()));
         return Exit::not_comparable;
     }

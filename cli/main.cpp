@@ -38,6 +38,8 @@ constexpr Command rows[] = {
     {"check-guidelines",
      "Check that no collective is slower than an equivalent combination of others",
      run_check_guidelines},
+    {"ci-guard", "Build two commits of a project and compare them, with an exit code for CI",
+     run_ci_guard},
     {"compare", "Compare A and B, with a verdict and an exit code for CI", run_compare},
     {"completion", "Print a completion script for bash, zsh or fish", run_completion},
     {"history", "Show one metric over many launches and where it changed", run_history},

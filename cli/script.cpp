@@ -33,7 +33,8 @@ Command script_command(std::string_view name, const Arguments& words) {
     if (!std::filesystem::exists(script))
         throw Error("the script is missing: " + script.string() +
                     "; set TUTTI_SCRIPTS to its folder");
-    Command command{{python(), script.string()}, {{"TUTTI", this_program()}}};
+    Command command{{script.string()}, {{"TUTTI", this_program()}}};
+    if (script.extension() == ".py") command.words.insert(command.words.begin(), python());
     command.words.insert(command.words.end(), words.begin(), words.end());
     return command;
 }

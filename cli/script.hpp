@@ -10,8 +10,8 @@ namespace tutti {
 /// Meaning of a script's exit code 1. Python also returns it for an uncaught exception.
 enum class CodeOne { failure, verdict };
 
-/// Runs a Python script of scripts/ and returns its exit code; usage for a failure. Throws Error if
-/// the script is missing or killed by a signal.
+/// Runs a script of scripts/ (Python, or a program) and returns its exit code; usage for a failure.
+/// Throws Error if the script is missing or killed by a signal.
 Exit run_script(std::string_view name, const Arguments& words, CodeOne one = CodeOne::failure);
 
 /// Returns what a script prints. Throws Error with its message if it fails.

@@ -96,6 +96,26 @@ Exit run_report(const Arguments& arguments) {
     return code;
 }
 
+Exit run_ci_guard(const Arguments& arguments) {
+    std::string base, build, program;  // the script parses them again
+    CLI::App app{
+        "Checks whether this commit is slower than another. Run it in a checkout of the "
+        "project.\ntutti ci-guard BASE [--build COMMAND] [--program COMMAND] [OPTIONS OF COMPARE] "
+        "[-- bench ...]: copies BASE and the current checkout with its uncommitted changes into "
+        "temporary folders, builds both from scratch, and runs 'tutti compare', whose exit code it "
+        "returns.",
+        "tutti ci-guard"};
+    app.add_option("base", base, "Commit, branch or tag to compare with")->required();
+    app.add_option("--build", build,
+                   "Build command, run in each folder (default: the build of tutti itself)");
+    app.add_option("--program", program,
+                   "Program that prints times, run in each folder; needs --metric of compare "
+                   "(default: build/tutti with the command after two dashes)");
+    app.allow_extras();
+    if (parse_or_help(app, arguments)) return Exit::ok;
+    return run_script("ci_guard", arguments, CodeOne::verdict);
+}
+
 namespace {
 
 // The arguments of a verb. The script parses them again.

@@ -13,7 +13,7 @@ set(headers ${CMAKE_INSTALL_INCLUDEDIR}/tutti)
 install(TARGETS tutti RUNTIME DESTINATION bin COMPONENT tutti)
 get_property(links GLOBAL PROPERTY TUTTI_LINKS)
 install(FILES ${links} DESTINATION bin COMPONENT tutti)
-install(PROGRAMS scripts/draw.py scripts/report.py scripts/results.py
+install(PROGRAMS scripts/ci_guard scripts/draw.py scripts/report.py scripts/results.py
     DESTINATION share/tutti/scripts COMPONENT tutti)
 install(DIRECTORY scripts/plots DESTINATION share/tutti/scripts COMPONENT tutti
     PATTERN __pycache__ EXCLUDE)

@@ -53,7 +53,7 @@ Measures, proves, tunes and compares all-reduce, all-gather, broadcast and
 their relatives: own algorithms next to those of the MPI library, over shared
 memory, MPI and UCX, in ranks of mpirun or in threads of one process."
     SECTION science DEPENDS "python3, python3-tutti ${same}, ${runtime} ${same}"
-    RECOMMENDS "openmpi-bin, python3-matplotlib" SUGGESTS libtutti-dev)
+    RECOMMENDS "openmpi-bin, python3-matplotlib" SUGGESTS "libtutti-dev, git")
 tutti_package(${runtime} "collective communication by the best algorithm for each call
 tutti::Communicator does the collectives of a C++ program by the algorithm that
 was fastest on this machine, libtutti_c those of programs in C. libtutti_mpi

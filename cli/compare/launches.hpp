@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -36,16 +37,23 @@ struct TwinJobs {
     LaunchOfBoth by_steps(const WantedMetrics& wanted) const;
 };
 
+/// Names of metrics that are measured, not printed.
+constexpr const char* wall_time = "wall_time";  ///< from the start of a run to its end
+constexpr const char* cpu_time = "cpu_time";    ///< user and system time, see Child::cpu_seconds
+
 /// Runs two commands that print times, one after the other: A B B A, then B A A B. Drops a metric
 /// if a run does not print it, or does not print a number from 1e-100 to 1e100. Times with a unit
 /// are compared in ns, other numbers in the unit that the first run printed.
 struct Programs {
     Command a, b;
-    /// A regular expression whose last group is a number on a line of the output (with two groups
-    /// the first one names the metric), or a pointer into the JSON that is the output: /a/0/time.
+    /// `wall_time`, `cpu_time`, a regular expression whose last group is a number on a line of the
+    /// output (with two groups the first one names the metric), or a pointer into the JSON that is
+    /// the output: /a/0/time.
     std::vector<std::string> metrics;
-    bool more_is_better = false;  ///< the numbers are rates
-    int quads = 2;                ///< in what counts as a launch; even
+    /// Whether larger printed numbers are better; nothing: if their unit is a rate.
+    std::optional<bool> more_is_better;
+    std::string default_unit;  ///< of numbers that are printed without one; may be empty
+    int quads = 2;             ///< in what counts as a launch; even
     /// Limit for one run, in seconds. 0: 10 times the longest run so far, at least 10; 600 until a
     /// run has finished. The remaining budget shortens the limit, but not below 3 times the longest
     /// run so far or 3 s.
@@ -55,6 +63,10 @@ struct Programs {
     /// metric.
     LaunchOfBoth operator()(const WantedMetrics& wanted);
 
+    /// Returns whether a run computed on this host for much of its time. Waiting for a busy core
+    /// makes the share smaller, so the run with the largest share counts.
+    bool computes() const { return largest_cpu_share_ > 0.2; }
+
 private:
     void in_first_units(PrintedMetrics& printed);
     PrintedMetrics run_once(Side side, double seconds_left);
@@ -63,6 +75,7 @@ private:
     std::string advice(double seconds, const std::string& last_words) const;
 
     double longest_run_seconds_ = 0;
+    double largest_cpu_share_ = 0;  ///< of the time of a run
     int runs_ = 0;
     bool has_long_lines_ = false;
     std::map<std::string, std::string> units_;  ///< of each metric, as a run printed it first

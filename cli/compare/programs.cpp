@@ -13,6 +13,8 @@
 namespace tutti {
 namespace {
 
+bool is_measured(const std::string& metric) { return metric == wall_time || metric == cpu_time; }
+
 const char* name_of(Side side) { return side == Side::a ? "A" : "B"; }
 
 // Returns the four runs of a quad, each with its side.
@@ -78,8 +80,22 @@ PrintedMetrics Programs::run_once(Side side, double seconds_left) {
     if (*code != 0)
         throw Error(fmt::format("{} ended with {}: {}", name_of(side), *code, child.last_words()),
                     Exit::wrong_result);
-    longest_run_seconds_ = std::max(longest_run_seconds_, seconds_since(began_ns));
-    PrintedMetrics printed = metrics_in(child.output(), child.errors(), metrics);
+    const double wall_seconds = seconds_since(began_ns);
+    longest_run_seconds_ = std::max(longest_run_seconds_, wall_seconds);
+    largest_cpu_share_ = std::max(largest_cpu_share_, child.cpu_seconds() / wall_seconds);
+    std::vector<std::string> searched = metrics;
+    std::erase_if(searched, is_measured);
+    PrintedMetrics printed = metrics_in(child.output(), child.errors(), searched);
+    for (auto& [name, reading] : printed.readings)
+        if (reading.trouble.empty() && reading.unit.empty() && !default_unit.empty())
+            static_cast<PrintedNumber&>(reading) = with_unit(reading.value, default_unit).value();
+    for (const std::string& name : metrics) {
+        if (!is_measured(name)) continue;
+        const double seconds_of_it = name == cpu_time ? child.cpu_seconds() : wall_seconds;
+        printed.order.push_back(name);
+        printed.readings[name] = {{1e9 * seconds_of_it, "ns"},
+                                  seconds_of_it > 0 ? "" : "no time that could be measured"};
+    }
     for (const auto& [metric, how] : printed.misused) {
         // One run may lack the metric. If the first four runs all lack it, the option is wrong.
         if (++misused_[metric] == 4 && runs_ < 4)
@@ -138,8 +154,7 @@ LaunchOfBoth Programs::operator()(const WantedMetrics& wanted) {
         std::vector<Quad> of_metric;
         for (const auto& quad : printed) {
             const auto value = [&](const PrintedMetrics& run) {
-                const double number = run.readings.at(name).value;
-                return more_is_better ? 1 / number : number;
+                return run.readings.at(name).value;
             };
             of_metric.push_back({.a1 = value(quad.a1),
                                  .b1 = value(quad.b1),
@@ -148,11 +163,9 @@ LaunchOfBoth Programs::operator()(const WantedMetrics& wanted) {
                                  .a_first = quad.a_first});
         }
         LaunchOfMetric summary = summary_of(of_metric).value();
-        if (more_is_better) {  // restores the printed values
-            summary.a_ns = 1 / summary.a_ns;
-            summary.b_ns = 1 / summary.b_ns;
-        }
         summary.unit = units_.at(name);
+        summary.higher_is_better =
+            !is_measured(name) && more_is_better.value_or(is_rate(summary.unit));
         seen.order.push_back(name);
         seen.metrics[name] = std::move(summary);
     }

@@ -3,8 +3,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -168,23 +171,37 @@ Child::Child(const Command& command, Output output) {
         throw Error("cannot start '" + command.words.front() + "' (" + std::strerror(failed) +
                     "); use the path of an existing program");
     kill_on_exit_ = std::make_unique<KillGroupOnExit>(process_);
+    end_ = static_cast<int>(::syscall(SYS_pidfd_open, process_, 0));
 }
 
-Child::~Child() { end_all(); }
+Child::~Child() {
+    end_all();
+    if (end_ >= 0) ::close(end_);
+}
+
+void Child::sleep_until_its_end_or(int milliseconds) const {
+    pollfd end{.fd = end_, .events = POLLIN, .revents = 0};  // a negative file is ignored
+    ::poll(&end, 1, milliseconds);
+}
 
 std::optional<int> Child::wait(double seconds) {
     AwakeTime waited;
     while (!code_) {
         int status = 0;
-        const pid_t ended = ::waitpid(process_, &status, WNOHANG);
-        if (ended == process_)
+        rusage used{};
+        const pid_t ended = ::wait4(process_, &status, WNOHANG, &used);
+        if (ended == process_) {
             code_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-        else if (ended < 0 && errno != EINTR)
+            for (const timeval& time : {used.ru_utime, used.ru_stime})
+                cpu_seconds_ +=
+                    static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+        } else if (ended < 0 && errno != EINTR) {
             code_ = 127;
-        else if (waited.look_seconds() >= seconds)
+        } else if (waited.look_seconds() >= seconds) {
             break;
-        const timespec a_while{.tv_sec = 0, .tv_nsec = 1'000'000};
-        if (!code_) nanosleep(&a_while, nullptr);
+        } else {
+            sleep_until_its_end_or(1);
+        }
     }
     return code_;
 }
@@ -196,8 +213,7 @@ void Child::end_all() {
     siginfo_t ended{};
     AwakeTime waited;
     while (ended.si_pid == 0 && waited.look_seconds() < 2) {
-        const timespec a_while{.tv_sec = 0, .tv_nsec = 1'000'000};
-        nanosleep(&a_while, nullptr);
+        sleep_until_its_end_or(1);
         if (::waitid(P_PID, static_cast<id_t>(process_), &ended, WEXITED | WNOHANG | WNOWAIT) != 0)
             break;
     }

@@ -57,6 +57,9 @@ public:
     /// Waits at most this long. Returns the exit code as shells have it (128 + signal); nothing if
     /// the child still runs.
     std::optional<int> wait(double seconds);
+    /// Returns the time that it and the processes that it waited for spent on cores, on this host;
+    /// 0 until wait() has seen its end.
+    double cpu_seconds() const { return cpu_seconds_; }
     /// Returns its stdout so far.
     std::string output() const;
     std::string errors() const;  ///< everything written to stderr so far
@@ -67,9 +70,13 @@ public:
 private:
     class Printed;
     void end_all();
+    void sleep_until_its_end_or(int milliseconds) const;
 
     std::shared_ptr<Printed> stdout_, stderr_;
     pid_t process_ = -1;
+    int end_ =
+        -1;  // a file that can be polled for the end of the process; -1 if the kernel has none
+    double cpu_seconds_ = 0;
     std::unique_ptr<KillGroupOnExit> kill_on_exit_;
     std::optional<int> code_;
 };

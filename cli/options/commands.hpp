@@ -12,6 +12,7 @@ using Arguments = std::vector<std::string>;
 // The commands. Each gets the arguments after its name, and throws Error.
 Exit run_bench(const Arguments& arguments);
 Exit run_check_guidelines(const Arguments& arguments);
+Exit run_ci_guard(const Arguments& arguments);
 Exit run_compare(const Arguments& arguments);
 Exit run_completion(const Arguments& arguments);
 Exit run_history(const Arguments& arguments);

@@ -27,6 +27,7 @@ struct TypedComparison {
     std::string program_a, program_b;
     std::vector<std::string> metrics;
     bool more_is_better = false;
+    std::string unit;
     double run_timeout = 0;  // seconds; 0: derived from the runs so far
     int ranks = 2;
     std::string launcher;
@@ -171,7 +172,7 @@ void set_stored(const TypedComparison& typed, const std::vector<std::string>& co
         baseline.job.environment[name] = value;
 }
 
-void set_programs(const TypedComparison& typed, CompareOptions& options) {
+void set_programs(const TypedComparison& typed, bool has_direction, CompareOptions& options) {
     if (typed.program_a.empty() || (typed.program_b.empty() && options.launches_of_same == 0))
         throw Error("--program-a requires --program-b, and the reverse");
     if (typed.attributes)
@@ -181,7 +182,10 @@ void set_programs(const TypedComparison& typed, CompareOptions& options) {
     if (typed.metrics.empty())
         throw Error(
             "no metric given; use --metric with a regular expression whose last group is the "
-            "number, or a JSON pointer such as /time");
+            "number, a JSON pointer such as /time, wall_time or cpu_time");
+    if (!typed.unit.empty() && !with_unit(1, typed.unit))
+        throw Error("--unit '" + typed.unit +
+                    "' is unknown; use ns, us, ms, s, GB/s, or a rate such as images/s");
     if (!options.floors.empty())
         throw Error("--at-least and --at-most work for the calls of bench, not for programs");
     const auto command = [](const std::string& program, const auto& environment) {
@@ -191,7 +195,8 @@ void set_programs(const TypedComparison& typed, CompareOptions& options) {
     programs.a = command(typed.program_a, typed.environment_a);
     programs.b = command(typed.program_b, typed.environment_b);
     programs.metrics = typed.metrics;
-    programs.more_is_better = typed.more_is_better;
+    if (has_direction) programs.more_is_better = typed.more_is_better;
+    programs.default_unit = typed.unit;
     programs.run_timeout = typed.run_timeout;
     if (options.launches_of_same > 0) programs.b = programs.a;
     if (typed.quads > 0) programs.quads = typed.quads;
@@ -274,7 +279,7 @@ void refuse_idle(const CLI::App& app, const TypedComparison& typed, const Compar
     } else if (options.baseline) {
         refuse("a comparison with a stored baseline", {"--quads"});
     }
-    if (typed.program_a.empty()) refuse("calls of bench", {"--rate"});
+    if (typed.program_a.empty()) refuse("calls of bench", {"--rate", "--unit"});
 }
 
 }  // namespace
@@ -306,14 +311,19 @@ std::optional<CompareOptions> parse_compare(const Arguments& arguments) {
     programs.text("--program-a", typed.program_a, "A: a shell command that prints times");
     programs.text("--program-b", typed.program_b, "B: a shell command that prints times");
     programs
-        .list("--metric", typed.metrics,
-              "Numbers to compare: a regular expression for a line, whose last group is the number "
-              "and whose first (of two) names it; or a JSON pointer such as /results/0/time (* for "
-              "all entries)")
+        .list(
+            "--metric", typed.metrics,
+            "Numbers to compare: a regular expression for a line, whose last group is the number "
+            "and whose first (of two) names it; a JSON pointer such as /results/0/time (* for all "
+            "entries); wall_time or cpu_time of a whole run")
         ->expected(1)
         ->allow_extra_args(false)
         ->take_all();
-    programs.flag("--rate", typed.more_is_better, "Treat the numbers as rates: larger is better");
+    programs.flag("--rate", typed.more_is_better,
+                  "Larger numbers are better (default: only those with a unit per second, such as "
+                  "GB/s; --rate=false: none)");
+    programs.text("--unit", typed.unit,
+                  "Unit of numbers that are printed without one, such as ms or images/s");
     programs.parsed(
         "--run-timeout", typed.run_timeout, "", timeout_of("--run-timeout"),
         "Time limit for one run of a program [10 times the longest run so far, at least "
@@ -414,7 +424,7 @@ std::optional<CompareOptions> parse_compare(const Arguments& arguments) {
     }
     options.times_are_ns = typed.program_a.empty() && typed.metrics.empty();
     if (!typed.metrics.empty() || !typed.program_a.empty() || !typed.program_b.empty())
-        set_programs(typed, options);
+        set_programs(typed, app.count("--rate") > 0, options);
     else if (!typed.baseline.empty() || (common.empty() && is_results_file(typed.a)))
         set_stored(typed, common, options);
     else

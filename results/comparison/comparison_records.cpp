@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "results/comparison/comparison_records.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
+#include <sstream>
+
+#include "base/error.hpp"
+#include "base/units.hpp"
 
 namespace tutti {
 
@@ -13,6 +20,7 @@ VerdictRecord record_of(const std::string& metric, const Judgement& judgement, c
                          .confidence = rule.confidence,
                          .p = judgement.adjusted_p,
                          .noise = std::expm1(judgement.noise),
+                         .higher_is_better = judgement.higher_is_better,
                          .launches = static_cast<int>(shift.n),
                          .rule = judgement.reason};
     if (!std::isinf(shift.low)) {
@@ -21,6 +29,54 @@ VerdictRecord record_of(const std::string& metric, const Judgement& judgement, c
     }
     if (!std::isinf(judgement.visible)) record.visible = judgement.visible;
     return record;
+}
+
+namespace {
+
+// Rounds up to what people type: "90s", "7m".
+std::string budget_in_words(double seconds) {
+    if (seconds <= 120) return fmt::format("{:.0f}s", 10 * std::ceil(seconds / 10));
+    return fmt::format("{:.0f}m", std::ceil(seconds / 60));
+}
+
+}  // namespace
+
+std::string to_decide(const Judgement& judgement, const Rule& rule, double seconds_per_launch) {
+    if (judgement.change != Change::undecided) return "";
+    const Shift& shift = judgement.shift;
+    if (shift.n == 0 || std::isinf(shift.low)) return "use a larger --budget, or fewer metrics";
+    const double size = std::expm1(std::abs(shift.estimate)), noise = std::expm1(judgement.noise);
+    if (size > rule.min_effect && size <= noise)
+        return fmt::format(
+            "use a quieter machine, because the same program differs from itself by {:.1f} %",
+            100 * noise);
+    if (is_as_narrow_as_needed(judgement, rule))
+        return fmt::format(
+            "use another --min-effect, because the change is about as large as {:.3g} %",
+            100 * rule.min_effect);
+    constexpr double least_growth = 1.5, first_stage = 7, second_stage = 12, day = 24 * 3600;
+    const double factor = more_launches(judgement, rule).value_or(1e9);
+    const double launches =
+        first_stage +
+        std::max(second_stage, static_cast<double>(shift.n) * std::max(factor, least_growth));
+    if (const double seconds = launches * seconds_per_launch; seconds < day)
+        return fmt::format("use --budget {} (about {:.0f} launches)", budget_in_words(seconds),
+                           launches);
+    return "use a quieter machine or another --min-effect";
+}
+
+bool would_profit_from_huge_pages(const std::string& metric, const std::string& setting) {
+    constexpr std::int64_t least = 256 << 10;
+    if (setting.find("[never]") == std::string::npos && setting.find("[deny]") == std::string::npos)
+        return false;
+    std::istringstream words(metric);
+    std::string collective, size;
+    words >> collective >> size;
+    try {
+        return parse_bytes(size).count >= least;
+    } catch (const Error&) {  // a metric without a size
+        return false;
+    }
 }
 
 }  // namespace tutti

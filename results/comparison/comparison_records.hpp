@@ -35,18 +35,20 @@ struct VerdictRecord {
     std::string session;
     std::string metric;
     Change verdict = Change::undecided;
-    double ratio = 1;           ///< of times: 1.05 is 5 % slower
-    double low = 0, high = 0;   ///< of the ratio; 0 and 0: too few launches for an interval
-    double confidence = 0.98;   ///< of the interval
-    double p = 1;               ///< adjusted for the number of metrics
-    double noise = 0;           ///< 0.01: the same program against itself differed by 1 %
-    double visible = 0;         ///< 0.03: a change of 3 % would have been seen; 0: not known
-    double a_ns = 0, b_ns = 0;  ///< medians over the launches; 0 of a mean
-    std::string unit = "ns";    ///< of these; a program may print another one, or none
+    double ratio = 1;               ///< B / A: a time of 1.05 or a rate of 0.95 is 5 % slower
+    double low = 0, high = 0;       ///< of the ratio; 0 and 0: too few launches for an interval
+    double confidence = 0.98;       ///< of the interval
+    double p = 1;                   ///< adjusted for the number of metrics
+    double noise = 0;               ///< 0.01: the same program against itself differed by 1 %
+    double visible = 0;             ///< 0.03: a change of 3 % would have been seen; 0: not known
+    double a_ns = 0, b_ns = 0;      ///< medians over the launches; 0 of a mean
+    std::string unit = "ns";        ///< of these; a program may print another one, or none
+    bool higher_is_better = false;  ///< true for rates
     int launches = 0;
     int stage = 1;
-    std::string rule;  ///< what decided, in words
-    int nranks = 0;    ///< 0: not known
+    std::string rule;       ///< what decided, in words
+    std::string to_decide;  ///< of an undecided metric: what would decide it, in words
+    int nranks = 0;         ///< 0: not known
     Pairing method = Pairing::by_turns;
     std::vector<std::string> ignored;  ///< what differs besides, and was let pass: "cores: 8, 4"
 
@@ -70,6 +72,18 @@ struct StepGrowth {
 
 /// Converts a judgement to a record, without the times and how they were measured.
 VerdictRecord record_of(const std::string& metric, const Judgement& judgement, const Rule& rule);
+
+/// Returns what would decide an undecided metric that was measured by turns: a budget, at this mean
+/// time of a launch, another minimum effect, or a quieter machine. Empty if it is decided.
+std::string to_decide(const Judgement& judgement, const Rule& rule, double seconds_per_launch);
+
+/// The file of Linux that says whether shared memory gets huge pages.
+constexpr const char* shared_huge_pages = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
+
+/// Returns whether huge pages would make launches of this call ("all_reduce 1M ...") on one host
+/// differ less: they are off (`setting` is the text of shared_huge_pages), and it has 256 KiB or
+/// more. Its buffers then have other places in memory in each launch.
+bool would_profit_from_huge_pages(const std::string& metric, const std::string& setting);
 
 /// A bound that B has to reach, or a time that it may take, and whether it does.
 struct FloorRecord {

@@ -36,9 +36,12 @@ std::string in_percent(double logarithm) {
 
 constexpr double nine_of_ten = 1.28;  // quantile of the normal distribution
 
+double deviation_of(const Judgement& judgement, const Rule& rule) {
+    return (judgement.shift.high - judgement.shift.low) / 2 / two_sided_z(1 - rule.confidence);
+}
+
 double visible_of(const Judgement& judgement, const Rule& rule) {
-    const double half_interval = (judgement.shift.high - judgement.shift.low) / 2;
-    const double deviation = half_interval / two_sided_z(1 - rule.confidence);
+    const double deviation = deviation_of(judgement, rule);
     return std::expm1(
         std::max({std::log1p(rule.min_effect) + nine_of_ten * deviation, judgement.noise,
                   (two_sided_z(rule.level()) + nine_of_ten) * deviation}));
@@ -79,7 +82,9 @@ void decide(Judgement& judgement, const Rule& rule) {
         judgement.reason = fmt::format("the same program differs from itself by {} here",
                                        in_percent(judgement.noise));
     } else {
-        judgement.change = shift.estimate > 0 ? Change::slower : Change::faster;
+        const bool is_higher = shift.estimate > 0;
+        judgement.change =
+            is_higher == judgement.higher_is_better ? Change::faster : Change::slower;
         judgement.reason = interval + ", beyond the minimum effect and its own noise";
     }
 }
@@ -99,6 +104,7 @@ std::vector<Judgement> judge(std::span<const ComparedMetric> metrics, const Rule
         for (const auto& [shift, confidence] : shifts_of(rule))
             judgement.*shift = shift_of(metric.changes, confidence);
         judgement.noise = noise_of(metric);
+        judgement.higher_is_better = metric.higher_is_better;
     }
     settle(judgements, rule);
     return judgements;
@@ -118,14 +124,21 @@ void settle(std::span<Judgement> judgements, const Rule& rule) {
 
 namespace {
 
-using ValuesOfMetric = std::vector<double> ComparedMetric::*;
+// The values that the mean takes, and its direction.
+struct ValuesOfMean {
+    std::vector<double> ComparedMetric::*values;
+    bool higher_is_better;
+};
 
-// Returns the mean of the metrics in each launch.
-std::vector<double> mean_values(const MeasuredTogether& group, ValuesOfMetric values) {
-    std::vector<double> means((group.metrics.front().*values).size());
-    for (const ComparedMetric& metric : group.metrics)
+// Returns the mean of the metrics in each launch. Metrics of the other direction count inversely.
+std::vector<double> mean_values(const MeasuredTogether& group, const ValuesOfMean& of) {
+    std::vector<double> means((group.metrics.front().*of.values).size());
+    for (const ComparedMetric& metric : group.metrics) {
+        const double weight = (metric.higher_is_better == of.higher_is_better ? 1 : -1) /
+                              static_cast<double>(group.metrics.size());
         for (std::size_t launch = 0; launch < means.size(); ++launch)
-            means[launch] += (metric.*values)[launch] / static_cast<double>(group.metrics.size());
+            means[launch] += weight * (metric.*of.values)[launch];
+    }
     return means;
 }
 
@@ -152,7 +165,7 @@ double reach_of(std::span<const PartOfMean> parts, double PartOfMean::*side) {
     return std::sqrt(squares);
 }
 
-Shift mean_shift(std::span<const MeasuredTogether> groups, ValuesOfMetric values,
+Shift mean_shift(std::span<const MeasuredTogether> groups, const ValuesOfMean& values,
                  double confidence) {
     if (groups.size() == 1) return shift_of(mean_values(groups.front(), values), confidence);
     double metrics = 0;
@@ -194,11 +207,16 @@ std::optional<Judgement> judge_mean(std::span<const MeasuredTogether> groups, co
     }
     if (metrics < 2) return std::nullopt;
     Judgement mean;
+    mean.higher_is_better = std::ranges::all_of(measured, [](const MeasuredTogether& group) {
+        return std::ranges::all_of(group.metrics, &ComparedMetric::higher_is_better);
+    });
+    const auto shift_with = [&](std::vector<double> ComparedMetric::*values, double confidence) {
+        return mean_shift(measured, {values, mean.higher_is_better}, confidence);
+    };
     for (const auto& [shift, confidence] : shifts_of(rule))
-        mean.*shift = mean_shift(measured, &ComparedMetric::changes, confidence);
-    for (const ValuesOfMetric values : {&ComparedMetric::noise_of_a, &ComparedMetric::noise_of_b})
-        mean.noise =
-            std::max(mean.noise, std::abs(mean_shift(measured, values, rule.confidence).estimate));
+        mean.*shift = shift_with(&ComparedMetric::changes, confidence);
+    for (const auto values : {&ComparedMetric::noise_of_a, &ComparedMetric::noise_of_b})
+        mean.noise = std::max(mean.noise, std::abs(shift_with(values, rule.confidence).estimate));
     settle({&mean, 1}, rule);
     return mean;
 }
@@ -208,14 +226,18 @@ Judgement of_mean_of_same(std::span<const Judgement> metrics, const Judgement& m
     Judgement judgement = mean;
     judgement.change = Change::same;
     judgement.reason = "all metrics are the same, and so is their mean";
-    const auto average = [&](Shift Judgement::*shift, double Shift::*value) {
-        double sum = 0;
-        for (const Judgement& metric : metrics) sum += metric.*shift.*value;
-        return sum / static_cast<double>(metrics.size());
-    };
-    for (auto shift : {&Judgement::shift, &Judgement::tested, &Judgement::sure})
-        for (auto value : {&Shift::estimate, &Shift::low, &Shift::high})
-            judgement.*shift.*value = average(shift, value);
+    const double weight = 1. / static_cast<double>(metrics.size());
+    for (auto shift : {&Judgement::shift, &Judgement::tested, &Judgement::sure}) {
+        Shift& average = judgement.*shift;
+        average.estimate = average.low = average.high = 0;
+        for (const Judgement& metric : metrics) {
+            const Shift& one = metric.*shift;
+            const bool is_inverse = metric.higher_is_better != mean.higher_is_better;
+            average.estimate += weight * (is_inverse ? -one.estimate : one.estimate);
+            average.low += weight * (is_inverse ? -one.high : one.low);
+            average.high += weight * (is_inverse ? -one.low : one.high);
+        }
+    }
     judgement.visible = visible_of(judgement, rule);
     return judgement;
 }
@@ -226,6 +248,24 @@ int least_launches(const Rule& rule, std::size_t metrics) {
            rule.level())
         ++least;
     return least;
+}
+
+bool is_as_narrow_as_needed(const Judgement& judgement, const Rule& rule) {
+    return judgement.sure.high - judgement.sure.low < std::log1p(rule.min_effect) / 10;
+}
+
+std::optional<double> more_launches(const Judgement& judgement, const Rule& rule) {
+    const Shift& shift = judgement.shift;
+    if (shift.n == 0 || std::isinf(shift.low)) return std::nullopt;
+    const double size = std::abs(shift.estimate), effect = std::log1p(rule.min_effect);
+    // The deviation of the estimate by which nine of ten such comparisons decide: the interval and
+    // the estimate are beyond the minimum effect, or the interval lies within it.
+    const double sure = two_sided_z(1 - surely) + nine_of_ten;
+    const double needed = size > effect ? std::min(size / sure, (size - effect) / nine_of_ten)
+                                        : (effect - size) / sure;
+    constexpr double most = 1000;
+    const double factor = std::pow(deviation_of(judgement, rule) / needed, 2);
+    return factor < most ? std::optional(std::max(factor, 1.)) : std::nullopt;
 }
 
 namespace {

@@ -21,12 +21,13 @@ struct NamesOf<Change> {
                                              {Change::undecided, "undecided"}};
 };
 
-/// One metric, as several launches saw it; numbers are natural logarithms of ratios of times.
+/// One metric, as several launches saw it; numbers are natural logarithms of ratios.
 struct ComparedMetric {
     std::string name;
     std::vector<double> changes;  ///< ln(B / A), one of each launch
     /// Noise: how far repetitions differ, ln(A / A) and ln(B / B), one value per launch.
     std::vector<double> noise_of_a, noise_of_b;
+    bool higher_is_better = false;  ///< true for rates, false for times
 
     bool operator==(const ComparedMetric&) const = default;
 };
@@ -61,7 +62,8 @@ struct Judgement {
     double adjusted_p = 1;  ///< by Holm, over all metrics of the comparison
     double visible =
         0;  ///< so large a change (0.05: 5 %) is seen nine times of ten; may be infinite
-    std::string reason;  ///< the rule that decided, in words
+    bool higher_is_better = false;  ///< true for a rate: slower is a smaller number
+    std::string reason;             ///< the rule that decided, in words
 };
 
 /// The verdicts on all metrics of a comparison. Slower (faster) is what has an estimate beyond the
@@ -81,7 +83,8 @@ struct MeasuredTogether {
 };
 
 /// The verdict on the geometric mean of all metrics, which counts all launches of each of them.
-/// Metrics of one group are averaged in each launch. The distances from the estimates of the groups
+/// Metrics of one group are averaged in each launch; rates count as times, by their inverse, unless
+/// all metrics are rates. The distances from the estimates of the groups
 /// to the ends of their intervals add in squares, as far as their launches differ; metrics of the
 /// same launch may change together. The p-value is then that of a normal distribution with this
 /// interval. Nothing if fewer than two metrics were measured.
@@ -94,6 +97,14 @@ Judgement of_mean_of_same(std::span<const Judgement> metrics, const Judgement& m
 
 /// The fewest launches by which one of N metrics can be slower or faster.
 int least_launches(const Rule& rule, std::size_t metrics = 1);
+
+/// Returns whether the interval is so narrow that more launches would not change the verdict.
+bool is_as_narrow_as_needed(const Judgement& judgement, const Rule& rule);
+
+/// Returns the factor by which the number of launches must grow until the verdict is no longer
+/// undecided, if the estimate stays as it is. None if no number of launches would decide: the
+/// change is as large as the minimum effect, or there is no interval.
+std::optional<double> more_launches(const Judgement& judgement, const Rule& rule);
 
 /// Returns the number of launches that find a change of `wished` (0.05: 5 %) nine times of ten,
 /// given the spread of these launches. None for fewer than three launches, or if `wished` does not

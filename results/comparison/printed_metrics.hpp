@@ -26,6 +26,9 @@ bool has_decimal_comma(std::string_view text);
 /// Returns the number with its unit, or none for an unknown unit.
 std::optional<PrintedNumber> with_unit(double value, std::string_view unit);
 
+/// Returns whether the unit counts something per second: GB/s, images/s, FLOPS.
+bool is_rate(std::string_view unit);
+
 /// Converts to another unit of the same kind (MB/s to GB/s). Returns none for different kinds.
 std::optional<double> converted(const PrintedNumber& number, std::string_view unit);
 

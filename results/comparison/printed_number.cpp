@@ -212,6 +212,11 @@ std::optional<PrintedNumber> with_unit(double value, std::string_view unit) {
     return PrintedNumber{value, std::string(unit)};
 }
 
+bool is_rate(std::string_view unit) {
+    const auto known = unit_of(unit);
+    return known && (known->kind.ends_with("/s") || known->kind == "IOPS");
+}
+
 std::optional<double> converted(const PrintedNumber& number, std::string_view unit) {
     if (number.unit == unit) return number.value;
     const auto from = unit_of(number.unit), to = unit_of(unit);

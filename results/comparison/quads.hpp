@@ -23,8 +23,9 @@ struct LaunchOfMetric {
     double noise_b = 0;  ///< ln(B / B)
     double a_ns = 0;     ///< the median time
     double b_ns = 0;
-    std::string unit = "ns";    ///< of both; other numbers of programs have their own, or none
-    std::vector<double> quads;  ///< ln(B / A) of each
+    std::string unit = "ns";        ///< of both; other numbers of programs have their own, or none
+    bool higher_is_better = false;  ///< true for rates
+    std::vector<double> quads;      ///< ln(B / A) of each
 
     bool operator==(const LaunchOfMetric&) const = default;
 };

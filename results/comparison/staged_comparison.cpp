@@ -7,6 +7,7 @@
 #include <cmath>
 #include <ranges>
 #include <set>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/index.hpp"
@@ -113,14 +114,9 @@ private:
         for (std::size_t i = 0; i < results.size(); ++i) {
             results[i]->judgement = judgements[i];
             const bool is_decided = judgements[i].change != Change::undecided;
-            if (is_decided || is_as_narrow_as_needed(judgements[i].sure))
+            if (is_decided || is_as_narrow_as_needed(judgements[i], rule))
                 open.erase(results[i]->metric.name);
         }
-    }
-
-    // Returns whether the interval is so narrow that more launches would not change the verdict.
-    bool is_as_narrow_as_needed(const Shift& sure) const {
-        return sure.high - sure.low < std::log1p(plan_.rule.min_effect) / 10;
     }
 
     // Returns the launches of the first stage, estimated from those so far: all that fit if the
@@ -190,10 +186,13 @@ private:
             auto known = std::ranges::find(result_.metrics, name, [](const MetricResult& result) {
                 return result.metric.name;
             });
+            MetricResult empty{
+                .metric = {.name = name, .higher_is_better = found->second.higher_is_better},
+                .stage = stage};
             if (known == result_.metrics.end())
-                known = result_.metrics.insert(known, {.metric = {.name = name}, .stage = stage});
-            if (known->stage != stage)  // only new launches decide
-                *known = {.metric = {.name = name}, .stage = stage};
+                known = result_.metrics.insert(known, std::move(empty));
+            else if (known->stage != stage)  // only new launches decide
+                *known = std::move(empty);
             all_launches_[name][result_.launches] = found->second;
             known->launches.push_back(found->second);
             add_to(known->metric, found->second);
@@ -223,7 +222,8 @@ private:
         std::map<std::vector<int>, MeasuredTogether> groups;
         for (const MetricResult& result : result_.metrics) {
             std::vector<int> numbers;
-            ComparedMetric metric{.name = result.metric.name};
+            ComparedMetric metric{.name = result.metric.name,
+                                  .higher_is_better = result.metric.higher_is_better};
             for (const auto& [number, launch] : all_launches_[metric.name]) {
                 numbers.push_back(number);
                 add_to(metric, launch);

@@ -15,6 +15,7 @@ void walk(auto& f, Is<LaunchOfMetric> auto& seen) {
     f.must("a_ns", seen.a_ns);
     f.must("b_ns", seen.b_ns);
     f.may("unit", seen.unit, "ns");
+    f.may("higher_is_better", seen.higher_is_better);
     f.must("quads", seen.quads);
 }
 
@@ -40,9 +41,11 @@ void walk(auto& f, Is<VerdictRecord> auto& verdict) {
     f.may("a_ns", verdict.a_ns);
     f.may("b_ns", verdict.b_ns);
     f.may("unit", verdict.unit, "ns");
+    f.may("higher_is_better", verdict.higher_is_better);
     f.must("n_launch", verdict.launches);
     f.may("stage", verdict.stage, 1);
     f.may("rule", verdict.rule);
+    f.may("to_decide", verdict.to_decide);
     f.may("nranks", verdict.nranks);
     f.may("method", verdict.method, Pairing::by_turns);
     f.may("ignored", verdict.ignored);

@@ -90,6 +90,8 @@ std::vector<ComparisonRecords> comparisons_in(const Results& results) {
                    });
         };
         std::ranges::copy_if(results.pairs, std::back_inserter(records.pairs), has_decided);
+        for (const End& end : results.ends)
+            if (is_of_it(end)) records.wall_ns += end.wall_ns;
         for (const Fail& fail : results.fails)
             if (is_of_it(fail) && fail.what == "check") records.wrong.push_back(fail.stderr_tail);
     }

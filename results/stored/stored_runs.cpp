@@ -61,6 +61,8 @@ VerdictRecord verdict_of(const std::string& metric, const StoredTimes& a, const 
     verdict.b_ns = b.median_ns();
     verdict.nranks = b.nranks;
     verdict.method = Pairing::stored;
+    if (verdict.verdict == Change::undecided)
+        verdict.to_decide = "use more launches of A and of B, or measure both together";
     return verdict;
 }
 

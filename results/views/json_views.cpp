@@ -2,6 +2,8 @@
 // Views that are JSON. Their shapes are those that the readers' own documentation gives.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/hashes.hpp"
 #include "base/json_writer.hpp"
 #include "results/views/view_words.hpp"
@@ -116,9 +118,8 @@ std::string as_code_quality(const ComparisonRecords& comparison) {
     for (const VerdictRecord& verdict : comparison.verdicts) {
         if (verdict.verdict != Change::slower || is_mean(verdict)) continue;
         add(verdict.metric,
-            fmt::format("{} is slower: {} ({})", name_in_views(verdict), change_in_words(verdict),
-                        basis_in_words(verdict)),
-            verdict.ratio > 1.1 ? "critical" : "major");
+            fmt::format("{} is slower: {}", name_in_views(verdict), change_with_values(verdict)),
+            std::abs(verdict.ratio - 1) > 0.1 ? "critical" : "major");
     }
     for (const FloorRecord& floor : comparison.floors)
         if (!floor.met)

@@ -41,11 +41,13 @@ void add_case(tinyxml2::XMLPrinter& xml, const VerdictRecord& verdict) {
     xml.PushAttribute("classname", "tutti.compare");
     xml.PushAttribute("time",
                       fmt::format("{:.9f}", is_in_ns(verdict) ? verdict.b_ns * 1e-9 : 0.).c_str());
-    const std::string message = in_xml(
+    std::string message =
         fmt::format("{} against A ({}), {} instead of {}, noise {}: {}", change_in_words(verdict),
                     basis_in_words(verdict), value_in_words(verdict.b_ns, verdict),
                     value_in_words(verdict.a_ns, verdict), noise_in_words(verdict),
-                    message_in_views(verdict.rule)));
+                    message_in_views(verdict.rule));
+    if (verdict.verdict == Change::undecided) message += "; " + open_question(verdict);
+    message = in_xml(message);
     if (verdict.verdict == Change::slower) {
         add_fault(xml, "failure", message, "slower");
     } else if (verdict.verdict == Change::undecided) {
@@ -89,7 +91,8 @@ std::string as_junit(const ComparisonRecords& comparison) {
     xml.PushAttribute("failures", failures);
     xml.PushAttribute("errors", static_cast<int>(comparison.wrong.size()));
     xml.PushAttribute("skipped", undecided);
-    xml.PushAttribute("time", "0");
+    xml.PushAttribute(
+        "time", fmt::format("{:.3f}", static_cast<double>(comparison.wall_ns) * 1e-9).c_str());
     // Without a zone, as the schema wants it: to the second.
     xml.PushAttribute("timestamp", time_in_views(comparison.session.t).c_str());
     xml.PushAttribute("hostname", "localhost");

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t most_of_markdown = 60'000;  // GitHub takes 65,536 characters
 constexpr int most_annotations = 10;              // per kind; GitHub shows no more
+constexpr std::size_t most_undecided = 10;        // in the list; the table has all
 
 std::vector<VerdictRecord> worst_first(std::vector<VerdictRecord> verdicts) {
     const auto rank_of = [](Change change) {
@@ -74,32 +75,43 @@ std::string in_csv(const std::string& text) {
 std::string as_markdown(const ComparisonRecords& comparison) {
     const int slower = count_of(comparison.verdicts, Change::slower);
     const int faster = count_of(comparison.verdicts, Change::faster);
-    if (slower + faster == 0 && comparison.wrong.empty() && !any_missed(comparison)) return "";
-    std::string wrong;
-    std::size_t not_shown = 0;
+    const std::vector<VerdictRecord> undecided = undecided_ones(comparison);
+    if (has_nothing(comparison))
+        return fmt::format("### tutti compare: nothing compared\n\n- {}\n", nothing_compared);
+    if (slower + faster == 0 && undecided.empty() && comparison.wrong.empty() &&
+        !any_missed(comparison))
+        return "";
+    std::string list;
     const auto add = [&](const char* what, const std::string& text) {
         const std::string line =
             fmt::format("- **{}:** {}\n", what, in_cell(message_in_views(text)));
-        if (wrong.size() + line.size() > most_of_markdown / 3)
-            ++not_shown;
-        else
-            wrong += line;
+        const bool has_room = list.size() + line.size() <= most_of_markdown / 3;
+        if (has_room) list += line;
+        return has_room;
     };
-    for (const std::string& one : comparison.wrong) add("Wrong", one);
+    const auto add_rest = [&](std::size_t number, const char* what) {
+        if (number > 0) list += fmt::format("- {} more {}\n", number, what);
+    };
+    std::size_t not_shown = 0, undecided_shown = 0;
+    for (const std::string& one : comparison.wrong) not_shown += add("Wrong", one) ? 0 : 1;
     for (const FloorRecord& floor : comparison.floors)
-        if (!floor.met) add("Missed", floor_in_words(floor));
-    if (not_shown > 0)
-        wrong += fmt::format("- {} more wrong results or missed floors\n", not_shown);
+        if (!floor.met) not_shown += add("Missed", floor_in_words(floor)) ? 0 : 1;
+    add_rest(not_shown, "wrong results or missed floors");
+    for (const VerdictRecord& one : undecided)
+        if (undecided_shown < most_undecided &&
+            add("Undecided", name_in_views(one) + ": " + open_question(one)))
+            ++undecided_shown;
+    add_rest(undecided.size() - undecided_shown, "are undecided");
     std::string text = fmt::format(
         "### tutti compare: {} slower, {} faster, {} the same, {} undecided\n\n{}{}"
         "| metric | A | B | change | interval | noise | verdict |\n"
         "|---|---:|---:|---:|---|---:|---|\n",
-        slower, faster, count_of(comparison.verdicts, Change::same),
-        count_of(comparison.verdicts, Change::undecided), wrong, wrong.empty() ? "" : "\n");
+        slower, faster, count_of(comparison.verdicts, Change::same), undecided.size(), list,
+        list.empty() ? "" : "\n");
     std::string end = fmt::format(
-        "\nNoise: what {}. Of {}, by tutti {}.\n",
-        is_stored(comparison) ? "launches of one side differ by among themselves, nine times of ten"
-                              : "the same program differed from itself by in the same launches",
+        "\nNoise: the difference {}. Measured at {} by tutti {}.\n",
+        is_stored(comparison) ? "that nine of ten pairs of launches of one side do not exceed"
+                              : "of the same program from itself in the same launches",
         time_in_views(comparison.session.t), in_cell(in_line(comparison.session.tool.version)));
     for (const std::string& line : cautions(comparison))
         end += fmt::format("\n{}\n", in_cell(line));
@@ -126,16 +138,19 @@ std::string as_github_annotations(const ComparisonRecords& comparison) {
         if (!floor.met && ++count["error"] <= most_annotations)
             text += fmt::format("::error title=tutti compare::{}\n",
                                 in_command("missed: " + message_in_views(floor_in_words(floor))));
+    if (has_nothing(comparison))
+        text += fmt::format("::warning title=tutti compare::{}\n", nothing_compared);
     for (const auto& [change, command] :
-         {std::pair{Change::slower, "error"}, std::pair{Change::faster, "notice"}}) {
+         {std::pair{Change::slower, "error"}, std::pair{Change::undecided, "warning"},
+          std::pair{Change::faster, "notice"}}) {
         for (const VerdictRecord& verdict : worst_first(comparison.verdicts)) {
             if (verdict.verdict != change || is_mean(verdict) ||
                 ++count[command] > most_annotations)
                 continue;
-            text += fmt::format(
-                "::{} title=tutti compare::{}\n", command,
-                in_command(fmt::format("{} is {}: {} ({})", name_in_views(verdict), name_of(change),
-                                       change_in_words(verdict), basis_in_words(verdict))));
+            std::string message = fmt::format("{} is {}: {}", name_in_views(verdict),
+                                              name_of(change), change_with_values(verdict));
+            if (change == Change::undecided) message += "; " + open_question(verdict);
+            text += fmt::format("::{} title=tutti compare::{}\n", command, in_command(message));
         }
     }
     return text;
@@ -156,7 +171,7 @@ std::string as_open_metrics(const ComparisonRecords& comparison) {
                 text += fmt::format("tutti_time_seconds{{metric=\"{}\",side=\"{}\"}} {:.4g}\n",
                                     in_label(name_in_views(verdict)), side,
                                     rounded_to_noise(ns * 1e-9, verdict.noise));
-    family("tutti_change_ratio", "ratio", "Time of B over time of A.");
+    family("tutti_change_ratio", "ratio", "Time or rate of B over that of A.");
     for (const VerdictRecord& verdict : comparison.verdicts)
         if (!is_mean(verdict))
             text += fmt::format("tutti_change_ratio{{metric=\"{}\",verdict=\"{}\"{}}} {:.4g}\n",
@@ -181,15 +196,21 @@ std::string as_open_metrics(const ComparisonRecords& comparison) {
 std::string as_csv(const ComparisonRecords& comparison) {
     std::string text =
         "metric,verdict,ratio,low,high,confidence,p,noise,mde,a_ns,b_ns,n_launch,stage,method,"
-        "rule,unit\n";
-    for (const VerdictRecord& one : comparison.verdicts)
+        "rule,unit,a,b,higher_is_better,to_decide\n";
+    for (const VerdictRecord& one : comparison.verdicts) {
+        const auto ns = [&](double value) {
+            return is_in_ns(one) ? fmt::format("{:.6g}", value) : "";
+        };
         text += fmt::format(
-            "{},{},{:.6g},{:.6g},{:.6g},{},{:.4g},{:.4g},{:.4g},{:.6g},{:.6g},{},{},{},{},{}\n",
+            "{},{},{:.6g},{:.6g},{:.6g},{},{:.4g},{:.4g},{:.4g},{},{},{},{},{},{},{},{:.6g},{:.6g},"
+            "{},{}\n",
             in_csv(name_in_views(one)), name_of(one.verdict), one.ratio, one.low, one.high,
-            one.confidence, one.p, one.noise, one.visible, one.a_ns, one.b_ns, one.launches,
-            one.stage, name_of(one.method), in_csv(message_in_views(one.rule)), in_csv(one.unit));
+            one.confidence, one.p, one.noise, one.visible, ns(one.a_ns), ns(one.b_ns), one.launches,
+            one.stage, name_of(one.method), in_csv(message_in_views(one.rule)), in_csv(one.unit),
+            one.a_ns, one.b_ns, one.higher_is_better, in_csv(message_in_views(one.to_decide)));
+    }
     for (const FloorRecord& floor : comparison.floors)
-        text += fmt::format("{},{},,,,,,,,,,,,,{},\n", in_csv(name_in_views(floor.asked)),
+        text += fmt::format("{},{},,,,,,,,,,,,,{},,,,,\n", in_csv(name_in_views(floor.asked)),
                             floor.met ? "met" : "missed",
                             in_csv(message_in_views(floor_in_words(floor))));
     return text;

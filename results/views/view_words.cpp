@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include "base/hashes.hpp"
@@ -111,14 +112,18 @@ std::string path_in_project(const std::string& file) {
     return is_inside ? path.generic_string() : fs::path(file).filename().generic_string();
 }
 
-std::string time_in_words(double ns) {
+TimeUnit time_unit_for(double ns) {
     constexpr double rounds_up = 0.9995;
-    for (const auto& [unit, factor] : {std::pair{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}}) {
-        if (ns < rounds_up * factor) continue;
-        const double value = ns / factor;
-        return fmt::format("{:.{}f} {}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0, unit);
-    }
-    return fmt::format("{:.0f} ns", ns);
+    for (const TimeUnit unit : {TimeUnit{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}})
+        if (ns >= rounds_up * unit.ns) return unit;
+    return {"ns", 1};
+}
+
+std::string time_in_words(double ns) {
+    const TimeUnit unit = time_unit_for(ns);
+    const double value = ns / unit.ns;
+    const int decimals = unit.ns == 1 ? 0 : value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    return fmt::format("{:.{}f} {}", value, decimals, unit.name);
 }
 
 std::string number_in_words(double value, const std::string& unit) {
@@ -128,8 +133,31 @@ std::string number_in_words(double value, const std::string& unit) {
 
 std::string value_in_words(double value, const VerdictRecord& verdict) {
     if (value == 0) return "";
-    if (is_in_ns(verdict)) return fmt::format("{:.4g} us", value / 1000);
-    return number_in_words(value, verdict.unit);
+    if (!is_in_ns(verdict)) return number_in_words(value, verdict.unit);
+    const TimeUnit unit = time_unit_for(value);
+    return fmt::format("{:.4g} {}", value / unit.ns, unit.name);
+}
+
+std::string change_with_values(const VerdictRecord& verdict) {
+    return fmt::format("{} instead of {}, {} ({})", value_in_words(verdict.b_ns, verdict),
+                       value_in_words(verdict.a_ns, verdict), change_in_words(verdict),
+                       basis_in_words(verdict));
+}
+
+std::string open_question(const VerdictRecord& verdict) {
+    std::string text;
+    if (verdict.visible > 0)
+        text = fmt::format("a change of {} or more would have been seen; ",
+                           size_in_words(verdict.visible));
+    return text + message_in_views(verdict.to_decide.empty() ? verdict.rule : verdict.to_decide);
+}
+
+std::vector<VerdictRecord> undecided_ones(const ComparisonRecords& comparison) {
+    std::vector<VerdictRecord> found;
+    std::ranges::copy_if(
+        comparison.verdicts, std::back_inserter(found),
+        [](const VerdictRecord& one) { return one.verdict == Change::undecided && !is_mean(one); });
+    return found;
 }
 
 }  // namespace tutti

@@ -52,8 +52,25 @@ inline bool is_in_ns(const VerdictRecord& verdict) { return verdict.unit == "ns"
 /// Returns a time, or a number of a program in its own unit: "12.5 us", "18.3 GB/s", "3".
 std::string number_in_words(double value, const std::string& unit);
 
-/// "12.5 us" or "18.3 GB/s" of a median of A or B; empty for 0.
+/// A unit in which a time has a short number.
+struct TimeUnit {
+    const char* name;
+    double ns;
+};
+TimeUnit time_unit_for(double ns);
+
+/// "12.51 us" or "18.3 GB/s" of a median of A or B; empty for 0.
 std::string value_in_words(double value, const VerdictRecord& verdict);
+
+/// "120 ms instead of 100 ms, +20.0 % (+19.0 % .. +21.0 %)"
+std::string change_with_values(const VerdictRecord& verdict);
+
+/// "a change of 6.3 % or more would have been seen; use --budget 7m (about 84 launches)" of an
+/// undecided metric.
+std::string open_question(const VerdictRecord& verdict);
+
+/// Returns undecided metrics in their order.
+std::vector<VerdictRecord> undecided_ones(const ComparisonRecords& comparison);
 
 /// Whether the verdict is about the mean of all metrics, which fails nothing.
 inline bool is_mean(const VerdictRecord& verdict) { return verdict.b_ns == 0; }
@@ -101,6 +118,13 @@ inline bool any_missed(const ComparisonRecords& comparison) {
     return std::ranges::any_of(comparison.floors,
                                [](const FloorRecord& floor) { return !floor.met; });
 }
+
+/// Whether nothing was compared: no metric, no floor, and no wrong result ended it.
+inline bool has_nothing(const ComparisonRecords& comparison) {
+    return comparison.verdicts.empty() && comparison.floors.empty() && comparison.wrong.empty();
+}
+constexpr const char* nothing_compared =
+    "no metric could be compared; see the lines '# not compared' of the output";
 
 inline bool is_stored(const ComparisonRecords& comparison) {
     return !comparison.verdicts.empty() && comparison.verdicts.front().method == Pairing::stored;

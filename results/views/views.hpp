@@ -36,10 +36,10 @@ const View& find_view(std::string_view name);
 // The rows of views.cpp.
 
 /// For a comment on a pull request or GitHub's step summary: slower ones first, by size, at most 60
-/// kB. Empty where nothing is slower or faster, so that there is nothing to post.
+/// kB. Empty if all metrics are the same, so that there is nothing to post.
 std::string as_markdown(const ComparisonRecords& comparison);
-/// GitHub's workflow commands: an annotation for each slower (error) and faster (notice) metric, at
-/// most ten of each kind, as GitHub shows no more.
+/// GitHub's workflow commands: an annotation for each slower (error), undecided (warning) and
+/// faster (notice) metric, at most ten of each kind, as GitHub shows no more.
 std::string as_github_annotations(const ComparisonRecords& comparison);
 /// JUnit's XML: a test case for each metric; slower is a failure, undecided is skipped, a wrong
 /// result is an error.

@@ -7,7 +7,7 @@ import xml.dom.minidom
 import tutti
 from tutti import COLLECTIVES, QUICK, needs_matplotlib
 
-COMMANDS = ("bench", "check-guidelines", "compare", "completion", "history", "limits", "list", "report", "results", "run", "show",
+COMMANDS = ("bench", "check-guidelines", "ci-guard", "compare", "completion", "history", "limits", "list", "report", "results", "run", "show",
             "topo", "tune", "verify", "workload")
 
 

@@ -60,6 +60,35 @@ class OfPrograms(tutti.Folder):
     def test_higher_rates_are_faster(self):
         self.expect(OK, {"1": "faster"}, prints(100), prints(120), "--rate")
 
+    def test_a_rate_is_shown_in_its_own_unit_and_direction(self):
+        a, b = says("step", 25.1, "images/s"), says("step", 21.9, "images/s")
+        metric = r"(\w+) ([0-9.]+)"
+        done = self.expect(SLOWER, {"step": "slower"}, a, b, "--json", self.results, metric=metric)
+        self.assertRegex(done.stdout, r"A \(images/s\) .*\n  step +25.1 +21.9 +-12.7 %  -12.7 % ")
+        verdict, = tutti.of_kind(self.results, "verdict")
+        self.assertAlmostEqual(verdict["ratio"], 21.9 / 25.1)
+        self.assertEqual({one["higher_is_better"] for one in tutti.of_kind(self.results, "pair")} | {verdict["higher_is_better"]}, {True})
+        self.assertTrue(all(one["est"] < 0 for one in tutti.of_kind(self.results, "pair")))
+        self.expect(OK, {"step": "faster"}, a, b, "--rate=false", metric=metric)
+        self.expect(SLOWER, {"1": "slower"}, prints(25.1), prints(21.9), "--rate")
+        self.expect(SLOWER, {"1": "slower"}, prints(25.1), prints(21.9), "--unit", "images/s")
+
+    def test_numbers_without_a_unit_may_get_one(self):
+        done = self.expect(SLOWER, {"1": "slower"}, prints(100), prints(120), "--unit", "ms", "--write", "junit=-")
+        self.assertIn('name="1" classname="tutti.compare" time="0.120000000"', done.stdout)
+        self.fails(USAGE, "compare", "--program-a", "true", "--program-b", "true", "--metric", "(.)", "--unit", "parsec", key="'parsec'")
+
+    def test_the_time_of_a_whole_run_is_a_metric(self):
+        counts = "i=0; while [ $i -lt %d ]; do i=$((i+1)); done; sleep %g"
+        times = ("--min-effect", "20%", "--budget", "40s")
+        self.expect(SLOWER, {"cpu_time": "slower"}, counts % (10_000, 0), counts % (40_000, 0), *times, metric="cpu_time")
+        self.expect(SLOWER, {"wall_time": "slower"}, counts % (1, 0.02), counts % (1, 0.1), *times, metric="wall_time")
+        self.compare(counts % (1, 0.1), counts % (1, 0.1), "--budget", "2s", "--metric", "wall_time", "--json", self.results,
+                     metric="cpu_time")
+        times = {one["metric"]: (one["a_ns"], one["b_ns"]) for one in tutti.of_kind(self.results, "pair")}
+        self.assertGreater(min(times["wall_time"]), 0.1e9)
+        self.assertLess(max(times["cpu_time"]), 0.1e9)  # it slept
+
     def test_the_smallest_change_can_be_set(self):
         self.expect(OK, {"1": "same"}, prints(100), prints(102))
         self.expect(SLOWER, {"1": "slower"}, prints(100), prints(102), "--min-effect", "1%")
@@ -68,7 +97,23 @@ class OfPrograms(tutti.Folder):
         log = self.file("log", "")  # the n-th run takes as long in every test
         noisy = f"n=$(wc -l < {log}); echo >> {log}; echo 1 $((1 + n * n * 7919 % 101))"
         self.expect(UNDECIDED, {"1": "undecided"}, noisy, noisy, "--fail-on", "slower,undecided", "--budget", "3s")
-        self.assertEqual(self.compare(noisy, noisy, "--fail-on", "none", "--budget", "3s").returncode, OK)
+        done = self.compare(noisy, noisy, "--fail-on", "none", "--budget", "3s", "--json", self.results, "--write", "github=-")
+        self.assertEqual(done.returncode, OK)
+        self.assertRegex(done.stdout, r"(?m)^# undecided: 1: .*\d %.*use ")
+        self.assertRegex(done.stdout, r"(?m)^::warning title=tutti compare::1 is undecided: ")
+        verdict, = tutti.of_kind(self.results, "verdict")
+        self.assertIn(verdict["to_decide"], done.stdout)
+        self.assertIn("**Undecided:** 1: ", tutti.run("compare", "--from", self.results, "--write", "markdown=-").stdout)
+
+    def test_cpu_time_is_recommended_for_noisy_times_of_programs_that_compute(self):
+        log = self.folder / "log"
+        counts = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"
+        for work, is_said in ((counts, True), ("sleep 0.1", False)):
+            log.write_text("")
+            noisy = f"{work}; n=$(wc -l < {log}); echo >> {log}; echo 1 $((1 + n * n * 7919 % 101)) ms"
+            done = self.compare(noisy, noisy, "--budget", "4s")
+            self.assertIn("\n# undecided: 1: ", done.stdout)
+            self.assertEqual("--metric cpu_time" in done.stdout, is_said, done.stdout)
 
     def test_too_few_launches_for_a_verdict_fail(self):
         done = self.compare("sleep 0.1; echo 1 1", "sleep 0.1; echo 1 2", "--budget", "1s")
@@ -102,12 +147,12 @@ class OfPrograms(tutti.Folder):
                          [(1e6, 1.5e6, "ns"), (2000, 2000, "MB/s"), (7, 7, "")])
         self.assertEqual({one["metric"]: one.get("unit", "ns") for one in tutti.of_kind(file, "pair")},
                          {"time": "ns", "rate": "MB/s", "plain": ""})
-        self.assertRegex(done.stdout, r"(?m)^  time +1000 us +1500 us")
+        self.assertRegex(done.stdout, r"(?m)^  time +1 ms +1.5 ms")
         self.assertRegex(done.stdout, r"(?m)^  rate +2000 MB/s +2000 MB/s")
-        self.assertRegex(done.stdout, r'(?m)^"rate",.*,"MB/s"$')
+        self.assertRegex(done.stdout, r'(?m)^"rate",.*,"MB/s",2000,2000,true,""$')
         case = tutti.run("compare", "--from", file, "--write", "junit=-").stdout
         self.assertIn('name="time" classname="tutti.compare" time="0.001500000"', case)
-        self.assertRegex(case, "1500 us .* 1000 us")
+        self.assertRegex(case, "1.5 ms .* 1 ms")
 
     def test_units_of_different_kinds_drop_their_metric(self):
         done = self.expect(OK, {"2": "same"}, says(1, 5, "ms; echo", 2, 5), says(1, 5, "GB/s; echo", 2, 5))

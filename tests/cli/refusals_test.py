@@ -64,6 +64,8 @@ history ring x.jsonl --level 2
 check-guidelines
 check-guidelines end.jsonl --format xml
 check-guidelines end.jsonl --library mpi --candidates best
+ci-guard
+ci-guard HEAD --build
 """, "bench": """
 bench all_reduce --ranks-per-node 2 --ranks-per-island 3
 bench scatter --algo double-tree

@@ -270,6 +270,8 @@ def faults_of_calls(text, help_of):
         if len(words) > 1 and not words[1].startswith("-") and words[1] in commands_of(help_of(command)):
             command += " " + words[1]  # such as 'tutti workload ddp', with options of its own
         known = set(OPTION.findall(help_of(command)))
+        for other in re.findall(r"\[OPTIONS OF\s+([A-Z]+)\]", help_of(command)):  # it passes them on
+            known |= set(OPTION.findall(help_of(other.lower())))
         for option in words[1:]:
             if re.fullmatch(r"--?[A-Za-z]\S*", option) and option.split("=")[0] not in known:
                 yield f"calls 'tutti {command}' with {option}, an unknown option"

@@ -71,6 +71,12 @@ class Documentation(unittest.TestCase):
         self.assert_one(self.calls("`tutti workload --model x`"), "'tutti workload' with --model, an unknown")
         self.assertEqual(len(self.calls("`tutti workload ddp --list-models`")), 1)
 
+    def test_options_that_a_command_passes_on_are_known(self):
+        help_of = {"": "  guard     Guard\n  compare   Compare\n", "guard": "guard BASE [OPTIONS OF\nCOMPARE]\n  --build TEXT  Build\n",
+                   "compare": "  --metric TEXT  Number\n"}.__getitem__
+        self.assertEqual(list(check_docs.faults_of_calls("`tutti guard x --build y --metric z`", help_of)), [])
+        self.assertEqual(len(list(check_docs.faults_of_calls("`tutti guard x --lost`", help_of))), 1)
+
     def test_pages_of_all_folders_are_read(self):
         (self.root / "docs" / "how-to").mkdir()
         (self.root / "docs" / "how-to" / "task.md").write_text("# A task\n")

@@ -63,6 +63,20 @@ class Command(Installed):
         self.assertEqual(path, self.prefix / "share/tutti/scripts/results.py")
         self.ok("/usr/bin/python3", "-B", path, "--help")
 
+    @unittest.skipUnless(shutil.which("git"), "no git")
+    def test_guards_a_project_in_ci(self):
+        project = self.folder / "project"
+        project.mkdir()
+        git = ("git", "-C", project, "-c", "user.name=t", "-c", "user.email=t@example.org")
+        (project / "step").write_text("echo took 100\n", encoding="utf-8")
+        for words in (("init", "--quiet"), ("add", "step"), ("commit", "--quiet", "--message", "takes 100")):
+            self.ok(*git, *words)
+        (project / "step").write_text("echo took 120\n", encoding="utf-8")
+        guarded = done(self.command, "ci-guard", "HEAD", "--build", "true", "--program", "sh step", "--metric", "took ([0-9]+)",
+                       folder=project)
+        self.assertEqual(guarded.returncode, 1, guarded.stdout + guarded.stderr)
+        self.assertIn("+20.0 %", guarded.stdout)
+
     @tutti.needs_mpi
     def test_runs_unmodified_programs_on_the_libraries_beside_it(self):
         one = done(self.command, "run", "--with", "rules", "--heap", "--report", "--", tutti.MPI_RUN, 2, BUILD / "preload_turns")

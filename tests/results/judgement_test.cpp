@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "results/comparison/judgement.hpp"
-
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 
+#include "results/comparison/comparison_records.hpp"
 #include "tests/base/messages.hpp"
 
 namespace tutti {
@@ -132,6 +133,109 @@ TEST(Judgement, TheMeanOfMetricsOfTheSameLaunchesIsThatOfTheirMeans) {
     EXPECT_EQ(mean->shift, shift_of(std::vector{0.2, 0.1}, 0.98));
     EXPECT_NEAR(mean->noise, 0.15, 1e-12);
     EXPECT_FALSE(judge_mean(std::vector<MeasuredTogether>{{{1, 2}, {a}}}, {}));
+}
+
+TEST(Judgement, ARateIsSlowerIfItFalls) {
+    Launches launches(13);
+    for (const auto& [ratio, change] :
+         {std::pair{0.9, Change::slower}, {1.1, Change::faster}, {1.0, Change::same}}) {
+        ComparedMetric rate = launches.metric(ratio, 40);
+        rate.higher_is_better = true;
+        const Judgement judgement = judge(std::vector{rate}, {}).front();
+        EXPECT_EQ(judgement.change, change) << ratio;
+        EXPECT_NEAR(judgement.shift.estimate, std::log(ratio), 0.02);
+    }
+}
+
+TEST(Judgement, TheMeanIsARateIfAllMetricsAreRates) {
+    Launches launches(14);
+    std::vector<int> numbers;
+    for (int number = 1; number <= 40; ++number) numbers.push_back(number);
+    MeasuredTogether group{numbers, {launches.metric(0.9, 40), launches.metric(0.9, 40)}};
+    for (ComparedMetric& metric : group.metrics) metric.higher_is_better = true;
+    const Judgement of_rates = judge_mean({&group, 1}, {}).value();
+    EXPECT_TRUE(of_rates.higher_is_better);
+    EXPECT_EQ(of_rates.change, Change::slower);
+    EXPECT_LT(of_rates.shift.estimate, -0.09);
+    group.metrics.push_back(launches.metric(1.1, 40));  // a time that grew
+    const Judgement mixed = judge_mean({&group, 1}, {}).value();
+    EXPECT_FALSE(mixed.higher_is_better);
+    EXPECT_EQ(mixed.change, Change::slower);
+    EXPECT_GT(mixed.shift.estimate, 0.09);
+    // A rate within -1 to +3 % and a time within -2 to +1 %: as times, -3 to +1 and -2 to +1 %.
+    std::vector<Judgement> same(2);
+    same[0].higher_is_better = true;
+    same[0].shift = {.estimate = 0.02, .low = -0.01, .high = 0.03};
+    same[1].shift = {.estimate = 0, .low = -0.02, .high = 0.01};
+    const Judgement mean = of_mean_of_same(same, mixed, {});
+    EXPECT_DOUBLE_EQ(mean.shift.estimate, -0.01);
+    EXPECT_DOUBLE_EQ(mean.shift.low, -0.025);
+    EXPECT_DOUBLE_EQ(mean.shift.high, 0.01);
+}
+
+// With the number of launches that it names, nine of ten comparisons are decided.
+TEST(Judgement, SaysHowManyLaunchesDecide) {
+    const Rule rule = rule_of_look({}, 1, true);
+    constexpr int few = 8;
+    const double half = 2.326 * spread / std::sqrt(few);  // the reach of a 98 % interval
+    for (const double ratio : {1.015, 1.03}) {
+        Judgement now;
+        now.shift = {.n = few,
+                     .estimate = std::log(ratio),
+                     .low = std::log(ratio) - half,
+                     .high = std::log(ratio) + half};
+        const int enough = static_cast<int>(few * more_launches(now, rule).value());
+        Launches launches(15);
+        int decided_by_few = 0, decided = 0;
+        for (int i = 0; i < 300; ++i) {
+            const auto is_decided = [&](int number) {
+                return judge(std::vector{launches.metric(ratio, number)}, rule)[0].change !=
+                       Change::undecided;
+            };
+            decided_by_few += is_decided(few);
+            decided += is_decided(enough);
+        }
+        EXPECT_LT(decided_by_few, 100) << ratio;
+        EXPECT_GE(decided, 225) << ratio << ": " << enough << " launches";
+    }
+    Judgement at_the_limit;
+    const double limit = std::log1p(rule.min_effect);
+    at_the_limit.shift = {.n = few, .estimate = limit, .low = limit - half, .high = limit + half};
+    EXPECT_FALSE(more_launches(at_the_limit, rule));
+    EXPECT_FALSE(more_launches(judge(std::vector{Launches(2).metric(1.5, 6)}, rule)[0], rule));
+}
+
+TEST(Judgement, SaysWhatWouldDecide) {
+    Judgement open;
+    open.shift = open.sure = {.n = 12, .estimate = 0, .low = -0.05, .high = 0.05};
+    const auto said = [&](double seconds) { return to_decide(open, {}, seconds); };
+    const std::string text = said(0.5);
+    EXPECT_TRUE(holds(text, "use --budget "));
+    const int launches = std::stoi(text.substr(text.find("about ") + 6));
+    EXPECT_GT(launches, 7 + 12 * 10);
+    EXPECT_LT(launches, 7 + 12 * 20);
+    EXPECT_TRUE(holds(text, fmt::format("--budget {:.0f}s ", 10 * std::ceil(launches / 20.))));
+    EXPECT_TRUE(holds(said(5), fmt::format("--budget {:.0f}m ", std::ceil(launches * 5 / 60.))));
+    EXPECT_TRUE(holds(said(3600), {"quieter machine", "--min-effect"}));
+    open.shift = open.sure = {.n = 90, .estimate = 0.0247, .low = 0.0246, .high = 0.0248};
+    EXPECT_TRUE(holds(said(1), {"another --min-effect", "2.5 %"}));
+    open.shift = open.sure = {.n = 12, .estimate = 0.05, .low = 0.03, .high = 0.07};
+    open.noise = 0.06;
+    EXPECT_TRUE(holds(said(1), {"quieter machine", "6.2 %"}));
+    open.shift.low = -std::numeric_limits<double>::infinity();
+    EXPECT_TRUE(holds(said(1), {"--budget", "fewer metrics"}));
+    open.change = Change::same;
+    EXPECT_EQ(said(1), "");
+}
+
+TEST(Judgement, KnowsWhenHugePagesWouldHelp) {
+    for (const char* setting : {"always within_size advise [never] deny force", "never [deny]"}) {
+        EXPECT_TRUE(would_profit_from_huge_pages("all_reduce 256K float sum", setting));
+        EXPECT_FALSE(would_profit_from_huge_pages("all_reduce 128K float sum", setting));
+    }
+    EXPECT_FALSE(would_profit_from_huge_pages("all_reduce 1M float", "never [advise] deny"));
+    EXPECT_FALSE(would_profit_from_huge_pages("all_reduce 1M float", ""));
+    EXPECT_FALSE(would_profit_from_huge_pages("step", "[never]"));
 }
 
 // One metric of four was settled after a few launches.

@@ -92,6 +92,13 @@ TEST(PrintedMetrics, RefuseDecimalCommas) {
     EXPECT_NE(printed.misused.at("t ([0-9.]+)").find("LC_ALL=C"), std::string::npos);
 }
 
+TEST(PrintedMetrics, KnowRates) {
+    for (const char* rate : {"GB/s", "images/s", "1/s", "GFLOPS", "IOPS", "MiB/sec"})
+        EXPECT_TRUE(is_rate(rate)) << rate;
+    for (const char* other : {"ns", "", "s/it", "GB", "%", "W"})
+        EXPECT_FALSE(is_rate(other)) << other;
+}
+
 TEST(PrintedMetrics, KeepColumnsOfTablesApart) {
     EXPECT_EQ(found("t,5,200,7", "t,5,([0-9]+)"), Found{"t,5,([0-9]+) = 200"});
     EXPECT_EQ(found("t,345,678", "t,([0-9]+)"), Found{"t,([0-9]+) = 345"});

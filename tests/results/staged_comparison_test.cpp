@@ -42,6 +42,22 @@ TEST(Comparison, HasTwoStagesOfWhichTheSecondDecides) {
     EXPECT_EQ(result.metrics.at(0).judgement.change, Change::slower);
 }
 
+TEST(Comparison, KnowsThatARateThatFallsIsSlower) {
+    SimulatedMachine machine;
+    const auto launch = [&](const WantedMetrics&) {
+        LaunchOfBoth both{.order = {"rate", "time"}};
+        const double change = machine.next_launch() % 2 == 0 ? 0.09 : 0.1;
+        both.metrics["rate"] = {.change = -change, .higher_is_better = true};
+        both.metrics["time"] = {.change = -change};
+        return both;
+    };
+    const ComparisonResult result = compare(launch, machine.plan(100), no_events);
+    EXPECT_EQ(result.metrics.at(0).judgement.change, Change::slower);
+    EXPECT_LT(result.metrics.at(0).judgement.shift.estimate, 0);
+    EXPECT_EQ(result.metrics.at(1).judgement.change, Change::faster);
+    EXPECT_NEAR(result.mean.value().judgement.shift.estimate, 0, 1e-9);
+}
+
 // The first stage has seen a small change and hardly any spread; the second one has more.
 TEST(Comparison, SpendsItsBudgetWhileSomethingIsUndecided) {
     SimulatedMachine machine;

@@ -61,13 +61,86 @@ TEST(Views, MarkdownBeginsWithTheWorst) {
     EXPECT_LT(text.find("| who knows |"), text.find("| same |"));
 }
 
-TEST(Views, MarkdownIsEmptyWhereNothingChanged) {
+TEST(Views, MarkdownIsEmptyIfAllMetricsAreTheSame) {
     ComparisonRecords records = sample();
-    std::erase_if(records.verdicts, [](const VerdictRecord& verdict) {
-        return verdict.verdict == Change::slower || verdict.verdict == Change::faster;
-    });
+    std::erase_if(records.verdicts,
+                  [](const VerdictRecord& verdict) { return verdict.verdict != Change::same; });
     EXPECT_EQ(as_markdown(records), "");
     EXPECT_EQ(as_github_annotations(records), "");
+}
+
+// Undecided must not look like the same.
+TEST(Views, AnUndecidedMetricIsAWarningWithWhatWouldDecideIt) {
+    ComparisonRecords records = sample();
+    std::erase_if(records.verdicts, [](const VerdictRecord& verdict) {
+        return verdict.verdict != Change::undecided && verdict.verdict != Change::same;
+    });
+    VerdictRecord& open = records.verdicts[1];
+    open.visible = 0.063;
+    open.to_decide = "use --budget 7m";
+    const std::string annotations = as_github_annotations(records);
+    EXPECT_EQ(annotations.find("::warning title=tutti compare::who knows is undecided: "), 0U);
+    EXPECT_EQ(count_in(annotations, "\n"), 1U);
+    EXPECT_TRUE(holds(annotations, {"2.04 us", "+2.0 %25", "6.3 %25", "--budget 7m"}));
+    EXPECT_TRUE(holds(as_markdown(records), {"1 undecided\n\n- **Undecided:** who knows: ", "6.3 %",
+                                             "--budget 7m\n\n| metric |", "| undecided |\n"}));
+    EXPECT_TRUE(holds(as_table(records), {"\n# undecided: who knows: ", "6.3 %", "--budget 7m\n"}));
+    EXPECT_TRUE(holds(as_junit(records), {"6.3 %", "--budget 7m"}));
+    EXPECT_TRUE(holds(as_csv(records), "false,\"use --budget 7m\"\n"));
+    open.to_decide.clear();  // an older file
+    EXPECT_TRUE(holds(as_markdown(records), "; why\n"));
+    for (int i = 0; i < 30; ++i) records.verdicts.push_back(open);
+    EXPECT_EQ(count_in(as_github_annotations(records), "::warning "), 10U);
+    EXPECT_TRUE(holds(as_markdown(records), "- 21 more are undecided\n"));
+    EXPECT_TRUE(holds(as_table(records), "# undecided: 26 more\n"));
+}
+
+TEST(Views, ThatNothingWasComparedIsAWarning) {
+    EXPECT_EQ(count_in(as_github_annotations({}), "::warning "), 1U);
+    EXPECT_EQ(count_in(as_markdown({}), "### tutti compare: nothing compared\n"), 1U);
+}
+
+// A rate of 25.1 images/s that falls to 21.9.
+TEST(Views, ARateReadsAsItsOwnFallInItsOwnUnit) {
+    ComparisonRecords records = sample();
+    VerdictRecord rate = verdict_of("rate", Change::slower, 21.9 / 25.1);
+    rate.a_ns = 25.1;
+    rate.b_ns = 21.9;
+    rate.unit = "images/s";
+    rate.higher_is_better = true;
+    records.verdicts = {rate};
+    const std::string said = "21.9 images/s instead of 25.1 images/s";
+    EXPECT_TRUE(holds(as_markdown(records), "| 25.1 images/s | 21.9 images/s | -12.7 % |"));
+    EXPECT_TRUE(holds(as_github_annotations(records),
+                      "::error title=tutti compare::rate is slower: " + said + ", -12.7 %25 ("));
+    EXPECT_TRUE(holds(as_junit(records), said));
+    EXPECT_TRUE(holds(as_junit(records), {">-12.7 % against A", "time=\"0.000000000\""}));
+    EXPECT_TRUE(
+        holds(as_table(records), {"# metric A (images/s) B (images/s) ",
+                                  "\n  rate           25.1         21.9   -12.7 %", "better\n"}));
+    EXPECT_TRUE(holds(as_csv(records), ",,,12,1,turns,\"why\",\"images/s\",25.1,21.9,true,"));
+    const json issue = json::parse(as_code_quality(records))[0];
+    EXPECT_EQ(issue["severity"], "critical");
+    EXPECT_TRUE(holds(issue["description"].get<std::string>(), said));
+    records.verdicts.push_back(verdict_of("time", Change::same, 1));
+    EXPECT_TRUE(holds(as_table(records), {"better: rate\n", " 25.1 images/s "}));
+}
+
+TEST(Views, TimesHaveAUnitThatSuits) {
+    ComparisonRecords records = sample();
+    records.wall_ns = 1'500'000'000;
+    VerdictRecord step = verdict_of("step", Change::slower, 1.2);
+    step.a_ns = 100e6;
+    step.b_ns = 120e6;
+    records.verdicts = {step};
+    EXPECT_TRUE(holds(as_markdown(records), "| 100 ms | 120 ms |"));
+    EXPECT_TRUE(holds(as_table(records), {"A (ms)     B (ms)", " 100        120 "}));
+    EXPECT_TRUE(holds(as_junit(records), {"time=\"1.500\"", "time=\"0.120000000\""}));
+    step.a_ns = 850;
+    step.b_ns = 3.25e9;
+    records.verdicts = {step};
+    EXPECT_TRUE(holds(as_markdown(records), "| 850 ns | 3.25 s |"));
+    EXPECT_TRUE(holds(as_table(records), " 0.85    3250000 "));
 }
 
 TEST(Views, MarkdownStaysBelowWhatGitHubTakes) {
@@ -125,7 +198,7 @@ TEST(Views, AnnotationsAreAtMostTenOfAKind) {
     const std::string text = as_github_annotations(records);
     EXPECT_EQ(count_in(text, "::error "), 10U);
     EXPECT_EQ(count_in(text, "::notice "), 1U);
-    EXPECT_EQ(text.find("::error title=tutti compare::much is slower: +50.0 %25"), 0U) << text;
+    EXPECT_EQ(text.find("::error title=tutti compare::much is slower: 3 us "), 0U) << text;
 }
 
 TEST(Views, JUnitHasACaseForEachMetric) {
@@ -194,11 +267,12 @@ TEST(Views, HaveEachValueInItsPlace) {
                          .rule = "why"}};
     EXPECT_EQ(as_csv(records),
               "metric,verdict,ratio,low,high,confidence,p,noise,mde,a_ns,b_ns,n_launch,stage,"
-              "method,rule,unit\n\"m\",slower,1.5,1.25,1.75,0.875,0.125,0.0625,0.03125,2e+06,"
-              "3e+06,12,2,turns,\"why\",\"ns\"\n");
+              "method,rule,unit,a,b,higher_is_better,to_decide\n"
+              "\"m\",slower,1.5,1.25,1.75,0.875,0.125,0.0625,0.03125,2e+06,"
+              "3e+06,12,2,turns,\"why\",\"ns\",2e+06,3e+06,false,\"\"\n");
     const std::string junit = as_junit(records);
-    EXPECT_EQ(count_in(junit, "time=\"0.003000000\""), 1U) << junit;   // seconds of B
-    EXPECT_LT(junit.find("3000 us"), junit.find("2000 us")) << junit;  // B instead of A
+    EXPECT_EQ(count_in(junit, "time=\"0.003000000\""), 1U) << junit;  // seconds of B
+    EXPECT_LT(junit.find("3 ms"), junit.find("2 ms")) << junit;       // B instead of A
     EXPECT_TRUE(holds(junit, "noise 6.2 %"));
     const json latency = json::parse(as_bencher(records))["m"]["latency"];  // ns
     EXPECT_EQ(latency, json({{"value", 3e6}, {"lower_value", 2.5e6}, {"upper_value", 3.5e6}}));

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The files that docs/how-to/guarding_in_ci.md shows, and a place where their scripts run as the CI systems would run them. What a system
-does besides (checking out, keeping artifacts, starting ranks) is done here instead; /opt/tutti is a folder of the test."""
+does besides (checking out, keeping artifacts, starting ranks) is done here instead."""
 import os
 import re
 import subprocess
@@ -11,7 +11,6 @@ import ci_formats
 
 ROOT = Path(__file__).resolve().parents[2]
 TUTTI = os.environ.get("TUTTI", str(ROOT / "build/tutti"))
-INSTALLED = "/opt/tutti"  # on the page
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NAMED = re.compile(r"(?:#!.*\n)?(?:#|//) (\S+)")
 # The environment of a CI machine, with what git needs for commits.
@@ -58,23 +57,21 @@ class Place:
 
     def __init__(self, folder, page):
         self.folder, self.files = folder, files_of(page)
-        self.tutti = folder / "tutti"
-        (self.tutti / "build").mkdir(parents=True)
-        (self.tutti / "scripts").symlink_to(ROOT / "scripts")
-        (self.tutti / "build/tutti").symlink_to(Path(TUTTI).resolve())
+        (folder / "bin").mkdir()
+        (folder / "bin/tutti").symlink_to(Path(TUTTI).resolve())
         self.bash(self.files["sample.sh"], folder)
         self.sample, self.origin = folder / "sample", folder / "origin.git"
         self.git("push", "--quiet", "origin", "main", "change")
 
     def script(self, name):
-        return self.files[name].replace(INSTALLED, str(self.tutti))
+        return self.files[name]
 
     def run(self, words, at, **environment):
         return subprocess.run(words, cwd=at, capture_output=True, text=True, check=False, timeout=120, stdin=subprocess.DEVNULL,
-                              env=KEPT | environment)
+                              env=KEPT | {"PATH": f"{self.folder / 'bin'}:{KEPT['PATH']}"} | environment)
 
     def bash(self, text, at, *options, **environment):
-        return self.run(["bash", *options, "-c", text.replace(INSTALLED, str(self.tutti))], at, **environment)
+        return self.run(["bash", *options, "-c", text], at, **environment)
 
     def git(self, *words, at=None):
         done = self.run(["git", *words], at or self.sample)
@@ -85,6 +82,16 @@ class Place:
         """Sets the time of `change`; main takes 100."""
         (self.sample / "cost").write_text(f"{cost}\n", encoding="utf-8")
         self.git("commit", "--quiet", "--all", "--allow-empty", "--message", f"takes {cost}")
+        self.git("push", "--quiet", "origin", "change")
+
+    def program_is_noisy(self):
+        """Commits a program that is equally often N times as fast and N times as slow."""
+        (self.sample / "noisy").write_text("#!/bin/bash\ntimes=(70 76 82 88 95 105 113 122 132 143)\n"
+                                           "echo step took ${times[SRANDOM % 10]} ms\n", encoding="utf-8")
+        (self.sample / "noisy").chmod(0o755)
+        (self.sample / "Makefile").write_text("step: ; cp noisy step\n", encoding="utf-8")
+        self.git("add", "noisy")
+        self.git("commit", "--quiet", "--all", "--message", "noisy step")
         self.git("push", "--quiet", "origin", "change")
 
     def main_takes(self, cost):

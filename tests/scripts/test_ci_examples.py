@@ -19,7 +19,7 @@ while [[ $1 == --* ]]; do shift; done
 echo "srun $*" >> "$STARTED"
 unset "${!SLURM_@}"
 case $* in
-    *"/tutti bench "*) exec "$MPI_RUN" 2 "$@" -n 1 -w 0 --sync barrier ;;
+    *"tutti bench "*) exec "$MPI_RUN" 2 "$@" -n 1 -w 0 --sync barrier ;;
     *) exec "$@" ;;
 esac
 """
@@ -72,6 +72,19 @@ class GitHub(Example):
         self.place.change_takes(100)
         self.assertEqual(self.job()[::2], (OK, ""))
 
+    def test_an_undecided_one_is_a_warning_with_a_summary(self):
+        self.place.program_is_noisy()
+        job = self.place.files[".github/workflows/performance.yml"]
+        self.place.files[".github/workflows/performance.yml"] = job.replace("--json", "--budget 2s --json")
+        code, said, summary = self.job()
+        self.assertEqual(code, OK, said)
+        annotation, = [line for line in said.splitlines() if line.startswith("::")]
+        ci_formats.github(annotation + "\n")
+        self.assertTrue(annotation.startswith("::warning "), annotation)
+        for text in (annotation, summary):
+            self.assertRegex(text, r"step.* \d.* %.*use ")
+        ci_formats.markdown(summary)
+
     def test_one_that_cannot_be_built_fails_for_that(self):
         (self.place.sample / "Makefile").write_text("no rule\n", encoding="utf-8")
         self.place.change_takes(100)
@@ -123,7 +136,6 @@ class Slurm(Example):
     def sbatch(self, name, *words):
         """The exit code of `sbatch --wait`: the script's own code, run with what the batch step has of Slurm."""
         tools = self.place.folder / "bin"
-        tools.mkdir()
         (tools / "srun").write_text(SRUN, encoding="utf-8")
         (tools / "srun").chmod(0o755)
         script = self.place.folder / name
@@ -134,7 +146,7 @@ class Slurm(Example):
         return self.place.run(["bash", str(script), *words], self.place.sample, SLURM_JOB_ID="7", SLURM_NTASKS=options["--ntasks"],
                               SLURM_NNODES=options["--nodes"], SLURM_PROCID="0", SLURM_NODEID="0", SLURM_LOCALID="0",
                               SLURM_SUBMIT_DIR=str(self.place.sample), SLURM_NODELIST="node1", STARTED=str(self.started),
-                              MPI_RUN=str(ci_page.ROOT / "scripts/lib/mpi.sh"), PATH=f"{tools}:{ci_page.KEPT['PATH']}")
+                              MPI_RUN=str(ci_page.ROOT / "scripts/lib/mpi.sh"))
 
     def test_a_slower_change_fails(self):
         self.assert_ends(self.sbatch("performance.sbatch", "main"), SLOWER)
@@ -225,13 +237,7 @@ class Shell(Example):
             return done.returncode, done.stdout + done.stderr, ref
 
         _, _, good = night()
-        # Equally often N times as fast and N times as slow.
-        (self.place.sample / "noisy").write_text("#!/bin/bash\ntimes=(70 76 82 88 95 105 113 122 132 143)\n"
-                                                 "echo step took ${times[SRANDOM % 10]} ms\n", encoding="utf-8")
-        (self.place.sample / "noisy").chmod(0o755)
-        (self.place.sample / "Makefile").write_text("step: ; cp noisy step\n", encoding="utf-8")
-        self.place.git("add", "noisy")
-        self.place.git("commit", "--quiet", "--all", "--message", "noisy step")
+        self.place.program_is_noisy()
         self.place.git("push", "--quiet", "--force", "origin", "HEAD:main")
         self.assertEqual(night(), (3, "", good))
 

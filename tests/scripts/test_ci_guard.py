@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/ci_guard on a small project whose program says how long it takes."""
+"""scripts/ci_guard, and tutti ci-guard, on a small project whose program says how long it takes."""
 import os
 import subprocess
 import tempfile
@@ -8,6 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 GUARD = ROOT / "scripts/ci_guard"
+TUTTI = os.environ.get("TUTTI", str(ROOT / "build/tutti"))
 METRIC = ("--program", "./step", "--metric", "took ([0-9]+)")
 
 
@@ -31,15 +32,24 @@ class CiGuard(unittest.TestCase):
         self.git("add", "took", "make")
         self.git("commit", "--quiet", "--message", f"takes {took}")
 
-    def guard(self, *words, **environment):
-        return subprocess.run([GUARD, *words], cwd=self.project, capture_output=True, text=True, check=False,
-                              timeout=120, env=os.environ | {"TUTTI": os.environ.get("TUTTI", str(ROOT / "build/tutti"))} | environment)
+    def guard(self, *words, by=(GUARD,), **environment):
+        return subprocess.run([*by, *words], cwd=self.project, capture_output=True, text=True, check=False,
+                              timeout=120, env=os.environ | {"TUTTI": TUTTI} | environment)
 
     def test_a_slower_commit_fails(self):
         self.commit(120)
         done = self.guard("base", "--build", "sh make", *METRIC)
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("+20.0 %", done.stdout)
+
+    def test_the_command_does_the_same(self):
+        self.commit(120)
+        done = self.guard("base", "--build=sh make", *METRIC, by=(TUTTI, "ci-guard"), TUTTI="/no/such/tutti")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("+20.0 %", done.stdout)
+        done = self.guard("no-such-branch", by=(TUTTI, "ci-guard"))
+        self.assertEqual(done.returncode, 64, done.stdout)
+        self.assertIn("git fetch origin no-such-branch", done.stderr)
 
     def test_one_that_is_as_fast_does_not(self):
         self.commit(101)
@@ -76,7 +86,7 @@ class CiGuard(unittest.TestCase):
         self.assertEqual(len(worktrees.splitlines()), 1, worktrees)
 
     def test_what_cannot_be_done_says_what_to_type(self):
-        for words, says in (((), "scripts/ci_guard BASE_REF"), (("no-such-branch",), "git fetch origin no-such-branch"),
+        for words, says in (((), "tutti ci-guard BASE_REF"), (("no-such-branch",), "git fetch origin no-such-branch"),
                             (("base", "--build"), "--build needs a command"), (("base", "--program", ""), "--program needs a command"),
                             (("base", "--build", "false"), "use --build")):
             with self.subTest(words):
