@@ -18,9 +18,9 @@ import golden  # noqa: E402
 WIDTH = 140     # pixels of a reference picture
 FINER = 4       # times as fine it is drawn, then averaged
 NEAR = 2        # pixels by which something may be elsewhere
-VISIBLE = 24    # of 255: a difference of a colour that is seen
-MOST = 0.006    # of all pixels may differ visibly
-VERSION = (3, 6)  # of matplotlib, which drew the pictures
+VISIBLE = 24    # least visible difference of a colour, of 255
+MOST = 0.006    # share of the pixels that may differ visibly
+VERSION = (3, 6)  # version of matplotlib that drew the pictures
 
 
 def skip_other_versions(test):

@@ -25,7 +25,7 @@ class Answer(Values):
         row, = self.rows(timed("ring", 4096, 1000, 10, limit_ns=800.0), timed("tree", 4096, 1500, 10), library(4096, 2000, 20))
         above = math.hypot(math.log(2020 / 2000), math.log(1000 / 990))
         below = math.hypot(math.log(2000 / 1980), math.log(1010 / 1000))
-        self.assertEqual(row, ["all_reduce", "4K", "ring · shm", "1.00 µs", "1.0", f"2.00 [{2 * math.exp(-below):.2f}, {2 * math.exp(above):.2f}]",
+        self.assertEqual(row, ["all_reduce", "4K", "ring · shm", "1.00 µs", "1.0", f"2.00 [{2 * math.exp(-below):.2f},\u00a0{2 * math.exp(above):.2f}]",
                                "80", ""])
 
     def test_names_ties_and_counts_what_has_too_few_calls(self):
@@ -127,7 +127,7 @@ class Steps(Values):
 
     def test_have_an_overlap_only_where_communication_is_more_than_noise(self):
         quick = step("ring/shm", 0.2, communication=0.1, ci95_step_ns=[20_000_000, 20_400_000])
-        for one, said in ((quick, "-"), (step("ring/shm", 1.0), "0.80")):
+        for one, said in ((quick, "–"), (step("ring/shm", 1.0), "0.80")):
             record, = self.steps(one).records
             self.assertEqual(steps_table._row(record)[steps_table.COLUMNS.index("overlap")], said)
 
