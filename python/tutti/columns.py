@@ -44,7 +44,7 @@ COLUMNS = {
     "pairs": {"stage": "stage", "est": "est", "a_ns": "a_ns", "b_ns": "b_ns", "unit": "unit", "noise_a": "noise_a",
               "noise_b": "noise_b"},
     "verdicts": {name: name for name in ("verdict", "ratio", "low", "high", "confidence", "p", "noise", "mde", "a_ns",
-                                         "b_ns", "unit", "n_launch", "stage", "rule", "nranks", "method")},
+                                         "b_ns", "unit", "higher_is_better", "n_launch", "stage", "rule", "to_decide", "nranks", "method")},
     "fails": {name: name for name in ("point", "phase", "what", "rank", "host", "code", "signal")},
     "ends": {"ok": "ok", "wall_ns": "wall_ns"},
     "limits": {"cores": "cores", "kernels": "kernels", "clock_ns": "clock_ns"},

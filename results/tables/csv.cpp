@@ -99,8 +99,9 @@ Columns csv_columns(const TrainingStep&) {
 
 Columns csv_columns(const VerdictRecord&) {
     Columns columns = heads();
-    add(columns, {"verdict", "ratio", "low", "high", "confidence", "p", "noise", "mde", "a_ns",
-                  "b_ns", "unit", "n_launch", "stage", "rule", "nranks", "method"});
+    add(columns,
+        {"verdict", "ratio", "low", "high", "confidence", "p", "noise", "mde", "a_ns", "b_ns",
+         "unit", "higher_is_better", "n_launch", "stage", "rule", "to_decide", "nranks", "method"});
     return columns;
 }
 

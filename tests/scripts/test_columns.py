@@ -39,7 +39,7 @@ STEP = {"key": {"workload": "ddp", "model": "net", "compute": "burn", "buffers":
             f"{part}_ns": {"min": 1, "p50": 100 + place, "max": 2}
             for place, part in enumerate(("step", "compute", "communication", "exposed", "computing", "wait", "work"))}
 VERDICT = {"verdict": "slower", "ratio": 1.5, "low": 1.25, "high": 1.75, "confidence": 0.98, "p": 0.125, "noise": 0.5, "mde": 0.25, "a_ns": 10,
-           "b_ns": 11, "unit": "MB/s", "n_launch": 12, "stage": 2, "rule": "why", "nranks": 4, "method": "stored"}
+           "b_ns": 11, "unit": "MB/s", "higher_is_better": True, "n_launch": 12, "stage": 2, "rule": "why", "to_decide": "how", "nranks": 4, "method": "stored"}
 PAIR = {"stage": 2, "est": 0.5, "a_ns": 10, "b_ns": 11, "unit": "MB/s", "noise_a": 0.25, "noise_b": 0.125}
 FAIL = {"point": "id", "phase": "measure", "what": "signal", "rank": 5, "host": "n1", "code": 9, "signal": 11}
 SESSION = {"tool": {"version": "0.1", "dirty": True, "build_type": "Release", "compiler": "GNU"}, "argv": ["tutti"], "seed": 7, "resume_of": "h"}
