@@ -72,7 +72,7 @@ def opened():
     for word in ("headless=new", "no-sandbox", "disable-dev-shm-usage", "disable-gpu", "hide-scrollbars", "host-resolver-rules=MAP * ~NOTFOUND"):
         options.add_argument(f"--{word}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(service=Service(DRIVER, env=os.environ | {"HOME": folder.name}), options=options)
+    driver = webdriver.Chrome(service=Service(DRIVER, env=os.environ | {"HOME": folder.name, "TMPDIR": folder.name}), options=options)
     unittest.addModuleCleanup(driver.quit)
     return page, driver
 
