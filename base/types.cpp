@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "base/busiest_share.hpp"
 #include "base/name_table.hpp"
 #include "base/with_type.hpp"
 
@@ -80,6 +81,24 @@ bool reduces(Collective collective) {
 bool has_root(Collective collective) {
     return collective == Collective::broadcast || collective == Collective::reduce ||
            collective == Collective::scatter || collective == Collective::gather;
+}
+
+double busiest_share(Collective collective, int ranks) {
+    const double others = static_cast<double>(ranks - 1) / ranks;  // all but a rank's own part
+    switch (collective) {
+        case Collective::all_reduce:
+            return 2 * others;  // reduce_scatter, then all_gather
+        case Collective::reduce_scatter:
+        case Collective::all_gather:
+        case Collective::scatter:
+        case Collective::gather:
+        case Collective::all_to_all:
+            return others;
+        case Collective::broadcast:
+        case Collective::reduce:
+            return 1;
+    }
+    return 0;
 }
 
 }  // namespace tutti

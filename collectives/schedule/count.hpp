@@ -14,8 +14,10 @@ struct Counts {
     int steps = 0;               ///< steps in which data moves between ranks
     std::vector<long> sent;      ///< chunks that each rank sends to others
     std::vector<long> received;  ///< chunks that each rank receives from others
-    long transfers = 0;          ///< messages between ranks
-    int chunks_per_vector = 1;   ///< chunks that make up one rank's vector
+    long transfers = 0;          ///< runs of chunks that move between ranks
+    /// Messages between ranks: what a rank sends to another in a step is one.
+    long messages = 0;
+    int chunks_per_vector = 1;  ///< chunks that make up one rank's vector
 
     long most_sent() const;
     long most_received() const;

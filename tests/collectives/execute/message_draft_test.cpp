@@ -6,6 +6,9 @@
 
 #include <vector>
 
+#include "collectives/algorithms/catalog.hpp"
+#include "collectives/schedule/count.hpp"
+
 namespace tutti {
 namespace {
 
@@ -44,6 +47,24 @@ TEST(MessageDraft, ReceivesAResultWhereItBelongs) {
                   Place::In::output);
         EXPECT_TRUE(draft.steps[static_cast<std::size_t>(step)].moves.empty());
     }
+}
+
+// The messages that `tutti show` counts are those that are sent.
+TEST(MessageDraft, SendsAsManyMessagesAsAreCounted) {
+    for (const Algorithm& algorithm : catalog())
+        for (int ranks = 1; ranks <= 9; ++ranks) {
+            const Job job{.collective = algorithm.collective, .ranks = ranks, .segments = 3};
+            if (algorithm.refuses(job)) continue;
+            const Schedule schedule = algorithm.build(job);
+            const Call call{.collective = job.collective, .count = schedule.chunks()};
+            const PlanRequest request{.schedule = schedule, .call = call};
+            long sent = 0;
+            for (Rank me : all_ranks(ranks))
+                for (const DraftStep& step : draft_messages(request, me).at(0).steps)
+                    sent += std::ssize(step.sends);
+            EXPECT_EQ(sent, count(schedule, CollectiveSpec{job.collective, ranks}).messages)
+                << name_of(job.collective) << " " << algorithm.name << ", " << ranks << " ranks";
+        }
 }
 
 }  // namespace

@@ -28,12 +28,25 @@ TEST(Counts, HaveNoStepsInWhichNothingMovesBetweenRanks) {
     const Counts counts = count(schedule, CollectiveSpec{Collective::all_reduce, 2});
     EXPECT_EQ(counts.steps, 2);
     EXPECT_EQ(counts.transfers, 3);
+    EXPECT_EQ(counts.messages, 3);
     EXPECT_EQ(counts.sent, (std::vector<long>{2, 1}));
     EXPECT_EQ(counts.received, (std::vector<long>{1, 2}));
     EXPECT_EQ(count(Schedule({.ranks = 2, .chunks = 1, .steps = 3}, [](int, Step&) {}),
                     CollectiveSpec{Collective::all_reduce, 2})
                   .steps,
               0);
+}
+
+// Where the circle of ranks closes, a message has two runs of chunks.
+TEST(Counts, OfMessagesCountWhatARankSendsToAnotherInAStepOnce) {
+    const Schedule schedule({.ranks = 2, .chunks = 4, .steps = 2}, [](int, Step& out) {
+        out.copy({.chunks = {0, 1}, .from = {0}, .to = {1}});
+        out.copy({.chunks = {1, 1}, .from = {1}, .to = {0}});
+        out.copy({.chunks = {3, 1}, .from = {0}, .to = {1}});
+    });
+    const Counts counts = count(schedule, CollectiveSpec{Collective::all_reduce, 2});
+    EXPECT_EQ(counts.transfers, 6);
+    EXPECT_EQ(counts.messages, 4);
 }
 
 TEST(LowerBound, IsThatOfTheFormulas) {
