@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/choice/default_choice.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "base/index.hpp"
@@ -50,7 +52,9 @@ constexpr std::string_view large_across_hosts(Collective collective) {
 }
 
 std::string_view guess(const Call& call, const World& world) {
-    const auto& rule = at(rules, call.collective);
+    const auto found = std::ranges::find(rules, call.collective, &Rule::collective);
+    if (found == std::end(rules)) return algorithms_of(call.collective).front()->name;
+    const Rule& rule = *found;
     const Bytes bytes{total_bytes(call, world.size())};
     if (world.one_host()) {
         // Between two ranks all bytes cross once at best, so spreading a vector first gains

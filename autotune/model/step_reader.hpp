@@ -131,7 +131,7 @@ private:
             case Collective::all_to_all:
                 return 1;
             default:
-                return rank == spec.root() ? 1 : 0;
+                return has_root(spec.collective()) && rank == spec.root() ? 1 : 0;
         }
     }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <optional>
 #include <span>
 
@@ -53,6 +54,7 @@ std::optional<std::int16_t> best_answer(const Subject& wanted, std::span<const S
 }  // namespace
 
 Selector::Selector(const Table& table, const JobShape& job_shape) {
+    assert(all_collectives().size() <= collectives);
     std::vector<Subject> known;
     for (const Section& section : table.sections)
         if (section.job_shape == job_shape && !section.ranges.empty()) {

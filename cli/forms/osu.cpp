@@ -119,8 +119,10 @@ std::string_view title_of(Collective collective) {
             return "Scatter";
         case Collective::gather:
             return "Gather";
-        default:
+        case Collective::all_to_all:
             return "All-to-All Personalized Exchange";
+        default:
+            return name_of(collective);
     }
 }
 

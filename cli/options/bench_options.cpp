@@ -258,9 +258,9 @@ struct BenchCommand {
         "tutti bench"};
 
     BenchCommand() {
-        app.add_option(
-               "collective", collective,
-               "all_reduce reduce_scatter all_gather broadcast reduce scatter gather all_to_all")
+        std::vector<std::string_view> names;
+        for (const Collective one : all_collectives()) names.push_back(name_of(one));
+        app.add_option("collective", collective, fmt::format("{}", fmt::join(names, " ")))
             ->required();
         add_sweep({app, "Sweep"}, options, range);
         add_trials({app, "Candidates"}, options);

@@ -243,6 +243,12 @@ std::vector<std::string> mpi_algorithms(Collective collective) {
     return names;
 }
 
+std::optional<std::string> mpi_lacks(Collective collective) {
+    const auto is_called = [&](const Named<Collective>& row) { return row.value == collective; };
+    if (std::ranges::any_of(spellings, is_called)) return std::nullopt;
+    return "MPI has no " + std::string(name_of(collective));
+}
+
 std::optional<std::string> mpi_algorithm_refuses(const LibraryCall& call, const World& world) {
     if (call.algorithm.empty()) return std::nullopt;
     const std::string library = mpi_library();

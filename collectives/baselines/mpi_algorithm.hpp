@@ -52,6 +52,9 @@ private:
     bool read_at_every_call_;
 };
 
+/// Returns that MPI has no such collective; nothing if it has.
+std::optional<std::string> mpi_lacks(Collective collective);
+
 /// Returns why a named algorithm cannot be forced, or why the library would run another one
 /// instead.
 std::optional<std::string> mpi_algorithm_refuses(const LibraryCall& call, const World& world);

@@ -127,6 +127,8 @@ protected:
             case Collective::all_to_all:
                 return call(mpi_collectives.all_to_all, PMPI_Ialltoall, input, count_, type_,
                             output, count_, type_, all);
+            default:
+                throw Error(*mpi_lacks(call_.collective));
         }
     }
 
@@ -237,6 +239,7 @@ bool crashes(const LibraryCall& what) {
 std::optional<std::string> mpi_baseline_refuses(World& world, const LibraryCall& what) {
     const Call& call = what.call;
     if (auto refusal = ranks_are_not_of_mpi(world)) return refusal;
+    if (auto refusal = mpi_lacks(call.collective)) return refusal;
     if (what.memory == MemoryOf::device)
         return "tutti uses this MPI library with host memory only; use --buffers host";
     if (call.count > std::numeric_limits<int>::max())

@@ -117,8 +117,9 @@ private:
             case Collective::gather:
             case Collective::all_to_all:
                 return exchange(comm);
+            default:
+                return ncclInvalidArgument;
         }
-        return ncclInvalidArgument;
     }
 
     // Posts one group. A root's own block is sent like the others, unless it is already in place.
@@ -188,6 +189,8 @@ std::optional<std::string> nccl_baseline_refuses(World& world, const LibraryCall
     if (reduces(call.collective) && is_too_old_for(call.type, world))
         return fmt::format("NCCL reduces {} on GPUs of compute capability 9.0 and later only",
                            name_of(call.type));
+    if (call.collective > Collective::all_to_all)
+        return fmt::format("NCCL has no {}", name_of(call.collective));
     if (call.collective == Collective::all_to_all && what.in_place)
         return "NCCL has no all_to_all in place: it would send data that it has overwritten";
     return std::nullopt;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/schedule/collective_spec.hpp"
 
+#include <optional>
+
 #include "base/index.hpp"
 
 namespace tutti {
@@ -31,10 +33,22 @@ Holder after(Collective collective) { return at(holders, collective).after; }
 
 }  // namespace
 
+std::optional<std::int64_t> CollectiveSpec::own_input(Rank rank) const {
+    if (before(collective_) == Holder::own) return rank.index;
+    return std::nullopt;
+}
+
+std::optional<std::int64_t> CollectiveSpec::own_output(Rank rank) const {
+    if (after(collective_) == Holder::own) return rank.index;
+    return std::nullopt;
+}
+
+bool CollectiveSpec::exchanges() const { return after(collective_) == Holder::pair; }
+
 std::int64_t CollectiveSpec::blocks() const {
     const std::int64_t p = ranks_;
     if (before(collective_) == Holder::pair) return p * p;
-    return before(collective_) == Holder::own || after(collective_) == Holder::own ? p : 1;
+    return own_input(root_) || own_output(root_) ? p : 1;
 }
 
 bool CollectiveSpec::starts_with(Rank rank, std::int64_t block) const {
@@ -46,7 +60,8 @@ bool CollectiveSpec::starts_with(Rank rank, std::int64_t block) const {
 bool CollectiveSpec::ends_with(Rank rank, std::int64_t block) const {
     const Holder holder = after(collective_);
     if (holder == Holder::root) return rank == root_;
-    return holder == Holder::all || (holder == Holder::own ? block : block % ranks_) == rank.index;
+    if (const auto own = own_output(rank)) return block == *own;
+    return holder == Holder::all || block % ranks_ == rank.index;
 }
 
 Rank CollectiveSpec::source_of(std::int64_t block) const {
@@ -55,32 +70,33 @@ Rank CollectiveSpec::source_of(std::int64_t block) const {
     return holder == Holder::pair ? Rank{static_cast<int>(block / ranks_)} : root_;
 }
 
-std::int64_t CollectiveSpec::place_in_input(Rank, std::int64_t block) const {
-    const Holder holder = before(collective_);
-    return holder == Holder::own ? 0 : holder == Holder::pair ? block % ranks_ : block;
+std::int64_t CollectiveSpec::place_in_input(Rank rank, std::int64_t block) const {
+    if (own_input(rank)) return 0;
+    return before(collective_) == Holder::pair ? block % ranks_ : block;
 }
 
-std::int64_t CollectiveSpec::place_in_output(Rank, std::int64_t block) const {
-    const Holder holder = after(collective_);
-    return holder == Holder::own ? 0 : holder == Holder::pair ? block / ranks_ : block;
+std::int64_t CollectiveSpec::place_in_output(Rank rank, std::int64_t block) const {
+    if (own_output(rank)) return 0;
+    return after(collective_) == Holder::pair ? block / ranks_ : block;
 }
 
 std::int64_t CollectiveSpec::block_in_output(Rank rank, std::int64_t place) const {
-    const Holder holder = after(collective_);
-    if (holder == Holder::own) return rank.index;
-    return holder == Holder::pair ? place * ranks_ + rank.index : place;
+    if (const auto own = own_output(rank)) return *own;
+    return after(collective_) == Holder::pair ? place * ranks_ + rank.index : place;
 }
 
 std::int64_t CollectiveSpec::input_blocks(Rank rank) const {
     const Holder holder = before(collective_);
     if (holder == Holder::root) return rank == root_ ? blocks() : 0;
-    return holder == Holder::own ? 1 : holder == Holder::pair ? ranks_ : blocks();
+    if (own_input(rank)) return 1;
+    return holder == Holder::pair ? ranks_ : blocks();
 }
 
 std::int64_t CollectiveSpec::output_blocks(Rank rank) const {
     const Holder holder = after(collective_);
     if (holder == Holder::root) return rank == root_ ? blocks() : 0;
-    return holder == Holder::own ? 1 : holder == Holder::pair ? ranks_ : blocks();
+    if (own_output(rank)) return 1;
+    return holder == Holder::pair ? ranks_ : blocks();
 }
 
 }  // namespace tutti

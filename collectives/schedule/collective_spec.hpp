@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <optional>
 
 #include "base/index.hpp"
 #include "base/types.hpp"
@@ -20,6 +21,9 @@ public:
     int ranks() const { return ranks_; }
     Rank root() const { return root_; }
     bool reduces() const { return tutti::reduces(collective_); }
+    /// Whether in place a rank's result takes the place of blocks that it is not made of, so that a
+    /// plan must not read the buffer after it began to write it.
+    bool exchanges() const;
 
     std::int64_t blocks() const;
 
@@ -46,6 +50,10 @@ public:
     std::int64_t output_blocks(Rank rank) const;
 
 private:
+    /// Return the rank's block where each rank holds exactly one, before and after the collective.
+    std::optional<std::int64_t> own_input(Rank rank) const;
+    std::optional<std::int64_t> own_output(Rank rank) const;
+
     Collective collective_;
     int ranks_;
     Rank root_;

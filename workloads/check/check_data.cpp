@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "collectives/schedule/collective_spec.hpp"
 #include "workloads/check/check_number.hpp"
 #include "workloads/check/check_values.hpp"
 
@@ -24,37 +25,22 @@ struct Run {
     std::int64_t length;
 };
 
+CollectiveSpec spec_of(const CheckCase& check) {
+    return {check.collective, check.ranks, Rank{check.root}};
+}
+
 // Returns the pieces of a rank's result, in order.
 std::vector<Run> result_runs(const CheckCase& check, Rank rank) {
-    const std::int64_t count = check.count;
-    const Rank root{check.root};
-    const auto block_of_every_rank = [&](std::int64_t first) {
-        std::vector<Run> runs;
-        for (int source = 0; source < check.ranks; ++source)
-            runs.push_back({.source = Rank{source}, .first = first, .length = count});
-        return runs;
-    };
-    switch (check.collective) {
-        case Collective::all_reduce:
-            return {{.source = rank, .first = 0, .length = count}};
-        case Collective::reduce_scatter:
-            return {{.source = rank, .first = rank.index * count, .length = count}};
-        case Collective::reduce:
-            if (rank != root) return {};
-            return {{.source = rank, .first = 0, .length = count}};
-        case Collective::broadcast:
-            return {{.source = root, .first = 0, .length = count}};
-        case Collective::scatter:
-            return {{.source = root, .first = rank.index * count, .length = count}};
-        case Collective::all_gather:
-            return block_of_every_rank(0);
-        case Collective::gather:
-            if (rank != root) return {};
-            return block_of_every_rank(0);
-        case Collective::all_to_all:
-            return block_of_every_rank(rank.index * count);
+    const CollectiveSpec spec = spec_of(check);
+    std::vector<Run> runs;
+    for (std::int64_t place = 0; place < spec.output_blocks(rank); ++place) {
+        const std::int64_t block = spec.block_in_output(rank, place);
+        const Rank source = spec.reduces() ? rank : spec.source_of(block);
+        runs.push_back({.source = source,
+                        .first = spec.place_in_input(source, block) * check.count,
+                        .length = check.count});
     }
-    return {};
+    return runs;
 }
 
 template <class Visit>
@@ -128,28 +114,11 @@ std::int64_t count_wrong_words(const CheckCase& check, Rank rank,
 }  // namespace
 
 std::int64_t input_count(const CheckCase& check, Rank rank) {
-    const bool is_root = rank.index == check.root;
-    switch (check.collective) {
-        case Collective::all_reduce:
-        case Collective::reduce:
-        case Collective::all_gather:
-        case Collective::gather:
-            return check.count;
-        case Collective::reduce_scatter:
-        case Collective::all_to_all:
-            return check.count * check.ranks;
-        case Collective::broadcast:
-            return is_root ? check.count : 0;
-        case Collective::scatter:
-            return is_root ? check.count * check.ranks : 0;
-    }
-    return 0;
+    return spec_of(check).input_blocks(rank) * check.count;
 }
 
 std::int64_t result_count(const CheckCase& check, Rank rank) {
-    std::int64_t count = 0;
-    for (const Run& run : result_runs(check, rank)) count += run.length;
-    return count;
+    return spec_of(check).output_blocks(rank) * check.count;
 }
 
 void fill_input(const CheckCase& check, Rank rank, std::span<std::byte> input) {

@@ -176,8 +176,9 @@ private:
                 return {(p + 1) * n - 2 * in_place_block, others * n / 2, n};
             case Collective::all_to_all:
                 return {2 * (p * n - in_place_block), others * n, others * n};
+            default:  // no bound is known
+                return {};
         }
-        return {};
     }
 
     double own_footprint(const Burden& burden) const {
@@ -245,6 +246,8 @@ Crossing least_crossing(const Call& call, const Placement& hosts) {
             case Collective::gather:
                 (has_root ? in : out) = (has_root ? ranks - here : here) * n;
                 if (has_root) crossing.total = in;
+                break;
+            default:  // no bound is known
                 break;
         }
     }

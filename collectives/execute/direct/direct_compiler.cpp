@@ -42,12 +42,10 @@ public:
     }
 
 private:
-    // In place, an all-to-all's input and output chunks overlap crosswise, so it reads from a copy.
+    // In place, an exchange's input and output chunks overlap crosswise, so it reads from a copy.
     void copy_input_in_place() {
         const std::size_t bytes = task_.request.buffers.input.size();
-        if (call_.collective != Collective::all_to_all || buffers_.input != buffers_.output ||
-            bytes == 0)
-            return;
+        if (!spec_.exchanges() || buffers_.input != buffers_.output || bytes == 0) return;
         const Place copy = memory_.take(bytes);
         program_.prologue.push_back(
             {{{std::nullopt, copy}}, {{std::nullopt, buffers_.input}}, bytes});

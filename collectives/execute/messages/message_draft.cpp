@@ -19,11 +19,11 @@ public:
           lane_(lane),
           spec_(request.call.collective, request.schedule.ranks(), request.call.root),
           layout_(request.call, spec_, me, request.schedule.chunks()) {
-        // In place, an all-to-all's input and output chunks overlap crosswise, so it reads from a
+        // In place, an exchange's input and output chunks overlap crosswise, so it reads from a
         // copy.
         const CallBuffers& buffers = request.buffers;
-        copies_input_ = request.call.collective == Collective::all_to_all &&
-                        !buffers.input.empty() && buffers.input.data() == buffers.output.data();
+        copies_input_ = spec_.exchanges() && !buffers.input.empty() &&
+                        buffers.input.data() == buffers.output.data();
         if (!copies_input_) return;
         // Another lane could write the output, which is the input, before this lane has its copy.
         assert(request.lanes.count == 1);
