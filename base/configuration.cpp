@@ -38,6 +38,13 @@ std::string Knob::default_text() const {
     return default_value < least ? "auto" : text_of_value(is_size(), default_value);
 }
 
+std::string letters_of_knobs() {
+    std::string text;
+    for (const Knob& knob : knobs)
+        text.append(text.empty() ? "" : ", ").append(knob.letter).append(": ").append(knob.name);
+    return text;
+}
+
 std::string variant_name(const Configuration& configuration) {
     std::string name = configuration.algorithm;
     const char* separator = "[";

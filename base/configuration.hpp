@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <array>
 #include <compare>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <variant>
 
@@ -27,21 +29,31 @@ struct Configuration {
     auto operator<=>(const Configuration&) const = default;
 };
 
-/// A numeric parameter of a configuration. Names, options, tables, records and searches use only
-/// the list below: a new knob needs a member above, a row below and its use in the planner.
+/// A numeric parameter of a configuration. Names, options, tables, records, searches, proofs and
+/// figures use only the list below: a new knob needs a member above, a row below and its use, in
+/// the planner or in a row of the catalog (docs/developers/guide.md).
 struct Knob {
+    using Member = std::variant<Bytes Configuration::*, int Configuration::*>;
+
     const char* name;      ///< in options, tables and race logs
     const char* key_name;  ///< in the keys of records and in CSV files
-    std::variant<Bytes Configuration::*, int Configuration::*> member;
+    Member member;
     std::int64_t default_value;    ///< left out of names and files
     std::int64_t least, most;      ///< range of the other values
     std::int64_t same_as_default;  ///< a value that does the same as the default
     const char* mark;              ///< before its value in brackets: "k" in "tree[k4]/shm"
     const char* letter;            ///< before it in decision maps: "r" in "tree/shm r4"
-    const char* searched;          ///< values that the tuner tries, as typed
+    const char* legend;            ///< in figures, with {} for its value: "radix {}"
+    const char* searched;          ///< values that the tuner tries, as typed, ascending
+    /// Values for which schedules are proved: "2..8", or "3"; empty if it changes no schedule, or
+    /// only through the number of segments.
+    const char* proved;
+    const char* what;  ///< the meaning of one value
     const char* help;
 
-    bool is_size() const { return std::holds_alternative<Bytes Configuration::*>(member); }
+    constexpr bool is_size() const {
+        return std::holds_alternative<Bytes Configuration::*>(member);
+    }
     std::int64_t of(const Configuration& configuration) const;
     void set(Configuration& configuration, std::int64_t value) const;
     /// Returns the value as typed: "64K" or "4".
@@ -75,7 +87,10 @@ inline constexpr std::array knobs{
          .same_as_default = 0,
          .mark = "",
          .letter = "s",
+         .legend = "{} segments",
          .searched = "8K,32K,128K,512K",
+         .proved = "",
+         .what = "Size of the pieces that travel through a pipelined algorithm",
          .help = "Segment sizes of pipelined algorithms, e.g. 16K,64K (auto: 128K on one host, "
                  "60K across hosts)"},
     Knob{.name = "radix",
@@ -87,7 +102,10 @@ inline constexpr std::array knobs{
          .same_as_default = 2,
          .mark = "k",
          .letter = "r",
+         .legend = "radix {}",
          .searched = "2,4,8",
+         .proved = "2..8",
+         .what = "Radix: fan-out per step of the algorithms that have one",
          .help = "Radices (fan-out per step) of the algorithms that have one, see 'tutti list'; "
                  "e.g. 2,4 (auto: 2)"},
     Knob{.name = "channels",
@@ -99,10 +117,54 @@ inline constexpr std::array knobs{
          .same_as_default = 1,
          .mark = "x",
          .letter = "c",
+         .legend = "{} channels",
          .searched = "1,2",
+         .proved = "3",
+         .what = "Channels: equal shares of the message that travel at the same time",
          .help = "Numbers of channels: equal shares of the message that travel at the same time, "
                  "e.g. 1,2"},
 };
+
+/// Whether `searched` is a list of ascending values within least .. most.
+constexpr bool has_valid_values(const Knob& knob) {
+    constexpr std::string_view units = "KMG";
+    std::string_view rest = knob.searched;
+    for (std::int64_t before = -1;;) {
+        const std::size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
+        if (digits == 0 || digits > 18) return false;
+        std::int64_t value = 0;
+        for (const char digit : rest.substr(0, digits)) value = 10 * value + (digit - '0');
+        rest.remove_prefix(digits);
+        if (const auto unit = rest.empty() ? units.npos : units.find(rest.front());
+            knob.is_size() && unit != units.npos) {
+            value <<= 10 * (unit + 1);
+            rest.remove_prefix(1);
+        }
+        if (value <= before || value < knob.least || value > knob.most) return false;
+        if (rest.empty()) return true;
+        if (rest.front() != ',') return false;
+        rest.remove_prefix(1);
+        before = value;
+    }
+}
+
+static_assert(std::ranges::all_of(knobs, has_valid_values),
+              "a knob's .searched must be ascending values within .least and .most: 8K,32K or 1,2");
+
+/// Whether no other knob has the same text there, as keys, names and maps would mix the two.
+constexpr bool is_distinct(const char* Knob::*text) {
+    for (const Knob& one : knobs)
+        for (const Knob& other : knobs)
+            if (&one != &other && std::string_view(one.*text) == other.*text) return false;
+    return true;
+}
+
+static_assert(is_distinct(&Knob::name) && is_distinct(&Knob::key_name) &&
+                  is_distinct(&Knob::mark) && is_distinct(&Knob::letter),
+              "two knobs have the same .name, .key_name, .mark or .letter");
+
+/// Returns the knobs by their letters in decision maps: "s: segment, r: radix, c: channels".
+std::string letters_of_knobs();
 
 /// Returns the algorithm with the knobs that differ from the default, without its transport:
 /// "ring", "chain[64K]", "tree[k4]", "two-level-butterfly[16K,k4,x2]@topology".

@@ -27,8 +27,8 @@ struct ListedRow {
 
 std::vector<std::string> taken_by(const Algorithm& row) {
     std::vector<std::string> options;
-    if (row.pipelines) options.emplace_back("segment");
-    if (row.takes_radix) options.emplace_back("radix");
+    for (const Knob& knob : knobs)
+        if (row.takes(knob)) options.emplace_back(knob.name);
     if (row.hierarchical) options.emplace_back("nodes");
     return options;
 }
@@ -121,11 +121,27 @@ json to_json(const std::vector<ListedRow>& entries) {
     return all;
 }
 
+// The Python module names and reads records by these.
+json knobs_as_json() {
+    json all = json::array();
+    for (const Knob& knob : knobs)
+        all.push_back({{"name", knob.name},
+                       {"key", knob.key_name},
+                       {"what", knob.what},
+                       {"default", knob.default_value},
+                       {"is_size", knob.is_size()},
+                       {"mark", knob.mark},
+                       {"letter", knob.letter},
+                       {"legend", knob.legend}});
+    return all;
+}
+
 void print_json() {
     json all{{"version", version()}};
     for (const Collective collective : all_collectives())
         all["algorithms"][std::string(name_of(collective))] =
             to_json(entries_of_algorithms(collective));
+    all["knobs"] = knobs_as_json();
     all["transports"] = to_json(entries_of(transports()));
     all["baselines"] = to_json(entries_of(baselines()));
     all["workloads"] = to_json(entries_of(workloads()));

@@ -53,7 +53,7 @@ std::string to_picture_json(const Table& table) {
                 rows.push_back(picture_row(section, axis));
         shapes.push_back({{"title", to_string(job_shape)}, {"rows", rows}});
     }
-    return one_line(Json{{"sizes", sizes}, {"shapes", shapes}});
+    return one_line(Json{{"sizes", sizes}, {"shapes", shapes}, {"letters", letters_of_knobs()}});
 }
 
 }  // namespace tutti

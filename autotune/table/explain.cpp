@@ -128,22 +128,26 @@ std::string head_of(const Table& table) {
     return cut(printable(text), page_width);
 }
 
-constexpr std::string_view notes =
-    "# choice: algorithm/transport; s: segment, r: radix, c: channels. at: the size at which time, "
-    "runner-up and gain\n"
-    "# were measured. gain: time of the library's default over the choice's time; for a kept "
-    "default: time of the best\n"
-    "# other variant over the default's. runner-up: how much slower it was than the choice. A "
-    "runner-up with a negative\n"
-    "# value was faster, but not significantly faster than the library's default, or by less than "
-    "--hysteresis than\n"
-    "# the choice of the adjacent size.\n"
-    "# ~: predicted by the model.\n";
+std::string notes() {
+    return "# choice: algorithm/transport; " + letters_of_knobs() +
+           ". at: the size at which time, runner-up and gain\n"
+           "# were measured. gain: time of the library's default over the choice's time; for a "
+           "kept "
+           "default: time of the best\n"
+           "# other variant over the default's. runner-up: how much slower it was than the choice. "
+           "A "
+           "runner-up with a negative\n"
+           "# value was faster, but not significantly faster than the library's default, or by "
+           "less "
+           "than --hysteresis than\n"
+           "# the choice of the adjacent size.\n"
+           "# ~: predicted by the model.\n";
+}
 
 }  // namespace
 
 std::string explain(const Table& table) {
-    std::string text = fmt::format("{}\n{}", head_of(table), notes);
+    std::string text = fmt::format("{}\n{}", head_of(table), notes());
     const SizeAxis axis(table);
     for (const JobShape& job_shape : job_shapes_of(table)) {
         text += fmt::format("\n{}\n", printable(to_string(job_shape)));

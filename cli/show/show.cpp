@@ -15,6 +15,7 @@
 #include "cli/script.hpp"
 #include "cli/show/stored_tables.hpp"
 #include "collectives/algorithms/catalog.hpp"
+#include "collectives/planner/planner.hpp"
 #include "collectives/schedule/count.hpp"
 #include "collectives/schedule/print.hpp"
 #include "collectives/schedule/verify.hpp"
@@ -71,7 +72,7 @@ void print_counts(const Algorithm& algorithm, const Job& job, const Schedule& sc
     fmt::print("sent       {:<12} by the busiest rank\n", vectors(counts.most_sent()));
     fmt::print("received   {:<12} by the busiest rank; lower bound of sent and received {:.4g} n\n",
                vectors(counts.most_received()), bound.busiest);
-    fmt::print("messages   {:<12} in total\n", counts.transfers);
+    fmt::print("messages   {:<12} in total\n", counts.messages);
     print_proof(schedule, spec);
     fmt::print("n is {}; bounds assume one message at a time in each direction\n",
                job.collective == Collective::all_to_all ? "the data sent by one rank"
@@ -84,23 +85,28 @@ struct TypedSchedule {
     std::string name, collective, svg, order_file;
     bool as_json = false;
     Job job{.ranks = 4};
-    int per_node = 0, per_island = 0, channels = 1, most_steps = 64;
+    Configuration configuration;
+    int per_node = 0, per_island = 0, most_steps = 64;
 };
 
 void add_schedule(const OptionGroup& group, TypedSchedule& typed) {
     group.number("--ranks", typed.job.ranks, 1, 1 << 20, "Number of ranks")->capture_default_str();
     group.number("--root", typed.job.root.index, "Root rank of broadcast, reduce, scatter, gather");
     group.number("--segments", typed.job.segments, 1, 1 << 20, "Segments of pipelined algorithms");
-    group.number("--radix", typed.job.radix, 2, most_radix,
-                 "Radix of algorithms that take one: the factor per step");
     group.number("--ranks-per-node", typed.per_node, 1, 1 << 20,
                  "Ranks per node of hierarchical algorithms");
     group.number("--ranks-per-island", typed.per_island, 1, 1 << 20,
                  "Ranks per island within a node, for three-level");
-    group
-        .number("--channels", typed.channels, 1, most_channels,
-                "Channels: parts of the message that are sent in parallel")
-        ->capture_default_str();
+    for (const Knob& knob : knobs)
+        if (*knob.proved != '\0')
+            knob.visit(typed.configuration, [&](auto& value, const auto&) {
+                if constexpr (std::is_same_v<decltype(value), int&>) {
+                    auto* option = group.number(fmt::format("--{}", knob.name), value,
+                                                static_cast<int>(knob.least),
+                                                static_cast<int>(knob.most), knob.what);
+                    if (value >= knob.least) option->capture_default_str();
+                }
+            });
     group.text("--order-by", typed.order_file,
                "Rank order file with one line of ranks per channel");
     group.number("--steps", typed.most_steps, "Number of steps to describe in words")
@@ -154,33 +160,40 @@ void refuse_options_of(const OptionGroup& other, const std::string& shown) {
 }
 
 Exit show_schedule(TypedSchedule typed) {
-    auto& [name, collective, svg, order_file, as_json, job, per_node, per_island, channels,
+    auto& [name, collective, svg, order_file, as_json, job, configuration, per_node, per_island,
            most_steps] = typed;
     // Accepts both orders: "show ring all_reduce", and "show all_reduce ring" as in bench.
     for (const Collective each : all_collectives())
         if (name_of(each) == name && !collective.empty()) std::swap(name, collective);
     const Algorithm& algorithm = algorithm_named(name, collective);
-    job.collective = algorithm.collective;
     if (job.root.index < 0 || job.root.index >= job.ranks)
         throw Error(fmt::format("--root {} is not below --ranks {}; use 0 to {}", job.root.index,
                                 job.ranks, job.ranks - 1));
-    job.placement =
-        Placement::in_nodes_of(job.ranks, per_node > 0 ? per_node : job.ranks, per_island);
     if (order_file == "topology")
         throw Error(
             "--order-by topology cannot be used with show, which has no ranks on a machine; use "
             "--order-by FILE");
-    if (!order_file.empty() && order_file != "naive") job.order = read_order(order_file, job.ranks);
-    job.order = channels_of(job.order, channels, job.ranks);
+    Environment environment{.ranks = job.ranks,
+                            .hosts = Placement::in_nodes_of(
+                                job.ranks, per_node > 0 ? per_node : job.ranks, per_island)};
+    if (!order_file.empty() && order_file != "naive") {
+        configuration.order = order_file;
+        environment.orders[order_file] = read_order(order_file, job.ranks);
+    }
+    const int segments = job.segments;
+    job = job_of({&algorithm, configuration, environment},
+                 {.collective = algorithm.collective, .root = job.root}, job.ranks, {});
+    job.segments = segments;
     if (const auto refusal = algorithm.refuses(job))
         throw Error(
             fmt::format("{} {} cannot be built: {}", name_of(job.collective), name, *refusal));
     if (job.segments > 1 && !algorithm.pipelines)
         throw Error(fmt::format("--segments cannot be used with {} {}, which is not pipelined",
                                 name_of(job.collective), name));
-    if (job.radix > 0 && !algorithm.takes_radix)
-        throw Error(fmt::format("--radix cannot be used with {} {}, which takes no radix",
-                                name_of(job.collective), name));
+    for (const Knob& knob : knobs)
+        if (knob.of(configuration) != knob.default_value && !makes_use(algorithm, knob))
+            throw Error(fmt::format("--{} cannot be used with {} {}, which takes no {}", knob.name,
+                                    name_of(job.collective), name, knob.name));
     const Schedule schedule = build_in_order(algorithm, job);
     const std::string json =
         as_json || !svg.empty()

@@ -100,9 +100,10 @@ Nesting by_node(const Job& job) { return {placed(job).nodes()}; }
 Nesting by_island(const Job& job) { return {placed(job).islands(), placed(job).nodes()}; }
 
 int radix_of(const Job& job) {
-    if (job.radix == 0) return default_radix;
-    if (job.radix >= 2 && job.radix <= most_radix) return job.radix;
-    throw Error(fmt::format("radix {} is out of range; use 2 .. {}", job.radix, most_radix));
+    const int radix = job.configuration.radix;
+    if (radix == 0) return default_radix;
+    if (radix >= 2 && radix <= most_radix) return radix;
+    throw Error(fmt::format("radix {} is out of range; use 2 .. {}", radix, most_radix));
 }
 
 Builder butterfly_of(const Job& job) {

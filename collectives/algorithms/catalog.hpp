@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/configuration.hpp"
+#include "base/error.hpp"
 #include "base/index.hpp"
 #include "base/types.hpp"
 #include "collectives/schedule/schedule.hpp"
@@ -24,17 +26,29 @@ struct Job {
     Collective collective = Collective::all_reduce;
     int ranks = 1;
     Rank root = {0};
-    int segments = 1;          ///< number of segments of pipelined algorithms; others ignore it
-    int radix = 0;             ///< for algorithms that take one, 2 .. most_radix; 0: the default, 2
-    Placement placement = {};  ///< the node of each rank; empty: all in one
-    Order order = {};          ///< see build_in_order; algorithms ignore it
+    int segments = 1;  ///< number of segments of pipelined algorithms; others ignore it
+    Configuration configuration = {};  ///< algorithms read only its knobs, such as the radix
+    Placement placement = {};          ///< the node of each rank; empty: all in one
+    Order order = {};                  ///< see build_in_order; algorithms ignore it
 };
 
 /// Returns why an algorithm cannot do a job, and which to use instead; nothing if it can.
 using Refusal = std::optional<std::string> (*)(const Job&);
 
-/// Parts of a Job that an algorithm uses in addition to ranks and root.
-enum class Takes : unsigned { nothing = 0, segments = 1, placement = 2, radix = 4 };
+/// Returns the bit of a knob in Takes, e.g. knob_bit(&Configuration::radix).
+constexpr unsigned knob_bit(const Knob::Member& member) {
+    for (std::size_t i = 0; i < knobs.size(); ++i)
+        if (knobs[i].member == member) return 2U << i;
+    throw Error("a member of Configuration without a row in knobs");
+}
+
+/// Parts of a Job that an algorithm uses in addition to ranks and root: the placement, and knobs.
+enum class Takes : unsigned {
+    nothing = 0,
+    placement = 1,
+    segments = knob_bit(&Configuration::segment),
+    radix = knob_bit(&Configuration::radix),
+};
 constexpr Takes operator|(Takes a, Takes b) {
     return static_cast<Takes>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
@@ -55,6 +69,7 @@ public:
           pipelines(includes(takes, Takes::segments)),
           hierarchical(includes(takes, Takes::placement)),
           takes_radix(includes(takes, Takes::radix)),
+          takes_(takes),
           build_unsegmented_(build_unsegmented) {}
     Algorithm(Collective of, std::string_view row_name, std::string_view sentence, Build build_it,
               Refusal refusal = any_ranks)
@@ -63,13 +78,16 @@ public:
     /// Throws Error for a radix out of range.
     Schedule build(const Job& job) const;
 
+    /// Whether its row says that it uses this knob.
+    bool takes(const Knob& knob) const { return includes(takes_, Takes{knob_bit(knob.member)}); }
+
     Collective collective;
     std::string_view name;  ///< kebab-case and stable: results files use it
     std::string_view idea;  ///< one sentence
     Refusal refuses;
     bool pipelines;     ///< uses Job::segments
     bool hierarchical;  ///< uses Job::placement
-    bool takes_radix;   ///< uses Job::radix: the factor per step
+    bool takes_radix;   ///< uses the radix: the factor per step
 
 private:
     static std::optional<std::string> any_ranks(const Job&) { return std::nullopt; }
@@ -77,6 +95,7 @@ private:
         return (static_cast<unsigned>(all) & static_cast<unsigned>(one)) != 0;
     }
 
+    Takes takes_;
     Build build_unsegmented_;
 };
 

@@ -42,10 +42,15 @@ std::optional<std::string> refusal(Planner& planner, const Configuration& config
     if (auto reason = planner.refuses(configuration.transport, memory_of(request.buffers),
                                       request.registered))
         return reason;
+    // A refusal may depend on whether the ranks have an order, but not on which.
+    const int ranks = planner.world().size();
+    const int channels = std::max(configuration.channels, configuration.order.empty() ? 1 : 2);
     return algorithm->refuses({.collective = request.call.collective,
-                               .ranks = planner.world().size(),
+                               .ranks = ranks,
                                .root = request.call.root,
-                               .placement = placement});
+                               .configuration = configuration,
+                               .placement = placement,
+                               .order = channels_of({}, channels, ranks)});
 }
 
 std::unique_ptr<Operation> make_operation(Planner& planner, const Configuration& configuration,

@@ -24,10 +24,8 @@ static_assert(knobs[1].least == 2 && knobs[1].most == most_radix &&
               knobs[1].same_as_default == default_radix && knobs[2].most == most_channels);
 
 bool makes_use(const Algorithm& algorithm, const Knob& knob) {
-    const auto is = [&](auto member) { return knob.member == decltype(knob.member)(member); };
-    if (is(&Configuration::segment)) return algorithm.pipelines;
-    if (is(&Configuration::radix)) return algorithm.takes_radix;
-    return true;
+    const auto takes = [&](const Algorithm& row) { return row.takes(knob); };
+    return takes(algorithm) || std::ranges::none_of(catalog(), takes);
 }
 
 namespace {
@@ -54,7 +52,7 @@ Job job_of(const Choice& choice, const Call& call, int ranks, const Placement& h
             .ranks = ranks,
             .root = call.root,
             .segments = segments_for(share, segment),
-            .radix = configuration.radix,
+            .configuration = configuration,
             .placement = environment.hosts.nodes().empty() ? hosts : environment.hosts,
             .order = order};
 }
@@ -65,11 +63,11 @@ Lanes lanes_for(const Algorithm& algorithm, const Job& job, const Schedule& sche
     constexpr int most_lanes = 8;
     const int segments = algorithm.pipelines ? job.segments : 1;
     const auto channels = static_cast<int>(job.order.channels.size());
-    if (channels <= 1)
-        return {.count = std::clamp(segments / 4, 1, most_lanes), .segments = segments};
+    const int wanted = segments / 4;
+    if (channels <= 1) return {.count = std::clamp(wanted, 1, most_lanes), .segments = segments};
     const auto blocks =
         static_cast<int>(CollectiveSpec{job.collective, job.ranks, job.root}.blocks());
-    const int of_each = std::clamp(segments / 4, 1, std::max(most_lanes / channels, 1));
+    const int of_each = std::clamp(wanted, 1, std::max(most_lanes / channels, 1));
     return {.count = std::min(channels * of_each, most_lanes),
             .segments = segments,
             .channels = channels,
@@ -91,9 +89,9 @@ constexpr int many_pieces = 16;  // so that the first one is only a small part
 constexpr Bytes worth_system_call{4 << 10};
 constexpr Bytes most_in_lines{16 << 10};
 
-// In place, an all-to-all reads from a copy of its input, which all lanes would have to wait for.
-bool goes_in_lanes(const Call& call, const CallBuffers& buffers) {
-    return call.collective != Collective::all_to_all || !buffers.in_place;
+// In place, an exchange reads from a copy of its input, which all lanes would have to wait for.
+bool goes_in_lanes(const Job& job, const CallBuffers& buffers) {
+    return !buffers.in_place || !CollectiveSpec{job.collective, job.ranks}.exchanges();
 }
 
 // Whether peers can reach the buffers of all ranks. Collective.
@@ -238,7 +236,7 @@ std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
                          ? &between_devices(transport, *buffers.device)
                          : dynamic_cast<MessageTransport*>(found.transport.get());
     if (messages != nullptr) {
-        if (goes_in_lanes(call, buffers) && !messages->follows_queue())
+        if (goes_in_lanes(job, buffers) && !messages->follows_queue())
             request.lanes = lanes_for(*choice.algorithm, job, schedule);
         plans_made_ += request.lanes.count - 1;
         return message_plan(progress_, *messages, request);

@@ -44,7 +44,8 @@ struct Choice {
     Environment environment = {};
 };
 
-/// Whether the algorithm uses a knob. If not, the knob has its default.
+/// Whether the algorithm uses a knob: its row takes it, or no row does, because the planner uses it
+/// for all algorithms. If not, the knob has its default.
 bool makes_use(const Algorithm& algorithm, const Knob& knob);
 
 /// Makes a rank's plans: holds its world, the transports (opened once, on first use) and the

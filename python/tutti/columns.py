@@ -9,11 +9,15 @@ ci95_p50_low_ns and ci95_p50_high_ns). Paths are those of SQLite's json_extract 
 import functools
 import re
 
+from .knobs import KNOBS
+
 LEAST_CALLS = 6  # fewer have no 95 % interval of their median; older files have one of the smallest and the largest
 HOSTS = {"hosts": "key.nranks / key.ppn"}
-KEY = {name: f"key.{name}" for name in (
-    "coll", "impl", "algo", "transport", "dtype", "op", "root", "count", "bytes", "inplace", "buf", "nranks", "ppn",
-    "seg", "radix", "channels", "placement", "input")} | {"rank_order": "key.order"} | HOSTS  # ORDER is a word of SQL
+# The fields of a point's key, without its knobs.
+FIELDS = ("coll", "impl", "algo", "transport", "dtype", "op", "root", "count", "bytes", "inplace", "buf", "nranks", "ppn",
+          "placement", "input", "order")
+KEY = {name: f"key.{name}" for name in (*FIELDS[:-3], *(knob["key"] for knob in KNOBS), *FIELDS[-3:-1])} | {
+    "rank_order": "key.order"} | HOSTS  # ORDER is a word of SQL
 TIMES = {f"{name}_ns": f"t_ns.{name}" for name in ("min", "p05", "p25", "p50", "p75", "p95", "p99", "max", "mean", "sd")}
 
 

@@ -5,6 +5,9 @@ import hashlib
 import json
 import re
 
+from .columns import FIELDS
+from .knobs import KNOBS
+
 
 def size_text(count):
     """512, 4K, 64M: the shortest exact form, K = 1024, as tutti prints it."""
@@ -58,12 +61,18 @@ def candidate_in_words(key):
     if key["impl"] != "tutti":
         forced = key["algo"] if key["algo"] != key["impl"] else ""  # older files name libraries this way
         return key["impl"] + (f"/{forced}" if forced else "")
-    knobs = [size_text(key["seg"]) if key.get("seg") else "", f"k{key['radix']}" if key.get("radix") else "",
-             f"x{key['channels']}" if key.get("channels", 1) != 1 else ""]
-    in_brackets = ",".join(filter(None, knobs))
+    in_brackets = ",".join(_knobs_of(key))
     order = key.get("order")
     name = key["algo"] + (f"[{in_brackets}]" if in_brackets else "") + (f"@{order}" if order else "")
     return name + (f" ({key['transport']})" if key["transport"] else "")
+
+
+def _knobs_of(key):
+    """The knobs that differ from their defaults. Fields that another version added are among them, so that no two keys get one name."""
+    known = [(knob["mark"], knob["is_size"], key.get(knob["key"], knob["default"]), knob["default"]) for knob in KNOBS]
+    unknown = [(f"{name}=", False, value, None) for name, value in key.items()
+               if name not in FIELDS and all(name != knob["key"] for knob in KNOBS)]
+    return [f"{mark}{size_text(value) if is_size else value}" for mark, is_size, value, default in known + unknown if value != default]
 
 
 def key_id(record):

@@ -32,10 +32,12 @@ Json json_of(const std::optional<Ratio>& ratio) { return ratio ? json_of(*ratio)
 Json known(double limit) { return limit > 0 ? Json(limit) : Json(); }
 
 Json json_of(const Configuration& candidate) {
-    return {{"impl", candidate.impl},           {"algo", candidate.algorithm},
-            {"transport", candidate.transport}, {"segment", candidate.segment.count},
-            {"order", candidate.order},         {"radix", candidate.radix},
-            {"channels", candidate.channels}};
+    Json json{{"impl", candidate.impl},
+              {"algo", candidate.algorithm},
+              {"transport", candidate.transport},
+              {"order", candidate.order}};
+    for (const Knob& knob : knobs) json[knob.name] = knob.of(candidate);
+    return json;
 }
 
 Json json_of(const std::vector<Note>& notes) {

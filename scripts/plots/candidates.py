@@ -3,6 +3,8 @@
 
 from dataclasses import dataclass, field
 
+from tutti.knobs import KNOBS
+
 from .naming import Names
 from .units import size_words
 
@@ -18,10 +20,8 @@ class Candidate:
     impl: str
     algo: str
     transport: str
-    segment: int = 0
     order: str = ""
-    radix: int = 0  # 0: the default
-    channels: int = 1
+    knobs: tuple = tuple(knob["default"] for knob in KNOBS)  # the value of each
     names: Names = field(default=Names(), compare=False, repr=False)
 
     @property
@@ -43,7 +43,7 @@ class Candidate:
     @property
     def variant(self):
         """The differences from other candidates of the same algorithm and transport, the default first."""
-        return self.order, self.channels, self.radix, self.segment
+        return self.order, self.knobs[::-1]
 
     @property
     def label(self):
@@ -58,9 +58,8 @@ class Candidate:
         return named(self.algorithm) + over + (f" ({', '.join(extras)})" if extras else "")
 
     def _extras(self):
-        extras = [size_words(self.segment) + " segments"] if self.segment else []
-        extras += [f"radix {self.radix}"] if self.radix else []
-        extras += [f"{self.channels} channels"] if self.channels > 1 else []
+        extras = [knob["legend"].format(size_words(value) if knob["is_size"] else value)
+                  for knob, value in zip(KNOBS, self.knobs, strict=True) if value != knob["default"]]
         extras += [f"order by {self.order}"] if self.order else []
         return extras
 

@@ -28,7 +28,7 @@ LIBRARIES = {"mpi": (BLACK, (4, 0, 45), DASHED), "nccl": ("#37474f", (4, 0, 0), 
 # A transport is how the marker is filled: shm and cuda, the quickest, all of it.
 FILLS = {"mpi": "none", "ucx": "left", "loopback": "bottom", "nccl": "top"}
 
-# Thin signs for variants of the same algorithm over the same transport: other segments, radix or channels.
+# Thin signs for variants of the same algorithm over the same transport: other orders of ranks or knobs.
 VARIANTS = ("1", "2", "3", "4", "+", "|", (6, 2, 0), (8, 2, 0))
 
 

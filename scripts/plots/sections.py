@@ -4,6 +4,8 @@
 from collections import defaultdict
 from dataclasses import dataclass
 
+from tutti.knobs import KNOBS
+
 from .candidates import Candidate
 from .records import Ratio, notes_of, ratio_of
 from .shapes import shape_of
@@ -135,7 +137,7 @@ def sections_of(results):
 
 
 def _candidate(found, names):
-    return Candidate(*(found[name] for name in ("impl", "algo", "transport", "segment", "order", "radix", "channels")), names=names)
+    return Candidate(found["impl"], found["algo"], found["transport"], found["order"], tuple(found[knob["name"]] for knob in KNOBS), names)
 
 
 def _cell(found, size, results):

@@ -20,6 +20,7 @@ def draw(described):
 class _Page:
     def __init__(self, described):
         self.shapes, self.sizes, self.picture, self.y = described["shapes"], described["sizes"], Picture(), 12
+        self.letters = described["letters"]
         self.left, self.chart = GAP + LABELS, OCTAVE * (len(described["sizes"]) - 1)
         boxes = [box for shape in self.shapes for row in shape["rows"] for box in row["boxes"]]
         algorithms = sorted({box["algorithm"] for box in boxes} - {""})
@@ -95,7 +96,7 @@ class _Page:
         self._draw_entries([(name or "the library", colour, "measured") for name, colour in self.colours.items()])
         self.y += 24
         self._draw_entries([(origin, LIBRARY, origin) for origin in ORIGINS])
-        self._line(GAP, 26, "s: segment, r: radix, c: channels. Numbers in boxes: times as fast as the library's default [95 % interval];", colour=SOFT)
+        self._line(GAP, 26, f"{self.letters}. Numbers in boxes: times as fast as the library's default [95 % interval];", colour=SOFT)
         self._line(GAP, 15, "where the default was kept: as fast as its best rival.", colour=SOFT)
 
     def _draw_entries(self, entries):

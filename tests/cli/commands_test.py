@@ -54,6 +54,11 @@ class List(tutti.Folder):
             self.assertIn(f"  {row['name']} ", text)
             self.assertIn(f"| `{row['name']}` | {row['what']} |", markdown)
 
+    def test_has_the_knobs_that_are_options(self):
+        for knob in json.loads(self.ok("list", "--json"))["knobs"]:
+            for command in ("bench", "tune"):
+                self.assertIn(f"  --{knob['name']} ", self.ok(command, "--help"))
+
 
 class Verify(tutti.Folder):
     def test_proves_every_algorithm(self):
@@ -66,6 +71,19 @@ class Verify(tutti.Folder):
         # Three roots, and once in channels; of two ranks two roots; of one rank one.
         self.assertIn(" 4 proofs ", self.ok("verify", "broadcast", "--algo", "linear", "--ranks", 3))
         self.assertIn(" 9 proofs ", self.ok("verify", "broadcast", "--algo", "linear", "--ranks", "1..3"))
+
+
+    def test_quotes_why_an_algorithm_refuses(self):
+        reason = self.fails(64, "show", "butterfly", "all_to_all", "--ranks", 3).stderr.split(": ")[-1].strip()
+        self.assertIn(reason, self.ok("verify", "all_to_all", "--algo", "butterfly", "--ranks", "3..8"))
+        nothing = tutti.run("verify", "all_to_all", "--algo", "butterfly", "--ranks", 3)
+        self.assertEqual(nothing.returncode, 64)
+        self.assertIn(reason, nothing.stdout)
+
+    def test_proves_the_values_of_knobs(self):
+        # One for each radix, and one in channels.
+        for words, proofs in ((("--radix", "2..4"), 4), (("--radix", 3), 2), (("--channels", "2..3"), 9)):
+            self.assertIn(f" {proofs} proofs ", self.ok("verify", "all_reduce", "--algo", "tree", "--ranks", 8, *words))
 
 
 class Show(tutti.Folder):

@@ -56,7 +56,7 @@ std::optional<Schedule> schedule_of(const Case& tried) {
                   .ranks = tried.ranks,
                   .root = Rank{tried.root},
                   .segments = 3,
-                  .radix = tried.radix,
+                  .configuration = {.radix = tried.radix},
                   .placement = Placement::in_nodes_of(tried.ranks, 2)};
     if (tried.algorithm->refuses(job)) return std::nullopt;
     return pipelined(tried.algorithm->build(job), tried.pieces);

@@ -86,7 +86,8 @@ TEST(Fingerprint, KnowsAlgorithmsThatAreTheSameOnSomeRanks) {
     for (const int ranks : {2, 3, 5, 7}) {
         const Rank root{ranks - 1};
         for (const auto collective : {broadcast, reduce, scatter, gather}) {
-            EXPECT_EQ(of(collective, "tree", {.ranks = ranks, .root = root, .radix = 7}),
+            EXPECT_EQ(of(collective, "tree",
+                         {.ranks = ranks, .root = root, .configuration = {.radix = 7}}),
                       of(collective, "linear", {.ranks = ranks, .root = root}))
                 << name_of(collective);
             EXPECT_EQ(of(collective, "tree", {.ranks = ranks, .root = root}) ==

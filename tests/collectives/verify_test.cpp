@@ -169,16 +169,16 @@ TEST(Verify, CountsReadsThatRaceWithWritesOfTheSameStep) {
     EXPECT_EQ(races(Collective::broadcast, "tree"), 0);
 }
 
+// Every all_reduce of the catalog must give all ranks the same bits (docs/developers/guide.md).
 TEST(Verify, KnowsWhichAlgorithmsGiveAllRanksTheSameBits) {
-    const auto same = [](const char* name, int ranks) {
-        const Job job{.collective = Collective::all_reduce, .ranks = ranks};
-        return prove(find_algorithm(job.collective, name).build(job),
-                     CollectiveSpec{job.collective, ranks})
-            .same_order_everywhere;
-    };
     for (int ranks : {2, 3, 5, 8})
-        for (const Algorithm* algorithm : algorithms_of(Collective::all_reduce))
-            EXPECT_TRUE(same(algorithm->name.data(), ranks)) << algorithm->name << " " << ranks;
+        for (const Algorithm* algorithm : algorithms_of(Collective::all_reduce)) {
+            const Job job{.collective = Collective::all_reduce, .ranks = ranks};
+            if (algorithm->refuses(job)) continue;
+            const CollectiveSpec spec{job.collective, ranks};
+            EXPECT_TRUE(prove(algorithm->build(job), spec).same_order_everywhere)
+                << algorithm->name << " " << ranks;
+        }
     // Every rank adds to its own vector first: four orders, four results.
     const Schedule own_first({.ranks = 4, .chunks = 1, .steps = 1}, [](int, Step& step) {
         for (Rank to : all_ranks(4))

@@ -3,8 +3,9 @@
 """Reports where the documentation disagrees with the code.
 
 check_docs.py TUTTI           prints a line for each fault; exit code 1 if there is any
-check_docs.py --write TUTTI   first updates what is generated: lists of algorithms, options and environment variables, pictures
+check_docs.py --write TUTTI   first updates what is generated: lists of algorithms, options, environment variables and knobs, pictures
 """
+import json
 import re
 import shlex
 import subprocess
@@ -15,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 ALGORITHMS = "docs/reference/algorithms.md"
 OPTIONS = "docs/reference/options.md"
+KNOBS = "python/tutti/knobs.json"
 ENVIRONMENT = "docs/reference/environment.md"
 WRITE = "scripts/check_docs --write"
 HEAD = """\
@@ -77,6 +79,8 @@ PICTURES = {"docs/pictures/ring-all-reduce-4.svg": ["show", "ring", "all_reduce"
 # Paths that commands create, and that the example of a new algorithm invents.
 NOT_IN_THE_TREE = re.compile(r"build(-\w+)?/|results/(demo|compare|gpu_check|reference/MACHINE)\b|workloads/models/NAME\.json|collectives/algorithms/neighbour_exchange\.cpp$")
 
+OF_A_GUIDE = re.compile(r"^<!-- check: guide -->\n```.*?^```$", re.MULTILINE | re.DOTALL)
+NEW_FILE = re.compile(r"^<!-- put: (\S+) -->$", re.MULTILINE)  # a guide writes it
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 CODE = re.compile(r"`([^`\n]+)`")
@@ -222,14 +226,15 @@ def mentioned_paths(text, top_level):
 def faults_of_paths(root, text):
     top_level = {entry.name for entry in root.iterdir()} | {"build", "results"}
     for path in dict.fromkeys(mentioned_paths(text, top_level)):
-        if NOT_IN_THE_TREE.match(path):
+        if NOT_IN_THE_TREE.match(path) or path in NEW_FILE.findall(text):
             continue
         if not any(root.glob(path.rstrip("/"))):
             yield f"mentions {path}, which is not there"
 
 
 def shell_lines(text):
-    for language, block in FENCE.findall(text):
+    """Yields the lines of commands, without those that need the code of a guide: guides_test.py runs them."""
+    for language, block in FENCE.findall(OF_A_GUIDE.sub("", text)):
         if language in SHELL:
             yield from block.replace("\\\n", " ").splitlines()
 
@@ -332,7 +337,8 @@ def main(arguments):
             helps[command] = output_of(tutti, *command.split(), "--help")
         return helps[command]
 
-    generated = {ALGORITHMS: HEAD + output_of(tutti, "list", "--markdown"), OPTIONS: options_page(help_of), ENVIRONMENT: environment_page(ROOT)}
+    generated = {ALGORITHMS: HEAD + output_of(tutti, "list", "--markdown"), OPTIONS: options_page(help_of), ENVIRONMENT: environment_page(ROOT),
+                 KNOBS: json.dumps(json.loads(output_of(tutti, "list", "--json"))["knobs"], indent=2, sort_keys=True) + "\n"}
     if write:  # pictures differ between versions of matplotlib, so they are not compared
         for name, text in {**generated, **{name: picture(tutti, call) for name, call in PICTURES.items()}}.items():
             (ROOT / name).write_text(text, encoding="utf-8")

@@ -33,7 +33,7 @@ def machine(without=(), nvswitches=""):
 
 def table(*boxes):
     row = {"collective": "all_reduce", "subject": "registered", "complete": False, "boxes": list(boxes)}
-    return {"sizes": [str(8 << i) for i in range(20)], "shapes": [{"title": "2 ranks", "rows": [row]}]}
+    return {"sizes": [str(8 << i) for i in range(20)], "shapes": [{"title": "2 ranks", "rows": [row]}], "letters": "s: segment"}
 
 
 def box(begin, end, choice, **changes):
@@ -90,7 +90,7 @@ class Pictures(unittest.TestCase):
         forms = ((".svg", b"<?xml"), (".pdf", b"%PDF"), (".png", b"\x89PNG"))
         for kind, described, tried in (("machine", machine(), forms[:1]), ("machine", {"machine": {"hosts": []}, "kinds": [], "network": ""}, forms),
                                        ("schedule", schedule([(0, 1, 0, 0)]), forms[:1]), ("schedule", schedule(ranks=1), forms),
-                                       ("table", table(box(0, 19, "<ring>&")), forms[:1]), ("table", {"sizes": ["8"], "shapes": []}, forms)):
+                                       ("table", table(box(0, 19, "<ring>&")), forms[:1]), ("table", {"sizes": ["8"], "shapes": [], "letters": ""}, forms)):
             for form, head in tried:
                 done = subprocess.run([sys.executable, "-B", SCRIPTS / "draw.py", kind, form], input=json.dumps(described).encode(), capture_output=True, check=False)
                 self.assertEqual((done.returncode, done.stderr), (0, b""))
