@@ -15,7 +15,8 @@ struct Counts {
     std::vector<long> sent;      ///< chunks that each rank sends to others
     std::vector<long> received;  ///< chunks that each rank receives from others
     long transfers = 0;          ///< runs of chunks that move between ranks
-    /// Messages between ranks: what a rank sends to another in a step is one.
+    /// Messages between ranks: what a rank sends to another in a step is one, unless the schedule
+    /// has a transfer to a third rank in between.
     long messages = 0;
     int chunks_per_vector = 1;  ///< chunks that make up one rank's vector
 
