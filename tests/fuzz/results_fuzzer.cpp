@@ -39,7 +39,9 @@ void draw_tables(const Results& results) {
         table_row({.out_of_place = &point, .in_place = &point}, {.wire = true, .predicted = true});
     table_footer(results.points);
     std::ostringstream csv;
-    write_csv(csv, results.points);
+    write_csv(csv, {.sessions = results.sessions, .points = results.points});
+    write_csv(csv, {.sessions = results.sessions, .steps = results.steps});
+    write_csv(csv, {.sessions = results.sessions, .verdicts = results.verdicts});
     step_table_header(notes);
     step_table_rows(results.steps);
     step_table_footer(results.steps);

@@ -47,7 +47,7 @@ TEST(Csv, QuotesEachCharacterThatWouldBreakACell) {
         Point point = skipped_point();
         point.skipped = reason;
         std::ostringstream out;
-        write_csv(out, std::vector{point});
+        write_csv(out, {.points = {point}});
         EXPECT_TRUE(holds(out.str(), ",\"" + reason + "\","));
     }
 }
