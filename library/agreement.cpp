@@ -78,9 +78,9 @@ void check_same_call(World& world, const CallKey& key) {
     const auto pair = different(all);
     if (!pair) return;
     throw DifferentCalls(fmt::format(
-        "ranks make different calls: {} on rank {}, {} on rank {}; make the same calls "
+        "ranks make different calls: rank {} calls {}; rank {} calls {}; make the same calls "
         "in the same order on all ranks",
-        to_string(all[pair->one]), pair->one, to_string(all[pair->other]), pair->other));
+        pair->one, to_string(all[pair->one]), pair->other, to_string(all[pair->other])));
 }
 
 void check_same_options(World& world, const CommunicatorOptions& options) {

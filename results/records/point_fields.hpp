@@ -67,6 +67,8 @@ void walk_interval(auto& f, const char* name, Is<Summary> auto& time, std::size_
     if (samples >= least_of_interval) ends = Interval{time.ci95_lo, time.ci95_hi};
     f.may(name, ends);
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(f)>, JsonReader>) {
+        // Older versions wrote one of fewer samples, too.
+        if (samples < least_of_interval) ends.reset();
         const Interval found = ends.value_or(Interval{time.min, time.max});
         time.ci95_lo = found.lo;
         time.ci95_hi = found.hi;

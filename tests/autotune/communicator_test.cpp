@@ -313,7 +313,7 @@ TEST(Communicator, SaysWhenRanksMakeDifferentCalls) {
         Communicator communicator(world);
         std::vector<int> data(10 + static_cast<std::size_t>(world.rank().index));
         const Thrown thrown = thrown_by([&] { communicator.all_reduce(data); });
-        EXPECT_TRUE(holds(thrown.text, "rank 1 all_reduce of 11 int32"));
+        EXPECT_TRUE(holds(thrown.text, "rank 1 calls all_reduce of 11 int32"));
         EXPECT_THROW(communicator.all_reduce(data), Error);
     });
 }
@@ -328,7 +328,7 @@ TEST(Communicator, SaysWhenRanksGiveDifferentPlacesOfRegisteredMemory) {
         communicator.reduce(input, world.is_first() ? memory.subspan(1000, 500) : memory.first(0));
         const Thrown thrown =
             thrown_by([&] { communicator.all_reduce(input, memory.subspan(to, 500)); });
-        EXPECT_TRUE(holds(thrown.text, {"rank 0 all_reduce of 500", "to byte 8000"}));
+        EXPECT_TRUE(holds(thrown.text, {"rank 0 calls all_reduce of 500", "to byte 8000"}));
         EXPECT_THROW(communicator.all_reduce(memory), Error);
     });
 }

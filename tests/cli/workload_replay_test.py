@@ -73,7 +73,7 @@ class Replay(tutti.Folder):
         trace = self.file("calls.jsonl", CALLS)
         out, steps = self.replay(trace)
         padding = 4 * (4 * 30 - 37)
-        self.assertIn(f"{padding} bytes", out)
+        self.assertIn(f"{padding} additional bytes", out)
         self.assertIn(f"padding_bytes={padding}", out)
         self.assertEqual({step["key"]["bytes"] for step in steps}, {4 * (2 * 30 + 1000)})
 

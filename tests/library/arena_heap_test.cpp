@@ -84,6 +84,8 @@ TEST(ArenaHeap, DoesNotClearFreshMemory) {
 
 TEST(ArenaHeap, ReturnsFreedMemoryBeyondTheRetainedAmount) {
     const auto heap = heap_of({.retain = 8 * mega, .reserve = giga});
+    // Where the system gives huge pages to shared memory, one of them may be used in part.
+    constexpr double huge_page = 2 * mega;
     std::vector<void*> blocks;
     for (int i = 0; i < 20; ++i) {
         blocks.push_back(heap->allocate(mega, 1, Content::any));
@@ -91,12 +93,12 @@ TEST(ArenaHeap, ReturnsFreedMemoryBeyondTheRetainedAmount) {
         heap->allocate(1, 1, Content::any);  // separates them
     }
     void* const witness = heap->allocate(1, 1, Content::any);
-    EXPECT_EQ(bytes_in_memory(*heap, witness), 20 * mega);
+    EXPECT_NEAR(bytes_in_memory(*heap, witness), 20 * mega, huge_page);
     for (void* const block : blocks) heap->release(block);
-    EXPECT_EQ(bytes_in_memory(*heap, witness), 8 * mega);
+    EXPECT_NEAR(bytes_in_memory(*heap, witness), 8 * mega, huge_page);
     // Retained memory is reused.
     for (int i = 0; i < 8; ++i) std::memset(heap->allocate(mega, 1, Content::any), 1, mega);
-    EXPECT_EQ(bytes_in_memory(*heap, witness), 8 * mega);
+    EXPECT_NEAR(bytes_in_memory(*heap, witness), 8 * mega, huge_page);
 }
 
 TEST(ArenaHeap, ShrinksInPlaceAndReturnsTheRest) {

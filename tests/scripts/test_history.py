@@ -238,7 +238,7 @@ class History(Folder):
         both = json.loads(file.read_text().splitlines()[-1])
         both["key"]["algo"] = "ring-of-rings"
         file.write_text(file.read_text() + json.dumps(both) + "\n")
-        self.refused("rin", file, says="fits 2")
+        self.refused("rin", file, says="matches 2")
         self.refused("all_reduce 1M riing", file, says="the nearest: all_reduce 1M")
         self.refused("all_reduce 1M riing", "--db", self.database(file), says="the nearest: all_reduce 1M")
 

@@ -81,10 +81,10 @@ class Pages(Folder):
                                "step named rightly": "1 of 2", "seconds": "30"})
 
     def test_of_check_compare_has_its_place_for_the_wait(self):
-        """The script replaces a line of a source: both of its texts are there once."""
-        check = script("check_compare")
-        text = (ROOT / check.PLANTED_IN).read_text(encoding="utf-8")
-        self.assertEqual((text.count(check.HOOK), "namespace tutti {\nnamespace {\n" in text), (1, True))
+        """The script changes lines of two sources: each of its texts is there once."""
+        for name, hook, steps in script("check_compare").PLANTED_IN:
+            text = (ROOT / name).read_text(encoding="utf-8")
+            self.assertEqual((text.count(hook), "namespace tutti {\nnamespace {\n" in text, f"{steps}.size()" in text), (1, True, True), name)
 
 
 class Runs(Folder):

@@ -250,7 +250,7 @@ TEST_F(Traces, OfCallsThatDoNotFitTogetherNameBothPlaces) {
     expect_start(with("\"peer\":0,\"count\":9", "\"peer\":2,\"count\":9"), "pipe.jsonl:8: rank 2");
     expect_start(with("\"in_split\":[1,2,3]", "\"in_split\":[1,3,2]"),
                  "pipe.jsonl:7: rank 0 sends 3");
-    expect_start(with("\"deps\":[2,3]", "\"deps\":[2,9]"), "pipe.jsonl:6: depends on 9");
+    expect_start(with("\"deps\":[2,3]", "\"deps\":[2,9]"), "pipe.jsonl:6: depends on op 9");
     expect_start(with("\"rank\":1,\"op\":\"wait\"", "\"rank\":3,\"op\":\"wait\""),
                  "pipe.jsonl:9: 'rank'");
     expect_start(with("\"op\":\"send\"", "\"op\":\"sendd\""), "pipe.jsonl:6: unknown op 'sendd'; ");
