@@ -15,9 +15,9 @@ COLUMNS = ("candidate", "bytes", "launch", "median_ns", "low_ns", "high_ns", "p0
 
 
 def drawings(section):
-    if not section.sizes:
-        return []
     shown = section.shown(MOST_SHOWN)
+    if not any(row[3] > 0 for row in _rows(section, shown)):  # times of 0 have no ratio
+        return []
     launches = max(cell.launches for cell in section.cells.values())
     what = f"medians of {counted(launches, 'launch', 'launches')} (markers)" if launches > 1 else "median (marker)"
     made = Drawing("spread", section.shape.slug, "Spread: time over the best median of the size (lower is better)",

@@ -57,7 +57,9 @@ def scale_of(sizes):
 
 
 def log_values(axes, low, high):
-    """A logarithmic axis of values from `low` to `high`, with plain numbers and some room at both ends."""
+    """A logarithmic axis of values from `low` to `high`, with plain numbers and some room at both ends. Values of 0 have no place on it."""
+    if low <= 0:
+        low, high = (high / 1000, high) if high > 0 else (1, 1)
     room = max((high / low) ** 0.08, 1.05)
     axes.set_yscale("log")
     axes.set_ylim(low / room, high * room)
