@@ -248,7 +248,8 @@ class OfPrograms(tutti.Folder):
         slower = next(record for record in records if record.get("verdict") == "slower")
         self.assertEqual((slower["metric"], slower["n_launch"], slower["stage"]), ("2", 12, 2))
         self.assertAlmostEqual(slower["ratio"], 1.1)
-        self.assertEqual(tutti.run("report", file, "-o", self.folder / "r.html").returncode, USAGE)  # it has no figures
+        self.assertEqual(tutti.run("report", file, "-o", self.folder / "r.html").returncode, OK)
+        self.assertIn('id="comparisons"', (self.folder / "r.html").read_text(encoding="utf-8"))
 
     def test_an_interrupted_comparison_is_resumed(self):
         file, runs = self.results, self.folder / "runs"
