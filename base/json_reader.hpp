@@ -170,14 +170,6 @@ public:
     void text(std::string_view name, std::string& value) {
         value = known(name) ? field_->text() : "";
     }
-    /// "[lo, hi]"
-    void interval(std::string_view name, std::int64_t& lo, std::int64_t& hi) {
-        std::vector<std::int64_t> ends;
-        must(name, ends);
-        if (ends.size() != 2) field_->fail("is not [lo, hi]");
-        lo = ends[0];
-        hi = ends[1];
-    }
 
     /// Call it after the walk. Throws Error for a field that was not visited.
     void refuse_others() const;

@@ -59,11 +59,6 @@ struct JsonSchema {
         properties[name] = schema_of(value);
     }
     void text(const char* name, const std::string& value) { always(name, value); }
-    void interval(const char* name, std::int64_t lo, std::int64_t) {
-        properties[name] = {
-            {"type", "array"}, {"items", schema_of(lo)}, {"minItems", 2}, {"maxItems", 2}};
-        required.push_back(name);
-    }
 
     Json object() const {
         return {{"type", "object"}, {"properties", properties}, {"required", required}};

@@ -54,9 +54,6 @@ struct JsonWriter {
         must(name, value);
     }
     void text(const char* name, const std::string& value) { may(name, value); }
-    void interval(const char* name, std::int64_t lo, std::int64_t hi) {
-        object[name] = Json::array({lo, hi});
-    }
 };
 
 template <class Described>

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cassert>
 #include <optional>
 #include <span>
+#include <stdexcept>
 
 #include "base/error.hpp"
 #include "base/index.hpp"
@@ -54,7 +54,8 @@ std::optional<std::int16_t> best_answer(const Subject& wanted, std::span<const S
 }  // namespace
 
 Selector::Selector(const Table& table, const JobShape& job_shape) {
-    assert(all_collectives().size() <= collectives);
+    if (all_collectives().size() > collectives)
+        throw std::logic_error("Selector has less room than there are collectives");
     std::vector<Subject> known;
     for (const Section& section : table.sections)
         if (section.job_shape == job_shape && !section.ranges.empty()) {

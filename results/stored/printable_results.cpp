@@ -11,7 +11,6 @@ namespace {
 struct Printable {
     void must(const char*, auto& value) { repair(value); }
     void may(const char*, auto& value, const auto&...) { repair(value); }
-    void interval(const char*, std::int64_t, std::int64_t) {}
 
     void repair(std::string& text) { text = in_line(text); }
     template <class Value>
