@@ -141,7 +141,7 @@ class Form:
         self._arguments = arguments
 
     def arguments(self, ranks, data, output, op, root):
-        return (ranks._handle, *self._arguments(ranks, data, output, op, index(root)))
+        return (ranks._handle, *self._arguments(ranks, data, output, op, as_int(root, "root")))
 
 
 def all_reduce(_ranks, data, output, op, _root):
@@ -215,6 +215,14 @@ def both(data, output, blocks_in, blocks_out, reduces):
     return source, *moved(target, count, kind)
 
 
+def as_int(number, name):
+    """Returns the number. Raises ValueError if it would become another one as an int of C."""
+    value = index(number)
+    if not -2**31 <= value < 2**31:
+        raise ValueError(f"{name} {value} is out of range; use a number of at most 31 bits")
+    return value
+
+
 def moved(address, count, kind):
     """Returns the same, with bytes in place of elements that cannot be reduced."""
     return (address, count, kind) if kind >= 0 else (address, count * -kind, UINT8)
@@ -231,7 +239,7 @@ def operation(op):
 
 def check_numbers(kind):
     if kind < 0:
-        raise TypeError(f"elements of {-kind} bytes that are neither integers nor floats cannot be reduced; use integers, float16, "
+        raise TypeError(f"{-kind}-byte elements that are neither integers nor floats cannot be reduced; use integers, float16, "
                         "float32, float64 or bfloat16, such as array.view(numpy.float64) for complex128 or view(numpy.uint8) for bool")
 
 
@@ -290,8 +298,8 @@ class Request:
         if code != 0:
             raise failure(code, ended[1])
 
-    def __del__(self):
-        if self._request.value is not None:
+    def __del__(self, is_finalizing=sys.is_finalizing):
+        if self._request.value is not None and not is_finalizing():  # after an error, see free_all()
             try:
                 self.wait()
             except TuttiError:  # the next call of the communicator raises it
@@ -375,8 +383,8 @@ class Communicator(Collectives[None]):
                         deadline: float = 30.0, table: Union[str, os.PathLike, None] = None, background: bool = False) -> Communicator:
         """Connects `size` processes at `address` ("tcp://HOST:PORT"), where rank 0 listens. job: an id that differs between jobs.
         listening_socket: on rank 0, the number of a socket that already listens, for example socket.detach()."""
-        return cls(library.create("", address.encode(), index(rank), index(size), job=job, listening_socket=listening_socket,
-                                  deadline=deadline, table=table, background=background))
+        return cls(library.create("", library.as_c_string(address), as_int(rank, "rank"), as_int(size, "size"), job=job,
+                                  listening_socket=listening_socket, deadline=deadline, table=table, background=background))
 
     @classmethod
     def from_environment(cls, *, job: Optional[str] = None, deadline: float = 30.0, table: Union[str, os.PathLike, None] = None,
@@ -434,7 +442,7 @@ class Communicator(Collectives[None]):
 
     def _message(self, function, message, peer, tag):
         address, count, kind = message
-        self._call(function, address, bytes_of(count, kind), index(peer), index(tag))
+        self._call(function, address, bytes_of(count, kind), as_int(peer, "rank"), as_int(tag, "tag"))
 
     def _call(self, function, *arguments):
         code = function(self._handle, *arguments)
@@ -446,6 +454,8 @@ class Communicator(Collectives[None]):
         the same size on all ranks. In a call, all ranks must pass the same place of it. Valid until release() or free().
 
             values = numpy.frombuffer(ranks.allocate(8 * n), dtype=numpy.float64)"""
+        if index(size) < 0:
+            raise ValueError(f"size {size} is negative; use a number of bytes from 0 on")
         address = c_void_p()
         self._call(LIBRARY.tutti_allocate, index(size), byref(address))
         return view_of(address, size)

@@ -36,7 +36,7 @@ def without_place(metric):
 
 def hosts_of(key):
     """The number of hosts: ranks divided by the ranks on each host, rounded up."""
-    return -(-key["nranks"] // key.get("ppn", key["nranks"]))
+    return -(-key["nranks"] // (key.get("ppn") or key["nranks"]))
 
 
 def _place_of(key):

@@ -6,6 +6,7 @@ import itertools
 import operator
 import os
 import sys
+import time
 
 PART = sys.argv[1]
 if PART == "buffers":
@@ -15,6 +16,8 @@ import tutti  # noqa: E402
 from tutti import Op  # noqa: E402
 
 N = 5  # elements of a block
+DEADLINE = 60  # seconds
+MANY = 40  # calls, after which a start makes no plan
 OPERATORS = {Op.SUM: sum, Op.PROD: lambda values: list(itertools.accumulate(values, operator.mul))[-1], Op.MIN: min, Op.MAX: max}
 
 
@@ -178,10 +181,11 @@ def refusals_of_buffers():
         raises(ValueError, "contiguous", ranks.all_reduce, memoryview(four)[::2])
         raises(ValueError, "3 float64", ranks.all_reduce, four, three)
         raises(ValueError, "float32", ranks.all_reduce, four, array.array("f", [1] * 4))
-        raises(TypeError, "1 bytes", ranks.all_reduce, memoryview(bytearray(4)).cast("c"))
+        raises(TypeError, "1-byte", ranks.all_reduce, memoryview(bytearray(4)).cast("c"))
         raises(ValueError, "'most'", ranks.all_reduce, four, op="most")
         raises(ValueError, "9", ranks.reduce, four, op=9)
         raises(TypeError, "integer", ranks.broadcast, four, root=1.5)
+        raises(ValueError, "root 4294967296", ranks.broadcast, four, root=2**32)
         raises(TypeError, "byte order", ranks.broadcast, (ctypes.c_int32.__ctype_be__ * 3)())
         raises(TypeError, "'<O'", ranks.broadcast, (ctypes.py_object * 3)(1, 2, 3))
         if RANKS.size > 1:
@@ -292,6 +296,7 @@ def registered_memory():
     numbers.release()
     RANKS.release(memory)
     assert len(RANKS.allocate(0)) == 0
+    raises(ValueError, "negative", RANKS.allocate, -1)
     raises(tutti.TuttiError, "", RANKS.release, bytearray(3))
 
 
@@ -376,6 +381,21 @@ def lost():
     assert communicator.ABANDONED
 
 
+def dropped_at_the_end():
+    """A rank that ends by an exception does not wait for its pending requests."""
+    global REQUEST
+    data = array.array("d", [1])
+    for _ in range(MANY):
+        RANKS.start.all_reduce(data).wait()
+    if RANKS.rank == 0:
+        REQUEST = RANKS.start.all_reduce(data)
+        print("right", flush=True)
+        raise KeyError("as planned")
+    began = time.monotonic()
+    assert raises(tutti.TuttiError, "rank 0", RANKS.barrier).code == 5
+    assert time.monotonic() - began < DEADLINE / 2
+
+
 def unfinished():
     """A rank that ends by an exception does not wait for the others."""
     with RANKS:
@@ -395,7 +415,7 @@ def join():
         return tutti.Communicator.over_mpi(MPI.COMM_WORLD)
     if sys.argv[2] == "environment":
         return tutti.Communicator.from_environment(job="python", background=True)
-    return tutti.Communicator.over_rendezvous(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), deadline=60)
+    return tutti.Communicator.over_rendezvous(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), deadline=DEADLINE)
 
 
 if PART == "arrays":
@@ -403,7 +423,8 @@ if PART == "arrays":
 if PART == "tensors":
     import torch
 PARTS = {"arrays": lambda: everything(Arrays(), "bhilBHILefdqQ"), "buffers": lambda: everything(Buffers(), "bhilBHILfdqQ"),
-         "tensors": tensors, "different": different, "lost": lost, "unfinished": unfinished}
+         "tensors": tensors, "different": different, "lost": lost, "unfinished": unfinished,
+         "dropped_at_the_end": dropped_at_the_end}
 RANKS = join()
 PARTS[PART]()
 print("right", flush=True)

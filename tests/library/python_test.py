@@ -82,9 +82,10 @@ class ByRendezvous(Python):
         self.all_right(self.by_rendezvous(2, "lost"))
 
     def test_a_rank_that_raises_does_not_wait(self):
-        (first, out, err), (second, other, other_err) = self.by_rendezvous(2, "unfinished")
-        self.assertEqual((first, out, second, other), (1, "right\n", 0, "right\n"), err + other_err)
-        self.assertIn("as planned", err)
+        for part in ("unfinished", "dropped_at_the_end"):
+            (first, out, err), (second, other, other_err) = self.by_rendezvous(2, part)
+            self.assertEqual((first, out, second, other), (1, "right\n", 0, "right\n"), err + other_err)
+            self.assertIn("as planned", err)
 
 
 @tutti.needs_mpi
