@@ -133,14 +133,17 @@ def _readme(report, scripts, copies):
             ("ranks", [str(nranks) for nranks in sorted({one["key"]["nranks"] for one in results.points + results.steps})]),
             ("date", facts.get("date")), ("seed", facts.get("seed"))]
     runs = measured_by.runs(results, results.points + results.steps)
+    compared = {}  # launches of each comparison
+    for verdict in results.verdicts:
+        compared[verdict["session"]] = max(compared.get(verdict["session"], 0), verdict["n_launch"])
     tools = [session["tool"] for session in results.sessions]
     commits = sorted({tool.get("git") or "" for tool in tools} - {""})
     build = [f"    git checkout {shlex.quote(_line(commit))} && scripts/build" for commit in commits] or ["    scripts/build"]
     if any(tool.get("dirty") for tool in tools):
         build.append("\n**The sources had changes that no commit has**: measure again with a committed tutti before publishing.")
     return README.format(
-        figures=len(scripts), points=counted(len(results.points) + len(results.steps), "record"), files=counted(len(copies), "file"),
-        launches=counted(results.launch_count(), "launch", "launches"), selection=results.selection and f"; only {_text(results.selection)}",
+        figures=len(scripts), points=counted(len(results.points) + len(results.steps) + len(results.verdicts), "record"), files=counted(len(copies), "file"),
+        launches=counted(results.launch_count() + sum(compared.values()), "launch", "launches"), selection=results.selection and f"; only {_text(results.selection)}",
         rows="\n".join(f"| {word} | {_cell(', '.join(texts))} |" for word, texts in rows if texts),
         notes="\n".join(f"- **{_text(note.mark)}**: {_text(note.text)}" for note in report.notes) or "- nothing",
         commands="\n".join(f"    {run.command}" for run in runs) or "    (not stored)",

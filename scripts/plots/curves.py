@@ -7,7 +7,7 @@ from matplotlib.lines import Line2D
 
 from . import signs, style, ticks
 from .palette import DOUBTED_GREY, LIMIT_GREY, OTHERS_GREY
-from .units import size_text
+from .units import counted, size_text
 
 UNKNOWN = "?: too few calls for an interval."
 FARTHEST = 4  # times beyond the curves in front, where the others may end
@@ -92,7 +92,7 @@ def fill(axes, plot, canvas):
                         canvas.palette.colour(curve.candidate) if curve.candidate else LIMIT_GREY)
     if others:
         handles.append(Line2D([], [], color=OTHERS_GREY, linewidth=0.9))
-        labels.append(f"{len(others)} others")
+        labels.append(counted(len(others), "other"))
     _axes(axes, plot)
     more_handles, more_labels = signs.draw(axes, plot, canvas)
     return handles + more_handles, labels + more_labels

@@ -5,7 +5,7 @@ from .candidates import library_name
 from .shapes import distinguishing
 from .tables import Cell, table
 from .reliability import DISTURBED, is_doubted, is_grey, reason
-from .units import half_text, known_text, nearest_sizes, others_text, size_text, time_text
+from .units import counted, half_text, known_text, nearest_sizes, others_text, size_text, time_text
 
 MOST_ROWS = 20     # more: one for each collective, and all of them folded
 MOST_FOLDED = 600  # more: only in the sections
@@ -93,7 +93,7 @@ def _rivals(choice):
 
 def rivals_text(names, untold, what):
     """The nearest of them, how many more, and of how many there are too few calls (or steps) to tell."""
-    more = f" and {len(names) - MOST_RIVALS} others" if len(names) > MOST_RIVALS else ""
+    more = f" and {counted(len(names) - MOST_RIVALS, 'other')}" if len(names) > MOST_RIVALS else ""
     return "; ".join(filter(None, (", ".join(names[:MOST_RIVALS]) + more, f"too few {what}: {untold}" if untold else "")))
 
 

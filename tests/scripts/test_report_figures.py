@@ -222,6 +222,17 @@ class Artifact(ReportFiles):
         self.assertIn('$mpirun -n 4 "$tutti" bench all_reduce -b 8 --json measured/', script.read_text(encoding="utf-8"))
         self.assertEqual(subprocess.run(["bash", "-n", script], check=False).returncode, 0)
 
+    def test_counts_the_records_and_launches_of_comparisons(self):
+        verdict = {"v": 1, "kind": "verdict", "session": "s", "verdict": "slower", "ratio": 1.5, "low": 1.4, "high": 1.6, "confidence": 0.98, "a_ns": 10.0,
+                   "b_ns": 15.0}
+        file = self.lines(synthetic.session(), *[verdict | {"metric": metric, "n_launch": launches} for metric, launches in (("m", 7), ("n", 12))])
+        folder = self.folder / "artifact"
+        done = run(file, "--artifact", folder)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        text = (folder / "README.md").read_text(encoding="utf-8")
+        for key in (" 2 records ", " 12 launches"):
+            self.assertIn(key, text)
+
     def test_draws_its_figure_by_its_script(self):
         folder = self.artifact(synthetic.session(), launch_of(), timed("ring", 8, 100, session="s"), library(8, 200, session="s"))
         tutti = self.folder / "tutti"
