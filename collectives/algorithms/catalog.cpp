@@ -83,8 +83,7 @@ std::optional<std::string> pairs_in_int(const Job& job) {
 
 std::optional<std::string> power_of_two(const Job& job) {
     if (std::has_single_bit(static_cast<unsigned>(job.ranks))) return std::nullopt;
-    return "it needs a power of two, not " + std::to_string(job.ranks) +
-           " ranks; use bruck or round-robin";
+    return fmt::format("it needs a power of two, not {} ranks; use ring or round-robin", job.ranks);
 }
 
 std::optional<std::string> pairs_by_bits(const Job& job) {
@@ -317,7 +316,6 @@ const Algorithm rows[] = {
     {all_to_all, "bruck", "blocks jump by the digits of their distance, in the base of the radix",
      of<bruck_all_to_all>, Takes::radix, pairs_in_int},
 };
-// clang-format on
 
 }  // namespace
 

@@ -2,8 +2,10 @@
 // Properties that hold for the whole catalog.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "base/index.hpp"
 #include "collectives/algorithms/catalog.hpp"
@@ -254,6 +256,24 @@ TEST(Catalog, SaysWhatToTakeInsteadOfAnUnknownOrUnfitAlgorithm) {
     EXPECT_NE(
         find_algorithm(Collective::all_to_all, "butterfly").refuses(six)->find("power of two"),
         std::string::npos);
+}
+
+// Rows share reasons, such as a power of two, so the cure must suit the collectives of all of them.
+TEST(Catalog, ARefusalNamesAlgorithmsThatDoTheJob) {
+    for (const Algorithm& row : catalog())
+        for (int ranks = 1; ranks <= 33; ++ranks) {
+            const Job job{.collective = row.collective, .ranks = ranks};
+            const std::string reason = row.refuses(job).value_or("");
+            const auto cure = reason.find("; use ");
+            if (cure == std::string::npos) continue;
+            std::istringstream words(reason.substr(cure + std::strlen("; use ")));
+            for (std::string word; words >> word;) {
+                if (word == "or") continue;
+                const Algorithm* named = algorithm_called(row.collective, word);
+                EXPECT_TRUE(named != nullptr && !named->refuses(job))
+                    << name_of(row.collective) << ' ' << row.name << ": " << reason;
+            }
+        }
 }
 
 // 46,341 squared exceeds 2^31: with more ranks, pairs could not be counted.

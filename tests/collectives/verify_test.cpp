@@ -177,7 +177,8 @@ TEST(Verify, KnowsWhichAlgorithmsGiveAllRanksTheSameBits) {
             if (algorithm->refuses(job)) continue;
             const CollectiveSpec spec{job.collective, ranks};
             EXPECT_TRUE(prove(algorithm->build(job), spec).same_order_everywhere)
-                << algorithm->name << " " << ranks;
+                << algorithm->name << " on " << ranks
+                << " ranks adds a chunk in different orders, so the ranks' bits differ";
         }
     // Every rank adds to its own vector first: four orders, four results.
     const Schedule own_first({.ranks = 4, .chunks = 1, .steps = 1}, [](int, Step& step) {
