@@ -33,7 +33,7 @@ Request::~Request() {
 bool Request::test() {
     if (slot_ == nullptr) return true;
     bool done = slot_->run != run_ || slot_->is_done();
-    if (!done) slot_->owner->guarded([&] { done = slot_->plan->test(); });
+    if (!done) slot_->owner->guarded([&] { done = slot_->owner->test(*slot_); });
     if (done) slot_ = nullptr;
     return done;
 }

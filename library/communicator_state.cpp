@@ -179,6 +179,13 @@ Request Communicator::State::start(const CallArguments& given) {
     return pending;
 }
 
+bool Communicator::State::test(Request::Slot& slot) {
+    constexpr unsigned tests_between_looks = 1024;  // a look costs a system call
+    const bool is_done = slot.plan->test();
+    if (!is_done && ++tests_in_vain_ % tests_between_looks == 0) planner.progress().throw_if_lost();
+    return is_done;
+}
+
 // A library's call makes no progress on pending plans, but may wait for a rank that waits for one
 // of them. So pending plans end first. After the call, the settings of the library are restored.
 void Communicator::State::run_slot(Request::Slot& slot, const CallBuffers& buffers,

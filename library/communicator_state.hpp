@@ -152,6 +152,9 @@ struct Communicator::State {
     void adopt(const ReachableMemory& memory);
     void disown(const ReachableMemory& memory);
     Request start(const CallArguments& given);
+    /// Makes progress on all pending calls; returns whether this one is complete. Throws Error
+    /// (Exit::rank_lost) after many tests if a rank has ended.
+    bool test(Request::Slot& slot);
     Configuration choice_for(const CallArguments& given);
     /// Throws Error if these ranks have none. Thread-safe.
     PeerMessages& peer_messages() {
@@ -237,6 +240,7 @@ private:
     std::deque<Request::Slot> slots_;
     std::vector<Request::Slot*> free_slots_;
     PlanAdmission admission_{/*free_plans=*/4};
+    unsigned tests_in_vain_ = 0;
     std::uint64_t uses_ = 0;  // equal on all ranks, because it decides which plan is evicted
     RecentCalls recent_;
     std::span<std::byte> slot_memory_;  // registered memory for slots

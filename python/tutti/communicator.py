@@ -286,7 +286,8 @@ class Request:
         self._end(WAIT(byref(self._request)))
 
     def test(self) -> bool:
-        """Makes progress on all pending calls. Returns whether this one is complete. Raises TuttiError if it fails."""
+        """Makes progress on all pending calls. Returns whether this one is complete. Raises TuttiError if it fails, but knows no
+        deadline."""
         done = c_int()
         code = TEST(byref(self._request), byref(done))
         if done.value != 0 or code != 0:

@@ -381,6 +381,24 @@ def lost():
     assert communicator.ABANDONED
 
 
+def lost_while_tested():
+    """A rank that ends is also noticed by a program that only tests."""
+    data = array.array("d", [1])
+    for _ in range(MANY):
+        RANKS.start.all_reduce(data).wait()
+    if RANKS.rank == RANKS.size - 1:
+        print("right", flush=True)
+        os._exit(0)
+    request = RANKS.start.all_reduce(data)
+
+    def test():
+        while not request.test():
+            pass
+
+    assert raises(tutti.TuttiError, "", test).code == 5
+    assert request.test()
+
+
 def dropped_at_the_end():
     """A rank that ends by an exception does not wait for its pending requests."""
     global REQUEST
@@ -423,7 +441,7 @@ if PART == "arrays":
 if PART == "tensors":
     import torch
 PARTS = {"arrays": lambda: everything(Arrays(), "bhilBHILefdqQ"), "buffers": lambda: everything(Buffers(), "bhilBHILfdqQ"),
-         "tensors": tensors, "different": different, "lost": lost, "unfinished": unfinished,
+         "tensors": tensors, "different": different, "lost": lost, "lost_while_tested": lost_while_tested, "unfinished": unfinished,
          "dropped_at_the_end": dropped_at_the_end}
 RANKS = join()
 PARTS[PART]()

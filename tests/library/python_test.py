@@ -79,7 +79,8 @@ class ByRendezvous(Python):
         self.all_right(self.by_rendezvous(2, "different"))
 
     def test_lost_ranks_are_noticed(self):
-        self.all_right(self.by_rendezvous(2, "lost"))
+        for part in ("lost", "lost_while_tested"):
+            self.all_right(self.by_rendezvous(2, part))
 
     def test_a_rank_that_raises_does_not_wait(self):
         for part in ("unfinished", "dropped_at_the_end"):

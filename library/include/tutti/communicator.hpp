@@ -59,7 +59,7 @@ public:
     ~Request();
 
     /// Makes progress on all pending calls. Returns true once this one is complete. Throws Error
-    /// like wait().
+    /// (Exit::rank_lost) if a rank has ended; has no deadline.
     bool test();
     /// Waits until the call is complete. Throws Error: Exit::time_out after the deadline, naming
     /// the rank, step and peer that it waits for; Exit::rank_lost if a rank has ended.

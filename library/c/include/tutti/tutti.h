@@ -148,7 +148,8 @@ tutti_result tutti_start_all_to_all(tutti_comm* comm, const void* input, void* o
                                     tutti_type type, tutti_request** request);
 
 /* Makes progress on all pending calls. Sets *done to 1 if this one is complete, else to 0. *request
- * becomes NULL when the call is complete or has failed. */
+ * becomes NULL when the call is complete or has failed. Tests notice a rank that has ended, but
+ * have no deadline. */
 tutti_result tutti_test(tutti_request** request, int* done);
 /* Waits until the call is complete, and sets *request to NULL. Returns at once if *request is NULL.
  */
