@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The notebook of docs/reference/results_file.md, and other readers of the tables, give the right medians for a store with 2 and 4 ranks,
-two kinds of memory and two machines."""
+two kinds of memory and two machines, out of place and in place."""
 
 import contextlib
 import itertools
@@ -48,9 +48,9 @@ def blocks(language):
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
-def time_of(machine, nranks, buf, size, algo, launch):
-    base = CANDIDATES[algo][2] * nranks * size // 1024 * (3 if buf == "host" else 2) * (5 if machine == "b" * 64 else 4)
-    return base * (100 + (3 * launch + len(algo)) % LAUNCHES) // 100
+def time_of(machine, nranks, buf, size, algo, launch, inplace=False):
+    base = (11 if inplace else 10) * CANDIDATES[algo][2] * nranks * size // 1024 * (3 if buf == "host" else 2) * (5 if machine == "b" * 64 else 4)
+    return base * (100 + (3 * launch + len(algo)) % LAUNCHES) // 1000
 
 
 class Store(Folder):
@@ -63,15 +63,17 @@ class Store(Folder):
                 here = {"session": f"{name}-{nranks}-{launch}", "launch": 1, "t": f"2026-01-{launch + 1:02}T12:00:00.000Z"}
                 lines += [synthetic.session() | {"id": here["session"], "t": here["t"]},
                           synthetic.launch_record(1) | here | {"nranks": nranks, "ppn": nranks, "topo_sha256": machine}]
-                lines += [self.point(here, machine, nranks, *what, launch) for what in itertools.product(("registered", "host"), SIZES, CANDIDATES)]
+                lines += [self.point(here, machine, nranks, launch, *what)
+                          for what in itertools.product(("registered", "host"), SIZES, CANDIDATES, (False, True))]
             (self.folder / name).write_text("".join(json.dumps(synthetic.whole(line)) + "\n" for line in lines))
         self.expected = {of: statistics.median(times) for of, times in self.expected.items()}
-        self.assertEqual(len(self.expected), 2 ** 5)
+        self.assertEqual(len(self.expected), 2 ** 6)
 
-    def point(self, here, machine, nranks, buf, size, algo, launch):
+    def point(self, here, machine, nranks, launch, buf, size, algo, inplace):
         impl, transport, _ = CANDIDATES[algo]
-        key = synthetic.key("all_reduce", impl, algo if impl == "tutti" else "", transport, size) | {"buf": buf, "nranks": nranks, "ppn": nranks}
-        p50 = time_of(machine, nranks, buf, size, algo, launch)
+        key = synthetic.key("all_reduce", impl, algo if impl == "tutti" else "", transport, size)
+        key |= {"buf": buf, "nranks": nranks, "ppn": nranks, "inplace": inplace}
+        p50 = time_of(machine, nranks, buf, size, algo, launch, inplace)
         point = {"v": 1, "kind": "point", "key": key, "n": 9, "t_ns": {"p50": p50}, "ci95_p50_ns": [p50 - 1, p50 + 1],
                  "busbw_GBps": 1.0, "check": {"state": "ok"}} | {name: here[name] for name in ("session", "launch")}
         self.expected.setdefault((machine, names.metric_of(point), "deadline"), []).append(p50)
@@ -118,7 +120,7 @@ class Notebook(Store):
     def test_has_the_ratios_of_show(self):
         table = self.run_page()["table"]
         done = subprocess.run([TUTTI, "show", "--json", self.folder / "monday.jsonl"], capture_output=True, text=True, check=True)
-        ranking, = (one for one in json.loads(done.stdout)["tables"] if one["key"]["nranks"] == 4 and one["key"]["buf"] == "registered")
+        ranking, = (one for one in json.loads(done.stdout)["tables"] if (one["key"]["nranks"], one["key"]["buf"], one["key"]["inplace"]) == (4, "registered", False))
         ring, = (i for i, one in enumerate(ranking["candidates"]) if one["algo"] == "ring")
         for size in ranking["sizes"]:
             ratio = next(cell for cell in size["cells"] if cell["candidate"] == ring)["over_library"]
