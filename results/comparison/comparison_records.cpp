@@ -56,10 +56,10 @@ std::string to_decide(const Judgement& judgement, const Rule& rule, double secon
             100 * rule.min_effect);
     constexpr double least_growth = 1.5, first_stage = 7, second_stage = 12, day = 24 * 3600;
     const double factor = more_launches(judgement, rule).value_or(1e9);
-    const double launches =
-        first_stage +
+    const double fresh =
         std::max(second_stage, static_cast<double>(shift.n) * std::max(factor, least_growth));
-    if (const double seconds = launches * seconds_per_launch; seconds < day)
+    const double launches = first_stage + fresh, seconds = launches * seconds_per_launch;
+    if (fresh <= most_launches && seconds < day)
         return fmt::format("use --budget {} (about {:.0f} launches)", budget_in_words(seconds),
                            launches);
     return "use a quieter machine or another --min-effect";

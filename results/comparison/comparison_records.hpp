@@ -8,6 +8,10 @@
 
 namespace tutti {
 
+/// Limit for the launches of a comparison's second stage: a verdict takes time with the square of
+/// them.
+constexpr int most_launches = 3'000;
+
 /// One launch of A and B as it measured a metric.
 struct Pair {
     std::string session;

@@ -74,9 +74,7 @@ struct ComparisonPlan {
     int first_launches = 7;  ///< for all metrics; at least what the interval of the rule needs
     int second_launches =
         12;  ///< new launches, for metrics that the first stage did not show to be the same
-    /// Limit for the second stage, as the verdict takes time with the square of it; 0: no second
-    /// stage.
-    int most_launches = 3'000;
+    int most_launches = tutti::most_launches;  ///< of the second stage; 0: no second stage
     /// Launches of the interrupted run that is resumed. They are not repeated, and the budget does
     /// not include their time.
     std::vector<StagedLaunch> known = {};
