@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums over processes, in Python. Arguments name the address where they meet, the rank and the size
-(sum_in_python.py tcp://HOST:PORT RANK SIZE), or mpirun starts them (mpirun -n 2 python3 sum_in_python.py mpi)."""
+"""Sums values over processes. Start each as sum_in_python.py tcp://HOST:PORT RANK SIZE (rank 0 listens at the address), or all by
+mpirun -n 2 python3 sum_in_python.py mpi."""
 import sys
 
 import numpy

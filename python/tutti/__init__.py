@@ -5,10 +5,10 @@
     with tutti.Communicator.over_mpi() as ranks:     # or over_rendezvous, from_environment
         ranks.all_reduce(array)
 
-    points = tutti.read(["monday.jsonl", "tuesday.jsonl"])     # a pandas DataFrame, one row a point
+    points = tutti.read(["monday.jsonl", "tuesday.jsonl"])     # a pandas DataFrame, one row for each point
     points[points.skipped.isna()].groupby(["machine", "metric", "mode"]).p50_ns.median()
 
-    for record in tutti.records("monday.jsonl"):     # dicts as they stand in the file; without pandas
+    for record in tutti.records("monday.jsonl"):     # dicts, as in the file; works without pandas
         print(record["kind"], record["file"])
 """
 
@@ -62,11 +62,11 @@ def records(files, fault=None):
 
 
 def read(files):
-    """The points of one file or several as a pandas DataFrame, one row a point.
+    """Returns the points of one or more files as a pandas DataFrame, one row for each point.
 
     Columns: file, session, launch, t (when the launch began), git, machine (its fingerprint), metric (as `tutti compare`
     names it: points of one metric on one machine with one mode repeat each other), and those of `points` in docs/reference/results_file.md.
-    A value that a point has not is missing (NaN)."""
+    Values that a point lacks are NaN."""
     import pandas  # only here: everything else works without it
 
     rows, launches, commits = [], {}, {}
@@ -88,8 +88,8 @@ def read(files):
 
 
 def median_interval(values):
-    """The 95 % interval of the median of one value for each launch, (low, high), as tutti computes it: of order statistics, which
-    assume no distribution. Fewer than six values have none: (nan, nan)."""
+    """Returns the 95 % interval (low, high) of the median of `values`, one for each launch. As in all outputs of tutti, its ends are
+    order statistics, which assume no distribution. Fewer than six values have no interval: (nan, nan)."""
     ordered = sorted(values)
     count, reach = len(ordered), 1.96 * math.sqrt(len(ordered))
     if count < LEAST_CALLS:

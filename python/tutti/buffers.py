@@ -54,7 +54,7 @@ def reader_of(data):
     elif hasattr(kind, "__dlpack__"):
         reader = read_dlpack
     else:
-        raise TypeError(f"data of type {kind.__name__} has no buffer; use a numpy array, an array.array, a bytearray, or a CPU tensor "
+        raise TypeError(f"data of type {kind.__name__} cannot be used as a buffer; use a numpy array, an array.array, a bytearray, or a CPU tensor "
                         "with DLPack")
     READERS[kind] = reader
     return reader
@@ -95,7 +95,7 @@ def read_buffer(data, writes):
     if "O" in letters or view.itemsize == 0:
         raise TypeError(f"a buffer of format '{view.format}' has no fixed number of bytes; use one of numbers")
     if letters[0] in "<>!":
-        raise TypeError(f"a buffer of format '{view.format}' has another byte order; use the order of this machine")
+        raise TypeError(f"a buffer of format '{view.format}' has another byte order; use a copy in the order of this machine")
     kind = TYPES.get((KINDS_OF_FORMATS.get(letters), view.itemsize), -view.itemsize)
     if view.nbytes == 0:
         return None, 0, kind

@@ -82,7 +82,7 @@ class Collectives(Generic[Result]):
         self._handle, self._rank, self._size, self._pending = handle, rank, size, pending
 
     def _do(self, form, data, output=IN_PLACE, op=Op.SUM, root=0) -> Result:
-        """Makes the call as this class does."""
+        """Makes, starts or prepares the call."""
         raise NotImplementedError
 
     @property
@@ -123,13 +123,13 @@ class Collectives(Generic[Result]):
         return self._do(REDUCE, data, output, op, root)
 
     def gather(self, data: Data, output: Optional[Output] = IN_PLACE, root: int = 0) -> Result:
-        """The root gets the blocks of all ranks, in rank order. data: n, output: P n on the root, None on other ranks. Without an
-        output on the root, its data has P n elements, of which block `root` is its own."""
+        """The root gets the blocks of all ranks, in rank order. data: n, output: P n on the root, None on other ranks. In place,
+        the root's data has P n elements, of which block `root` is the input."""
         return self._do(GATHER, data, output, Op.SUM, root)
 
     def scatter(self, data: Optional[Data], output: Output = IN_PLACE, root: int = 0) -> Result:
-        """Rank r gets block r of the root's vector. data: P n on the root, None on other ranks; output: n. Without an output, the
-        root's block stays where it is, and the data of another rank is what receives its block."""
+        """Rank r gets block r of the root's vector. data: P n on the root, None on other ranks; output: n. In place, the root's
+        block stays in its data, and the other ranks receive their blocks in `data`."""
         return self._do(SCATTER, data, output, Op.SUM, root)
 
 
@@ -200,8 +200,7 @@ def both(data, output, blocks_in, blocks_out, reduces):
         blocks = blocks_in if blocks_in > blocks_out else blocks_out
         count = length // blocks
         if count * blocks != length:
-            raise ValueError(f"{describe(length, kind)} cannot be cut into {blocks} equal blocks; use a multiple of {blocks}, or "
-                             "pass an output")
+            raise not_in_blocks(length, kind, blocks)
     else:
         source, length, kind = read(data, False)
         target, other_length, other_kind = read(output, True)
@@ -224,7 +223,7 @@ def as_int(number, name):
 
 
 def moved(address, count, kind):
-    """Returns the same, with bytes in place of elements that cannot be reduced."""
+    """Replaces elements that cannot be reduced by bytes."""
     return (address, count, kind) if kind >= 0 else (address, count * -kind, UINT8)
 
 
@@ -245,8 +244,14 @@ def check_numbers(kind):
 
 def lengths_differ(data, output):
     (length, kind, blocks_in), (other_length, other_kind, blocks_out) = data, output
-    needed = f"the same type, and {blocks_out} / {blocks_in} of the length" if blocks_in != blocks_out else "the same type and length"
-    return ValueError(f"data has {describe(length, kind)} and output {describe(other_length, other_kind)}; use an output of {needed}")
+    if length % blocks_in:
+        return not_in_blocks(length, kind, blocks_in)
+    return ValueError(f"the output has {describe(other_length, other_kind)} for data of {describe(length, kind)}; use an output of "
+                      f"{describe(length // blocks_in * blocks_out, kind)}")
+
+
+def not_in_blocks(length, kind, blocks):
+    return ValueError(f"{describe(length, kind)} cannot be cut into {blocks} equal blocks; use a multiple of {blocks}")
 
 
 def address_if_any(data):
@@ -259,8 +264,8 @@ CALLS_UNTIL_KNOWN, MOST_KNOWN, MOST_BYTES_KNOWN = 8, 32, 65536
 
 
 def known_call(form, data, output, op, root, arguments):
-    """Returns what identifies a call with small arrays of numpy, which it keeps alive. Returns a number of calls, which becomes
-    CALLS_UNTIL_KNOWN much later, for other data."""
+    """Returns what identifies a call with small numpy arrays, which it keeps alive. Returns a negative number of calls for other data,
+    so that it takes a million calls until they are examined again."""
     arrays = (data,) if output is IN_PLACE else (data, output)
     if (any(READERS.get(type(array)) is not read_array or array.nbytes > MOST_BYTES_KNOWN for array in arrays)
             or not arrays[-1].flags.carray or any(isinstance(each, Address) for each in arguments)):
@@ -270,7 +275,7 @@ def known_call(form, data, output, op, root, arguments):
 
 class Request:
     """A call that goes on while the program computes. Do not touch its buffers until it is complete. A request that is dropped waits
-    for its end."""
+    for it."""
 
     __slots__ = ("_request", "_pending")
 
@@ -362,7 +367,7 @@ class Communicator(Collectives[None]):
     another rank. table: a file of `tutti tune`, which rank 0 reads. background: other threads of the process compute during the
     calls, so waiting ranks sleep soon. One thread at a time may use a communicator, except for send and receive.
 
-    A communicator keeps small arrays with which calls are repeated until free(), so they cannot be resized in place.
+    Until free(), a communicator refers to the small arrays of repeated calls, so these cannot be resized in place.
 
     At the end of a `with` block the ranks wait for each other; after an exception they do not. A program that ends normally frees
     all of its communicators."""
@@ -390,14 +395,14 @@ class Communicator(Collectives[None]):
     @classmethod
     def from_environment(cls, *, job: Optional[str] = None, deadline: float = 30.0, table: Union[str, os.PathLike, None] = None,
                          background: bool = False) -> Communicator:
-        """The same, with address, rank and size from the environment of torchrun or srun."""
+        """Connects processes with address, rank and size from the environment of torchrun or srun. Options: see over_rendezvous()."""
         return cls(library.create("_from_environment", job=job, deadline=deadline, table=table, background=background))
 
     @classmethod
     def over_mpi(cls, comm: Any = None, *, deadline: float = 30.0, table: Union[str, os.PathLike, None] = None,
                  background: bool = False) -> Communicator:
-        """Uses the ranks of an MPI communicator: of mpi4py, an integer handle, or by default all ranks of mpirun. Then mpi4py is not
-        needed: MPI is initialised if it is not yet, and finalised when the program ends."""
+        """Uses the ranks of an MPI communicator. comm: a communicator of mpi4py, or an integer (Fortran) handle. The default is all
+        ranks of mpirun, and needs no mpi4py: MPI is initialised if necessary, and finalised when the program ends."""
         return cls(library.create("_over_mpi", handle_of(comm), deadline=deadline, table=table, background=background))
 
     @classmethod
@@ -452,7 +457,7 @@ class Communicator(Collectives[None]):
 
     def allocate(self, size: int) -> memoryview:
         """Allocates zeroed bytes that all ranks of a host can access directly: the fastest buffers within a host. Collective, with
-        the same size on all ranks. In a call, all ranks must pass the same place of it. Valid until release() or free().
+        the same size on all ranks. In a call, all ranks pass the same offset in it. Valid until release() or free().
 
             values = numpy.frombuffer(ranks.allocate(8 * n), dtype=numpy.float64)"""
         if index(size) < 0:
@@ -462,7 +467,7 @@ class Communicator(Collectives[None]):
         return view_of(address, size)
 
     def release(self, memory: Data) -> None:
-        """Frees memory of allocate(), of which `memory` is all. Do not use it any more. Collective."""
+        """Frees memory of allocate(), which must be passed whole and not be used any more. Collective."""
         address, count, kind = read(memory, True)
         self._call(LIBRARY.tutti_free, address, bytes_of(count, kind))
 
@@ -496,14 +501,14 @@ def handle_of(comm):
     if isinstance(comm, int):
         return comm
     if not hasattr(comm, "py2f"):
-        raise TypeError(f"{type(comm).__name__} is no communicator; use one of mpi4py, an integer handle, or None for all ranks of mpirun")
+        raise TypeError(f"{type(comm).__name__} is not a communicator; use one of mpi4py, an integer handle, or None for all ranks of mpirun")
     if mpi := sys.modules.get("mpi4py.MPI"):
         check_same_mpi(mpi)
     return comm.py2f()
 
 
 def initialise_mpi():
-    """Initialises the MPI library that the library of tutti uses. Does nothing in a build without MPI, which the call refuses."""
+    """Initialises the MPI library that tutti uses. Does nothing in a build without MPI, where creating the communicator fails."""
     if hasattr(LIBRARY, "MPI_Init") and not is_true(LIBRARY.MPI_Initialized):
         LIBRARY.MPI_Init(None, None)
         FINALISERS.append(LIBRARY.MPI_Finalize)

@@ -189,8 +189,9 @@ def refusals_of_buffers():
         raises(TypeError, "byte order", ranks.broadcast, (ctypes.c_int32.__ctype_be__ * 3)())
         raises(TypeError, "'<O'", ranks.broadcast, (ctypes.py_object * 3)(1, 2, 3))
         if RANKS.size > 1:
-            raises(ValueError, "same type", ranks.all_gather, four, four)
+            raises(ValueError, f"{4 * RANKS.size} float64", ranks.all_gather, four, four)
             raises(ValueError, "equal blocks", ranks.all_gather, array.array("d", [1] * (RANKS.size + 1)))
+            raises(ValueError, "equal blocks", ranks.reduce_scatter, array.array("d", [1] * (RANKS.size + 1)), four)
     for ranks in (RANKS, RANKS.start):
         assert raises(tutti.TuttiError, "root", ranks.broadcast, four, root=RANKS.size).code == 64
         assert raises(tutti.TuttiError, "overlap", ranks.all_reduce, four, four).code == 64

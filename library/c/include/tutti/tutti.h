@@ -24,7 +24,7 @@ typedef enum tutti_result {
     TUTTI_TIME_OUT = 4, /* another rank did not join within the deadline. The communicator cannot be
                            used any more. Keep the buffers of the call allocated and untouched until
                            the process ends, because a late rank may still write there */
-    TUTTI_RANK_LOST = 5, /* a rank has ended; otherwise as above */
+    TUTTI_RANK_LOST = 5, /* a rank has ended; otherwise as TUTTI_TIME_OUT */
     TUTTI_USAGE = 64,    /* invalid call; nothing was sent, and the communicator stays usable. If
                             ranks make different calls, it cannot be used any more */
     TUTTI_INTERNAL = 70 /* other failure, such as out of memory; the communicator cannot be used any
