@@ -27,7 +27,7 @@ constexpr std::string_view none_on_time = "no call began on time";  // a reason 
 constexpr std::string_view stall = "cpu_stall_pct", preempted = "preemptions_per_s";
 
 std::string share_of(std::size_t count, std::size_t all, std::string_view noun) {
-    return fmt::format("{} of {}", counted(static_cast<std::int64_t>(count), noun), all);
+    return fmt::format("{} of {}", count, counted(static_cast<std::int64_t>(all), noun));
 }
 
 std::string some_of(std::size_t count, std::size_t launches) {
@@ -87,7 +87,7 @@ void add_wide(std::span<const RankedCell* const> cells, std::vector<Note>& notes
         }));
     if (found == 0) return;
     const std::string text =
-        share_of(found, cells.size(), "median") + " with an interval beyond +-10 %";
+        share_of(found, cells.size(), "median") + " with an interval wider than +-10 %";
     notes.push_back({"wide intervals", text,
                      static_cast<double>(found) > most * static_cast<double>(cells.size())
                          ? Reliable::ranking
@@ -104,8 +104,8 @@ void add_few(std::span<const Record* const> measured, const char* noun, auto tim
     const std::string medians = share_of(few, measured.size(), "median");
     notes.push_back(
         {fmt::format("too few {}", noun),
-         fmt::format("{} come from fewer than six {} and have no 95 % interval (?): use "
-                     "a longer --max-time or more launches",
+         fmt::format("{} with fewer than six {}, so without a 95 % interval (?); use a longer "
+                     "--max-time or more launches",
                      medians, noun),
          static_cast<double>(few) > most * static_cast<double>(measured.size()) ? Reliable::ranking
                                                                                 : Reliable::all,
@@ -128,11 +128,12 @@ void add_limits(std::span<const RankedCell* const> cells, std::vector<Note>& not
     if (beaten > 0)
         notes.push_back(
             {"lower bound invalid",
-             fmt::format("{} are faster than the lower bound (up to {:.0f} % of it): it "
-                         "was measured on a busy machine; run tutti limits again",
-                         share_of(beaten, cells.size(), "median"), largest),
+             fmt::format(
+                 "{} below the lower bound (up to {:.0f} % of the limit), which was measured "
+                 "on a busy machine; run tutti limits again",
+                 share_of(beaten, cells.size(), "median"), largest),
              Reliable::ranking,
-             fmt::format("{} faster than the lower bound",
+             fmt::format("{} below the lower bound",
                          counted(static_cast<std::int64_t>(beaten), "median"))});
     if (changes.empty()) return;
     double most_change = 0;
@@ -224,8 +225,7 @@ void Trust::add_oversubscribed(const Launches& launches, std::vector<Note>& note
                                     counted(static_cast<std::int64_t>(cores), "core")));
     const std::string all = fmt::format("{}", fmt::join(texts, ", "));
     notes.push_back({"oversubscribed",
-                     all + ": they share cores, so times depend on the scheduler as much as on "
-                           "the algorithm",
+                     all + ", so times depend on the scheduler as much as on the algorithm",
                      Reliable::nothing, all});
 }
 

@@ -85,7 +85,7 @@ std::string counts_of(const std::vector<VerdictRecord>& verdicts) {
     std::vector<std::string> parts;
     for (const auto& [change, count] : counts)
         parts.push_back(fmt::format("{} {}", count, name_of(change)));
-    return fmt::format("# {} metrics: {}\n", metrics, fmt::join(parts, ", "));
+    return fmt::format("# {}: {}\n", counted(metrics, "metric"), fmt::join(parts, ", "));
 }
 
 // Says which numbers are rates, as the sign of a change depends on it.

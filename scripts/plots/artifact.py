@@ -16,7 +16,7 @@ SCRIPT = """\
 # {title}
 # {details}
 # Draws {name} from the stored data into figures/; with --measure it measures again first, on this machine.
-# TUTTI names the command, MPIRUN the launcher (with its own words) if they are not in the PATH as tutti and mpirun.
+# TUTTI names the command, MPIRUN the launcher with its options, if they are not in the PATH as tutti and mpirun.
 set -euo pipefail
 tutti=$(command -v "${{TUTTI:-tutti}}") || {{ echo "${{0##*/}}: no command '${{TUTTI:-tutti}}'; set TUTTI to its path" >&2; exit 64; }}
 tutti=$(realpath --no-symlinks "$tutti")
@@ -50,7 +50,7 @@ Figures: {figures}. Data: {points} in {files}, {launches}{selection}.
 | experiment | `reproduce-NAME.sh` draws a figure from the stored data in seconds; `reproduce-NAME.sh --measure` measures again |
 | data | `data/`, JSON Lines; SHA-256 below |
 
-## What must be known
+## Caveats
 
 {notes}
 
@@ -58,7 +58,7 @@ Figures: {figures}. Data: {points} in {files}, {launches}{selection}.
 
 {commands}
 
-Ranks were started by mpirun or the scheduler; its own words are not stored. Environment of the measurement:
+Ranks were started by mpirun or the scheduler, whose options are not stored. Environment of the measurement:
 
 {environment}
 

@@ -37,7 +37,7 @@ def drawing(sections):
     libraries = sorted({section.library.label for section in found if section.library})
     over = f"the library's ({', '.join(libraries)})" if libraries else "the library's"
     all_choices = [(section, choice) for section in found for choice in choices_of(section)]
-    said = ["The colour and the marker show the fastest algorithm; in a dark box the library wins, and its number is the best other one's speed.",
+    said = ["Colour and marker show the fastest algorithm. In a dark box the library is fastest, and the number is that of the best candidate.",
             f"{TIED}: statistically tied with the library."]
     if any(choice.is_unknown for _, choice in all_choices):
         said.append(f"{UNKNOWN}: too few calls for an interval.")

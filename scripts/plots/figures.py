@@ -81,4 +81,4 @@ def _leave(made, only):
     made.of_steps = {one: wanted(drawings) for one, drawings in made.of_steps.items()}
     made.multiples = wanted(made.multiples)
     if not made.drawings():
-        raise ResultsError(f"no figure has {' or '.join(map(repr, only))} in its name; there {'are ' + ' '.join(names) if names else 'is none'}")
+        raise ResultsError(f"no figure has {' or '.join(map(repr, only))} in its name; use a part of {', '.join(names)}" if names else "these results have no figure")

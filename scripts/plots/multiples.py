@@ -54,8 +54,8 @@ def _drawing(kind, family, members):
 
 
 def _caption(drawing, kind):
-    caption = "The library's time over the time, with 95 % intervals." if kind == "ratio" else drawing.caption
-    return f"{caption} All axes have the same scale. Signs of single points are in the figures of each collective."
+    caption = "The library's time divided by the candidate's, with 95 % intervals." if kind == "ratio" else drawing.caption
+    return f"{caption} All axes have the same scale. The figures of each collective have the signs of single points."
 
 
 def _shown(sections):

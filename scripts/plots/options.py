@@ -104,7 +104,7 @@ def _formats(text):
 def _pair(text):
     old, equals, new = (word.strip() for word in text.partition("="))
     if not (old and equals and new):
-        raise argparse.ArgumentTypeError(f"'{text}' has no name before and after '='")
+        raise argparse.ArgumentTypeError(f"'{text}' has no name before or after '='; use OLD=NEW")
     return old, new
 
 
@@ -112,15 +112,15 @@ def _length(least, most):
     def inches(text):
         found = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)", text.strip())
         if not found or found[2] not in INCHES:
-            raise argparse.ArgumentTypeError(f"'{text}' is no length; use {', '.join(f'3{unit}' for unit in INCHES if unit)}")
+            raise argparse.ArgumentTypeError(f"'{text}' is not a length; use, for example, {', '.join(f'3{unit}' for unit in INCHES if unit)}")
         length = float(found[1]) * INCHES[found[2]]
         if not least <= length <= most:
-            raise argparse.ArgumentTypeError(f"'{text}' is not from {least:g}in to {most:g}in")
+            raise argparse.ArgumentTypeError(f"'{text}' is out of range; use {least:g}in to {most:g}in")
         return length
     return inches
 
 
 def _dots(text):
     if not text.isdecimal() or not DOTS[0] <= int(text) <= DOTS[1]:
-        raise argparse.ArgumentTypeError(f"'{text}' is not from {DOTS[0]} to {DOTS[1]}")
+        raise argparse.ArgumentTypeError(f"'{text}' is out of range; use {DOTS[0]} to {DOTS[1]}")
     return int(text)

@@ -49,7 +49,7 @@ def _ratio(section):
         mark, f"{ratio_text(mark.value)}× {interval_text(mark)}"), level=1)
     plot.curves = _curves(section, marks, label, without=library)
     return _drawing(section, "ratio", f"Speed-up over {name} (×, higher is better)",
-                    f"{name}'s time over the time, with 95 % intervals; in the legend the geometric mean over the sizes.", plot, key)
+                    f"{name}'s time divided by the candidate's, with 95 % intervals. The legend has the geometric mean over the sizes.", plot, key)
 
 
 def _limit(section):
@@ -65,7 +65,7 @@ def _limit(section):
     plot = Plot("% of limit", lambda mark: curves.size_words(mark, f"{mark.value:.0f} %"), top=106)
     plot.curves = _curves(section, marks)
     return _drawing(section, "limit", "Share of the machine's limit (%, higher is better)",
-                    "Lower bound of the time on this machine for any algorithm (tutti limits), over the time.", plot)
+                    "The least possible time on this machine (tutti limits) divided by the measured time.", plot)
 
 
 def _latency(section):
@@ -91,7 +91,7 @@ def _bandwidth(section):
     plot = Plot("bus bandwidth (GB/s)", lambda mark: curves.size_words(mark, f"{mark.value:.3g} GB/s"), top=2.2 * highest)
     plot.curves = _curves(section, marks) + _limit_curve(section, lambda _, busbw: busbw)
     return _drawing(section, "bandwidth", "Bus bandwidth (GB/s, higher is better)",
-                    "As nccl-tests counts it, 10⁹ bytes per second, from the medians; with 95 % intervals.", plot)
+                    "In 10⁹ bytes per second, computed from the medians as in nccl-tests, with 95 % intervals.", plot)
 
 
 def _network(section):

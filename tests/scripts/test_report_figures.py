@@ -129,7 +129,7 @@ class Files(ReportFiles):
         done = run(self.lines(timed("ring", 8, 100), library(8, 200)), "--figures", self.folder / "figures", "--only", "latencyy,x")
         self.assertEqual((done.returncode, done.stderr.count("\n")), (64, 1))
         self.assertIn("'latencyy' or 'x'", done.stderr)
-        self.assertIn(" all-decisions all-reduce-4-4-float-sum-out-", done.stderr)
+        self.assertIn(" all-decisions, all-reduce-4-4-float-sum-out-", done.stderr)
 
     def test_keep_their_names_where_only_some_are_drawn(self):
         source = self.lines(*(with_key(step("ring/shm", 1.0), settings=settings) for settings in ("\u00e9", "\u00e8")))
@@ -176,7 +176,7 @@ class Files(ReportFiles):
         folder = self.figures(self.lines(*points))
         words = {path.stem.rsplit("-", 1)[1]: path.read_text(encoding="utf-8") for path in folder.glob("*.txt")}
         for kind in ("decisions", "latency"):
-            self.assertIn("intervals: 1 median of 2 ", words[kind])
+            self.assertIn("intervals: 1 of 2 medians ", words[kind])
 
     def test_of_a_paper_are_as_wide_as_the_help_says(self):
         said = " ".join(run("--help").stdout.split())
