@@ -39,8 +39,7 @@ constexpr HandedOn handed_on[] = {
     {"--legend",
      "Place of the legend: auto (names at the ends of curves if there is room, else below), "
      "inside, right, below or none (default below; paper auto)"},
-    {"--only",
-     "Only figures with one of these texts in their name: ratio,latency,decisions,multiples"},
+    {"--only", "Only figures whose names contain one of these texts, e.g. ratio,multiples"},
     {"--candidates",
      "Only these candidates: algorithms with or without transport, and libraries: "
      "ring,tree/shm,mpi"},
@@ -64,7 +63,8 @@ Exit run_report(const Arguments& arguments) {
     bool no_warnings = false;
     CLI::App app{"Writes a self-contained page with plots and tables of results files.",
                  "tutti report"};
-    app.add_option("files", files, "Results files of 'tutti bench --json'")->required();
+    app.add_option("files", files, "Results files of bench, workload or compare (--json)")
+        ->required();
     const CLI::Option* page =
         app.add_option("-o,--output", out, "File of the page")->capture_default_str();
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -72,8 +72,9 @@ Exit run_report(const Arguments& arguments) {
         option->expected(1)->allow_extra_args(false);
         if (handed_on[i].repeats) option->take_all();
     }
-    app.add_flag("--no-warnings", no_warnings,
-                 "Figures without the line and the tint of warnings, which stay in NAME.txt");
+    app.add_flag(
+        "--no-warnings", no_warnings,
+        "Omit the line of warnings and the tinted background; NAME.txt still lists warnings");
     if (parse_or_help(app, arguments)) return Exit::ok;
 
     for (const auto& file : files)
@@ -147,7 +148,7 @@ constexpr ResultsVerb results_verbs[] = {
      [](CLI::App& app, ResultsWords& words) {
          app.add_option("query", words.query, query_help)->required();
      }},
-    {"export", "Write the same as a CSV or Parquet table; without a query, all points",
+    {"export", "Write the result of a query as a CSV or Parquet table (default: all points)",
      [](CLI::App& app, ResultsWords& words) {
          app.add_option("query", words.query, query_help);
          app.add_option("--csv", words.csv, "CSV file; - is stdout");

@@ -208,7 +208,7 @@ void set_programs(const TypedComparison& typed, bool has_direction, CompareOptio
 
 std::set<Change> parse_fail_on(const std::string& text) {
     if (text.empty())
-        throw Error("--fail-on is empty; use slower, undecided, faster, a list, or none");
+        throw Error("--fail-on is empty; use slower, faster, same, undecided, a list, or none");
     std::set<Change> changes;
     for (const std::string& name : split_list(text)) {
         if (name == "none") continue;
@@ -311,11 +311,10 @@ std::optional<CompareOptions> parse_compare(const Arguments& arguments) {
     programs.text("--program-a", typed.program_a, "A: a shell command that prints times");
     programs.text("--program-b", typed.program_b, "B: a shell command that prints times");
     programs
-        .list(
-            "--metric", typed.metrics,
-            "Numbers to compare: a regular expression for a line, whose last group is the number "
-            "and whose first (of two) names it; a JSON pointer such as /results/0/time (* for all "
-            "entries); wall_time or cpu_time of a whole run")
+        .list("--metric", typed.metrics,
+              "Numbers to compare: a regular expression for a line, with one group (the number) or "
+              "two (its name, the number); a JSON pointer such as /results/0/time (* for all "
+              "entries); wall_time or cpu_time of a whole run")
         ->expected(1)
         ->allow_extra_args(false)
         ->take_all();
@@ -342,8 +341,8 @@ std::optional<CompareOptions> parse_compare(const Arguments& arguments) {
     verdicts.parsed("--budget", options.plan.budget_seconds, "60s", timeout_of("--budget"),
                     "Stop starting new launches when the next would exceed this time");
     verdicts.parsed("--fail-on", options.fail_on, "slower", parse_fail_on,
-                    "Verdicts that fail the command: slower (exit code 1), undecided (3), faster "
-                    "(1); a list, or none");
+                    "Verdicts that fail the command: slower, faster, same (exit code 1), undecided "
+                    "(3); a list, or none");
     verdicts.parsed("--quads", typed.quads, "", parse_quads,
                     "ABBA rounds per launch (default: adaptive, 8-100; 2 with --program-a)");
     verdicts
