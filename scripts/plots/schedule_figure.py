@@ -18,8 +18,9 @@ def draw(described):
     title = " ".join(filter(None, (described.get("collective"), described.get("algorithm")))) or "schedule"
     picture, ranks = Picture(), schedule["ranks"]
     picture.text(12, 22, f"{title}, {ranks} ranks", 14, bold=True)
+    has_dots = any(one["from"] == one["to"] for transfers in schedule["steps"] for one in transfers)
     for x, words, colour in ((12, "numbers: chunks; steps go down;", SOFT), (205, "reduce", RED), (252, "copy", BLUE),
-                             (288, "(dot: the rank's own chunks)", SOFT)):
+                             (288, "(dot: the rank's own chunks)" * has_dots, SOFT)):
         picture.text(x, 40, words, colour=colour)
     y = TOP
     for number, transfers in enumerate(schedule["steps"]):
@@ -64,7 +65,7 @@ def _draw_step(picture, number, arrows, y):
 
 
 def places(arrows, y, height):
-    """The places of the labels, and whether some overlap."""
+    """The places of the labels, and whether some overlap. They are in front of few other arrows."""
     placed, taken, overlaps = {}, [], False
     for arrow, label in sorted(arrows.items(), key=lambda item: abs(item[0][0] - item[0][1])):  # short ones have less choice
         if arrow[0] == arrow[1]:
@@ -73,9 +74,20 @@ def places(arrows, y, height):
         boxes = [(_x(arrow[0]) + share * (_x(arrow[1]) - _x(arrow[0])), y + share * height, width) for share in PLACES]
         free = [box for box in boxes if not any(_touch(box, other) for other in taken)]
         overlaps = overlaps or not free
-        taken.append((free or boxes)[0])
+        others = [other for other in arrows if other != arrow]
+        taken.append(min(free or boxes, key=lambda box: sum(_covers(box, other, y, height) for other in others)))
         placed[arrow] = taken[-1][:2]
     return placed, overlaps
+
+
+def _covers(box, arrow, y, height):
+    """Whether the label in this box hides a part of the arrow."""
+    x, middle, width = box
+    begin, length = _x(arrow[0]), _x(arrow[1]) - _x(arrow[0])
+    if not length:
+        return abs(begin - x) < width / 2 + 4 and abs(y - middle) < LABEL / 2 + 4
+    first, last = sorted(min(max((edge - begin) / length, 0), 1) for edge in (x - width / 2, x + width / 2))
+    return last > first and y + first * height < middle + LABEL / 2 and y + last * height > middle - LABEL / 2
 
 
 def _touch(one, other):

@@ -86,6 +86,19 @@ class Pictures(unittest.TestCase):
             labels, overlaps = schedule_figure.places(arrows, 0, 4 * schedule_figure.ARROW)
             self.assertEqual((len(labels), overlaps), (len(arrows), False))
 
+    def test_of_a_schedule_have_numbers_that_hide_no_other_arrow(self):
+        from plots import schedule_figure
+        ring = {(rank, (rank + 1) % 4, "reduce"): str(rank) for rank in range(4)}
+        exchange = {(rank, rank ^ 2, "reduce"): "0" for rank in range(4)}
+        trees = {(3, 1, "copy"): "1", (3, 2, "copy"): "1", (2, 3, "copy"): "0", (2, 1, "copy"): "0"}
+        for arrows in (ring, exchange, trees):
+            labels, _ = schedule_figure.places(arrows, 0, schedule_figure.ARROW)
+            for label, place in labels.items():
+                for begin, end, action in set(arrows) - {label}:
+                    first, last = schedule_figure._x(begin), schedule_figure._x(end)
+                    up = schedule_figure.ARROW * (place[0] - first) / (last - first)
+                    self.assertFalse(0 <= up <= schedule_figure.ARROW and abs(up - place[1]) < 5, (label, begin, end))
+
     def test_come_in_each_format_and_of_nothing(self):
         forms = ((".svg", b"<?xml"), (".pdf", b"%PDF"), (".png", b"\x89PNG"))
         for kind, described, tried in (("machine", machine(), forms[:1]), ("machine", {"machine": {"hosts": []}, "kinds": [], "network": ""}, forms),
