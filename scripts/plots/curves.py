@@ -9,6 +9,7 @@ from . import signs, style, ticks
 from .palette import DOUBTED_GREY, LIMIT_GREY, OTHERS_GREY
 from .units import counted, size_text
 
+CUT = "Grey lines may leave the axes."
 UNKNOWN = "?: too few calls for an interval."
 FARTHEST = 4  # times beyond the curves in front, where the others may end
 COLUMNS = ("candidate", "x", "value", "low", "high", "launches", "mark")
@@ -64,9 +65,23 @@ class Plot:
         """Times and ratios are: of both, twice as much is the same step everywhere."""
         return self.log_y or self.level is not None and min(mark.value for mark in self.front) > 0
 
+    @property
+    def limits(self):
+        """The least and the highest value of the axis. Intervals, which may say no more than "we do not know", and grey curves may leave it."""
+        values, ends = [mark.value for mark in self.front], [end for mark in self.front if mark.low is not None for end in (mark.low, mark.high)]
+        if not self.is_log:
+            highest = max(values, default=1)
+            return 0, min(filter(None, (self.top, 1.06 * max(values + ends, default=1), 1.8 * highest)), default=1) or 1
+        values += [self.level] if self.level else []
+        low, high = max(min(values) / 2, min(values + ends)), min(2 * max(values), max(values + ends))
+        others = [mark.value for curve in self.curves if not curve.in_front for mark in curve.marks]
+        return max(low / FARTHEST, min(others + [low])), min(FARTHEST * high, max(others + [high]))
+
     def caption(self, text):
         """With what else must be known of this one."""
-        return text + (f" {UNKNOWN}" if any(mark.is_unknown for mark in self.front) else "")
+        low, high = self.limits
+        is_cut = any(not low <= mark.value <= high for curve in self.curves for mark in curve.marks)
+        return text + (f" {UNKNOWN}" if any(mark.is_unknown for mark in self.front) else "") + (f" {CUT}" if is_cut else "")
 
 
 def draw(plot, drawing, canvas):
@@ -130,24 +145,13 @@ def _axes(axes, plot):
     values = sorted({mark.x for curve in plot.curves for mark in curve.marks})
     (ticks.at_sizes if plot.size_axis else ticks.at_numbers)(axes, values, plot.x_label)
     axes.set_ylabel(plot.y_label)
+    low, high = plot.limits
     if plot.is_log:
-        _log_axis(axes, plot)
+        ticks.log_values(axes, low, high)
     else:
-        reached = max((mark.high if mark.high is not None else mark.value for mark in plot.front), default=1)
-        highest = max((mark.value for mark in plot.front), default=1)
-        # An interval that is no more than "we do not know" may leave the picture.
-        axes.set_ylim(0, min(filter(None, (plot.top, 1.06 * reached, 1.8 * highest)), default=1) or 1)
+        axes.set_ylim(low, high)
     if plot.level is not None:
         axes.axhline(plot.level, color="#000000", linewidth=0.9, zorder=1.5)
-
-
-def _log_axis(axes, plot):
-    values = [mark.value for mark in plot.front] + ([plot.level] if plot.level else [])
-    ends = [end for mark in plot.front if mark.low is not None for end in (mark.low, mark.high)]
-    low, high = max(min(values) / 2, min(values + ends)), min(2 * max(values), max(values + ends))  # here, too, an interval may leave
-    others = [mark.value for curve in plot.curves if not curve.in_front for mark in curve.marks]
-    low, high = max(low / FARTHEST, min(others + [low])), min(FARTHEST * high, max(others + [high]))
-    ticks.log_values(axes, low, high)
 
 
 def rows(plot):

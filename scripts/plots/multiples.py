@@ -6,9 +6,10 @@ import textwrap
 from collections import Counter, defaultdict
 from dataclasses import replace
 
+from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox
 
-from . import curves, signs, ticks
+from . import curves, signs, style, ticks
 from .drawing import Drawing
 from .reliability import merged
 from .shapes import SHORT, distinguishing, slug_of
@@ -94,6 +95,8 @@ def _draw(parts, kind, drawing, canvas):
         axes.tick_params(labelleft=place % columns == 0)
     for axes in grid.flat[len(parts):]:
         axes.remove()
+    if any(list(signs.cut_intervals(axes, plot, canvas)) for axes, plot in zip(used, parts.values())):
+        entries[signs.CONTINUES] = Line2D([], [], **canvas.sign(style.UP, style.SOFT))
     first = next(iter(parts.values()))
     size = canvas.style.settings.get("axes.labelsize", canvas.style.settings["font.size"])
     below = made.supxlabel(first.x_label, fontsize=size)
@@ -101,8 +104,9 @@ def _draw(parts, kind, drawing, canvas):
     words = "speed-up over the library" if kind == "ratio" else first.y_label
     left = made.supylabel("\n".join(textwrap.wrap(words, letters, break_long_words=False)), fontsize=size)
     canvas.finish(made, drawing.title, drawing.details, drawing.marks, (list(entries.values()), list(entries)), key=drawing.key)
-    for axes in used:
+    for axes, plot in zip(used, parts.values()):
         ticks.thin(axes)
+        signs.put_arrows(axes, plot, canvas)
     _put_next_to(used, below, left)
     return made
 

@@ -28,8 +28,16 @@ LIBRARIES = {"mpi": (BLACK, (4, 0, 45), DASHED), "nccl": ("#37474f", (4, 0, 0), 
 # A transport is how the marker is filled: shm and cuda, the quickest, all of it.
 FILLS = {"mpi": "none", "ucx": "left", "loopback": "bottom", "nccl": "top"}
 
+EDGE, LARGER = 0.45, 1.3  # markers that are not filled have an edge of this width in points and are this much larger, so that the white is seen
+
 # Thin signs for variants of the same algorithm over the same transport: other orders of ranks or knobs.
 VARIANTS = ("1", "2", "3", "4", "+", "|", (6, 2, 0), (8, 2, 0))
+
+
+def filled(fill, colour):
+    """Keyword arguments for the face of a marker. Without a fill it is white, so that no line is seen through it."""
+    return {"fillstyle": "full" if fill == "none" else fill, "markerfacecolor": "white" if fill == "none" else colour, "markerfacecoloralt": "white",
+            **({} if fill == "full" else {"markeredgewidth": EDGE})}
 
 
 class Palette:
@@ -67,8 +75,7 @@ class Palette:
         """The same of a marker alone, which has no line and shows no variant."""
         colour, symbol, _ = self._look(candidate)
         fill = FILLS.get(candidate.transport, "full")
-        return {"color": colour, "markeredgecolor": colour, "linestyle": "none", "marker": symbol, "fillstyle": fill,
-                "markerfacecolor": "white" if fill == "none" else colour, "markerfacecoloralt": "white"}
+        return {"color": colour, "markeredgecolor": colour, "linestyle": "none", "marker": symbol, **filled(fill, colour)}
 
     def _look(self, candidate):
         if candidate.is_baseline:

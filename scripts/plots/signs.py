@@ -10,14 +10,14 @@ from matplotlib.patches import Patch
 from matplotlib.transforms import ScaledTranslation
 
 from . import style
-from .palette import DOUBTED_GREY, FILLS
+from .palette import DOUBTED_GREY, FILLS, filled
 from .reliability import DISTURBED as DAGGER
 from .reliability import TIED, UNKNOWN
 
 DISTURBED, BEYOND, CONTINUES = "disturbed", "lower bound invalid", "interval continues"
 MOST_DISTURBED, MOST_FEW = "† most points disturbed", "? most points of few calls"
 MOST = 0.5
-BAND = "#fdeee2"
+BANDS = {MOST_DISTURBED: "#fdeee2", MOST_FEW: "#dee8f4"}
 FEW = 3  # signs at one size that hide no line
 NOT_MEASURED = "–"
 MEANINGS = {TIED: "statistically tied", UNKNOWN: "too few calls", DAGGER: "disturbed: busy cores", NOT_MEASURED: "not measured"}
@@ -26,7 +26,8 @@ LEGEND = ((MEANINGS[DAGGER], style.DAGGER, style.WARN), (BEYOND, "x", style.WARN
           (CONTINUES, style.UP, style.SOFT))
 # Places of a sign around its point, in sizes of the sign, the best first.
 _NEAR = ((0.55, 0.85), (0, 1), (-0.55, 0.85), (1, 0), (-1, 0), (0, -1), (0.85, -0.85), (-0.85, -0.85))
-AROUND = tuple((far * across, far * up) for far in (1, 1.8, 2.7) for across, up in _NEAR)
+_FAR = sorted(((1.1 * across, 1.1 * up) for across in range(-4, 5) for up in range(-4, 5) if across or up), key=lambda place: math.hypot(*place))
+AROUND = (*_NEAR, *_FAR)
 BELOW_END, ABOVE_END = (tuple((across, side * (0.55 + inwards)) for inwards in range(3) for across in (0, 1, -1)) for side in (-1, 1))
 
 
@@ -56,8 +57,14 @@ def put_all(axes, plot, canvas):
     put(axes, _signs(axes, plot, canvas), [(mark.x, mark.value) for _, mark in _points(plot)], canvas)
 
 
+def put_arrows(axes, plot, canvas):
+    """Draws the signs of intervals that leave the axes, and no others, once the layout is known."""
+    put(axes, cut_intervals(axes, plot, canvas), [(mark.x, mark.value) for _, mark in _points(plot)], canvas)
+
+
 def put(axes, signs, points, canvas):
     """Draws each sign inside the axes where it covers the least."""
+    axes.set(xlim=axes.get_xlim(), ylim=axes.get_ylim())  # the signs do not change them
     pixels = axes.figure.dpi / 72
     size, frame = 1.5 * canvas.style.marker * pixels, axes.bbox
     points = _Covered((*axes.transData.transform(point), *[canvas.style.marker * pixels] * 2) for point in points)
@@ -69,7 +76,7 @@ def put(axes, signs, points, canvas):
             x, y = origin + size * numpy.array(place)
             outside = abs(x - frame.x0 - frame.width / 2) > (frame.width - size) / 2 or abs(y - frame.y0 - frame.height / 2) > (frame.height - size) / 2
             return outside, taken.count(x, y, size), points.count(x, y, size)
-        place = min(sign.places, key=cost)
+        place = next((place for place in sign.places if not any(cost(place))), None) or min(sign.places, key=cost)
         taken.add((*origin + size * numpy.array(place), size, size))
         shift = ScaledTranslation(*(step * size / pixels / 72 for step in place), axes.figure.dpi_scale_trans)
         axes.plot([sign.x], [sign.y], transform=axes.transData + shift, zorder=5, clip_on=False, **canvas.sign(sign.letter, sign.colour))
@@ -104,17 +111,23 @@ def _points(plot):
 def _signs(axes, plot, canvas):
     """All signs that are no bands, those with the least choice of a place first."""
     bands, near = _bands_of(plot), []
+    yield from cut_intervals(axes, plot, canvas)
     for curve, mark in _points(plot):
         colour = canvas.palette.colour(curve.candidate)
         if mark.flag == BEYOND:
             yield Sign(BEYOND, "x", mark.x, mark.value, style.WARN, ((0, 0),))
-        if mark.low is not None:
-            yield from arrows(axes, mark.x, mark.low, mark.high, DOUBTED_GREY if plot.is_doubted else colour)
         if mark.flag == DISTURBED and bands.get(mark.x) != MOST_DISTURBED:
             near.append(Sign(MEANINGS[DAGGER], style.DAGGER, mark.x, mark.value, style.WARN, AROUND))
         if mark.is_unknown and bands.get(mark.x) != MOST_FEW:
             near.append(Sign(MEANINGS[UNKNOWN], style.QUESTION, mark.x, mark.value, colour, AROUND))
     yield from near
+
+
+def cut_intervals(axes, plot, canvas):
+    """The signs of all intervals that leave the axes."""
+    for curve, mark in _points(plot):
+        if mark.low is not None:
+            yield from arrows(axes, mark.x, mark.low, mark.high, DOUBTED_GREY if plot.is_doubted else canvas.palette.colour(curve.candidate))
 
 
 def arrows(axes, x, low, high, colour):
@@ -146,12 +159,12 @@ def _draw_bands(axes, plot):
     edges = [limits[0], *(math.sqrt(low * high) if low > 0 else high / 2 for low, high in zip(places, places[1:])), limits[1]]
     for place, low, high in zip(places, edges, edges[1:]):
         if place in bands:
-            axes.axvspan(low, high, color=BAND, linewidth=0, zorder=0.5)
+            axes.axvspan(low, high, color=BANDS[bands[place]], linewidth=0, zorder=0.5)
     axes.set_xlim(limits)
-    return [(Patch(facecolor=BAND), why) for why in (MOST_DISTURBED, MOST_FEW) if why in bands.values()]
+    return [(Patch(facecolor=colour), why) for why, colour in BANDS.items() if why in bands.values()]
 
 
 def _transports(curves, canvas):
     used = [transport for transport in FILLS if any(curve.candidate.transport == transport for curve in curves)]
-    return [(Line2D([], [], linestyle="none", marker="o", markersize=canvas.style.marker, color=style.SOFT, fillstyle=FILLS[transport],
-                    markerfacecoloralt="white"), f"marker of {curves[0].candidate.names.part(transport)}") for transport in used]
+    return [(Line2D([], [], linestyle="none", marker="o", markersize=canvas.style.marker, color=style.SOFT,
+                    **filled(FILLS[transport], style.SOFT)), f"marker of {curves[0].candidate.names.part(transport)}") for transport in used]

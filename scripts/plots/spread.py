@@ -11,6 +11,7 @@ from .units import counted, ratio_text, size_text
 
 MOST_SHOWN = 4
 FARTHEST = 2  # times the highest median, and the lowest over it; longer whiskers are cut and marked
+WIDTHS, SHADE = (0.9, 4), 0.45  # lines of calls and of intervals, in points; how strong the latter are
 COLUMNS = ("candidate", "bytes", "launch", "median_ns", "low_ns", "high_ns", "p05_ns", "p95_ns")
 
 
@@ -58,6 +59,11 @@ def _draw(section, shown, drawing, canvas):
         _draw_bars(axes, candidate, found, DOUBTED_GREY if is_doubted(section) else canvas.palette.colour(candidate), canvas)
     handles = [Line2D([], [], **canvas.line(candidate) | {"linestyle": "none"}) for candidate in shown]
     labels = [style.shortened(candidate.name) for candidate in shown]
+    handles.append(Line2D([], [], color=style.SOFT, linewidth=WIDTHS[0]))
+    labels.append("middle 90 % of the calls")
+    if any(bar.interval for bar in bars):
+        handles.append(Line2D([], [], color=DOUBTED_GREY if is_doubted(section) else style.SOFT, linewidth=WIDTHS[1], alpha=SHADE))
+        labels.append("95 % interval of the median")
     arrows = [sign for candidate, found in of_candidate.items() for bar in found
               for sign in signs.arrows(axes, bar.x, bar.low, bar.high, canvas.palette.colour(candidate))]
     if arrows:
@@ -72,10 +78,10 @@ def _draw(section, shown, drawing, canvas):
 def _draw_bars(axes, candidate, bars, colour, canvas):
     """Draws one candidate at all sizes; `colour` is that of its intervals."""
     look = canvas.line(candidate) | {"linestyle": "none", "markersize": canvas.style.marker * 0.9}
-    axes.vlines(*zip(*((bar.x, *bar.calls) for bar in bars)), color=look["color"], linewidth=0.9)
+    axes.vlines(*zip(*((bar.x, *bar.calls) for bar in bars)), color=look["color"], linewidth=WIDTHS[0])
     known = [(bar.x, *bar.interval) for bar in bars if bar.interval]
     if known:
-        axes.vlines(*zip(*known), color=colour, linewidth=4, alpha=0.45)
+        axes.vlines(*zip(*known), color=colour, linewidth=WIDTHS[1], alpha=SHADE)
     axes.plot([bar.x for bar in bars for _ in bar.medians], [median for bar in bars for median in bar.medians], clip_on=False, **look)
     for bar in bars:
         canvas.point_out(axes, bar.x, bar.middle,

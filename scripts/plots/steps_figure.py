@@ -69,7 +69,7 @@ def _draw(methods, doubted, drawing, canvas):
     shown = [series for series, (*_, widths) in zip(SERIES, parts) if any(widths)]
     handles, labels = signs.explain(numbers, canvas, {TIED: "tied with the shortest", UNKNOWN: "too few steps"})
     handles = [Patch(facecolor=colour, hatch=hatch, edgecolor="white") for colour, hatch, _ in shown] + handles
-    return canvas.finish(made, drawing.title, drawing.details, drawing.marks, (handles, [label for *_, label in shown] + labels), columns=1)
+    return canvas.finish(made, drawing.title, drawing.details, drawing.marks, (handles, [label for *_, label in shown] + labels))
 
 
 def _number(method, is_first):

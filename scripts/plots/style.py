@@ -22,6 +22,8 @@ from matplotlib.textpath import TextPath
 from tutti.lines import ResultsError
 from tutti.printable import in_page
 
+from .palette import FILLS, LARGER
+
 # Readers' fonts have letters that matplotlib's has not.
 warnings.filterwarnings("ignore", message="Glyph .* missing from")
 
@@ -142,7 +144,7 @@ class Canvas:
         return made
 
     def line(self, candidate):
-        return {"markersize": self.style.marker, **self.palette.line(candidate)}
+        return {"markersize": self.style.marker * (LARGER if FILLS.get(candidate.transport) else 1), **self.palette.line(candidate)}
 
     def sign(self, sign, colour):
         """A letter at a point, or a marker, for Axes.plot."""
@@ -162,7 +164,7 @@ class Canvas:
         needed = 0.49 * boxes + 0.085 * max(len(line) for name in names for line in name.split("\n")) + 0.3
         return self.style.wide if self.style.is_paper else min(self.style.wide, max(self.style.width, needed))
 
-    def finish(self, figure, title, details, marks, legend=None, columns=None, key=""):
+    def finish(self, figure, title, details, marks, legend=None, key=""):
         """Writes the words around a figure: the title above, legend, `key` (what letters and numbers mean) and warnings below.
         `legend` has handles and labels. The layout does not change after it."""
         entries = list(zip(*legend)) if legend else []
@@ -180,7 +182,7 @@ class Canvas:
         if entries and place == "right":
             frame.put_legend_right(entries)
         elif entries and place in ("below", "ends"):
-            frame.put_legend_below(entries, columns)
+            frame.put_legend_below(entries)
         if named:
             frame.right = max(frame.width_of(end.label, frame.font) for end in self.ends) / 72 + 0.14
         frame.lay_out()
@@ -249,17 +251,17 @@ class Frame:
         if not words:
             return
         small = self.style.small
-        lines = self._folded(words, small, 72 * self.figure.get_figwidth() * 0.98)
+        lines = [line.strip("· ") for line in self._folded(words, small, 72 * self.figure.get_figwidth() * 0.98)]
         text = self.figure.text(0.995, 0, "\n".join(lines).replace("\u00a0", " "), va="bottom", ha="right", color=colour, fontsize=small,
                                 linespacing=1.15)
         self._texts.append((text, self.below + 0.02))
         self.below += (0.25 + 1.15 * len(lines)) * small / 72
 
-    def put_legend_below(self, entries, columns=None):
+    def put_legend_below(self, entries):
         """The legend has as many columns as fit; where it would be too high, its names are shortened, and then the figure grows."""
         before = self.figure.get_figheight()
         for letters in NAMES_SHORTENED:
-            made = self._legend(entries, letters, columns)
+            made = self._legend(entries, letters)
             width, height = self._size_of(made)
             grown = before + max(height - 2 * 1.52 * self.font / 72, 0)
             if width <= self.figure.get_figwidth() - 0.04 and height <= MOST_LEGEND * (self.style.height or grown):
@@ -273,7 +275,7 @@ class Frame:
 
     def put_legend_right(self, entries):
         for letters in NAMES_SHORTENED:
-            made = self._legend(entries, letters, 1, "center right")
+            made = self._legend(entries, letters, most=1, place="center right")
             width, height = self._size_of(made)
             if width <= MOST_LEGEND * self.figure.get_figwidth():
                 break
@@ -288,15 +290,15 @@ class Frame:
         """Where it covers the least of the curves."""
         axes.legend(*zip(*entries), loc="best", frameon=True, framealpha=0.8, edgecolor="none", borderpad=0.2)
 
-    def _legend(self, entries, letters, columns, place="lower center"):
+    def _legend(self, entries, letters, most=8, place="lower center"):
         handles, labels = zip(*((handle, shortened(label, letters)) for handle, label in entries))
-        for columns in ([columns] if columns else range(min(len(entries), 8), 0, -1)):
+        for columns in range(min(len(entries), most), 0, -1):
             rows = -(-len(entries) // columns)
             made = self.figure.legend(handles, labels, loc=place, ncols=-(-len(entries) // rows), borderaxespad=0, borderpad=0.1)
             if columns == 1 or self._size_of(made)[0] <= self.figure.get_figwidth() - 0.04:
-                return made
+                break
             made.remove()
-        return self._legend(entries, letters, 1, place)
+        return made
 
     def _size_of(self, legend):
         box = legend.get_window_extent(self.figure.canvas.get_renderer())
@@ -365,7 +367,7 @@ def shortened(name, letters=LEGEND_NAME):
 
 def wrapped(names, letters):
     """Whole names for rows, in lines of this many letters, and how many times as high the rows must be."""
-    names = ["\n".join(textwrap.wrap(name, letters, break_on_hyphens=False)) for name in names]
+    names = ["\n".join(line.strip("· ") for line in textwrap.wrap(name, letters, break_on_hyphens=False)) for name in names]
     return names, max(1, 0.82 * max((name.count("\n") + 1 for name in names), default=1))
 
 

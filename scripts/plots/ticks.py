@@ -3,7 +3,9 @@
 
 import math
 
-from matplotlib.ticker import LogLocator, NullLocator
+import matplotlib
+from matplotlib.font_manager import FontProperties
+from matplotlib.ticker import Locator, MaxNLocator, NullLocator
 
 from .units import size_text
 
@@ -63,6 +65,26 @@ def log_values(axes, low, high):
     room = max((high / low) ** 0.08, 1.05)
     axes.set_yscale("log")
     axes.set_ylim(low / room, high * room)
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 2000 * low else (1,)))
+    axes.yaxis.set_major_locator(_RoundValues())
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.12g}")
     axes.yaxis.set_minor_locator(NullLocator())
+
+
+class _RoundValues(Locator):
+    """Places 1, 2 and 5 times powers of ten on a logarithmic axis of values, if their numbers have room; else powers of ten, or some of them.
+    A short axis has numbers in equal steps."""
+
+    def __init__(self):
+        self.letters = FontProperties(size=matplotlib.rcParams["ytick.labelsize"]).get_size_in_points()
+
+    def __call__(self):
+        return self.tick_values(*sorted(self.axis.get_view_interval()))
+
+    def tick_values(self, vmin, vmax):
+        least, highest = math.log10(vmin), math.log10(vmax)
+        decade = self.axis.axes.bbox.height * 72 / self.axis.figure.dpi / (highest - least)  # its height in points
+        choices = [(math.log10(2) * decade, (1, 2, 5), 1), *((step * decade, (1,), step) for step in (1, 2, 3, 5, 10))]
+        found = [[factor * 10.0**power for power in range(math.floor(least), math.ceil(highest)) if power % step == 0 for factor in factors]
+                 for distance, factors, step in choices if distance > (1 + GAP / 2) * self.letters]
+        steps = max(int(decade * (highest - least) / (2 * self.letters)), 1)  # the upper ones are the narrower ones
+        return next((values for values in found if sum(vmin <= value <= vmax for value in values) > 1), MaxNLocator(steps, steps=(1, 2, 5, 10)).tick_values(vmin, vmax))

@@ -5,8 +5,10 @@ from itertools import combinations
 
 import numpy
 from matplotlib.collections import LineCollection
+from matplotlib.colors import to_hex
 from matplotlib.lines import Line2D
 from matplotlib.markers import MarkerStyle
+from matplotlib.patches import Patch
 from matplotlib.path import Path
 from matplotlib.transforms import Bbox
 
@@ -22,7 +24,7 @@ MOST_LEGEND = 0.5  # share of the figure's height
 def faults(figure, printed=None):
     """The faults as sentences that begin with a key word; `printed` is the width on paper in inches, if that is less than the figure's."""
     figure.draw_without_rendering()
-    checks = (_outside, _overlaps, _small, _large_legends, _covered_points, _glyphs, _ticks, _cut_intervals, _empty, _unexplained)
+    checks = (_outside, _overlaps, _small, _large_legends, _covered_points, _glyphs, _ticks, _cut_intervals, _empty, _unexplained, _alike, _torn)
     return [fault for check in checks for fault in check(_Drawn(figure, min(1, (printed or figure.get_figwidth()) / figure.get_figwidth())))]
 
 
@@ -75,7 +77,7 @@ def _points(axes, line, pixels):
 
 def _tick_labels(axis):
     low, high = sorted(axis.get_view_interval())
-    margin = 1e-9 * max(abs(low), abs(high))
+    margin = 1e-9 * (abs(low) if axis.get_scale() == "log" else max(abs(low), abs(high)))
     return [tick.label1 for ticks in (axis.get_major_ticks(), axis.get_minor_ticks()) for tick in ticks
             if low - margin <= tick.get_loc() <= high + margin and tick.label1.get_text()]
 
@@ -198,3 +200,32 @@ def _unexplained(drawn):
     for sign in sorted(found):
         if not is_explained(sign):
             yield f"unexplained: {sign}"
+    in_legend = {handle.get_linewidth() for legend in drawn.legends for handle in legend.findobj(Line2D)}
+    for axes in drawn.figure.axes:
+        widths = {float(width) for lines in axes.collections if isinstance(lines, LineCollection) for width in lines.get_linewidths()}
+        for width in sorted(widths - in_legend) if len(widths) > 1 else ():
+            yield f"unexplained: lines of {width:g} points next to others"
+
+
+def _alike(drawn):
+    """Each entry of a legend looks different."""
+    for legend in drawn.legends:
+        looks = [_look(handle) for handle in legend.legendHandles]
+        for (one, text), (other, other_text) in combinations(zip(looks, legend.get_texts()), 2):
+            if one and one == other:
+                yield f"alike: {_name(text)} and {_name(other_text)}"
+
+
+def _look(handle):
+    if isinstance(handle, Patch):
+        return "patch", tuple(handle.get_facecolor()), handle.get_hatch()
+    marker = handle.get_marker()
+    return (handle.get_color(), handle.get_linestyle(), handle.get_linewidth(), handle.get_fillstyle(), to_hex(handle.get_markerfacecolor()),
+            marker.vertices.tobytes() if isinstance(marker, Path) else marker)
+
+
+def _torn(drawn):
+    """No line of words begins or ends with the dot that stands between two of them."""
+    for text in drawn.texts:
+        if any(line.strip() != line.strip("· ") for line in text.get_text().split("\n")):
+            yield f"torn: {_name(text)}"

@@ -5,7 +5,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from report_files import needs_matplotlib
+from report_files import ReportFiles, library, needs_matplotlib, timed, with_key
 from test_drawn import box, machine, schedule, table
 
 PICTURES = Path(__file__).resolve().parent / "pictures"
@@ -125,10 +125,24 @@ def _axes_empty(figure, _):
     figure.add_axes((0.6, 0.6, 0.1, 0.1)).set(xticks=[], yticks=[])
 
 
+def _entries_alike(figure, axes):
+    figure.legends[0].remove()
+    figure.legend(axes.lines[:1] * 2 + axes.lines[2:3], ["ring", "tree", "too few calls"], loc="lower center", ncols=3, fontsize=7)
+
+
+def _lines_of_unknown_width(_, axes):
+    axes.vlines([100], 4, 5, linewidth=4)
+
+
+def _words_torn(_, axes):
+    axes.set_xlabel("bytes ·\nwords", fontsize=8)
+
+
 PLANTED = ((_legend_outside, "outside"), (_label_clipped, "outside"), (_glyph_off_axis, "glyph"), (_points_off_axis, "glyph"), (_marker_cut, "glyph"),
            (_signs_on_each_other, "glyph"), (_sign_on_a_word, "glyph"), (_tick_missing, "tick"), (_values_without_numbers, "tick"),
            (_names_on_each_other, "overlap"), (_words_on_each_other, "overlap"), (_tiny_letters, "small"), (_legend_over_points, "covered"),
-           (_legend_of_half_the_height, "large"), (_sign_without_explanation, "unexplained"), (_interval_cut, "cut"), (_axes_empty, "empty"))
+           (_legend_of_half_the_height, "large"), (_sign_without_explanation, "unexplained"), (_interval_cut, "cut"), (_axes_empty, "empty"),
+           (_entries_alike, "alike"), (_lines_of_unknown_width, "unexplained"), (_words_torn, "torn"))
 
 
 @needs_matplotlib
@@ -152,6 +166,56 @@ class PlantedFaults(unittest.TestCase):
 
     def test_are_letters_that_become_too_small_in_print(self):
         self.assertEqual({fault.split(":")[0] for fault in self.faults(printed=2.0)}, {"small"})
+
+
+@needs_matplotlib
+class HardCases(ReportFiles):
+    """Results that few figures have."""
+
+    def multiples(self):
+        """A ratio of one collective that hardly changes, and one from 1/300 to 300 with an interval that leaves the axes."""
+        from plots import figures, records
+        points = [with_key(point, coll=coll, nranks=ranks) for coll, far in (("all_reduce", 1.2), ("broadcast", 300)) for ranks in (2, 4)
+                  for size, factor in ((8, 1), (64, far), (512, 1 / far), (4096, 1))
+                  for point in (timed("ring", size, 1000 * factor, 900 if size == 512 else 10), timed("tree", size, 900, 10), library(size, 1000, 10))]
+        return figures.report_of(records.read([self.lines(*points)]), ["multiples-ratio", "multiples-latency"])
+
+    def test_have_no_fault(self):
+        import figure_samples
+        from figure_checks import faults
+        from plots import style
+        report = self.multiples()
+        self.assertEqual(len(report.multiples), 2)
+        for canvas in figure_samples.canvases(report).values():
+            with style.settings(canvas.style):
+                for drawing in report.multiples:
+                    self.assertEqual(faults(drawing.draw(canvas)), [], drawing.name)
+
+    def test_of_many_signs_at_one_point_keep_them_apart(self):
+        from figure_checks import faults
+        from plots import palette, signs, style
+        with style.settings(style.PAPER):
+            canvas = style.Canvas(palette.Palette(set()), style.PAPER)
+            figure, axes = plain()
+            axes.lines[2].remove()
+            many = [signs.Sign("few", style.QUESTION, 8, 0, "black", signs.AROUND) for _ in range(9)]
+            signs.put(axes, many, [(8, 0)], canvas)
+            self.assertEqual(faults(figure), [])
+
+    def test_have_numbers_on_each_axis_of_values(self):
+        from matplotlib.figure import Figure
+        from figure_checks import faults
+        from plots import style, ticks
+        with style.settings(style.PAPER):
+            for height in (0.5, 1, 2.5):
+                for low in (0.003, 1.1, 40):
+                    for far in (1.2, 1.9, 4, 30, 1e3, 1e9):
+                        figure = Figure(figsize=(3, height + 0.4))
+                        axes = figure.add_axes((0.3, 0.2 / (height + 0.4), 0.6, height / (height + 0.4)))
+                        axes.set_xticks([])
+                        axes.plot([1, 2], [low, low * far])
+                        ticks.log_values(axes, low, low * far)
+                        self.assertEqual(faults(figure), [], (height, low, far))
 
 
 @needs_matplotlib

@@ -7,7 +7,7 @@ import unittest
 
 from report_files import needs_matplotlib  # also finds plots
 from plots.candidates import Candidate
-from plots.palette import KNOWN, LIBRARIES, LIMIT_GREY, SPARE, VARIANTS, Palette
+from plots.palette import FILLS, KNOWN, LIBRARIES, LIMIT_GREY, SPARE, VARIANTS, Palette
 
 # Machado, Oliveira and Fernandes 2009, "A Physiologically-based Model for Simulation of Color Vision Deficiency", IEEE TVCG 15(6),
 # table 1 at severity 1.0; applied to linear RGB.
@@ -87,7 +87,30 @@ class Looks(unittest.TestCase):
         candidates = [Candidate("tutti", "tree", transport, knobs=(0, radix, 1)) for radix in (0, 3, 4, 8) for transport in ("shm", "mpi", "ucx")]
         lines = [Palette(candidates).line(candidate) for candidate in candidates]
         self.assertEqual(len({line["color"] for line in lines}), 1)
-        self.assertEqual(len({(line["marker"], line["fillstyle"]) for line in lines}), len(lines))
+        self.assertEqual(len({(line["marker"], line["fillstyle"], line["markerfacecolor"]) for line in lines}), len(lines))
+
+    @needs_matplotlib
+    def test_transports_differ_in_markers_of_papers(self):
+        import numpy
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+        from plots import style
+
+        def picture(palette, candidate):
+            canvas, figure = style.Canvas(palette, style.PAPER), Figure(figsize=(0.1, 0.1), dpi=style.PAPER.settings["figure.dpi"])
+            axes = figure.add_axes((0, 0, 1, 1))
+            axes.axis("off")
+            axes.plot([0], [0], **canvas.line(candidate))
+            drawn = FigureCanvasAgg(figure)
+            drawn.draw()
+            return numpy.asarray(drawn.buffer_rgba())[..., :3].astype(float).sum(axis=2) < 600
+        for name in set(KNOWN) - {"multi-rail"}:  # its marker has no inside
+            candidates = [Candidate("tutti", name, transport) for transport in ("shm", *FILLS)]
+            palette = Palette(candidates)
+            full, *others = (picture(palette, candidate) for candidate in candidates)
+            for transport, other in zip(FILLS, others):
+                least = (full & ~other).sum() / full.sum()  # share of the marker that is white instead
+                self.assertGreater(least, 0.1, (name, transport))
 
     @needs_matplotlib
     def test_matplotlib_knows_every_marker_and_line(self):

@@ -117,7 +117,7 @@ class Warnings(Drawn):
                     warning, = (text for text in figure.texts if text.get_text().startswith("! "))
                     box = warning.get_window_extent()
                     self.assertTrue(0 <= box.x0 and box.x1 <= figure.bbox.x1, (drawing.kind, look.name, box))
-                    self.assertEqual(" ".join(warning.get_text().split()), "! " + " · ".join(note.mark for note in notes))
+                    self.assertEqual(warning.get_text().replace("·", " ").split(), f"! {' '.join(note.mark for note in notes)}".split())
                     for legend in figure.legends:
                         self.assertLessEqual(box.y1, legend.get_window_extent().y0 + 1)
 
@@ -125,8 +125,8 @@ class Warnings(Drawn):
 @needs_matplotlib
 class RatioAxis(Drawn):
     def test_is_logarithmic_with_plain_numbers_however_far_they_are_apart(self):
-        for times, expected in (((1500, 1600), ["1", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6"]), ((400, 60_000), ["0.5", "1", "2", "5", "10", "20", "50"]),
-                                ((1500, 3_000_000), ["1", "10", "100", "1000"])):
+        for times, expected in (((1500, 1600), ["1", "1.2", "1.4", "1.6"]), ((400, 60_000), ["0.5", "1", "2", "5", "10", "20", "50"]),
+                                ((1500, 3_000_000), [f"{factor * 10**power}" for power in range(4) for factor in (1, 2, 5)])):
             points = [point for size, theirs in zip((8, 64), times) for point in (timed("ring", size, 1000, 1), library(size, theirs, 1))]
             _, axes = self.drawn(points, "ratio")
             low, high = axes.get_ylim()
