@@ -53,15 +53,19 @@ TEST(LowerBound, IsThatOfTheFormulas) {
     for (int ranks = 2; ranks <= 40; ++ranks) {
         const int rounds = static_cast<int>(std::ceil(std::log2(ranks)));
         const double others = (ranks - 1.0) / ranks;
-        for (const Collective collective : all_collectives()) {
+        using enum Collective;
+        const std::pair<Collective, double> shares[] = {{all_reduce, 2 * others},
+                                                        {reduce_scatter, others},
+                                                        {all_gather, others},
+                                                        {broadcast, 1},
+                                                        {reduce, 1},
+                                                        {scatter, others},
+                                                        {gather, others},
+                                                        {all_to_all, others}};
+        for (const auto& [collective, share] : shares) {
             const LowerBound bound = lower_bound(collective, ranks);
             EXPECT_EQ(bound.steps, rounds);
-            const bool whole =
-                collective == Collective::broadcast || collective == Collective::reduce;
-            EXPECT_DOUBLE_EQ(bound.busiest, collective == Collective::all_reduce ? 2 * others
-                                            : whole                              ? 1
-                                                                                 : others)
-                << name_of(collective);
+            EXPECT_DOUBLE_EQ(bound.busiest, share) << name_of(collective);
         }
     }
     EXPECT_EQ(lower_bound(Collective::all_reduce, 1).steps, 0);
