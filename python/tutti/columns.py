@@ -53,6 +53,9 @@ COLUMNS = {
     "ends": {"ok": "ok", "wall_ns": "wall_ns"},
     "limits": {"cores": "cores", "kernels": "kernels", "clock_ns": "clock_ns"},
 }
+# Values of fields that records leave out if they have these. Skipped points have only those of their key.
+DEFAULTS = {**{f"key.{knob['key']}": knob["default"] for knob in KNOBS}, "calls_of_sample": 1,
+            "p": 1.0, "unit": "ns", "higher_is_better": False, "stage": 1, "method": "turns"}
 # Names that columns of the database had before; stored queries may use them.
 OLD_COLUMNS = {"points": {"ci95_low_ns": "ci95_p50_ns[0]", "ci95_high_ns": "ci95_p50_ns[1]"},
                "steps": {"ci95_low_ns": "ci95_step_ns[0]", "ci95_high_ns": "ci95_step_ns[1]"}}
@@ -65,11 +68,14 @@ def value_at(record, path):
         return -(-above // below) if above and below else None
     if path.startswith("ci95_") and (record.get("n") or 0) < LEAST_CALLS:
         return None
+    value = record
     for name, index in _steps(path):
-        record = record.get(name) if isinstance(record, dict) else None
+        value = value.get(name) if isinstance(value, dict) else None
         if index:
-            record = record[int(index)] if isinstance(record, list) and len(record) > int(index) else None
-    return record
+            value = value[int(index)] if isinstance(value, list) and len(value) > int(index) else None
+    if value is None and (path.startswith("key.") or record.get("skipped") is None):
+        return DEFAULTS.get(path)
+    return value
 
 
 @functools.cache
@@ -83,4 +89,7 @@ def sql_of(path):
         above, below = map(sql_of, path.split(" / "))
         return f"({above} + {below} - 1) / {below}"
     value = f"json_extract(records.json, '$.{path}')"
+    if (default := DEFAULTS.get(path)) is not None:
+        is_left_out = "TRUE" if path.startswith("key.") else f"{sql_of('skipped')} IS NULL"
+        return f"CASE WHEN {value} IS NULL AND {is_left_out} THEN {default!r} ELSE {value} END"
     return f"CASE WHEN {sql_of('n')} >= {LEAST_CALLS} THEN {value} END" if path.startswith("ci95_") else value

@@ -61,17 +61,19 @@ inline Json schema_of(const Interval& ends) {
     return {{"type", "array"}, {"items", schema_of(ends.lo)}, {"minItems", 2}, {"maxItems", 2}};
 }
 
-// The interval of a median. Few samples have none; their ends are the smallest and the largest.
+// The interval of a median. Few samples have none; their ends are the smallest and the largest,
+// which older versions wrote.
 void walk_interval(auto& f, const char* name, Is<Summary> auto& time, std::size_t samples) {
-    std::optional<Interval> ends;
-    if (samples >= least_of_interval) ends = Interval{time.ci95_lo, time.ci95_hi};
-    f.may(name, ends);
+    const bool is_there = samples >= least_of_interval;
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(f)>, JsonReader>) {
-        // Older versions wrote one of fewer samples, too.
-        if (samples < least_of_interval) ends.reset();
-        const Interval found = ends.value_or(Interval{time.min, time.max});
-        time.ci95_lo = found.lo;
-        time.ci95_hi = found.hi;
+        Interval ends{time.min, time.max};
+        if (is_there) f.must(name, ends);
+        time.ci95_lo = ends.lo;
+        time.ci95_hi = ends.hi;
+    } else {
+        std::optional<Interval> ends;
+        if (is_there) ends = {time.ci95_lo, time.ci95_hi};
+        f.may(name, ends);
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "results/tables/csv.hpp"
 
+#include <algorithm>
 #include <map>
 #include <ostream>
 #include <string>
@@ -102,6 +103,13 @@ Columns csv_columns(const VerdictRecord&) {
     add(columns,
         {"verdict", "ratio", "low", "high", "confidence", "p", "noise", "mde", "a_ns", "b_ns",
          "unit", "higher_is_better", "n_launch", "stage", "rule", "to_decide", "nranks", "method"});
+    constexpr std::pair<const char*, const char*> defaults[] = {{"p", "1.0"},
+                                                                {"unit", "ns"},
+                                                                {"higher_is_better", "0"},
+                                                                {"stage", "1"},
+                                                                {"method", "turns"}};
+    for (const auto& [name, cell] : defaults)
+        std::ranges::find(columns, name, &Column::name)->absent = cell;
     return columns;
 }
 

@@ -109,9 +109,10 @@ std::string as_markdown(const ComparisonRecords& comparison) {
         slower, faster, count_of(comparison.verdicts, Change::same), undecided.size(), list,
         list.empty() ? "" : "\n");
     std::string end = fmt::format(
-        "\nNoise: the difference {}. Measured at {} by tutti {}.\n",
-        is_stored(comparison) ? "that nine of ten pairs of launches of one side do not exceed"
-                              : "of the same program from itself in the same launches",
+        "\nNoise: {}. Measured at {} by tutti {}.\n",
+        is_stored(comparison)
+            ? "90 % of all pairs of launches of the same side differ by less than this"
+            : "the same program differs from itself by this in the same launches",
         time_in_views(comparison.session.t), in_cell(in_line(comparison.session.tool.version)));
     for (const std::string& line : cautions(comparison))
         end += fmt::format("\n{}\n", in_cell(line));
@@ -198,16 +199,17 @@ std::string as_csv(const ComparisonRecords& comparison) {
         "metric,verdict,ratio,low,high,confidence,p,noise,mde,a_ns,b_ns,n_launch,stage,method,"
         "rule,unit,a,b,higher_is_better,to_decide\n";
     for (const VerdictRecord& one : comparison.verdicts) {
-        const auto ns = [&](double value) {
-            return is_in_ns(one) ? fmt::format("{:.6g}", value) : "";
+        const auto known = [](double value) {  // 0 stands for none
+            return value == 0 ? "" : fmt::format("{:.6g}", value);
         };
+        const auto ns = [&](double value) { return is_in_ns(one) ? known(value) : ""; };
         text += fmt::format(
-            "{},{},{:.6g},{:.6g},{:.6g},{},{:.4g},{:.4g},{:.4g},{},{},{},{},{},{},{},{:.6g},{:.6g},"
-            "{},{}\n",
-            in_csv(name_in_views(one)), name_of(one.verdict), one.ratio, one.low, one.high,
-            one.confidence, one.p, one.noise, one.visible, ns(one.a_ns), ns(one.b_ns), one.launches,
-            one.stage, name_of(one.method), in_csv(message_in_views(one.rule)), in_csv(one.unit),
-            one.a_ns, one.b_ns, one.higher_is_better, in_csv(message_in_views(one.to_decide)));
+            "{},{},{:.6g},{},{},{},{:.4g},{:.4g},{},{},{},{},{},{},{},{},{},{},{:d},{}\n",
+            in_csv(name_in_views(one)), name_of(one.verdict), one.ratio, known(one.low),
+            known(one.high), one.confidence, one.p, one.noise, known(one.visible), ns(one.a_ns),
+            ns(one.b_ns), one.launches, one.stage, name_of(one.method),
+            in_csv(message_in_views(one.rule)), in_csv(one.unit), known(one.a_ns), known(one.b_ns),
+            one.higher_is_better, in_csv(message_in_views(one.to_decide)));
     }
     for (const FloorRecord& floor : comparison.floors)
         text += fmt::format("{},{},,,,,,,,,,,,,{},,,,,\n", in_csv(name_in_views(floor.asked)),

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json_value.hpp"
+#include "base/json_writer.hpp"
 #include "samples.hpp"
 
 namespace tutti {
@@ -58,6 +59,21 @@ TEST(Records, TextThatIsNoUtf8IsRepaired) {
     const Fail fail{.stderr_tail = "\xff\xfe broken"};
     const auto back = std::get<Fail>(parse_json_line(to_json_line(fail)));
     EXPECT_TRUE(holds(back.stderr_tail, " broken"));
+}
+
+// A record of six calls or more without its interval is damaged.
+TEST(Records, HaveAnIntervalFromSixCallsOn) {
+    for (const int calls : {5, 6}) {
+        Point point = sample_point();
+        point.time.n = static_cast<std::size_t>(calls);
+        Json record = Json::parse(to_json_line(point));
+        EXPECT_EQ(record.contains("ci95_p50_ns"), calls == 6);
+        record.erase("ci95_p50_ns");
+        if (calls == 5)
+            parse_json_line(record.dump());
+        else
+            EXPECT_TRUE(holds(complaint_about_line(record.dump()), "'ci95_p50_ns'"));
+    }
 }
 
 TEST(Records, UnknownKindsAndFieldsAreIgnored) {

@@ -86,7 +86,7 @@ TEST(Views, AnUndecidedMetricIsAWarningWithWhatWouldDecideIt) {
                                              "--budget 7m\n\n| metric |", "| undecided |\n"}));
     EXPECT_TRUE(holds(as_table(records), {"\n# undecided: who knows: ", "6.3 %", "--budget 7m\n"}));
     EXPECT_TRUE(holds(as_junit(records), {"6.3 %", "--budget 7m"}));
-    EXPECT_TRUE(holds(as_csv(records), "false,\"use --budget 7m\"\n"));
+    EXPECT_TRUE(holds(as_csv(records), ",0,\"use --budget 7m\"\n"));
     open.to_decide.clear();  // an older file
     EXPECT_TRUE(holds(as_markdown(records), "; why\n"));
     for (int i = 0; i < 30; ++i) records.verdicts.push_back(open);
@@ -118,7 +118,7 @@ TEST(Views, ARateReadsAsItsOwnFallInItsOwnUnit) {
     EXPECT_TRUE(
         holds(as_table(records), {"# metric A (images/s) B (images/s) ",
                                   "\n  rate           25.1         21.9   -12.7 %", "better\n"}));
-    EXPECT_TRUE(holds(as_csv(records), ",,,12,1,turns,\"why\",\"images/s\",25.1,21.9,true,"));
+    EXPECT_TRUE(holds(as_csv(records), ",,,12,1,turns,\"why\",\"images/s\",25.1,21.9,1,"));
     const json issue = json::parse(as_code_quality(records))[0];
     EXPECT_EQ(issue["severity"], "critical");
     EXPECT_TRUE(holds(issue["description"].get<std::string>(), said));
@@ -269,7 +269,10 @@ TEST(Views, HaveEachValueInItsPlace) {
               "metric,verdict,ratio,low,high,confidence,p,noise,mde,a_ns,b_ns,n_launch,stage,"
               "method,rule,unit,a,b,higher_is_better,to_decide\n"
               "\"m\",slower,1.5,1.25,1.75,0.875,0.125,0.0625,0.03125,2e+06,"
-              "3e+06,12,2,turns,\"why\",\"ns\",2e+06,3e+06,false,\"\"\n");
+              "3e+06,12,2,turns,\"why\",\"ns\",2e+06,3e+06,0,\"\"\n");
+    // A mean after too few launches: it has no times, no interval and no smallest change.
+    EXPECT_TRUE(holds(as_csv({.verdicts = {{.metric = "mean"}}}),
+                      "\n\"mean\",undecided,1,,,0.98,1,0,,,,0,1,turns,\"\",\"ns\",,,0,\"\"\n"));
     const std::string junit = as_junit(records);
     EXPECT_EQ(count_in(junit, "time=\"0.003000000\""), 1U) << junit;  // seconds of B
     EXPECT_LT(junit.find("3 ms"), junit.find("2 ms")) << junit;       // B instead of A

@@ -87,6 +87,24 @@ class OfTheIndex(unittest.TestCase):
                 self.assertEqual([value is not None for value in found], [bool(known)] * len(found), (kind, n))
 
 
+    def test_have_defaults_that_records_leave_out(self):
+        """A missing value would be no group of pandas, and unit "" means none."""
+        verdict = {name: value for name, value in VERDICT.items() if name not in columns.DEFAULTS}
+        point = {"key": {name: value for name, value in KEY.items() if f"key.{name}" not in columns.DEFAULTS}}
+        of_key = {"seg": 0, "radix": 0, "channels": 1}
+        for kind, record, expected in (("verdicts", verdict, {"p": 1.0, "unit": "ns", "higher_is_better": False, "stage": 1, "method": "turns"}),
+                                       ("verdicts", verdict | {"unit": ""}, {"unit": ""}),
+                                       ("points", point, of_key | {"calls_of_sample": 1}),
+                                       ("points", point | {"skipped": "why"}, of_key | {"calls_of_sample": None})):
+            with contextlib.closing(sqlite3.connect(":memory:")) as of:
+                of.execute("CREATE TABLE records(json TEXT)")
+                of.execute("INSERT INTO records VALUES (?)", (json.dumps(record),))
+                for name, value in expected.items():
+                    path = columns.COLUMNS[kind][name]
+                    self.assertEqual(columns.value_at(record, path), value, name)
+                    self.assertEqual(of.execute(f"SELECT {columns.sql_of(path)} FROM records").fetchone(), (value,), name)
+
+
 def name_in_tables(path):
     """The column of a field of a point in JSON, by the rule of docs/reference/results_file.md."""
     *folders, name = path
@@ -137,8 +155,7 @@ class OfAllOutputs(Folder):
         self.assertEqual([column[0] for column in of_view.description], ["id", *self.heads("points"), *columns.OLD_COLUMNS["points"], "json"])
         for row, of_sheet in zip(of_view, of_bench[1:], strict=True):
             for name, one, other in zip(self.heads("points"), row[1:], of_sheet):
-                if one is not None:  # else a default, which the JSON leaves out
-                    self.assertEqual(str(one), other, name)
+                self.assertEqual("" if one is None else str(one), other, name)
         points = [record for record in tutti.records(self.file) if record["kind"] == "point"]
         for point in points:
             of_json = {name_in_tables(path) for path in leaves({name: value for name, value in point.items() if name not in (

@@ -384,7 +384,7 @@ class Names(unittest.TestCase):
         forced = synthetic.key("all_reduce", "mpi", "ring", "", 1000)
         self.assertEqual(names.metric_of({"kind": "point", "key": forced}), "all_reduce 1000 float sum host mpi/ring, 4 ranks")
         self.assertEqual(names.candidate_in_words(forced | {"algo": "mpi"}), "mpi")
-        for change, place in (({"nranks": 1, "ppn": 1}, "1 rank"), ({"nranks": 5, "ppn": 2}, "5 ranks on 3 hosts"),
+        for change, place in (({"nranks": 1, "ppn": 1}, "1 rank"), ({"ppn": 0}, "4 ranks"), ({"nranks": 5, "ppn": 2}, "5 ranks on 3 hosts"),
                               ({"ppn": 4, "placement": "scatter"}, "4 ranks, scatter")):
             metric = names.metric_of({"kind": "point", "key": forced | change})
             self.assertEqual(metric, f"all_reduce 1000 float sum host mpi/ring, {place}")
