@@ -64,4 +64,14 @@ std::string in_utf8(std::string_view text) {
     return converted;
 }
 
+std::string_view beginning_of(std::string_view text, std::size_t most_bytes) {
+    const auto continues = [](char byte) {
+        return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
+    };
+    if (text.size() <= most_bytes) return text;
+    std::size_t end = most_bytes;
+    while (end > 0 && continues(text[end])) --end;
+    return text.substr(0, end);
+}
+
 }  // namespace tutti

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -14,5 +15,9 @@ bool is_utf16(std::string_view text);
 
 /// Returns the text of a file in UTF-8 without a byte order mark.
 std::string in_utf8(std::string_view text);
+
+/// Returns at most `most_bytes` from the beginning of a text in UTF-8, without a part of a
+/// character.
+std::string_view beginning_of(std::string_view text, std::size_t most_bytes);
 
 }  // namespace tutti

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "autotune/table/range_text.hpp"
+#include "base/encoding.hpp"
 #include "topology/machine/printable.hpp"
 
 namespace tutti {
@@ -71,7 +72,7 @@ Widths widths_of(const std::vector<Row>& rows) {
 
 std::string cut(std::string_view text, std::size_t width) {
     if (text.size() <= width) return std::string(text);
-    return fmt::format("{}..", text.substr(0, width - std::min<std::size_t>(width, 2)));
+    return fmt::format("{}..", beginning_of(text, width - std::min<std::size_t>(width, 2)));
 }
 
 void trim_end(std::string& line) { line.erase(line.find_last_not_of(' ') + 1); }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/encoding.hpp"
 #include "base/index.hpp"
 #include "results/stored/fingerprint.hpp"
 
@@ -181,7 +182,8 @@ std::string Setups::name_of_setup(int setup) const {
     }
     std::string name =
         fmt::format("setup {}: {}", letter_at(place_of(setup)), fmt::join(words, ", "));
-    return name.size() <= longest_name ? name : name.substr(0, longest_name - 3) + "...";
+    if (name.size() <= longest_name) return name;
+    return std::string(beginning_of(name, longest_name - 3)) + "...";
 }
 
 }  // namespace tutti

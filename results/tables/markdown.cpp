@@ -19,8 +19,8 @@ std::string in_ms(double ns) { return fmt::format("{:.3f}", ns / 1e6); }
 
 std::string heading(const std::string& title, const std::string& setup,
                     const std::vector<Note>& notes) {
-    std::string text = fmt::format("### {}{}\n\n", in_cell(title),
-                                   setup.empty() ? "" : ", setup " + in_cell(setup));
+    std::string text =
+        fmt::format("### {}{}\n\n", in_cell(title), setup.empty() ? "" : ", " + in_cell(setup));
     for (const Note& note : notes)
         text += fmt::format("- **{}:** {}\n", in_cell(note.mark), in_cell(note.text));
     return notes.empty() ? text : text + "\n";

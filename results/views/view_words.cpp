@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/encoding.hpp"
 #include "base/hashes.hpp"
 #include "base/json_writer.hpp"
 #include "base/source.hpp"
@@ -20,15 +21,6 @@ std::string as_utf8(const std::string& text) {
     return Json::parse(Json(text).dump(no_indent, ' ', false, Json::error_handler_t::replace));
 }
 
-bool continues_a_letter(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
-
-std::string cut(const std::string& text, std::size_t most) {
-    if (text.size() <= most) return text;
-    std::size_t end = most;
-    while (end > 0 && continues_a_letter(text[end])) --end;
-    return text.substr(0, end);
-}
-
 }  // namespace
 
 std::string name_in_views(const VerdictRecord& verdict) { return name_in_views(verdict.metric); }
@@ -39,7 +31,7 @@ std::string name_in_views(const std::string& metric) {
     if (safe == metric && safe.size() <= longest_name) return metric;
     constexpr std::size_t letters_of_hash = 8;
     const std::string tail = " #" + sha256(metric).substr(0, letters_of_hash);
-    return cut(safe, longest_name - tail.size()) + tail;
+    return std::string(beginning_of(safe, longest_name - tail.size())) + tail;
 }
 
 std::string in_line(const std::string& text) {
@@ -93,7 +85,7 @@ std::string time_in_views(const std::string& t) {
 }
 
 std::string message_in_views(const std::string& text) {
-    const std::string whole = as_utf8(text), shown = cut(whole, longest_message);
+    const std::string whole = as_utf8(text), shown(beginning_of(whole, longest_message));
     return shown.size() < whole.size() ? shown + "..." : shown;
 }
 

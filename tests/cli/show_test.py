@@ -161,6 +161,15 @@ class OtherForms(Shown):
         self.assertEqual([row[:5] for row in cells_of(shown)], expected)
         self.assertEqual(len(expected), 8)
 
+    def test_as_markdown_name_the_setup_once(self):
+        self.ok(*FEW, "--json", self.results)
+        def other(record):
+            if record["kind"] == "launch":
+                record["hosts"][0]["cpu_model"] = "Abacus"
+            return record | {"id" if record["kind"] == "session" else "session": "other"}
+        titles = [line for line in self.ok("show", "--markdown", self.results, self.change(other)).splitlines() if line.startswith("### ")]
+        self.assertEqual(sum(", 2 ranks, setup B: Abacus, " in title for title in titles), len(titles) / 2, titles)
+
     def test_of_steps(self):
         self.ok("workload", "ddp", "--scale", "small", "--algo", "ring,tree", "--transport", "shm", "--baseline", "none", "--ranks", 2,
                 "--min-steps", 7, "--max-time", "0.1s", "--json", self.results)

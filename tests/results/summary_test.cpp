@@ -224,6 +224,18 @@ TEST(Summary, GivesAMachineOneLetterForAllNumbersOfRanks) {
     EXPECT_EQ(environment["values"].dump(), R"([["A","Xeon2; Xeon4"],["B","EPYC2; EPYC4"]])");
 }
 
+TEST(Summary, CutsALongNameBetweenLetters) {
+    Launches launches;
+    for (const std::string cpu : {"Xeon", "x"}) {
+        Launch& launch = launches.add({timed("ring", 100)});
+        launch.hosts[0].cpu_model = cpu;
+        for (int i = 0; cpu == "x" && i < 100; ++i) launch.hosts[0].cpu_model += "\u00e9";
+    }
+    const std::string name = launches.summary()["tables"][1]["setup"];
+    EXPECT_TRUE(name.ends_with("\u00e9...")) << name;
+    EXPECT_EQ(name.size(), 119U);
+}
+
 TEST(Summary, TakesAResumedRunForOneLaunch) {
     Launches launches;
     Point wrong = timed("tree", 100);
