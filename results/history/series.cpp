@@ -189,7 +189,8 @@ Json settings_of(const Seen& seen) {
     if (seen.unit != "ns") settings["unit"] = seen.unit;
     if (seen.point == nullptr && seen.step == nullptr) {  // keys have the place
         const std::string name = without_place(seen.metric);
-        if (name != seen.metric) settings["place"] = seen.metric.substr(name.size());
+        const auto place = std::ranges::mismatch(seen.metric, name).in1;
+        if (place != seen.metric.end()) settings["place"] = std::string(place, seen.metric.end());
     }
     std::map<std::string, Json> sorted;
     for (const auto& [name, value] : key.items()) sorted["key." + name] = value;

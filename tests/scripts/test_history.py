@@ -137,6 +137,18 @@ class History(Folder):
             self.assertEqual([one["ns"] for one in json.loads(self.ok(f"{RING}, 2 ranks", *source, "--json"))["launches"]], [500, 510])
             self.assertEqual([one["ns"] for one in json.loads(self.ok(RING, *source, "--json"))["launches"]], [900])
 
+    def test_comparisons_of_other_places_are_other_series(self):
+        lines = []
+        for number, nranks in enumerate((2, 8)):
+            session = synthetic.session() | {"id": f"p{number}", "t": f"2026-01-{number + 1:02}T12:00:00.000Z"}
+            lines += [session, {"v": 1, "kind": "pair", "session": session["id"], "launch": 1, "est": 0.0, "a_ns": 500, "b_ns": 500 + nranks,
+                                "metric": f"{RING}, {nranks} ranks -> ring (shm), 4 ranks", "quads": []}]
+        file = self.folder / "places.jsonl"
+        file.write_text("".join(json.dumps(synthetic.whole(line)) + "\n" for line in lines))
+        found = json.loads(self.ok(f"{RING} -> ring (shm)", file, "--json"))
+        self.assertEqual([one["ns"] for one in found["launches"]], [508])
+        self.assertEqual([one["differs"] for one in found["others"]], [["place"]])
+
     def run_history(self, *words, **environment):
         return subprocess.run([TUTTI, "history", *map(str, words)], capture_output=True,
                               text=True, check=False, env=os.environ | environment)
