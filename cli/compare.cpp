@@ -43,7 +43,7 @@ std::string other_advice(const VerdictRecord& record, const CompareOptions& opti
 
 // Builds the record of a metric's verdict.
 VerdictRecord record_of(const MetricResult& one, const CompareOptions& options,
-                        double seconds_per_launch) {
+                        double launch_seconds) {
     VerdictRecord record = record_of(one.metric.name, one.judgement, options.plan.rule);
     record.a_ns = one.a_ns();
     record.b_ns = one.b_ns();
@@ -53,7 +53,7 @@ VerdictRecord record_of(const MetricResult& one, const CompareOptions& options,
         record.unit = one.launches.front().unit;
     else if (!options.times_are_ns)
         record.unit.clear();
-    record.to_decide = to_decide(one.judgement, options.plan.rule, seconds_per_launch);
+    record.to_decide = to_decide(one.judgement, options.plan.rule, launch_seconds);
     if (!record.to_decide.empty() && !is_mean(record))
         record.to_decide += other_advice(record, options);
     return record;
@@ -73,9 +73,8 @@ ComparisonRecords records_of(const ComparisonResult& result, const CompareOption
                                      .seen = one.launches[i]});
     std::vector<MetricResult> all = result.metrics;
     if (result.mean) all.push_back(*result.mean);
-    const double seconds_per_launch = result.seconds / std::max(result.launches, 1);
     for (const MetricResult& one : all)
-        records.verdicts.push_back(record_of(one, options, seconds_per_launch));
+        records.verdicts.push_back(record_of(one, options, result.launch_seconds));
     return records;
 }
 

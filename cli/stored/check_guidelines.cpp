@@ -46,16 +46,6 @@ SettingWords words_of(const GuidelineCall& call) {
     return words;
 }
 
-// Escapes what Markdown and HTML would obey.
-std::string cell(const std::string& text) {
-    std::string escaped;
-    for (const char one : in_line(text)) {
-        if (std::string_view("\\`*_|[]<>&#").find(one) != std::string_view::npos) escaped += '\\';
-        escaped += one;
-    }
-    return escaped;
-}
-
 std::string factor_text(double factor) {
     return factor < 99.995 ? fmt::format("{:.2f}", factor) : fmt::format("{:.3g}", factor);
 }
@@ -97,20 +87,20 @@ public:
 
     std::string markdown() const {
         std::string page = "## Performance guidelines\n\n";
-        if (!common_.empty()) page += cell(shared()) + ".\n";
+        if (!common_.empty()) page += in_cell(in_line(shared())) + ".\n";
         if (!found_.checks.empty()) page += rule() + ".\n";
         for (const auto& [title, checks] : tables()) {
             page += fmt::format("\n{}:\n\n| {} |\n|---|---|---:|---:|---|---|\n", title,
                                 fmt::join(heads, " | "));
             for (const GuidelineCheck* check : checks) {
                 Row cells = row(*check);
-                for (std::string& one : cells) one = cell(one);
+                for (std::string& one : cells) one = in_cell(in_line(one));
                 page += fmt::format("| {} |\n", fmt::join(cells, " | "));
             }
         }
         page += "\n";
         for (const std::string& line : conclusion())
-            page += "- " + cell(line.substr(line.find_first_not_of(' '))) + "\n";
+            page += "- " + in_cell(in_line(line.substr(line.find_first_not_of(' ')))) + "\n";
         return page;
     }
 

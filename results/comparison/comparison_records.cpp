@@ -41,7 +41,7 @@ std::string budget_in_words(double seconds) {
 
 }  // namespace
 
-std::string to_decide(const Judgement& judgement, const Rule& rule, double seconds_per_launch) {
+std::string to_decide(const Judgement& judgement, const Rule& rule, double launch_seconds) {
     if (judgement.change != Change::undecided) return "";
     const Shift& shift = judgement.shift;
     if (shift.n == 0 || std::isinf(shift.low)) return "use a larger --budget, or fewer metrics";
@@ -58,7 +58,9 @@ std::string to_decide(const Judgement& judgement, const Rule& rule, double secon
     const double factor = more_launches(judgement, rule).value_or(1e9);
     const double fresh =
         std::max(second_stage, static_cast<double>(shift.n) * std::max(factor, least_growth));
-    const double launches = first_stage + fresh, seconds = launches * seconds_per_launch;
+    const double launches = first_stage + fresh, seconds = launches * launch_seconds;
+    if (fresh <= most_launches && launch_seconds == 0)
+        return fmt::format("use a larger --budget, for about {:.0f} launches", launches);
     if (fresh <= most_launches && seconds < day)
         return fmt::format("use --budget {} (about {:.0f} launches)", budget_in_words(seconds),
                            launches);

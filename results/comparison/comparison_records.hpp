@@ -78,8 +78,9 @@ struct StepGrowth {
 VerdictRecord record_of(const std::string& metric, const Judgement& judgement, const Rule& rule);
 
 /// Returns what would decide an undecided metric that was measured by turns: a budget, at this mean
-/// time of a launch, another minimum effect, or a quieter machine. Empty if it is decided.
-std::string to_decide(const Judgement& judgement, const Rule& rule, double seconds_per_launch);
+/// time of a launch (0: not known), another minimum effect, or a quieter machine. Empty if it is
+/// decided.
+std::string to_decide(const Judgement& judgement, const Rule& rule, double launch_seconds);
 
 /// The file of Linux that says whether shared memory gets huge pages.
 constexpr const char* shared_huge_pages = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";

@@ -58,6 +58,7 @@ public:
             result_.missing["all metrics"] =
                 "the budget ended during the first launch; use a larger --budget";
         result_.seconds = spent();
+        if (made_ > 0) result_.launch_seconds = result_.seconds / made_;
         return std::move(result_);
     }
 

@@ -56,9 +56,10 @@ struct ComparisonResult {
     std::optional<MetricResult> mean;
     std::vector<std::string> wrong;  ///< without duplicates
     std::map<std::string, std::string> missing;
-    int launches = 0;  ///< over all stages
-    double seconds = 0;
-    bool ran_out = false;  ///< true if the budget ended a stage early
+    int launches = 0;           ///< over all stages
+    double seconds = 0;         ///< of this process, without ComparisonPlan::known
+    double launch_seconds = 0;  ///< mean time of a launch of this process; 0 if it made none
+    bool ran_out = false;       ///< true if the budget ended a stage early
 };
 
 /// A launch of a stage; both numbers start at 1.

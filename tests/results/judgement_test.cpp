@@ -217,6 +217,7 @@ TEST(Judgement, SaysWhatWouldDecide) {
     EXPECT_TRUE(holds(text, fmt::format("--budget {:.0f}s ", 10 * std::ceil(launches / 20.))));
     EXPECT_TRUE(holds(said(5), fmt::format("--budget {:.0f}m ", std::ceil(launches * 5 / 60.))));
     EXPECT_TRUE(holds(said(3600), {"quieter machine", "--min-effect"}));
+    EXPECT_TRUE(holds(said(0), {"larger --budget", "launches"}));  // the time is not known
     open.shift.low = -(open.shift.high = 0.5);  // would need more launches than a comparison has
     EXPECT_TRUE(holds(said(1e-3), {"quieter machine", "--min-effect"}));
     open.shift = open.sure = {.n = 90, .estimate = 0.0247, .low = 0.0246, .high = 0.0248};

@@ -58,6 +58,25 @@ TEST(Comparison, KnowsThatARateThatFallsIsSlower) {
     EXPECT_NEAR(result.mean.value().judgement.shift.estimate, 0, 1e-9);
 }
 
+// Launches of the run that is resumed took no time of this process.
+TEST(Comparison, KnowsHowLongItsOwnLaunchesTook) {
+    SimulatedMachine machine;
+    const auto launch = [&](const WantedMetrics&) {
+        machine.next_launch();
+        LaunchOfBoth both{.order = {"call"}};
+        both.metrics["call"] = {.change = 0.1};
+        return both;
+    };
+    ComparisonPlan plan = machine.plan(100);
+    for (int number = 1; number <= 5; ++number)
+        plan.known.push_back({.stage = 1, .number = number, .seen = launch({})});
+    machine = {};
+    const ComparisonResult result = compare(launch, plan, no_events);
+    EXPECT_EQ(result.launches, 7 + 12);
+    EXPECT_EQ(machine.launches, 2 + 12);
+    EXPECT_NEAR(result.launch_seconds, 1, 1e-3);
+}
+
 // The first stage has seen a small change and hardly any spread; the second one has more.
 TEST(Comparison, SpendsItsBudgetWhileSomethingIsUndecided) {
     SimulatedMachine machine;

@@ -100,7 +100,7 @@ class Command(Folder):
 
     def test_markdown_is_a_table(self):
         said = self.said(1, self.file(self.slow_gather()), "--format", "markdown")
-        self.assertRegex(said, r"\n\| mpi \| gather \\<= all\\_gather \| 1K \| 1\.64 \| 1\.\d\d to 1\.\d\d \| .* \|\n")
+        self.assertRegex(said, r"\n\| mpi \| gather &lt;= all\\_gather \| 1K \| 1\.64 \| 1\.\d\d to 1\.\d\d \| .* \|\n")
 
     def test_one_library_or_some_of_tutti_may_be_asked_for(self):
         ours = points_of(keeping, impl="tutti", algo="ring", transport="shm")
