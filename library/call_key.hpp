@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -17,8 +19,7 @@ struct RegisteredPlace {
     auto operator<=>(const RegisteredPlace&) const = default;
 };
 
-/// Identifies the calls that one plan serves. Making a plan is collective, so either all ranks find
-/// the key in their cache or none does. Thus it contains no addresses of unregistered memory.
+/// Identifies a call, the same on all ranks: thus it contains no addresses of unregistered memory.
 struct CallKey {
     Call call;
     bool in_place = false;
@@ -28,7 +29,39 @@ struct CallKey {
     bool operator==(const CallKey&) const = default;
 
     bool is_registered() const { return input.arena >= 0 || output.arena >= 0; }
+    std::int32_t arena() const { return input.arena >= 0 ? input.arena : output.arena; }
 };
+
+/// Returns the size of a call's block, in bytes.
+inline std::int64_t block_bytes(const Call& call) {
+    return call.count * static_cast<std::int64_t>(size_of(call.type));
+}
+
+/// Returns the largest block of the calls that are executed alike: the next power of two, at least
+/// 8 bytes.
+inline std::int64_t octave_of(const Call& call) {
+    constexpr std::int64_t least = 8;
+    return static_cast<std::int64_t>(
+        std::bit_ceil(static_cast<std::uint64_t>(std::max(block_bytes(call), least))));
+}
+
+/// Returns the key of all calls of an octave, with the same type and operation: they have the same
+/// configuration. Its count is in bytes.
+inline CallKey of_octave(CallKey key) {
+    key.call.count = octave_of(key.call);
+    key.input = key.output = {.arena = key.arena()};
+    return key;
+}
+
+/// Returns the key of all calls that one plan serves, whatever their type and operation. Making a
+/// plan is collective: either all ranks find the key in their cache or none does.
+inline CallKey of_plan(CallKey key) {
+    key = of_octave(key);
+    key.call.type = DataType::uint8;
+    key.call.op = Op::sum;
+    key.arm = -1;
+    return key;
+}
 
 /// Returns the call with the default operation and root where its collective has none.
 inline Call comparable(Call call) {

@@ -152,14 +152,15 @@ void Communicator::State::adopt(const ReachableMemory& memory) {
 // Pending plans end first. After the barrier they have ended on all ranks.
 template <class Is>
 void Communicator::State::forget_if(Is&& is) {
-    for (const auto& [key, call] : calls)
-        if (is(key, call))
-            for (const Request::Slot* slot : call.slots)
+    for (const CachedPlan& plan : plans)
+        if (is(plan))
+            for (const Request::Slot* slot : plan.slots)
                 if (!slot->is_done()) slot->plan->wait();
     world.barrier();
-    std::erase_if(calls, [&](const auto& known) {
-        if (!is(known.first, known.second)) return false;
-        for (Request::Slot* slot : known.second.slots) {
+    std::erase_if(choices_, [&](const auto& known) { return is(*known.second.plan); });
+    std::erase_if(plans, [&](CachedPlan& plan) {
+        if (!is(plan)) return false;
+        for (Request::Slot* slot : plan.slots) {
             slot->operation.reset();
             slot->plan = nullptr;
             free_slots_.push_back(slot);
@@ -171,21 +172,15 @@ void Communicator::State::forget_if(Is&& is) {
 
 void Communicator::State::evict_the_oldest() {
     ++evictions;
-    admission_.forget();
-    const auto oldest = std::ranges::min_element(
-        calls, {}, [](const auto& known) { return known.second.last_use; });
-    forget_if([use = oldest->second.last_use](const CallKey&, const CachedPlan& call) {
-        return call.last_use == use;
-    });
+    const auto oldest = std::ranges::min_element(plans, {}, &CachedPlan::last_use);
+    forget_if([oldest = &*oldest](const CachedPlan& plan) { return &plan == oldest; });
 }
 
 void Communicator::State::disown(const ReachableMemory& memory) {
     guarded([&] {
         const std::int32_t arena = registered.disown(memory);
         if (arena < 0) return;
-        forget_if([&](const CallKey& key, const CachedPlan&) {
-            return key.input.arena == arena || key.output.arena == arena;
-        });
+        forget_if([&](const CachedPlan& plan) { return plan.key.arena() == arena; });
     });
 }
 

@@ -73,6 +73,23 @@ Communicator::State::~State() {
     world.unregister_progress(plan_progress_);
 }
 
+namespace {
+
+// A plan maps up to five pieces of memory of each rank. Linux allows 65,530 mappings per process.
+std::size_t plans_that_fit(int ranks) { return std::max<std::size_t>(4096 / as_size(ranks), 16); }
+
+// Whether plans of this configuration serve one length only.
+bool is_of_one_call(const Configuration& configuration) {
+    return configuration.is_ours() && find_transport(configuration.transport).on_device;
+}
+
+}  // namespace
+
+Error Communicator::State::no_algorithm(const CallKey& key) const {
+    return Error(fmt::format("no algorithm of this build supports {} on these {} ranks",
+                             name_of(key.call.collective), world.size()));
+}
+
 void Communicator::State::refuse() {
     throw Error("the communicator cannot be used any more: an earlier call failed",
                 Exit::rank_lost);
@@ -123,34 +140,28 @@ CallKey Communicator::State::key_of(const CallArguments& given, CallMode mode) c
 }
 
 void Communicator::State::run(const CallArguments& given) {
-    const RecentCall& recent = recent_.place_of(given);
-    const CallArguments call =
-        recent.is(given) ? CallArguments{given.call, recent.settled} : settled(given);
-    guarded([&] {
-        is_admitted(call, CallMode::blocking) ? run_planned(given, &call) : run_in_slot(call);
-    });
-}
-
-void Communicator::State::run_planned(const CallArguments& given,
-                                      const CallArguments* settled_call) {
     RecentCall& recent = recent_.place_of(given);
     if (recent.is(given) &&
         (recent.point == nullptr || learner->passes(*recent.point, recent.arm, recent.shape))) {
         recent.plan->last_use = ++uses_;
-        return run_slot(*recent.plan->slots.front(), recent.settled, &recent);
+        return guarded([&] {
+            run_slot(*recent.plan->slots.front(), {given.call, recent.settled}, &recent);
+        });
     }
-    const CallArguments call = settled_call != nullptr ? *settled_call : settled(given);
+    const CallArguments call = settled(given);
     const CallKey key = key_of(given, CallMode::blocking);
-    if (learner) {
-        RecentCall learnt = run_and_learn(key, call);
-        learnt.given = given;
-        learnt.settled = call.buffers;
-        recent_.place_of(given) = learnt;  // `recent` may have been cleared meanwhile
-        return;
-    }
-    CachedPlan& found = plan_for(key, call);
-    recent = {given, call.buffers, &found};
-    run_slot(*found.slots.front(), call.buffers);
+    guarded([&] {
+        RecentCall now;
+        if (learner) {
+            now = run_and_learn(key, call);
+        } else {
+            now.plan = plan_for(key, call).plan;
+            run_slot(*now.plan->slots.front(), call);
+        }
+        now.given = given;
+        now.settled = call.buffers;
+        recent_.place_of(given) = now;
+    });
 }
 
 Configuration Communicator::State::choice_for(const CallArguments& given) {
@@ -158,7 +169,7 @@ Configuration Communicator::State::choice_for(const CallArguments& given) {
     if (const Learner::Point* point = learner ? learner->find(key) : nullptr)
         return at(point->arms, point->search.incumbent());
     Configuration choice;
-    guarded([&] { choice = plan_for(key, settled(given)).configuration; });
+    guarded([&] { choice = plan_for(key, settled(given)).plan->configuration; });
     return choice;
 }
 
@@ -167,12 +178,11 @@ Request Communicator::State::start(const CallArguments& given) {
     const CallKey key = key_of(given, CallMode::nonblocking);
     Request pending;
     guarded([&] {
-        if (!is_admitted(call, CallMode::nonblocking)) return run_in_slot(call);
         Request::Slot& slot = slot_to_start(plan_for_start(key, call), key, call);
         pending.slot_ = &slot;
         pending.run_ = ++slot.run;
-        if (slot.plan == nullptr) return run_slot(slot, call.buffers);
-        slot.plan->rebind(call.buffers);
+        if (slot.plan == nullptr) return run_slot(slot, call);
+        slot.plan->bind(comparable(call.call), call.buffers);
         slot.bound_by = nullptr;
         slot.plan->start();
     });
@@ -188,11 +198,11 @@ bool Communicator::State::test(Request::Slot& slot) {
 
 // A library's call makes no progress on pending plans, but may wait for a rank that waits for one
 // of them. So pending plans end first. After the call, the settings of the library are restored.
-void Communicator::State::run_slot(Request::Slot& slot, const CallBuffers& buffers,
+void Communicator::State::run_slot(Request::Slot& slot, const CallArguments& call,
                                    const void* bound_by) {
     if (slot.plan == nullptr && !planner.progress().is_idle()) planner.progress().finish_all();
     if (bound_by == nullptr || slot.bound_by != bound_by) {
-        slot.operation->rebind(buffers);
+        slot.operation->bind(comparable(call.call), call.buffers);
         slot.bound_by = bound_by;
     }
     slot.operation->run();
@@ -200,69 +210,98 @@ void Communicator::State::run_slot(Request::Slot& slot, const CallBuffers& buffe
         for (const Baseline& library : baselines()) library.restore();
 }
 
-CachedPlan& Communicator::State::plan_for(const CallKey& key, const CallArguments& settled,
-                                          const Configuration* preferred) {
-    const auto known = calls.find(key);
-    CachedPlan& call = known != calls.end() ? known->second : make(key, settled, preferred);
-    call.last_use = ++uses_;
-    return call;
+ChosenPlan Communicator::State::plan_for(const CallKey& key, const CallArguments& settled,
+                                         const Configuration* preferred) {
+    const ChoiceKey octave{of_octave(key), preferred == nullptr ? range_of(key, settled) : nullptr};
+    const auto known = choices_.find(octave);
+    ChosenPlan chosen;
+    if (known == choices_.end()) {
+        chosen = choose(key, settled, preferred, octave.range);
+        choices_[octave] = chosen;
+    } else {
+        chosen = known->second;
+        const Configuration configuration = chosen.plan->configuration;
+        if (is_of_one_call(configuration)) chosen.plan = find_or_make(key, configuration, settled);
+        if (chosen.plan == nullptr) throw no_algorithm(key);
+    }
+    chosen.plan->last_use = ++uses_;
+    return chosen;
+}
+
+// The kind of later calls' buffers may be another one. The plan is still correct for them.
+const Range* Communicator::State::range_of(const CallKey& key, const CallArguments& settled) {
+    if (!selector) return nullptr;
+    auto known = kinds_.find(of_plan(key));
+    if (known == kinds_.end())
+        known = kinds_
+                    .emplace(of_plan(key), key.is_registered() ? BufferKind::registered
+                                           : planner.are_mapped(settled.buffers)
+                                               ? BufferKind::mapped
+                                               : BufferKind::unregistered)
+                    .first;
+    return selector->pick(key.call.collective, key.call.type, key.call.op, known->second,
+                          Bytes{total_bytes(key.call, world.size())});
 }
 
 OperationRequest Communicator::State::request_for(const CallKey& key,
                                                   const CallArguments& settled) const {
-    const std::int32_t arena = std::max(key.input.arena, key.output.arena);
-    return {key.call, settled.buffers, registered.arena(arena)};
+    return {key.call, settled.buffers, registered.arena(key.arena()), octave_of(key.call)};
 }
 
-namespace {
-
-// A plan maps up to five pieces of memory of each rank. Linux allows 65,530 mappings per process.
-std::size_t plans_that_fit(int ranks) { return std::max<std::size_t>(4096 / as_size(ranks), 16); }
-
-}  // namespace
-
-CachedPlan& Communicator::State::make(const CallKey& key, const CallArguments& settled,
-                                      const Configuration* first) {
+ChosenPlan Communicator::State::choose(const CallKey& key, const CallArguments& settled,
+                                       const Configuration* preferred, const Range* range) {
     check_same_call(world, key);
     const std::int64_t began = now_ns();
-    const auto most = std::clamp<std::size_t>(options.most_plans, 1, plans_that_fit(world.size()));
-    while (calls.size() >= most) evict_the_oldest();
-    const OperationRequest preferred = request_for(key, settled);
-    // Later calls may have buffers of another kind. The plan is still correct for them.
-    const BufferKind kind = key.is_registered() ? BufferKind::registered
-                            : selector && planner.are_mapped(settled.buffers)
-                                ? BufferKind::mapped
-                                : BufferKind::unregistered;
-    CachedPlan made;
-    for (const Configuration& configuration : configurations(key, first, kind)) {
-        if (auto found = make_operation_on_all(planner, configuration, preferred)) {
-            made.configuration = configuration;
-            made.slots.reserve(most_slots);
-            made.slots.push_back(&new_slot(std::move(found)));
+    bool is_as_requested = true;
+    for (const Configuration& configuration : configurations(key, preferred, range)) {
+        if (CachedPlan* const plan = find_or_make(key, configuration, settled)) {
             making_ns += now_ns() - began;
-            return calls.emplace(key, std::move(made)).first->second;
+            return {plan, is_as_requested};
         }
-        made.is_as_requested = false;
+        is_as_requested = false;
     }
-    throw Error(fmt::format("no algorithm of this build supports {} on these {} ranks",
-                            name_of(key.call.collective), world.size()));
+    throw no_algorithm(key);
+}
+
+// A library may refuse types and operations; plans of tutti do not.
+CachedPlan* Communicator::State::find_or_make(const CallKey& key,
+                                              const Configuration& configuration,
+                                              const CallArguments& settled) {
+    const CallKey served = is_of_one_call(configuration) ? key : of_plan(key);
+    const OperationRequest request = request_for(key, settled);
+    const auto known = std::ranges::find_if(plans, [&](const CachedPlan& one) {
+        return one.key == served && one.configuration == configuration;
+    });
+    if (known != plans.end()) {
+        const bool runs = configuration.is_ours() ||
+                          true_on_all_ranks(world, !refusal(planner, configuration, request));
+        return runs ? &*known : nullptr;
+    }
+    const auto most = std::clamp<std::size_t>(options.most_plans, 1, plans_that_fit(world.size()));
+    while (plans.size() >= most) evict_the_oldest();
+    auto made = make_operation_on_all(planner, configuration, request);
+    if (made == nullptr) return nullptr;
+    CachedPlan& plan =
+        plans.emplace_back(CachedPlan{.key = served, .configuration = configuration});
+    plan.slots.reserve(most_slots);
+    plan.slots.push_back(&new_slot(std::move(made)));
+    plan.last_use = ++uses_;
+    return &plan;
 }
 
 std::vector<Configuration> Communicator::State::configurations(const CallKey& key,
                                                                const Configuration* first,
-                                                               BufferKind kind) const {
+                                                               const Range* range) const {
     std::vector<Configuration> configurations;
     if (first != nullptr) configurations.push_back(*first);
-    const Bytes bytes{total_bytes(key.call, world.size())};
-    const Range* range =
-        selector ? selector->pick(key.call.collective, key.call.type, key.call.op, kind, bytes)
-                 : nullptr;
     if (range != nullptr) {
         configurations.push_back(range->choice);
         for (const RangeEvidence& seen : range->evidence)
             if (seen.runner_up) configurations.push_back(*seen.runner_up);
     }
-    for (Configuration& fallback : default_choices(key.call, world))
+    Call largest = key.call;  // of the octave
+    largest.count = octave_of(key.call) / static_cast<std::int64_t>(size_of(key.call.type));
+    for (Configuration& fallback : default_choices(largest, world))
         configurations.push_back(std::move(fallback));
     if (is_preloaded)
         std::erase_if(configurations, [](const Configuration& one) {
@@ -316,12 +355,11 @@ Request::Slot& Communicator::State::slot_to_start(CachedPlan& cached, const Call
 // the call has without learning.
 Learner::Point& Communicator::State::point_of(const CallKey& key, const CallArguments& call) {
     if (Learner::Point* known = learner->find(key)) return *known;
-    plan_for(key, call);
-    auto plan = calls.extract(key);
-    plan.key().arm = 0;
-    plan.mapped().is_as_requested = true;
-    Learner::Point& point = learner->begin(key, plan.mapped().configuration);
-    calls.insert(std::move(plan));
+    const ChosenPlan current = plan_for(key, call);
+    Learner::Point& point = learner->begin(key, current.plan->configuration);
+    CallKey of_first_arm = of_octave(key);
+    of_first_arm.arm = 0;
+    choices_[{of_first_arm}] = {current.plan};
     return point;
 }
 
@@ -332,34 +370,34 @@ RecentCall Communicator::State::run_and_learn(CallKey key, const CallArguments& 
     int arm = learner->arm_for(point, key);
     const auto by_arm = [&] {
         key.arm = static_cast<std::int16_t>(arm);
-        return &plan_for(key, call, &at(point.arms, arm));
+        return plan_for(key, call, &at(point.arms, arm));
     };
-    CachedPlan* chosen = by_arm();
+    ChosenPlan chosen = by_arm();
     // The arm cannot run and was replaced by a fallback, which must not be timed as this arm.
     // Exclude it and use the incumbent. Only one arm is tried per call, as the time for it is lost.
-    if (!chosen->is_as_requested && arm != point.search.incumbent()) {
+    if (!chosen.is_as_requested && arm != point.search.incumbent()) {
         learner->exclude(point, arm, since(began));
         began = now_ns();
         arm = point.search.incumbent();
         chosen = by_arm();
     }
-    const bool is_new = chosen->uses++ == 0;
+    const bool is_new = chosen.plan->uses++ == 0;
     const double making = is_new ? since(began) : 0;
     const std::int64_t made = now_ns();
-    run_slot(*chosen->slots.front(), call.buffers);
+    run_slot(*chosen.plan->slots.front(), call);
     learner->record(point, shape, since(made), making);
-    return {.plan = chosen, .point = &point, .shape = shape, .arm = arm};
+    return {.plan = chosen.plan, .point = &point, .shape = shape, .arm = arm};
 }
 
 // Non-blocking calls use what blocking calls have learnt, unless it is a library's call.
 CachedPlan& Communicator::State::plan_for_start(CallKey key, const CallArguments& call) {
     Learner::Point* const point = learner ? learner->find(key) : nullptr;
-    if (point == nullptr) return plan_for(key, call);
+    if (point == nullptr) return *plan_for(key, call).plan;
     const int arm = point->search.incumbent();
     const Configuration& found = at(point->arms, arm);
-    if (!found.is_ours()) return plan_for(key, call);
+    if (!found.is_ours()) return *plan_for(key, call).plan;
     key.arm = static_cast<std::int16_t>(arm);
-    return plan_for(key, call, &found);
+    return *plan_for(key, call, &found).plan;
 }
 
 }  // namespace tutti

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <span>
@@ -17,7 +19,6 @@
 #include "collectives/world/shared_memory.hpp"
 #include "library/call_key.hpp"
 #include "library/learner.hpp"
-#include "library/plan_admission.hpp"
 #include "tutti/call_arguments.hpp"
 #include "tutti/communicator.hpp"
 
@@ -127,14 +128,20 @@ struct Request::Slot {
 
 /// The plans of one kind of call.
 struct CachedPlan {
+    CallKey key;  ///< of the calls that they serve
     Configuration configuration;
-    bool is_as_requested = true;  ///< false if it is a fallback
     /// Used round-robin. Several if calls of this kind were pending at the same time.
     std::vector<Request::Slot*> slots;
     std::size_t next = 0;
     std::uint64_t starts = 0;
     std::uint64_t last_use = 0;
     std::uint64_t uses = 0;  ///< counted if the communicator learns
+};
+
+/// The plan that is chosen for the calls of an octave.
+struct ChosenPlan {
+    CachedPlan* plan = nullptr;
+    bool is_as_requested = true;  ///< false if it is a fallback
 };
 
 /// The implementation of Communicator.
@@ -164,8 +171,8 @@ struct Communicator::State {
     }
     /// Returns the plan of a call. Makes a new one with the preferred configuration if possible,
     /// else with the best that works. Collective if it is new.
-    CachedPlan& plan_for(const CallKey& key, const CallArguments& settled,
-                         const Configuration* preferred = nullptr);
+    ChosenPlan plan_for(const CallKey& key, const CallArguments& settled,
+                        const Configuration* preferred = nullptr);
 
     /// Runs a function. An error breaks the communicator, as other ranks may not have it; except
     /// Exit::usage, which is thrown before anything is sent. Different calls are a mistake of the
@@ -196,7 +203,7 @@ struct Communicator::State {
     std::optional<Selector> selector;
     std::optional<Learner> learner;
     std::optional<PeerMessages> messages;  ///< if the ranks are of a rendezvous
-    std::unordered_map<CallKey, CachedPlan, HashOfCallKey> calls;
+    std::list<CachedPlan> plans;
     std::int64_t making_ns = 0;   ///< time spent on making plans
     std::uint64_t evictions = 0;  ///< number of plans evicted from the cache
     std::atomic<bool> is_broken = false;
@@ -216,17 +223,29 @@ private:
     };
 
     [[noreturn]] static void refuse();
-    CachedPlan& make(const CallKey& key, const CallArguments& settled,
-                     const Configuration* preferred);
-    bool is_admitted(const CallArguments& call, CallMode mode);
-    /// `call`: the settled arguments if they are known already.
-    void run_planned(const CallArguments& given, const CallArguments* call = nullptr);
-    void run_in_slot(const CallArguments& call);
+    Error no_algorithm(const CallKey& key) const;
+    // What an octave's calls have in common, and the range of the table that one of them is in.
+    struct ChoiceKey {
+        CallKey octave;
+        const Range* range = nullptr;
+        bool operator==(const ChoiceKey&) const = default;
+    };
+    struct HashOfChoiceKey {
+        std::size_t operator()(const ChoiceKey& key) const noexcept {
+            return HashOfCallKey{}(key.octave) ^ std::hash<const void*>{}(key.range);
+        }
+    };
+
+    ChosenPlan choose(const CallKey& key, const CallArguments& settled,
+                      const Configuration* preferred, const Range* range);
+    CachedPlan* find_or_make(const CallKey& key, const Configuration& configuration,
+                             const CallArguments& settled);
+    const Range* range_of(const CallKey& key, const CallArguments& settled);
     RecentCall run_and_learn(CallKey key, const CallArguments& call);
     Learner::Point& point_of(const CallKey& key, const CallArguments& call);
     CachedPlan& plan_for_start(CallKey key, const CallArguments& call);
     std::vector<Configuration> configurations(const CallKey& key, const Configuration* preferred,
-                                              BufferKind kind) const;
+                                              const Range* range) const;
     OperationRequest request_for(const CallKey& key, const CallArguments& settled) const;
     Request::Slot& new_slot(std::unique_ptr<Operation> operation);
     Request::Slot& slot_to_start(CachedPlan& cached, const CallKey& key,
@@ -234,16 +253,16 @@ private:
     template <class Is>
     void forget_if(Is&& is);
     void evict_the_oldest();
-    void run_slot(Request::Slot& slot, const CallBuffers& buffers, const void* bound_by = nullptr);
+    void run_slot(Request::Slot& slot, const CallArguments& call, const void* bound_by = nullptr);
 
     PlanProgress plan_progress_;
     std::deque<Request::Slot> slots_;
     std::vector<Request::Slot*> free_slots_;
-    PlanAdmission admission_{/*free_plans=*/4};
     unsigned tests_in_vain_ = 0;
     std::uint64_t uses_ = 0;  // equal on all ranks, because it decides which plan is evicted
     RecentCalls recent_;
-    std::span<std::byte> slot_memory_;  // registered memory for slots
+    std::unordered_map<ChoiceKey, ChosenPlan, HashOfChoiceKey> choices_;
+    std::unordered_map<CallKey, BufferKind, HashOfCallKey> kinds_;  // by of_plan(); with a table
 };
 
 }  // namespace tutti

@@ -70,21 +70,19 @@ private:
 // The common part of blocking and non-blocking calls.
 class MpiCall : public Operation {
 public:
-    MpiCall(World& world, const Call& call, const CallBuffers& buffers)
-        : world_(world),
-          call_(call),
-          buffers_(buffers),
-          is_root_(world.rank() == call.root),
-          count_(static_cast<int>(call.count)),
-          type_(reduces(call.collective) ? type_of(call.type) : type_to_move(call.type)),
-          op_(op_of(call.op)) {
-        if (call.op == Op::avg && reduces(call.collective)) divide_ = find_divide(call.type);
+    MpiCall(World& world, const Call& call, const CallBuffers& buffers) : world_(world) {
+        bind(call, buffers);
     }
 
-    bool rebinds() const override { return true; }
-    void rebind(const CallBuffers& buffers) override {
-        buffers_.input = buffers.input;
-        buffers_.output = buffers.output;
+    void bind(const Call& call, const CallBuffers& buffers) final {
+        call_ = call;
+        buffers_ = buffers;
+        is_root_ = world_.rank() == call.root;
+        count_ = static_cast<int>(call.count);
+        type_ = reduces(call.collective) ? type_of(call.type) : type_to_move(call.type);
+        op_ = op_of(call.op);
+        const bool divides = call.op == Op::avg && reduces(call.collective);
+        divide_ = divides ? find_divide(call.type) : nullptr;
     }
 
 protected:
@@ -153,10 +151,10 @@ private:
     }
 
     CallBuffers buffers_;
-    bool is_root_;
-    int count_;
-    MPI_Datatype type_;
-    MPI_Op op_;
+    bool is_root_ = false;
+    int count_ = 0;
+    MPI_Datatype type_ = MPI_DATATYPE_NULL;
+    MPI_Op op_ = MPI_OP_NULL;
     DivideKernel divide_ = nullptr;
 };
 

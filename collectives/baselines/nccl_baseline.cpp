@@ -40,10 +40,14 @@ public:
         : world_(world),
           ranks_(NcclRanks::of(world)),
           queue_(buffers.device->queue()),
-          stream_(static_cast<cudaStream_t>(queue_->handle())),
-          call_(call),
-          op_(op_of(call.op)),
-          buffers_(buffers) {
+          stream_(static_cast<cudaStream_t>(queue_->handle())) {
+        bind(call, buffers);
+    }
+
+    void bind(const Call& call, const CallBuffers& buffers) override {
+        call_ = call;
+        op_ = op_of(call.op);
+        buffers_ = buffers;
         const auto* type = type_of(call.type);
         type_ = type ? type->value : ncclUint8;
         count_ = static_cast<std::size_t>(call.count) * (type ? 1 : size_of(call.type));
@@ -80,9 +84,6 @@ public:
     std::string hang_report() const override {
         return waited_in(world_, world_.rank(), describe());
     }
-
-    bool rebinds() const override { return true; }
-    void rebind(const CallBuffers& buffers) override { buffers_ = buffers; }
 
 private:
     const std::byte* input() const { return buffers_.input.data(); }
@@ -157,7 +158,7 @@ private:
     std::unique_ptr<DeviceQueue> queue_;
     cudaStream_t stream_;
     Call call_;
-    ncclRedOp_t op_;
+    ncclRedOp_t op_ = ncclSum;
     CallBuffers buffers_;
     ncclDataType_t type_ = ncclUint8;
     std::size_t count_ = 0;  // elements of the vector or a block

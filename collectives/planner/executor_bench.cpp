@@ -51,6 +51,11 @@ struct Buffers {
     }
 };
 
+std::unique_ptr<Plan> bound(std::unique_ptr<Plan> plan, const PlanRequest& request) {
+    plan->bind(request.call, request.buffers);
+    return plan;
+}
+
 // Messages complete as soon as they are posted, so only the executor's cost remains.
 class NullTransport final : public MessageTransport {
 public:
@@ -82,7 +87,8 @@ void empty_plan(benchmark::State& state) {
         PlanRequest request = buffers.request(nothing);
         request.buffers.output =
             std::as_writable_bytes(std::span(buffers.input));  // in place: no copy either
-        const auto plan = message_plan(progress, transport, request);
+        request.buffers.in_place = true;
+        const auto plan = bound(message_plan(progress, transport, request), request);
         for (auto _ : state) plan->run();
     });
 }
@@ -95,7 +101,8 @@ void messages_by_plan(benchmark::State& state) {
         NullTransport transport;
         Buffers buffers;
         const Schedule schedule = exchanging();
-        const auto plan = message_plan(progress, transport, buffers.request(schedule));
+        const PlanRequest request = buffers.request(schedule);
+        const auto plan = bound(message_plan(progress, transport, request), request);
         for (auto _ : state) plan->run();
     });
     report(state);
@@ -126,7 +133,8 @@ void direct_by_plan(benchmark::State& state) {
         Progress progress(world);
         Buffers buffers;
         const Schedule schedule = sending();
-        const auto plan = direct_plan(progress, buffers.request(schedule));
+        const PlanRequest request = buffers.request(schedule);
+        const auto plan = bound(direct_plan(progress, request), request);
         if (world.is_first()) {
             sender.set_value(plan.get());
             over.get_future().wait();
@@ -177,7 +185,8 @@ void signal_by_plan(benchmark::State& state) {
         Progress progress(world);
         Buffers buffers;
         const Schedule schedule = exchanging();
-        const auto plan = direct_plan(progress, buffers.request(schedule));
+        const PlanRequest request = buffers.request(schedule);
+        const auto plan = bound(direct_plan(progress, request), request);
         if (world.is_first()) {
             for (auto _ : state) plan->run();
             buffers.input[0] = -1;

@@ -56,11 +56,11 @@ std::optional<std::string> refusal(Planner& planner, const Configuration& config
 std::unique_ptr<Operation> make_operation(Planner& planner, const Configuration& configuration,
                                           const OperationRequest& request,
                                           const Environment& environment) {
-    const auto& [call, buffers, registered] = request;
+    const auto& [call, buffers, registered, most_bytes] = request;
     if (configuration.is_ours())
         return planner.plan(
             {&find_algorithm(call.collective, configuration.algorithm), configuration, environment},
-            call, buffers, registered);
+            call, buffers, registered, most_bytes);
     planner.progress().finish_all();  // running plans do not advance while the library blocks
     return find_baseline(configuration.impl)
         .make(planner.world(), library_call(configuration, request), buffers);

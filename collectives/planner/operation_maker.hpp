@@ -13,6 +13,8 @@ struct OperationRequest {
     Call call;
     CallBuffers buffers;  ///< refusals depend only on their memory and on whether they are in place
     const ReachableMemory* registered = nullptr;  ///< memory that contains the buffers, if any
+    /// Bytes of the largest block that the operation is to serve; 0: those of the call.
+    std::int64_t most_bytes = 0;
 };
 
 /// Returns why these ranks cannot execute the call with this configuration; nothing if they can.

@@ -96,12 +96,12 @@ bool goes_in_lanes(const Job& job, const CallBuffers& buffers) {
 
 // Whether peers can reach the buffers of all ranks. Collective.
 bool all_is_registered(World& world, const PlanRequest& request) {
+    if (request.registered == nullptr) return false;
     const auto reaches = [&](std::span<const std::byte> buffer) {
         return buffer.empty() || request.registered->offset_of(buffer).has_value();
     };
-    const bool mine = request.registered != nullptr && reaches(request.buffers.input) &&
-                      reaches(request.buffers.output);
-    return true_on_all_ranks(world, mine);
+    return true_on_all_ranks(world,
+                             reaches(request.buffers.input) && reaches(request.buffers.output));
 }
 
 // Buffers in registered memory of a device belong to that device, also for messages.
@@ -210,8 +210,22 @@ std::shared_ptr<std::byte> Planner::pinned_memory(std::string_view transport, st
 }
 
 std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
-                                    const CallBuffers& given, const ReachableMemory* registered) {
+                                    const CallBuffers& given, const ReachableMemory* registered,
+                                    std::int64_t most_bytes) {
     const CallBuffers buffers = with_device(given, registered);
+    Call most = call;
+    if (most_bytes > 0 && on_device(choice.configuration.transport) == nullptr) {
+        most.type = DataType::uint8;
+        most.count = most_bytes;
+    }
+    auto made = unbound_plan(choice, most, buffers, registered);
+    made->bind(call, buffers);
+    return made;
+}
+
+std::unique_ptr<Plan> Planner::unbound_plan(const Choice& choice, const Call& call,
+                                            const CallBuffers& buffers,
+                                            const ReachableMemory* registered) {
     const std::string& transport = choice.configuration.transport;
     if (const auto refusal = refuses(transport, memory_of(buffers), registered))
         throw Error(*refusal);

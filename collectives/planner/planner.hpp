@@ -94,10 +94,13 @@ public:
     /// Collective.
     std::shared_ptr<std::byte> pinned_memory(std::string_view transport, std::size_t bytes);
 
-    /// Makes a plan. Throws Error if algorithm, transport and call are incompatible, or the
-    /// environment lacks the configuration's order. Collective.
+    /// Makes a plan and binds the call to it. It also serves other calls, with blocks of up to
+    /// `most_bytes` (0: those of this call), except on devices. Throws Error if algorithm,
+    /// transport and call are incompatible, or the environment lacks the configuration's order.
+    /// Collective.
     std::unique_ptr<Plan> plan(const Choice& choice, const Call& call, const CallBuffers& buffers,
-                               const ReachableMemory* registered = nullptr);
+                               const ReachableMemory* registered = nullptr,
+                               std::int64_t most_bytes = 0);
 
 private:
     struct Opened {
@@ -109,6 +112,9 @@ private:
     Opened& opened(std::string_view name);
     MessageTransport& between_devices(std::string_view name, MemoryDevice& device);
     const DeviceTransport* on_device(std::string_view name);
+    std::unique_ptr<Plan> unbound_plan(const Choice& choice, const Call& call,
+                                       const CallBuffers& buffers,
+                                       const ReachableMemory* registered);
     std::unique_ptr<Plan> plan_on_host(HostTransport& host, PlanRequest& request, bool in_place);
     std::unique_ptr<Plan> unregistered_plan(const HostTransport::Methods& methods,
                                             const PlanRequest& request);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "library/communicator_state.hpp"
 #include "library/mpi/block_sizes.hpp"
 #include "library/mpi/turns.hpp"
+#include "library/plan_admission.hpp"
 
 namespace tutti {
 
@@ -170,10 +172,13 @@ private:
         ++calls;
         return true;
     }
-    /// Returns whether such calls repeat too rarely for a plan; equal on all ranks.
+    /// Returns whether calls of this octave of sizes repeat too rarely for a plan; equal on all
+    /// ranks.
     bool is_rare(CallKind kind, std::int64_t bytes, int root) {
         if (preloaded.always || preloaded.turn_calls > 0) return false;
-        const auto key = static_cast<std::uint64_t>(bytes) << 20 ^
+        const auto octave =
+            std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 8) - 1));
+        const auto key = static_cast<std::uint64_t>(octave) << 40 ^
                          static_cast<std::uint64_t>(root) << 4 ^ static_cast<std::uint64_t>(kind);
         return !is_admitted(key, bytes * size_);
     }

@@ -171,9 +171,9 @@ TEST(CommunicatorChoices, MakesThePlanOfALearnersIncumbentOnce) {
         std::vector<float> data(300), longer(310);
         state.choice_for(all_reduce_of(data));
         for (int i = 0; i < 100; ++i) state.run(all_reduce_of(data));
-        EXPECT_EQ(state.calls.size(), 1u);
+        EXPECT_EQ(state.plans.size(), 1u);
         state.run(all_reduce_of(longer));
-        EXPECT_EQ(state.calls.size(), 2u);
+        EXPECT_EQ(state.plans.size(), 1u);
     });
 }
 

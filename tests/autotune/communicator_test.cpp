@@ -271,7 +271,7 @@ TEST(Communicator, LetsGoOfAdoptedMemory) {
         Communicator::State state(nullptr, world, {});
         std::optional<SharedMemory> memory;
         for (const std::size_t bytes : {std::size_t{4096}, std::size_t{1} << 20}) {
-            const std::size_t unregistered = state.calls.size();
+            const std::size_t unregistered = state.plans.size();
             memory.emplace(world, bytes);
             state.adopt(*memory);
             const auto mine = memory->mine();
@@ -283,9 +283,9 @@ TEST(Communicator, LetsGoOfAdoptedMemory) {
             for (int i = 0; i < 3; ++i) state.run(call);
             EXPECT_EQ(std::ranges::count(all, 8.0f), std::ssize(all));
             const Request under_way = state.start(call);
-            EXPECT_EQ(state.calls.size(), unregistered + 2);
+            EXPECT_EQ(state.plans.size(), unregistered + 2);
             state.disown(*memory);
-            EXPECT_EQ(state.calls.size(), unregistered) << "plans in memory that ends";
+            EXPECT_EQ(state.plans.size(), unregistered) << "plans in memory that ends";
             EXPECT_EQ(std::ranges::count(all, 16.0f), std::ssize(all));
             EXPECT_FALSE(state.key_of(call, CallMode::blocking).is_registered());
             state.run(call);  // the same as in unregistered memory

@@ -15,9 +15,9 @@ TEST(CommunicatorState, KeepsNoMorePlansThanAskedFor) {
         for (std::size_t count = 1; count <= 10; ++count) {
             auto part = std::span(data).first(count);
             state.run(arguments::all_reduce(part, Op::sum));
-            EXPECT_LE(state.calls.size(), 3U);
+            EXPECT_LE(state.plans.size(), 3U);
         }
-        EXPECT_EQ(state.calls.size(), 3U);
+        EXPECT_EQ(state.plans.size(), 3U);
         world.barrier();
     });
 }
@@ -40,9 +40,71 @@ TEST(CommunicatorState, DoesACallInTheBuffersThatAreGivenThisTime) {
                     EXPECT_EQ(output[63], 2 * mine + (me == 0 ? 1 : -1));
                 }
             }
-        EXPECT_EQ(state.calls.size(), 1U);
+        EXPECT_EQ(state.plans.size(), 1U);
         world.barrier();
     });
+}
+
+// Counts the collective calls of a world.
+class CountingWorld final : public World {
+public:
+    explicit CountingWorld(World& inner) : inner_(inner) { hang_timeout = inner.hang_timeout; }
+
+    Rank rank() const override { return inner_.rank(); }
+    int size() const override { return inner_.size(); }
+    std::string_view kind() const override { return inner_.kind(); }
+    bool one_process() const override { return inner_.one_process(); }
+    const Placement& hosts() const override { return inner_.hosts(); }
+    void barrier() override {
+        ++exchanges;
+        inner_.barrier();
+    }
+    void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+        ++exchanges;
+        inner_.all_gather(mine, all);
+    }
+    void broadcast(std::span<std::byte> data) override {
+        ++exchanges;
+        inner_.broadcast(data);
+    }
+
+    int exchanges = 0;
+
+private:
+    World& inner_;
+};
+
+// Only the first call of an octave of sizes costs exchanges of the ranks.
+TEST(CommunicatorState, ExchangesLittleForTheFirstCallOfAnOctave) {
+    for (const int ranks : {2, 4})
+        run_as_threads(ranks, 20, [](World& inner) {
+            CountingWorld world(inner);
+            Communicator::State state(nullptr, world, {});
+            const auto exchanges_of = [&](const CallArguments& call) {
+                const int before = world.exchanges;
+                state.run(call);
+                return world.exchanges - before;
+            };
+            const auto registered = state.allocate(std::size_t{1} << 20);
+            std::vector<std::byte> ordinary(std::size_t{1} << 20);
+            for (const std::span<std::byte> memory : {registered, std::span(ordinary)}) {
+                const auto sum_of = [&](std::int64_t count, DataType type = DataType::float32,
+                                        Op op = Op::sum) {
+                    const auto part = memory.first(as_size(count) * size_of(type));
+                    return CallArguments{{Collective::all_reduce, type, op, Rank{0}, count},
+                                         {part, part, /*in_place=*/true}};
+                };
+                exchanges_of(sum_of(2));
+                EXPECT_LE(exchanges_of(sum_of(4)), 5) << "lines";
+                EXPECT_LE(exchanges_of(sum_of(3)), 0) << "a length of the same octave";
+                EXPECT_LE(exchanges_of(sum_of(2, DataType::float64)), 1) << "another type";
+                EXPECT_LE(exchanges_of(sum_of(4, DataType::float32, Op::max)), 1);
+                exchanges_of(sum_of(100'000));
+                EXPECT_LE(exchanges_of(sum_of(100'001)), 0);
+                EXPECT_LE(exchanges_of(sum_of(65'537)), 0);
+            }
+            inner.barrier();
+        });
 }
 
 // Options of a world that the program passes in stay unchanged.

@@ -108,9 +108,8 @@ bool starts_plans(MPI_Comm comm) {
     const CallArguments call = arguments::all_reduce(data, Op::sum);
     if (state.choice_for(call).is_ours()) return false;
     state.start(call).wait();
-    return std::ranges::any_of(state.calls, [](const auto& known) {
-        const auto& [key, plan] = known;
-        return key.mode == CallMode::nonblocking && plan.configuration.is_ours();
+    return std::ranges::any_of(state.plans, [](const CachedPlan& plan) {
+        return plan.key.mode == CallMode::nonblocking && plan.configuration.is_ours();
     });
 }
 

@@ -17,38 +17,27 @@ namespace {
 
 using Programs = std::vector<DirectProgram>;
 
-enum class Memory {
-    unregistered,
-    unregistered_in_place,
-    registered,
-    in_place,
-    fetched,
-    mapped,
-    mapped_in_place
-};
-constexpr Memory all_memory[] = {Memory::unregistered,   Memory::unregistered_in_place,
-                                 Memory::registered,     Memory::in_place,
-                                 Memory::fetched,        Memory::mapped,
-                                 Memory::mapped_in_place};
+// Registered buffers and those in mapped heaps have the same programs.
+enum class Memory { unregistered, unregistered_in_place, registered, in_place, fetched };
+constexpr Memory all_memory[] = {Memory::unregistered, Memory::unregistered_in_place,
+                                 Memory::registered, Memory::in_place, Memory::fetched};
 
 struct Case {
     const Algorithm* algorithm;
     int ranks;
     Memory memory = Memory::registered;
     int root = 0;
-    std::int64_t count = 64;
     int pieces = 1;  // pieces per chunk, in turn, which reuse places
     int radix = 0;
 };
 
 std::string to_text(const Case& tried) {
-    const char* memories[] = {
-        "unregistered", "unregistered in place", "registered", "registered in place", "fetched",
-        "mapped",       "mapped in place"};
+    const char* memories[] = {"unregistered", "unregistered in place", "registered",
+                              "registered in place", "fetched"};
     return std::string(name_of(tried.algorithm->collective)) + " " +
            std::string(tried.algorithm->name) + ", " + std::to_string(tried.ranks) +
-           " ranks, root " + std::to_string(tried.root) + ", " + std::to_string(tried.count) +
-           " elements, " + std::to_string(tried.pieces) + " pieces, " + at(memories, tried.memory);
+           " ranks, root " + std::to_string(tried.root) + ", " + std::to_string(tried.pieces) +
+           " pieces, " + at(memories, tried.memory);
 }
 
 std::optional<Schedule> schedule_of(const Case& tried) {
@@ -62,57 +51,26 @@ std::optional<Schedule> schedule_of(const Case& tried) {
     return pipelined(tried.algorithm->build(job), tried.pieces);
 }
 
+PlanRequest request_of(const Case& tried, const Schedule& schedule) {
+    const bool in_place =
+        tried.memory == Memory::unregistered_in_place || tried.memory == Memory::in_place;
+    return {.schedule = schedule,
+            .call = {.collective = tried.algorithm->collective, .root = Rank{tried.root}},
+            .buffers = {.input = {}, .output = {}, .in_place = in_place}};
+}
+
+BufferAccess access_of(const Case& tried) {
+    const bool is_reachable =
+        tried.memory == Memory::registered || tried.memory == Memory::in_place;
+    return {.peers_read = is_reachable || tried.memory == Memory::fetched,
+            .peers_write = is_reachable};
+}
+
+// Returns the programs of all ranks; reads of peers are published places.
 Programs programs_of(const Case& tried, const Schedule& schedule) {
-    const Call call{tried.algorithm->collective, DataType::float32, Op::sum, Rank{tried.root},
-                    tried.count};
-    struct Part {
-        PlanRequest request;
-        BufferAccess buffers;
-    };
-    std::vector<Part> parts;
-    for (Rank rank : all_ranks(tried.ranks)) {
-        // Only their sizes matter.
-        const std::span<std::byte> input(static_cast<std::byte*>(nullptr),
-                                         input_bytes(call, tried.ranks, rank));
-        const std::span<std::byte> output(static_cast<std::byte*>(nullptr),
-                                          output_bytes(call, tried.ranks, rank));
-        const PlanRequest request{
-            .schedule = schedule, .call = call, .buffers = {.input = input, .output = output}};
-        const auto in_registered = [](std::size_t offset) {
-            return Place{Place::In::registered, offset};
-        };
-        const InPlace both = in_place_offsets(call, tried.ranks, rank);
-        const Place own_input{Place::In::input, 0}, own_output{Place::In::output, 0};
-        const auto own = [](std::size_t offset) { return Place{Place::In::output, offset}; };
-        switch (tried.memory) {
-            case Memory::unregistered:
-                parts.push_back({request, {own_input, own_output, false, false}});
-                break;
-            case Memory::unregistered_in_place:
-                parts.push_back({request, {own(both.input), own(both.output), false, false}});
-                break;
-            case Memory::fetched:
-                parts.push_back({request, {own_input, own_output, true, false}});
-                break;
-            case Memory::mapped:
-                parts.push_back({request, {own_input, own_output}});
-                break;
-            case Memory::mapped_in_place:
-                parts.push_back({request, {own(both.input), own(both.output)}});
-                break;
-            case Memory::registered:
-                parts.push_back({request, {in_registered(0), in_registered(input.size())}});
-                break;
-            case Memory::in_place:
-                parts.push_back({request, {in_registered(both.input), in_registered(both.output)}});
-                break;
-        }
-    }
+    const PlanRequest request = request_of(tried, schedule);
     std::vector<DirectTask> tasks;
-    for (Rank rank : all_ranks(tried.ranks)) {
-        const Part& part = at(parts, rank);
-        tasks.emplace_back(part.request, rank, part.buffers);
-    }
+    for (Rank rank : all_ranks(tried.ranks)) tasks.emplace_back(request, rank, access_of(tried));
     std::vector<PushTerms> terms;
     for (const DirectTask& task : tasks) terms.push_back(push_terms(task));
     Programs programs;
@@ -138,24 +96,23 @@ TEST(DirectProgram, HasNoRaceInPieces) {
         for (int ranks : {2, 3, 4, 5})
             for (Memory memory : {Memory::unregistered, Memory::unregistered_in_place,
                                   Memory::registered, Memory::fetched})
-                expect_no_race({&algorithm, ranks, memory, ranks / 2, 200, /*pieces=*/12});
+                expect_no_race({&algorithm, ranks, memory, ranks / 2, /*pieces=*/12});
 }
 
 // The pieces reuse the same memory.
 TEST(DirectProgram, StagesInMemoryThatDoesNotGrowWithTheMessage) {
     for (const char* name : {"ring", "two-shot", "butterfly", "chain", "tree"}) {
         Case tried = {&find_algorithm(Collective::all_reduce, name), 4, Memory::unregistered};
-        std::size_t most = 0;
+        int most = 0;
         for (const int pieces : {20, 200}) {
             tried.pieces = pieces;
-            tried.count = 64 * pieces;
-            std::size_t bytes = 0;
+            int slots = 0;
             for (const DirectProgram& program : programs_of(tried, schedule_of(tried).value()))
-                bytes = std::max(bytes, program.plan_bytes);
-            if (pieces == 20) most = bytes;
-            EXPECT_LE(bytes, most) << name;
+                slots = std::max(slots, program.slots);
+            if (pieces == 20) most = slots;
+            EXPECT_LE(slots, most) << name;
         }
-        EXPECT_GT(most, 0u);
+        EXPECT_GT(most, 0);
     }
 }
 
@@ -163,11 +120,43 @@ TEST(DirectProgram, HasNoRaceWhateverTheAlgorithmAndTheMemory) {
     for (const Algorithm& algorithm : catalog())
         for (int ranks : {1, 2, 3, 4, 5, 7, 8})
             for (Memory memory : all_memory)
-                for (int root : {0, ranks - 1})
-                    for (int count : {1, ranks - 1, 64}) {
-                        if (root != 0 && !has_root(algorithm.collective)) continue;
-                        expect_no_race({&algorithm, ranks, memory, root, count});
+                for (int root : {0, ranks - 1}) {
+                    if (root != 0 && !has_root(algorithm.collective)) continue;
+                    expect_no_race({&algorithm, ranks, memory, root});
+                }
+}
+
+// Each rank computes what its peers publish: no rank asks another one.
+TEST(DirectProgram, ReadsWhatThePeersOwnProgramPublishes) {
+    const auto places = [](const DirectProgram& program) {
+        std::vector<MovePlace> all;
+        for (const DirectStep& step : program.steps)
+            for (const DirectMove& move : step.moves)
+                all.insert(all.end(), move.sources.begin(), move.sources.end());
+        return all;
+    };
+    for (const Algorithm& algorithm : catalog())
+        for (int ranks : {2, 3, 5})
+            for (Memory memory : all_memory) {
+                const Case tried{&algorithm, ranks, memory, ranks / 2, /*pieces=*/3};
+                const auto schedule = schedule_of(tried);
+                if (!schedule) continue;
+                const PlanRequest request = request_of(tried, *schedule);
+                const Programs programs = programs_of(tried, *schedule);
+                for (Rank me : all_ranks(ranks)) {
+                    const auto alone = places(compile_direct(request, me, access_of(tried)));
+                    const auto together = places(at(programs, me));
+                    ASSERT_EQ(alone.size(), together.size());
+                    for (std::size_t i = 0; i < alone.size(); ++i) {
+                        const MovePlace& read = together[i];
+                        const ChunkPlace place = read.place.in == ChunkPlace::In::published
+                                                     ? at(at(programs, *read.peer).published,
+                                                          me)[as_size(read.place.number)]
+                                                     : read.place;
+                        EXPECT_EQ(alone[i].place, place) << to_text(tried);
                     }
+                }
+            }
 }
 
 // With a radix, a sum has parts of several peers in one step, some of them in the peers' plan
@@ -267,7 +256,7 @@ TEST(DirectProgram, CopiesItsOwnPartFirstWherePeersOnlyRead) {
 TEST(DirectProgram, WaitsForAPeerBeforeItAccessesItsBuffers) {
     for (const Algorithm& algorithm : catalog())
         for (int ranks : {2, 3, 4, 5, 7, 8})
-            for (Memory memory : {Memory::mapped, Memory::mapped_in_place}) {
+            for (Memory memory : {Memory::registered, Memory::in_place}) {
                 const Case tried{&algorithm, ranks, memory, ranks / 2};
                 const auto schedule = schedule_of(tried);
                 if (!schedule) continue;
@@ -282,7 +271,7 @@ TEST(DirectProgram, WaitsForAPeerBeforeItAccessesItsBuffers) {
 TEST(DirectProgram, EndsAfterAllReadersOfItsBuffers) {
     for (const Algorithm& algorithm : catalog())
         for (int ranks : {2, 3, 5, 8}) {
-            const Case tried{&algorithm, ranks, Memory::mapped, ranks / 2};
+            const Case tried{&algorithm, ranks, Memory::registered, ranks / 2};
             const auto schedule = schedule_of(tried);
             if (!schedule) continue;
             const Programs programs = programs_of(tried, *schedule);
@@ -343,16 +332,15 @@ Programs all_reduce_programs(std::string_view name, int ranks) {
     return programs_of(tried, schedule_of(tried).value());
 }
 
-// 64 floats: the input is the first 256 bytes of the registered memory, the output the next 256.
 TEST(FindRace, NamesAReadThatIsTooEarly) {
     Programs programs = all_reduce_programs("butterfly", 2);
     programs[1].steps[0].dependencies.clear();
-    EXPECT_TRUE(is_race(find_race(programs),
-                        {"1 at step 0", "reads bytes 0..255", "too early", "0 at its begin"}));
+    EXPECT_TRUE(is_race(find_race(programs), {"1 at step 0", "reads input's position 0",
+                                              "too early", "0 at its begin"}));
     programs = all_reduce_programs("butterfly", 4);
     programs[1].steps[1].dependencies.clear();
     EXPECT_TRUE(is_race(find_race(programs),
-                        {"1 at step 1", "reads bytes 256..511", "too early", "3 at step 0"}));
+                        {"1 at step 1", "reads output's position 0", "too early", "3 at step 0"}));
 }
 
 TEST(FindRace, NamesAReadOfWhatARankKeeps) {
@@ -360,20 +348,20 @@ TEST(FindRace, NamesAReadOfWhatARankKeeps) {
     Programs programs = programs_of(tried, schedule_of(tried).value());
     ASSERT_EQ(find_race(programs), std::nullopt);
     programs[3].steps[0].keeps_results = true;
-    EXPECT_TRUE(is_race(find_race(programs), {"1 at step 1", "reads bytes 0..255", "too early",
-                                              "output's memory", "3 at step 0"}));
+    EXPECT_TRUE(is_race(find_race(programs),
+                        {"1 at step 1", "reads output's position 0", "too early", "3 at step 0"}));
 }
 
 TEST(FindRace, NamesAWriteThatAPeerMayStillRead) {
     Programs programs = all_reduce_programs("one-shot", 2);
     programs[0].last_readers.clear();
-    EXPECT_TRUE(
-        is_race(find_race(programs), {"0 at its end", "overwrite bytes 0..255", "1 at step 0"}));
+    EXPECT_TRUE(is_race(find_race(programs),
+                        {"0 at its end", "overwrite input's position 0", "1 at step 0"}));
     // The result of the first step goes to the place that the partner reads in that step.
     programs = all_reduce_programs("butterfly", 4);
     programs[0].steps[0].moves[0].targets[0].place = programs[0].published[1][0];
-    EXPECT_TRUE(
-        is_race(find_race(programs), {"0 at step 0", "overwrite bytes 0..255", "1 at step 0"}));
+    EXPECT_TRUE(is_race(find_race(programs),
+                        {"0 at step 0", "overwrite input's position 0", "1 at step 0"}));
 }
 
 // Rank 1 has no other work and writes its block into the root's result.
@@ -385,17 +373,18 @@ TEST(FindRace, NamesAPushIntoAPlaceThatIsInUse) {
 
     Programs programs = sound;
     programs[1].steps[0].dependencies.clear();
-    EXPECT_TRUE(is_race(find_race(programs), {"1 at step 0", "bytes 512..767", "not have begun"}));
+    EXPECT_TRUE(
+        is_race(find_race(programs), {"1 at step 0", "output's position 1", "not have begun"}));
     programs = sound;
     for (DirectStep& step : programs[0].steps) step.dependencies.clear();
     EXPECT_TRUE(is_race(find_race(programs),
-                        {"1 at step 0", "bytes 512..767", "past that", "0 at its end"}));
+                        {"1 at step 0", "output's position 1", "past that", "0 at its end"}));
     // Two ranks compute a chunk each and push it; the other still reads there.
     programs = all_reduce_programs("two-shot", 2);
     ASSERT_EQ(find_race(programs), std::nullopt);
     programs[1].steps[0].moves[0].sources[1].place = programs[0].steps[0].moves[0].targets[1].place;
-    EXPECT_TRUE(
-        is_race(find_race(programs), {"0 at step 0", "bytes 256..383", "uses at", "1 at step 0"}));
+    EXPECT_TRUE(is_race(find_race(programs),
+                        {"0 at step 0", "output's position 0", "uses at", "1 at step 0"}));
 }
 
 TEST(FindRace, NamesAWaitThatNothingEnds) {

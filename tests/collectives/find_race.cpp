@@ -29,24 +29,13 @@ void learn(Knowledge& mine, const Knowledge& other) {
         mine[rank] = std::max(mine[rank], other[rank]);
 }
 
-// A range of one rank's memory.
-struct Stretch {
-    Place place;
-    std::size_t bytes;
-
-    bool overlaps(const Stretch& other) const {
-        return place.in == other.place.in && place.offset < other.place.offset + other.bytes &&
-               other.place.offset < place.offset + bytes;
-    }
-};
-
-std::string to_text(const Stretch& stretch) {
-    const char* memory = stretch.place.in == Place::In::plan     ? "plan"
-                         : stretch.place.in == Place::In::input  ? "input's"
-                         : stretch.place.in == Place::In::output ? "output's"
-                                                                 : "registered";
-    return fmt::format("bytes {}..{} of the {} memory", stretch.place.offset,
-                       stretch.place.offset + stretch.bytes - 1, memory);
+// Places are apart unless they are the same: this proves the programs for calls of every length.
+std::string to_text(ChunkPlace place) {
+    const char* memory = place.in == ChunkPlace::In::slot            ? "slot"
+                         : place.in == ChunkPlace::In::input         ? "input's position"
+                         : place.in == ChunkPlace::In::copy_of_input ? "copied input's position"
+                                                                     : "output's position";
+    return fmt::format("{} {}", memory, place.number);
 }
 
 class Prover {
@@ -147,25 +136,31 @@ private:
                 for (const MovePlace& source : move.sources) {
                     if (!source.peer || race_) continue;
                     const auto owner = as_size(*source.peer);
-                    const Place place = programs_[owner].published[reader][source.place.offset];
-                    check_read(reader, index, owner, {place, move.bytes},
+                    const ChunkPlace place = place_of(reader, source);
+                    check_read(reader, index, owner, place,
                                index + (is_read_late(steps[index], move, place) ? 2 : 1));
                 }
     }
 
-    // Whether only the next step's counter shows that such a place has been read: data is first
-    // read through the kernel, then this step's counter may be incremented, and then all is added.
-    static bool is_read_late(const DirectStep& step, const DirectMove& move, Place place) {
-        const auto of_peers = std::ranges::count_if(
-            move.sources, [](const MovePlace& source) { return source.peer.has_value(); });
-        return step.keeps_results && of_peers > 1 && place.in == Place::In::plan;
+    // Returns where the rank reads: peers publish their places.
+    ChunkPlace place_of(std::size_t rank, const MovePlace& source) const {
+        if (source.place.in != ChunkPlace::In::published) return source.place;
+        return at(programs_, *source.peer).published[rank][as_size(source.place.number)];
     }
 
-    // An access of a rank's step to a range of the owner's memory.
+    // Whether only the next step's counter shows that such a place has been read: data is first
+    // read through the kernel, then this step's counter may be incremented, and then all is added.
+    static bool is_read_late(const DirectStep& step, const DirectMove& move, ChunkPlace place) {
+        const auto of_peers = std::ranges::count_if(
+            move.sources, [](const MovePlace& source) { return source.peer.has_value(); });
+        return step.keeps_results && of_peers > 1 && !place.is_of_caller();
+    }
+
+    // An access of a rank's step to a place of the owner.
     struct Access {
         std::size_t rank, index;
         const DirectMove* move;
-        Stretch stretch;
+        ChunkPlace place;
         int step;  // step of the schedule that it replaces
     };
 
@@ -179,21 +174,12 @@ private:
                 for (const DirectMove& move : steps[index].moves) {
                     for (const MovePlace& target : move.targets)
                         if (belongs(target.peer))
-                            visit({rank,
-                                   index,
-                                   &move,
-                                   {target.place, move.bytes},
+                            visit({rank, index, &move, target.place,
                                    std::max(steps[index].number, target.for_step)});
                     for (const MovePlace& source : move.sources)
                         if (belongs(source.peer))
-                            visit({rank,
-                                   index,
-                                   &move,
-                                   {source.peer
-                                        ? programs_[owner].published[rank][source.place.offset]
-                                        : source.place,
-                                    move.bytes},
-                                   steps[index].number});
+                            visit(
+                                {rank, index, &move, place_of(rank, source), steps[index].number});
                 }
         }
     }
@@ -204,9 +190,8 @@ private:
             for (const DirectMove& move : steps[index].moves)
                 for (const MovePlace& target : move.targets)
                     if (target.peer && !race_)
-                        check_push(
-                            as_size(*target.peer),
-                            {pusher, index, &move, {target.place, move.bytes}, target.for_step});
+                        check_push(as_size(*target.peer),
+                                   {pusher, index, &move, target.place, target.for_step});
     }
 
     // A push replaces a transfer of a later step: all accesses of earlier steps to the place must
@@ -214,10 +199,10 @@ private:
     void check_push(std::size_t owner, const Access& push) {
         if (known_[push.rank][push.index + 1][owner] < begun)
             return report(fmt::format("{} pushes to {} of rank {}, which may not have begun",
-                                      name_of(push.rank, push.index + 1), to_text(push.stretch),
+                                      name_of(push.rank, push.index + 1), to_text(push.place),
                                       owner));
         for_each_access(owner, [&](const Access& other) {
-            if (other.move == push.move || !other.stretch.overlaps(push.stretch)) return;
+            if (other.move == push.move || other.place != push.place) return;
             const bool is_before = other.step <= push.step;
             const Access& first = is_before ? other : push;
             const Access& then = is_before ? push : other;
@@ -227,69 +212,68 @@ private:
                     : known_[then.rank][then.index + 1][first.rank] >= after(first.index + 1);
             if (!in_order)
                 report(fmt::format("{} pushes to {} of rank {}, which {} uses at the same time",
-                                   name_of(push.rank, push.index + 1), to_text(push.stretch), owner,
+                                   name_of(push.rank, push.index + 1), to_text(push.place), owner,
                                    name_of(other.rank, other.index + 1)));
         });
         for (const std::size_t moment : {settling_of(owner), end_of(owner)}) {
-            const bool uses = moment == end_of(owner) ||
-                              uses_place(programs_[owner].settling_early, push.stretch);
+            const bool uses =
+                moment == end_of(owner) || uses_place(programs_[owner].settling_early, push.place);
             if (uses && known_[owner][moment][push.rank] < after(push.index + 1))
                 report(fmt::format("{} pushes to {} of rank {}, which may be past that: {}",
-                                   name_of(push.rank, push.index + 1), to_text(push.stretch), owner,
+                                   name_of(push.rank, push.index + 1), to_text(push.place), owner,
                                    name_of(owner, moment)));
         }
     }
 
-    static bool uses_place(const std::vector<DirectMove>& moves, const Stretch& stretch) {
-        return writes(moves, stretch) ||
+    static bool uses_place(const std::vector<DirectMove>& moves, ChunkPlace place) {
+        return writes(moves, place) ||
                std::any_of(moves.begin(), moves.end(), [&](const DirectMove& move) {
-                   return stretch.overlaps({move.sources.front().place, move.bytes});
+                   return move.sources.front().place == place;
                });
     }
 
     // The owner's writes before the reader's step must be over; those in it and later must wait
     // until the reader has finished `finished` steps.
-    void check_read(std::size_t reader, std::size_t index, std::size_t owner,
-                    const Stretch& stretch, std::size_t finished) {
+    void check_read(std::size_t reader, std::size_t index, std::size_t owner, ChunkPlace place,
+                    std::size_t finished) {
         const DirectProgram& program = programs_[owner];
         const int step = programs_[reader].steps[index].number;
         for (std::size_t i = 0; i < program.steps.size(); ++i) {
-            if (!writes(program.steps[i].moves, stretch)) continue;
+            if (!writes(program.steps[i].moves, place)) continue;
             if (program.steps[i].number < step)
-                must_follow(reader, index, owner, i + 1, stretch);
+                must_follow(reader, index, owner, i + 1, place);
             else
-                must_precede(reader, index, owner, i + 1, stretch, finished);
+                must_precede(reader, index, owner, i + 1, place, finished);
         }
-        must_follow(reader, index, owner, 0, stretch);
-        if (writes(program.settling_early, stretch))
-            must_precede(reader, index, owner, settling_of(owner), stretch, finished);
-        must_precede(reader, index, owner, end_of(owner), stretch, finished);
+        must_follow(reader, index, owner, 0, place);
+        if (writes(program.settling_early, place))
+            must_precede(reader, index, owner, settling_of(owner), place, finished);
+        must_precede(reader, index, owner, end_of(owner), place, finished);
     }
 
-    static bool writes(const std::vector<DirectMove>& moves, const Stretch& stretch) {
+    static bool writes(const std::vector<DirectMove>& moves, ChunkPlace place) {
         return std::any_of(moves.begin(), moves.end(), [&](const DirectMove& move) {
             return std::any_of(
-                move.targets.begin(), move.targets.end(), [&](const MovePlace& target) {
-                    return !target.peer && stretch.overlaps({target.place, move.bytes});
-                });
+                move.targets.begin(), move.targets.end(),
+                [&](const MovePlace& target) { return !target.peer && target.place == place; });
         });
     }
 
     // If results are kept, the counter comes before the write.
     void must_follow(std::size_t reader, std::size_t index, std::size_t owner, std::size_t write,
-                     const Stretch& stretch) {
+                     ChunkPlace place) {
         const bool is_shown = write == 0 || !programs_[owner].steps[write - 1].keeps_results;
         if (is_shown && known_[reader][index + 1][owner] >= after(write)) return;
         report(fmt::format("{} reads {} of rank {} and may be too early: {} may still write there",
-                           name_of(reader, index + 1), to_text(stretch), owner,
+                           name_of(reader, index + 1), to_text(place), owner,
                            name_of(owner, write)));
     }
 
     void must_precede(std::size_t reader, std::size_t index, std::size_t owner, std::size_t write,
-                      const Stretch& stretch, std::size_t finished) {
+                      ChunkPlace place, std::size_t finished) {
         if (known_[owner][write][reader] >= after(finished)) return;
         report(fmt::format("{} may overwrite {}, which {} may still read", name_of(owner, write),
-                           to_text(stretch), name_of(reader, index + 1)));
+                           to_text(place), name_of(reader, index + 1)));
     }
 
     void report(std::string text) {

@@ -9,8 +9,9 @@
 
 namespace tutti {
 
-/// Proves, without running anything, that no byte is written while a peer may read it, and that
-/// each read of a step gets the value that its owner held before the step. Takes the programs of
+/// Proves, without running anything, that no place is written while a peer may read it, and that
+/// each read of a step gets the value that its owner held before the step: for calls of every
+/// length. Takes the programs of
 /// all ranks in rank order. Describes the first race (or the first endless wait); nothing if every
 /// order of execution is safe, even with repeated runs.
 std::optional<std::string> find_race(std::span<const DirectProgram> programs);

@@ -73,11 +73,12 @@ private:
     std::mt19937 random_;
 };
 
-std::int64_t wrong_in_run(Plan& plan, const CheckCase& check, Rank me, const Buffers& buffers) {
+std::int64_t wrong_in_run(Plan& plan, const Call& call, const CheckCase& check, Rank me,
+                          const Buffers& buffers) {
     poison(buffers.call.output);
     fill_input(check, me, buffers.input);
     const std::vector<std::byte> given(buffers.input.begin(), buffers.input.end());
-    plan.rebind(buffers.call);
+    plan.bind(call, buffers.call);
     plan.run();
     std::int64_t wrong = count_wrong(check, me, buffers.call.output);
     if (!buffers.call.in_place) wrong += std::ranges::equal(given, buffers.input) ? 0 : 1;
@@ -99,7 +100,7 @@ std::int64_t wrong_in_changing_buffers(Planner& planner, std::string_view transp
     std::int64_t wrong = 0;
     for (std::uint64_t run = 0; run < 7; ++run) {
         const CheckCase check = check_of(call, world.size(), run);
-        wrong += wrong_in_run(*plan, check, world.rank(), buffers);
+        wrong += wrong_in_run(*plan, call, check, world.rank(), buffers);
         if (dice.once_in(3)) continue;
         buffers = dice.buffers(call, world, in_place);
     }
@@ -156,7 +157,7 @@ std::int64_t wrong_choices(World& world) {
         const auto plan =
             planner.plan({&find_algorithm(call.collective, "two-shot"), {.transport = "shm"}}, call,
                          buffers.call, nullptr);
-        wrong += wrong_in_run(*plan, check_of(call, world.size(), 1), world.rank(), buffers);
+        wrong += wrong_in_run(*plan, call, check_of(call, world.size(), 1), world.rank(), buffers);
         wrong += heaps_mapped() != (2 * in_heap > world.size() ? world.size() : 1);
         world.barrier();
     }

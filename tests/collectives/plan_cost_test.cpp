@@ -76,6 +76,27 @@ private:
     Placement hosts_;
 };
 
+// Calls of any length, also the first one.
+TEST(BindingMessages, AllocatesNothing) {
+    constexpr int ranks = 4;
+    const LoneRank world(Rank{1}, ranks);
+    std::vector<std::byte> memory(ranks * 1000);
+    for (const Algorithm& algorithm : catalog()) {
+        const Job job{.collective = algorithm.collective, .ranks = ranks, .segments = 5};
+        if (algorithm.refuses(job)) continue;
+        Call call{.collective = algorithm.collective, .type = DataType::int8, .count = 1000};
+        auto programs = compile_messages({.schedule = algorithm.build(job), .call = call}, world,
+                                         /*most_bytes=*/300);
+        const test::AllocationCount count;
+        for (const std::int64_t length : {3, 0, 1000, 999}) {
+            call.count = length;
+            for (MessageProgram& program : programs)
+                program.bind(call, {.input = memory, .output = memory});
+        }
+        EXPECT_EQ(count.so_far(), 0) << name_of(algorithm.collective) << " " << algorithm.name;
+    }
+}
+
 double seconds_of(const std::function<void()>& work) {
     const std::int64_t begin = now_ns();
     work();
@@ -110,8 +131,7 @@ BuildingTime time_to_build(const Algorithm& algorithm, int ranks, Rank rank) {
     const LoneRank world(rank, ranks);
     return {.messages = seconds_of([&] { compile_messages(request, world, std::size_t{1} << 30); }),
             .direct = seconds_of([&] {
-                const DirectTask task(request, rank,
-                                      {{Place::In::registered, 0}, {Place::In::registered, input}});
+                const DirectTask task(request, rank, {});
                 PushNegotiation negotiation{push_terms(task), {}, {}};
                 // Peers can neither push nor be pushed to.
                 for (const auto& to_peer : negotiation.own.as_sender)

@@ -104,14 +104,16 @@ public:
           memory_(device.allocate(input_ + output_)),
           check_(check_of(call_, ranks_, 0)) {
         const Job job = job_of({.algorithm = &algorithm}, call_, ranks_, progress.world().hosts());
+        const CallBuffers buffers{.input = {memory_.get(), input_},
+                                  .output = {memory_.get() + input_, output_},
+                                  .device = &device};
         plan_ = message_plan(progress, messages,
                              {.schedule = build_in_order(algorithm, job),
                               .call = call_,
-                              .buffers = {.input = {memory_.get(), input_},
-                                          .output = {memory_.get() + input_, output_},
-                                          .device = &device},
+                              .buffers = buffers,
                               .what = "trial",
                               .number = number});
+        plan_->bind(call_, buffers);
     }
 
     void start() {

@@ -24,10 +24,11 @@ class Timed final : public Plan {
 public:
     Timed(Progress& progress, const PlanRequest& request, std::int64_t ns, int& runs)
         : Plan(progress, request), ns_(ns), runs_(runs) {}
-    bool rebinds() const override { return true; }
-    void rebind(const CallBuffers&) override {}
+
+    void bind(const Call&, const CallBuffers&) override {}
 
 private:
+    void adapt() override {}
     void begin() override {
         ++runs_;
         end_ns_ = now_ns() + ns_;
@@ -128,7 +129,7 @@ TEST(TriedPlan, IsCorrectWithEachMethod) {
                     const CheckCase check = check_of(of_algorithm, ranks, run);
                     poison(out);
                     fill_input(check, world.rank(), in);
-                    plan->rebind({in, out, false});
+                    plan->bind(of_algorithm, {in, out, false});
                     plan->run();
                     wrong += count_wrong(check, world.rank(), out);
                 }

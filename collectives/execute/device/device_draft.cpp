@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/index.hpp"
-#include "collectives/execute/plan/exchange_lists.hpp"
 
 namespace tutti {
 
@@ -63,12 +62,9 @@ namespace {
 // Turns places into addresses, as direct_plan does on the host.
 class DirectLoader {
 public:
-    DirectLoader(const DirectProgram& program, World& world, const DeviceAddresses& at,
-                 DeviceDraft& draft)
-        : published_to_me_(exchanged(world, program.published)),
-          me_(world.rank()),
-          at_(at),
-          draft_(draft) {}
+    DirectLoader(const DirectProgram& program, const Layout& layout, int inputs, Rank me,
+                 const DeviceAddresses& at, DeviceDraft& draft)
+        : layout_(layout), memory_(program, layout, inputs), me_(me), at_(at), draft_(draft) {}
 
     void load(const DirectProgram& program) {
         const std::uint64_t all = draft_.steps_of_run - 1;
@@ -94,9 +90,14 @@ public:
     }
 
 private:
-    std::byte* address(const MovePlace& source) const {
-        if (!source.peer) return at_.place(me_, source.place);
-        return at_.place(*source.peer, at(published_to_me_, *source.peer)[source.place.offset]);
+    Moves::Operand operand(const MovePlace& end) const {
+        const auto [in, number] = end.place;
+        const Place place = !end.place.is_of_caller()
+                                ? Place{Place::In::plan, memory_.offset_of(end.place, layout_)}
+                            : in == ChunkPlace::In::input
+                                ? Place{Place::In::input, layout_.offset_of(number)}
+                                : Place{Place::In::output, layout_.offset_of(number)};
+        return {at_.place(end.peer.value_or(me_), place)};
     }
 
     void add_waits(const std::vector<Dependency>& dependencies) {
@@ -110,14 +111,14 @@ private:
         for (const DirectMove& move : moves) {
             outs.clear();
             sources.clear();
-            for (const MovePlace& target : move.targets)
-                outs.push_back({at_.place(target.peer.value_or(me_), target.place)});
-            for (const MovePlace& source : move.sources) sources.push_back({address(source)});
-            draft_.add_move(outs, sources, move.bytes);
+            for (const MovePlace& target : move.targets) outs.push_back(operand(target));
+            for (const MovePlace& source : move.sources) sources.push_back(operand(source));
+            draft_.add_move(outs, sources, layout_.bytes_of(move.chunk));
         }
     }
 
-    std::vector<std::vector<Place>> published_to_me_;
+    const Layout& layout_;
+    ProgramMemory memory_;
     Rank me_;
     const DeviceAddresses& at_;
     DeviceDraft& draft_;
@@ -125,11 +126,15 @@ private:
 
 }  // namespace
 
-DeviceDraft draft_direct(const DirectProgram& program, const PlanRequest& request, World& world,
+DeviceDraft draft_direct(const DirectProgram& program, const PlanRequest& request, Rank me,
                          const DeviceAddresses& at) {
     DeviceDraft draft(request.call.type, request.call.op);
     draft.steps_of_run = static_cast<std::uint64_t>(request.schedule.steps()) + 1;
-    DirectLoader(program, world, at, draft).load(program);
+    const int chunks = request.schedule.chunks();
+    const CollectiveSpec spec(request.call.collective, request.schedule.ranks(), request.call.root);
+    DirectLoader(program, Layout(request.call, spec, me, chunks),
+                 Positions(spec, me, chunks).inputs(), me, at, draft)
+        .load(program);
     return draft;
 }
 

@@ -58,15 +58,15 @@ private:
 
 /// Addresses as this rank's device uses them.
 struct DeviceAddresses {
-    std::function<std::byte*(Rank, Place)> place;
+    std::function<std::byte*(Rank, Place)> place;        ///< of bytes in a rank's memory
     std::function<const std::uint64_t*(Rank)> finished;  ///< counter of the rank
 };
 
-/// Drafts a direct program. Collective, because peers exchange their published places.
-DeviceDraft draft_direct(const DirectProgram& program, const PlanRequest& request, World& world,
+/// Drafts a direct program for the call of the request.
+DeviceDraft draft_direct(const DirectProgram& program, const PlanRequest& request, Rank me,
                          const DeviceAddresses& at);
 
-/// A rank's part of a small call by the LL protocol (each store carries its flag): the same steps
+/// A rank's part of one small call by the LL protocol (each store carries its flag): the same steps
 /// as message_plan, inside a kernel. Each message has its own mailbox in its receiver's memory, one
 /// for even and one for odd runs. A sender waits until its receiver has finished the run before the
 /// previous one, which is nearly always the case.
@@ -81,13 +81,15 @@ public:
     DeviceDraft with_addresses(const DeviceAddresses& at) const;
 
 private:
-    Place in_plan_memory(Place place) const;
+    std::size_t size(CallSize of) const { return at(sizes_, of.index); }
+    Place in_plan_memory(DraftPlace place) const;
 
     Rank me_;
     DataType type_;
     Op op_;
     int steps_;
     MessageDraft draft_;
+    std::vector<std::size_t> sizes_;                      // of the call, by CallSize
     std::size_t inbox_ = 0, outbox_ = 0, bytes_ = 0;      // offsets in the plan's memory
     std::vector<std::size_t> own_mailboxes_;              // one per receive, in order
     std::vector<std::vector<std::size_t>> mailboxes_at_;  // by peer: one per send to it, in order

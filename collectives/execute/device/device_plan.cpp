@@ -86,22 +86,15 @@ public:
     DevicePlan(Progress& progress, const DeviceTransport& transport, const PlanRequest& request)
         : Plan(progress, request),
           transport_(transport),
-          caller_(request.buffers),
-          has_result_before_(has_result_before(request.call, request.buffers, world().rank())),
+          compiled_for_(request.call),
           is_registered_(request.registered != nullptr) {
-        if (is_registered_) {
-            buffers_ = request.registered;
-            input_ = const_cast<std::byte*>(caller_.given().input.data());
-            output_ = caller_.given().output.data();
-        } else {
-            allocate_buffers();
-        }
+        place_buffers(CallerMemory(request.buffers), request.registered);
         const Bytes vector{total_bytes(request.call, world().size())};
         DeviceDraft draft =
             vector <= transport.ll_up_to() ? ll_draft(request) : direct_draft(request);
         if (request.call.op == Op::avg && reduces(request.call.collective)) {
             draft.divided = output_;
-            draft.divided_bytes = caller_.given().output.size();
+            draft.divided_bytes = request.buffers.output.size();
             draft.divisor = static_cast<std::uint32_t>(world().size());
         }
         launch_ = load(request, draft, blocks_for(vector));
@@ -109,36 +102,46 @@ public:
 
     ~DevicePlan() override { launch_->leave(); }
 
-    bool rebinds() const override { return !is_registered_; }
-
-    void rebind(const CallBuffers& buffers) override {
-        if (caller_.is(buffers)) return;
-        if (!rebinds()) return Plan::rebind(buffers);
-        const CallerMemory caller(buffers);
-        caller_.check_fits(caller);
-        caller_ = caller;
-    }
-
     std::optional<std::int64_t> device_ns() const override { return launch_->device_ns(); }
 
 private:
     Accelerator& device() const { return transport_.device(); }
 
-    // Allocates buffers in device memory with the layout of the caller's.
-    void allocate_buffers() {
-        const std::span<const std::byte> input = caller_.given().input;
-        const std::span<const std::byte> output = caller_.given().output;
-        std::size_t input_at = 0, output_at = round_up(input.size(), alignment);
-        if (caller_.is_together()) {
-            input_at = caller_.place_of(input.data())->offset;
-            output_at = caller_.place_of(output.data())->offset;
+    // Programs of devices hold addresses, and how many blocks run them depends on the length.
+    void adapt() override {
+        const bool is_other = is_registered_ && (caller().given().input.data() != input_ ||
+                                                 caller().given().output.data() != output_);
+        if (call() != compiled_for_ || is_other)
+            throw Error(what() + " serves one call only; make a new plan for another one");
+    }
+
+    // Where the memories of a rank's buffers begin in `buffers_`.
+    struct Begins {
+        std::size_t input = 0, output = 0;
+    };
+
+    // Finds the caller's buffers in registered memory; without it, allocates buffers in device
+    // memory with the layout of the caller's. Collective.
+    void place_buffers(const CallerMemory& caller, const ReachableMemory* registered) {
+        const auto input = caller.memory(Place::In::input),
+                   output = caller.memory(Place::In::output);
+        Begins mine{.output = round_up(input.size(), alignment)};
+        buffers_ = registered;
+        if (registered == nullptr) {
+            own_buffers_ = std::make_unique<DeviceMemory>(world(), transport_.places().device,
+                                                          mine.output + output.size());
+            buffers_ = own_buffers_.get();
+        } else {
+            mine = {input.empty() ? 0 : registered->offset_of(input).value(),
+                    output.empty() ? 0 : registered->offset_of(output).value()};
         }
-        own_buffers_ = std::make_unique<DeviceMemory>(
-            world(), transport_.places().device,
-            std::max(input_at + input.size(), output_at + output.size()));
-        buffers_ = own_buffers_.get();
-        input_ = own_buffers_->mine().data() + input_at;
-        output_ = own_buffers_->mine().data() + output_at;
+        begins_ = gather_all(world(), mine);
+        const auto address_of = [&](const std::byte* given) -> std::byte* {
+            const auto place = caller.place_of(given);
+            return place ? address(world().rank(), *place) : nullptr;
+        };
+        input_ = address_of(caller.given().input.data());
+        output_ = address_of(caller.given().output.data());
     }
 
     DeviceAddresses addresses() const {
@@ -149,27 +152,21 @@ private:
     std::byte* address(Rank owner, Place place) const {
         switch (place.in) {
             case Place::In::input:
-                return input_ + place.offset;
+                return buffers_->of(owner).data() + at(begins_, owner).input + place.offset;
             case Place::In::output:
-                return output_ + place.offset;
-            case Place::In::plan:
-                return memory_->of(owner).data() + sizeof(DeviceState) + place.offset;
+                return buffers_->of(owner).data() + at(begins_, owner).output + place.offset;
             default:
-                return buffers_->of(owner).data() + place.offset;
+                return memory_->of(owner).data() + sizeof(DeviceState) + place.offset;
         }
     }
 
     DeviceDraft direct_draft(const PlanRequest& request) {
-        const auto place_of = [&](bool is_empty, const std::byte* buffer) {
-            const auto offset = is_empty ? 0 : as_size(buffer - buffers_->mine().data());
-            return Place{Place::In::registered, offset};
-        };
-        const DirectProgram program =
-            compile_direct(world(), request,
-                           {place_of(request.buffers.input.empty(), input_),
-                            place_of(request.buffers.output.empty(), output_)});
-        allocate(program.plan_bytes);
-        return draft_direct(program, request, world(), addresses());
+        const Rank me = world().rank();
+        const DirectProgram program = compile_direct(request, me, {});
+        const CollectiveSpec spec(request.call.collective, world().size(), request.call.root);
+        allocate(most_program_bytes(program, spec, request.schedule.chunks(),
+                                    as_size(request.call.count) * size_of(request.call.type)));
+        return draft_direct(program, request, me, addresses());
     }
 
     DeviceDraft ll_draft(const PlanRequest& request) {
@@ -219,7 +216,7 @@ private:
 
     void begin() override {
         ++run_;
-        if (!is_registered_) device().copy_in(input_, caller_.given().input);
+        if (!is_registered_) device().copy_in(input_, caller().given().input);
         launch_->start(world().rank(), static_cast<std::uint64_t>(
                                            limit_in_ns(world().hang_timeout * part_of_timeout)));
     }
@@ -231,8 +228,8 @@ private:
         if (!launch_->has_begun(run_)) return false;
         at_ = 1;  // from here on the device measures the timeout
         if (!launch_->has_ended(run_)) return false;
-        if (!is_registered_ && !has_result_before_)
-            device().copy_out(caller_.given().output, output_);
+        if (!is_registered_ && !has_result_before(call(), caller().given(), world().rank()))
+            device().copy_out(caller().given().output, output_);
         return true;
     }
 
@@ -241,11 +238,11 @@ private:
     static constexpr std::size_t alignment = 256;
 
     const DeviceTransport& transport_;
-    CallerMemory caller_;
-    bool has_result_before_;
+    Call compiled_for_;
     bool is_registered_;                         // the caller's memory is registered on the device
     std::unique_ptr<DeviceMemory> own_buffers_;  // used instead, if not
     const ReachableMemory* buffers_ = nullptr;   // the buffers in use
+    std::vector<Begins> begins_;                 // by rank
     std::byte *input_ = nullptr, *output_ = nullptr;
     std::unique_ptr<DeviceMemory> memory_;
     std::shared_ptr<std::byte> programs_;

@@ -6,16 +6,14 @@
 #include <optional>
 #include <vector>
 
-#include "base/rounding.hpp"
 #include "collectives/execute/direct/direct_program.hpp"
-#include "collectives/world/signal.hpp"
 
 namespace tutti {
 
 /// A peer that reads a place in a step; until it has finished that step, the place must not be
 /// written.
 struct Reader {
-    Place place;
+    ChunkPlace place;
     Rank peer;
     int step;
 };
@@ -29,10 +27,10 @@ struct MoveIndex {
 
 /// The place of a chunk's value, its possible places, and its readers.
 struct Chunk {
-    Place destination;               // where it ends (or stays while in transit)
-    Place current;                   // where its value is now
-    std::optional<Place> readable;   // a copy for peers, if they cannot read the current place
-    std::optional<Place> alternate;  // a second place, for steps in which peers read the first
+    ChunkPlace destination;               // where it ends (or stays while in transit)
+    ChunkPlace current;                   // where its value is now
+    std::optional<ChunkPlace> readable;   // a copy for peers, if they cannot read the current place
+    std::optional<ChunkPlace> alternate;  // a second place, for steps in which peers read the first
     std::vector<Reader> readers;
     int read_in_step = -1;             // at its current place
     int last_use_of_destination = -1;  // last use by this rank
@@ -42,25 +40,18 @@ struct Chunk {
     std::optional<MoveIndex> written_by = {};
 };
 
-/// Allocates the plan's own shared memory, in pieces on separate cache lines. Slots of one size are
-/// reused, so that few are needed and these stay in the cache.
-class PlanMemory {
+/// Numbers the slots of the plan's own shared memory. Slots are reused, so that few are needed and
+/// these stay in the cache.
+class Slots {
 public:
-    explicit PlanMemory(std::size_t slot_bytes) : slot_bytes_(slot_bytes) {}
+    int count() const { return count_; }
 
-    std::size_t bytes() const { return bytes_; }
-
-    Place take(std::size_t bytes) {
-        const Place place{Place::In::plan, bytes_};
-        bytes_ += round_up(bytes, cache_line);
-        return place;
-    }
+    ChunkPlace take() { return {ChunkPlace::In::slot, count_++}; }
 
     /// Returns a slot that `step` may write once the dependencies added here are met: the readers
     /// of its earlier content have finished.
-    Place take_slot(int step, std::vector<Dependency>& dependencies) {
-        if (free_.empty() || free_.front().last_use + steps_between_uses > step)
-            return take(slot_bytes_);
+    ChunkPlace take(int step, std::vector<Dependency>& dependencies) {
+        if (free_.empty() || free_.front().last_use + steps_between_uses > step) return take();
         const Slot slot = std::move(free_.front());
         free_.pop_front();
         for (const Reader& reader : slot.readers)
@@ -69,7 +60,7 @@ public:
     }
 
     /// Frees a slot, and removes its readers from `readers`.
-    void free_slot(Place place, std::vector<Reader>& readers, int last_use) {
+    void free(ChunkPlace place, std::vector<Reader>& readers, int last_use) {
         Slot slot{place, {}, last_use};
         std::erase_if(readers, [&](const Reader& reader) {
             if (reader.place != place) return false;
@@ -86,13 +77,12 @@ private:
     static constexpr int steps_between_uses = 3;
 
     struct Slot {
-        Place place;
+        ChunkPlace place;
         std::vector<Reader> readers;
         int last_use;
     };
 
-    std::size_t slot_bytes_;
-    std::size_t bytes_ = 0;
+    int count_ = 0;
     std::deque<Slot> free_;  // longest unused first
 };
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -19,10 +21,13 @@ public:
           call_(task.request.call),
           chunks_(task.request.schedule.chunks()),
           spec_(call_.collective, task.request.schedule.ranks(), call_.root),
-          layout_(call_, spec_, task.me, chunks_),
+          positions_(spec_, task.me, chunks_),
           pushes_(pushes),
-          buffers_(task.buffers),
-          memory_(layout_.most_bytes_of_chunk()) {
+          buffers_(task.buffers) {
+        if (task.request.buffers.in_place) {
+            input_ = {ChunkPlace::In::output, positions_.first_input_in_place()};
+            output_.number = positions_.first_output_in_place();
+        }
         program_.published.resize(as_size(spec_.ranks()));
         copy_input_in_place();
         if (!spec_.reduces()) count_own_copies();
@@ -37,26 +42,33 @@ public:
         settle();
         if (peers_only_read()) mark_kept_results(program_);
         leave_out_implied_dependencies(program_);
-        program_.plan_bytes = memory_.bytes();
+        program_.slots = slots_.count();
         return std::move(program_);
     }
 
 private:
     // In place, an exchange's input and output chunks overlap crosswise, so it reads from a copy.
     void copy_input_in_place() {
-        const std::size_t bytes = task_.request.buffers.input.size();
-        if (!spec_.exchanges() || buffers_.input != buffers_.output || bytes == 0) return;
-        const Place copy = memory_.take(bytes);
-        program_.prologue.push_back(
-            {{{std::nullopt, copy}}, {{std::nullopt, buffers_.input}}, bytes});
-        buffers_.input = copy;
+        if (!spec_.exchanges() || !task_.request.buffers.in_place || positions_.inputs() == 0)
+            return;
+        const ChunkPlace copy{ChunkPlace::In::copy_of_input};
+        for (int chunk = 0; chunk < chunks_; ++chunk)
+            if (const auto position = positions_.in_input(chunk))
+                program_.prologue.push_back({{{std::nullopt, after(copy, *position)}},
+                                             {{std::nullopt, after(input_, *position)}},
+                                             chunk});
+        program_.copies_input = true;
+        input_ = copy;
+    }
+
+    static ChunkPlace after(ChunkPlace place, int positions) {
+        return {place.in, place.number + positions};
     }
 
     void count_own_copies() {
         for_each_output_chunk(spec_, task_.me, chunks_, [&](int number) {
-            const auto from = layout_.in_input(number);
-            if (from &&
-                buffers_.input.after(*from) != buffers_.output.after(*layout_.in_output(number)))
+            const auto from = positions_.in_input(number);
+            if (from && after(input_, *from) != after(output_, *positions_.in_output(number)))
                 ++own_copies_;
         });
     }
@@ -66,27 +78,25 @@ private:
 
     // Whether each rank only fetches: no rank writes to another one.
     bool peers_only_read() const { return buffers_.peers_read && !buffers_.peers_write; }
-    bool peers_read(Place place) const {
-        return place.in == Place::In::plan || buffers_.peers_read;
-    }
+    bool peers_read(ChunkPlace place) const { return !place.is_of_caller() || buffers_.peers_read; }
 
     // Returns a slot that step index `user` (or the prologue) may write.
-    Place take_slot(std::size_t user) {
-        if (user == prologue) return memory_.take_slot(-1, no_dependencies_);
+    ChunkPlace take_slot(std::size_t user) {
+        if (user == prologue) return slots_.take(-1, no_dependencies_);
         DirectStep& step = program_.steps[user];
-        return memory_.take_slot(step.number, step.dependencies);
+        return slots_.take(step.number, step.dependencies);
     }
 
     Chunk& chunk(int number) {
         const auto [known, is_new] = known_chunks_.try_emplace(number);
         Chunk& chunk = known->second;
         if (!is_new) return chunk;
-        const auto in_output = layout_.in_output(number);
-        const auto in_input = layout_.in_input(number);
+        const auto in_output = positions_.in_output(number);
+        const auto in_input = positions_.in_input(number);
         chunk.is_in_transit = !in_output;
         chunk.destination =
-            in_output ? buffers_.output.after(*in_output) : take_slot(program_.steps.size() - 1);
-        chunk.current = in_input ? buffers_.input.after(*in_input) : chunk.destination;
+            in_output ? after(output_, *in_output) : take_slot(program_.steps.size() - 1);
+        chunk.current = in_input ? after(input_, *in_input) : chunk.destination;
         chunk.is_input = in_input.has_value();
         return chunk;
     }
@@ -109,7 +119,7 @@ private:
             const auto [known, is_new] = move_of.try_emplace(receive.chunk, moves().size());
             if (is_new) {
                 written.emplace_back(receive.chunk, moves().size());
-                moves().push_back({{}, {}, layout_.bytes_of(receive.chunk)});
+                moves().push_back({{}, {}, receive.chunk});
                 if (receive.action == Action::reduce)
                     moves().back().sources.push_back(read_own(step.number, receive.chunk));
             }
@@ -132,10 +142,10 @@ private:
         const auto known = known_chunks_.find(number);
         if (known == known_chunks_.end()) return;
         Chunk& chunk = known->second;
-        if (chunk.readable) memory_.free_slot(*chunk.readable, chunk.readers, step);
+        if (chunk.readable) slots_.free(*chunk.readable, chunk.readers, step);
         chunk.readable.reset();
         if (!chunk.is_in_transit) return;
-        memory_.free_slot(chunk.destination, chunk.readers, step);
+        slots_.free(chunk.destination, chunk.readers, step);
         known_chunks_.erase(known);
     }
 
@@ -162,7 +172,7 @@ private:
             dependencies().push_back(until_free);
             moves().push_back({{target},
                                {read_own(step, send.chunk)},
-                               layout_.bytes_of(send.chunk),
+                               send.chunk,
                                /*is_final=*/true});
         }
     }
@@ -170,7 +180,7 @@ private:
     void publish(int step, const RankTransfer& send, Chunk& sent) {
         const bool in_place = peers_read(sent.current);
         if (!in_place && !sent.readable) make_readable(send.chunk, sent);
-        const Place place = in_place ? sent.current : *sent.readable;
+        const ChunkPlace place = in_place ? sent.current : *sent.readable;
         at(program_.published, send.peer).push_back(place);
         sent.readers.push_back({place, send.peer, step});
         if (in_place) sent.read_in_step = step;
@@ -192,7 +202,7 @@ private:
             return;
         }
         auto& moves = step == prologue ? program_.prologue : program_.steps[step].moves;
-        moves.push_back({{target}, {{std::nullopt, chunk.current}}, layout_.bytes_of(number)});
+        moves.push_back({{target}, {{std::nullopt, chunk.current}}, number});
         // Data that also belongs in the result is stored there in the same pass.
         if (chunk.is_in_transit || chunk.current == chunk.destination || spec_.reduces()) return;
         moves.back().targets.push_back({std::nullopt, chunk.destination});
@@ -233,10 +243,10 @@ private:
     }
 
     // Releases the places of the old value, after the chunk got a new value at another place.
-    void leave(int step, Chunk& chunk, Place place) {
+    void leave(int step, Chunk& chunk, ChunkPlace place) {
         is_read(chunk);  // no longer final, because more is written there
         std::erase_if(chunk.readers, [&](const Reader& r) { return r.place == place; });
-        if (chunk.readable) memory_.free_slot(*chunk.readable, chunk.readers, step);
+        if (chunk.readable) slots_.free(*chunk.readable, chunk.readers, step);
         chunk.readable.reset();
         chunk.current = place;
         chunk.is_input = false;
@@ -251,13 +261,13 @@ private:
         return {std::nullopt, read.current};
     }
     MovePlace next_published_by(Rank peer) {
-        return {peer, {Place::In::published, read_of_[peer.index]++}};
+        return {peer, {ChunkPlace::In::published, read_of_[peer.index]++}};
     }
 
     void write(int step, int number, std::size_t move_number) {
         DirectMove& move = moves()[move_number];
         Chunk& written = chunk(number);
-        const Place target = free_place(step, number, written);
+        const ChunkPlace target = free_place(step, written);
         wait_for_readers(written, target);
         leave(step, written, target);
         move.targets.push_back({std::nullopt, target});
@@ -268,14 +278,14 @@ private:
     }
 
     // Returns the destination, unless peers read there in this very step: then another place.
-    Place free_place(int step, int number, Chunk& chunk) {
+    ChunkPlace free_place(int step, Chunk& chunk) {
         if (chunk.read_in_step != step || chunk.current != chunk.destination)
             return chunk.destination;
-        if (!chunk.alternate) chunk.alternate = memory_.take(layout_.bytes_of(number));
+        if (!chunk.alternate) chunk.alternate = slots_.take();
         return *chunk.alternate;
     }
 
-    void wait_for_readers(Chunk& chunk, Place target) {
+    void wait_for_readers(Chunk& chunk, ChunkPlace target) {
         std::erase_if(chunk.readers, [&](const Reader& reader) {
             if (reader.place != target) return false;
             dependencies().push_back({reader.peer, reader.step + 1});
@@ -289,8 +299,6 @@ private:
     void settle() {
         std::vector<DirectMove> own;
         for_each_output_chunk(spec_, task_.me, chunks_, [&](int number) {
-            const std::size_t bytes = layout_.bytes_of(number);
-            if (bytes == 0) return;
             const Chunk& result = chunk(number);
             if (result.current == result.destination) return;
             is_read(result);
@@ -302,7 +310,7 @@ private:
                                                                : program_.settling_early;
             moves.push_back({{{std::nullopt, result.destination}},
                              {{std::nullopt, result.current}},
-                             bytes,
+                             number,
                              /*is_final=*/true});
         });
         for (const auto& [peer, steps] : last_read_by_)
@@ -316,19 +324,20 @@ private:
     const Call& call_;
     int chunks_;
     CollectiveSpec spec_;
-    Layout layout_;
+    Positions positions_;
     Pushes& pushes_;
     BufferAccess buffers_;
+    ChunkPlace input_{ChunkPlace::In::input}, output_{ChunkPlace::In::output};
     DirectProgram program_;
-    PlanMemory memory_;
+    Slots slots_;
     std::vector<Dependency> no_dependencies_;  // the prologue has only new slots
     int own_copies_ = 0;                       // chunks copied from its own input to its own output
     int load_receiving_ = 0,
         load_sending_ = 0;                       // chunks to handle in the step
     std::unordered_map<int, int> last_step_of_;  // by chunk
     std::unordered_map<int, Chunk> known_chunks_;
-    std::unordered_map<int, std::uint32_t> read_of_;  // by peer: published places read so far
-    std::unordered_map<int, int> last_read_by_;       // by peer: steps it must finish
+    std::unordered_map<int, int> read_of_;       // by peer: published places read so far
+    std::unordered_map<int, int> last_read_by_;  // by peer: steps it must finish
 };
 
 }  // namespace
@@ -342,6 +351,73 @@ PushTerms push_terms(const DirectTask& task) {
 DirectProgram compile_direct(const DirectTask& task, const PushNegotiation& negotiation) {
     AgreedPushes pushes(negotiation);
     return DirectCompiler(task, pushes).compile();
+}
+
+namespace {
+
+// Compiles programs of several ranks, each when it is first needed.
+class Compilation {
+public:
+    Compilation(const PlanRequest& request, const BufferAccess& buffers)
+        : request_(request), buffers_(buffers) {}
+
+    const DirectProgram& program_of(Rank rank) {
+        const auto known = programs_.find(rank);
+        if (known != programs_.end()) return known->second;
+        PushNegotiation negotiation{terms_of(rank), {}, {}};
+        const auto ranks = as_size(request_.schedule.ranks());
+        negotiation.senders.resize(ranks);
+        negotiation.receivers.resize(ranks);
+        for (const Rank peer : peers_of(rank)) {
+            at(negotiation.senders, peer) = at(terms_of(peer).as_sender, rank);
+            at(negotiation.receivers, peer) = at(terms_of(peer).as_receiver, rank);
+        }
+        return programs_.emplace(rank, compile_direct(task_of(rank), negotiation)).first->second;
+    }
+
+private:
+    const DirectTask& task_of(Rank rank) {
+        const auto known = tasks_.find(rank);
+        if (known != tasks_.end()) return known->second;
+        return tasks_.try_emplace(rank, request_, rank, buffers_).first->second;
+    }
+
+    const PushTerms& terms_of(Rank rank) {
+        const auto known = terms_.find(rank);
+        if (known != terms_.end()) return known->second;
+        return terms_.emplace(rank, push_terms(task_of(rank))).first->second;
+    }
+
+    std::set<Rank> peers_of(Rank rank) {
+        std::set<Rank> peers;
+        for (const RankStep& step : task_of(rank).steps)
+            for (const auto* transfers : {&step.sends, &step.receives})
+                for (const RankTransfer& transfer : *transfers)
+                    if (transfer.peer != rank) peers.insert(transfer.peer);
+        return peers;
+    }
+
+    const PlanRequest& request_;
+    BufferAccess buffers_;
+    std::map<Rank, DirectTask> tasks_;
+    std::map<Rank, PushTerms> terms_;
+    std::map<Rank, DirectProgram> programs_;
+};
+
+}  // namespace
+
+DirectProgram compile_direct(const PlanRequest& request, Rank me, const BufferAccess& buffers) {
+    Compilation all(request, buffers);
+    DirectProgram program = all.program_of(me);
+    const auto find_published = [&](std::vector<DirectMove>& moves) {
+        for (DirectMove& move : moves)
+            for (MovePlace& source : move.sources)
+                if (source.place.in == ChunkPlace::In::published)
+                    source.place = at(all.program_of(*source.peer).published,
+                                      me)[as_size(source.place.number)];
+    };
+    for (DirectStep& step : program.steps) find_published(step.moves);
+    return program;
 }
 
 }  // namespace tutti

@@ -8,51 +8,50 @@
 #include "base/clock.hpp"
 #include "base/index.hpp"
 #include "collectives/execute/direct/direct_program.hpp"
-#include "collectives/execute/direct/piece.hpp"
+#include "collectives/execute/direct/mapped_buffers.hpp"
 #include "collectives/execute/plan/moves.hpp"
 #include "collectives/execute/plans.hpp"
+#include "collectives/world/shared_piece.hpp"
 #include "collectives/world/signal.hpp"
 #include "kernels/sets.hpp"
 
 namespace tutti {
 namespace {
 
+// Stored at the start of a rank's piece of the plan's shared memory; the program's memory follows.
+// The counter has its own cache line.
+struct Head {
+    alignas(cache_line)
+        std::uint64_t counter;  // steps finished by the rank, over all runs; see keeps_results
+    alignas(cache_line) std::uint64_t sleepers;  // peers that sleep until the counter changes
+    PublishedBuffers buffers;                    // for peers that access them
+};
+
 class DirectPlan final : public Plan {
 public:
     DirectPlan(Progress& progress, const PlanRequest& request)
         : Plan(progress, request),
           me_(world().rank()),
+          chunks_(request.schedule.chunks()),
+          spec_(request.call.collective, world().size(), request.call.root),
           steps_of_run_(static_cast<std::uint64_t>(request.schedule.steps()) + 1),
           registered_(request.registered),
           unregistered_(request.unregistered),
           mapped_(registered_ == nullptr && unregistered_ == UnregisteredMethod::mapped
                       ? std::make_unique<MappedBuffers>(world())
                       : nullptr),
-          has_result_before_(has_result_before(request.call, request.buffers, me_)),
+          program_(compile_direct(request, me_, buffer_access())),
           stores_(request.stores),
-          caller_(request.buffers),
-          moves_(request.call.type, request.call.op, reachable(request.buffers)) {
-        const DirectProgram program = compile_direct(world(), request, buffer_access());
-        memory_ = std::make_unique<SharedMemory>(world(), PieceLayout(program).bytes);
-        publish_places(program, memory_->mine());
-        publish_buffers();
-        world().barrier();
-        if (request.call.op == Op::avg && reduces(request.call.collective))
-            divide_ = find_divide(request.call.type);  // results are read once more at the end
-        load(program);
-        element_size_ = size_of(request.call.type);
-        world().barrier();  // no rank runs before all have read the places
-    }
-
-    bool rebinds() const override { return registered_ == nullptr; }
-
-    void rebind(const CallBuffers& buffers) override {
-        if (caller_.is(buffers)) return;
-        if (!rebinds()) return Plan::rebind(buffers);
-        const CallerMemory caller(buffers);
-        caller_.check_fits(caller);
-        caller_ = caller;
-        work_in_buffers();
+          moves_(request.call.type, request.call.op) {
+        const std::size_t block = as_size(request.call.count) * size_of(request.call.type);
+        memory_ = shared_piece(world(),
+                               sizeof(Head) + most_program_bytes(program_, spec_, chunks_, block));
+        begins_.assign(as_size(world().size()), {});
+        for (const Rank peer : all_ranks(world().size()))  // until the first wait for the peer
+            at(begins_, peer) = {memory_->of(peer).data(), memory_->of(peer).data()};
+        counter_ = &head_of(me_).counter;
+        sleepers_ = &head_of(me_).sleepers;
+        add_steps();
     }
 
 private:
@@ -72,94 +71,28 @@ private:
         std::uint32_t moves_end;
         bool keeps_results;
     };
-
-    // Returns the buffers that the plan uses.
-    CallBuffers reachable(const CallBuffers& given) {
-        return mapped_ ? mapped_->reachable(given) : given;
-    }
-
-    void work_in_buffers() {
-        moves_.rebind(CallerMemory(reachable(caller_.given())));
-        publish_buffers();
-    }
+    // Where this process finds the buffers of a peer.
+    struct Begins {
+        std::byte *input = nullptr, *output = nullptr;
+    };
 
     BufferAccess buffer_access() const {
-        const CallBuffers& given = caller_.given();
-        if (registered_ != nullptr)
-            return {registered_place(given.input), registered_place(given.output)};
-        return {.input = caller_.place_of(given.input.data()).value_or(Place{Place::In::input}),
-                .output = caller_.place_of(given.output.data()).value_or(Place{Place::In::output}),
-                .peers_read = unregistered_ != UnregisteredMethod::copy_in_copy_out,
-                .peers_write = mapped_ != nullptr};
-    }
-
-    Place registered_place(std::span<const std::byte> buffer) const {
-        return {Place::In::registered, buffer.empty() ? 0 : registered_->offset_of(buffer).value()};
+        const bool is_reachable = registered_ != nullptr || mapped_ != nullptr;
+        return {.peers_read = is_reachable || unregistered_ != UnregisteredMethod::copy_in_copy_out,
+                .peers_write = is_reachable};
     }
 
     Head& head_of(Rank rank) const { return *reinterpret_cast<Head*>(memory_->of(rank).data()); }
 
-    std::byte* address(Rank owner, Place place) const {
-        switch (place.in) {
-            case Place::In::registered:
-                return registered_->of(owner).data() + place.offset;
-            case Place::In::plan:
-                return memory_->of(owner).data() + PieceLayout::memory + place.offset;
-            default:
-                return moves_.caller().address(place);
-        }
-    }
-
-    Moves::Operand operand(const MovePlace& end) const {
-        if (!end.peer) return {address(me_, end.place)};
-        const Place place = end.place.in == Place::In::published
-                                ? published_to(me_, end.place.offset, memory_->of(*end.peer))
-                                : end.place;
-        const PublishedBuffers& buffers = head_of(*end.peer).buffers;
-        if (place.in == Place::In::input) return in_buffer_of_peer(buffers.input, place.offset);
-        if (place.in == Place::In::output) return in_buffer_of_peer(buffers.output, place.offset);
-        return {address(*end.peer, place)};
-    }
-
-    Moves::Operand in_buffer_of_peer(const PublishedBuffers::Buffer& buffer,
-                                     std::size_t offset) const {
-        std::byte* const begin = mapped_ ? mapped_->address_of(buffer) : nullptr;
-        return {begin == nullptr ? nullptr : begin + offset, &buffer.memory, offset};
-    }
-
-    // Turns places into addresses, and the program's lists into flat arrays.
-    void load(const DirectProgram& program) {
-        add_moves(program.prologue);
-        prologue_end_ = moves_.size();
-        for (const DirectStep& step : program.steps) {
+    // Lists the steps and their waits, which are those of all calls.
+    void add_steps() {
+        for (const DirectStep& step : program_.steps) {
             add_waits(step.dependencies);
-            add_moves(step.moves);
-            steps_.push_back({step.number, static_cast<std::uint32_t>(waits_.size()), moves_.size(),
-                              step.keeps_results});
+            steps_.push_back(
+                {step.number, static_cast<std::uint32_t>(waits_.size()), 0, step.keeps_results});
         }
-        add_moves(program.settling_early);
-        early_end_ = moves_.size();
-        add_waits(program.last_readers);
-        add_moves(program.settling_late);
-        look_up_buffers_at_first_waits();
-        counter_ = &head_of(me_).counter;
-        sleepers_ = &head_of(me_).sleepers;
-    }
-
-    // A rank waits for a peer before it accesses the peer's buffers, and looks them up in the first
-    // of these waits: after its last access in a run, the peer may already be changing them.
-    void look_up_buffers_at_first_waits() {
-        if (!mapped_) return;
-        std::vector<char> has_waited(as_size(world().size()), false);
-        for (Wait& wait : waits_) {
-            const PublishedBuffers& buffers = head_of(wait.peer).buffers;
-            if (!at(has_waited, wait.peer) &&
-                (moves_.accesses(buffers.input.memory) || moves_.accesses(buffers.output.memory))) {
-                wait.buffers = &buffers;
-                wait.known_version = buffers.version;
-            }
-            at(has_waited, wait.peer) = true;
-        }
+        add_waits(program_.last_readers);
+        if (registered_ != nullptr || mapped_) look_up_buffers_at_first_waits();
     }
 
     void add_waits(const std::vector<Dependency>& dependencies) {
@@ -168,16 +101,105 @@ private:
                               static_cast<std::uint64_t>(dependency.steps), dependency.peer});
     }
 
-    void add_moves(const std::vector<DirectMove>& drafts) {
-        moves_.close();
-        std::vector<Moves::Operand> outs, sources;
-        for (const DirectMove& draft : drafts) {
-            outs.clear();
-            sources.clear();
-            for (const MovePlace& target : draft.targets) outs.push_back(operand(target));
-            for (const MovePlace& source : draft.sources) sources.push_back(operand(source));
-            moves_.add(outs, sources, draft.bytes, draft.is_final && divide_ == nullptr);
+    // A rank waits for a peer before it accesses the peer's buffers, and looks them up in the first
+    // of these waits: after its last access in a run, the peer may already be changing them.
+    void look_up_buffers_at_first_waits() {
+        std::vector<char> accesses(as_size(world().size()), 0), has_waited = accesses;
+        for (const DirectStep& step : program_.steps)
+            for (const DirectMove& move : step.moves)
+                for (const auto* ends : {&move.targets, &move.sources})
+                    for (const MovePlace& end : *ends)
+                        if (end.peer && end.place.is_of_caller()) at(accesses, *end.peer) = 1;
+        for (Wait& wait : waits_) {
+            if (at(accesses, wait.peer) != 0 && at(has_waited, wait.peer) == 0)
+                wait.buffers = &head_of(wait.peer).buffers;
+            at(has_waited, wait.peer) = 1;
         }
+    }
+
+    // Turns the program's places into addresses for the call.
+    void adapt() override {
+        work_in_buffers();
+        const bool divides = call().op == Op::avg && reduces(call().collective);
+        divide_ = divides ? find_divide(call().type) : nullptr;  // results are read once more
+        element_size_ = size_of(call().type);
+        const Layout layout(call(), spec_, me_, chunks_);
+        const ProgramMemory memory(program_, layout, Positions(spec_, me_, chunks_).inputs());
+        moves_.restart(call().type, call().op);
+        const auto add = [&](const std::vector<DirectMove>& moves) {
+            add_moves(moves, layout, memory);
+            return moves_.size();
+        };
+        prologue_end_ = add(program_.prologue);
+        for (std::size_t i = 0; i < steps_.size(); ++i)
+            steps_[i].moves_end = add(program_.steps[i].moves);
+        early_end_ = add(program_.settling_early);
+        add(program_.settling_late);
+    }
+
+    void add_moves(const std::vector<DirectMove>& moves, const Layout& layout,
+                   const ProgramMemory& memory) {
+        moves_.close();
+        for (const DirectMove& move : moves) {
+            const std::size_t bytes = layout.bytes_of(move.chunk);
+            if (bytes == 0) continue;
+            outs_.clear();
+            sources_.clear();
+            for (const MovePlace& target : move.targets)
+                outs_.push_back(operand(target, layout, memory));
+            for (const MovePlace& source : move.sources)
+                sources_.push_back(operand(source, layout, memory));
+            moves_.add(outs_, sources_, bytes, move.is_final && divide_ == nullptr);
+        }
+    }
+
+    Moves::Operand operand(const MovePlace& end, const Layout& layout,
+                           const ProgramMemory& memory) const {
+        const auto [in, number] = end.place;
+        if (!end.place.is_of_caller()) {
+            const Rank owner = end.peer.value_or(me_);
+            return {memory_->of(owner).data() + sizeof(Head) + memory.offset_of(end.place, layout)};
+        }
+        const bool is_input = in == ChunkPlace::In::input;
+        const std::size_t offset = layout.offset_of(number);
+        if (!end.peer)
+            return {buffers_.memory(is_input ? Place::In::input : Place::In::output).data() +
+                    offset};
+        const PublishedBuffers& theirs = head_of(*end.peer).buffers;
+        const auto& buffer = is_input ? theirs.input : theirs.output;
+        if (registered_ == nullptr && !mapped_)  // the kernel reads them
+            return {nullptr, &buffer.memory, offset};
+        const Begins& begins = at(begins_, *end.peer);
+        return {(is_input ? begins.input : begins.output) + offset, &buffer.memory, offset};
+    }
+
+    // Places the run in the caller's buffers, or in copies that peers reach. No peer reads the
+    // published places between two runs, see PublishedBuffers; the next run's counter publishes
+    // them.
+    void work_in_buffers() {
+        buffers_ = mapped_ ? CallerMemory(mapped_->reachable(caller().given())) : caller();
+        PublishedBuffers& published = head_of(me_).buffers;
+        for (const auto& [in, buffer] : {std::pair{Place::In::input, &published.input},
+                                         std::pair{Place::In::output, &published.output}}) {
+            const std::span<std::byte> memory = buffers_.memory(in);
+            if (memory.data() == buffer->memory.address &&
+                (!mapped_ || memory.size() == buffer->place.bytes))
+                continue;
+            *buffer = {{process_, memory.data()}, {}, 0};
+            if (mapped_) buffer->place = mapped_->place_of(memory);
+            if (registered_ != nullptr && !memory.empty())
+                buffer->registered = registered_offset(memory);
+            ++published.version;
+        }
+    }
+
+    std::size_t registered_offset(std::span<const std::byte> memory) const {
+        const auto offset = registered_->offset_of(memory);
+        if (!offset)
+            throw Error(what() +
+                        " works in registered memory, but a buffer lies outside; make a new plan "
+                        "for it");
+        return *offset;
     }
 
     void begin() override {
@@ -185,25 +207,11 @@ private:
         wait_ = move_ = 0;
         moving_ns_ = 0;
         if (mapped_) {
-            if (mapped_->is_outdated()) work_in_buffers();
+            if (mapped_->is_outdated()) adapt();
             mapped_->copy_in();
         }
         do_moves(prologue_end_);
         publish_finished(0);
-    }
-
-    // No peer reads these between two runs, see PublishedBuffers. The next run's counter publishes
-    // them.
-    void publish_buffers() {
-        PublishedBuffers& published = head_of(me_).buffers;
-        for (const auto& [in, buffer] : {std::pair{Place::In::input, &published.input},
-                                         std::pair{Place::In::output, &published.output}}) {
-            const std::span<std::byte> memory = moves_.caller().memory(in);
-            if (memory.data() == buffer->memory.address) continue;
-            *buffer = {{process_, memory.data()},
-                       mapped_ ? mapped_->place_of(memory) : HeapPlace{}};
-            ++published.version;
-        }
     }
 
     // Publishes that `steps` steps are finished. A rank that sees the counter may overwrite data
@@ -231,8 +239,14 @@ private:
     }
 
     void look_up_buffers(Wait& wait) {
-        for (const auto* buffer : {&wait.buffers->input, &wait.buffers->output})
-            moves_.place_peer(buffer->memory, mapped_->address_of(*buffer));
+        const auto begin_of = [&](const PublishedBuffers::Buffer& buffer) {
+            return registered_ != nullptr ? registered_->of(wait.peer).data() + buffer.registered
+                                          : mapped_->address_of(buffer);
+        };
+        const Begins begins{begin_of(wait.buffers->input), begin_of(wait.buffers->output)};
+        moves_.place_peer(wait.buffers->input.memory, begins.input);
+        moves_.place_peer(wait.buffers->output.memory, begins.output);
+        at(begins_, wait.peer) = begins;
         wait.known_version = wait.buffers->version;
     }
 
@@ -262,10 +276,10 @@ private:
 
     void finish() {
         if (stores_.adapts()) stores_.record(moving_ns_);
-        const std::span<std::byte> output = moves_.caller().given().output;
+        const std::span<std::byte> output = buffers_.given().output;
         if (divide_ != nullptr && !output.empty())
             divide_(output.data(), output.size() / element_size_, world().size());
-        if (mapped_ && !has_result_before_) mapped_->copy_out();
+        if (mapped_ && !has_result_before(call(), caller().given(), me_)) mapped_->copy_out();
     }
 
     void sleep() override {
@@ -282,19 +296,23 @@ private:
     }
 
     Rank me_;
+    int chunks_;
+    CollectiveSpec spec_;
     std::uint64_t steps_of_run_;  // increment of the counters per run
     const ReachableMemory* registered_;
     UnregisteredMethod unregistered_;  // if there is no registered memory
     std::unique_ptr<MappedBuffers> mapped_;
-    bool has_result_before_;
-    StoreChoice stores_;  // for final results
-    CallerMemory caller_;
+    DirectProgram program_;
+    StoreChoice stores_;    // for final results
+    CallerMemory buffers_;  // the run works in them
     int process_ = getpid();
-    std::unique_ptr<SharedMemory> memory_;
+    std::unique_ptr<ReachableMemory> memory_;
+    std::vector<Begins> begins_;  // by peer
 
     std::vector<Step> steps_;
     std::vector<Wait> waits_;
     Moves moves_;
+    std::vector<Moves::Operand> outs_, sources_;  // of the move that is added
     std::uint32_t prologue_end_ = 0, early_end_ = 0;
     DivideKernel divide_ = nullptr;
     std::size_t element_size_ = 1;

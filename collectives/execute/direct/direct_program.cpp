@@ -4,9 +4,24 @@
 #include <algorithm>
 
 #include "base/index.hpp"
-#include "collectives/execute/plan/exchange_lists.hpp"
+#include "base/rounding.hpp"
+#include "collectives/world/signal.hpp"
 
 namespace tutti {
+
+ProgramMemory::ProgramMemory(const DirectProgram& program, const Layout& layout, int inputs)
+    : slots_(program.copies_input ? round_up(layout.offset_of(inputs), cache_line) : 0),
+      slot_bytes_(round_up(layout.most_bytes_of_chunk(), cache_line)),
+      bytes_(slots_ + as_size(program.slots) * slot_bytes_) {}
+
+std::size_t most_program_bytes(const DirectProgram& program, const CollectiveSpec& spec, int chunks,
+                               std::size_t block) {
+    constexpr std::size_t most_bytes_of_element = 16;
+    const std::size_t chunk =
+        block / as_size(chunks / static_cast<int>(spec.blocks())) + most_bytes_of_element;
+    const std::size_t copy = program.copies_input ? as_size(spec.ranks()) * block : 0;
+    return round_up(copy, cache_line) + as_size(program.slots) * round_up(chunk, cache_line);
+}
 
 void leave_out_implied_dependencies(DirectProgram& program) {
     std::vector<int> waited_for(program.published.size(), -1);
@@ -39,12 +54,6 @@ void mark_kept_results(DirectProgram& program) {
                              });
 }
 
-DirectProgram compile_direct(World& world, const PlanRequest& request,
-                             const BufferAccess& buffers) {
-    const DirectTask task(request, world.rank(), buffers);
-    return compile_direct(task, negotiate_pushes(world, push_terms(task)));
-}
-
 std::optional<int> PushTerms::push_step(const Sender& sender, const Receiver& receiver, int step) {
     if (!receiver.is_open) return std::nullopt;
     // Pushes in the very pass that computes the value; the sender may read the old value there,
@@ -57,12 +66,6 @@ std::optional<int> PushTerms::push_step(const Sender& sender, const Receiver& re
         receiver.last_read_by_sender < step)
         return step;
     return std::nullopt;
-}
-
-PushNegotiation negotiate_pushes(World& world, PushTerms own) {
-    auto senders = exchanged(world, own.as_sender);
-    auto receivers = exchanged(world, own.as_receiver);
-    return {std::move(own), std::move(senders), std::move(receivers)};
 }
 
 ProposedPushes::ProposedPushes(int ranks) {

@@ -1,19 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "collectives/execute/plan/caller_memory.hpp"
+#include "base/index.hpp"
 #include "collectives/execute/plan/plan_request.hpp"
-#include "collectives/world/world.hpp"
 
 namespace tutti {
 
-/// A source or target of a move: a place of this rank, or of `peer`. A published place is
-/// {Place::In::published, number}, because only the peer knows where it lies.
+/// Where a chunk lies at some rank, for calls of any length.
+struct ChunkPlace {
+    enum class In : std::uint8_t {
+        input,          ///< the caller's buffers; `number` is a position, see Positions
+        output,         ///< also holds the input, in place
+        copy_of_input,  ///< the plan's own copy of the input, with the same positions
+        slot,           ///< a slot of the plan's memory; any chunk fits
+        published       ///< at a peer: the entry of that number in its list for this rank
+    } in = In::slot;
+    int number = 0;
+    auto operator<=>(const ChunkPlace&) const = default;
+
+    bool is_of_caller() const { return in == In::input || in == In::output; }
+};
+
+/// A source or target of a move: a place of this rank, or of `peer`.
 struct MovePlace {
     std::optional<Rank> peer;
-    Place place;
+    ChunkPlace place;
     int for_step = -1;  ///< for a target at a peer: the step whose transfer this write replaces
 };
 
@@ -21,7 +35,7 @@ struct MovePlace {
 struct DirectMove {
     std::vector<MovePlace> targets;
     std::vector<MovePlace> sources;
-    std::size_t bytes;
+    int chunk;
     /// In this run, no rank reads the data written here: the stores may bypass the caches.
     bool is_final = false;
 };
@@ -43,19 +57,44 @@ struct DirectStep {
     bool keeps_results = false;
 };
 
-/// One rank's part for direct execution, with places instead of addresses. It can be made and
-/// examined without peers: each rank decides by itself where its chunks lie, and publishes to each
-/// peer, in the order of the schedule, the places to read.
+/// One rank's part for direct execution, with places instead of addresses, so that it serves calls
+/// of any length. It can be made and examined without peers: all ranks decide by one rule where
+/// their chunks lie, so each can compute what its peers decide.
 struct DirectProgram {
     std::vector<DirectMove> prologue;  ///< done before peers may read
     std::vector<DirectStep> steps;
-    std::vector<std::vector<Place>> published;  ///< by peer
+    /// By peer: the places that it reads, in the order of the schedule.
+    std::vector<std::vector<ChunkPlace>> published;
     /// At the end: results copied to places that no rank reads.
     std::vector<DirectMove> settling_early;
     std::vector<Dependency> last_readers;   ///< then waits until these have finished reading
     std::vector<DirectMove> settling_late;  ///< then the other results
-    std::size_t plan_bytes = 0;             ///< size of the plan's own shared memory
+    int slots = 0;
+    bool copies_input = false;  ///< the plan's memory holds a copy of the input
 };
+
+/// Offsets in a rank's own memory of a program, for one call: the copy of its input, then its
+/// slots. Only collectives with equal inputs copy them, so that the offsets are the same at all
+/// ranks.
+class ProgramMemory {
+public:
+    /// `inputs`: the number of positions in the input.
+    ProgramMemory(const DirectProgram& program, const Layout& layout, int inputs);
+
+    std::size_t offset_of(ChunkPlace place, const Layout& layout) const {
+        return place.in == ChunkPlace::In::slot ? slots_ + as_size(place.number) * slot_bytes_
+                                                : layout.offset_of(place.number);
+    }
+    /// Returns the size for this call.
+    std::size_t bytes() const { return bytes_; }
+
+private:
+    std::size_t slots_, slot_bytes_, bytes_;
+};
+
+/// Returns the largest size of this memory for any call with blocks of up to `block` bytes.
+std::size_t most_program_bytes(const DirectProgram& program, const CollectiveSpec& spec, int chunks,
+                               std::size_t block);
 
 /// Determines for each step whether it keeps its results, in a program whose peers read through the
 /// kernel. Requires that `last_readers` is still complete.
@@ -64,10 +103,8 @@ void mark_kept_results(DirectProgram& program);
 /// Removes each dependency that an earlier step has already waited for: counters only grow.
 void leave_out_implied_dependencies(DirectProgram& program);
 
-/// The caller's buffers and how peers can access them. In place, `input` and `output` are places in
-/// the same memory.
+/// How peers can access the caller's buffers; the same on all ranks.
 struct BufferAccess {
-    Place input, output;
     /// Whether peers read there (registered memory, or through the kernel). If not, data for them
     /// is first copied into the plan's memory.
     bool peers_read = true;
@@ -90,9 +127,9 @@ struct DirectTask {
 /// *push*), instead of letting them read it: this saves a pass over memory and a signal. It also
 /// spreads work: if one rank would read from many idle ranks, they write to it instead.
 ///
-/// Both sides must agree: the sender knows when it has the value, the receiver when its place is
-/// free. So each sends the other its terms, and both decide by the same rule. There is one entry
-/// for each chunk copied between two ranks, in the order of the schedule.
+/// Both sides decide by the same rule, from the terms of both: the sender knows when it has the
+/// value, the receiver when its place is free. There is one entry for each chunk copied between two
+/// ranks, in the order of the schedule.
 struct PushTerms {
     struct Sender {
         /// The step in which it computes the chunk; it keeps the value until it is sent.
@@ -102,7 +139,7 @@ struct PushTerms {
     };
     struct Receiver {
         bool is_open = false;  ///< whether the sender can ever write the place, if late enough
-        Place place = {};
+        ChunkPlace place = {};
         int last_use = -1;             ///< last step before in which the receiver uses the place
         int last_read_by_sender = -1;  ///< last step before in which the sender does
         int load = 0;                  ///< chunks to handle in that step, if it reads
@@ -115,15 +152,12 @@ struct PushTerms {
     static std::optional<int> push_step(const Sender& sender, const Receiver& receiver, int step);
 };
 
-/// The terms that this rank has sent to its peers, and their terms.
+/// The terms of a rank, and those of its peers for it.
 struct PushNegotiation {
     PushTerms own;
     std::vector<std::vector<PushTerms::Sender>> senders;      ///< by sender
     std::vector<std::vector<PushTerms::Receiver>> receivers;  ///< by receiver
 };
-
-/// Exchanges the terms of all ranks. Collective.
-PushNegotiation negotiate_pushes(World& world, PushTerms own);
 
 /// Decides for a compiler which chunks are pushed. It is called once for each chunk copied between
 /// this rank and another, in the order of the schedule.
@@ -131,8 +165,8 @@ class Pushes {
 public:
     struct Push {
         int step;
-        Place place;   ///< at the receiver
-        int last_use;  ///< the receiver must have finished this step
+        ChunkPlace place;  ///< at the receiver
+        int last_use;      ///< the receiver must have finished this step
     };
 
     virtual ~Pushes() = default;
@@ -167,12 +201,14 @@ private:
     std::vector<std::size_t> sent_, received_;  // by peer: chunks copied so far
 };
 
-/// Returns this rank's contribution to the negotiation of pushes.
+/// Returns the rank's contribution to the negotiation of pushes.
 PushTerms push_terms(const DirectTask& task);
 
+/// Returns the program of the task's rank; places at peers are published ones.
 DirectProgram compile_direct(const DirectTask& task, const PushNegotiation& negotiation);
 
-/// Negotiates pushes, then compiles. Collective.
-DirectProgram compile_direct(World& world, const PlanRequest& request, const BufferAccess& buffers);
+/// Compiles the program of `me`, and those of its peers as far as that needs: no rank has to be
+/// asked. No place in it is a published one.
+DirectProgram compile_direct(const PlanRequest& request, Rank me, const BufferAccess& buffers);
 
 }  // namespace tutti

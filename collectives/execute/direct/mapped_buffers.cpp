@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/execute/direct/mapped_buffers.hpp"
 
+#include <bit>
+
 #include "base/error.hpp"
 #include "kernels/copy.hpp"
 
@@ -31,13 +33,15 @@ CallBuffers MappedBuffers::reachable(const CallBuffers& given) {
     return used;
 }
 
-std::byte* MappedBuffers::reachable(std::span<std::byte> memory,
-                                    std::shared_ptr<std::byte>& stand_in) const {
+std::byte* MappedBuffers::reachable(std::span<std::byte> memory, StandIn& stand_in) const {
     if (memory.empty() || arenas_ == nullptr || heap_->place_of(memory)) return memory.data();
-    if (stand_in == nullptr) stand_in = heap_->allocate(memory.size());
-    if (stand_in == nullptr)  // the other ranks continue and wait for this one
+    if (stand_in.bytes < memory.size()) {
+        stand_in.memory = {};
+        stand_in = {heap_->allocate(std::bit_ceil(memory.size())), std::bit_ceil(memory.size())};
+    }
+    if (stand_in.memory == nullptr)  // the other ranks continue and wait for this one
         throw Error("the heap has no room for a copy of a buffer outside of it", Exit::rank_lost);
-    return stand_in.get();
+    return stand_in.memory.get();
 }
 
 HeapPlace MappedBuffers::place_of(std::span<const std::byte> reachable) const {

@@ -17,7 +17,8 @@ namespace tutti {
 struct alignas(cache_line) PublishedBuffers {
     struct Buffer {
         PeerMemory memory;
-        HeapPlace place;  ///< in the heap of another process; 0 bytes if it is not there
+        HeapPlace place;             ///< in the heap of another process; 0 bytes if it is not there
+        std::size_t registered = 0;  ///< offset in the registered memory, if the plan has such
     };
     std::uint64_t version = 0;  ///< grows each time the buffers change
     Buffer input, output;       ///< in place, everything is output, see CallerMemory
@@ -53,12 +54,17 @@ public:
 
 private:
     static void copy(std::span<const std::byte> from, std::byte* to);
-    std::byte* reachable(std::span<std::byte> memory, std::shared_ptr<std::byte>& stand_in) const;
+    // Memory of the heap in which a buffer outside of it is staged.
+    struct StandIn {
+        std::shared_ptr<std::byte> memory;
+        std::size_t bytes = 0;
+    };
+    std::byte* reachable(std::span<std::byte> memory, StandIn& stand_in) const;
 
     std::optional<Heap> heap_;
-    PeerArenas* arenas_;                                           // null if ranks are threads
-    std::shared_ptr<std::byte> input_stand_in_, output_stand_in_;  // allocated on first use
-    std::uint64_t seen_changes_ = 0;  // heap_->changes() at the last reachable()
+    PeerArenas* arenas_;                        // null if ranks are threads
+    StandIn input_stand_in_, output_stand_in_;  // allocated on first use
+    std::uint64_t seen_changes_ = 0;            // heap_->changes() at the last reachable()
     CallBuffers given_;
     std::byte *input_copy_ = nullptr, *output_copy_ = nullptr;  // in the staging buffers, if used
 };

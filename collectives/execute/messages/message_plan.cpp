@@ -8,29 +8,18 @@
 namespace tutti {
 namespace {
 
-std::vector<Rank> peers_of(const MessageProgram& program) {
-    std::vector<Rank> peers;
-    for (const auto* posts : {&program.receives, &program.sends})
-        for (const Post& post : *posts) peers.push_back(post.peer);
-    std::sort(peers.begin(), peers.end());
-    peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
-    return peers;
-}
-
 // Executes the steps of its chunks, at its own pace.
 class Lane {
 public:
     Lane(MessageTransport& transport, MessageProgram program, int number)
-        : program_(std::move(program)),
-          endpoint_(transport.connect({.plan = number,
-                                       .most_posts = program_.most_posts,
-                                       .most_to_one = program_.most_to_one,
-                                       .most_bytes = program_.most_bytes,
-                                       .peers = peers_of(program_),
-                                       .queue = program_.queue.get()})) {}
+        : program_(std::move(program)) {
+        EndpointNeeds needs = program_.needs;
+        needs.plan = number;
+        endpoint_ = transport.connect(needs);
+    }
 
     std::optional<std::string> left_over() const { return endpoint_->left_over(); }
-    void rebind(const CallerMemory& caller) { program_.rebind(caller); }
+    void bind(const Call& call, const CallBuffers& buffers) { program_.bind(call, buffers); }
 
     void begin() {
         at_ = 0;
@@ -87,28 +76,10 @@ private:
 class MessagePlan final : public Plan {
 public:
     MessagePlan(Progress& progress, MessageTransport& transport, const PlanRequest& request)
-        : Plan(progress, request),
-          caller_(request.buffers),
-          begins_at_once_(transport.follows_queue()),
-          type_(request.call.type) {
+        : Plan(progress, request), begins_at_once_(transport.follows_queue()) {
         int number = request.number;
         for (auto& program : programs_of(request, transport.most_bytes()))
             lanes_.emplace_back(transport, std::move(program), number++);
-        if (request.call.op == Op::avg && reduces(request.call.collective) &&
-            !request.buffers.output.empty()) {
-            divide_ = find_divide(request.call.type);
-            elements_ = request.buffers.output.size() / size_of(request.call.type);
-        }
-    }
-
-    bool rebinds() const override { return true; }
-
-    void rebind(const CallBuffers& buffers) override {
-        if (caller_.is(buffers)) return;
-        const CallerMemory caller(buffers);
-        caller_.check_fits(caller);
-        for (Lane& lane : lanes_) lane.rebind(caller);
-        caller_ = caller;
     }
 
     std::optional<std::string> left_over() const override {
@@ -123,6 +94,14 @@ private:
     std::vector<MessageProgram> programs_of(const PlanRequest& request, std::size_t most_bytes) {
         return make_on_all_ranks(world(), request.what,
                                  [&] { return compile_messages(request, world(), most_bytes); });
+    }
+
+    void adapt() override {
+        for (Lane& lane : lanes_) lane.bind(call(), caller().given());
+        const std::span<std::byte> output = caller().given().output;
+        const bool divides = call().op == Op::avg && reduces(call().collective) && !output.empty();
+        divide_ = divides ? find_divide(call().type) : nullptr;
+        elements_ = output.size() / size_of(call().type);
     }
 
     void begin() override {
@@ -143,7 +122,7 @@ private:
         if (all_are_done && !lanes_.empty() && lanes_.front().queue() != nullptr)
             return device_is_done(*lanes_.front().queue());
         if (all_are_done && divide_ != nullptr)
-            divide_(caller_.given().output.data(), elements_, world().size());
+            divide_(caller().given().output.data(), elements_, world().size());
         return all_are_done;
     }
 
@@ -153,7 +132,8 @@ private:
             for (Lane& lane : lanes_)
                 if (lane.queue() != &queue) queue.follow(*lane.queue());
             if (divide_ != nullptr)
-                queue.divide(type_, caller_.given().output.data(), elements_, world().size());
+                queue.divide(call().type, caller().given().output.data(), elements_,
+                             world().size());
             settling_ = queue.mark();
         }
         if (queue.is_past(*settling_)) return true;
@@ -176,9 +156,7 @@ private:
     }
 
     std::vector<Lane> lanes_;
-    CallerMemory caller_;
     bool begins_at_once_;
-    DataType type_;
     std::optional<DeviceQueue::Mark> settling_;  // on a device: mark after its last work
     DivideKernel divide_ = nullptr;
     std::size_t elements_ = 0;

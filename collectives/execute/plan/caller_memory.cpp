@@ -2,8 +2,7 @@
 #include "collectives/execute/plan/caller_memory.hpp"
 
 #include <algorithm>
-
-#include "base/error.hpp"
+#include <utility>
 
 namespace tutti {
 
@@ -15,6 +14,8 @@ CallerMemory::CallerMemory(const CallBuffers& buffers)
     together_ = !input_.empty() && !output_.empty() &&
                 input_.data() < output_.data() + output_.size() &&
                 output_.data() < input_.data() + input_.size();
+    // In place, a rank may have one of the two only; then that is the memory.
+    if (!together_ && buffers.in_place && output_.empty()) std::swap(input_, output_);
     if (!together_) return;
     std::byte* const begin = std::min(input_.data(), output_.data());
     std::byte* const end = std::max(input_.data() + input_.size(), output_.data() + output_.size());
@@ -30,16 +31,6 @@ std::optional<Place> CallerMemory::place_of(const std::byte* address) const {
     };
     const auto in_output = within(output_, Place::In::output);
     return in_output ? in_output : within(input_, Place::In::input);
-}
-
-void CallerMemory::check_fits(const CallerMemory& other) const {
-    const bool same_sizes = given_.input.size() == other.given_.input.size() &&
-                            given_.output.size() == other.given_.output.size();
-    const bool same_shape = together_ == other.together_ && output_.size() == other.output_.size();
-    if (!same_sizes || !same_shape)
-        throw Error(
-            "new buffers of a plan must have the same sizes and be in place if the first ones "
-            "were");
 }
 
 }  // namespace tutti

@@ -30,12 +30,9 @@ struct Place {
     enum class In : std::uint32_t {
         input,  ///< the caller's buffers
         output,
-        registered,  ///< the caller's registered memory; peers load and store there
-        plan,        ///< the plan's own memory
+        plan,  ///< the plan's own memory
         inbox,
         outbox,  ///< the plan's memory for arriving messages, and for packed ones
-        /// At a peer: `offset` is an index in the list of places that it publishes to this rank.
-        published,
     } in = In::plan;
     std::uint64_t offset = 0;
 
@@ -43,15 +40,14 @@ struct Place {
     auto operator<=>(const Place&) const = default;
 };
 
-/// The caller's buffers that a plan is compiled for. Addresses in them can be translated to other
-/// buffers of the same sizes, so a plan can be reused for them.
+/// The caller's buffers of a plan's runs.
 class CallerMemory {
 public:
     CallerMemory() = default;
     explicit CallerMemory(const CallBuffers& buffers);
 
     /// Returns the place of an address in these buffers; nothing for other memory. In place, both
-    /// buffers are one piece of memory that counts as the output.
+    /// buffers are one piece of memory that counts as the output, also if one of them is empty.
     std::optional<Place> place_of(const std::byte* address) const;
     /// Returns the address of such a place.
     std::byte* address(Place place) const { return memory(place.in).data() + place.offset; }
@@ -62,18 +58,6 @@ public:
 
     bool is(const CallBuffers& buffers) const {
         return is_same(buffers.input, given_.input) && is_same(buffers.output, given_.output);
-    }
-
-    /// Throws Error unless the sizes are equal, and both or neither are in place.
-    void check_fits(const CallerMemory& other) const;
-
-    /// Returns the same place in `other`, which fits; an address of other memory is unchanged.
-    std::byte* carried(std::byte* address, const CallerMemory& other) const {
-        const auto place = place_of(address);
-        return place ? other.address(*place) : address;
-    }
-    const std::byte* carried(const std::byte* address, const CallerMemory& other) const {
-        return carried(const_cast<std::byte*>(address), other);
     }
 
     const CallBuffers& given() const { return given_; }

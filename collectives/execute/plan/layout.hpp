@@ -22,15 +22,43 @@ struct Call {
     bool operator==(const Call&) const = default;
 };
 
-/// Maps the chunks of a message to one rank's input and output; the only place that divides. Chunk
-/// i of C covers the elements [n*i/C, n*(i+1)/C), so any count works, even fewer elements than
-/// chunks.
+/// Numbers the chunks of one rank's input and output by their position there, for calls of any
+/// length: neighbouring positions are neighbouring memory.
+class Positions {
+public:
+    Positions(const CollectiveSpec& spec, Rank rank, int chunks)
+        : spec_(spec), rank_(rank), chunks_per_block_(chunks / spec.blocks()) {}
+    /// Numbers whole blocks.
+    Positions(const CollectiveSpec& spec, Rank rank)
+        : spec_(spec), rank_(rank), chunks_per_block_(1) {}
+
+    /// Returns the position in the input, if the rank starts with (a share of) the chunk.
+    std::optional<int> in_input(int chunk) const;
+    /// Returns the position in the output, if the rank must end with the chunk.
+    std::optional<int> in_output(int chunk) const;
+    /// Returns the number of positions in the input.
+    int inputs() const { return static_cast<int>(spec_.input_blocks(rank_) * chunks_per_block_); }
+    /// Return the position at which the input or the output begins in the memory that holds both,
+    /// in place.
+    int first_input_in_place() const;
+    int first_output_in_place() const;
+
+private:
+    CollectiveSpec spec_;
+    Rank rank_;
+    std::int64_t chunks_per_block_;
+};
+
+/// Lengths and offsets of the chunks of one call; the only place that divides. Chunk i of C covers
+/// the elements [n*i/C, n*(i+1)/C), so any count works, even fewer elements than chunks.
 class Layout {
 public:
     Layout(const Call& call, const CollectiveSpec& spec, Rank rank, int chunks);
 
     std::size_t bytes_of(int chunk) const;
     std::size_t most_bytes_of_chunk() const;
+    /// Returns the offset of a position, see Positions.
+    std::size_t offset_of(int position) const;
     /// Returns the offset in the input, if the rank starts with (a share of) the chunk.
     std::optional<std::size_t> in_input(int chunk) const;
     /// Returns the offset in the output, if the rank must end with the chunk.
@@ -38,11 +66,8 @@ public:
 
 private:
     std::int64_t first_element(std::int64_t chunk) const;
-    std::int64_t block_of(int chunk) const { return chunk / chunks_per_block_; }
-    std::size_t offset(int chunk, std::int64_t place) const;
 
-    CollectiveSpec spec_;
-    Rank rank_;
+    Positions positions_;
     std::int64_t elements_of_block_;
     std::int64_t chunks_per_block_;
     std::size_t element_size_;
@@ -69,7 +94,8 @@ std::int64_t total_bytes(const Call& call, int ranks);
 /// elements.
 std::int64_t count_for(Collective collective, DataType type, int ranks, Bytes size);
 
-/// Offsets of an in-place call's input and output in the buffer that holds both; one of them is 0.
+/// Offsets of an in-place call's input and output in the buffer that holds both, in bytes; one of
+/// them is 0.
 struct InPlace {
     std::size_t input = 0;
     std::size_t output = 0;

@@ -16,11 +16,6 @@ namespace {
 // each.
 constexpr std::size_t most_read = 1024 * 1024, least_piece = 128 * 1024;
 
-bool in_same_buffer(const CallerMemory& caller, const std::byte* one, const std::byte* other) {
-    const auto place = caller.place_of(one), other_place = caller.place_of(other);
-    return place && other_place ? place->in == other_place->in : place == other_place;
-}
-
 // Whether the operand is not in a peer's buffer, which may be replaced by another one.
 bool is_own(const Moves::Operand& operand) { return operand.peer == nullptr; }
 bool is_far(const Moves::Operand& operand) {
@@ -75,21 +70,37 @@ void Moves::make_room_beside(const Move& move) {
     copied_in_.resize(std::max(copied_in_.size(), beside_result(move) * piece_of(move)));
 }
 
-// The caller's two buffers may be neighbours now, but not after rebind(); the same holds for a
-// peer's.
+// Two buffers of a peer may be neighbours now, but not in the next run.
 bool Moves::follows(const Operand& last, std::size_t bytes, const Operand& next) const {
     if (last.peer != next.peer) return false;
     if (last.peer != nullptr) return last.offset + bytes == next.offset;
-    return last.address + bytes == next.address &&
-           in_same_buffer(caller_, last.address, next.address);
+    return last.address + bytes == next.address;
 }
 
-void Moves::rebind(const CallerMemory& caller) {
-    for (std::size_t i = 0; i < outs_.size(); ++i)
-        if (is_own(all_outs_[i])) outs_[i] = caller_.carried(outs_[i], caller);
-    for (std::size_t i = 0; i < sources_.size(); ++i)
-        if (is_own(all_sources_[i])) sources_[i] = caller_.carried(sources_[i], caller);
-    caller_ = caller;
+void Moves::restart(DataType type, Op op) {
+    if (reduce_ == nullptr || type != type_ || op != op_) {
+        type_ = type;
+        op_ = op;
+        element_size_ = size_of(type);
+        reduce_ = find_reduce(type, op);
+        streaming_reduce_ = find_reduce(type, op, Stores::streaming);
+    }
+    moves_.clear();
+    outs_.clear();
+    sources_.clear();
+    all_outs_.clear();
+    all_sources_.clear();
+    joinable_from_ = 0;
+}
+
+void Moves::reserve(std::size_t moves, std::size_t outs, std::size_t sources) {
+    moves_.reserve(moves);
+    outs_.reserve(outs);
+    all_outs_.reserve(outs);
+    part_outs_.reserve(outs);
+    sources_.reserve(sources);
+    all_sources_.reserve(sources);
+    part_sources_.reserve(sources);
 }
 
 void Moves::place_peer(const PeerMemory& buffer, std::byte* begin) {
@@ -97,11 +108,6 @@ void Moves::place_peer(const PeerMemory& buffer, std::byte* begin) {
         if (all_outs_[i].peer == &buffer) outs_[i] = begin + all_outs_[i].offset;
     for (std::size_t i = 0; i < sources_.size(); ++i)
         if (all_sources_[i].peer == &buffer) sources_[i] = begin + all_sources_[i].offset;
-}
-
-bool Moves::accesses(const PeerMemory& buffer) const {
-    const auto is_there = [&](const Operand& operand) { return operand.peer == &buffer; };
-    return std::ranges::any_of(all_outs_, is_there) || std::ranges::any_of(all_sources_, is_there);
 }
 
 bool Moves::joins(const Move& last, std::span<const Operand> outs, std::span<const Operand> sources,

@@ -19,10 +19,10 @@ namespace tutti {
 /// message into many chunks costs the executor nothing.
 class Moves {
 public:
-    /// An operand of a move: memory that this process can load and store. In a peer's buffer, which
-    /// may be replaced in the next run, it is `offset` bytes from the buffer's start: either from
-    /// the address given to place_peer(); or, if it is read through the kernel, from `peer` at the
-    /// time of the move, without an address.
+    /// An operand of a move: memory that this process can load and store. In a buffer that may be
+    /// replaced in the next run, a peer's or the caller's, it is `offset` bytes from the buffer's
+    /// start: either from the address given to place_peer(); or, if it is read through the kernel,
+    /// from `peer` at the time of the move, without an address.
     struct Operand {
         std::byte* address = nullptr;
         const PeerMemory* peer = nullptr;
@@ -30,23 +30,16 @@ public:
     };
 
     /// With a queue, all memory is that of its device.
-    Moves(DataType type, Op op, const CallBuffers& buffers, DeviceQueue* queue = nullptr)
-        : type_(type),
-          op_(op),
-          element_size_(size_of(type)),
-          reduce_(find_reduce(type, op)),
-          streaming_reduce_(find_reduce(type, op, Stores::streaming)),
-          queue_(queue),
-          caller_(buffers) {}
+    Moves(DataType type, Op op, DeviceQueue* queue = nullptr) : queue_(queue) { restart(type, op); }
 
-    const CallerMemory& caller() const { return caller_; }
-    /// Switches to other buffers of the caller, which fit.
-    void rebind(const CallerMemory& caller);
-    /// Sets the start of the peer's buffer, as mapped by this process.
+    /// Removes all moves; those added from now on are of this type and operation. Keeps the memory
+    /// of its lists.
+    void restart(DataType type, Op op);
+    /// Makes room for this many moves with this many operands in all, so that adding them allocates
+    /// nothing.
+    void reserve(std::size_t moves, std::size_t outs, std::size_t sources);
+    /// Sets the start of such a buffer, as mapped by this process.
     void place_peer(const PeerMemory& buffer, std::byte* begin);
-    /// Whether some operand lies in the buffer.
-    bool accesses(const PeerMemory& buffer) const;
-
     /// Adds a move: each out = sources[0] op sources[1] op ...; `bytes` is a whole number of
     /// elements. Only a `final` move, whose results no rank reads soon, may use streaming stores,
     /// see run().
@@ -97,16 +90,15 @@ private:
 
     void queue(const Move& move);
 
-    DataType type_;
-    Op op_;
-    std::size_t element_size_;
-    ReduceKernel reduce_, streaming_reduce_;
+    DataType type_ = {};
+    Op op_ = {};
+    std::size_t element_size_ = 1;
+    ReduceKernel reduce_ = nullptr, streaming_reduce_ = nullptr;
     DeviceQueue* queue_;
     std::vector<Move> moves_;
     std::vector<std::byte*> outs_;
     std::vector<const std::byte*> sources_;
     std::vector<Operand> all_outs_, all_sources_;  // operands as they were added
-    CallerMemory caller_;
     // For the running move, so that nothing is allocated then: pieces read from other processes,
     // and the addresses of the current part.
     std::vector<std::byte> copied_in_;

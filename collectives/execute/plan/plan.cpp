@@ -53,8 +53,8 @@ std::string describe(const RankStep& step, const Layout& layout) {
 
 }  // namespace
 
-void Operation::rebind(const CallBuffers&) {
-    throw Error("buffers in registered memory cannot be rebound; create a new plan");
+void Operation::bind(const Call&, const CallBuffers&) {
+    throw Error("this operation serves one call only; make another one");
 }
 
 bool ends_in_time(World& world, Operation& operation) {
@@ -107,13 +107,40 @@ void Progress::throw_if_lost() {
 }
 
 Plan::Plan(Progress& progress, const PlanRequest& request)
-    : progress_(progress), what_(request.what), schedule_(request.schedule), call_(request.call) {
+    : progress_(progress),
+      what_(request.what),
+      schedule_(request.schedule),
+      most_bytes_of_block_(as_size(request.call.count) * size_of(request.call.type)),
+      in_place_(request.buffers.in_place),
+      call_(request.call) {
     progress_.active_.reserve(++progress_.plans_);
 }
 
 Plan::~Plan() {
     --progress_.plans_;
     std::erase(progress_.active_, this);
+}
+
+void Plan::bind(const Call& call, const CallBuffers& buffers) {
+    if (is_bound_ && call == call_ && caller_.is(buffers)) return;
+    const CallerMemory caller(buffers);
+    const Rank me = world().rank();
+    const bool has_both = !buffers.input.empty() && !buffers.output.empty();
+    const bool is_such_a_call = call.collective == call_.collective && call.root == call_.root &&
+                                buffers.in_place == in_place_ &&
+                                (!has_both || caller.is_together() == in_place_) &&
+                                as_size(call.count) * size_of(call.type) <= most_bytes_of_block_;
+    if (!is_such_a_call || buffers.input.size() != input_bytes(call, world().size(), me) ||
+        buffers.output.size() != output_bytes(call, world().size(), me))
+        throw Error(
+            fmt::format("{} serves calls of its collective and root with blocks of up to {} "
+                        "bytes{}; make a new "
+                        "plan for this call",
+                        what_, most_bytes_of_block_, in_place_ ? ", in place" : ""));
+    call_ = call;
+    caller_ = caller;
+    is_bound_ = true;
+    adapt();
 }
 
 void Plan::start() {
@@ -154,8 +181,12 @@ std::vector<std::string> Plan::describe_steps() const {
     const CollectiveSpec spec{call_.collective, schedule_.ranks(), call_.root};
     const Layout layout(call_, spec, world().rank(), schedule_.chunks());
     std::vector<std::string> words(as_size(schedule_.steps()));
-    for (const RankStep& step : rank_steps({.schedule = schedule_, .call = call_}, world().rank()))
+    const auto is_empty = [&](const RankTransfer& one) { return layout.bytes_of(one.chunk) == 0; };
+    for (RankStep& step : rank_steps({.schedule = schedule_, .call = call_}, world().rank())) {
+        std::erase_if(step.sends, is_empty);
+        std::erase_if(step.receives, is_empty);
         at(words, step.number) = describe(step, layout);
+    }
     return words;
 }
 

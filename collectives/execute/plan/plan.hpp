@@ -50,12 +50,11 @@ public:
     /// Returns the error message for a run that takes too long: which rank waits, in which step,
     /// for which peer.
     virtual std::string hang_report() const { return "collective of the MPI library timed out"; }
-    /// Whether rebind() can be used. False if peers know the addresses.
-    virtual bool rebinds() const { return false; }
-    /// Uses other buffers from the next run on: with the same sizes, and in place if the first ones
-    /// were. Local to each rank; not allowed during a run. The same buffers again cost a
-    /// comparison.
-    virtual void rebind(const CallBuffers& buffers);
+    /// Uses this call and these buffers from the next run on. The collective and the root are those
+    /// of the operation, and the buffers are in place if its first ones were. Local to each rank;
+    /// not allowed during a run. The same call again costs a comparison. Throws Error if the
+    /// operation does not fit the call.
+    virtual void bind(const Call& call, const CallBuffers& buffers);
     /// Returns the duration of the last run on its device, by that device's clock.
     virtual std::optional<std::int64_t> device_ns() const { return std::nullopt; }
     /// Describes leftovers that should not exist, such as a message that was never received.
@@ -94,9 +93,10 @@ private:
     std::size_t plans_ = 0;  // existing plans, which may all be active at once
 };
 
-/// One rank's part of a collective, compiled for given buffers, count, type, operation and
-/// transport. It is built once (collectively) and run many times; running allocates nothing.
-/// Buffers belong to the plan from start() until it is done.
+/// One rank's part of a collective. It is compiled once (collectively) for an algorithm, a root, a
+/// transport and a largest block, and run many times: each run may bind another count, type,
+/// operation and other buffers. Running allocates nothing. Buffers belong to the plan from start()
+/// until it is done.
 class Plan : public Operation {
 public:
     Plan(Progress& progress, const PlanRequest& request);
@@ -104,6 +104,7 @@ public:
     Plan(const Plan&) = delete;
     Plan& operator=(const Plan&) = delete;
 
+    void bind(const Call& call, const CallBuffers& buffers) override;
     void start() override;
     /// Advances all running plans a little; returns true once this plan is done.
     bool test() override;
@@ -131,6 +132,10 @@ protected:
     static constexpr std::int64_t longest_sleep_ns = 200'000;
 
     World& world() const { return progress_.world(); }
+    /// The call and the buffers of the next run.
+    const Call& call() const { return call_; }
+    const CallerMemory& caller() const { return caller_; }
+    bool is_in_place() const { return in_place_; }
 
     /// Returns the hang_report() of any rank.
     std::string hang_report_of(Rank rank, const ProgressState& state) const;
@@ -149,6 +154,8 @@ private:
     friend class Progress;
     friend class TriedPlan;  // advances the plans that it consists of itself
 
+    /// Adapts to call() and caller(), which have changed.
+    virtual void adapt() = 0;
     virtual void begin() = 0;
     /// Advances as far as possible without waiting; returns true at the end.
     virtual bool advance() = 0;
@@ -166,7 +173,11 @@ private:
     std::int64_t ready_ns_ = 0;  // when the next step was ready, if ends are recorded
     std::string what_;
     Schedule schedule_;
+    std::size_t most_bytes_of_block_;
+    bool in_place_;
+    bool is_bound_ = false;
     Call call_;
+    CallerMemory caller_;
 };
 
 }  // namespace tutti

@@ -12,8 +12,6 @@ bool has_result_before(const Call& call, const CallBuffers& buffers, Rank rank) 
 
 std::vector<RankStep> rank_steps(const PlanRequest& request, Rank rank) {
     const Schedule& schedule = request.schedule;
-    const CollectiveSpec spec{request.call.collective, schedule.ranks(), request.call.root};
-    const Layout layout(request.call, spec, rank, schedule.chunks());
     std::vector<RankStep> steps;
     for (int number = 0; number < schedule.steps(); ++number) {
         RankStep step{.number = number};
@@ -21,7 +19,6 @@ std::vector<RankStep> rank_steps(const PlanRequest& request, Rank rank) {
             number,
             [&](const Transfer& t) {
                 for (int chunk = t.chunks.first; chunk < t.chunks.first + t.chunks.count; ++chunk) {
-                    if (layout.bytes_of(chunk) == 0) continue;
                     if (t.to == rank) step.receives.push_back({chunk, t.from, t.action});
                     if (t.from == rank && t.to != rank)
                         step.sends.push_back({chunk, t.to, t.action});

@@ -62,7 +62,7 @@ struct RankTransfer {
     Action action;
 };
 
-/// One rank's transfers of one step, in the order of the schedule, without empty chunks.
+/// One rank's transfers of one step, in the order of the schedule.
 struct RankStep {
     int number = 0;
     std::vector<RankTransfer> sends = {};     ///< to other ranks

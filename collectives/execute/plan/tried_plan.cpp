@@ -7,7 +7,7 @@
 
 #include "base/index.hpp"
 #include "collectives/execute/plan/plan_choice.hpp"
-#include "collectives/world/shared_memory.hpp"
+#include "collectives/world/shared_piece.hpp"
 #include "collectives/world/signal.hpp"
 
 namespace tutti {
@@ -19,20 +19,9 @@ public:
         : Plan(progress, request),
           plans_(std::move(plans)),
           choice_(int_size(plans_)),
-          buffers_(request.buffers),
-          memory_(world(), sizeof(Report)),
+          memory_(shared_piece(world(), sizeof(Report))),
           all_times_(as_size(world().size())) {
         assert(plans_.size() <= PlanChoice::most_plans);
-    }
-
-    bool rebinds() const override {
-        return std::ranges::all_of(plans_, [](const auto& one) { return one->rebinds(); });
-    }
-
-    // The other plans are bound when they run.
-    void rebind(const CallBuffers& buffers) override {
-        current().rebind(buffers);  // throws if the sizes do not match
-        buffers_ = buffers;
     }
 
     // While steps are watched, only one plan runs.
@@ -59,9 +48,12 @@ private:
     };
 
     Report& report_of(Rank rank) const {
-        return *reinterpret_cast<Report*>(memory_.of(rank).data());
+        return *reinterpret_cast<Report*>(memory_->of(rank).data());
     }
     Plan& current() const { return *at(plans_, is_watched_ ? choice_.best() : choice_.current()); }
+
+    // A plan is bound when it runs.
+    void adapt() override {}
 
     void begin() override {
         is_agreeing_ = choice_.must_agree() && !is_watched_;
@@ -73,7 +65,7 @@ private:
 
     void begin_current() {
         began_ns_ = now_ns();
-        current().rebind(buffers_);
+        current().bind(call(), caller().given());
         current().at_ = 0;
         current().begin();
     }
@@ -110,8 +102,7 @@ private:
 
     std::vector<std::unique_ptr<Plan>> plans_;
     PlanChoice choice_;
-    CallBuffers buffers_;
-    SharedMemory memory_;
+    std::unique_ptr<ReachableMemory> memory_;
     std::vector<PlanChoice::Times> all_times_;
     std::uint64_t trials_ = 0;
     bool is_agreeing_ = false;

@@ -6,7 +6,7 @@
 #include "base/index.hpp"
 #include "base/rounding.hpp"
 #include "collectives/transport/shm/host_transport.hpp"
-#include "collectives/world/shared_memory.hpp"
+#include "collectives/world/shared_piece.hpp"
 #include "collectives/world/signal.hpp"
 
 namespace tutti {
@@ -23,10 +23,10 @@ struct alignas(cache_line) Taken {
 // One end of the connection from one rank to another: a ring of lines in the receiver's memory.
 class LineRing {
 public:
-    LineRing(std::span<std::byte> memory, std::size_t lines)
+    explicit LineRing(std::span<std::byte> memory)
         : taken_(reinterpret_cast<Taken*>(memory.data())),
           ring_(reinterpret_cast<LlLine*>(memory.data() + sizeof(Taken))),
-          mask_(lines - 1) {}
+          mask_((memory.size() - sizeof(Taken)) / sizeof(LlLine) - 1) {}
 
     static std::size_t bytes(std::size_t lines) { return sizeof(Taken) + lines * sizeof(LlLine); }
 
@@ -78,19 +78,18 @@ public:
         sends_.reserve(needs.most_posts);
         receives_.reserve(needs.most_posts);
         // Room for the messages of several runs, so that a sender rarely waits for a slow receiver.
-        const auto most = gather_all(world, needs.most_bytes);
-        const std::size_t lines =
-            std::clamp(std::bit_ceil(8 * lines_of(*std::max_element(most.begin(), most.end()))),
-                       std::size_t{64}, std::size_t{1024});
+        const std::size_t lines = std::clamp(std::bit_ceil(8 * lines_of(needs.most_bytes)),
+                                             std::size_t{64}, std::size_t{1024});
         const auto ranks = as_size(world.size());
-        const auto me = as_size(world.rank());
-        memory_ = std::make_unique<SharedMemory>(world, ranks * LineRing::bytes(lines));
-        for (int peer = 0; peer < world.size(); ++peer) {
-            const auto part = [&](std::span<std::byte> piece, std::size_t sender) {
-                return piece.subspan(sender * LineRing::bytes(lines), LineRing::bytes(lines));
-            };
-            to_.emplace_back(part(memory_->of(Rank{peer}), me), lines);
-            from_.emplace_back(part(memory_->mine(), as_size(peer)), lines);
+        memory_ = shared_piece(world, ranks * LineRing::bytes(lines));
+        // Each rank chooses the length of the rings that it receives from.
+        const auto ring = [&](std::span<std::byte> piece, Rank sender) {
+            const std::size_t bytes = piece.size() / ranks;
+            return LineRing(piece.subspan(as_size(sender) * bytes, bytes));
+        };
+        for (Rank peer; peer.index < world.size(); ++peer.index) {
+            to_.push_back(ring(memory_->of(peer), world.rank()));
+            from_.push_back(ring(memory_->mine(), peer));
         }
     }
 
@@ -140,7 +139,7 @@ private:
         }
     }
 
-    std::unique_ptr<SharedMemory> memory_;
+    std::unique_ptr<ReachableMemory> memory_;
     std::vector<LineRing> to_, from_;  // by peer
     std::vector<Open<const std::byte>> sends_;
     std::vector<Open<std::byte>> receives_;

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans that bind another call at each start: other counts, types, operations and buffers, on each
+// rank at any place.
+#include <random>
+
+#include "threads.hpp"
+
+namespace tutti {
+namespace {
+
+class Bind : public testing::TestWithParam<std::string_view> {};
+
+// Buffers for a call at any position in their own memory; input and output may even touch.
+class Memory {
+public:
+    Memory(const Call& call, int ranks, Rank me, bool in_place, std::size_t gap) {
+        const std::size_t input = input_bytes(call, ranks, me),
+                          output = output_bytes(call, ranks, me);
+        const auto at = in_place ? in_place_offsets(call, ranks, me)
+                                 : InPlace{.input = 8, .output = 8 + input + gap};
+        bytes_.resize(std::max(at.input + input, at.output + output) + 64);
+        writable_input = std::span(bytes_).subspan(at.input, input);
+        buffers = {writable_input, std::span(bytes_).subspan(at.output, output), in_place};
+    }
+
+    std::span<std::byte> writable_input;
+    CallBuffers buffers;
+
+private:
+    std::vector<std::byte> bytes_;
+};
+
+constexpr std::int64_t most = 301;  // elements of 4 bytes
+
+// All ranks make the same calls, but each has its buffers anywhere. Returns the wrong elements.
+std::int64_t wrong_elements(Planner& planner, const Algorithm& algorithm, bool in_place,
+                            std::string_view transport, int runs) {
+    World& world = planner.world();
+    const int ranks = world.size();
+    const Call first{algorithm.collective, DataType::int32, Op::sum, Rank{ranks - 1}, most};
+    const Memory first_memory(first, ranks, world.rank(), in_place, 0);
+    const auto plan =
+        planner.plan({&algorithm, {.transport = std::string(transport), .segment = {256}}}, first,
+                     first_memory.buffers, nullptr);
+    std::mt19937 of_calls(static_cast<unsigned>(algorithm.name.size())),
+        of_buffers(static_cast<unsigned>(world.rank().index));
+    const bool is_of_host = !find_transport(transport).on_device;
+    constexpr std::array types{DataType::int32, DataType::float64, DataType::int8,
+                               DataType::bfloat16};
+    constexpr std::array ops{Op::sum, Op::max, Op::min, Op::avg};
+    std::int64_t wrong = 0;
+    for (int run = 0; run < runs; ++run) {
+        Call call = first;
+        if (is_of_host) {
+            call.type = types[of_calls() % types.size()];
+            if (reduces(call.collective)) call.op = ops[of_calls() % ops.size()];
+            if (call.op == Op::avg && call.type != DataType::float64) call.op = Op::sum;
+            const std::int64_t fit = most * 4 / static_cast<std::int64_t>(size_of(call.type));
+            const std::array<std::int64_t, 7> counts{0, 1, 2, ranks - 1, ranks, fit, -1};
+            call.count = counts[of_calls() % counts.size()];
+            if (call.count < 0) call.count = static_cast<std::int64_t>(of_calls()) % fit;
+        }
+        const std::array<std::size_t, 3> gaps{0, 24, 4096};
+        const Memory here(call, ranks, world.rank(), in_place, gaps[of_buffers() % gaps.size()]);
+        const CheckCase check{call.collective, call.type,  call.op,     ranks,
+                              ranks - 1,       call.count, as_size(run)};
+        poison(here.buffers.output);
+        fill_input(check, world.rank(), here.writable_input);
+        plan->bind(call, here.buffers);
+        plan->run();
+        wrong += count_wrong(check, world.rank(), here.buffers.output);
+    }
+    world.barrier();
+    return wrong;
+}
+
+void expect_right_in_any_call(int ranks, std::string_view transport) {
+    run_as_threads(ranks, 20, [&](World& world) {
+        Planner planner(world);
+        if (planner.refuses(transport)) return;
+        for (const Algorithm& algorithm : catalog()) {
+            if (algorithm.refuses({.collective = algorithm.collective, .ranks = ranks})) continue;
+            for (const bool in_place : {false, true})
+                EXPECT_EQ(wrong_elements(planner, algorithm, in_place, transport, 20), 0)
+                    << name_of(algorithm.collective) << " " << algorithm.name << ", " << ranks
+                    << " ranks" << (in_place ? " in place" : "");
+        }
+    });
+}
+
+TEST_P(Bind, IsRightWhateverTheCall) {
+    for (const int ranks : {2, 3}) expect_right_in_any_call(ranks, GetParam());
+}
+
+TEST_P(Bind, OfMoreRanksIsRightWhateverTheCall) {
+    for (const int ranks : {1, 4}) expect_right_in_any_call(ranks, GetParam());
+}
+
+TEST_P(Bind, RefusesCallsThatDoNotFit) {
+    run_as_threads(2, 20, [&](World& world) {
+        Planner planner(world);
+        if (planner.refuses(GetParam())) return;
+        const Algorithm& ring = find_algorithm(Collective::all_reduce, "ring");
+        std::vector<std::byte> input(800), output(800);
+        const Call call{.count = 100};
+        const CallBuffers first{std::span(input).first(400), std::span(output).first(400)};
+        const auto plan =
+            planner.plan({&ring, {.transport = std::string(GetParam())}}, call, first, nullptr);
+        EXPECT_THROW(plan->bind(call, {std::span(input).first(404), first.output}), Error);
+        EXPECT_THROW(plan->bind(call, {first.output, first.output, true}), Error);
+        EXPECT_THROW(
+            plan->bind({.count = 101}, {std::span(input).first(404), std::span(output).first(404)}),
+            Error);
+        EXPECT_THROW(plan->bind({.collective = Collective::reduce, .count = 100}, first), Error);
+        EXPECT_NO_THROW(
+            plan->bind(call, {std::span(input).last(400), std::span(output).last(400)}));
+        world.barrier();
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, Bind, testing::ValuesIn(test::transports_of_threads()),
+                         test::name_of_transport);
+INSTANTIATE_TEST_SUITE_P(Gpus, Bind, testing::Values("cuda"), test::name_of_transport);
+
+// Ranks that are threads may take over another rank's buffer: then an address changes its owner.
+TEST(BindMapped, IsRightWhereRanksTakeEachOthersBuffers) {
+    constexpr int ranks = 3;
+    const Call call{.collective = Collective::all_reduce, .count = 301};
+    std::vector<std::unique_ptr<Memory>> memory;
+    for (const Rank rank : all_ranks(ranks))
+        memory.push_back(std::make_unique<Memory>(call, ranks, rank, /*in_place=*/false, 0));
+    run_as_threads(ranks, 20, [&](World& world) {
+        Planner planner(world);
+        const int me = world.rank().index;
+        for (const Algorithm& algorithm : catalog()) {
+            if (algorithm.collective != call.collective ||
+                algorithm.refuses({.collective = call.collective, .ranks = ranks}))
+                continue;
+            const auto plan = planner.plan({&algorithm, {.transport = "shm-mapped"}}, call,
+                                           at(memory, me)->buffers, nullptr);
+            for (int run = 0; run < 2 * ranks; ++run) {
+                const Memory& here = *at(memory, (me + run) % ranks);
+                const CheckCase check = check_of(call, ranks, as_size(run));
+                poison(here.buffers.output);
+                fill_input(check, world.rank(), here.writable_input);
+                plan->bind(call, here.buffers);
+                plan->run();
+                EXPECT_EQ(count_wrong(check, world.rank(), here.buffers.output), 0)
+                    << algorithm.name << ", run " << run;
+                world.barrier();
+            }
+        }
+    });
+}
+
+// Several may also read one input, until one of them switches to another.
+TEST(BindMapped, LeavesItsPeersWhereTheyAre) {
+    constexpr int ranks = 3;
+    const Call call{.collective = Collective::all_reduce, .count = 301};
+    const std::vector<float> ones(301, 1), tens(301, 10);
+    run_as_threads(ranks, 20, [&](World& world) {
+        Planner planner(world);
+        std::vector<float> sums(301);
+        const auto sum_of = [&](const std::vector<float>& input) {
+            return CallBuffers{std::as_bytes(std::span(input)),
+                               std::as_writable_bytes(std::span(sums))};
+        };
+        for (const char* name : {"one-shot", "two-shot", "ring"}) {
+            const auto plan =
+                planner.plan({&find_algorithm(call.collective, name), {.transport = "shm-mapped"}},
+                             call, sum_of(ones), nullptr);
+            plan->run();
+            EXPECT_EQ(sums, std::vector<float>(301, 3)) << name;
+            if (world.is_first()) plan->bind(call, sum_of(tens));
+            plan->run();
+            EXPECT_EQ(sums, std::vector<float>(301, 12)) << name;
+            world.barrier();
+        }
+    });
+}
+
+// Peers look up where the buffers are, so each rank may choose other places in the memory.
+TEST(BindRegistered, IsRightWhereverTheBuffersAreInTheMemory) {
+    constexpr int ranks = 3;
+    run_as_threads(ranks, 20, [&](World& world) {
+        Planner planner(world);
+        SharedMemory shared(world, 65536);
+        std::vector<std::byte> elsewhere(4096);
+        for (const Algorithm& algorithm : catalog()) {
+            const Call call{algorithm.collective, DataType::int32, Op::sum, Rank{ranks - 1}, 301};
+            if (algorithm.refuses({.collective = algorithm.collective, .ranks = ranks})) continue;
+            const std::size_t input = input_bytes(call, ranks, world.rank()),
+                              output = output_bytes(call, ranks, world.rank());
+            std::unique_ptr<Plan> plan;
+            for (std::size_t run = 0; run < 6; ++run) {
+                const std::size_t at = (run * 5 + as_size(world.rank()) * 3) % 7 * 4096;
+                const auto in = shared.mine().subspan(at, input),
+                           out = shared.mine().subspan(at + 12288 + 64 * run, output);
+                const CheckCase check = check_of(call, ranks, run);
+                poison(out);
+                fill_input(check, world.rank(), in);
+                if (plan == nullptr)
+                    plan = planner.plan({&algorithm, {.transport = "shm-direct"}}, call, {in, out},
+                                        &shared);
+                plan->bind(call, {in, out});
+                plan->run();
+                EXPECT_EQ(count_wrong(check, world.rank(), out), 0)
+                    << name_of(algorithm.collective) << " " << algorithm.name << ", run " << run;
+            }
+            if (input > 0 && output > 0) {
+                EXPECT_THROW(plan->bind(call, {std::span(elsewhere).first(input),
+                                               shared.mine().first(output)}),
+                             Error);
+            }
+            world.barrier();
+        }
+    });
+}
+
+}  // namespace
+}  // namespace tutti
