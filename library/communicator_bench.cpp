@@ -50,6 +50,20 @@ void call_of_one_rank_in_other_buffers(benchmark::State& state) {
 }
 BENCHMARK(call_of_one_rank_in_other_buffers);
 
+// Each call has another length than the one before. With 1, the communicator learns.
+void call_of_one_rank_of_other_lengths(benchmark::State& state) {
+    CommunicatorOptions options;
+    if (state.range(0) != 0) options.learn = Learning{};
+    Communicator self = Communicator::self(options);
+    std::vector<float> input(100), output(100);
+    std::size_t count = 0;
+    for (auto _ : state) {
+        count = (count * 5 + 17) % 97;
+        self.all_reduce(std::span(input).first(count), std::span(output).first(count));
+    }
+}
+BENCHMARK(call_of_one_rank_of_other_lengths)->Arg(0)->Arg(1);
+
 // With a thousand kinds of calls in the cache.
 void call_of_one_rank_among_many(benchmark::State& state) {
     Communicator self = Communicator::self({.most_plans = 2000});

@@ -126,6 +126,7 @@ CallArguments Communicator::State::settled(const CallArguments& given) const {
 
 CallKey Communicator::State::key_of(const CallArguments& given, CallMode mode) const {
     CallKey key{.call = comparable(given.call), .in_place = given.buffers.in_place, .mode = mode};
+    key.call.lengths = nullptr;  // plans serve blocks of any lengths
     const RegisteredPlace input = registered.place_of(given.buffers.input),
                           output = registered.place_of(given.buffers.output);
     const bool input_counts = !given.buffers.input.empty(),
@@ -212,6 +213,7 @@ void Communicator::State::run_slot(Request::Slot& slot, const CallArguments& cal
 
 ChosenPlan Communicator::State::plan_for(const CallKey& key, const CallArguments& settled,
                                          const Configuration* preferred) {
+    if (world.has_ended()) throw Error("MPI has ended; release communicators before MPI_Finalize");
     const ChoiceKey octave{of_octave(key), preferred == nullptr ? range_of(key, settled) : nullptr};
     const auto known = choices_.find(octave);
     ChosenPlan chosen;
@@ -220,9 +222,11 @@ ChosenPlan Communicator::State::plan_for(const CallKey& key, const CallArguments
         choices_[octave] = chosen;
     } else {
         chosen = known->second;
-        const Configuration configuration = chosen.plan->configuration;
-        if (is_of_one_call(configuration)) chosen.plan = find_or_make(key, configuration, settled);
-        if (chosen.plan == nullptr) throw no_algorithm(key);
+        if (chosen.plan->is_of_one_call) {
+            const Configuration configuration = chosen.plan->configuration;
+            chosen.plan = find_or_make(key, configuration, settled);
+            if (chosen.plan == nullptr) throw no_algorithm(key);
+        }
     }
     chosen.plan->last_use = ++uses_;
     return chosen;
@@ -281,8 +285,10 @@ CachedPlan* Communicator::State::find_or_make(const CallKey& key,
     while (plans.size() >= most) evict_the_oldest();
     auto made = make_operation_on_all(planner, configuration, request);
     if (made == nullptr) return nullptr;
-    CachedPlan& plan =
-        plans.emplace_back(CachedPlan{.key = served, .configuration = configuration});
+    CachedPlan& plan = plans.emplace_back();
+    plan.key = served;
+    plan.configuration = configuration;
+    plan.is_of_one_call = is_of_one_call(configuration);
     plan.slots.reserve(most_slots);
     plan.slots.push_back(&new_slot(std::move(made)));
     plan.last_use = ++uses_;
@@ -299,7 +305,7 @@ std::vector<Configuration> Communicator::State::configurations(const CallKey& ke
         for (const RangeEvidence& seen : range->evidence)
             if (seen.runner_up) configurations.push_back(*seen.runner_up);
     }
-    Call largest = key.call;  // of the octave
+    Call largest = key.call;
     largest.count = octave_of(key.call) / static_cast<std::int64_t>(size_of(key.call.type));
     for (Configuration& fallback : default_choices(largest, world))
         configurations.push_back(std::move(fallback));

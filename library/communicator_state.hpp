@@ -88,7 +88,7 @@ struct RecentCall {
         const auto is_same = [](const auto& one, const auto& another) {
             return one.data() == another.data() && one.size() == another.size();
         };
-        return plan != nullptr && given.call == other.call &&
+        return plan != nullptr && other.call.lengths == nullptr && given.call == other.call &&
                is_same(given.buffers.input, other.buffers.input) &&
                is_same(given.buffers.output, other.buffers.output) &&
                given.buffers.in_place == other.buffers.in_place;
@@ -130,6 +130,7 @@ struct Request::Slot {
 struct CachedPlan {
     CallKey key;  ///< of the calls that they serve
     Configuration configuration;
+    bool is_of_one_call = false;  ///< they serve one length only
     /// Used round-robin. Several if calls of this kind were pending at the same time.
     std::vector<Request::Slot*> slots;
     std::size_t next = 0;
@@ -224,7 +225,8 @@ private:
 
     [[noreturn]] static void refuse();
     Error no_algorithm(const CallKey& key) const;
-    // What an octave's calls have in common, and the range of the table that one of them is in.
+    // Identifies calls with the same configuration: those of an octave in the same range of the
+    // table.
     struct ChoiceKey {
         CallKey octave;
         const Range* range = nullptr;

@@ -214,9 +214,12 @@ std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
                                     std::int64_t most_bytes) {
     const CallBuffers buffers = with_device(given, registered);
     Call most = call;
-    if (most_bytes > 0 && on_device(choice.configuration.transport) == nullptr) {
-        most.type = DataType::uint8;
-        most.count = most_bytes;
+    if (on_device(choice.configuration.transport) == nullptr) {
+        most.lengths = nullptr;
+        if (most_bytes > 0) {
+            most.type = DataType::uint8;
+            most.count = most_bytes;
+        }
     }
     auto made = unbound_plan(choice, most, buffers, registered);
     made->bind(call, buffers);

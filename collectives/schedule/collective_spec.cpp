@@ -45,7 +45,7 @@ std::optional<std::int64_t> CollectiveSpec::own_output(Rank rank) const {
 
 bool CollectiveSpec::exchanges() const { return after(collective_) == Holder::pair; }
 
-std::int64_t CollectiveSpec::blocks() const {
+std::int64_t CollectiveSpec::count_blocks() const {
     const std::int64_t p = ranks_;
     if (before(collective_) == Holder::pair) return p * p;
     return own_input(root_) || own_output(root_) ? p : 1;
@@ -78,6 +78,11 @@ std::int64_t CollectiveSpec::place_in_input(Rank rank, std::int64_t block) const
 std::int64_t CollectiveSpec::place_in_output(Rank rank, std::int64_t block) const {
     if (own_output(rank)) return 0;
     return after(collective_) == Holder::pair ? block / ranks_ : block;
+}
+
+std::int64_t CollectiveSpec::block_in_input(Rank rank, std::int64_t place) const {
+    if (const auto own = own_input(rank)) return *own;
+    return before(collective_) == Holder::pair ? rank.index * ranks_ + place : place;
 }
 
 std::int64_t CollectiveSpec::block_in_output(Rank rank, std::int64_t place) const {

@@ -15,7 +15,7 @@ namespace tutti {
 class CollectiveSpec {
 public:
     CollectiveSpec(Collective collective, int ranks, Rank root = {0})
-        : collective_(collective), ranks_(ranks), root_(root) {}
+        : collective_(collective), ranks_(ranks), root_(root), blocks_(count_blocks()) {}
 
     Collective collective() const { return collective_; }
     int ranks() const { return ranks_; }
@@ -25,7 +25,7 @@ public:
     /// plan must not read the buffer after it began to write it.
     bool exchanges() const;
 
-    std::int64_t blocks() const;
+    std::int64_t blocks() const { return blocks_; }
 
     /// Whether the rank has (its share of) the block before the collective.
     bool starts_with(Rank rank, std::int64_t block) const;
@@ -43,7 +43,8 @@ public:
     /// for blocks that the rank starts or ends with.
     std::int64_t place_in_input(Rank rank, std::int64_t block) const;
     std::int64_t place_in_output(Rank rank, std::int64_t block) const;
-    /// Returns the block at a position of the rank's output: the inverse of place_in_output.
+    /// Return the block at a position of the rank's input or output: the inverses.
+    std::int64_t block_in_input(Rank rank, std::int64_t place) const;
     std::int64_t block_in_output(Rank rank, std::int64_t place) const;
     /// Return the number of blocks in the rank's input and output (0: it has none).
     std::int64_t input_blocks(Rank rank) const;
@@ -53,10 +54,12 @@ private:
     /// Return the rank's block where each rank holds exactly one, before and after the collective.
     std::optional<std::int64_t> own_input(Rank rank) const;
     std::optional<std::int64_t> own_output(Rank rank) const;
+    std::int64_t count_blocks() const;
 
     Collective collective_;
     int ranks_;
     Rank root_;
+    std::int64_t blocks_;
 };
 
 }  // namespace tutti

@@ -32,7 +32,7 @@ struct Key {
     int error = 0;  // why there is no memory
     std::size_t size = 0;
     std::size_t unit = page;
-    std::uint64_t token = 0;  // stored behind the memory
+    std::uint64_t token = 0;  // stored after the memory
 };
 
 constexpr const char* what = "shared memory";
@@ -43,7 +43,7 @@ constexpr const char* what = "shared memory";
 class SharedMemory::Mapping {
 public:
     // Maps a file in its page size, or fresh memory with descriptor -1, with room for a token
-    // behind it. Empty if the system refuses.
+    // after it. Empty if the system refuses.
     Mapping(std::size_t size, int descriptor, std::size_t unit = page) {
         const int kind = descriptor < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED;
         void* address = mmap(nullptr, whole(unit, size + sizeof(std::uint64_t)),

@@ -24,7 +24,7 @@ struct Grant {
     bool is_reused = false;
     std::size_t offset = 0;
     std::size_t bytes = 0;  // a power of two
-    std::size_t used = 0;   // of these bytes
+    std::size_t used = 0;   // used bytes of these
 };
 
 // The arenas of a world; all ranks have the same number of them. Each rank divides its own part.
@@ -65,7 +65,7 @@ public:
 
 private:
     std::vector<std::shared_ptr<SharedMemory>> arenas_;
-    std::size_t used_ = 0;  // of the last arena
+    std::size_t used_ = 0;  // bytes taken from the last arena
     std::map<std::size_t, std::vector<Grant>> free_;
 };
 

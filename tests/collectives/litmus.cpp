@@ -38,14 +38,14 @@ void wait_for(std::uint64_t& flag, std::uint64_t value) {
 // its own once the other has read it.
 template <class Orders>
 void step_counters() {
-    struct alignas(cache_line) Side {
+    struct alignas(cache_line) BufferSide {
         std::uint64_t counter = 0;
         int data = 0;
         long sum = 0;
     };
-    std::array<Side, 2> sides;
+    std::array<BufferSide, 2> sides;
     const auto run = [&](int me) {
-        Side &mine = at(sides, me), &other = at(sides, 1 - me);
+        BufferSide &mine = at(sides, me), &other = at(sides, 1 - me);
         for (std::uint64_t round = 0; round < rounds; ++round) {
             mine.data = static_cast<int>(round);
             publish<Orders>(mine.counter, 2 * round + 1);
@@ -63,16 +63,16 @@ void step_counters() {
 // and accesses it; when it is done, everything may change again.
 template <class Orders>
 void published_buffers() {
-    struct alignas(cache_line) Side {
+    struct alignas(cache_line) BufferSide {
         std::uint64_t counter = 0;
         alignas(cache_line) std::uint64_t version = 0;
         int* buffer = nullptr;
         std::array<int, 2> buffers{};
         long sum = 0;
     };
-    std::array<Side, 2> sides;
+    std::array<BufferSide, 2> sides;
     const auto run = [&](int me) {
-        Side &mine = at(sides, me), &other = at(sides, 1 - me);
+        BufferSide &mine = at(sides, me), &other = at(sides, 1 - me);
         std::uint64_t known = 0;
         int* its_buffer = nullptr;
         for (std::uint64_t round = 0; round < rounds; ++round) {

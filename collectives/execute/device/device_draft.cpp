@@ -62,9 +62,15 @@ namespace {
 // Turns places into addresses, as direct_plan does on the host.
 class DirectLoader {
 public:
-    DirectLoader(const DirectProgram& program, const Layout& layout, int inputs, Rank me,
+    DirectLoader(const DirectProgram& program, const PlanRequest& request, Rank me,
                  const DeviceAddresses& at, DeviceDraft& draft)
-        : layout_(layout), memory_(program, layout, inputs), me_(me), at_(at), draft_(draft) {}
+        : request_(request),
+          memory_(program, layout_of(me),
+                  as_size(request.schedule.ranks()) * as_size(request.call.count) *
+                      size_of(request.call.type)),
+          me_(me),
+          at_(at),
+          draft_(draft) {}
 
     void load(const DirectProgram& program) {
         const std::uint64_t all = draft_.steps_of_run - 1;
@@ -90,14 +96,26 @@ public:
     }
 
 private:
+    CollectiveSpec spec() const {
+        return {request_.call.collective, request_.schedule.ranks(), request_.call.root};
+    }
+    Layout layout_of(Rank rank) const {
+        return {request_.call, spec(), rank, request_.schedule.chunks()};
+    }
+
     Moves::Operand operand(const MovePlace& end) const {
         const auto [in, number] = end.place;
-        const Place place = !end.place.is_of_caller()
-                                ? Place{Place::In::plan, memory_.offset_of(end.place, layout_)}
-                            : in == ChunkPlace::In::input
-                                ? Place{Place::In::input, layout_.offset_of(number)}
-                                : Place{Place::In::output, layout_.offset_of(number)};
-        return {at_.place(end.peer.value_or(me_), place)};
+        const Rank owner = end.peer.value_or(me_);
+        const Layout layout = layout_of(owner);
+        if (!end.place.is_of_caller())
+            return {at_.place(owner, {Place::In::plan, memory_.offset_of(end.place, layout)})};
+        const bool is_input = in == ChunkPlace::In::input;
+        const BufferSide side = request_.buffers.in_place
+                                    ? Positions(spec(), owner, request_.schedule.chunks()).larger()
+                                : is_input ? BufferSide::input
+                                           : BufferSide::output;
+        return {at_.place(owner, {is_input ? Place::In::input : Place::In::output,
+                                  layout.offset_of(side, number)})};
     }
 
     void add_waits(const std::vector<Dependency>& dependencies) {
@@ -113,11 +131,11 @@ private:
             sources.clear();
             for (const MovePlace& target : move.targets) outs.push_back(operand(target));
             for (const MovePlace& source : move.sources) sources.push_back(operand(source));
-            draft_.add_move(outs, sources, layout_.bytes_of(move.chunk));
+            draft_.add_move(outs, sources, layout_of(me_).bytes_of(move.chunk));
         }
     }
 
-    const Layout& layout_;
+    const PlanRequest& request_;
     ProgramMemory memory_;
     Rank me_;
     const DeviceAddresses& at_;
@@ -130,11 +148,7 @@ DeviceDraft draft_direct(const DirectProgram& program, const PlanRequest& reques
                          const DeviceAddresses& at) {
     DeviceDraft draft(request.call.type, request.call.op);
     draft.steps_of_run = static_cast<std::uint64_t>(request.schedule.steps()) + 1;
-    const int chunks = request.schedule.chunks();
-    const CollectiveSpec spec(request.call.collective, request.schedule.ranks(), request.call.root);
-    DirectLoader(program, Layout(request.call, spec, me, chunks),
-                 Positions(spec, me, chunks).inputs(), me, at, draft)
-        .load(program);
+    DirectLoader(program, request, me, at, draft).load(program);
     return draft;
 }
 

@@ -89,7 +89,7 @@ private:
     Op op_;
     int steps_;
     MessageDraft draft_;
-    std::vector<std::size_t> sizes_;                      // of the call, by CallSize
+    std::vector<std::size_t> sizes_;                      // sizes of the call, by CallSize
     std::size_t inbox_ = 0, outbox_ = 0, bytes_ = 0;      // offsets in the plan's memory
     std::vector<std::size_t> own_mailboxes_;              // one per receive, in order
     std::vector<std::vector<std::size_t>> mailboxes_at_;  // by peer: one per send to it, in order

@@ -86,8 +86,10 @@ public:
     DevicePlan(Progress& progress, const DeviceTransport& transport, const PlanRequest& request)
         : Plan(progress, request),
           transport_(transport),
+          lengths_(request.call.lengths != nullptr ? *request.call.lengths : BlockLengths()),
           compiled_for_(request.call),
           is_registered_(request.registered != nullptr) {
+        if (request.call.lengths != nullptr) compiled_for_.lengths = &lengths_;
         place_buffers(CallerMemory(request.buffers), request.registered);
         const Bytes vector{total_bytes(request.call, world().size())};
         DeviceDraft draft =
@@ -109,8 +111,11 @@ private:
 
     // Programs of devices hold addresses, and how many blocks run them depends on the length.
     void adapt() override {
-        const bool is_other = is_registered_ && (caller().given().input.data() != input_ ||
-                                                 caller().given().output.data() != output_);
+        const auto is_elsewhere = [&](std::span<const std::byte> buffer, const std::byte* begin) {
+            return is_registered_ && !buffer.empty() && buffer.data() != begin;
+        };
+        const bool is_other = is_elsewhere(caller().given().input, input_) ||
+                              is_elsewhere(caller().given().output, output_);
         if (call() != compiled_for_ || is_other)
             throw Error(what() + " serves one call only; make a new plan for another one");
     }
@@ -135,6 +140,7 @@ private:
             mine = {input.empty() ? 0 : registered->offset_of(input).value(),
                     output.empty() ? 0 : registered->offset_of(output).value()};
         }
+        if (input.empty()) mine.input = mine.output;  // in place, one buffer holds both
         begins_ = gather_all(world(), mine);
         const auto address_of = [&](const std::byte* given) -> std::byte* {
             const auto place = caller.place_of(given);
@@ -238,6 +244,7 @@ private:
     static constexpr std::size_t alignment = 256;
 
     const DeviceTransport& transport_;
+    BlockLengths lengths_;  // lengths of its blocks, if they differ
     Call compiled_for_;
     bool is_registered_;                         // the caller's memory is registered on the device
     std::unique_ptr<DeviceMemory> own_buffers_;  // used instead, if not

@@ -124,7 +124,9 @@ private:
         divide_ = divides ? find_divide(call().type) : nullptr;  // results are read once more
         element_size_ = size_of(call().type);
         const Layout layout(call(), spec_, me_, chunks_);
-        const ProgramMemory memory(program_, layout, Positions(spec_, me_, chunks_).inputs());
+        const ProgramMemory memory(
+            program_, layout,
+            as_size(world().size()) * as_size(call().count) * size_of(call().type));
         moves_.restart(call().type, call().op);
         const auto add = [&](const std::vector<DirectMove>& moves) {
             add_moves(moves, layout, memory);
@@ -156,12 +158,17 @@ private:
     Moves::Operand operand(const MovePlace& end, const Layout& layout,
                            const ProgramMemory& memory) const {
         const auto [in, number] = end.place;
+        const Rank owner = end.peer.value_or(me_);
+        const Layout of_owner = owner == me_ ? layout : Layout(call(), spec_, owner, chunks_);
         if (!end.place.is_of_caller()) {
-            const Rank owner = end.peer.value_or(me_);
-            return {memory_->of(owner).data() + sizeof(Head) + memory.offset_of(end.place, layout)};
+            return {memory_->of(owner).data() + sizeof(Head) +
+                    memory.offset_of(end.place, of_owner)};
         }
         const bool is_input = in == ChunkPlace::In::input;
-        const std::size_t offset = layout.offset_of(number);
+        const BufferSide side = is_in_place() ? Positions(spec_, owner, chunks_).larger()
+                                : is_input    ? BufferSide::input
+                                              : BufferSide::output;
+        const std::size_t offset = of_owner.offset_of(side, number);
         if (!end.peer)
             return {buffers_.memory(is_input ? Place::In::input : Place::In::output).data() +
                     offset};
@@ -312,7 +319,7 @@ private:
     std::vector<Step> steps_;
     std::vector<Wait> waits_;
     Moves moves_;
-    std::vector<Moves::Operand> outs_, sources_;  // of the move that is added
+    std::vector<Moves::Operand> outs_, sources_;  // operands of the move that is added
     std::uint32_t prologue_end_ = 0, early_end_ = 0;
     DivideKernel divide_ = nullptr;
     std::size_t element_size_ = 1;

@@ -9,8 +9,8 @@
 
 namespace tutti {
 
-ProgramMemory::ProgramMemory(const DirectProgram& program, const Layout& layout, int inputs)
-    : slots_(program.copies_input ? round_up(layout.offset_of(inputs), cache_line) : 0),
+ProgramMemory::ProgramMemory(const DirectProgram& program, const Layout& layout, std::size_t copied)
+    : slots_(program.copies_input ? round_up(copied, cache_line) : 0),
       slot_bytes_(round_up(layout.most_bytes_of_chunk(), cache_line)),
       bytes_(slots_ + as_size(program.slots) * slot_bytes_) {}
 

@@ -78,12 +78,13 @@ struct DirectProgram {
 /// ranks.
 class ProgramMemory {
 public:
-    /// `inputs`: the number of positions in the input.
-    ProgramMemory(const DirectProgram& program, const Layout& layout, int inputs);
+    /// `copied`: bytes of the longest input of a rank, if the program copies it.
+    ProgramMemory(const DirectProgram& program, const Layout& layout, std::size_t copied);
 
+    /// `layout` is that of the rank with the place.
     std::size_t offset_of(ChunkPlace place, const Layout& layout) const {
         return place.in == ChunkPlace::In::slot ? slots_ + as_size(place.number) * slot_bytes_
-                                                : layout.offset_of(place.number);
+                                                : layout.offset_of(BufferSide::input, place.number);
     }
     /// Returns the size for this call.
     std::size_t bytes() const { return bytes_; }

@@ -14,48 +14,44 @@
 namespace tutti {
 namespace {
 
-// The length of chunks one after another. Only their places in their blocks matter: those of the
-// last ones count up from `first`, from one block to the next.
+// The length of chunks one after another; the last ones have consecutive numbers.
 struct Row {
     CallSize before = {};  // length of those before the last ones
-    int first = 0;         // of the last ones, in its block
+    int first = 0;         // the first of the last ones
     int count = 0;
 };
 
 // Collects the sizes of a draft, each of them once.
 class SizeDrafter {
 public:
+    using Is = MessageSizes::Entry::Is;
+
     SizeDrafter(const CollectiveSpec& spec, Rank me, const PlanRequest& request)
         : sizes_{.spec = spec, .me = me, .chunks = request.schedule.chunks()},
           per_block_(sizes_.chunks / static_cast<int>(spec.blocks())),
           most_of_block_(as_size(request.call.count) * size_of(request.call.type)) {
-        offset(0);
+        number_of(Is::before_chunk, 0);
     }
 
-    CallSize offset(int position) {
-        const auto [known, is_new] = offsets_.try_emplace(position, next());
-        if (is_new) add({.position = position}, most_of(position));
-        return known->second;
+    CallSize offset(BufferSide side, int position) {
+        return number_of(side == BufferSide::input ? Is::in_input : Is::in_output, position);
     }
 
     void extend(Row& row, int chunk) {
-        const int in_block = chunk % per_block_;
-        if (row.count > 0 && (row.first + row.count) % per_block_ != in_block)
-            row = {.before = length(row)};
-        if (row.count == 0) row.first = in_block;
+        if (row.count > 0 && row.first + row.count != chunk) row = {.before = length(row)};
+        if (row.count == 0) row.first = chunk;
         ++row.count;
     }
 
     CallSize length(const Row& row) {
-        const bool is_whole_blocks = row.count % per_block_ == 0;
-        const int first = is_whole_blocks ? 0 : row.first;
-        const CallSize from = offset(first), to = offset(first + row.count);
-        if (row.before == CallSize{} && first == 0) return to;
+        if (row.count == 0) return row.before;
+        const CallSize from = number_of(Is::before_chunk, row.first),
+                       to = number_of(Is::before_chunk, row.first + row.count);
+        if (row.before == CallSize{} && from == CallSize{}) return to;
         const auto [known, is_new] = sums_.try_emplace({row.before, to, from}, next());
-        if (is_new) {
-            const std::size_t rounding = is_whole_blocks || most_of_block_ == 0 ? 0 : most_element;
-            add({-1, row.before, to, from}, most(row.before) + most_of(row.count) + rounding);
-        }
+        if (is_new)
+            add({.is = Is::sum, .base = row.before, .to = to, .from = from},
+                most(row.before) + most_of(row.first, row.count));
         return known->second;
     }
 
@@ -73,16 +69,30 @@ private:
         sizes_.most.push_back(most);
     }
 
-    // Returns the most bytes of this many chunks, apart from the rounding to elements.
-    std::size_t most_of(int count) const {
-        return as_size(count / per_block_) * most_of_block_ +
-               divide_up(as_size(count % per_block_) * most_of_block_, as_size(per_block_));
+    CallSize number_of(Is is, int number) {
+        const auto [known, is_new] = numbers_.try_emplace({is, number}, next());
+        if (is_new) add({.is = is, .number = number}, most_of(0, number));
+        return known->second;
+    }
+
+    // Returns the most bytes of chunks one after another. Those of a part of a block are rounded to
+    // elements.
+    std::size_t most_of(int first, int count) const {
+        const auto parts = [&](int chunks) {
+            return chunks == 0 || most_of_block_ == 0
+                       ? 0
+                       : divide_up(as_size(chunks) * most_of_block_, as_size(per_block_)) +
+                             most_element;
+        };
+        const int before = std::min(count, (per_block_ - first % per_block_) % per_block_);
+        const int whole = (count - before) / per_block_, after = (count - before) % per_block_;
+        return parts(before) + as_size(whole) * most_of_block_ + parts(after);
     }
 
     MessageSizes sizes_;
     int per_block_;
     std::size_t most_of_block_;
-    std::unordered_map<int, CallSize> offsets_;
+    std::map<std::pair<Is, int>, CallSize> numbers_;
     std::map<std::tuple<CallSize, CallSize, CallSize>, CallSize> sums_;
 };
 
@@ -146,10 +156,11 @@ public:
         // Another lane could write the output, which is the input, before this lane has its copy.
         assert(request.lanes.count == 1);
         std::vector<ChunkMove> copies;
-        for (int position = 0; position < positions_.inputs(); ++position)
-            copies.push_back({position,
-                              {Place::In::plan, in_plan_.add(position, sizes_)},
-                              {input_.after(position)}});
+        for (int chunk = 0; chunk < request.schedule.chunks(); ++chunk)
+            if (const auto position = positions_.in_input(chunk))
+                copies.push_back({chunk,
+                                  {Place::In::plan, in_plan_.add(chunk, sizes_)},
+                                  {input_.after(*position)}});
         steps_.push_back({.number = 0, .moves = joined(copies)});
         input_ = copies.front().out;
     }
@@ -202,7 +213,9 @@ private:
         };
         if (place.in == In::plan) return in_list(in_plan_);
         if (place.in == In::inbox) return in_list(inbox_);
-        return {place.in, sizes_.offset(place.number)};
+        return {place.in,
+                sizes_.offset(place.in == In::input ? BufferSide::input : BufferSide::output,
+                              place.number)};
     }
 
     // Joins the moves of chunks that are neighbours in all memories. Omits copies to the same
@@ -375,8 +388,19 @@ void MessageSizes::evaluate(const Call& call, std::span<std::size_t> bytes) cons
     const auto known = [&](CallSize size) { return bytes[size.index]; };
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const Entry& entry = entries[i];
-        bytes[i] = entry.position >= 0 ? layout.offset_of(entry.position)
-                                       : known(entry.base) + known(entry.to) - known(entry.from);
+        switch (entry.is) {
+            case Entry::Is::in_input:
+                bytes[i] = layout.offset_of(BufferSide::input, entry.number);
+                break;
+            case Entry::Is::in_output:
+                bytes[i] = layout.offset_of(BufferSide::output, entry.number);
+                break;
+            case Entry::Is::before_chunk:
+                bytes[i] = layout.bytes_before(entry.number);
+                break;
+            case Entry::Is::sum:
+                bytes[i] = known(entry.base) + known(entry.to) - known(entry.from);
+        }
     }
 }
 

@@ -14,12 +14,17 @@ struct CallSize {
 };
 
 /// The sizes and offsets of a draft for calls of any length. Each is the offset of a position (see
-/// Positions) or a sum of the lengths of chunks; the first one is 0.
+/// Positions), or the bytes before a chunk, or a sum of the lengths of chunks; the first one is 0.
 struct MessageSizes {
-    /// If `position` is not negative, the offset of it; else base + to - from.
     struct Entry {
-        int position = 0;
-        CallSize base = {}, to = {}, from = {};
+        enum class Is : std::uint8_t {
+            in_input,
+            in_output,
+            before_chunk,
+            sum
+        } is = Is::before_chunk;
+        int number = 0;                          ///< the position or the chunk
+        CallSize base = {}, to = {}, from = {};  ///< of a sum: base + to - from
     };
 
     CollectiveSpec spec;

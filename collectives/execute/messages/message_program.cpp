@@ -98,7 +98,7 @@ void MessageProgram::bind(const Call& call, const CallBuffers& buffers) {
     // The input is only read, unless it holds the output, too.
     begins_[as_size(Place::In::input)] = const_cast<std::byte*>(buffers.input.data());
     begins_[as_size(Place::In::output)] = buffers.output.data();
-    if (call == call_) return replace_buffers();
+    if (call == call_ && call.lengths == nullptr) return replace_buffers();
     expect_room_for_sources(call.type);
     draft_.sizes.evaluate(call, bytes_);
     call_ = call;

@@ -74,10 +74,10 @@ private:
 
     MessageDraft draft_;
     std::size_t most_bytes_;
-    std::size_t most_sources_ = 0;  // of one move
-    std::optional<Call> call_;      // that the sizes are of
+    std::size_t most_sources_ = 0;  // sources of one move
+    std::optional<Call> call_;      // the sizes belong to it
     std::vector<std::size_t> bytes_;
-    std::vector<Moves::Operand> sources_;  // of the move that is added
+    std::vector<Moves::Operand> sources_;  // sources of the move that is added
     /// Memory for chunks in transit, for arriving data, and for packed data.
     std::shared_ptr<std::byte> in_transit_, inbox_, outbox_;
     std::array<std::byte*, as_size(Place::In::outbox) + 1> begins_ = {};  // by Place::In

@@ -1,9 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/execute/plan/layout.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
 #include "base/rounding.hpp"
 
 namespace tutti {
+
+void BlockLengths::set(std::span<const std::int64_t> counts) {
+    ends_.resize(counts.size() + 1);
+    for (std::size_t block = 0; block < counts.size(); ++block) {
+        if (counts[block] < 0)
+            throw Error(
+                fmt::format("block {} has {} elements; use 0 or more", block, counts[block]));
+        ends_[block + 1] = ends_[block] + counts[block];
+    }
+}
+
+std::int64_t BlockLengths::longest() const {
+    std::int64_t longest = 0;
+    for (std::int64_t block = 0; block < blocks(); ++block) longest = std::max(longest, of(block));
+    return longest;
+}
 
 std::optional<int> Positions::in_input(int chunk) const {
     const std::int64_t block = chunk / chunks_per_block_;
@@ -40,64 +61,100 @@ int Positions::first_output_in_place() const {
 }
 
 Layout::Layout(const Call& call, const CollectiveSpec& spec, Rank rank, int chunks)
-    : positions_(spec, rank, chunks),
-      elements_of_block_(call.count),
+    : spec_(spec),
+      rank_(rank),
+      chunks_(chunks),
+      lengths_(call.lengths),
+      count_(call.count),
       chunks_per_block_(chunks / spec.blocks()),
       element_size_(size_of(call.type)) {}
 
 // Returns the first element of a chunk counted within its block. Uses 128 bits where both counts
 // and chunks are large, which takes longer.
-std::int64_t Layout::first_element(std::int64_t chunk_in_block) const {
+std::int64_t Layout::first_element(std::int64_t chunk_in_block, std::int64_t elements) const {
     if (chunk_in_block == 0) return 0;
-    if (((elements_of_block_ | chunk_in_block) >> 31) == 0)
-        return elements_of_block_ * chunk_in_block / chunks_per_block_;
+    if (((elements | chunk_in_block) >> 31) == 0)
+        return elements * chunk_in_block / chunks_per_block_;
     __extension__ using Wide = __int128;
-    return static_cast<std::int64_t>(static_cast<Wide>(elements_of_block_) * chunk_in_block /
+    return static_cast<std::int64_t>(static_cast<Wide>(elements) * chunk_in_block /
                                      chunks_per_block_);
 }
 
 std::size_t Layout::bytes_of(int chunk) const {
     const std::int64_t within = chunk % chunks_per_block_;
-    return static_cast<std::size_t>(first_element(within + 1) - first_element(within)) *
+    const std::int64_t elements = elements_of(chunk / chunks_per_block_);
+    return static_cast<std::size_t>(first_element(within + 1, elements) -
+                                    first_element(within, elements)) *
            element_size_;
 }
 
 std::size_t Layout::most_bytes_of_chunk() const {
-    const std::int64_t rounded_up = divide_up(elements_of_block_, chunks_per_block_);
+    const std::int64_t rounded_up = divide_up(count_, chunks_per_block_);
     return static_cast<std::size_t>(rounded_up) * element_size_;
 }
 
-std::size_t Layout::offset_of(int position) const {
-    const std::int64_t place = position / chunks_per_block_;
-    return static_cast<std::size_t>(place * elements_of_block_ +
-                                    first_element(position % chunks_per_block_)) *
-           element_size_;
+std::size_t Layout::bytes_before(int chunk) const {
+    const std::int64_t block = chunk / chunks_per_block_, within = chunk % chunks_per_block_;
+    const std::int64_t before = lengths_ == nullptr ? block * count_ : lengths_->before(block);
+    const std::int64_t first = within == 0 ? 0 : first_element(within, elements_of(block));
+    return static_cast<std::size_t>(before + first) * element_size_;
+}
+
+std::size_t Layout::offset_of(BufferSide side, int position) const {
+    const std::int64_t place = position / chunks_per_block_, within = position % chunks_per_block_;
+    if (lengths_ == nullptr)
+        return static_cast<std::size_t>(place * count_ + first_element(within, count_)) *
+               element_size_;
+    const auto block_at = [&](std::int64_t at_place) {
+        return side == BufferSide::input ? spec_.block_in_input(rank_, at_place)
+                                         : spec_.block_in_output(rank_, at_place);
+    };
+    std::int64_t before = 0;
+    for (std::int64_t at_place = 0; at_place < place; ++at_place)
+        before += lengths_->of(block_at(at_place));
+    const std::int64_t first =
+        within == 0 ? 0 : first_element(within, elements_of(block_at(place)));
+    return static_cast<std::size_t>(before + first) * element_size_;
 }
 
 std::optional<std::size_t> Layout::in_input(int chunk) const {
-    const auto position = positions_.in_input(chunk);
-    return position ? std::optional(offset_of(*position)) : std::nullopt;
+    const auto position = Positions(spec_, rank_, chunks_).in_input(chunk);
+    return position ? std::optional(offset_of(BufferSide::input, *position)) : std::nullopt;
 }
 
 std::optional<std::size_t> Layout::in_output(int chunk) const {
-    const auto position = positions_.in_output(chunk);
-    return position ? std::optional(offset_of(*position)) : std::nullopt;
+    const auto position = Positions(spec_, rank_, chunks_).in_output(chunk);
+    return position ? std::optional(offset_of(BufferSide::output, *position)) : std::nullopt;
 }
 
-std::size_t input_bytes(const Call& call, int ranks, Rank rank) {
+namespace {
+
+std::size_t bytes_on(BufferSide side, const Call& call, int ranks, Rank rank) {
     const CollectiveSpec spec{call.collective, ranks, call.root};
-    return static_cast<std::size_t>(spec.input_blocks(rank) * call.count) * size_of(call.type);
+    const std::int64_t places =
+        side == BufferSide::input ? spec.input_blocks(rank) : spec.output_blocks(rank);
+    if (call.lengths == nullptr)
+        return static_cast<std::size_t>(places * call.count) * size_of(call.type);
+    return Layout(call, spec, rank, static_cast<int>(spec.blocks()))
+        .offset_of(side, static_cast<int>(places));
+}
+
+}  // namespace
+
+std::size_t input_bytes(const Call& call, int ranks, Rank rank) {
+    return bytes_on(BufferSide::input, call, ranks, rank);
 }
 
 std::size_t output_bytes(const Call& call, int ranks, Rank rank) {
-    const CollectiveSpec spec{call.collective, ranks, call.root};
-    return static_cast<std::size_t>(spec.output_blocks(rank) * call.count) * size_of(call.type);
+    return bytes_on(BufferSide::output, call, ranks, rank);
 }
 
 std::int64_t total_bytes(const Call& call, int ranks) {
-    const std::int64_t blocks =
-        CollectiveSpec{call.collective, ranks, call.root}.blocks() == 1 ? 1 : ranks;
-    return blocks * call.count * static_cast<std::int64_t>(size_of(call.type));
+    const std::int64_t all_blocks = CollectiveSpec{call.collective, ranks, call.root}.blocks();
+    const auto size = static_cast<std::int64_t>(size_of(call.type));
+    if (call.lengths != nullptr)
+        return call.lengths->before(all_blocks) / (all_blocks > ranks ? ranks : 1) * size;
+    return (all_blocks == 1 ? 1 : ranks) * call.count * size;
 }
 
 std::int64_t count_for(Collective collective, DataType type, int ranks, Bytes size) {
@@ -107,11 +164,11 @@ std::int64_t count_for(Collective collective, DataType type, int ranks, Bytes si
 }
 
 InPlace in_place_offsets(const Call& call, int ranks, Rank rank) {
-    const Positions blocks(CollectiveSpec{call.collective, ranks, call.root}, rank);
-    const auto bytes = [&](int first_block) {
-        return static_cast<std::size_t>(first_block * call.count) * size_of(call.type);
-    };
-    return {bytes(blocks.first_input_in_place()), bytes(blocks.first_output_in_place())};
+    const CollectiveSpec spec{call.collective, ranks, call.root};
+    const Positions blocks(spec, rank);
+    const Layout layout(call, spec, rank, static_cast<int>(spec.blocks()));
+    return {layout.offset_of(blocks.larger(), blocks.first_input_in_place()),
+            layout.offset_of(blocks.larger(), blocks.first_output_in_place())};
 }
 
 }  // namespace tutti

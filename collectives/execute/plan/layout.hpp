@@ -3,13 +3,37 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <vector>
 
+#include "base/index.hpp"
 #include "base/types.hpp"
 #include "base/units.hpp"
 #include "collectives/schedule/collective_spec.hpp"
 
 #pragma GCC visibility push(default)
 namespace tutti {
+
+/// The lengths of a call's blocks if they differ, as in MPI_Allgatherv. All ranks know all of them.
+class BlockLengths {
+public:
+    BlockLengths() = default;
+    /// `counts`: the elements of each block, in the order of CollectiveSpec. Throws Error if one is
+    /// negative.
+    explicit BlockLengths(std::span<const std::int64_t> counts) { set(counts); }
+    /// Replaces all of them; keeps the memory.
+    void set(std::span<const std::int64_t> counts);
+
+    std::int64_t blocks() const { return std::ssize(ends_) - 1; }
+    std::int64_t of(std::int64_t block) const { return before(block + 1) - before(block); }
+    /// Returns the elements of all blocks before this one.
+    std::int64_t before(std::int64_t block) const { return ends_[as_size(block)]; }
+    std::int64_t longest() const;
+    bool operator==(const BlockLengths&) const = default;
+
+private:
+    std::vector<std::int64_t> ends_{0};
+};
 
 /// A collective call; elements are counted as in MPI and NCCL.
 struct Call {
@@ -19,8 +43,20 @@ struct Call {
     Rank root = {0};
     /// Elements of the vector (all_reduce, broadcast, reduce) or of one rank's block (the others).
     std::int64_t count = 0;
-    bool operator==(const Call&) const = default;
+    /// The lengths of the blocks if they differ, which lie side by side in the buffers; `count` is
+    /// then the longest. The object must live as long as calls with it are made.
+    const BlockLengths* lengths = nullptr;
+
+    bool operator==(const Call& other) const {
+        return collective == other.collective && type == other.type && op == other.op &&
+               root == other.root && count == other.count &&
+               (lengths == other.lengths ||
+                (lengths != nullptr && other.lengths != nullptr && *lengths == *other.lengths));
+    }
 };
+
+/// One of the two buffers of a call.
+enum class BufferSide : std::uint8_t { input, output };
 
 /// Numbers the chunks of one rank's input and output by their position there, for calls of any
 /// length: neighbouring positions are neighbouring memory.
@@ -42,6 +78,11 @@ public:
     /// in place.
     int first_input_in_place() const;
     int first_output_in_place() const;
+    /// Returns the larger buffer, which holds both in place.
+    BufferSide larger() const {
+        return spec_.input_blocks(rank_) > spec_.output_blocks(rank_) ? BufferSide::input
+                                                                      : BufferSide::output;
+    }
 
 private:
     CollectiveSpec spec_;
@@ -49,26 +90,35 @@ private:
     std::int64_t chunks_per_block_;
 };
 
-/// Lengths and offsets of the chunks of one call; the only place that divides. Chunk i of C covers
-/// the elements [n*i/C, n*(i+1)/C), so any count works, even fewer elements than chunks.
+/// Lengths and offsets of the chunks of one call in a rank's buffers; the only place that divides.
+/// Chunk i of the C of a block covers its elements [n*i/C, n*(i+1)/C), so any count works, even
+/// fewer elements than chunks.
 class Layout {
 public:
     Layout(const Call& call, const CollectiveSpec& spec, Rank rank, int chunks);
 
     std::size_t bytes_of(int chunk) const;
     std::size_t most_bytes_of_chunk() const;
-    /// Returns the offset of a position, see Positions.
-    std::size_t offset_of(int position) const;
+    /// Returns the offset of a position in a buffer, see Positions.
+    std::size_t offset_of(BufferSide side, int position) const;
+    /// Returns the bytes of all chunks of all blocks before this one.
+    std::size_t bytes_before(int chunk) const;
     /// Returns the offset in the input, if the rank starts with (a share of) the chunk.
     std::optional<std::size_t> in_input(int chunk) const;
     /// Returns the offset in the output, if the rank must end with the chunk.
     std::optional<std::size_t> in_output(int chunk) const;
 
 private:
-    std::int64_t first_element(std::int64_t chunk) const;
+    std::int64_t first_element(std::int64_t chunk_in_block, std::int64_t elements) const;
+    std::int64_t elements_of(std::int64_t block) const {
+        return lengths_ == nullptr ? count_ : lengths_->of(block);
+    }
 
-    Positions positions_;
-    std::int64_t elements_of_block_;
+    CollectiveSpec spec_;
+    Rank rank_;
+    int chunks_;
+    const BlockLengths* lengths_;
+    std::int64_t count_;
     std::int64_t chunks_per_block_;
     std::size_t element_size_;
 };

@@ -113,6 +113,7 @@ Plan::Plan(Progress& progress, const PlanRequest& request)
       most_bytes_of_block_(as_size(request.call.count) * size_of(request.call.type)),
       in_place_(request.buffers.in_place),
       call_(request.call) {
+    call_.lengths = nullptr;
     progress_.active_.reserve(++progress_.plans_);
 }
 
@@ -122,25 +123,50 @@ Plan::~Plan() {
 }
 
 void Plan::bind(const Call& call, const CallBuffers& buffers) {
-    if (is_bound_ && call == call_ && caller_.is(buffers)) return;
+    const bool is_repeated = is_bound_ && call == call_;
+    if (is_repeated && caller_.is(buffers)) return;
+    if (!is_repeated) expect_to_serve(call);
     const CallerMemory caller(buffers);
-    const Rank me = world().rank();
+    const CallBuffers& last = caller_.given();
     const bool has_both = !buffers.input.empty() && !buffers.output.empty();
-    const bool is_such_a_call = call.collective == call_.collective && call.root == call_.root &&
-                                buffers.in_place == in_place_ &&
-                                (!has_both || caller.is_together() == in_place_) &&
-                                as_size(call.count) * size_of(call.type) <= most_bytes_of_block_;
-    if (!is_such_a_call || buffers.input.size() != input_bytes(call, world().size(), me) ||
-        buffers.output.size() != output_bytes(call, world().size(), me))
+    const bool is_alike =
+        buffers.in_place == in_place_ && (!has_both || caller.is_together() == in_place_);
+    const bool has_sizes_of_last = is_repeated && buffers.input.size() == last.input.size() &&
+                                   buffers.output.size() == last.output.size();
+    const auto has_sizes = [&] {
+        const int ranks = world().size();
+        return buffers.input.size() == input_bytes(call, ranks, world().rank()) &&
+               buffers.output.size() == output_bytes(call, ranks, world().rank());
+    };
+    if (!is_alike || !(has_sizes_of_last || has_sizes()))
         throw Error(
-            fmt::format("{} serves calls of its collective and root with blocks of up to {} "
-                        "bytes{}; make a new "
-                        "plan for this call",
-                        what_, most_bytes_of_block_, in_place_ ? ", in place" : ""));
+            fmt::format("the buffers do not fit {} of {} elements{}; pass buffers of the "
+                        "sizes of the call",
+                        what_, call.count, in_place_ ? ", in place" : ", not in place"));
     call_ = call;
+    if (call.lengths != nullptr) {  // the caller may change them
+        lengths_ = *call.lengths;
+        call_.lengths = &lengths_;
+    }
     caller_ = caller;
     is_bound_ = true;
     adapt();
+}
+
+void Plan::expect_to_serve(const Call& call) const {
+    if (call.collective != call_.collective || call.root != call_.root ||
+        as_size(call.count) * size_of(call.type) > most_bytes_of_block_)
+        throw Error(
+            fmt::format("{} serves calls of its collective and root with blocks of up to {} bytes; "
+                        "make a new plan for this call",
+                        what_, most_bytes_of_block_));
+    if (call.lengths == nullptr) return;
+    const std::int64_t blocks = CollectiveSpec{call.collective, world().size(), call.root}.blocks();
+    if (blocks == 1 || call.lengths->blocks() != blocks || call.lengths->longest() != call.count)
+        throw Error(fmt::format(
+            "{} has {} blocks, but {} lengths of at most {} elements are given; give the length of "
+            "each block, and the longest as count",
+            what_, blocks == 1 ? 0 : blocks, call.lengths->blocks(), call.count));
 }
 
 void Plan::start() {

@@ -156,6 +156,7 @@ private:
 
     /// Adapts to call() and caller(), which have changed.
     virtual void adapt() = 0;
+    void expect_to_serve(const Call& call) const;
     virtual void begin() = 0;
     /// Advances as far as possible without waiting; returns true at the end.
     virtual bool advance() = 0;
@@ -177,6 +178,7 @@ private:
     bool in_place_;
     bool is_bound_ = false;
     Call call_;
+    BlockLengths lengths_;  // lengths of the call's blocks, if they differ
     CallerMemory caller_;
 };
 

@@ -98,11 +98,9 @@ private:
 ///   calls. Keep the buffers of the failed call allocated and untouched until the process ends,
 ///   because a late rank may still write there.
 ///
-/// All ranks make plans together. A plan serves later calls of the same kind, length and root, with
-/// any buffers in unregistered memory. In registered memory (allocate()) each place has its own
-/// plan. The first four kinds of calls get a plan at once, others after they are repeated. Until
-/// then the call copies its data into and out of a slot. All calls that use slots of one size share
-/// a plan. A start_...() whose call uses a slot blocks until the call is complete.
+/// All ranks make plans together, at the first call of a kind. A plan serves later calls of the
+/// same collective and root, with blocks of up to the same power of two of bytes, of any type and
+/// operation, in any buffers of one kind of memory.
 class Communicator {
 public:
     /// Uses the ranks of a world, which must outlive the communicator. Collective. Throws Error if

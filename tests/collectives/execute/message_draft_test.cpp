@@ -215,7 +215,7 @@ private:
     }
 
     std::vector<std::vector<MessageProgram>> programs_;  // by rank and lane
-    std::vector<std::unique_ptr<RankBuffers>> memory_;   // of the last call
+    std::vector<std::unique_ptr<RankBuffers>> memory_;   // buffers of the last call
     std::map<std::pair<Rank, Rank>, std::deque<std::vector<std::byte>>> messages_;
 };
 
