@@ -17,7 +17,8 @@ namespace {
 
 bool is_same_but_for_places(const CallKey& one, const CallKey& other) {
     return one.call == other.call && one.in_place == other.in_place && one.mode == other.mode &&
-           one.arm == other.arm && one.is_registered() == other.is_registered();
+           one.has_lengths == other.has_lengths && one.arm == other.arm &&
+           one.is_registered() == other.is_registered();
 }
 
 std::string to_string(const RegisteredPlace& place) {
@@ -28,7 +29,8 @@ std::string to_string(const RegisteredPlace& place) {
 std::string to_string(const CallKey& key) {
     const Call& call = key.call;
     std::string words =
-        fmt::format("{} of {} {}", name_of(call.collective), call.count, name_of(call.type));
+        fmt::format("{} of {}{} {}", name_of_call(call.collective, key.has_lengths),
+                    key.has_lengths ? "at most " : "", call.count, name_of(call.type));
     if (reduces(call.collective)) words += fmt::format(", {}", name_of(call.op));
     if (has_root(call.collective)) words += fmt::format(", root {}", call.root.index);
     if (key.in_place) words += ", in place";

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "collectives/execute/plan/layout.hpp"
 
@@ -24,7 +25,8 @@ struct CallKey {
     Call call;
     bool in_place = false;
     CallMode mode = CallMode::blocking;
-    std::int16_t arm = -1;  ///< the configuration to try, if the communicator learns; else -1
+    bool has_lengths = false;  ///< the blocks have different lengths; `call` has the longest
+    std::int16_t arm = -1;     ///< the configuration to try, if the communicator learns; else -1
     RegisteredPlace input, output;
     bool operator==(const CallKey&) const = default;
 
@@ -59,8 +61,14 @@ inline CallKey of_plan(CallKey key) {
     key = of_octave(key);
     key.call.type = DataType::uint8;
     key.call.op = Op::sum;
+    key.has_lengths = false;
     key.arm = -1;
     return key;
+}
+
+/// Returns the name of the call, which ends with _v if its blocks have different lengths.
+inline std::string name_of_call(Collective collective, bool has_lengths) {
+    return std::string(name_of(collective)) + (has_lengths ? "_v" : "");
 }
 
 /// Returns the call with the default operation and root where its collective has none.
@@ -81,7 +89,8 @@ struct HashOfCallKey {
         mix(static_cast<std::uint64_t>(key.call.count));
         mix(small(key.call.collective) | small(key.call.type) << 8 | small(key.call.op) << 16 |
             small(key.in_place) << 24 | small(key.mode) << 32 |
-            static_cast<std::uint64_t>(static_cast<std::uint16_t>(key.arm)) << 40);
+            static_cast<std::uint64_t>(static_cast<std::uint16_t>(key.arm)) << 40 |
+            small(key.has_lengths) << 56);
         mix(static_cast<std::uint64_t>(key.call.root.index) |
             static_cast<std::uint64_t>(static_cast<std::uint16_t>(key.input.arena)) << 32 |
             static_cast<std::uint64_t>(static_cast<std::uint16_t>(key.output.arena)) << 48);

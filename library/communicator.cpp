@@ -114,6 +114,14 @@ void Communicator::run(const CallArguments& arguments) { state_->run(arguments);
 
 Request Communicator::start(const CallArguments& arguments) { return state_->start(arguments); }
 
+void Communicator::run(const CallArguments& arguments, const BlockCounts& counts) {
+    state_->run(state_->with_lengths(arguments, counts));
+}
+
+Request Communicator::start(const CallArguments& arguments, const BlockCounts& counts) {
+    return state_->start(state_->with_lengths(arguments, counts));
+}
+
 std::span<std::byte> Communicator::allocate_bytes(std::size_t bytes) {
     return state_->allocate(bytes);
 }

@@ -31,7 +31,7 @@ double since(std::int64_t began_ns) { return static_cast<double>(now_ns() - bega
 void check_length(std::size_t given, std::size_t needed, std::string_view what, const Call& call) {
     if (given == needed) return;
     throw Error(fmt::format("{} of {} has {} bytes; this call needs {}", what,
-                            name_of(call.collective), given, needed));
+                            name_of_call(call.collective, call.lengths != nullptr), given, needed));
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ bool is_of_one_call(const Configuration& configuration) {
 
 Error Communicator::State::no_algorithm(const CallKey& key) const {
     return Error(fmt::format("no algorithm of this build supports {} on these {} ranks",
-                             name_of(key.call.collective), world.size()));
+                             name_of_call(key.call.collective, key.has_lengths), world.size()));
 }
 
 void Communicator::State::refuse() {
@@ -95,12 +95,24 @@ void Communicator::State::refuse() {
                 Exit::rank_lost);
 }
 
+void Communicator::State::check_root(const Call& call) const {
+    if (call.root.index < 0 || call.root.index >= world.size())
+        throw Error(fmt::format("root {} is out of range; there are {} ranks", call.root.index,
+                                world.size()));
+}
+
 CallArguments Communicator::State::settled(const CallArguments& given) const {
     const Call& call = given.call;
     const int ranks = world.size();
-    if (call.root.index < 0 || call.root.index >= ranks)
-        throw Error(
-            fmt::format("root {} is out of range; there are {} ranks", call.root.index, ranks));
+    check_root(call);
+    if (call.lengths != nullptr) {
+        const std::int64_t blocks = CollectiveSpec{call.collective, ranks, call.root}.blocks();
+        if (call.lengths->blocks() != blocks)
+            throw Error(
+                fmt::format("{} has {} blocks on {} ranks, but {} lengths are given; give "
+                            "one for each block",
+                            name_of(call.collective), blocks, ranks, call.lengths->blocks()));
+    }
     const std::size_t input = input_bytes(call, ranks, world.rank()),
                       output = output_bytes(call, ranks, world.rank());
     const CallBuffers& all = given.buffers;
@@ -113,7 +125,7 @@ CallArguments Communicator::State::settled(const CallArguments& given) const {
         if (CallerMemory(settled.buffers).is_together())
             throw Error(
                 fmt::format("input and output of {} overlap; pass one buffer for an in-place call",
-                            name_of(call.collective)));
+                            name_of_call(call.collective, call.lengths != nullptr)));
         return settled;
     }
     const InPlace at = in_place_offsets(call, ranks, world.rank());
@@ -126,11 +138,16 @@ CallArguments Communicator::State::settled(const CallArguments& given) const {
 
 CallKey Communicator::State::key_of(const CallArguments& given, CallMode mode) const {
     CallKey key{.call = comparable(given.call), .in_place = given.buffers.in_place, .mode = mode};
+    key.has_lengths = given.call.lengths != nullptr;
     key.call.lengths = nullptr;  // plans serve blocks of any lengths
     const RegisteredPlace input = registered.place_of(given.buffers.input),
                           output = registered.place_of(given.buffers.output);
-    const bool input_counts = !given.buffers.input.empty(),
-               output_counts = !given.buffers.output.empty();
+    // With different lengths, a block may be empty on this rank alone. It still has a place.
+    const auto is_given = [&](std::span<const std::byte> buffer) {
+        return key.has_lengths ? buffer.data() != nullptr : !buffer.empty();
+    };
+    const bool input_counts = is_given(given.buffers.input),
+               output_counts = is_given(given.buffers.output);
     // A plan needs both in the same arena.
     const bool is_registered = (!input_counts || input.arena >= 0) &&
                                (!output_counts || output.arena >= 0) &&
@@ -153,12 +170,13 @@ void Communicator::State::run(const CallArguments& given) {
     const CallKey key = key_of(given, CallMode::blocking);
     guarded([&] {
         RecentCall now;
-        if (learner) {
+        if (learner && !key.has_lengths) {
             now = run_and_learn(key, call);
         } else {
-            now.plan = plan_for(key, call).plan;
+            now.plan = &known_plan_for(key, call);
             run_slot(*now.plan->slots.front(), call);
         }
+        if (key.has_lengths) return;
         now.given = given;
         now.settled = call.buffers;
         recent_.place_of(given) = now;
@@ -179,7 +197,7 @@ Request Communicator::State::start(const CallArguments& given) {
     const CallKey key = key_of(given, CallMode::nonblocking);
     Request pending;
     guarded([&] {
-        Request::Slot& slot = slot_to_start(plan_for_start(key, call), key, call);
+        Request::Slot& slot = slot_to_start(known_plan_for(key, call), key, call);
         pending.slot_ = &slot;
         pending.run_ = ++slot.run;
         if (slot.plan == nullptr) return run_slot(slot, call);
@@ -244,12 +262,14 @@ const Range* Communicator::State::range_of(const CallKey& key, const CallArgumen
                                                : BufferKind::unregistered)
                     .first;
     return selector->pick(key.call.collective, key.call.type, key.call.op, known->second,
-                          Bytes{total_bytes(key.call, world.size())});
+                          Bytes{total_bytes(settled.call, world.size())});
 }
 
 OperationRequest Communicator::State::request_for(const CallKey& key,
                                                   const CallArguments& settled) const {
-    return {key.call, settled.buffers, registered.arena(key.arena()), octave_of(key.call)};
+    Call call = key.call;
+    call.lengths = settled.call.lengths;
+    return {call, settled.buffers, registered.arena(key.arena()), octave_of(key.call)};
 }
 
 ChosenPlan Communicator::State::choose(const CallKey& key, const CallArguments& settled,
@@ -313,6 +333,7 @@ std::vector<Configuration> Communicator::State::configurations(const CallKey& ke
         std::erase_if(configurations, [](const Configuration& one) {
             return one.is_ours() ? one.transport != "shm" : !one.algorithm.empty();
         });
+    if (key.has_lengths) std::erase_if(configurations, is_of_one_call);
     if (key.mode == CallMode::blocking) return configurations;
     // Prefer plans: a library's call makes no progress in the background.
     std::vector<Configuration> in_order;
@@ -395,13 +416,14 @@ RecentCall Communicator::State::run_and_learn(CallKey key, const CallArguments& 
     return {.plan = chosen.plan, .point = &point, .shape = shape, .arm = arm};
 }
 
-// Non-blocking calls use what blocking calls have learnt, unless it is a library's call.
-CachedPlan& Communicator::State::plan_for_start(CallKey key, const CallArguments& call) {
+// Calls that are not timed use what timed calls have learnt; but non-blocking ones no library's
+// call.
+CachedPlan& Communicator::State::known_plan_for(CallKey key, const CallArguments& call) {
     Learner::Point* const point = learner ? learner->find(key) : nullptr;
     if (point == nullptr) return *plan_for(key, call).plan;
     const int arm = point->search.incumbent();
     const Configuration& found = at(point->arms, arm);
-    if (!found.is_ours()) return *plan_for(key, call).plan;
+    if (!found.is_ours() && key.mode == CallMode::nonblocking) return *plan_for(key, call).plan;
     key.arm = static_cast<std::int16_t>(arm);
     return *plan_for(key, call, &found).plan;
 }

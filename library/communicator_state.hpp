@@ -88,7 +88,7 @@ struct RecentCall {
         const auto is_same = [](const auto& one, const auto& another) {
             return one.data() == another.data() && one.size() == another.size();
         };
-        return plan != nullptr && other.call.lengths == nullptr && given.call == other.call &&
+        return plan != nullptr && given.call == other.call &&
                is_same(given.buffers.input, other.buffers.input) &&
                is_same(given.buffers.output, other.buffers.output) &&
                given.buffers.in_place == other.buffers.in_place;
@@ -153,6 +153,9 @@ struct Communicator::State {
     /// Returns the parts of the buffers that this rank uses. Throws Error for wrong lengths.
     CallArguments settled(const CallArguments& given) const;
     CallKey key_of(const CallArguments& given, CallMode mode) const;
+    /// Returns the call with the lengths of all ranks' blocks, which stay until the next such call.
+    /// Throws Error for wrong counts. Collective if no rank knows all counts.
+    CallArguments with_lengths(CallArguments given, const BlockCounts& counts);
 
     void run(const CallArguments& given);
     std::span<std::byte> allocate(std::size_t bytes);
@@ -224,6 +227,10 @@ private:
     };
 
     [[noreturn]] static void refuse();
+    void check_root(const Call& call) const;
+    void check_counts(const Call& call, std::span<const std::int64_t> counts) const;
+    void exchange_with_root(const CallArguments& given, std::span<const std::int64_t> counts);
+    void exchange_of_pairs(const CallArguments& given, const BlockCounts& counts);
     Error no_algorithm(const CallKey& key) const;
     // Identifies calls with the same configuration: those of an octave in the same range of the
     // table.
@@ -245,7 +252,7 @@ private:
     const Range* range_of(const CallKey& key, const CallArguments& settled);
     RecentCall run_and_learn(CallKey key, const CallArguments& call);
     Learner::Point& point_of(const CallKey& key, const CallArguments& call);
-    CachedPlan& plan_for_start(CallKey key, const CallArguments& call);
+    CachedPlan& known_plan_for(CallKey key, const CallArguments& call);
     std::vector<Configuration> configurations(const CallKey& key, const Configuration* preferred,
                                               const Range* range) const;
     OperationRequest request_for(const CallKey& key, const CallArguments& settled) const;
@@ -265,6 +272,10 @@ private:
     RecentCalls recent_;
     std::unordered_map<ChoiceKey, ChosenPlan, HashOfChoiceKey> choices_;
     std::unordered_map<CallKey, BufferKind, HashOfCallKey> kinds_;  // by of_plan(); with a table
+
+    BlockLengths lengths_;  // lengths of the last call with different ones
+    BlockLengths lengths_of_exchange_;
+    std::vector<std::int64_t> my_counts_, all_counts_;  // exchanged for such a call
 };
 
 }  // namespace tutti

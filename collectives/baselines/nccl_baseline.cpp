@@ -183,6 +183,7 @@ std::optional<std::string> nccl_baseline_refuses(World& world, const LibraryCall
         return missing ? missing : "needs --buffers device";
     }
     if (auto refusal = nccl_refuses(world)) return refusal;
+    if (call.lengths != nullptr) return "tutti calls NCCL with blocks of equal lengths only";
     if (!what.algorithm.empty())
         return fmt::format("tutti cannot force NCCL's algorithm {}; set NCCL_ALGO", what.algorithm);
     if (reduces(call.collective) && !type_of(call.type))

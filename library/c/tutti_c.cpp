@@ -6,6 +6,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -50,10 +51,18 @@ struct CallFromC {
     int root = 0;
 };
 
+// A call whose blocks have different lengths. `count` is that of this rank's block in a gather or
+// scatter, where only the root has `counts`.
+struct BlocksFromC : CallFromC {
+    const std::size_t* counts = nullptr;
+    const std::size_t* received = nullptr;  // counts received in all_to_all
+};
+
 // The same call for the communicator, with memory that it needs until it has ended.
 struct StagedCall {
     CallArguments arguments;
     std::vector<std::byte> root_block = {};
+    std::optional<tutti::BlockCounts> counts = {};  // if blocks have different lengths
 };
 
 void expect_pointer(const void* pointer, const char* name) {
@@ -83,7 +92,7 @@ Op op_of(tutti_op op) {
 // this of each other. So no rank is in place for the communicator: the root's own block is copied.
 // Memory of tutti_allocate is different: all ranks give the same places of it.
 StagedCall rooted_in_place(const tutti_comm& comm, const Call& call, std::span<std::byte> buffer,
-                           std::size_t block) {
+                           std::size_t root_block, std::size_t block) {
     const bool gathers = call.collective == Collective::gather;
     const bool is_root = comm.ranks.rank() == call.root;
     if (!is_root) buffer = buffer.first(block);
@@ -95,11 +104,70 @@ StagedCall rooted_in_place(const tutti_comm& comm, const Call& call, std::span<s
         return {gathers ? CallArguments{call, {buffer, {}, false}}
                         : CallArguments{call, {{}, buffer, false}}};
     std::vector<std::byte> own(block);
-    if (gathers && block > 0)
-        std::memcpy(own.data(), &buffer[static_cast<std::size_t>(call.root.index) * block], block);
+    if (gathers && block > 0) std::memcpy(own.data(), &buffer[root_block], block);
     const CallArguments apart = gathers ? CallArguments{call, {own, buffer, false}}
                                         : CallArguments{call, {buffer, own, false}};
     return {apart, std::move(own)};
+}
+
+// Returns the size of some elements. Refuses a count whose size in bytes would overflow in a buffer
+// of all ranks, for example a negative one.
+std::size_t bytes_of(std::size_t count, DataType type, std::size_t ranks) {
+    if (count > PTRDIFF_MAX / size_of(type) / ranks)
+        throw Error("a count of " + std::to_string(count) + " exceeds the size of memory");
+    return count * size_of(type);
+}
+
+StagedCall staged(const tutti_comm& comm, const BlocksFromC& given) {
+    const DataType type = type_of(given.type);
+    const Call call{given.collective, type, op_of(given.op), Rank{given.root}};
+    const auto ranks = static_cast<std::size_t>(comm.ranks.size());
+    const Rank me = comm.ranks.rank();
+    const Collective collective = given.collective;
+    const bool gathers = collective == Collective::gather,
+               scatters = collective == Collective::scatter,
+               is_of_pairs = collective == Collective::all_to_all, is_rooted = gathers || scatters,
+               is_root = me == call.root, in_place = given.input == TUTTI_IN_PLACE;
+    tutti::BlockCounts counts;
+    if (!is_rooted || is_root) {
+        expect_pointer(given.counts, "the array of counts");
+        counts.blocks = {reinterpret_cast<const std::int64_t*>(given.counts), ranks};
+    }
+    if (is_of_pairs && !(in_place && given.received == nullptr)) {
+        expect_pointer(given.received, "the array of received counts");
+        counts.received = {reinterpret_cast<const std::int64_t*>(given.received), ranks};
+    }
+    if (is_rooted && is_root && given.count != given.counts[me.index])
+        throw Error("the count of the root is " + std::to_string(given.count) +
+                    ", but its counts have " + std::to_string(given.counts[me.index]) +
+                    " for it; pass the same");
+    const auto bytes_before = [&](std::span<const std::int64_t> blocks, std::size_t end) {
+        std::size_t bytes = 0;
+        for (const std::int64_t count : blocks.first(end))
+            bytes += bytes_of(static_cast<std::size_t>(count), type, ranks);
+        return bytes;
+    };
+    const std::size_t all = bytes_before(counts.blocks, counts.blocks.size());
+    const std::size_t own =
+        is_of_pairs ? bytes_before(counts.received, counts.received.size())
+                    : bytes_of(is_rooted ? given.count : given.counts[me.index], type, ranks);
+    auto* const output = static_cast<std::byte*>(given.output);
+    if (in_place) {
+        const std::size_t bytes = is_rooted && !is_root ? own : all;
+        if (bytes > 0) expect_pointer(output, "the buffer");
+        const std::span<std::byte> data(output, bytes);
+        if (!is_rooted) return {{call, {data, data, true}}, {}, counts};
+        const std::size_t root_block =
+            is_root ? bytes_before(counts.blocks, static_cast<std::size_t>(me.index)) : 0;
+        StagedCall call_in_place = rooted_in_place(comm, call, data, root_block, own);
+        call_in_place.counts = counts;
+        return call_in_place;
+    }
+    const auto* const input = static_cast<const std::byte*>(given.input);
+    const bool is_all_in = collective == Collective::reduce_scatter || scatters || is_of_pairs;
+    const std::size_t input_bytes = input == nullptr ? 0 : is_all_in ? all : own;
+    const std::size_t output_bytes = output == nullptr ? 0 : is_all_in ? own : all;
+    return {{call, {{input, input_bytes}, {output, output_bytes}, false}}, {}, counts};
 }
 
 StagedCall staged(const tutti_comm& comm, const CallFromC& given) {
@@ -107,10 +175,7 @@ StagedCall staged(const tutti_comm& comm, const CallFromC& given) {
     const Call call{given.collective, type, op_of(given.op), Rank{given.root},
                     static_cast<std::int64_t>(given.count)};
     const auto blocks = static_cast<std::size_t>(comm.ranks.size());
-    // The size in bytes would overflow, for example for a negative count.
-    if (given.count > PTRDIFF_MAX / size_of(type) / blocks)
-        throw Error("a count of " + std::to_string(given.count) + " exceeds the size of memory");
-    const std::size_t block = given.count * size_of(type);
+    const std::size_t block = bytes_of(given.count, type, blocks);
     const std::size_t all = block * blocks;
     const Collective collective = given.collective;
     const bool has_blocks_in = collective == Collective::reduce_scatter ||
@@ -125,7 +190,8 @@ StagedCall staged(const tutti_comm& comm, const CallFromC& given) {
         if (block > 0) expect_pointer(output, "the buffer");
         const std::span<std::byte> data(output, has_blocks_in || has_blocks_out ? all : block);
         if (collective == Collective::gather || collective == Collective::scatter)
-            return rooted_in_place(comm, call, data, block);
+            return rooted_in_place(comm, call, data,
+                                   static_cast<std::size_t>(call.root.index) * block, block);
         return {{call, {data, data, true}}};
     }
     const auto* const input = static_cast<const std::byte*>(given.input);
@@ -157,20 +223,24 @@ tutti_comm& given_comm(tutti_comm* comm) {
 
 tutti::Communicator& ranks_of(tutti_comm* comm) { return given_comm(comm).ranks; }
 
-tutti_result run(tutti_comm* comm, const CallFromC& given) {
+template <class Given = CallFromC>
+tutti_result run(tutti_comm* comm, const Given& given) {
     return guarded([&] {
         const StagedCall call = staged(given_comm(comm), given);
-        ranks_of(comm).run(call.arguments);
+        if (call.counts) return comm->ranks.run(call.arguments, *call.counts);
+        comm->ranks.run(call.arguments);
     });
 }
 
-tutti_result start(tutti_comm* comm, const CallFromC& given, tutti_request** request) {
+template <class Given = CallFromC>
+tutti_result start(tutti_comm* comm, const Given& given, tutti_request** request) {
     return guarded([&] {
         expect_pointer(request, "the pointer to the request");
         *request = nullptr;
         StagedCall call = staged(given_comm(comm), given);
-        *request =
-            new tutti_request{std::move(call.root_block), ranks_of(comm).start(call.arguments)};
+        tutti::Request started = call.counts ? comm->ranks.start(call.arguments, *call.counts)
+                                             : comm->ranks.start(call.arguments);
+        *request = new tutti_request{std::move(call.root_block), std::move(started)};
     });
 }
 
@@ -283,6 +353,28 @@ tutti_result tutti_all_to_all(tutti_comm* comm, const void* input, void* output,
                               tutti_type type) {
     return run(comm, {Collective::all_to_all, input, output, count, type});
 }
+tutti_result tutti_reduce_scatter_v(tutti_comm* comm, const void* input, void* output,
+                                    const size_t* counts, tutti_type type, tutti_op op) {
+    return run(comm, BlocksFromC{{Collective::reduce_scatter, input, output, 0, type, op}, counts});
+}
+tutti_result tutti_all_gather_v(tutti_comm* comm, const void* input, void* output,
+                                const size_t* counts, tutti_type type) {
+    return run(comm, BlocksFromC{{Collective::all_gather, input, output, 0, type}, counts});
+}
+tutti_result tutti_gather_v(tutti_comm* comm, const void* input, void* output, size_t count,
+                            const size_t* counts, tutti_type type, int root) {
+    return run(comm, BlocksFromC{{Collective::gather, input, output, count, type, TUTTI_SUM, root},
+                                 counts});
+}
+tutti_result tutti_scatter_v(tutti_comm* comm, const void* input, void* output, size_t count,
+                             const size_t* counts, tutti_type type, int root) {
+    return run(comm, BlocksFromC{{Collective::scatter, input, output, count, type, TUTTI_SUM, root},
+                                 counts});
+}
+tutti_result tutti_all_to_all_v(tutti_comm* comm, const void* input, void* output,
+                                const size_t* sent, const size_t* received, tutti_type type) {
+    return run(comm, BlocksFromC{{Collective::all_to_all, input, output, 0, type}, sent, received});
+}
 tutti_result tutti_barrier(tutti_comm* comm) {
     return guarded([&] { ranks_of(comm).barrier(); });
 }
@@ -319,6 +411,42 @@ tutti_result tutti_start_scatter(tutti_comm* comm, const void* input, void* outp
 tutti_result tutti_start_all_to_all(tutti_comm* comm, const void* input, void* output, size_t count,
                                     tutti_type type, tutti_request** request) {
     return start(comm, {Collective::all_to_all, input, output, count, type}, request);
+}
+tutti_result tutti_start_reduce_scatter_v(tutti_comm* comm, const void* input, void* output,
+                                          const size_t* counts, tutti_type type, tutti_op op,
+                                          tutti_request** request) {
+    return start(comm,
+                 BlocksFromC{{Collective::reduce_scatter, input, output, 0, type, op}, counts},
+                 request);
+}
+tutti_result tutti_start_all_gather_v(tutti_comm* comm, const void* input, void* output,
+                                      const size_t* counts, tutti_type type,
+                                      tutti_request** request) {
+    return start(comm, BlocksFromC{{Collective::all_gather, input, output, 0, type}, counts},
+                 request);
+}
+tutti_result tutti_start_gather_v(tutti_comm* comm, const void* input, void* output, size_t count,
+                                  const size_t* counts, tutti_type type, int root,
+                                  tutti_request** request) {
+    return start(
+        comm,
+        BlocksFromC{{Collective::gather, input, output, count, type, TUTTI_SUM, root}, counts},
+        request);
+}
+tutti_result tutti_start_scatter_v(tutti_comm* comm, const void* input, void* output, size_t count,
+                                   const size_t* counts, tutti_type type, int root,
+                                   tutti_request** request) {
+    return start(
+        comm,
+        BlocksFromC{{Collective::scatter, input, output, count, type, TUTTI_SUM, root}, counts},
+        request);
+}
+tutti_result tutti_start_all_to_all_v(tutti_comm* comm, const void* input, void* output,
+                                      const size_t* sent, const size_t* received, tutti_type type,
+                                      tutti_request** request) {
+    return start(comm,
+                 BlocksFromC{{Collective::all_to_all, input, output, 0, type}, sent, received},
+                 request);
 }
 
 tutti_result tutti_test(tutti_request** request, int* done) {

@@ -20,6 +20,18 @@ struct CallArguments {
     CallBuffers buffers;
 };
 
+/// Elements of the blocks of a call whose blocks have different lengths, for one rank. The
+/// communicator exchanges what ranks do not know of each other.
+struct BlockCounts {
+    /// One count per rank. all_gather, reduce_scatter: the lengths of all blocks, the same on all
+    /// ranks. all_to_all: elements that this rank sends to each rank. gather, scatter: the lengths
+    /// of all blocks on the root; empty on other ranks, whose block is as long as their buffer.
+    std::span<const std::int64_t> blocks = {};
+    /// all_to_all: elements that this rank receives from each rank. Empty in place, where they are
+    /// those that it sends.
+    std::span<const std::int64_t> received = {};
+};
+
 namespace arguments {
 
 template <Elements R>

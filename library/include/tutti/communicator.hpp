@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -87,6 +88,12 @@ private:
 /// may pass an empty `output`, ranks that send nothing an empty `input`. start_...() returns at
 /// once. It does not accept temporaries that own their elements.
 ///
+/// The calls that end with _v have blocks of different lengths, which may be 0 and lie side by side
+/// in rank order. `counts` has the elements of each rank's block; it is read before the call
+/// returns. In gather_v, scatter_v and all_to_all_v no rank knows all counts, so the ranks exchange
+/// them first. Even a started call waits for that. Counts that contradict each other throw Error
+/// (Exit::usage) on all ranks, before data is sent; the communicator stays usable.
+///
 /// All ranks make the same calls in the same order, as in MPI: same collective, type, operation,
 /// root and length, all in place or none, all blocking or all started. Not thread-safe.
 ///
@@ -162,6 +169,27 @@ public:
     Request start_reduce_scatter(Data&& data, Op op = Op::sum) {
         return start(arguments::reduce_scatter(data, op, size()));
     }
+    /// The same with blocks of different lengths; `counts` is equal on all ranks.
+    /// input: sum of counts, output: counts[rank()]; in place data: sum of counts.
+    template <Elements In, MutableElements Out>
+    void reduce_scatter_v(const In& input, Out&& output, std::span<const std::int64_t> counts,
+                          Op op = Op::sum) {
+        run(arguments::reduce_scatter(input, output, op), {counts});
+    }
+    template <MutableElements Data>
+    void reduce_scatter_v(Data&& data, std::span<const std::int64_t> counts, Op op = Op::sum) {
+        run(arguments::reduce_scatter(data, op, size()), {counts});
+    }
+    template <LastingElements In, LastingMutableElements Out>
+    Request start_reduce_scatter_v(In&& input, Out&& output, std::span<const std::int64_t> counts,
+                                   Op op = Op::sum) {
+        return start(arguments::reduce_scatter(input, output, op), {counts});
+    }
+    template <LastingMutableElements Data>
+    Request start_reduce_scatter_v(Data&& data, std::span<const std::int64_t> counts,
+                                   Op op = Op::sum) {
+        return start(arguments::reduce_scatter(data, op, size()), {counts});
+    }
 
     /// Every rank gets the blocks of all ranks, in rank order.
     /// input: n, output: P n; in place data: P n, with the input in block rank().
@@ -180,6 +208,24 @@ public:
     template <LastingMutableElements Data>
     Request start_all_gather(Data&& data) {
         return start(arguments::all_gather(data, size()));
+    }
+    /// The same with blocks of different lengths; `counts` is equal on all ranks.
+    /// input: counts[rank()], output: sum of counts; in place data: sum of counts.
+    template <Elements In, MutableElements Out>
+    void all_gather_v(const In& input, Out&& output, std::span<const std::int64_t> counts) {
+        run(arguments::all_gather(input, output), {counts});
+    }
+    template <MutableElements Data>
+    void all_gather_v(Data&& data, std::span<const std::int64_t> counts) {
+        run(arguments::all_gather(data, size()), {counts});
+    }
+    template <LastingElements In, LastingMutableElements Out>
+    Request start_all_gather_v(In&& input, Out&& output, std::span<const std::int64_t> counts) {
+        return start(arguments::all_gather(input, output), {counts});
+    }
+    template <LastingMutableElements Data>
+    Request start_all_gather_v(Data&& data, std::span<const std::int64_t> counts) {
+        return start(arguments::all_gather(data, size()), {counts});
     }
 
     /// Every rank gets the root's vector. data: n.
@@ -220,6 +266,18 @@ public:
     Request start_scatter(In&& input, Out&& output, Rank root = {0}) {
         return start(arguments::scatter(input, output, root));
     }
+    /// The same with blocks of different lengths. The root gives the `counts`; other ranks pass {}.
+    /// input: sum of counts on the root, output: any length.
+    template <Elements In, MutableElements Out>
+    void scatter_v(const In& input, Out&& output, std::span<const std::int64_t> counts,
+                   Rank root = {0}) {
+        run(arguments::scatter(input, output, root), {counts});
+    }
+    template <LastingElements In, LastingMutableElements Out>
+    Request start_scatter_v(In&& input, Out&& output, std::span<const std::int64_t> counts,
+                            Rank root = {0}) {
+        return start(arguments::scatter(input, output, root), {counts});
+    }
 
     /// The root gets the blocks of all ranks, in rank order. input: n, output: P n on the root.
     template <Elements In, MutableElements Out>
@@ -229,6 +287,18 @@ public:
     template <LastingElements In, LastingMutableElements Out>
     Request start_gather(In&& input, Out&& output, Rank root = {0}) {
         return start(arguments::gather(input, output, root));
+    }
+    /// The same with blocks of different lengths. The root gives the `counts`; other ranks pass {}.
+    /// input: any length, output: sum of counts on the root.
+    template <Elements In, MutableElements Out>
+    void gather_v(const In& input, Out&& output, std::span<const std::int64_t> counts,
+                  Rank root = {0}) {
+        run(arguments::gather(input, output, root), {counts});
+    }
+    template <LastingElements In, LastingMutableElements Out>
+    Request start_gather_v(In&& input, Out&& output, std::span<const std::int64_t> counts,
+                           Rank root = {0}) {
+        return start(arguments::gather(input, output, root), {counts});
     }
 
     /// Block r of this rank's input becomes block rank() of rank r's output.
@@ -248,6 +318,27 @@ public:
     template <LastingMutableElements Data>
     Request start_all_to_all(Data&& data) {
         return start(arguments::all_to_all(data, size()));
+    }
+    /// The same with blocks of different lengths: this rank sends sent[r] elements to rank r, and
+    /// receives received[r] elements from it. In place they are the same.
+    /// input: sum of sent, output: sum of received; in place data: sum of counts.
+    template <Elements In, MutableElements Out>
+    void all_to_all_v(const In& input, Out&& output, std::span<const std::int64_t> sent,
+                      std::span<const std::int64_t> received) {
+        run(arguments::all_to_all(input, output, size()), {sent, received});
+    }
+    template <MutableElements Data>
+    void all_to_all_v(Data&& data, std::span<const std::int64_t> counts) {
+        run(arguments::all_to_all(data, size()), {counts});
+    }
+    template <LastingElements In, LastingMutableElements Out>
+    Request start_all_to_all_v(In&& input, Out&& output, std::span<const std::int64_t> sent,
+                               std::span<const std::int64_t> received) {
+        return start(arguments::all_to_all(input, output, size()), {sent, received});
+    }
+    template <LastingMutableElements Data>
+    Request start_all_to_all_v(Data&& data, std::span<const std::int64_t> counts) {
+        return start(arguments::all_to_all(data, size()), {counts});
     }
 
     /// Returns when all ranks have entered it. Makes progress on pending calls meanwhile.
@@ -275,6 +366,9 @@ public:
     /// Any of the collectives above, with types chosen at run time and lengths in bytes.
     void run(const CallArguments& arguments);
     Request start(const CallArguments& arguments);
+    /// The same with blocks of different lengths; ignores `arguments.call.count`.
+    void run(const CallArguments& arguments, const BlockCounts& counts);
+    Request start(const CallArguments& arguments, const BlockCounts& counts);
 
     /// Allocates `count` zeroed elements of registered memory, which all ranks of a host can access
     /// directly: the fastest buffers within a host. Collective, with the same count on all ranks.

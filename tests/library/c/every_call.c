@@ -123,6 +123,114 @@ static void collectives(tutti_comm* comm, int me, int ranks) {
     EXPECT_OK(tutti_barrier(comm));
 }
 
+/* Blocks of different lengths: that of rank r has 300 r elements, and one more in odd rounds. */
+static void blocks_of_any_length(tutti_comm* comm, int me, int ranks, int in_place, int started) {
+    static int32_t data[MOST_RANKS * COUNT], out[MOST_RANKS * COUNT];
+    size_t counts[MOST_RANKS], begins[MOST_RANKS + 1] = {0};
+    tutti_request* request = NULL;
+    const int root = ranks - 1;
+    for (int r = 0; r < ranks; ++r) {
+        counts[r] = (size_t)(300 * r + started);
+        begins[r + 1] = begins[r] + counts[r];
+    }
+    const size_t own = counts[me], begin = begins[me], all = begins[ranks];
+    const int32_t* const result = in_place ? data : out;
+    const void* input = in_place ? TUTTI_IN_PLACE : data;
+    int32_t* const output = in_place ? data : out;
+    const int place = in_place ? (int)begin : 0;
+
+    memset(data, 0, sizeof data);
+    for (int i = 0; i < (int)own; ++i) data[place + i] = at(me, i);
+    if (started)
+        EXPECT_OK(tutti_start_all_gather_v(comm, input, output, counts, TUTTI_INT32, &request));
+    else
+        EXPECT_OK(tutti_all_gather_v(comm, input, output, counts, TUTTI_INT32));
+    EXPECT_OK(tutti_wait(&request));
+    for (int r = 0; r < ranks; ++r)
+        for (int i = 0; i < (int)counts[r]; ++i) EXPECT(result[(int)begins[r] + i] == at(r, i));
+
+    for (int i = 0; i < (int)all; ++i) data[i] = at(me, i);
+    if (started)
+        EXPECT_OK(tutti_start_reduce_scatter_v(comm, input, output, counts, TUTTI_INT32, TUTTI_SUM,
+                                               &request));
+    else
+        EXPECT_OK(tutti_reduce_scatter_v(comm, input, output, counts, TUTTI_INT32, TUTTI_SUM));
+    EXPECT_OK(tutti_wait(&request));
+    for (int i = 0; i < (int)own; ++i)
+        EXPECT(result[place + i] == sum_at(ranks, (int)begin + i));
+
+    /* Only the root, and in place no other rank, has all blocks. */
+    const int at_root = me == root && in_place ? (int)begin : 0;
+    for (int i = 0; i < (int)own; ++i) data[at_root + i] = at(me, i);
+    const size_t* const given = me == root ? counts : NULL;
+    if (started)
+        EXPECT_OK(tutti_start_gather_v(comm, input, output, own, given, TUTTI_INT32, root,
+                                       &request));
+    else
+        EXPECT_OK(tutti_gather_v(comm, input, output, own, given, TUTTI_INT32, root));
+    EXPECT_OK(tutti_wait(&request));
+    for (int r = 0; me == root && r < ranks; ++r)
+        for (int i = 0; i < (int)counts[r]; ++i) EXPECT(result[(int)begins[r] + i] == at(r, i));
+
+    memset(out, 0, sizeof out);
+    for (int i = 0; i < (int)all; ++i) data[i] = me == root ? at(root, i) : 0;
+    if (started)
+        EXPECT_OK(tutti_start_scatter_v(comm, input, output, own, given, TUTTI_INT32, root,
+                                        &request));
+    else
+        EXPECT_OK(tutti_scatter_v(comm, input, output, own, given, TUTTI_INT32, root));
+    EXPECT_OK(tutti_wait(&request));
+    for (int i = 0; i < (int)own; ++i) EXPECT(result[at_root + i] == at(root, (int)begin + i));
+
+    /* Rank a sends 10 (a + b) + started elements to rank b. */
+    size_t pairs[MOST_RANKS];
+    for (int r = 0, i = 0; r < ranks; ++r) {
+        pairs[r] = (size_t)(10 * (me + r) + started);
+        for (int k = 0; k < (int)pairs[r]; ++k) data[i++] = at(me, 5 * r + k);
+    }
+    const size_t* const received = in_place ? NULL : pairs;
+    if (started)
+        EXPECT_OK(tutti_start_all_to_all_v(comm, input, output, pairs, received, TUTTI_INT32,
+                                           &request));
+    else
+        EXPECT_OK(tutti_all_to_all_v(comm, input, output, pairs, received, TUTTI_INT32));
+    EXPECT_OK(tutti_wait(&request));
+    for (int r = 0, i = 0; r < ranks; ++r)
+        for (int k = 0; k < (int)pairs[r]; ++k) EXPECT(result[i++] == at(r, 5 * me + k));
+}
+
+/* The root may be in place where other ranks are not, and needs the place of its own block. */
+static void root_in_place(tutti_comm* comm, int me, int ranks, void* memory) {
+    static int32_t mine[COUNT];
+    size_t counts[MOST_RANKS], all = 0, begin = 0;
+    const int root = ranks - 1;
+    int32_t* const whole = memory;
+    for (int r = 0; r < ranks; ++r) {
+        counts[r] = (size_t)(7 * r + 2);
+        if (r < root) begin += counts[r];
+        all += counts[r];
+    }
+    for (int i = 0; i < (int)counts[me]; ++i) {
+        mine[i] = at(me, i);
+        if (me == root) whole[(int)begin + i] = at(me, i);
+    }
+    if (me == root)
+        EXPECT_OK(tutti_gather_v(comm, TUTTI_IN_PLACE, whole, counts[me], counts, TUTTI_INT32,
+                                 root));
+    else
+        EXPECT_OK(tutti_gather_v(comm, mine, NULL, counts[me], NULL, TUTTI_INT32, root));
+    for (int r = 0, k = 0; me == root && r < ranks; ++r)
+        for (int i = 0; i < (int)counts[r]; ++i) EXPECT(whole[k++] == at(r, i));
+    for (int i = 0; me == root && i < (int)all; ++i) whole[i] += 1;
+    if (me == root)
+        EXPECT_OK(tutti_scatter_v(comm, TUTTI_IN_PLACE, whole, counts[me], counts, TUTTI_INT32,
+                                  root));
+    else
+        EXPECT_OK(tutti_scatter_v(comm, NULL, mine, counts[me], NULL, TUTTI_INT32, root));
+    for (int i = 0; i < (int)counts[me]; ++i)
+        EXPECT((me == root ? whole[(int)begin + i] : mine[i]) == at(me, i) + 1);
+}
+
 /* The bytes of the numbers 1 and 2, which all types can represent. */
 static void types(tutti_comm* comm, int ranks) {
     static const struct {
@@ -236,12 +344,30 @@ static void registered(tutti_comm* comm, int me, int ranks) {
     if (me != 0) memset(all, 0, bytes);
     EXPECT_OK(tutti_scatter(comm, TUTTI_IN_PLACE, all, COUNT, TUTTI_INT32, 0));
     for (int i = 0; i < COUNT; ++i) EXPECT(all[i] == at(me, i));
+    size_t counts[MOST_RANKS]; /* every other block is empty */
+    for (int r = 0; r < ranks; ++r) counts[r] = (size_t)(r % 2 * COUNT);
+    for (int i = 0; me % 2 == 1 && i < COUNT; ++i)
+        all[me / 2 * COUNT + i] = at(me, i);
+    EXPECT_OK(tutti_all_gather_v(comm, TUTTI_IN_PLACE, all, counts, TUTTI_INT32));
+    for (int r = 1; r < ranks; r += 2)
+        for (int i = 0; i < COUNT; ++i) EXPECT(all[r / 2 * COUNT + i] == at(r, i));
     EXPECT_OK(tutti_free(comm, memory, bytes));
 }
 
 /* Wrong calls send nothing, so the communicator stays usable. */
-static void wrong_use(tutti_comm* comm, int ranks) {
+static void wrong_use(tutti_comm* comm, int me, int ranks) {
     int value = 0;
+    size_t counts[MOST_RANKS] = {0};
+    EXPECT(tutti_all_gather_v(comm, TUTTI_IN_PLACE, &value, NULL, TUTTI_INT32) == TUTTI_USAGE);
+    EXPECT(strstr(tutti_last_error(), "counts is NULL") != NULL);
+    EXPECT(tutti_all_to_all_v(comm, &value, &value, counts, NULL, TUTTI_INT32) == TUTTI_USAGE);
+    EXPECT(tutti_gather_v(comm, &value, &value, 1, NULL, TUTTI_INT32, me) == TUTTI_USAGE);
+    EXPECT(tutti_gather_v(comm, &value, &value, 1, counts, TUTTI_INT32, me) == TUTTI_USAGE);
+    EXPECT(tutti_gather_v(comm, &value, NULL, 1, NULL, TUTTI_INT32, ranks) == TUTTI_USAGE);
+    EXPECT(strstr(tutti_last_error(), "root") != NULL);
+    counts[0] = SIZE_MAX;
+    EXPECT(tutti_all_gather_v(comm, TUTTI_IN_PLACE, &value, counts, TUTTI_INT32) == TUTTI_USAGE);
+    EXPECT(strstr(tutti_last_error(), "memory") != NULL);
     tutti_comm* none = NULL;
     tutti_options options = TUTTI_OPTIONS_INIT;
     EXPECT(tutti_all_reduce(NULL, TUTTI_IN_PLACE, &value, 1, TUTTI_INT32, TUTTI_SUM) ==
@@ -300,11 +426,14 @@ static int as_rank(int me, int ranks, int listening, int port) {
     EXPECT_OK(tutti_comm_create(address, me, ranks, &options, &comm));
     EXPECT(tutti_comm_rank(comm) == me && tutti_comm_size(comm) == ranks);
     collectives(comm, me, ranks);
+    for (int i = 0; i < 4; ++i) blocks_of_any_length(comm, me, ranks, i % 2, i / 2);
+    static int32_t memory[MOST_RANKS * COUNT];
+    root_in_place(comm, me, ranks, memory);
     types(comm, ranks);
     started(comm, me, ranks);
     messages(comm, me, ranks);
     registered(comm, me, ranks);
-    wrong_use(comm, ranks);
+    wrong_use(comm, me, ranks);
     tutti_comm_free(comm);
     return 0;
 }

@@ -128,6 +128,19 @@ tutti_result tutti_all_to_all(tutti_comm* comm, const void* input, void* output,
                               tutti_type type);
 tutti_result tutti_barrier(tutti_comm* comm);
 
+/* The same with blocks of different lengths, which may be 0 and lie side by side in rank order.
+ * `counts` has one number of elements for each rank. It is equal on all ranks in reduce_scatter_v
+ * and all_gather_v. In gather_v and scatter_v only the root needs it (NULL on other ranks), and
+ * `count` is that of this rank's block. In all_to_all_v this rank sends sent[r] elements to rank r
+ * and receives received[r] from it; in place they are equal, and received may be NULL. Ranks
+ * exchange counts that not all of them know, even in started calls; if these contradict each other,
+ * all ranks return TUTTI_USAGE. The arrays of counts are not used after the function returns. */
+tutti_result tutti_reduce_scatter_v(tutti_comm* comm, const void* input, void* output, const size_t* counts, tutti_type type, tutti_op op);
+tutti_result tutti_all_gather_v(tutti_comm* comm, const void* input, void* output, const size_t* counts, tutti_type type);
+tutti_result tutti_gather_v(tutti_comm* comm, const void* input, void* output, size_t count, const size_t* counts, tutti_type type, int root);
+tutti_result tutti_scatter_v(tutti_comm* comm, const void* input, void* output, size_t count, const size_t* counts, tutti_type type, int root);
+tutti_result tutti_all_to_all_v(tutti_comm* comm, const void* input, void* output, const size_t* sent, const size_t* received, tutti_type type);
+
 /* Non-blocking forms: they return at once. Do not touch the buffers until the request has ended. */
 tutti_result tutti_start_all_reduce(tutti_comm* comm, const void* input, void* output, size_t count,
                                     tutti_type type, tutti_op op, tutti_request** request);
@@ -146,6 +159,11 @@ tutti_result tutti_start_scatter(tutti_comm* comm, const void* input, void* outp
                                  tutti_type type, int root, tutti_request** request);
 tutti_result tutti_start_all_to_all(tutti_comm* comm, const void* input, void* output, size_t count,
                                     tutti_type type, tutti_request** request);
+tutti_result tutti_start_reduce_scatter_v(tutti_comm* comm, const void* input, void* output, const size_t* counts, tutti_type type, tutti_op op, tutti_request** request);
+tutti_result tutti_start_all_gather_v(tutti_comm* comm, const void* input, void* output, const size_t* counts, tutti_type type, tutti_request** request);
+tutti_result tutti_start_gather_v(tutti_comm* comm, const void* input, void* output, size_t count, const size_t* counts, tutti_type type, int root, tutti_request** request);
+tutti_result tutti_start_scatter_v(tutti_comm* comm, const void* input, void* output, size_t count, const size_t* counts, tutti_type type, int root, tutti_request** request);
+tutti_result tutti_start_all_to_all_v(tutti_comm* comm, const void* input, void* output, const size_t* sent, const size_t* received, tutti_type type, tutti_request** request);
 
 /* Makes progress on all pending calls. Sets *done to 1 if this one is complete, else to 0. *request
  * becomes NULL when the call is complete or has failed. Tests notice a rank that has ended, but
