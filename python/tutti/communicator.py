@@ -7,9 +7,9 @@ import ctypes
 import enum
 import os
 import sys
-from ctypes import byref, c_int, c_void_p
+from ctypes import byref, c_int, c_size_t, c_void_p
 from operator import index
-from typing import TYPE_CHECKING, Any, Generic, Optional, Protocol, Tuple, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Generic, Iterable, Optional, Protocol, SupportsIndex, Tuple, TypeVar, Union
 
 from . import library
 from .buffers import READERS, Address, bytes_of, describe, read, read_array, view_of
@@ -30,6 +30,7 @@ class SupportsDLPack(Protocol):
 
 
 Data = Union["Buffer", SupportsDLPack]
+Counts = Iterable[SupportsIndex]
 
 
 class Op(enum.IntEnum):
@@ -72,7 +73,8 @@ class Collectives(Generic[Result]):
     its `prepare` as calls that are checked once and made many times.
 
     All ranks make the same calls in the same order, with the same types, lengths, operations and roots; all in place or none.
-    With P ranks, a vector or block has n elements of any shape. Data is a numpy array, any object with a writable buffer
+    With P ranks, a vector or block has n elements of any shape. Calls that end with _v have blocks of different lengths, side by
+    side in rank order: counts are sequences of P numbers of elements. Data is a numpy array, any object with a writable buffer
     (array.array, bytearray), or a CPU tensor with DLPack, for example of torch. It must be contiguous. Elements are integers
     of 1 to 8 bytes, float16, float32, float64 or bfloat16; calls that do not reduce accept any elements of fixed size.
 
@@ -81,8 +83,8 @@ class Collectives(Generic[Result]):
     def __init__(self, handle: c_void_p, rank: int, size: int, pending: dict) -> None:
         self._handle, self._rank, self._size, self._pending = handle, rank, size, pending
 
-    def _do(self, form, data, output=IN_PLACE, op=Op.SUM, root=0) -> Result:
-        """Makes, starts or prepares the call."""
+    def _do(self, form, data, output=IN_PLACE, op=Op.SUM, root=0, counts=None) -> Result:
+        """Makes, starts or prepares the call. counts: a tuple, if blocks have different lengths."""
         raise NotImplementedError
 
     @property
@@ -132,6 +134,33 @@ class Collectives(Generic[Result]):
         block stays in its data, and the other ranks receive their blocks in `data`."""
         return self._do(SCATTER, data, output, Op.SUM, root)
 
+    def all_gather_v(self, data: Data, output: Output, counts: Counts) -> Result:
+        """all_gather with blocks of different lengths. counts: the elements of each rank's block, the same on all ranks. data:
+        counts[rank], output: their sum. In place (output=IN_PLACE), data has all blocks, of which block `rank` is the input."""
+        return self._do(ALL_GATHER_V, data, output, counts=(counts,))
+
+    def reduce_scatter_v(self, data: Data, output: Output, counts: Counts, op: Op = Op.SUM) -> Result:
+        """reduce_scatter with blocks of different lengths. counts: the elements of each rank's block, the same on all ranks. data:
+        their sum, output: counts[rank]. In place, the result is block `rank` of data."""
+        return self._do(REDUCE_SCATTER_V, data, output, op, counts=(counts,))
+
+    def all_to_all_v(self, data: Data, output: Output, sent: Counts, received: Optional[Counts] = None) -> Result:
+        """all_to_all with blocks of different lengths. sent, received: the elements that this rank sends to each rank and receives
+        from it; None: as many as it sends, as always in place. data: the sum of sent, output: the sum of received."""
+        return self._do(ALL_TO_ALL_V, data, output, counts=(sent, received))
+
+    def gather_v(self, data: Data, output: Optional[Output], counts: Optional[Counts], root: int = 0) -> Result:
+        """gather with blocks of different lengths. data: this rank's block, of any length. On the root, output has all blocks, and
+        counts are their elements; both are None on other ranks. In place, the root's data has all blocks, of which block `root`
+        is the input."""
+        return self._do(GATHER_V, data, output, Op.SUM, root, (counts,))
+
+    def scatter_v(self, data: Optional[Data], output: Output, counts: Optional[Counts], root: int = 0) -> Result:
+        """scatter with blocks of different lengths. On the root, data has all blocks, and counts are their elements; both are None
+        on other ranks. output: this rank's block, of any length. In place, the root's block stays in its data, and the other
+        ranks receive their blocks in `data`."""
+        return self._do(SCATTER_V, data, output, Op.SUM, root, (counts,))
+
 
 class Form:
     """A collective: its blocking and its started function of the library, and a function that returns their arguments."""
@@ -140,8 +169,8 @@ class Form:
         self.run, self.start = (getattr(LIBRARY, prefix + arguments.__name__) for prefix in ("tutti_", "tutti_start_"))
         self._arguments = arguments
 
-    def arguments(self, ranks, data, output, op, root):
-        return (ranks._handle, *self._arguments(ranks, data, output, op, as_int(root, "root")))
+    def arguments(self, ranks, data, output, op, root, counts=None):
+        return (ranks._handle, *self._arguments(ranks, data, output, op, as_int(root, "root"), *(counts or ())))
 
 
 def all_reduce(_ranks, data, output, op, _root):
@@ -188,8 +217,82 @@ def scatter(ranks, data, output, _op, root):
     return source, *moved(*read(target, True)), root
 
 
+def all_gather_v(ranks, data, output, _op, _root, counts):
+    numbers = numbers_of(counts, ranks)
+    source, target, kind = both_of_lengths(data, numbers[ranks.rank], output, sum(numbers))
+    return source, target, *moved_blocks(kind, numbers)
+
+
+def reduce_scatter_v(ranks, data, output, op, _root, counts):
+    numbers = numbers_of(counts, ranks)
+    source, target, kind = both_of_lengths(data, sum(numbers), output, numbers[ranks.rank])
+    check_numbers(kind)
+    return source, target, *moved_blocks(kind, numbers), operation(op)
+
+
+def all_to_all_v(ranks, data, output, _op, _root, sent, received):
+    sent = numbers_of(sent, ranks)
+    received = sent if received is None else numbers_of(received, ranks)
+    source, target, kind = both_of_lengths(data, sum(sent), output, sum(received))
+    return source, target, moved_blocks(kind, sent)[0], *moved_blocks(kind, received)
+
+
+def gather_v(ranks, data, output, _op, root, counts):
+    if root == ranks.rank:
+        numbers = numbers_of(counts, ranks)
+        source, target, kind = both_of_lengths(data, numbers[root], output, sum(numbers))
+        return source, target, moved(None, numbers[root], kind)[1], *moved_blocks(kind, numbers), root
+    source, count, kind = moved(*read(data, False))
+    if output is IN_PLACE:
+        return library.IN_PLACE, source, count, None, kind, root
+    return source, address_if_any(output), count, None, kind, root
+
+
+def scatter_v(ranks, data, output, _op, root, counts):
+    if root == ranks.rank:
+        numbers = numbers_of(counts, ranks)
+        source, target, kind = both_of_lengths(data, sum(numbers), output, numbers[root])
+        return source, target, moved(None, numbers[root], kind)[1], *moved_blocks(kind, numbers), root
+    source, target = (library.IN_PLACE, data) if output is IN_PLACE else (address_if_any(data), output)
+    target, count, kind = moved(*read(target, True))
+    return source, target, count, None, kind, root
+
+
 ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, ALL_TO_ALL = Form(all_reduce), Form(reduce_scatter), Form(all_gather), Form(all_to_all)
 BROADCAST, REDUCE, GATHER, SCATTER = Form(broadcast), Form(reduce), Form(gather), Form(scatter)
+ALL_GATHER_V, REDUCE_SCATTER_V, ALL_TO_ALL_V = Form(all_gather_v), Form(reduce_scatter_v), Form(all_to_all_v)
+GATHER_V, SCATTER_V = Form(gather_v), Form(scatter_v)
+
+
+def numbers_of(counts, ranks):
+    """Returns the counts of elements as a list of one int for each rank."""
+    if counts is None:
+        raise ValueError(f"the counts are None; use a sequence of {ranks.size} numbers, one for each rank")
+    numbers = [index(count) for count in counts]
+    if len(numbers) != ranks.size or any(number < 0 for number in numbers):
+        raise ValueError(f"the counts are {numbers}; use {ranks.size} numbers from 0 on, one for each rank")
+    return numbers
+
+
+def both_of_lengths(data, length, output, output_length):
+    """Returns the addresses of an input and an output of these lengths, and their type. In place, one buffer has the longer one."""
+    if output is IN_PLACE:
+        source, length = library.IN_PLACE, max(length, output_length)
+        target, found, kind = read(data, True)
+    else:
+        source, found, kind = read(data, False)
+        target, output_found, output_kind = read(output, True)
+        if (output_found, output_kind) != (output_length, kind):
+            raise ValueError(f"the output has {describe(output_found, output_kind)}; these counts need {describe(output_length, kind)}")
+    if found != length:
+        raise ValueError(f"the data has {describe(found, kind)}; these counts need {length}")
+    return source, target, kind
+
+
+def moved_blocks(kind, numbers):
+    """Returns the counts as an array of C, and the type. Replaces elements that cannot be reduced by bytes."""
+    bytes_each, kind = (1, kind) if kind >= 0 else (-kind, UINT8)
+    return (c_size_t * len(numbers))(*(number * bytes_each for number in numbers)), kind
 
 
 def both(data, output, blocks_in, blocks_out, reduces):
@@ -340,15 +443,15 @@ def converted(form, arguments):
 class StartedCalls(Collectives[Request]):
     """Collectives that return at once."""
 
-    def _do(self, form, data, output=IN_PLACE, op=Op.SUM, root=0):
-        return Request(self._pending, form.start, form.arguments(self, data, output, op, root))
+    def _do(self, form, data, output=IN_PLACE, op=Op.SUM, root=0, counts=None):
+        return Request(self._pending, form.start, form.arguments(self, data, output, op, root, counts))
 
 
 class PreparedCalls(Collectives[PreparedCall]):
     """Collectives that are only prepared."""
 
-    def _do(self, form, data, output=IN_PLACE, op=Op.SUM, root=0):
-        return PreparedCall(self._pending, form, form.arguments(self, data, output, op, root))
+    def _do(self, form, data, output=IN_PLACE, op=Op.SUM, root=0, counts=None):
+        return PreparedCall(self._pending, form, form.arguments(self, data, output, op, root, counts))
 
 
 class Communicator(Collectives[None]):
@@ -410,7 +513,7 @@ class Communicator(Collectives[None]):
         """Creates a communicator of one rank."""
         return cls(library.create("_self", deadline=deadline, table=table))
 
-    def _do(self, form, data, output=IN_PLACE, op=Op.SUM, root=0):
+    def _do(self, form, data, output=IN_PLACE, op=Op.SUM, root=0, counts=None):
         # The arguments of repeated calls with small arrays are known. The comparisons find what a program can change in an array.
         place = form, id(data)
         known = self._known.get(place, 0)
@@ -422,10 +525,12 @@ class Communicator(Collectives[None]):
                 if code != 0:
                     raise failure(code, arguments)
                 return
-        arguments = form.arguments(self, data, output, op, root)
+        arguments = form.arguments(self, data, output, op, root, counts)
         code = form.run(*arguments)
         if code != 0:
             raise failure(code, arguments)
+        if counts is not None:
+            return
         if len(self._known) >= MOST_KNOWN:
             self._known.clear()
         if known == CALLS_UNTIL_KNOWN:

@@ -60,10 +60,14 @@ def load():
 def declare(library):
     """Declares the parameter types of all functions, because ctypes would pass integers as int."""
     moves = [c_void_p, c_void_p, c_void_p, c_size_t, c_int]
+    counts = POINTER(c_size_t)
+    blocks, rooted_blocks = [c_void_p, c_void_p, c_void_p, counts], [c_void_p, c_void_p, c_void_p, c_size_t, counts, c_int, c_int]
     collectives = {
         "all_reduce": [*moves, c_int], "reduce_scatter": [*moves, c_int], "reduce": [*moves, c_int, c_int],
         "broadcast": [c_void_p, c_void_p, c_size_t, c_int, c_int],
         "all_gather": moves, "all_to_all": moves, "gather": [*moves, c_int], "scatter": [*moves, c_int],
+        "all_gather_v": [*blocks, c_int], "reduce_scatter_v": [*blocks, c_int, c_int], "all_to_all_v": [*blocks, counts, c_int],
+        "gather_v": rooted_blocks, "scatter_v": rooted_blocks,
     }
     made, message = [POINTER(Options), POINTER(c_void_p)], [c_void_p, c_void_p, c_size_t, c_int, c_int]
     arguments = {

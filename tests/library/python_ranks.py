@@ -5,6 +5,7 @@ import ctypes
 import itertools
 import operator
 import os
+import random
 import sys
 import time
 
@@ -151,6 +152,81 @@ def every_collective(kind, form):
     RANKS.barrier()
 
 
+def blocks_of_any_length(kind, form):
+    """Calls with blocks of different lengths: equal, random, one giant, most of them empty, all empty."""
+    me, size = RANKS.rank, RANKS.size
+    dice, everyone = random.Random(7), range(size)
+    for many in ([N] * size, [dice.randrange(300) for _ in everyone], [5000 * (r == size // 2) for r in everyone],
+                 [dice.choice((0, 0, 3)) for _ in everyone], [0] * size):
+        before = [sum(many[:r]) for r in everyone]
+        mine = slice(before[me], before[me] + many[me])
+        blocks = [at(r, i) for r in everyone for i in range(many[r])]
+        own, room = [at(me, i) for i in range(many[me])], [0] * sum(many)
+        in_its_place = room[:before[me]] + own + room[mine.stop:]
+
+        output = kind.made(room)
+        form("all_gather_v", kind.made(own), output, many)
+        equal(kind, output, blocks)
+        data = kind.made(in_its_place)
+        form("all_gather_v", data, tutti.IN_PLACE, counts=many)
+        equal(kind, data, blocks)
+
+        data, output = kind.made([at(me, i) for i in range(len(room))]), kind.made(own)
+        sums = [sum(at(r, i) for r in everyone) for i in range(mine.start, mine.stop)]
+        form("reduce_scatter_v", data, output, many, op=Op.SUM)
+        equal(kind, output, sums)
+        form("reduce_scatter_v", data, tutti.IN_PLACE, many)
+        equal(kind, data[mine], sums)
+
+        for root in (0, size - 1):
+            is_root = me == root
+            output, counts = (kind.made(room), many) if is_root else (None, None)
+            form("gather_v", kind.made(own), output, counts, root=root)
+            data = kind.made(in_its_place if is_root else own)
+            form("gather_v", data, tutti.IN_PLACE, counts, root)
+            for all_blocks in (output, data) if is_root else ():
+                equal(kind, all_blocks, blocks)
+
+            output = kind.made([0] * many[me])
+            form("scatter_v", kind.made(blocks) if is_root else None, output, counts, root=root)
+            equal(kind, output, own)
+            data = kind.made(blocks if is_root else [0] * many[me])
+            form("scatter_v", data, tutti.IN_PLACE, counts, root)
+            equal(kind, data[mine] if is_root else data, own)
+
+        sent, received = [many[(me + r) % size] + r for r in everyone], [many[(me + r) % size] + me for r in everyone]
+        data = kind.made([at(me, 10 * r + i) for r in everyone for i in range(sent[r])])
+        output = kind.made([0] * sum(received))
+        form("all_to_all_v", data, output, sent, received)
+        equal(kind, output, [at(r, 10 * me + i) for r in everyone for i in range(received[r])])
+        data = kind.made([at(me, 10 * r + i) for r in everyone for i in range(many[(me + r) % size])])
+        form("all_to_all_v", data, tutti.IN_PLACE, (many[(me + r) % size] for r in everyone))
+        equal(kind, data, [at(r, 10 * me + i) for r in everyone for i in range(many[(me + r) % size])])
+
+
+def refusals_of_counts():
+    """No rank sends anything, or all ranks get the error, so the communicator stays usable."""
+    size, last = RANKS.size, RANKS.size - 1
+    two, twos = array.array("d", [1] * 2), array.array("d", [1] * (2 * size))
+    for ranks in (RANKS, RANKS.start, RANKS.prepare):
+        raises(ValueError, f"{size} numbers", ranks.all_gather_v, two, twos, [2] * (size + 1))
+        raises(ValueError, "numbers from 0", ranks.all_gather_v, two, twos, [2] * last + [-1])
+        raises(TypeError, "integer", ranks.all_gather_v, two, twos, [2.0] * size)
+        raises(ValueError, f"need {3 * size} float64", ranks.all_gather_v, two, twos, [3] * size)
+        raises(ValueError, f"need {3 * size}", ranks.reduce_scatter_v, twos, array.array("d", [1] * 3), [3] * size)
+        raises(ValueError, "None", ranks.gather_v, two, None, None, RANKS.rank)
+        raises(ValueError, "float32", ranks.all_to_all_v, twos, array.array("f", [1] * (2 * size)), [2] * size)
+    for ranks in (RANKS, RANKS.start):
+        assert raises(tutti.TuttiError, "root", ranks.gather_v, two, None, None, root=size).code == 64
+        is_root = RANKS.rank == 0
+        if size > 1:
+            assert raises(tutti.TuttiError, f"rank {last} has 2 elements", ranks.gather_v, two, array.array("d", [1] * (2 * size + 1))
+                          if is_root else None, [2] * last + [3] if is_root else None).code == 64
+            sent = [2] * last + [3 if is_root else 2]
+            assert raises(tutti.TuttiError, f"rank {last} expects other counts", ranks.all_to_all_v, array.array("d", [1] * sum(sent)), twos,
+                          sent, [2] * size).code == 64
+
+
 def types_of_numbers(kind, letters):
     for letter, op in itertools.product(letters, OPERATORS):
         data = kind.made([2, 3 + RANKS.rank], letter)
@@ -232,6 +308,8 @@ def unusual_arrays():
         block[me % 2] = numpy.ones(1, dtype=dtype)[0]
         RANKS.all_gather(block, blocks)
         assert (blocks[me] == block).all()
+        if size > 1:
+            RANKS.all_gather_v(block[:me], blocks[1:].reshape(-1)[:size * (size - 1) // 2], range(size))
     root = numpy.int64(size - 1)
     RANKS.broadcast(scalar, root=root)
 
@@ -330,8 +408,10 @@ def end():
 def everything(kind, letters):
     for form in FORMS:
         every_collective(kind, form)
+        blocks_of_any_length(kind, form)
     types_of_numbers(kind, letters)
     refusals_of_buffers()
+    refusals_of_counts()
     messages()
     registered_memory()
     requests_that_are_dropped()
@@ -348,6 +428,7 @@ def everything(kind, letters):
 def tensors():
     for form in (blocking, prepared):
         every_collective(Tensors(), form)
+        blocks_of_any_length(Tensors(), form)
     halves = torch.full((3,), RANKS.rank + 1.0, dtype=torch.bfloat16)
     RANKS.all_reduce(halves)
     assert halves.tolist() == [RANKS.size * (RANKS.size + 1) / 2] * 3
