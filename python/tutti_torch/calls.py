@@ -81,6 +81,15 @@ def expect_same_sizes(tensors, like, count):
         raise ValueError(f"expected {count} tensors of {like.numel()} elements of {like.dtype}, one for each rank")
 
 
+def expect_one_of_each_rank(tensors, own, rank, ranks):
+    if len(tensors) != ranks or any(each.dtype != own.dtype for each in tensors) or tensors[rank].numel() != own.numel():
+        raise ValueError(f"expected {ranks} tensors of {own.dtype}, one for each rank, and one of {own.numel()} elements for rank {rank}")
+
+
+def is_equally_long(tensors):
+    return all(each.numel() == tensors[0].numel() for each in tensors)
+
+
 def expect_blocks(blocks, block, ranks):
     if blocks.numel() != ranks * block.numel() or blocks.dtype != block.dtype:
         raise ValueError(f"expected {ranks} blocks of {block.numel()} elements of {block.dtype}, one for each rank, not "
@@ -125,10 +134,16 @@ def all_gather_into(comm, output, tensor, ranks):
     return [output]
 
 
-def all_gather(comm, outputs, tensor, ranks):
-    expect_same_sizes(outputs, tensor, ranks)
-    flat = torch.empty(ranks, tensor.numel(), dtype=tensor.dtype)
-    all_gather_into(comm, flat, tensor, ranks)
+def all_gather(comm, outputs, tensor, rank, ranks):
+    """The ranks' tensors may have different sizes."""
+    expect_one_of_each_rank(outputs, tensor, rank, ranks)
+    if is_equally_long(outputs):
+        flat = torch.empty(ranks, tensor.numel(), dtype=tensor.dtype)
+        all_gather_into(comm, flat, tensor, ranks)
+    else:
+        data, all_data = tensor.contiguous(), torch.empty(sum(each.numel() for each in outputs), dtype=tensor.dtype)
+        call("all_gather_v", comm, data.data_ptr(), all_data.data_ptr(), counts_of(map(bytes_of, outputs)), library.UINT8)
+        flat = all_data.split([each.numel() for each in outputs])
     copy_rows(flat, outputs)
     return outputs
 
@@ -141,9 +156,16 @@ def reduce_scatter_from(comm, output, tensor, operation, ranks):
     return [output]
 
 
-def reduce_scatter(comm, output, inputs, operation, ranks):
-    expect_same_sizes(inputs, output, ranks)
-    return reduce_scatter_from(comm, output, torch.stack([each.reshape(-1) for each in inputs]), operation, ranks)
+def reduce_scatter(comm, output, inputs, operation, rank, ranks):
+    """The blocks may have different sizes."""
+    expect_one_of_each_rank(inputs, output, rank, ranks)
+    data = torch.cat([each.reshape(-1) for each in inputs])
+    if is_equally_long(inputs):
+        return reduce_scatter_from(comm, output, data, operation, ranks)
+    with as_contiguous(output) as block:
+        counts = counts_of(reduction(each, operation)[0] for each in inputs)
+        call("reduce_scatter_v", comm, data.data_ptr(), block.data_ptr(), counts, *reduction(block, operation)[1:])
+    return [output]
 
 
 def gather(comm, outputs, tensor, root, ranks):
@@ -171,16 +193,11 @@ def scatter(comm, output, inputs, root, ranks):
 
 
 def all_to_all_single(comm, output, tensor, output_rows, input_rows):
-    """output_rows, input_rows: the number of rows of each block of `output` and of `tensor`. No rank knows the sizes of all blocks,
-    so the ranks agree on the largest size first. Then all make the same call."""
-    sizes = [*sizes_of(output, output_rows), *sizes_of(tensor, input_rows)]
-    block = largest_of_all(comm, max(sizes))
-    if min(sizes) < block:
-        exchange(comm, output.split(output_rows), tensor.split(input_rows), block)
-        return [output]
+    """output_rows, input_rows: the number of rows of each block of `output` and of `tensor`."""
     with as_contiguous(output) as result:
         data = without_overlap(tensor, result)
-        call("all_to_all", comm, data.data_ptr(), result.data_ptr(), block, library.UINT8)
+        call("all_to_all_v", comm, data.data_ptr(), result.data_ptr(), counts_of(sizes_of(tensor, input_rows)),
+             counts_of(sizes_of(output, output_rows)), library.UINT8)
     return [output]
 
 
@@ -190,30 +207,28 @@ def sizes_of(tensor, rows):
     return [each * bytes_of_row for each in rows]
 
 
+def counts_of(numbers):
+    """Returns the numbers as an array of C."""
+    numbers = list(numbers)
+    return (ctypes.c_size_t * len(numbers))(*numbers)
+
+
 def all_to_all(comm, outputs, inputs, ranks):
     if len(outputs) != ranks or len(inputs) != ranks:
         raise ValueError(f"all_to_all needs {ranks} tensors to send and {ranks} to receive, one for each rank")
-    exchange(comm, outputs, inputs, largest_of_all(comm, max(map(bytes_of, [*inputs, *outputs]))))
+    sizes = [bytes_of(each) for each in outputs]
+    data, result = as_bytes(inputs), torch.empty(sum(sizes), dtype=torch.uint8)
+    call("all_to_all_v", comm, data.data_ptr(), result.data_ptr(), counts_of(map(bytes_of, inputs)), counts_of(sizes), library.UINT8)
+    for tensor, block in zip(outputs, result.split(sizes)):
+        if tensor.numel() > 0:
+            tensor.copy_(block.clone().view(tensor.dtype).view(tensor.shape))
     return outputs
 
 
-def largest_of_all(comm, size):
-    """Returns the maximum of `size` over all ranks."""
-    most = ctypes.c_int64(size)
-    call("all_reduce", comm, IN_PLACE, ctypes.addressof(most), 1, library.INT64, library.MAX)
-    return most.value
-
-
-def exchange(comm, outputs, inputs, block):
-    """Exchanges blocks of up to `block` bytes, padded to this size."""
-    sent, received = torch.empty(len(inputs), block, dtype=torch.uint8), torch.empty(len(outputs), block, dtype=torch.uint8)
-    for row, tensor in zip(sent, inputs):
-        if tensor.numel() > 0:
-            row[:bytes_of(tensor)] = tensor.contiguous().reshape(-1).view(torch.uint8)
-    call("all_to_all", comm, sent.data_ptr(), received.data_ptr(), block, library.UINT8)
-    for row, tensor in zip(received, outputs):
-        if tensor.numel() > 0:
-            tensor.copy_(row[:bytes_of(tensor)].clone().view(tensor.dtype).view(tensor.shape))
+def as_bytes(tensors):
+    """Returns the bytes of all tensors, side by side."""
+    blocks = [each.contiguous().reshape(-1).view(torch.uint8) for each in tensors if each.numel() > 0]
+    return torch.cat(blocks) if blocks else torch.empty(0, dtype=torch.uint8)
 
 
 def barrier(comm):

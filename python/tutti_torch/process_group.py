@@ -89,7 +89,7 @@ class TuttiProcessGroup(dist.ProcessGroup):
     def allgather(self, outputs, inputs, opts=None):
         output, tensor = calls.only(outputs, "all_gather"), calls.only(inputs, "all_gather")
         calls.expect_host(*output, tensor)
-        return self._start(calls.all_gather, output, tensor, self._ranks)
+        return self._start(calls.all_gather, output, tensor, self._rank, self._ranks)
 
     def _allgather_base(self, output, tensor, opts=None):
         calls.expect_host(output, tensor)
@@ -102,7 +102,7 @@ class TuttiProcessGroup(dist.ProcessGroup):
     def reduce_scatter(self, outputs, inputs, opts=None):
         output, blocks = calls.only(outputs, "reduce_scatter"), calls.only(inputs, "reduce_scatter")
         calls.expect_host(output, *blocks)
-        return self._start(calls.reduce_scatter, output, blocks, operation_of(opts), self._ranks)
+        return self._start(calls.reduce_scatter, output, blocks, operation_of(opts), self._rank, self._ranks)
 
     def _reduce_scatter_base(self, output, tensor, opts=None):
         calls.expect_host(output, tensor)

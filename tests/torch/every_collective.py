@@ -140,6 +140,20 @@ def all_to_alls(dtype):
     expect_equal(torch.cat(lists), expected, f"all_to_all of {dtype}")
 
 
+def blocks_of_different_sizes(dtype):
+    """Rank r has 3 r rows, so rank 0 has none; or the last rank alone has any."""
+    for rows in ([3 * rank for rank in range(RANKS)], [0] * (RANKS - 1) + [1000]):
+        gathered = [torch.empty(each, 2, dtype=dtype) for each in rows]
+        dist.all_gather(gathered, mine((rows[RANK], 2), dtype))
+        for rank, got in enumerate(gathered):
+            expect_equal(got, mine((rows[rank], 2), dtype, rank), f"all_gather of {dtype} of different sizes")
+        for operation in (dist.ReduceOp.SUM, dist.ReduceOp.MAX):
+            got = torch.empty(2, rows[RANK], dtype=dtype).t()
+            dist.reduce_scatter(got, [mine((each, 2), dtype) for each in rows], operation)
+            expected = folded(operation, of_all((rows[RANK], 2), dtype)).to(dtype)
+            expect_equal(got, expected, f"reduce_scatter of {dtype} of different sizes")
+
+
 def overlapping(dtype):
     """Input and output share memory on all ranks except the last."""
     def part_or_copy(part):
@@ -235,6 +249,7 @@ for each_type in TYPES:
         reductions(each_shape, each_type)
         moves(each_shape, each_type)
     all_to_alls(each_type)
+    blocks_of_different_sizes(each_type)
     overlapping(each_type)
 for each_type in (torch.complex64, torch.complex128):
     complex_sums(each_type)

@@ -42,10 +42,13 @@ expect(ValueError, "needs a group",
 alone = [dist.new_group([rank], backend="tutti") for rank in range(dist.get_world_size())][dist.get_rank()]
 three, two_rows = torch.zeros(3), [torch.zeros(3), torch.zeros(3)]
 for group, wrong, count in ((None, [three], 2), (alone, two_rows, 1)):
-    expect(ValueError, f"expected {count} tensors of 3", lambda: dist.all_gather(wrong, three, group=group))
-    expect(ValueError, f"expected {count} tensors of 3", lambda: dist.reduce_scatter(three, wrong, group=group))
+    expect(ValueError, f"expected {count} tensors", lambda: dist.all_gather(wrong, three, group=group))
+    expect(ValueError, f"expected {count} tensors", lambda: dist.reduce_scatter(three, wrong, group=group))
     expect(ValueError, f"expected {count} blocks of 3", lambda: dist._all_gather_base(torch.cat(wrong), three, group=group))
     expect(ValueError, f"expected {count} blocks of 3", lambda: dist._reduce_scatter_base(three, torch.cat(wrong), group=group))
+others = [torch.zeros(4), torch.zeros(4)]
+expect(ValueError, "one of 3 elements", lambda: dist.all_gather(others, three))
+expect(ValueError, "one of 3 elements", lambda: dist.reduce_scatter(three, others))
 expect(ValueError, "expected 1 tensors of 3", lambda: dist.gather(three, two_rows, dist.get_rank(), group=alone))
 expect(ValueError, "expected 1 tensors of 3", lambda: dist.scatter(three, two_rows, dist.get_rank(), group=alone))
 late = dist.all_reduce(torch.zeros(3, dtype=torch.int64), dist.ReduceOp.BOR, async_op=True)
