@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <vector>
 
 #include "base/index.hpp"
 #include "collectives/baselines/baselines.hpp"
@@ -67,6 +68,28 @@ private:
     bool is_copy_;
 };
 
+// Counts and displacements of blocks that lie side by side, as MPI takes them.
+struct Blocks {
+    std::vector<int> counts, places;
+
+    template <class Length>
+    void set(int ranks, const Length& length) {
+        std::int64_t place = 0;
+        counts.clear();
+        places.clear();
+        for (int rank = 0; rank < ranks; ++rank) {
+            counts.push_back(static_cast<int>(length(rank)));
+            places.push_back(static_cast<int>(place));
+            place += length(rank);
+        }
+        if (place > std::numeric_limits<int>::max())
+            throw Error(
+                fmt::format("all blocks together have {} elements; an MPI count is an int, "
+                            "use at most 2^31-1",
+                            place));
+    }
+};
+
 // The common part of blocking and non-blocking calls.
 class MpiCall : public Operation {
 public:
@@ -83,6 +106,7 @@ public:
         op_ = op_of(call.op);
         const bool divides = call.op == Op::avg && reduces(call.collective);
         divide_ = divides ? find_divide(call.type) : nullptr;
+        if (call.lengths != nullptr) set_blocks(*call.lengths);
     }
 
 protected:
@@ -95,6 +119,8 @@ protected:
         const auto call = [&](auto blocking, auto nonblocking, auto... arguments) {
             check(request == nullptr ? blocking(arguments...) : nonblocking(arguments..., request));
         };
+        if (call_.lengths != nullptr)
+            return begin_with_blocks(call, mine, input, output, root, all);
         switch (call_.collective) {
             case Collective::all_reduce:
                 return call(mpi_collectives.all_reduce, PMPI_Iallreduce, input, output, count_,
@@ -145,12 +171,55 @@ protected:
     Call call_;
 
 private:
+    void set_blocks(const BlockLengths& lengths) {
+        const int ranks = world_.size(), me = world_.rank().index;
+        const bool is_matrix = call_.collective == Collective::all_to_all;
+        if (is_matrix)
+            sent_.set(ranks, [&](std::int64_t to) { return lengths.of(me * ranks + to); });
+        blocks_.set(ranks, [&](std::int64_t from) {
+            return lengths.of(is_matrix ? from * ranks + me : from);
+        });
+        count_ = at(blocks_.counts, me);
+    }
+
+    // The same for blocks of different lengths.
+    template <class Start>
+    void begin_with_blocks(const Start& call, const void* mine, const void* input, void* output,
+                           int root, MPI_Comm all) {
+        const int* const counts = blocks_.counts.data();
+        const int* const places = blocks_.places.data();
+        switch (call_.collective) {
+            case Collective::reduce_scatter:
+                return call(mpi_collectives.reduce_scatter_v, PMPI_Ireduce_scatter, input,
+                            buffers_.in_place ? const_cast<void*>(mine) : output, counts, type_,
+                            op_, all);
+            case Collective::all_gather:
+                return call(mpi_collectives.all_gather_v, PMPI_Iallgatherv, input, count_, type_,
+                            output, counts, places, type_, all);
+            case Collective::scatter:
+                return call(mpi_collectives.scatter_v, PMPI_Iscatterv, mine, counts, places, type_,
+                            is_root_ && buffers_.in_place ? MPI_IN_PLACE : output, count_, type_,
+                            root, all);
+            case Collective::gather:
+                return call(mpi_collectives.gather_v, PMPI_Igatherv, is_root_ ? input : mine,
+                            count_, type_, output, counts, places, type_, root, all);
+            case Collective::all_to_all:
+                return call(mpi_collectives.all_to_all_v, PMPI_Ialltoallv, input,
+                            sent_.counts.data(), sent_.places.data(), type_, output, counts, places,
+                            type_, all);
+            default:
+                throw Error(fmt::format("{} has no blocks of different lengths",
+                                        name_of(call_.collective)));
+        }
+    }
+
     void copy_to_output(const void* from) const {
         if (from != buffers_.output.data() && !buffers_.output.empty())
-            std::memcpy(buffers_.output.data(), from, buffers_.output.size());
+            std::memmove(buffers_.output.data(), from, buffers_.output.size());  // may overlap
     }
 
     CallBuffers buffers_;
+    Blocks blocks_, sent_;  // if they differ; `sent_` in all_to_all
     bool is_root_ = false;
     int count_ = 0;
     MPI_Datatype type_ = MPI_DATATYPE_NULL;

@@ -1,13 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// MPI's collectives with blocks of different sizes (MPI_Gatherv, ...), as calls of tutti with equal
-// blocks: each block is sent in a slot that is large enough for any of them. If no rank knows all
-// sizes, the ranks agree on them first.
+// MPI's collectives with blocks of different lengths (MPI_Gatherv, ...), as calls of tutti with
+// such blocks. If no rank knows all lengths, the ranks exchange them first.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
 #include <numeric>
+#include <ranges>
 
 #include "library/mpi/calls.hpp"
 
 namespace tutti::calls {
+
+/// Returns the call that moves blocks of the lengths of `ranks`, in bytes.
+inline CallArguments moving_blocks(Collective collective, const Ranks& ranks,
+                                   const CallBuffers& buffers, int root = 0) {
+    const BlockLengths& lengths = ranks.lengths();
+    CallArguments arguments = moving(collective, as_size(lengths.longest()), buffers, root);
+    arguments.call.lengths = ranks.unequal_lengths();
+    return arguments;
+}
+
+/// Returns the packed block that this rank sends, with the length that all ranks expect. They
+/// differ only in a wrong program.
+inline std::span<const std::byte> expected_block(Ranks& ranks, const TypedBuffer& block,
+                                                 std::size_t expected,
+                                                 std::span<const std::byte> output) {
+    if (block.bytes == expected) return packed_apart_from(output, ranks, block);
+    const std::span<std::byte> copy =
+        ranks.scratch(Ranks::Scratch::input, std::max(block.bytes, expected));
+    pack(block, copy.first(block.bytes), ranks.comm());
+    return copy.first(expected);
+}
 
 template <class Next, class Count, class Displacement>
 int all_gather_v(const Next& next, const void* send, Count send_count, MPI_Datatype send_type,
@@ -19,25 +44,25 @@ int all_gather_v(const Next& next, const void* send, Count send_count, MPI_Datat
     Ranks* const ranks = ranks_for(CallKind::all_gather, comm);
     if (ranks == nullptr) return by_library();
     const BlockList all{receive, counts, displacements, type, ranks->size()};
-    const BlockSizes sizes = all.sizes();
-    const auto slot = slot_for(sizes, ranks->size());
-    if (!slot) return by_library();
-    const bool is_in_place = send == MPI_IN_PLACE;
-    const auto bytes = static_cast<std::int64_t>(*slot);
-    if (!sizes.are_equal() && !ranks->may_meet(CallKind::all_gather))
-        return ranks->passed(CallKind::all_gather, bytes, by_library);
-    return ranks->take_turn(CallKind::all_gather, bytes, 0, by_library, [&] {
-        const TypedBuffer given = is_in_place ? all.block(ranks->rank()).value()
-                                              : known_block(send, send_count, send_type);
-        const std::span<std::byte> place = all.place_for(*ranks, *slot);
-        CallBuffers buffers = in_place(place);
-        if (!is_in_place)
-            buffers = {in_slot(*ranks, given, *slot, place), place, false};
-        else if (place.data() != receive)
-            pack(given, place.subspan(*slot * as_size(ranks->rank()), given.bytes), comm);
-        ranks->run(moving(Collective::all_gather, *slot, buffers));
-        must_fit(given, *slot);
-        all.finish(place, *slot, comm);
+    const std::int64_t longest = ranks->set_lengths(all.lengths());
+    if (!is_for_tutti(longest, ranks->size())) return by_library();
+    return ranks->take_turn(CallKind::all_gather, longest, 0, by_library, [&] {
+        const std::span<std::byte> place = all.place_for(*ranks);
+        const int me = ranks->rank();
+        const auto own =
+            place.subspan(as_size(ranks->lengths().before(me)), as_size(ranks->lengths().of(me)));
+        if (send == MPI_IN_PLACE) {
+            if (!all.memory()) pack(all.block(me).value(), own, comm);
+            ranks->run(moving_blocks(Collective::all_gather, *ranks, in_place(place)));
+            return all.finish(place, comm);
+        }
+        const TypedBuffer given = known_block(send, send_count, send_type);
+        const auto input = expected_block(*ranks, given, own.size(), place);
+        ranks->run(moving_blocks(Collective::all_gather, *ranks, {input, place, false}));
+        all.finish(place, comm);
+        if (given.bytes > own.size())
+            throw Error(fmt::format("this rank sends {} bytes; all ranks expect {}", given.bytes,
+                                    own.size()));
     });
 }
 
@@ -51,24 +76,21 @@ int gather_v(const Next& next, const void* send, Count send_count, MPI_Datatype 
     Ranks* const ranks = ranks_for(CallKind::gather, comm);
     if (ranks == nullptr || !ranks->has(root)) return by_library();
     const bool is_root = ranks->rank() == root;
-    const BlockList all{receive, counts, displacements, type, ranks->size()};
-    const BlockSizes known = is_root ? all.sizes() : BlockSizes::unknown();
     const bool is_in_place = is_root && send == MPI_IN_PLACE;
-    const std::int64_t own = is_in_place ? 0 : bytes_or_most(send, send_count, send_type);
-    return ranks->take_agreed_turn(
-        CallKind::gather, known, own, root, by_library, [&](std::size_t slot) {
-            if (!is_root) {
-                const TypedBuffer given = known_block(send, send_count, send_type);
-                return ranks->run(moving(Collective::gather, slot,
-                                         {in_slot(*ranks, given, slot, {}), {}, false}, root));
-            }
-            const TypedBuffer given =
-                is_in_place ? all.block(root).value() : known_block(send, send_count, send_type);
-            const std::span<std::byte> place = all.place_for(*ranks, slot);
-            ranks->run(moving(Collective::gather, slot,
-                              {in_slot(*ranks, given, slot, place), place, false}, root));
-            all.finish(place, slot, comm);
-        });
+    const BlockList all{receive, counts, displacements, type, ranks->size()};
+    const auto tell = [&](BlockExchange& exchange) {
+        exchange.tell(
+            std::array{is_in_place ? all.length(root) : length_of(send, send_count, send_type)});
+        if (is_root) exchange.expect(all.lengths());
+    };
+    return ranks->take_agreed_turn(CallKind::gather, root, by_library, tell, [&] {
+        const TypedBuffer given =
+            is_in_place ? all.block(root).value() : known_block(send, send_count, send_type);
+        const auto place = is_root ? all.place_for(*ranks) : std::span<std::byte>{};
+        ranks->run(moving_blocks(Collective::gather, *ranks,
+                                 {packed_apart_from(place, *ranks, given), place, false}, root));
+        if (is_root) all.finish(place, comm);
+    });
 }
 
 template <class Next, class Count, class Displacement>
@@ -81,22 +103,22 @@ int scatter_v(const Next& next, const void* send, const Count* counts,
     Ranks* const ranks = ranks_for(CallKind::scatter, comm);
     if (ranks == nullptr || !ranks->has(root)) return by_library();
     const bool is_root = ranks->rank() == root;
-    const BlockList all{send, counts, displacements, send_type, ranks->size()};
-    const BlockSizes known = is_root ? all.sizes() : BlockSizes::unknown();
     const bool is_in_place = is_root && receive == MPI_IN_PLACE;
-    const std::int64_t own = is_in_place ? 0 : bytes_or_most(receive, count, type);
-    return ranks->take_agreed_turn(
-        CallKind::scatter, known, own, root, by_library, [&](std::size_t slot) {
-            const TypedBuffer result =
-                is_in_place ? TypedBuffer{} : known_block(receive, count, type);
-            const bool is_direct = result.is_dense && result.bytes == slot;
-            const std::span<std::byte> place =
-                is_direct ? result.memory() : ranks->scratch(Ranks::Scratch::output, slot);
-            const auto input =
-                is_root ? all.in_slots(*ranks, slot, place) : std::span<const std::byte>{};
-            ranks->run(moving(Collective::scatter, slot, {input, place, false}, root));
-            if (!is_direct) unpack(place.first(result.bytes), result, comm);
-        });
+    const BlockList all{send, counts, displacements, send_type, ranks->size()};
+    const auto tell = [&](BlockExchange& exchange) {
+        exchange.tell(std::array{is_in_place ? all.length(root) : length_of(receive, count, type)});
+        if (is_root) exchange.expect(all.lengths());
+    };
+    return ranks->take_agreed_turn(CallKind::scatter, root, by_library, tell, [&] {
+        // In place, the root's own block stays where it is. It is received into scratch memory.
+        const auto result = is_in_place ? std::nullopt : block_of(receive, count, type);
+        const std::span<std::byte> place =
+            result ? place_for(*ranks, *result)
+                   : ranks->scratch(Ranks::Scratch::output, as_size(ranks->lengths().of(root)));
+        const auto input = is_root ? all.packed(*ranks, place) : std::span<const std::byte>{};
+        ranks->run(moving_blocks(Collective::scatter, *ranks, {input, place, false}, root));
+        if (result) finish(*ranks, place, *result);
+    });
 }
 
 template <class Next, class Count, class Displacement>
@@ -111,24 +133,21 @@ int all_to_all_v(const Next& next, const void* send, const Count* send_counts,
     Ranks* const ranks = ranks_for(CallKind::all_to_all, comm);
     if (ranks == nullptr) return by_library();
     const BlockList all{receive, counts, displacements, type, ranks->size()};
-    const bool is_in_place = send == MPI_IN_PLACE;
-    const BlockList given =
-        is_in_place ? all
-                    : BlockList{send, send_counts, send_displacements, send_type, ranks->size()};
-    return ranks->take_agreed_turn(
-        CallKind::all_to_all, all.sizes().with(given.sizes()), 0, 0, by_library,
-        [&](std::size_t slot) {
-            const std::span<std::byte> place = all.place_for(*ranks, slot);
-            ranks->run(moving(Collective::all_to_all, slot,
-                              {given.in_slots(*ranks, slot, place), place, false}));
-            all.finish(place, slot, comm);
-        });
+    const BlockList given = send == MPI_IN_PLACE ? all
+                                                 : BlockList{send, send_counts, send_displacements,
+                                                             send_type, ranks->size()};
+    const auto tell = [&](BlockExchange& exchange) {
+        exchange.tell(given.lengths());
+        exchange.expect(all.lengths());
+    };
+    return ranks->take_agreed_turn(CallKind::all_to_all, 0, by_library, tell, [&] {
+        const std::span<std::byte> place = all.place_for(*ranks);
+        ranks->run(moving_blocks(Collective::all_to_all, *ranks,
+                                 {given.packed(*ranks, place), place, false}));
+        all.finish(place, comm);
+    });
 }
 
-/// Greatest bytes of all blocks together for which reducing all of them on every rank pays.
-inline constexpr std::int64_t most_summed = std::int64_t{32} << 10;
-
-/// MPI_Reduce_scatter. With different counts, all ranks reduce all blocks and each takes its own.
 template <class Next, class Count>
 int reduce_scatter_counts(const Next& next, const void* send, void* receive, const Count* counts,
                           MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
@@ -136,29 +155,19 @@ int reduce_scatter_counts(const Next& next, const void* send, void* receive, con
     Ranks* const ranks = ranks_for(CallKind::reduce_scatter, comm);
     if (ranks == nullptr || counts == nullptr) return by_library();
     const std::span of_ranks(counts, as_size(ranks->size()));
-    if (std::ranges::all_of(of_ranks, [&](Count count) { return count == counts[0]; }))
-        return reduce_scatter(*ranks, by_library, send, receive, counts[0], type, op);
-
-    // Ensures that the sums below do not overflow.
-    if (std::ranges::any_of(of_ranks, [](Count count) { return count < 0 || count > most_summed; }))
+    const std::int64_t longest = std::ranges::max(of_ranks);
+    if (std::ranges::min(of_ranks) < 0 || !is_for_tutti(longest, ranks->size()))
         return by_library();
-    const auto before = of_ranks.first(as_size(ranks->rank()));
-    const auto first = std::accumulate(before.begin(), before.end(), std::int64_t{0});
-    const auto total = std::accumulate(of_ranks.begin(), of_ranks.end(), std::int64_t{0});
-    const auto call = combining(Collective::all_reduce, type, op, total);
-    const auto given = TypedBuffer::of(send == MPI_IN_PLACE ? receive : send, total, type);
-    if (!call || !given || size_of(*given) > most_summed) return by_library();
-    const std::int64_t of_each = size_of(*given) / ranks->size();
-    if (!ranks->may_meet(CallKind::reduce_scatter))
-        return ranks->passed(CallKind::reduce_scatter, of_each, by_library);
-    return ranks->take_turn(CallKind::reduce_scatter, of_each, 0, by_library, [&] {
-        const std::span<std::byte> sums = ranks->scratch(Ranks::Scratch::output, given->bytes);
-        ranks->run({*call, {given->memory(), sums, false}});
-        const std::size_t of_one = given->bytes / as_size(total);
-        const auto mine = sums.subspan(of_one * as_size(first),
-                                       of_one * as_size(std::int64_t{counts[ranks->rank()]}));
-        std::ranges::copy(mine, static_cast<std::byte*>(receive));
-    });
+    auto call = combining(Collective::reduce_scatter, type, op, longest);
+    if (!call) return by_library();
+    // A complex number has two elements.
+    ranks->set_lengths(of_ranks | std::views::transform([&](std::int64_t count) {
+                           return count * (call->count / longest);
+                       }));
+    call->lengths = ranks->unequal_lengths();
+    const auto all_counts = std::accumulate(of_ranks.begin(), of_ranks.end(), std::int64_t{0});
+    return reduce_scatter(*ranks, by_library, *call, send, receive, counts[ranks->rank()],
+                          all_counts, type);
 }
 
 }  // namespace tutti::calls

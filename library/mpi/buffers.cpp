@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "library/mpi/buffers.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "collectives/transport/messages/mpi_library.hpp"
@@ -119,21 +117,6 @@ TypedBuffer known_block(const void* address, std::int64_t count, MPI_Datatype ty
     const auto block = block_of(address, count, type);
     if (!block) throw Error("invalid count, datatype or buffer");
     return *block;
-}
-
-void must_fit(const TypedBuffer& block, std::size_t slot) {
-    if (block.bytes > slot)
-        throw Error(fmt::format("this rank has a block of {} bytes; the root expects {}",
-                                block.bytes, slot));
-}
-
-std::span<const std::byte> in_slot(Ranks& ranks, const TypedBuffer& block, std::size_t slot,
-                                   std::span<const std::byte> output) {
-    if (block.is_dense && block.bytes == slot) return packed_apart_from(output, ranks, block);
-    const std::size_t bytes = std::max(block.bytes, slot);
-    const std::span<std::byte> copy = ranks.scratch(Ranks::Scratch::input, bytes);
-    pack(block, copy.first(block.bytes), ranks.comm());
-    return copy.first(slot);
 }
 
 void pack(const TypedBuffer& from, std::span<std::byte> to, MPI_Comm comm) {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
+#include <ranges>
 #include <span>
 
 #include "library/mpi/ranks.hpp"
@@ -53,15 +53,15 @@ void unpack(std::span<const std::byte> from, const TypedBuffer& to, MPI_Comm com
 /// Like TypedBuffer::of(), but also accepts empty buffers.
 std::optional<TypedBuffer> block_of(const void* address, std::int64_t count, MPI_Datatype type);
 
-/// Returns the size of the block in bytes; INT64_MAX if the MPI library must check the arguments.
-inline std::int64_t bytes_or_most(const void* address, std::int64_t count, MPI_Datatype type) {
+/// Returns the length of the block in bytes; invalid_length if the MPI library must check the
+/// arguments.
+inline std::int64_t length_of(const void* address, std::int64_t count, MPI_Datatype type) {
     const auto block = block_of(address, count, type);
-    return block ? static_cast<std::int64_t>(block->bytes)
-                 : std::numeric_limits<std::int64_t>::max();
+    return block ? static_cast<std::int64_t>(block->bytes) : invalid_length;
 }
 
 /// The blocks of all ranks as in MPI_Gatherv and similar calls, with counts and displacements in
-/// elements. A slot is the place of one block in an array of slots of equal size.
+/// elements. Calls of tutti need them side by side in the order of the ranks.
 template <class Count, class Displacement>
 struct BlockList {
     const void* address;
@@ -75,57 +75,63 @@ struct BlockList {
         if (block && block->count > 0) block = block->part(displacements[rank], block->count);
         return block;
     }
-
-    BlockSizes sizes() const {
-        if (counts == nullptr || displacements == nullptr) return BlockSizes::for_the_library();
-        BlockSizes sizes;
-        for (int rank = 0; rank < ranks; ++rank) {
-            const auto one = block_of(address, counts[rank], type);
-            if (!one) return BlockSizes::for_the_library();
-            sizes.add(static_cast<std::int64_t>(one->bytes));
-        }
-        return sizes;
+    std::int64_t length(int rank) const {
+        if (counts == nullptr || displacements == nullptr) return invalid_length;
+        return length_of(address, counts[rank], type);
+    }
+    auto lengths() const {
+        return std::views::iota(0, ranks) |
+               std::views::transform([this](int rank) { return length(rank); });
+    }
+    std::size_t bytes() const {
+        std::int64_t sum = 0;
+        for (const std::int64_t length : lengths()) sum += length;
+        return static_cast<std::size_t>(sum);
     }
 
-    /// Returns whether the blocks already lie in slots of this size.
-    bool lies_in(std::size_t slot) const {
+    /// Returns the memory of all blocks if they lie side by side.
+    std::optional<std::span<std::byte>> memory() const {
         const NamedType* const named = named_type(type);
-        if (named == nullptr || !named->is_dense) return false;
-        for (int rank = 0; rank < ranks; ++rank)
-            if (static_cast<std::size_t>(counts[rank] * named->size) != slot ||
-                displacements[rank] != std::int64_t{counts[0]} * rank)
-                return false;
-        return true;
+        if (named == nullptr || !named->is_dense) return std::nullopt;
+        std::int64_t first = 0, elements = 0;
+        for (int rank = 0; rank < ranks; ++rank) {
+            if (counts[rank] == 0) continue;
+            if (elements == 0) first = displacements[rank];
+            if (displacements[rank] != first + elements) return std::nullopt;
+            elements += counts[rank];
+        }
+        auto* const begin = static_cast<std::byte*>(const_cast<void*>(address));
+        return std::span(begin + first * named->size, as_size(elements * named->size));
     }
 
-    /// Returns the memory of the slots: that of the blocks if they lie in slots, else scratch
-    /// memory. finish() unpacks scratch memory into the blocks.
-    std::span<std::byte> place_for(Ranks& caller, std::size_t slot) const {
-        const std::size_t bytes = slot * as_size(ranks);
-        if (!lies_in(slot)) return caller.scratch(Ranks::Scratch::output, bytes);
-        return {static_cast<std::byte*>(const_cast<void*>(address)), bytes};
+    /// Returns the memory that a call writes: that of the blocks if they lie side by side, else
+    /// scratch memory. finish() unpacks scratch memory into the blocks.
+    std::span<std::byte> place_for(Ranks& caller) const {
+        const auto own = memory();
+        return own ? *own : caller.scratch(Ranks::Scratch::output, bytes());
     }
-    void finish(std::span<const std::byte> place, std::size_t slot, MPI_Comm comm) const {
-        if (place.data() == address) return;
+    void finish(std::span<const std::byte> place, MPI_Comm comm) const {
+        if (memory()) return;
         for (int rank = 0; rank < ranks; ++rank) {
             const TypedBuffer to = block(rank).value();
-            unpack(place.subspan(slot * as_size(rank), to.bytes), to, comm);
+            unpack(place.first(to.bytes), to, comm);
+            place = place.subspan(to.bytes);
         }
     }
 
-    /// Returns the blocks in slots, copied unless they lie in slots and do not overlap with the
+    /// Returns the blocks side by side, copied unless they lie so and do not overlap with the
     /// output.
-    std::span<const std::byte> in_slots(Ranks& caller, std::size_t slot,
-                                        std::span<const std::byte> output) const {
-        const std::size_t bytes = slot * as_size(ranks);
-        if (lies_in(slot))
-            return packed_apart_from(output, caller,
-                                     {const_cast<void*>(address), static_cast<std::int64_t>(bytes),
-                                      MPI_BYTE, bytes, true});
-        const std::span<std::byte> copy = caller.scratch(Ranks::Scratch::input, bytes);
+    std::span<const std::byte> packed(Ranks& caller, std::span<const std::byte> output) const {
+        if (const auto own = memory())
+            return packed_apart_from(
+                output, caller,
+                {own->data(), static_cast<std::int64_t>(own->size()), MPI_BYTE, own->size(), true});
+        const std::span<std::byte> copy = caller.scratch(Ranks::Scratch::input, bytes());
+        std::span<std::byte> rest = copy;
         for (int rank = 0; rank < ranks; ++rank) {
             const TypedBuffer from = block(rank).value();
-            pack(from, copy.subspan(slot * as_size(rank), from.bytes), caller.comm());
+            pack(from, rest.first(from.bytes), caller.comm());
+            rest = rest.subspan(from.bytes);
         }
         return copy;
     }
@@ -134,13 +140,5 @@ struct BlockList {
 /// Like block_of(), after the ranks have agreed to do the call. Throws Error for arguments that MPI
 /// does not accept.
 TypedBuffer known_block(const void* address, std::int64_t count, MPI_Datatype type);
-
-/// Throws Error if the block is larger than those that the root knows.
-void must_fit(const TypedBuffer& block, std::size_t slot);
-
-/// Returns one block in a slot, copied unless it has the slot's size and does not overlap with the
-/// output.
-std::span<const std::byte> in_slot(Ranks& ranks, const TypedBuffer& block, std::size_t slot,
-                                   std::span<const std::byte> output);
 
 }  // namespace tutti

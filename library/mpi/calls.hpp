@@ -220,22 +220,19 @@ int scatter(const Next& next, const void* send, Count send_count, MPI_Datatype s
     });
 }
 
-/// Implements both forms of MPI's reduce-scatter. MPI does not require that all ranks are in place,
-/// so tutti's call is never in place.
+/// Implements both forms of MPI's reduce-scatter. `count`: elements of this rank's block. MPI does
+/// not require that all ranks are in place, so tutti's call is never in place.
 template <class Library>
-int reduce_scatter(Ranks& ranks, const Library& by_library, const void* send, void* receive,
-                   std::int64_t count, MPI_Datatype type, MPI_Op op) {
+int reduce_scatter(Ranks& ranks, const Library& by_library, const Call& call, const void* send,
+                   void* receive, std::int64_t count, std::int64_t all_counts, MPI_Datatype type) {
     const bool is_in_place = send == MPI_IN_PLACE;
-    const auto call = combining(Collective::reduce_scatter, type, op, count);
-    if (!call) return by_library();
-    const auto given = TypedBuffer::of(is_in_place ? receive : send, count, type);
-    const auto result = TypedBuffer::of(receive, count, type);
-    if (!given || !result || !fits(*given, ranks.size())) return by_library();
-    return ranks.take_turn(CallKind::reduce_scatter, size_of(*given), 0, by_library, [&] {
+    const auto given = TypedBuffer::of(is_in_place ? receive : send, all_counts, type);
+    const auto result = block_of(receive, count, type);
+    if (!given || !result || !is_for_tutti(block_bytes(call), ranks.size())) return by_library();
+    return ranks.take_turn(CallKind::reduce_scatter, block_bytes(call), 0, by_library, [&] {
         const std::span<std::byte> output = result->memory();
-        const TypedBuffer all = given->part(0, count * ranks.size());
-        ranks.run({*call,
-                   {is_in_place ? copied(ranks, all) : packed_apart_from(output, ranks, all),
+        ranks.run({call,
+                   {is_in_place ? copied(ranks, *given) : packed_apart_from(output, ranks, *given),
                     output, false}});
     });
 }
@@ -246,7 +243,10 @@ int reduce_scatter_block(const Next& next, const void* send, void* receive, Coun
     const auto by_library = [&] { return next(send, receive, count, type, op, comm); };
     Ranks* const ranks = ranks_for(CallKind::reduce_scatter, comm);
     if (ranks == nullptr) return by_library();
-    return reduce_scatter(*ranks, by_library, send, receive, count, type, op);
+    const auto call = combining(Collective::reduce_scatter, type, op, count);
+    if (!call) return by_library();
+    const std::int64_t all_counts = std::int64_t{count} * ranks->size();
+    return reduce_scatter(*ranks, by_library, *call, send, receive, count, all_counts, type);
 }
 
 template <class Next>

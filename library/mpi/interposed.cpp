@@ -175,11 +175,16 @@ void tutti::use_library_functions() {
     mpi_collectives = {
         .all_reduce = next_of("PMPI_Allreduce", &MPI_Allreduce),
         .reduce_scatter = next_of("PMPI_Reduce_scatter_block", &MPI_Reduce_scatter_block),
+        .reduce_scatter_v = next_of("PMPI_Reduce_scatter", &MPI_Reduce_scatter),
         .all_gather = next_of("PMPI_Allgather", &MPI_Allgather),
+        .all_gather_v = next_of("PMPI_Allgatherv", &MPI_Allgatherv),
         .broadcast = next_of("PMPI_Bcast", &MPI_Bcast),
         .reduce = next_of("PMPI_Reduce", &MPI_Reduce),
         .scatter = next_of("PMPI_Scatter", &MPI_Scatter),
+        .scatter_v = next_of("PMPI_Scatterv", &MPI_Scatterv),
         .gather = next_of("PMPI_Gather", &MPI_Gather),
+        .gather_v = next_of("PMPI_Gatherv", &MPI_Gatherv),
         .all_to_all = next_of("PMPI_Alltoall", &MPI_Alltoall),
+        .all_to_all_v = next_of("PMPI_Alltoallv", &MPI_Alltoallv),
         .barrier = next_of("PMPI_Barrier", &MPI_Barrier)};
 }

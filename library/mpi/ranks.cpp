@@ -217,11 +217,14 @@ void Ranks::give_back_scratch() {
         if (memory.size > most_kept) memory = {};
 }
 
-Ranks::Agreed Ranks::agree(const BlockSizes& known, std::int64_t own) {
-    std::array<std::int64_t, 3> mine{known.most, -known.least, own}, all = mine;
-    run({{Collective::all_reduce, DataType::int64, Op::max, Rank{0}, 3},
-         {std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)), false}});
-    return {{.least = -all[1], .most = all[0]}, all[2]};
+// Returns the longest; 0 if the MPI library must do the call.
+std::int64_t Ranks::agree_on_lengths() {
+    const auto sent = exchange_.sent();
+    run({{.collective = Collective::all_gather,
+          .type = DataType::uint8,
+          .count = static_cast<std::int64_t>(sent.size())},
+         {sent, exchange_.received(size_), false}});
+    return set_lengths(exchange_.agreed());
 }
 
 void Ranks::combine(const Call& call, std::span<const std::byte> vectors, int how_many,

@@ -8,7 +8,6 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +15,7 @@
 #include "base/index.hpp"
 #include "kernels/sets.hpp"
 #include "library/communicator_state.hpp"
-#include "library/mpi/block_sizes.hpp"
+#include "library/mpi/block_exchange.hpp"
 #include "library/mpi/turns.hpp"
 #include "library/plan_admission.hpp"
 
@@ -69,38 +68,50 @@ public:
         return code;
     }
 
-    /// Like take_turn(), for calls in which no rank may know all block sizes. `known`: the sizes
-    /// that this rank knows; in a rooted call only those of the root count. `own`: the size of this
-    /// rank's block. `by_tutti` gets a slot size that is large enough for every block. If a block
-    /// is larger than the root expects, the MPI library does the call and reports the error. Calls
-    /// that are passed to the MPI library count as 0 bytes, because the ranks know different sizes.
-    template <class Library, class Tutti>
-    int take_agreed_turn(CallKind kind, const BlockSizes& known, std::int64_t own, int root,
-                         const Library& by_library, const Tutti& by_tutti) {
+    /// Like take_turn(), for calls in which no rank may know all lengths of blocks. `tell` gives
+    /// the exchange what this rank knows; `by_tutti` finds all of them in lengths(). If a rank
+    /// expects other lengths, the MPI library does the call and reports the error. Calls that are
+    /// passed to the MPI library count as 0 bytes, because the ranks know different lengths.
+    template <class Library, class Tell, class Tutti>
+    int take_agreed_turn(CallKind kind, int root, const Library& by_library, const Tell& tell,
+                         const Tutti& by_tutti) {
         Refusals& refusals = at(refusals_, kind);
         if (!may_meet(kind) || (!preloaded.always && refusals.skip_one()))
             return passed(kind, 0, by_library);
         const std::int64_t began = turns_ ? now_ns() : 0;
-        std::optional<std::size_t> slot;
+        std::int64_t longest = 0;
         const int code = guarded([&] {
-            const auto [all, most_own] = agree(known, own);
-            if (preloaded.always || pays_once_agreed(all)) slot = slot_for(all, size_);
-            if (slot && most_own > static_cast<std::int64_t>(*slot)) slot.reset();
+            tell(exchange_);
+            longest = agree_on_lengths();
         });
         if (code != MPI_SUCCESS) return code;
-        if (!slot) {
+        if (!is_for_tutti(longest, size_) || !(preloaded.always || pays_with_exchange(longest))) {
             refusals.add();
             return passed(kind, 0, by_library);
         }
-        const auto bytes = static_cast<std::int64_t>(*slot);
-        if (is_rare(kind, bytes, root)) {
+        if (is_rare(kind, longest, root)) {
             refusals.add();
             return pass_rare_call(kind, 0, by_library);
         }
         refusals = {};
-        return take_admitted_turn(
-            kind, bytes, by_library, [&] { by_tutti(*slot); },
-            turns_ ? static_cast<double>(now_ns() - began) : 0);
+        return take_admitted_turn(kind, longest, by_library, by_tutti,
+                                  turns_ ? static_cast<double>(now_ns() - began) : 0);
+    }
+
+    /// Sets the lengths of the next call's blocks, which are equal on all ranks, and returns the
+    /// longest; invalid_length if one of them is.
+    template <class Lengths>
+    std::int64_t set_lengths(const Lengths& lengths) {
+        counts_.assign(lengths.begin(), lengths.end());
+        if (std::ranges::find(counts_, invalid_length) != counts_.end()) return invalid_length;
+        lengths_.set(counts_);
+        return lengths_.longest();
+    }
+    const BlockLengths& lengths() const { return lengths_; }
+    /// Returns the lengths for a call whose blocks differ; null if all are equal.
+    const BlockLengths* unequal_lengths() const {
+        const std::int64_t blocks = lengths_.blocks();
+        return lengths_.longest() * blocks == lengths_.before(blocks) ? nullptr : &lengths_;
     }
 
     /// Returns whether ranks may wait for each other in a call in which the MPI library would not
@@ -185,11 +196,7 @@ private:
     bool maximize(std::span<std::int64_t> values);
     bool is_admitted(std::uint64_t key, std::int64_t bytes);
     void leave_to_library();
-    struct Agreed {
-        BlockSizes all;
-        std::int64_t most_own;
-    };
-    Agreed agree(const BlockSizes& known, std::int64_t own);
+    std::int64_t agree_on_lengths();
 
     bool has_begun() {
         if (stage_ == Stage::new_ones) begin();
@@ -237,6 +244,9 @@ private:
         std::size_t size = 0;
     };
     std::array<Memory, 2> scratch_;
+    BlockExchange exchange_;
+    std::vector<std::int64_t> counts_;
+    BlockLengths lengths_;
     struct Combiner {
         DataType type = DataType::int32;
         Op op = Op::sum;

@@ -2,6 +2,7 @@
 // Checks collectives whose blocks differ between ranks, and scans.
 #include <algorithm>
 #include <complex>
+#include <numeric>
 
 #include "preload_conformance.hpp"
 
@@ -9,9 +10,10 @@ namespace {
 
 const auto nowhere = reinterpret_cast<void*>(-8);  // an address that MPI ignores
 
-enum class Layout { in_a_row, backwards, different, some_empty, shuffled_equal };
-constexpr Layout layouts[] = {Layout::in_a_row, Layout::backwards, Layout::different,
-                              Layout::some_empty, Layout::shuffled_equal};
+enum class Layout { in_a_row, backwards, different, some_empty, shuffled_equal, random, one_giant };
+constexpr Layout layouts[] = {Layout::in_a_row,   Layout::backwards,      Layout::different,
+                              Layout::some_empty, Layout::shuffled_equal, Layout::random,
+                              Layout::one_giant};
 
 // Element i of the block from rank r to rank s.
 int sent(int r, int s, int i) { return 100 * r + 10 * s + i % 7; }
@@ -19,6 +21,11 @@ int sent(int r, int s, int i) { return 100 * r + 10 * s + i % 7; }
 int length_of(Layout layout, int r, int s, int count) {
     if (layout == Layout::different) return count + (r + s) % 3;
     if (layout == Layout::some_empty) return (r + s) % 2 == 0 ? 0 : count;
+    if (layout == Layout::random) {
+        const unsigned number = static_cast<unsigned>(31 * r + 17 * s + count) * 2654435761U >> 16;
+        return number % 3 == 0 ? 0 : static_cast<int>(number) % (2 * count);
+    }
+    if (layout == Layout::one_giant) return (r + 2 * s) % 4 == 1 ? 20 * count : 0;
     return count;
 }
 
@@ -36,7 +43,8 @@ public:
             const int slot = is_backwards
                                  ? job.size - 1 - r
                                  : (layout == Layout::shuffled_equal ? (r + 1) % job.size : r);
-            places.push_back(layout == Layout::in_a_row ? so_far : slot * (most + 1));
+            const bool is_in_a_row = layout == Layout::in_a_row || layout == Layout::random;
+            places.push_back(is_in_a_row ? job.size - 1 + so_far : slot * (most + 1));
             so_far += lengths.back();
         }
         memory.assign(static_cast<std::size_t>(2 * job.size * (most + 1)), -1);
@@ -112,13 +120,38 @@ void scatter_v(const Job& job, int count, Layout layout, bool has_gaps) {
         }
 }
 
+void all_gather_v(const Job& job, int count, Layout layout, bool has_gaps) {
+    for (const bool in_place : {false, true}) {
+        const auto length = [&](int r) { return length_of(layout, r, 1, count); };
+        Blocks all(job, layout, has_gaps && job.rank % 2 == 0, length);
+        std::vector<int> mine;
+        for (int i = 0; i < length(job.rank); ++i) {
+            mine.push_back(sent(job.rank, 1, i));
+            if (in_place) all.element(job.rank, i) = mine.back();
+        }
+        MPI_Allgatherv(in_place ? MPI_IN_PLACE : mine.data(), length(job.rank), MPI_INT, all.data(),
+                       all.lengths.data(), all.places.data(), all.type(), job.comm);
+        int elements = 0;
+        bool is_right = true;
+        for (int r = 0; r < job.size; ++r)
+            for (int i = 0; i < length(r); ++i, ++elements)
+                is_right = is_right && all.element(r, i) == sent(r, 1, i);
+        EXPECT(is_right && all.holds(elements));
+    }
+}
+
 void all_to_all_v(const Job& job, int count, Layout layout, bool has_gaps) {
     for (const bool in_place : {false, true}) {
-        const auto length = [&](int r) { return length_of(layout, r, job.rank, count); };
-        Blocks given(job, Layout::in_a_row, false, length),
-            all(job, layout, has_gaps && job.rank % 2 == 0, length);
+        // In place, each block makes room for the one that arrives.
+        const auto length = [&](int from, int to) {
+            return in_place ? length_of(layout, std::min(from, to), std::max(from, to), count)
+                            : length_of(layout, from, to, count);
+        };
+        Blocks given(job, Layout::in_a_row, false, [&](int s) { return length(job.rank, s); }),
+            all(job, layout, has_gaps && job.rank % 2 == 0,
+                [&](int r) { return length(r, job.rank); });
         for (int s = 0; s < job.size; ++s)
-            for (int i = 0; i < length(s); ++i)
+            for (int i = 0; i < length(job.rank, s); ++i)
                 (in_place ? all : given).element(s, i) = sent(job.rank, s, i);
         MPI_Alltoallv(
             in_place ? MPI_IN_PLACE : given.data(), in_place ? nullptr : given.lengths.data(),
@@ -127,10 +160,55 @@ void all_to_all_v(const Job& job, int count, Layout layout, bool has_gaps) {
         int elements = 0;
         bool is_right = true;
         for (int r = 0; r < job.size; ++r)
-            for (int i = 0; i < length(r); ++i, ++elements)
+            for (int i = 0; i < length(r, job.rank); ++i, ++elements)
                 is_right = is_right && all.element(r, i) == sent(r, job.rank, i);
         EXPECT(is_right && all.holds(elements));
     }
+}
+
+template <class T>
+void reduce_scatter(const Job& job, MPI_Datatype type, const std::vector<int>& lengths) {
+    const auto end = lengths.begin() + job.size;
+    const int first = std::accumulate(lengths.begin(), lengths.begin() + job.rank, 0);
+    const int total = std::accumulate(lengths.begin(), end, 0);
+    const auto count = static_cast<std::size_t>(lengths[static_cast<std::size_t>(job.rank)]);
+    for (const bool in_place : {false, true}) {
+        std::vector<T> mine(static_cast<std::size_t>(total + 1));
+        for (int i = 0; i < total; ++i)
+            mine[static_cast<std::size_t>(i)] = static_cast<T>(given(job.rank, i));
+        auto result = in_place ? mine : std::vector<T>(count + 1);
+        const T after = result[count];
+        MPI_Reduce_scatter(in_place ? MPI_IN_PLACE : mine.data(), result.data(), lengths.data(),
+                           type, MPI_SUM, job.comm);
+        bool is_right = in_place || result[count] == after;
+        for (std::size_t i = 0; i < count; ++i)
+            is_right =
+                is_right && result[i] == static_cast<T>(combined<int>(MPI_SUM, job.size,
+                                                                      first + static_cast<int>(i)));
+        EXPECT(is_right);
+    }
+}
+
+void reduce_scatters(const Job& job) {
+    for (const int count : {1, 500, 9000})
+        for (const Layout layout : layouts) {
+            std::vector<int> lengths;
+            for (int r = 0; r < job.size; ++r) lengths.push_back(length_of(layout, r, 0, count));
+            reduce_scatter<int>(job, MPI_INT, lengths);
+            reduce_scatter<double>(job, MPI_DOUBLE, lengths);
+            reduce_scatter<std::complex<float>>(job, MPI_C_FLOAT_COMPLEX, lengths);
+        }
+}
+
+// All calls on one communicator, so that plans serve lengths that vary from call to call.
+void vary_lengths(const Job& job) {
+    for (int count = 1; count < 3000; count = count * 5 / 4 + 1)
+        for (const Layout layout : {Layout::random, Layout::one_giant, Layout::different}) {
+            all_gather_v(job, count, layout, false);
+            gather_v(job, count, layout, false);
+            scatter_v(job, count, layout, false);
+            all_to_all_v(job, count, layout, false);
+        }
 }
 
 template <class T>
@@ -172,7 +250,10 @@ void scan_of_complex(const Job& job) {
 void check_blocks(const Job& job) {
     in_all_forms(job, gather_v);
     in_all_forms(job, scatter_v);
+    in_all_forms(job, all_gather_v);
     in_all_forms(job, all_to_all_v);
+    reduce_scatters(job);
+    vary_lengths(job);
     scans<int>(job, MPI_INT);
     scans<double>(job, MPI_DOUBLE);
     scan_of_complex(job);

@@ -25,12 +25,17 @@ inline MPI_Comm communicator_of(int number) { return MPI_Comm_f2c(number); }
 struct MpiCollectives {
     decltype(&MPI_Allreduce) all_reduce = MPI_Allreduce;
     decltype(&MPI_Reduce_scatter_block) reduce_scatter = MPI_Reduce_scatter_block;
+    decltype(&MPI_Reduce_scatter) reduce_scatter_v = MPI_Reduce_scatter;
     decltype(&MPI_Allgather) all_gather = MPI_Allgather;
+    decltype(&MPI_Allgatherv) all_gather_v = MPI_Allgatherv;
     decltype(&MPI_Bcast) broadcast = MPI_Bcast;
     decltype(&MPI_Reduce) reduce = MPI_Reduce;
     decltype(&MPI_Scatter) scatter = MPI_Scatter;
+    decltype(&MPI_Scatterv) scatter_v = MPI_Scatterv;
     decltype(&MPI_Gather) gather = MPI_Gather;
+    decltype(&MPI_Gatherv) gather_v = MPI_Gatherv;
     decltype(&MPI_Alltoall) all_to_all = MPI_Alltoall;
+    decltype(&MPI_Alltoallv) all_to_all_v = MPI_Alltoallv;
     decltype(&MPI_Barrier) barrier = MPI_Barrier;
 };
 extern MpiCollectives mpi_collectives;
