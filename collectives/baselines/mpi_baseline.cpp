@@ -309,7 +309,6 @@ std::optional<std::string> mpi_baseline_refuses(World& world, const LibraryCall&
     if (auto refusal = mpi_lacks(call.collective)) return refusal;
     if (what.memory == MemoryOf::device)
         return "tutti uses this MPI library with host memory only; use --buffers host";
-    if (call.lengths != nullptr) return "tutti calls MPI with blocks of equal lengths only";
     if (call.count > std::numeric_limits<int>::max())
         return "an MPI count is an int: at most 2^31-1 elements";
     if (reduces(call.collective) && type_of(call.type) == MPI_DATATYPE_NULL)
