@@ -35,9 +35,9 @@ bool is_in(const std::vector<std::string>& names, std::string_view name) {
 // Returns why the candidate's transport or library cannot run here.
 std::optional<std::string> missing_for(Planner& planner, const Candidate& candidate) {
     if (candidate.is_ours())
-        return planner.refuses(candidate.configuration.transport, MemoryOf::any);
+        return planner.refuses(candidate.configuration.transport, std::nullopt);
     return refusal(planner.world(), *candidate.baseline,
-                   {.call = {.count = 1}, .memory = MemoryOf::any});
+                   {.call = {.count = 1}, .buffers = std::nullopt});
 }
 
 std::string describe_order(const Order& order) {
@@ -139,7 +139,7 @@ void leave_out_unusable(SearchSpace& search_space, Planner& planner,
     if (std::erase(search_space.transports, "all") > 0)
         for (const TransportRow& row : transports()) {
             if (row.is_part || is_in(search_space.transports, row.name)) continue;
-            const auto refusal = planner.refuses(row.name, MemoryOf::any);
+            const auto refusal = planner.refuses(row.name, std::nullopt);
             if (!refusal)
                 search_space.transports.emplace_back(row.name);
             else
@@ -150,7 +150,7 @@ void leave_out_unusable(SearchSpace& search_space, Planner& planner,
         for (const Baseline& row : baselines()) {
             if (!row.is_default) continue;
             const auto reason =
-                refusal(planner.world(), row, {.call = {.count = 1}, .memory = MemoryOf::any});
+                refusal(planner.world(), row, {.call = {.count = 1}, .buffers = std::nullopt});
             if (!reason)
                 search_space.baselines.emplace_back(row.name);
             else

@@ -80,7 +80,8 @@ std::size_t plans_that_fit(int ranks) { return std::max<std::size_t>(4096 / as_s
 
 // Whether plans of this configuration serve one length only.
 bool is_of_one_call(const Configuration& configuration) {
-    return configuration.is_ours() && find_transport(configuration.transport).on_device;
+    return configuration.is_ours() &&
+           find_transport(configuration.transport).methods.are_of_devices();
 }
 
 }  // namespace
@@ -348,7 +349,7 @@ Request::Slot& Communicator::State::new_slot(std::unique_ptr<Operation> operatio
     Request::Slot& slot = *free_slots_.back();
     free_slots_.pop_back();
     slot.owner = this;
-    slot.plan = dynamic_cast<Plan*>(operation.get());
+    slot.plan = operation->as_plan();
     slot.operation = std::move(operation);
     slot.bound_by = nullptr;
     ++slot.run;

@@ -74,15 +74,15 @@ public:
         model_.machine = machine;
         std::set<int> ranks;
         for (const Observation& one : observations) {
-            auto route = route_of(one.configuration, one.call, machine);
-            if (!route || one.time_ns <= 0) continue;
+            auto plan = expected_plan(one.configuration, one.call, machine);
+            if (!plan || one.time_ns <= 0) continue;
             const int ranks_of_call = one.call.ranks();
             const std::size_t hosts = one.call.hosts.nodes().size();
             ranks.insert(ranks_of_call);
             if (hosts < static_cast<std::size_t>(ranks_of_call) || hosts == 1)
-                model_.within.try_emplace(route->parameters, first_guess());
-            if (hosts > 1) model_.across.try_emplace(route->parameters, first_guess());
-            cases_.push_back({one, std::move(*route)});
+                model_.within.try_emplace(plan->parameters, first_guess());
+            if (hosts > 1) model_.across.try_emplace(plan->parameters, first_guess());
+            cases_.push_back({one, std::move(*plan)});
         }
         if (cases_.empty())
             throw Error("nothing to calibrate the model with; measure some of tutti's algorithms");
@@ -108,17 +108,16 @@ public:
 private:
     struct Case {
         Observation seen;
-        Route route;
+        ExpectedPlan plan;
         Itemized path = {};  // with the current parameters
         double error() const { return std::log(path.ns / seen.time_ns); }
     };
 
     void trace() {
         for (Case& one : cases_) {
-            const auto parameters = parameters_for(model_, one.route, one.seen.call);
+            const auto parameters = parameters_for(model_, one.plan, one.seen.call);
             one.path =
-                cost_of<Itemized>(one.route, one.seen.call, *parameters, model_.machine.cores)
-                    .first;
+                cost_of<Itemized>(one.plan, one.seen.call, *parameters, model_.machine.cores).first;
             one.path.ns = std::max(one.path.ns, 1e-3);
         }
     }
@@ -142,7 +141,7 @@ private:
         std::vector<double> row(parameters.size() * LogGpParameters::terms);
         for (const Case& one : cases_) {
             std::ranges::fill(row, 0);
-            const auto of = parameters_for(model_, one.route, one.seen.call);
+            const auto of = parameters_for(model_, one.plan, one.seen.call);
             const auto add = [&](const LogGpParameters* charged, std::size_t first) {
                 if (charged == nullptr) return;
                 for (std::size_t term = 0; term < LogGpParameters::terms; ++term)

@@ -31,22 +31,14 @@ LogGpParameters LogGpParameters::uniform(double step, double message, double cop
     return parameters;
 }
 
-int ModelCall::ranks() const {
-    std::size_t ranks = 0;
-    for (const auto& host : hosts.nodes()) ranks += host.size();
-    return static_cast<int>(ranks);
-}
-
 std::optional<double> CostModel::predict(const Configuration& configuration,
-                                         const ModelCall& asked) const {
-    ModelCall call = asked;
-    if (call.buffers == BufferKind::mapped) call.buffers = BufferKind::registered;  // equally fast
-    if (!is_modelled(call.buffers)) return std::nullopt;
-    const auto route = route_of(configuration, call, parameters_.machine);
-    if (!route) return std::nullopt;
-    const auto charged = parameters_for(parameters_, *route, call);
+                                         const RoutedCall& call) const {
+    if (!is_modelled(call.buffers) && call.buffers != BufferKind::mapped) return std::nullopt;
+    const auto plan = expected_plan(configuration, call, parameters_.machine);
+    if (!plan) return std::nullopt;
+    const auto charged = parameters_for(parameters_, *plan, call);
     if (!charged) return std::nullopt;
-    return cost_of<double>(*route, call, *charged, parameters_.machine.cores).first;
+    return cost_of<double>(*plan, call, *charged, parameters_.machine.cores).first;
 }
 
 bool CostModel::knows(std::string_view transport) const {

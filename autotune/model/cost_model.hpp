@@ -10,9 +10,8 @@
 #include "autotune/choice/subject.hpp"
 #include "autotune/model/loggp_parameters.hpp"
 #include "base/configuration.hpp"
-#include "collectives/execute/plan/layout.hpp"
+#include "collectives/planner/route.hpp"
 #include "topology/machine/host_tuning.hpp"
-#include "topology/placement/placement.hpp"
 
 #pragma GCC visibility push(default)
 namespace tutti {
@@ -22,19 +21,10 @@ inline bool is_modelled(BufferKind kind) {
     return kind == BufferKind::registered || kind == BufferKind::unregistered;
 }
 
-/// The model's view of a call, out of place.
-struct ModelCall {
-    Call call;
-    BufferKind buffers = BufferKind::registered;  ///< see is_modelled; mapped counts as registered
-    Placement hosts;                              ///< ranks by host
-
-    int ranks() const;
-};
-
 /// One measured time for the calibration.
 struct Observation {
     Configuration configuration;
-    ModelCall call;
+    RoutedCall call;
     double time_ns = 0;
 };
 
@@ -68,7 +58,7 @@ public:
 
     /// Predicts the time in ns. Returns nothing for configurations that were not calibrated (a
     /// transport, a library's own collective) or that cannot run.
-    std::optional<double> predict(const Configuration& configuration, const ModelCall& call) const;
+    std::optional<double> predict(const Configuration& configuration, const RoutedCall& call) const;
 
     /// Returns whether it was calibrated over the transport with any ranks and memory.
     bool knows(std::string_view transport) const;

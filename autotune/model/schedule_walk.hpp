@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "autotune/model/cost_model.hpp"
+#include "autotune/model/expected_plan.hpp"
 #include "autotune/model/loggp_parameters.hpp"
-#include "autotune/model/route.hpp"
 #include "autotune/model/step_reader.hpp"
 #include "base/index.hpp"
 #include "collectives/schedule/schedule.hpp"
@@ -25,10 +25,10 @@ inline constexpr std::int64_t most_visits = 1 << 17;
 template <class Time>
 class ScheduleWalk {
 public:
-    ScheduleWalk(const Route& route, const Call& call, const CoreAssignment& assignment,
+    ScheduleWalk(const ExpectedPlan& plan, const Call& call, const CoreAssignment& assignment,
                  CallCosts<Time>& within, CallCosts<Time>& across)
-        : route_(route),
-          schedule_(route.schedule),
+        : plan_(plan),
+          schedule_(plan.schedule),
           assignment_(assignment),
           within_(within),
           across_(across),
@@ -85,8 +85,8 @@ private:
         if (time < other) time = other;
     }
     bool keeps_marks() const {
-        return route_.method == TransferMethod::copy_in_copy_out ||
-               (route_.method == TransferMethod::direct && spec_.reduces());
+        return plan_.way.method == TransferMethod::copy_in_copy_out ||
+               (plan_.is_in_place() && spec_.reduces());
     }
     // A sample may contain any number of the ranks of a core: see meet().
     bool shares_cores() const { return assignment_.is_oversubscribed && !reader_.is_sampled(); }
@@ -100,9 +100,9 @@ private:
 
     void walk_step(int step) {
         active_.clear();
-        if (route_.method == TransferMethod::direct && !spec_.reduces()) count_chunks();
+        if (plan_.is_in_place() && !spec_.reduces()) count_chunks();
         const auto for_each = [&](auto&& visit) {
-            for_each_message(reader_.transfers(), sizes_, route_.lanes, visit);
+            for_each_message(reader_.transfers(), sizes_, plan_.way.lanes, visit);
         };
         for_each([&](const Message& message) { send(message); });
         for_each([&](const Message& message) { receive(message); });
@@ -134,15 +134,17 @@ private:
         const Rank from = message.first.from;
         const Chunks chunks = message.first.chunks;
         Time work{};
-        switch (route_.method) {
+        switch (plan_.way.method) {
             case TransferMethod::messages:
+            case TransferMethod::lines:
                 work += costs.message(message.bytes);
                 work += costs.per_byte(PerByte::send) * message.bytes;
                 // A rank sends its own block from its input, and gathered blocks from its output.
                 if (message.parts > 1 || sizes_.mixes_own_block(spec_, chunks, from))
                     work += costs.per_byte(PerByte::pack) * message.bytes;
                 break;
-            case TransferMethod::direct:
+            case TransferMethod::registered:
+            case TransferMethod::mapped:
                 if (!is_pushed(message)) break;
                 work += costs.message(message.bytes);
                 work += costs.per_byte(spec_.reduces() ? PerByte::write : PerByte::copy) *
@@ -155,7 +157,7 @@ private:
                     message.bytes;
                 published_.set(from, chunks, true);
                 break;
-            case TransferMethod::single_copy:
+            default:  // peers read it
                 break;
         }
         return work;
@@ -170,8 +172,7 @@ private:
             return;
         }
         const Time work = sending(message);
-        if (route_.method != TransferMethod::messages && !(Time{} < work))
-            return;  // peers only read
+        if (!plan_.is_by_messages() && !(Time{} < work)) return;  // peers only read
         begin_on_core(from);
         of(from).clock += work;
         end_on_core(from);
@@ -208,7 +209,7 @@ private:
         }
         later(receiver.arrival, seen + costs.step);
         receiver.receives = true;
-        if (route_.method == TransferMethod::direct && is_pushed(message)) return;
+        if (plan_.is_in_place() && is_pushed(message)) return;
         receiver.work += costs.message(message.bytes);
         // A chunk with a place in the order of addition is added up at once from all that arrives.
         const bool adds = message.first.action == Action::reduce || receiver.adds_all;
@@ -218,7 +219,7 @@ private:
                                         : adds  ? PerByte::reduce
                                                 : PerByte::copy) *
                          message.bytes;
-        if (message.parts > 1 && route_.method == TransferMethod::messages)
+        if (message.parts > 1 && plan_.is_by_messages())
             receiver.work += costs.per_byte(PerByte::pack) * message.bytes;
     }
 
@@ -283,7 +284,7 @@ private:
         met_ += slowest * steps;
     }
 
-    const Route& route_;
+    const ExpectedPlan& plan_;
     const Schedule& schedule_;
     const CoreAssignment& assignment_;
     CallCosts<Time>& within_;
@@ -312,11 +313,12 @@ inline const LogGpParameters* parameters_called(
     return known == parameters.end() ? nullptr : &known->second;
 }
 
-/// Returns nothing if the model lacks parameters for the route.
+/// Returns nothing if the model lacks parameters for the plan.
 inline std::optional<CallParameters> parameters_for(const ModelParameters& model,
-                                                    const Route& route, const ModelCall& call) {
-    const CallParameters parameters{parameters_called(model.within, route.parameters),
-                                    parameters_called(model.across, route.parameters)};
+                                                    const ExpectedPlan& plan,
+                                                    const RoutedCall& call) {
+    const CallParameters parameters{parameters_called(model.within, plan.parameters),
+                                    parameters_called(model.across, plan.parameters)};
     const bool several = call.hosts.nodes().size() > 1;
     const bool one_each =
         several && call.hosts.nodes().size() == static_cast<std::size_t>(call.ranks());
@@ -325,12 +327,12 @@ inline std::optional<CallParameters> parameters_for(const ModelParameters& model
     return parameters;
 }
 
-/// Returns the time of a call on this route, and the number of visited transfers.
+/// Returns the time of a call by this plan, and the number of visited transfers.
 template <class Time>
-std::pair<Time, std::int64_t> cost_of(const Route& route, const ModelCall& call,
+std::pair<Time, std::int64_t> cost_of(const ExpectedPlan& plan, const RoutedCall& call,
                                       CallParameters parameters, int cores_of_host) {
     const int ranks = call.ranks();
-    const double footprint = bytes_of_all_buffers(call.call, ranks) / ranks;
+    const double footprint = static_cast<double>(bytes_of_all_buffers(call).count) / ranks;
     // With one rank per host all messages go between hosts, and a rank's own copies use those
     // parameters.
     const bool all_across = parameters.within == nullptr;
@@ -340,7 +342,7 @@ std::pair<Time, std::int64_t> cost_of(const Route& route, const ModelCall& call,
     CallCosts<Time> within(within_host, footprint, all_across ? LogGpParameters::terms : 0);
     CallCosts<Time> across(between_hosts, footprint, LogGpParameters::terms);
     const CoreAssignment assignment(call.hosts, ranks, cores_of_host);
-    ScheduleWalk<Time> walk(route, call.call, assignment, within, across);
+    ScheduleWalk<Time> walk(plan, call.call, assignment, within, across);
     Time time = walk.run();
     return {std::move(time), walk.visited()};
 }

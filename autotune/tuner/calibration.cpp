@@ -41,7 +41,7 @@ std::vector<ModelProbe> calibration_plan(const Placement& hosts,
                                          std::span<const std::string> transports,
                                          std::span<const BufferKind> kinds) {
     std::vector<ModelProbe> plan;
-    ModelCall call{.hosts = hosts};
+    RoutedCall call{.hosts = hosts};
     for (const auto& [collective, algorithms] : schedules)
         for (const std::int64_t size : sizes)
             for (const BufferKind kind : kinds)
@@ -80,7 +80,7 @@ bool is_same_call(const ModelProbe& one, const ModelProbe& other) {
 void measure_together(Planner& planner, const BufferPool& pool, const TuneRequest& request,
                       std::span<const ModelProbe> probes, std::vector<Observation>& observations) {
     World& world = planner.world();
-    const ModelCall& asked = probes.front().call;
+    const RoutedCall& asked = probes.front().call;
     const PooledBuffers buffers = pool.buffers_for(asked.call, false, asked.buffers);
     std::vector<const ModelProbe*> taking_part;
     std::vector<std::unique_ptr<Operation>> operations;

@@ -12,7 +12,7 @@ namespace tutti {
 /// One measurement of a calibration.
 struct ModelProbe {
     Configuration configuration;
-    ModelCall call;
+    RoutedCall call;
 };
 
 /// Returns what to measure so that every parameter is determined: schedules with different mixes of

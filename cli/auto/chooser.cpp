@@ -26,8 +26,8 @@ std::optional<std::string> refusal_of(Planner& planner, const Configuration& cho
     if (!choice.is_ours()) return refused;
     if (planner.runs_of_call(choice.transport) > 1)
         return "auto does not repeat calls on devices; do not use -G";
-    if (planner.refuses(choice.transport, MemoryOf::device, buffers.registered) &&
-        !planner.refuses(choice.transport, MemoryOf::device))
+    if (planner.refuses(choice.transport, BufferKind::device, buffers.registered) &&
+        !planner.refuses(choice.transport, BufferKind::device))
         return fmt::format(
             "the buffers do not fit this transport; use --algo auto,ring --transport {}",
             choice.transport);

@@ -19,7 +19,7 @@ struct LibraryCall {
     /// The library's name for it, in kebab-case; empty: its own choice.
     std::string algorithm = {};
     bool in_place = false;
-    MemoryOf memory = MemoryOf::host;
+    std::optional<BufferKind> buffers = BufferKind::unregistered;  ///< nullopt: any
 };
 
 /// A library's own collective, measured by the same loop as our plans.

@@ -307,7 +307,7 @@ std::optional<std::string> mpi_baseline_refuses(World& world, const LibraryCall&
     const Call& call = what.call;
     if (auto refusal = ranks_are_not_of_mpi(world)) return refusal;
     if (auto refusal = mpi_lacks(call.collective)) return refusal;
-    if (what.memory == MemoryOf::device)
+    if (what.buffers == BufferKind::device)
         return "tutti uses this MPI library with host memory only; use --buffers host";
     if (call.count > std::numeric_limits<int>::max())
         return "an MPI count is an int: at most 2^31-1 elements";

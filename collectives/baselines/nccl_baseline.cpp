@@ -178,7 +178,7 @@ bool is_too_old_for(DataType type, World& world) {
 
 std::optional<std::string> nccl_baseline_refuses(World& world, const LibraryCall& what) {
     const Call& call = what.call;
-    if (what.memory == MemoryOf::host) {
+    if (what.buffers && *what.buffers != BufferKind::device) {
         const auto missing = nccl_missing();
         return missing ? missing : "needs --buffers device";
     }

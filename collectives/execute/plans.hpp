@@ -22,7 +22,7 @@ std::unique_ptr<Plan> direct_plan(Progress& progress, const PlanRequest& request
 /// A plan inside one kernel of the rank's device: the same steps as direct_plan, by blocks of
 /// threads (see docs/background/gpus.md), or, for small calls, by messages of the LL protocol.
 /// Buffers outside of device memory are copied there and back in each run.
-std::unique_ptr<Plan> device_plan(Progress& progress, const DeviceTransport& transport,
+std::unique_ptr<Plan> device_plan(Progress& progress, const DevicePlaces& places,
                                   const PlanRequest& request);
 
 }  // namespace tutti

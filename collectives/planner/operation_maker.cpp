@@ -24,7 +24,7 @@ std::optional<std::string> library_refusal(World& world, const Configuration& co
     if (library == nullptr) return "this build has no library '" + configuration.impl + "'";
     const LibraryCall call = library_call(configuration, request);
     if (auto reason = refusal(world, *library, call)) return reason;
-    if (call.memory != MemoryOf::device || library->takes_device) return std::nullopt;
+    if (call.buffers != BufferKind::device || library->takes_device) return std::nullopt;
     return configuration.impl + " takes no device buffers; use --buffers registered";
 }
 

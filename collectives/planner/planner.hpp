@@ -5,48 +5,14 @@
 #include <optional>
 #include <string>
 
-#include "base/configuration.hpp"
-#include "base/units.hpp"
-#include "collectives/algorithms/catalog.hpp"
 #include "collectives/baselines/baselines.hpp"
 #include "collectives/execute/plan/plan.hpp"
 #include "collectives/execute/plan/plan_request.hpp"
-#include "collectives/transport/gpu/device_transport.hpp"
-#include "collectives/transport/shm/host_transport.hpp"
+#include "collectives/planner/route.hpp"
 #include "collectives/transport/table/transports.hpp"
 #include "collectives/world/shared_memory.hpp"
-#include "topology/machine/host_tuning.hpp"
 
 namespace tutti {
-
-/// Default segment sizes of pipelined algorithms. Across hosts a segment is a little below 64 KiB,
-/// because larger messages wait over TCP until the receiver's library polls (Open MPI's
-/// btl_tcp_eager_limit), which takes longer than their transfer. This holds up to 15 MiB: larger
-/// vectors are cut into 256 larger segments.
-inline constexpr Bytes segment_on_host{128 * 1024};
-inline constexpr Bytes segment_across_hosts{60 * 1024};
-inline Bytes default_segment(const World& world) {
-    return world.one_host() ? segment_on_host : segment_across_hosts;
-}
-
-/// The environment of a call, as far as schedules depend on it.
-struct Environment {
-    int ranks = 1;
-    Placement hosts = {};  ///< also the nodes of hierarchical algorithms; empty: the world's
-    Bytes default_segment = segment_on_host;   ///< for configurations that set none
-    std::map<std::string, Order> orders = {};  ///< by their names in configurations
-};
-
-/// A configuration of tutti's own plans, with the environment of the ranks.
-struct Choice {
-    const Algorithm* algorithm = nullptr;  ///< the one that the configuration names
-    Configuration configuration = {};
-    Environment environment = {};
-};
-
-/// Whether the algorithm uses a knob: its row takes it, or no row does, because the planner uses it
-/// for all algorithms. If not, the knob has its default.
-bool makes_use(const Algorithm& algorithm, const Knob& knob);
 
 /// Makes a rank's plans: holds its world, the transports (opened once, on first use) and the
 /// running plans. Making plans is collective: all ranks make the same ones in the same order.
@@ -71,9 +37,10 @@ public:
         return on_device(transport) != nullptr ? runs_on_devices_ : 1;
     }
 
-    /// Returns why the transport cannot be used here for such buffers, which are part of
-    /// `registered` if given; nothing if it can. The first call is collective.
-    std::optional<std::string> refuses(std::string_view transport, MemoryOf memory = MemoryOf::host,
+    /// Returns why the transport cannot be used here for such buffers (nullopt: for any), which are
+    /// part of `registered` if given; nothing if it can. The first call is collective.
+    std::optional<std::string> refuses(std::string_view transport,
+                                       std::optional<BufferKind> buffers = BufferKind::unregistered,
                                        const ReachableMemory* registered = nullptr);
     /// Describes what the transport found and uses on this rank; may be empty. The first call is
     /// collective.
@@ -102,22 +69,28 @@ public:
                                const ReachableMemory* registered = nullptr,
                                std::int64_t most_bytes = 0);
 
+    /// Returns the route by which plan() makes the plan of this call. Throws Error as plan() does.
+    /// Collective.
+    Route route(const Choice& choice, const Call& call, const CallBuffers& buffers,
+                const ReachableMemory* registered = nullptr);
+
 private:
     struct Opened {
         std::optional<std::string> refusal;
-        std::unique_ptr<Transport> transport;
+        OpenTransport transport = {};
+        TransferMethods methods = {};  // that these ranks can use
         // Transports for messages staged through the host, by device.
         std::map<const MemoryDevice*, std::unique_ptr<MessageTransport>> staged = {};
     };
     Opened& opened(std::string_view name);
     MessageTransport& between_devices(std::string_view name, MemoryDevice& device);
-    const DeviceTransport* on_device(std::string_view name);
+    const DevicePlaces* on_device(std::string_view name);
+    BufferKind kind_of(const CallBuffers& buffers, TransferMethods methods,
+                       const ReachableMemory* registered);
     std::unique_ptr<Plan> unbound_plan(const Choice& choice, const Call& call,
                                        const CallBuffers& buffers,
                                        const ReachableMemory* registered);
-    std::unique_ptr<Plan> plan_on_host(HostTransport& host, PlanRequest& request, bool in_place);
-    std::unique_ptr<Plan> unregistered_plan(const HostTransport::Methods& methods,
-                                            const PlanRequest& request);
+    std::unique_ptr<Plan> plan_by(const Way& way, std::string_view transport, PlanRequest request);
 
     World& world_;
     Progress progress_;
@@ -128,16 +101,5 @@ private:
     int plans_made_ = 0;
     unsigned runs_on_devices_ = 1;
 };
-
-/// Returns the number of segments into which a pipelined algorithm cuts a vector, or a channel's
-/// share of it: at most 256.
-int segments_for(Bytes vector, Bytes segment);
-
-/// Returns the job for which a plan's schedule is built. `hosts` are the nodes if the choice's
-/// environment has none. Throws Error if that lacks the configuration's order.
-Job job_of(const Choice& choice, const Call& call, int ranks, const Placement& hosts);
-
-/// Returns the lanes of a job's schedule by messages: channels have their own lanes, up to eight.
-Lanes lanes_for(const Algorithm& algorithm, const Job& job, const Schedule& schedule);
 
 }  // namespace tutti

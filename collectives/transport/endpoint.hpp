@@ -58,24 +58,17 @@ public:
     virtual std::optional<std::string> left_over() const { return std::nullopt; }
 };
 
-/// Moves bytes between ranks.
-class Transport {
+/// Moves bytes between ranks by messages.
+class MessageTransport {
 public:
-    virtual ~Transport() = default;
+    virtual ~MessageTransport() = default;
     virtual std::string_view name() const = 0;
     /// Describes what the transport found and uses on this rank; empty if its name says all.
     virtual std::string details() const { return ""; }
-};
-
-/// Moves bytes by messages.
-class MessageTransport : public Transport {
-public:
     /// Connects one plan. Collective: all ranks connect the same plans in the same order, so it may
     /// use the World to exchange addresses, and allocates everything here. Bytes move while
     /// all_done() is called; a receive is as long as its message.
     virtual std::unique_ptr<Endpoint> connect(const EndpointNeeds& needs) = 0;
-    /// Whether it moves only device memory: endpoints then need a queue.
-    virtual bool is_between_devices() const { return false; }
     /// Whether messages run in the order of their queue: all_done() is then true at once, all ranks
     /// must start their runs in the same order, and lanes have no effect.
     virtual bool follows_queue() const { return false; }

@@ -33,13 +33,13 @@ namespace {
 using CallKey = std::tuple<Collective, BufferKind, int, std::int64_t, std::int64_t>;
 using CandidateKey = std::tuple<CallKey, std::string, std::string>;
 
-CallKey call_key(const ModelCall& call) {
+CallKey call_key(const RoutedCall& call) {
     const int ranks = call.ranks();
     return {call.call.collective, call.buffers, ranks,
             static_cast<std::int64_t>(call.hosts.nodes().size()), call.call.count};
 }
 
-CandidateKey key_of(const Configuration& configuration, const ModelCall& call) {
+CandidateKey key_of(const Configuration& configuration, const RoutedCall& call) {
     return {call_key(call), configuration.algorithm, configuration.transport};
 }
 

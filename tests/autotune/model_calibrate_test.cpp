@@ -70,7 +70,7 @@ std::vector<double> errors_of(const CostModel& model, const CostModel& truth, in
     for (const Algorithm& row : catalog())
         for (std::int64_t bytes = 96; bytes <= 6 << 20; bytes *= 4)
             for (const char* transport : {"mpi", "shm"}) {
-                const ModelCall call =
+                const RoutedCall call =
                     model_call(row.collective, ranks, per_host, bytes / 4 / ranks);
                 const Configuration configuration = configured(std::string(row.name), transport);
                 const auto expected = truth.predict(configuration, call);

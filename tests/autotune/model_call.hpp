@@ -8,8 +8,8 @@
 namespace tutti {
 
 /// `count` floats of a vector or block, on hosts of `per_host` ranks each.
-inline ModelCall model_call(Collective collective, int ranks, int per_host, std::int64_t count) {
-    ModelCall call;
+inline RoutedCall model_call(Collective collective, int ranks, int per_host, std::int64_t count) {
+    RoutedCall call;
     call.call.collective = collective;
     call.call.count = count;
     call.hosts = Placement::in_nodes_of(ranks, per_host);

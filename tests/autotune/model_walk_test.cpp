@@ -30,12 +30,12 @@ struct Costs {
     std::int64_t visits = 0;  ///< transfers looked at
 };
 
-Costs costs_of(const CostModel& model, const Configuration& configuration, const ModelCall& call) {
+Costs costs_of(const CostModel& model, const Configuration& configuration, const RoutedCall& call) {
     const ModelParameters& known = model.parameters();
-    const auto route = route_of(configuration, call, known.machine);
-    const auto charged = parameters_for(known, route.value(), call).value();
-    const auto [time, visits] = cost_of<double>(*route, call, charged, known.machine.cores);
-    return {cost_of<Itemized>(*route, call, charged, 1 << 30).first, time, visits};
+    const auto plan = expected_plan(configuration, call, known.machine);
+    const auto charged = parameters_for(known, plan.value(), call).value();
+    const auto [time, visits] = cost_of<double>(*plan, call, charged, known.machine.cores);
+    return {cost_of<Itemized>(*plan, call, charged, 1 << 30).first, time, visits};
 }
 
 // ns of the terms from `begin` on, up to but without `end`.
@@ -128,7 +128,7 @@ TEST(CostModel, OrdinaryMemoryIsStagedOnceForAllReaders) {
     const double S = 0.125;
     std::fill_n(parameters.ns.begin() + LogGpParameters::begin_of(PerByte::send),
                 footprint_points.size(), S);
-    ModelCall call = model_call(Collective::broadcast, P, P, 1 << 12);
+    RoutedCall call = model_call(Collective::broadcast, P, P, 1 << 12);
     call.buffers = BufferKind::unregistered;
     const double bytes = 4.0 * (1 << 12);
     EXPECT_NEAR(model_of(parameters).predict(configured("linear", "shm-direct"), call).value(),
@@ -137,7 +137,7 @@ TEST(CostModel, OrdinaryMemoryIsStagedOnceForAllReaders) {
 
 TEST(CostModel, RanksOnACoreWorkOneAfterTheOther) {
     const LogGpParameters copies = LogGpParameters::uniform(0, 0, 1, 0);
-    const ModelCall call = model_call(Collective::all_gather, 4, 4, 256);
+    const RoutedCall call = model_call(Collective::all_gather, 4, 4, 256);
     const Configuration configuration = configured("one-shot", "shm-direct");
     EXPECT_NEAR(model_of(copies, 4).predict(configuration, call).value(), 3 * 1024, 1e-6);
     EXPECT_NEAR(model_of(copies, 2).predict(configuration, call).value(), 6 * 1024, 1e-6);
@@ -167,7 +167,7 @@ TEST(CostModel, SendsMessagesBetweenHostsThroughTheLink) {
     known.machine.cores = 64;
     known.within["mpi/registered"] = LogGpParameters{};
     known.across["mpi/registered"] = across;
-    const ModelCall call = model_call(Collective::all_to_all, 4, 2, 100);
+    const RoutedCall call = model_call(Collective::all_to_all, 4, 2, 100);
     // Two ranks have a block of 400 bytes for each of two ranks of the other host.
     EXPECT_NEAR(CostModel(known).predict(configured("linear", "mpi"), call).value(),
                 2 * 2 * 400 * 2, 1e-6);
@@ -210,7 +210,7 @@ TEST(CostModel, MoreBytesNeverTakeLess) {
 }
 
 TEST(CostModel, PredictsNothingWithoutParameters) {
-    const ModelCall call = model_call(Collective::all_reduce, P, P, n);
+    const RoutedCall call = model_call(Collective::all_reduce, P, P, n);
     Configuration library;
     library.impl = "mpi";
     EXPECT_FALSE(textbook().predict(library, call));
@@ -238,7 +238,7 @@ TEST(CostModel, ThousandRanksAreAFewHundredThousandTransfers) {
     const int ranks = 1024;
     for (const Algorithm& row : catalog()) {
         if (row.refuses({.collective = row.collective, .ranks = ranks})) continue;
-        const ModelCall call = model_call(row.collective, ranks, ranks, 1 << 10);
+        const RoutedCall call = model_call(row.collective, ranks, ranks, 1 << 10);
         for (const char* transport : {"mpi", "shm-direct"}) {
             const std::int64_t visits =
                 costs_of(textbook(), configured(std::string(row.name), transport), call).visits;
@@ -251,7 +251,7 @@ TEST(CostModel, ThousandRanksAreAFewHundredThousandTransfers) {
 
 TEST(CostModel, ALongScheduleOfWhichOnlySomeStepsAreVisitedTakesAsLong) {
     const int ranks = 1024;
-    const ModelCall call = model_call(Collective::all_reduce, ranks, ranks, 1 << 20);
+    const RoutedCall call = model_call(Collective::all_reduce, ranks, ranks, 1 << 20);
     const double bytes = 4.0 * (1 << 20);
     const double exact = 2 * (ranks - 1) * (L + 2 * o) + (ranks - 1) * bytes / ranks * (R + G);
     const Configuration ring = configured("ring", "mpi");
@@ -261,7 +261,7 @@ TEST(CostModel, ALongScheduleOfWhichOnlySomeStepsAreVisitedTakesAsLong) {
 
 TEST(CostModel, AFewRanksStandForAThousandWhereAllMeetAll) {
     const int ranks = 1024;
-    const ModelCall call = model_call(Collective::all_to_all, ranks, ranks, 256);
+    const RoutedCall call = model_call(Collective::all_to_all, ranks, ranks, 256);
     const double exact = (ranks - 1) * (2 * o + 1024 * G) + L;
     EXPECT_NEAR(textbook().predict(configured("linear", "mpi"), call).value() / exact, 1, 0.01);
     // On half as many cores the ranks of a core alternate.
@@ -273,7 +273,7 @@ TEST(CostModel, AFewRanksStandForAThousandWhereAllMeetAll) {
     // Half of the ranks use the link of a host, with a block for each of the others.
     LogGpParameters link;
     link.ns[LogGpParameters::link] = 1;
-    const ModelCall halves = model_call(Collective::all_to_all, ranks, ranks / 2, 256);
+    const RoutedCall halves = model_call(Collective::all_to_all, ranks, ranks / 2, 256);
     EXPECT_NEAR(
         model_of(link).predict(configured("linear", "mpi"), halves).value() / (512.0 * 512 * 1024),
         1, 0.01);
@@ -291,13 +291,13 @@ TEST(ScheduleWalk, CountsWhatWasBeforeASampledStepOnce) {
                            .from = from,
                            .to = number < 2 ? ring.next(from) : Rank{from.index ^ 1}});
     });
-    const Route route{schedule, TransferMethod::messages, "any"};
+    const ExpectedPlan plan{schedule, {TransferMethod::messages}, "any"};
     const LogGpParameters parameters = LogGpParameters::uniform(L, o, G, R);
     CallCosts<double> costs_of(parameters, 1, 0);
     const CoreAssignment assignment(Placement::one_node(ranks), ranks, ranks);
     const double m = 4 << 10;
     const double exact = 2 * (2 * o + L + m * G) + (2 * o + L + ranks * m * G);
-    EXPECT_NEAR(ScheduleWalk<double>(route, call, assignment, costs_of, costs_of).run(), exact,
+    EXPECT_NEAR(ScheduleWalk<double>(plan, call, assignment, costs_of, costs_of).run(), exact,
                 1e-3);
 }
 
@@ -306,7 +306,7 @@ TEST(CostModel, ChannelsShareTheMessage) {
     // and two.
     Configuration two = configured("ring", "mpi");
     two.channels = 2;
-    const ModelCall call = model_call(Collective::all_gather, P, P, n);
+    const RoutedCall call = model_call(Collective::all_gather, P, P, n);
     const double time = textbook().predict(two, call).value();
     EXPECT_GE(time, (P - 1) * (L + 2 * o + N * G) - 1e-3);
     EXPECT_LE(time, (P - 1) * (L + 4 * o + N * G) + 1e-3);

@@ -44,7 +44,7 @@ std::int64_t wrong_elements(Planner& planner, const Algorithm& algorithm, bool i
                      first_memory.buffers, nullptr);
     std::mt19937 of_calls(static_cast<unsigned>(algorithm.name.size())),
         of_buffers(static_cast<unsigned>(world.rank().index));
-    const bool is_of_host = !find_transport(transport).on_device;
+    const bool is_of_host = !find_transport(transport).methods.are_of_devices();
     constexpr std::array types{DataType::int32, DataType::float64, DataType::int8,
                                DataType::bfloat16};
     constexpr std::array ops{Op::sum, Op::max, Op::min, Op::avg};
@@ -78,7 +78,7 @@ void expect_right_in_any_call(int ranks, std::string_view transport) {
     run_as_threads(ranks, 20, [&](World& world) {
         Planner planner(world);
         if (planner.refuses(transport)) return;
-        const int runs = find_transport(transport).on_device ? 4 : 12;
+        const int runs = find_transport(transport).methods.are_of_devices() ? 4 : 12;
         for (const Algorithm& algorithm : catalog()) {
             if (algorithm.refuses({.collective = algorithm.collective, .ranks = ranks})) continue;
             for (const bool in_place : {false, true})
@@ -169,7 +169,8 @@ std::vector<std::int64_t> random_lengths(std::mt19937& dice, std::size_t blocks)
 void expect_right_in_blocks_of_any_length(int ranks, std::string_view transport) {
     run_as_threads(ranks, 20, [&](World& world) {
         Planner planner(world);
-        if (planner.refuses(transport) || find_transport(transport).on_device) return;
+        if (planner.refuses(transport) || find_transport(transport).methods.are_of_devices())
+            return;
         for (const Algorithm& algorithm : catalog()) {
             const CollectiveSpec spec(algorithm.collective, ranks, Rank{ranks - 1});
             if (algorithm.refuses({.collective = algorithm.collective, .ranks = ranks}) ||

@@ -180,7 +180,7 @@ TEST(BuffersOnADevice, AreReachedByItsOwnTransportAndByMessages) {
         const CallBuffers buffers{memory->mine().first(4000), memory->mine().last(4000)};
         const Algorithm& ring = find_algorithm(Collective::all_reduce, "ring");
         for (const char* transport : {"cuda-emulated", "shm", "loopback"}) {
-            EXPECT_EQ(planner.refuses(transport, MemoryOf::device, memory.get()), std::nullopt);
+            EXPECT_EQ(planner.refuses(transport, BufferKind::device, memory.get()), std::nullopt);
             std::fill_n(values, 1000, 21.0F);
             planner
                 .plan({&ring, {.transport = std::string(transport)}}, call, buffers, memory.get())
@@ -189,7 +189,7 @@ TEST(BuffersOnADevice, AreReachedByItsOwnTransportAndByMessages) {
             world.barrier();
         }
         for (const char* other : {"shm-direct"}) {
-            EXPECT_NE(planner.refuses(other, MemoryOf::device, memory.get()), std::nullopt);
+            EXPECT_NE(planner.refuses(other, BufferKind::device, memory.get()), std::nullopt);
             EXPECT_THROW(planner.plan({&ring, {.transport = std::string(other)}}, call, buffers,
                                       memory.get()),
                          Error);

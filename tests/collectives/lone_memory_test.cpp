@@ -31,7 +31,7 @@ TEST(LoneMemory, IsReachedByMessages) {
         Planner planner(world);
         const Algorithm& ring = find_algorithm(Collective::all_reduce, "ring");
         for (const char* transport : {"loopback", "shm", "shm-lines"}) {
-            ASSERT_EQ(planner.refuses(transport, MemoryOf::device, &memory), std::nullopt);
+            ASSERT_EQ(planner.refuses(transport, BufferKind::device, &memory), std::nullopt);
             std::fill_n(values, count, static_cast<float>(1 + world.rank().index));
             const CallBuffers buffers{memory.mine(), memory.mine(), true};
             const auto plan = planner.plan({&ring, {.transport = std::string(transport)}},
@@ -41,7 +41,7 @@ TEST(LoneMemory, IsReachedByMessages) {
             world.barrier();
         }
         // Blocks of a device would need access to the peers' memory.
-        EXPECT_NE(planner.refuses("cuda-emulated", MemoryOf::device, &memory), std::nullopt);
+        EXPECT_NE(planner.refuses("cuda-emulated", BufferKind::device, &memory), std::nullopt);
     });
 }
 

@@ -43,7 +43,6 @@ public:
     QueueMessages(Rank me, FarDevice& device, Mail& mail) : me_(me), device_(device), mail_(mail) {}
 
     std::string_view name() const override { return "queue"; }
-    bool is_between_devices() const override { return true; }
     bool follows_queue() const override { return true; }
     std::unique_ptr<Endpoint> connect(const EndpointNeeds& needs) override {
         return std::make_unique<QueueEndpoint>(*this, static_cast<FarDevice::Queue&>(*needs.queue));

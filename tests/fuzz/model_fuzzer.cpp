@@ -15,9 +15,9 @@ void predict(const CostModel& model) {
         for (const char* algorithm : {"ring", "binomial-tree", "two-level-ring", "none of these"})
             for (const int per_host : {2, 6})
                 for (const BufferKind kind : {BufferKind::registered, BufferKind::unregistered}) {
-                    const ModelCall call{.call = {.count = 10'000},
-                                         .buffers = kind,
-                                         .hosts = Placement::in_nodes_of(6, per_host)};
+                    const RoutedCall call{.call = {.count = 10'000},
+                                          .buffers = kind,
+                                          .hosts = Placement::in_nodes_of(6, per_host)};
                     const auto ns =
                         model.predict({.algorithm = algorithm, .transport = transport}, call);
                     demand(!ns || !std::isnan(*ns), "a time is a number");

@@ -83,7 +83,7 @@ std::size_t most_input(const Call& call, int ranks) {
 
 DeviceBuffers device_buffers(Planner& planner, const std::vector<std::string>& transports) {
     const auto on_devices = [](const std::string& name) {
-        return name != "all" && name != "none" && find_transport(name).on_device;
+        return name != "all" && name != "none" && find_transport(name).methods.are_of_devices();
     };
     const auto first = std::ranges::find_if(transports, on_devices);
     if (first == transports.end())

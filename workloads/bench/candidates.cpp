@@ -192,14 +192,14 @@ std::optional<std::string> refusal(Planner& planner, const Candidate& candidate,
     if (!candidate.chooser)
         return refusal(planner, candidate.configuration, {call, buffers.call, buffers.registered},
                        placement);
-    if (memory_of(buffers.call) == MemoryOf::host) return std::nullopt;
+    if (buffers.call.device == nullptr) return std::nullopt;
     if (candidate.on_devices) return candidate.on_devices->refuses(planner, call, buffers);
     return candidate.name() + " takes no buffers on devices; use --buffers registered";
 }
 
 ChosenOperation operation_of(Planner& planner, const Candidate& candidate, const Call& call,
                              const PooledBuffers& buffers, const Environment& environment) {
-    if (candidate.on_devices && memory_of(buffers.call) == MemoryOf::device)
+    if (candidate.on_devices && buffers.call.device != nullptr)
         return candidate.on_devices->operation(planner, call, buffers);
     if (candidate.chooser) return candidate.chooser(call, buffers);
     return {make_operation(planner, candidate.configuration,

@@ -38,7 +38,7 @@ bool is_of_devices(const Candidate& candidate) {
     if (candidate.baseline != nullptr) return candidate.baseline->takes_device;
     if (!candidate.is_ours()) return false;
     const TransportRow& row = find_transport(candidate.configuration.transport);
-    return row.on_device || row.between_devices;
+    return row.methods.are_of_devices() || row.between_devices;
 }
 
 }  // namespace
@@ -173,7 +173,8 @@ void SweepPoints::fill(Point& point, const Measured& measured) const {
     // Limits are known for host memory only.
     const std::string& transport = point.key.configuration.transport;
     const bool is_on_host =
-        point.key.buf != "cuda" && (transport.empty() || !find_transport(transport).on_device);
+        point.key.buf != "cuda" &&
+        (transport.empty() || !find_transport(transport).methods.are_of_devices());
     if (!sweep_.limits || !is_on_host || runs_ahead) return;
     const double least = least_time(*sweep_.limits, point.key, world_.hosts());
     if (least > 0) set_limit(point, least);

@@ -77,7 +77,7 @@ public:
 
     std::optional<std::string> refuses(const Call& call, const PooledBuffers& buffers) override {
         if (!is_compressible(call)) return method_->refuses(call, buffers);
-        if (memory_of(buffers.call) == MemoryOf::device)
+        if (buffers.call.device != nullptr)
             return "compression runs on the host, not in device buffers; use --compress none";
         std::optional<std::string> reason;
         for (const Call& inner :

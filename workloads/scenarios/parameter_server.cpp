@@ -109,11 +109,10 @@ private:
         const auto missing = missing_on_any(world_, batch.missing());
         if (const auto refusal = missing ? missing : batch.refuses(world_))
             throw Error(fmt::format("--messages {}: {}", name, *refusal));
-        transport_ = batch.open(world_, std::nullopt);
-        auto* messages = dynamic_cast<MessageTransport*>(transport_.get());
+        transport_ = batch.open(world_, std::nullopt).messages;
         const std::size_t most = learner_.first_weights().size() * sizeof(float) + 64;
-        pushes_ = std::make_unique<Mailbox>(world_, *messages, 0, most);
-        pulls_ = std::make_unique<Mailbox>(world_, *messages, 2 * world_.size(), most);
+        pushes_ = std::make_unique<Mailbox>(world_, *transport_, 0, most);
+        pulls_ = std::make_unique<Mailbox>(world_, *transport_, 2 * world_.size(), most);
     }
 
     std::unique_ptr<Steps> steps_of(std::unique_ptr<FreeRunningTrainer> trainer,
@@ -151,7 +150,7 @@ private:
     std::int64_t steps_;
     LearningRate rate_;
     VectorSum::Site site_;
-    std::unique_ptr<Transport> transport_;
+    std::unique_ptr<MessageTransport> transport_;
     std::unique_ptr<Mailbox> pushes_, pulls_;
 };
 

@@ -83,23 +83,22 @@ std::shared_ptr<JointLaunch> joint_launch(World& world, const DevicePlaces& plac
 
 class DevicePlan final : public Plan {
 public:
-    DevicePlan(Progress& progress, const DeviceTransport& transport, const PlanRequest& request)
+    DevicePlan(Progress& progress, const DevicePlaces& places, const PlanRequest& request)
         : Plan(progress, request),
-          transport_(transport),
+          places_(places),
           lengths_(request.call.lengths != nullptr ? *request.call.lengths : BlockLengths()),
           compiled_for_(request.call),
+          is_in_lines_(request.method == TransferMethod::device_lines),
           is_registered_(request.registered != nullptr) {
         if (request.call.lengths != nullptr) compiled_for_.lengths = &lengths_;
         place_buffers(CallerMemory(request.buffers), request.registered);
-        const Bytes vector{total_bytes(request.call, world().size())};
-        DeviceDraft draft =
-            vector <= transport.ll_up_to() ? ll_draft(request) : direct_draft(request);
+        DeviceDraft draft = is_in_lines_ ? ll_draft(request) : direct_draft(request);
         if (request.call.op == Op::avg && reduces(request.call.collective)) {
             draft.divided = output_;
             draft.divided_bytes = request.buffers.output.size();
             draft.divisor = static_cast<std::uint32_t>(world().size());
         }
-        launch_ = load(request, draft, blocks_for(vector));
+        launch_ = load(request, draft, blocks_for(request.call));
     }
 
     ~DevicePlan() override { launch_->leave(); }
@@ -107,7 +106,7 @@ public:
     std::optional<std::int64_t> device_ns() const override { return launch_->device_ns(); }
 
 private:
-    Accelerator& device() const { return transport_.device(); }
+    Accelerator& device() const { return *places_.device; }
 
     // Programs of devices hold addresses, and how many blocks run them depends on the length.
     void adapt() override {
@@ -133,7 +132,7 @@ private:
         Begins mine{.output = round_up(input.size(), alignment)};
         buffers_ = registered;
         if (registered == nullptr) {
-            own_buffers_ = std::make_unique<DeviceMemory>(world(), transport_.places().device,
+            own_buffers_ = std::make_unique<DeviceMemory>(world(), places_.device,
                                                           mine.output + output.size());
             buffers_ = own_buffers_.get();
         } else {
@@ -182,19 +181,20 @@ private:
     }
 
     void allocate(std::size_t bytes) {
-        memory_ = std::make_unique<DeviceMemory>(world(), transport_.places().device,
-                                                 sizeof(DeviceState) + bytes);
+        memory_ =
+            std::make_unique<DeviceMemory>(world(), places_.device, sizeof(DeviceState) + bytes);
     }
     DeviceState* state_of(Rank rank) const {
         return reinterpret_cast<DeviceState*>(memory_->of(rank).data());
     }
 
     // Returns a number of blocks suitable for the size of the call; the same on all ranks.
-    unsigned blocks_for(Bytes vector) const {
-        if (vector <= transport_.ll_up_to()) return 1;
-        const auto neighbours = static_cast<int>(transport_.places().neighbours.size());
+    unsigned blocks_for(const Call& call) const {
+        if (is_in_lines_) return 1;
+        const auto neighbours = static_cast<int>(places_.neighbours.size());
         const std::uint64_t most = device().most_blocks(neighbours);
-        const auto grains = static_cast<std::uint64_t>(vector.count) / device().grain();
+        const auto grains =
+            static_cast<std::uint64_t>(total_bytes(call, world().size())) / device().grain();
         const auto on_all = gather_all(world(), std::clamp<std::uint64_t>(grains, 1, most));
         return static_cast<unsigned>(*std::ranges::min_element(on_all));
     }
@@ -204,7 +204,7 @@ private:
         const Rank me = world().rank();
         const DeviceImage image =
             image_of(draft, me, blocks, device().grain(), state_of(me), [&](std::size_t bytes) {
-                programs_ = allocated(transport_.places().device, bytes);
+                programs_ = allocated(places_.device, bytes);
                 return programs_.get();
             });
         device().copy_in(programs_.get(), image.bytes);
@@ -217,7 +217,7 @@ private:
         const auto* programs =
             reinterpret_cast<const DeviceProgram*>(programs_.get() + image.programs);
         // Collective, so no rank runs before all have set their counters.
-        return joint_launch(world(), transport_.places(), programs, work);
+        return joint_launch(world(), places_, programs, work);
     }
 
     void begin() override {
@@ -243,9 +243,10 @@ private:
 
     static constexpr std::size_t alignment = 256;
 
-    const DeviceTransport& transport_;
+    const DevicePlaces& places_;
     BlockLengths lengths_;  // lengths of its blocks, if they differ
     Call compiled_for_;
+    bool is_in_lines_;                           // by the LL protocol
     bool is_registered_;                         // the caller's memory is registered on the device
     std::unique_ptr<DeviceMemory> own_buffers_;  // used instead, if not
     const ReachableMemory* buffers_ = nullptr;   // the buffers in use
@@ -259,9 +260,9 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Plan> device_plan(Progress& progress, const DeviceTransport& transport,
+std::unique_ptr<Plan> device_plan(Progress& progress, const DevicePlaces& places,
                                   const PlanRequest& request) {
-    return std::make_unique<DevicePlan>(progress, transport, request);
+    return std::make_unique<DevicePlan>(progress, places, request);
 }
 
 }  // namespace tutti

@@ -36,10 +36,9 @@ public:
           spec_(request.call.collective, world().size(), request.call.root),
           steps_of_run_(static_cast<std::uint64_t>(request.schedule.steps()) + 1),
           registered_(request.registered),
-          unregistered_(request.unregistered),
-          mapped_(registered_ == nullptr && unregistered_ == UnregisteredMethod::mapped
-                      ? std::make_unique<MappedBuffers>(world())
-                      : nullptr),
+          method_(request.method),
+          mapped_(method_ == TransferMethod::mapped ? std::make_unique<MappedBuffers>(world())
+                                                    : nullptr),
           program_(compile_direct(request, me_, buffer_access())),
           stores_(request.stores),
           moves_(request.call.type, request.call.op) {
@@ -78,7 +77,7 @@ private:
 
     BufferAccess buffer_access() const {
         const bool is_reachable = registered_ != nullptr || mapped_ != nullptr;
-        return {.peers_read = is_reachable || unregistered_ != UnregisteredMethod::copy_in_copy_out,
+        return {.peers_read = method_ != TransferMethod::copy_in_copy_out,
                 .peers_write = is_reachable};
     }
 
@@ -307,7 +306,7 @@ private:
     CollectiveSpec spec_;
     std::uint64_t steps_of_run_;  // increment of the counters per run
     const ReachableMemory* registered_;
-    UnregisteredMethod unregistered_;  // if there is no registered memory
+    TransferMethod method_;
     std::unique_ptr<MappedBuffers> mapped_;
     DirectProgram program_;
     StoreChoice stores_;    // for final results

@@ -6,6 +6,8 @@
 #include <optional>
 #include <span>
 
+#include "collectives/execute/plan/buffer_kind.hpp"
+
 #pragma GCC visibility push(default)
 namespace tutti {
 
@@ -19,10 +21,9 @@ struct CallBuffers {
     MemoryDevice* device = nullptr;  ///< device that holds them; null for the host
 };
 
-/// The kind of memory that holds buffers, as far as it is known.
-enum class MemoryOf { host, device, any };
-inline MemoryOf memory_of(const CallBuffers& buffers) {
-    return buffers.device == nullptr ? MemoryOf::host : MemoryOf::device;
+/// Returns the kind of memory as far as the buffers alone tell: `device` or `unregistered`.
+inline BufferKind memory_of(const CallBuffers& buffers) {
+    return buffers.device == nullptr ? BufferKind::unregistered : BufferKind::device;
 }
 
 /// A location in memory of a rank before addresses are known: an offset in one of its memories.

@@ -21,6 +21,8 @@ struct StepEnd {
     std::int64_t ready_ns = 0;  ///< when all its inputs had arrived, before its moves
 };
 
+class Plan;
+
 /// A timed operation of all ranks together: a plan of tutti or a call of a library.
 class Operation {
 public:
@@ -36,6 +38,8 @@ public:
     /// Advances it a little; returns true once it is done.
     virtual bool test() { return true; }
     virtual void wait() {}
+    /// Returns null for a call of a library.
+    virtual Plan* as_plan() { return nullptr; }
     /// Whether it is done, for callers that have just advanced all operations: a plan does not
     /// advance here.
     virtual bool is_done() { return test(); }
@@ -67,7 +71,6 @@ bool ends_in_time(World& world, Operation& operation);
 /// Returns the beginning of a hang_report(): "rank 3 waited 30 s in <what>".
 std::string waited_in(const World& world, Rank rank, const std::string& what);
 
-class Plan;
 struct PlanRequest;
 
 /// The plans of one rank that are running. A wait for one of them advances all.
@@ -112,6 +115,7 @@ public:
     /// algorithm, step and peer if no step of any running plan has ended for too long.
     void wait() override;
 
+    Plan* as_plan() override { return this; }
     bool is_done() override { return done_; }
     std::size_t progress_count() const override { return at_; }
     void note_step_ends(std::vector<StepEnd>* ends) override { step_ends_ = ends; }

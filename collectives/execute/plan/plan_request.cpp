@@ -48,26 +48,4 @@ std::unordered_map<int, Traffic> traffic_of(const RankStep& step) {
     return traffic;
 }
 
-bool is_worth_single_copy(const Call& call, int ranks, int chunks, const HostTuning& tuning) {
-    const Bytes all{total_bytes(call, ranks)};
-    switch (call.collective) {
-        case Collective::reduce:  // with copies in and out, one rank copies while another adds
-            return false;
-        case Collective::all_reduce:  // if each rank adds only its share
-            return all >= tuning.fetch_all_reduce_from && chunks >= ranks;
-        case Collective::broadcast:
-            return all >= tuning.fetch_from;
-        case Collective::scatter:
-            return all.count / ranks >= tuning.fetch_from.count;
-        default:
-            return all.count / ranks * (ranks - 1) >= tuning.fetch_from.count;
-    }
-}
-
-int copy_in_pieces(const Call& call, int ranks, int chunks, Bytes piece) {
-    const Layout layout(call, CollectiveSpec{call.collective, ranks, call.root}, Rank{0}, chunks);
-    const auto chunk = static_cast<std::int64_t>(layout.most_bytes_of_chunk());
-    return static_cast<int>(std::clamp<std::int64_t>(chunk / piece.count, 1, 4096));
-}
-
 }  // namespace tutti

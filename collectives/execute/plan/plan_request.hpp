@@ -8,9 +8,8 @@
 #include "collectives/execute/plan/layout.hpp"
 #include "collectives/execute/plan/store_choice.hpp"
 #include "collectives/schedule/schedule.hpp"
-#include "collectives/transport/shm/host_transport.hpp"
+#include "collectives/transport/transfer_method.hpp"
 #include "collectives/world/shared_memory.hpp"
-#include "topology/machine/host_tuning.hpp"
 
 namespace tutti {
 
@@ -43,8 +42,7 @@ struct PlanRequest {
     /// Memory that holds both buffers and that peers can reach; null, on all ranks, for
     /// unregistered buffers.
     const ReachableMemory* registered = nullptr;
-    /// How peers read unregistered memory.
-    UnregisteredMethod unregistered = UnregisteredMethod::copy_in_copy_out;
+    TransferMethod method = TransferMethod::copy_in_copy_out;
     /// Number of consecutive runs per start of a plan on devices.
     unsigned runs = 1;
     /// How to store results that no rank reads during the call.
@@ -84,13 +82,5 @@ struct Traffic {
 
 /// Returns the traffic of a step, by chunk.
 std::unordered_map<int, Traffic> traffic_of(const RankStep& step);
-
-/// Whether reading unregistered memory through the kernel (single copy) is expected to be faster
-/// for a call of this size. The cost model uses this; a plan measures instead.
-bool is_worth_single_copy(const Call& call, int ranks, int chunks, const HostTuning& tuning);
-
-/// Returns the number of pieces of about that size in which a schedule is copied in and out,
-/// pipelined.
-int copy_in_pieces(const Call& call, int ranks, int chunks, Bytes piece);
 
 }  // namespace tutti

@@ -11,16 +11,12 @@
 
 namespace tutti {
 
-std::string DeviceTransport::details() const {
-    const std::size_t ranks = places_.neighbours.size();
-    if (!places_.is_virtual) return device().name();
-    return "(v) virtual ranks, " + std::to_string(ranks) + " on " + device().name();
+std::string DevicePlaces::details() const {
+    if (!is_virtual) return device->name();
+    return "(v) virtual ranks, " + std::to_string(neighbours.size()) + " on " + device->name();
 }
 
 namespace {
-
-// Up to this size a flag next to every 8 bytes costs less than a separate counter as signal.
-constexpr Bytes cuda_ll_up_to{8 << 10};
 
 std::optional<std::string> refuses_threads(World& world) {
     const std::vector<int> used = distinct(gpus_of_ranks(world));
@@ -65,7 +61,7 @@ std::optional<std::string> cuda_refuses(World& world) {
     return world.one_process() ? refuses_threads(world) : refuses_processes(world);
 }
 
-std::unique_ptr<Transport> cuda_transport(World& world, const std::optional<Fault>&) {
+std::unique_ptr<DevicePlaces> cuda_transport(World& world, const std::optional<Fault>&) {
     const std::vector<int> of_rank = gpus_of_ranks(world), used = distinct(of_rank);
     const int mine = gpu_number(world);
     DevicePlaces places;
@@ -84,10 +80,10 @@ std::unique_ptr<Transport> cuda_transport(World& world, const std::optional<Faul
             return places.neighbours.front() == world.rank() ? cuda_device(mine, used) : nullptr;
         });
     places.device = shared_by_first(world, places.neighbours.front(), places.device);
-    return std::make_unique<DeviceTransport>("cuda", std::move(places), cuda_ll_up_to);
+    return std::make_unique<DevicePlaces>(std::move(places));
 }
 
-std::unique_ptr<Transport> emulated_transport(World& world, const std::optional<Fault>& fault) {
+std::unique_ptr<DevicePlaces> emulated_transport(World& world, const std::optional<Fault>& fault) {
     std::optional<int> stopped;
     if (fault) {
         if (fault->kind != Fault::Kind::stop || !fault->from)
@@ -98,8 +94,7 @@ std::unique_ptr<Transport> emulated_transport(World& world, const std::optional<
     if (world.is_first()) own = emulated_device(stopped);
     DevicePlaces places{shared_by_first(world, Rank{0}, own), {}, world.size() > 1};
     for (const Rank rank : all_ranks(world.size())) places.neighbours.push_back(rank);
-    constexpr Bytes ll_up_to{512};  // small, so that tests reach both protocols
-    return std::make_unique<DeviceTransport>("cuda-emulated", std::move(places), ll_up_to);
+    return std::make_unique<DevicePlaces>(std::move(places));
 }
 
 }  // namespace tutti

@@ -6,49 +6,32 @@
 #include <vector>
 
 #include "base/index.hpp"
-#include "base/units.hpp"
 #include "collectives/device/accelerator.hpp"
-#include "collectives/transport/endpoint.hpp"
 #include "collectives/transport/faults.hpp"
+#include "collectives/world/world.hpp"
 
 namespace tutti {
 
-/// The device of each rank. Ranks of one process on one device are *virtual ranks*, run by one
-/// launch.
+/// The devices of ranks that load and store each other's memory: a plan runs inside one kernel, see
+/// execute/device/device_plan.cpp. Ranks of one process on one device are *virtual ranks*, run by
+/// one launch.
 struct DevicePlaces {
     /// This rank's device, the same object for its neighbours.
     std::shared_ptr<Accelerator> device;
     std::vector<Rank> neighbours;  ///< ranks of this process on the same device, including this one
     bool is_virtual = false;       ///< some device hosts several ranks
-};
 
-/// For ranks on devices that load and store each other's memory: a plan runs inside one kernel, see
-/// execute/device/device_plan.cpp.
-class DeviceTransport final : public Transport {
-public:
-    /// Calls of at most `ll_up_to` use messages that carry their flags.
-    DeviceTransport(std::string_view name, DevicePlaces places, Bytes ll_up_to)
-        : name_(name), places_(std::move(places)), ll_up_to_(ll_up_to) {}
-
-    std::string_view name() const override { return name_; }
-    std::string details() const override;
-    const DevicePlaces& places() const { return places_; }
-    Accelerator& device() const { return *places_.device; }
-    Bytes ll_up_to() const { return ll_up_to_; }
-
-private:
-    std::string_view name_;
-    DevicePlaces places_;
-    Bytes ll_up_to_;
+    /// Names this rank's device, and how many ranks share it.
+    std::string details() const;
 };
 
 /// For ranks on GPUs: threads take those of TUTTI_GPUS (or all) in turn, processes have one each.
 /// Both throw Error if TUTTI_GPUS names a missing GPU.
 std::optional<std::string> cuda_refuses(World& world);
-std::unique_ptr<Transport> cuda_transport(World& world, const std::optional<Fault>& fault);
+std::unique_ptr<DevicePlaces> cuda_transport(World& world, const std::optional<Fault>& fault);
 
 /// Runs all ranks on one emulated device, as threads of one process. The fault can only be `stop`.
-std::unique_ptr<Transport> emulated_transport(World& world, const std::optional<Fault>& fault);
+std::unique_ptr<DevicePlaces> emulated_transport(World& world, const std::optional<Fault>& fault);
 
 /// Returns the value of rank `first` to all ranks that pass the same `first`: threads of one
 /// process, or each alone in its group. Collective over all ranks.

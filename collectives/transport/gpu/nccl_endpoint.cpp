@@ -141,7 +141,6 @@ public:
     std::string details() const override {
         return "NCCL " + nccl_version() + (size_ == 1 ? ", one rank: nothing is sent" : "");
     }
-    bool is_between_devices() const override { return true; }
     bool follows_queue() const override { return true; }
     std::unique_ptr<Endpoint> connect(const EndpointNeeds& needs) override {
         if (needs.queue == nullptr) throw Error("nccl moves the memory of GPUs only");

@@ -47,24 +47,30 @@ std::optional<std::string> needs_one_host_and_heaps(World& world) {
     return heaps_refuse(world);
 }
 
-std::unique_ptr<Transport> host_transport(std::string_view name, HostTransport::Methods methods) {
-    return std::make_unique<HostTransport>(name, std::move(methods));
+template <auto make>
+OpenTransport open(World& world, const std::optional<Fault>&) {
+    return {.messages = make(world)};
 }
 
 template <auto make>
-std::unique_ptr<Transport> open(World& world, const std::optional<Fault>&) {
-    return make(world);
+OpenTransport open_devices(World& world, const std::optional<Fault>& fault) {
+    return {.devices = make(world, fault)};
 }
 
+// Plans over these need nothing but the ranks' memory.
+OpenTransport open_memory(World&, const std::optional<Fault>&) { return {}; }
+
 constexpr bool is_part = true;
-constexpr bool on_device = true;
 constexpr bool between_devices = true;
+
+using enum TransferMethod;
+constexpr TransferMethods on_devices{device_lines, device_memory};
 
 const TransportRow rows[] = {
     {"loopback", "messages between threads of one process; injects faults on command",
      nothing_missing, needs_threads,
-     [](World& world, const std::optional<Fault>& fault) -> std::unique_ptr<Transport> {
-         return loopback_transport(world, fault);
+     [](World& world, const std::optional<Fault>& fault) -> OpenTransport {
+         return {.messages = loopback_transport(world, fault)};
      }},
     {"mpi", "point-to-point messages of the MPI library", mpi_missing, needs_mpi,
      open<mpi_transport>},
@@ -72,44 +78,56 @@ const TransportRow rows[] = {
      ucx_missing, ucx_refuses, open<ucx_transport>},
     {"nccl",
      "groups of ncclSend and ncclRecv between GPUs, one rank per GPU; tutti's kernels reduce",
-     nccl_missing, nccl_refuses, open<nccl_transport>, !is_part, !on_device, between_devices},
+     nccl_missing,
+     nccl_refuses,
+     open<nccl_transport>,
+     {messages},
+     !is_part,
+     between_devices},
     {"shm",
      "ranks of one host read and write each other's memory, by the fastest of the shm-* methods",
-     nothing_missing, needs_one_host,
-     [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
-         HostTransport::Methods methods{
-             .ll = ll_transport(world),
-             .unregistered = {UnregisteredMethod::copy_in_copy_out, UnregisteredMethod::mapped}};
-         if (!peer_memory_refuses(world))
-             methods.unregistered.push_back(UnregisteredMethod::single_copy);
-         return host_transport("shm", std::move(methods));
-     }},
-    {"shm-lines", "small messages in the cache lines of their flags", nothing_missing,
-     needs_one_host, open<ll_transport>, is_part},
-    {"shm-direct", "registered memory in place; unregistered memory staged in shared memory",
-     nothing_missing, needs_one_host,
-     [](World&, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
-         return host_transport("shm-direct", {});
+     nothing_missing,
+     needs_one_host,
+     [](World& world, const std::optional<Fault>&) -> OpenTransport {
+         OpenTransport shm{.messages = ll_transport(world)};
+         if (peer_memory_refuses(world)) shm.unusable = {single_copy};
+         return shm;
      },
+     {lines, registered, mapped, copy_in_copy_out, single_copy}},
+    {"shm-lines",
+     "small messages in the cache lines of their flags",
+     nothing_missing,
+     needs_one_host,
+     open<ll_transport>,
+     {lines},
      is_part},
-    {"shm-cma", "any memory, read through the kernel (process_vm_readv)", nothing_missing,
+    {"shm-direct",
+     "registered memory in place; unregistered memory staged in shared memory",
+     nothing_missing,
+     needs_one_host,
+     open_memory,
+     {registered, copy_in_copy_out},
+     is_part},
+    {"shm-cma",
+     "any memory, read through the kernel (process_vm_readv)",
+     nothing_missing,
      needs_one_host_and_peer_memory,
-     [](World&, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
-         return host_transport("shm-cma", {.unregistered = {UnregisteredMethod::single_copy},
-                                           .takes_registered = false});
-     },
+     open_memory,
+     {single_copy},
      is_part},
-    {"shm-mapped", "any memory; in place in heaps of libtutti_heap.so, which peers map",
-     nothing_missing, needs_one_host_and_heaps,
-     [](World&, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
-         return host_transport("shm-mapped", {.unregistered = {UnregisteredMethod::mapped},
-                                              .takes_registered = false});
-     },
+    {"shm-mapped",
+     "any memory; in place in heaps of libtutti_heap.so, which peers map",
+     nothing_missing,
+     needs_one_host_and_heaps,
+     open_memory,
+     {mapped},
      is_part},
     {"cuda", "one kernel per GPU runs the whole plan and accesses all ranks' memory", gpus_missing,
-     cuda_refuses, cuda_transport, !is_part, on_device},
+     cuda_refuses, open_devices<cuda_transport>, on_devices, !is_part, !between_devices,
+     Bytes{8 << 10}},  // so far a flag next to every 8 bytes costs less than a separate counter
     {"cuda-emulated", "emulation of a GPU's kernel by threads of this host; for tests",
-     nothing_missing, needs_threads, emulated_transport, is_part, on_device},
+     nothing_missing, needs_threads, open_devices<emulated_transport>, on_devices, is_part,
+     !between_devices, Bytes{512}},  // small, so that tests reach both protocols
 };
 
 }  // namespace

@@ -6,10 +6,20 @@
 #include <string>
 #include <string_view>
 
+#include "base/units.hpp"
 #include "collectives/transport/endpoint.hpp"
 #include "collectives/transport/faults.hpp"
+#include "collectives/transport/gpu/device_transport.hpp"
+#include "collectives/transport/transfer_method.hpp"
 
 namespace tutti {
+
+/// What ranks hold of a transport that they have opened; null: its methods need none.
+struct OpenTransport {
+    std::unique_ptr<MessageTransport> messages = {};
+    std::unique_ptr<DevicePlaces> devices = {};
+    TransferMethods unusable = {};  ///< methods of its row that these ranks cannot use
+};
 
 /// One row of the table of transports.
 struct TransportRow {
@@ -20,15 +30,16 @@ struct TransportRow {
     /// Returns why these ranks cannot use it; nothing if they can. Collective.
     std::optional<std::string> (*refuses)(World&);
     /// Collective.
-    std::unique_ptr<Transport> (*open)(World&, const std::optional<Fault>&);
+    OpenTransport (*open)(World&, const std::optional<Fault>&);
+    TransferMethods methods = {TransferMethod::messages};
     /// It is one of several methods of another row, which picks the best of them: used only when
     /// named.
     bool is_part = false;
-    /// Its plans run on devices: device memory is registered memory for it, and any other is
-    /// copied.
-    bool on_device = false;
-    /// Its messages go between devices: it moves only device memory.
+    /// Its messages go between devices, in the order of their queues: it moves only device memory,
+    /// and lanes have no effect.
     bool between_devices = false;
+    /// On devices: the largest vector that is sent in lines.
+    Bytes device_lines_up_to = {};
 };
 
 /// The one place where transports are listed.

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/model/expected_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "collectives/algorithms/catalog.hpp"
+#include "collectives/schedule/compose.hpp"
+#include "collectives/transport/table/transports.hpp"
+
+namespace tutti {
+namespace {
+
+// Mapped memory is as fast as registered memory.
+std::string parameters_of(TransferMethod method, std::string_view transport, BufferKind buffers) {
+    switch (method) {
+        using enum TransferMethod;
+        case lines:
+            return "shm-lines";
+        case registered:
+        case mapped:
+            return "shm-direct/registered";
+        case copy_in_copy_out:
+            return "shm-direct/unregistered";
+        case single_copy:
+            return "shm-cma/unregistered";
+        default:
+            return fmt::format(
+                "{}/{}", transport,
+                name_of(buffers == BufferKind::mapped ? BufferKind::registered : buffers));
+    }
+}
+
+bool is_oversubscribed(const Placement& hosts, int cores) {
+    return std::ranges::any_of(hosts.nodes(), [&](const auto& host) {
+        return host.size() > static_cast<std::size_t>(cores);
+    });
+}
+
+}  // namespace
+
+std::optional<ExpectedPlan> expected_plan(const Configuration& configuration,
+                                          const RoutedCall& call, const ModelledMachine& machine) {
+    if (!configuration.is_ours() || call.ranks() < 1) return std::nullopt;
+    const Algorithm* algorithm = algorithm_called(call.call.collective, configuration.algorithm);
+    const auto transport =
+        std::ranges::find(transports(), configuration.transport, &TransportRow::name);
+    const bool one_host = call.hosts.nodes().size() == 1;
+    if (algorithm == nullptr || transport == transports().end() ||
+        (!one_host && transport->methods.are_of_one_host()))
+        return std::nullopt;
+    const Environment environment{.default_segment =
+                                      one_host ? segment_on_host : segment_across_hosts};
+    const Choice choice{algorithm, configuration, environment};
+    if (algorithm->refuses(job_of(choice, call.call, call.ranks(), call.hosts)))
+        return std::nullopt;
+    const Route route = route_of(choice, call, transport->methods, machine.tuning);
+    const Way& way = route.ways[route.expected];
+    ExpectedPlan plan{pipelined(route.schedule, way.pieces), way,
+                      parameters_of(way.method, transport->name, call.buffers)};
+    if (is_oversubscribed(call.hosts, machine.cores)) plan.parameters += " oversubscribed";
+    return plan;
+}
+
+}  // namespace tutti

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/planner/route.hpp"
+
+#include <algorithm>
+
+#include "base/index.hpp"
+#include "base/rounding.hpp"
+#include "collectives/execute/plan/layout.hpp"
+#include "collectives/schedule/compose.hpp"
+#include "collectives/transport/table/transports.hpp"
+
+namespace tutti {
+
+int segments_for(Bytes vector, Bytes segment) {
+    const std::int64_t size = std::max<std::int64_t>(segment.count, 1);
+    return static_cast<int>(std::clamp<std::int64_t>(divide_up(vector.count, size), 1, 256));
+}
+
+static_assert(knobs[1].least == 2 && knobs[1].most == most_radix &&
+              knobs[1].same_as_default == default_radix && knobs[2].most == most_channels);
+
+bool makes_use(const Algorithm& algorithm, const Knob& knob) {
+    const auto takes = [&](const Algorithm& row) { return row.takes(knob); };
+    return takes(algorithm) || std::ranges::none_of(catalog(), takes);
+}
+
+namespace {
+
+Order order_of(const Choice& choice) {
+    const std::string& name = choice.configuration.order;
+    if (name.empty()) return {};
+    const auto known = choice.environment.orders.find(name);
+    if (known == choice.environment.orders.end())
+        throw Error("unknown order of ranks '" + name + "'");
+    return known->second;
+}
+
+}  // namespace
+
+Job job_of(const Choice& choice, const Call& call, int ranks, const Placement& hosts) {
+    const auto& [algorithm, configuration, environment] = choice;
+    const Order order = channels_of(order_of(choice), configuration.channels, ranks);
+    const Bytes segment =
+        configuration.segment.count > 0 ? configuration.segment : environment.default_segment;
+    const std::int64_t vector = call.count * static_cast<std::int64_t>(size_of(call.type));
+    const Bytes share{vector / std::max<std::int64_t>(std::ssize(order.channels), 1)};
+    return {.collective = call.collective,
+            .ranks = ranks,
+            .root = call.root,
+            .segments = segments_for(share, segment),
+            .configuration = configuration,
+            .placement = environment.hosts.nodes().empty() ? hosts : environment.hosts,
+            .order = order};
+}
+
+// More lanes bridge longer pauses of a peer; but with fewer segments each they would hardly
+// overlap. Channels have their own lanes, because each waits for its own peers.
+Lanes lanes_for(const Algorithm& algorithm, const Job& job, const Schedule& schedule) {
+    constexpr int most_lanes = 8;
+    const int segments = algorithm.pipelines ? job.segments : 1;
+    const auto channels = static_cast<int>(job.order.channels.size());
+    const int wanted = segments / 4;
+    if (channels <= 1) return {.count = std::clamp(wanted, 1, most_lanes), .segments = segments};
+    const auto blocks =
+        static_cast<int>(CollectiveSpec{job.collective, job.ranks, job.root}.blocks());
+    const int of_each = std::clamp(wanted, 1, std::max(most_lanes / channels, 1));
+    return {.count = std::min(channels * of_each, most_lanes),
+            .segments = segments,
+            .channels = channels,
+            .chunks_of_share = schedule.chunks() / blocks / channels};
+}
+
+namespace {
+
+// Below this size a trial costs about as much as the pass itself, and the results fit in the
+// caches.
+constexpr Bytes worth_adapting{1 << 20};
+
+// Unregistered memory is staged in pieces of the host's tuning, or of this size, which lets waiting
+// ranks begin earlier.
+constexpr Bytes small_piece{8 << 10};
+constexpr int many_pieces = 16;  // so that the first one is only a small part
+// From this size on it may be faster to let the kernel copy, and up to the next one to copy twice,
+// into and out of lines of the LL protocol.
+constexpr Bytes worth_system_call{4 << 10};
+constexpr Bytes most_in_lines{16 << 10};
+
+// In place, an exchange reads from a copy of its input, which all lanes would have to wait for.
+bool goes_in_lanes(const RoutedCall& call) {
+    return !call.in_place || !CollectiveSpec{call.call.collective, call.ranks()}.exchanges();
+}
+
+// Returns whether reading unregistered memory through the kernel is expected to be faster for a
+// call of this size.
+bool is_worth_single_copy(const Call& call, int ranks, int chunks, const HostTuning& tuning) {
+    const Bytes all{total_bytes(call, ranks)};
+    switch (call.collective) {
+        case Collective::reduce:  // with copies in and out, one rank copies while another adds
+            return false;
+        case Collective::all_reduce:  // if each rank adds only its share
+            return all >= tuning.fetch_all_reduce_from && chunks >= ranks;
+        case Collective::broadcast:
+            return all >= tuning.fetch_from;
+        case Collective::scatter:
+            return all.count / ranks >= tuning.fetch_from.count;
+        default:
+            return all.count / ranks * (ranks - 1) >= tuning.fetch_from.count;
+    }
+}
+
+// Returns the number of pieces of about that size in which a schedule is copied in and out.
+int copy_in_pieces(const Call& call, int ranks, int chunks, Bytes piece) {
+    const Layout layout(call, CollectiveSpec{call.collective, ranks, call.root}, Rank{0}, chunks);
+    const auto chunk = static_cast<std::int64_t>(layout.most_bytes_of_chunk());
+    return static_cast<int>(std::clamp<std::int64_t>(chunk / piece.count, 1, 4096));
+}
+
+// Adds the ways for memory that peers cannot load and store.
+void add_copying_ways(Route& route, const RoutedCall& call, TransferMethods methods,
+                      const HostTuning& tuning) {
+    using enum TransferMethod;
+    const int ranks = call.ranks();
+    const Bytes vector{total_bytes(call.call, ranks)};
+    const bool may_try = methods.has(lines);
+    const auto pieces_of = [&](Bytes piece) {
+        return copy_in_pieces(call.call, ranks, route.schedule.chunks(), piece);
+    };
+    if (methods.has(copy_in_copy_out)) {
+        const int pieces = pieces_of(tuning.stage_piece), more = pieces_of(small_piece);
+        route.ways.push_back({copy_in_copy_out, pieces});
+        if (may_try && more > pieces && pieces < many_pieces)
+            route.ways.push_back({copy_in_copy_out, more});
+    }
+    if (methods.has(single_copy) && (!may_try || vector >= worth_system_call)) {
+        if (is_worth_single_copy(call.call, ranks, route.schedule.chunks(), tuning))
+            route.expected = route.ways.size();
+        route.ways.push_back({single_copy});
+    }
+    if (may_try && vector <= most_in_lines) route.ways.push_back({lines});
+}
+
+}  // namespace
+
+int RoutedCall::ranks() const {
+    std::size_t ranks = 0;
+    for (const auto& host : hosts.nodes()) ranks += host.size();
+    return static_cast<int>(ranks);
+}
+
+Bytes bytes_of_all_buffers(const RoutedCall& call) {
+    const int ranks = call.ranks();
+    Bytes all;
+    for (const Rank rank : all_ranks(ranks)) {
+        const std::size_t input = input_bytes(call.call, ranks, rank),
+                          output = output_bytes(call.call, ranks, rank);
+        all.count +=
+            static_cast<std::int64_t>(call.in_place ? std::max(input, output) : input + output);
+    }
+    return all;
+}
+
+Route route_of(const Choice& choice, const RoutedCall& call, TransferMethods methods,
+               const HostTuning& tuning) {
+    using enum TransferMethod;
+    const TransportRow& transport = find_transport(choice.configuration.transport);
+    const Job job = job_of(choice, call.call, call.ranks(), call.hosts);
+    if (const auto refusal = choice.algorithm->refuses(job)) throw Error(*refusal);
+    Route route{.schedule = build_in_order(*choice.algorithm, job), .buffers = call.buffers};
+    const Bytes vector{total_bytes(call.call, job.ranks)};
+    if (methods.are_of_devices()) {
+        route.ways = {{vector <= transport.device_lines_up_to ? device_lines : device_memory}};
+        return route;
+    }
+    if (methods.are_messages() || call.buffers == BufferKind::device) {
+        Way way{methods.has_only({lines}) ? lines : messages};
+        if (goes_in_lanes(call) && !transport.between_devices)
+            way.lanes = lanes_for(*choice.algorithm, job, route.schedule);
+        route.ways = {way};
+        return route;
+    }
+    const Bytes all_buffers = bytes_of_all_buffers(call);
+    route.stores =
+        StoreChoice(all_buffers >= tuning.stream_from ? Stores::streaming : Stores::cached,
+                    tuning.adapts_stores && all_buffers >= worth_adapting);
+    const bool is_registered = methods.has(registered) && call.buffers == BufferKind::registered;
+    const bool is_mapped =
+        methods.has_only({mapped}) || (methods.has(mapped) && call.buffers == BufferKind::mapped);
+    const bool is_in_place = is_registered || is_mapped;
+    if (methods.has(lines) &&
+        vector <= (is_in_place ? tuning.ll_up_to : tuning.ll_up_to_unregistered))
+        route.ways = {{lines}};
+    else if (is_in_place)
+        route.ways = {{is_registered ? registered : mapped}};
+    else
+        add_copying_ways(route, call, methods, tuning);
+    return route;
+}
+
+}  // namespace tutti

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a call's plan is made of and how its transfers travel: the same for the planner, which makes
+// the plan, and for the cost model, which predicts its time.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/configuration.hpp"
+#include "base/units.hpp"
+#include "collectives/algorithms/catalog.hpp"
+#include "collectives/execute/plan/buffer_kind.hpp"
+#include "collectives/execute/plan/plan_request.hpp"
+#include "collectives/transport/transfer_method.hpp"
+#include "topology/machine/host_tuning.hpp"
+#include "topology/placement/placement.hpp"
+
+namespace tutti {
+
+/// Default segment sizes of pipelined algorithms. Across hosts a segment is a little below 64 KiB,
+/// because larger messages wait over TCP until the receiver's library polls (Open MPI's
+/// btl_tcp_eager_limit), which takes longer than their transfer. This holds up to 15 MiB: larger
+/// vectors are cut into 256 larger segments.
+inline constexpr Bytes segment_on_host{128 * 1024};
+inline constexpr Bytes segment_across_hosts{60 * 1024};
+inline Bytes default_segment(const World& world) {
+    return world.one_host() ? segment_on_host : segment_across_hosts;
+}
+
+/// The environment of a call, as far as schedules depend on it.
+struct Environment {
+    int ranks = 1;
+    Placement hosts = {};  ///< also the nodes of hierarchical algorithms; empty: the world's
+    Bytes default_segment = segment_on_host;   ///< for configurations that set none
+    std::map<std::string, Order> orders = {};  ///< by their names in configurations
+};
+
+/// A configuration of tutti's own plans, with the environment of the ranks.
+struct Choice {
+    const Algorithm* algorithm = nullptr;  ///< the one that the configuration names
+    Configuration configuration = {};
+    Environment environment = {};
+};
+
+/// Whether the algorithm uses a knob: its row takes it, or no row does, because the planner uses it
+/// for all algorithms. If not, the knob has its default.
+bool makes_use(const Algorithm& algorithm, const Knob& knob);
+
+/// Returns the number of segments into which a pipelined algorithm cuts a vector, or a channel's
+/// share of it: at most 256.
+int segments_for(Bytes vector, Bytes segment);
+
+/// Returns the job for which a plan's schedule is built. `hosts` are the nodes if the choice's
+/// environment has none. Throws Error if that lacks the configuration's order.
+Job job_of(const Choice& choice, const Call& call, int ranks, const Placement& hosts);
+
+/// Returns the lanes of a job's schedule by messages: channels have their own lanes, up to eight.
+Lanes lanes_for(const Algorithm& algorithm, const Job& job, const Schedule& schedule);
+
+/// A call as its route depends on it.
+struct RoutedCall {
+    Call call;
+    BufferKind buffers = BufferKind::registered;  ///< on all ranks
+    Placement hosts;                              ///< ranks by host
+    bool in_place = false;
+
+    int ranks() const;
+};
+
+/// Returns the size of all ranks' buffers: in place, input and output count once.
+Bytes bytes_of_all_buffers(const RoutedCall& call);
+
+/// One way for the transfers of a plan.
+struct Way {
+    TransferMethod method = TransferMethod::messages;
+    int pieces = 1;    ///< in which the schedule is copied in and out, pipelined
+    Lanes lanes = {};  ///< of messages
+    auto operator<=>(const Way&) const = default;
+};
+
+/// How the transfers of a call travel.
+struct Route {
+    Schedule schedule;  ///< of each way, before it is cut into pieces
+    /// If there are several, a plan tries all of them, begins with the first one, and uses the
+    /// fastest.
+    std::vector<Way> ways = {};
+    std::size_t expected = 0;  ///< the way that is expected to be the fastest
+    BufferKind buffers = BufferKind::unregistered;
+    StoreChoice stores = StoreChoice();
+};
+
+/// Returns the route of a call. `methods` are those of the choice's transport that the ranks can
+/// use. Throws Error for an unknown transport or order, or an algorithm that cannot do it.
+Route route_of(const Choice& choice, const RoutedCall& call, TransferMethods methods,
+               const HostTuning& tuning);
+
+}  // namespace tutti

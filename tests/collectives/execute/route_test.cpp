@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which ways the transfers of a call take, by size, memory and transport.
+#include "collectives/planner/route.hpp"
+
+#include <gtest/gtest.h>
+
+#include "collectives/transport/table/transports.hpp"
+
+namespace tutti {
+namespace {
+
+using enum TransferMethod;
+constexpr std::int64_t KiB = 1 << 10, MiB = 1 << 20;
+constexpr int ranks = 4;
+
+// The route of an all_reduce of `bytes` by the ring, which sends a quarter of them at a time.
+Route route(std::string_view transport, BufferKind buffers, std::int64_t bytes) {
+    const Algorithm& ring = find_algorithm(Collective::all_reduce, "ring");
+    const Choice choice{&ring, {.algorithm = "ring", .transport = std::string(transport)}};
+    const Call call{.type = DataType::uint8, .count = bytes};
+    return route_of(choice, {call, buffers, Placement::one_node(ranks)},
+                    find_transport(transport).methods, {});
+}
+
+std::vector<Way> ways(std::string_view transport, BufferKind buffers, std::int64_t bytes) {
+    return route(transport, buffers, bytes).ways;
+}
+
+using Ways = std::vector<Way>;
+
+TEST(Route, UsesLinesForSmallVectorsInAnyMemory) {
+    for (const BufferKind kind : {BufferKind::registered, BufferKind::mapped})
+        EXPECT_EQ(ways("shm", kind, 256), (Ways{{lines}}));
+    EXPECT_EQ(ways("shm", BufferKind::unregistered, KiB), (Ways{{lines}}));
+}
+
+TEST(Route, IsInPlaceWherePeersReachTheMemory) {
+    for (const std::int64_t bytes : {257L, 64 * KiB, 64 * MiB}) {
+        EXPECT_EQ(ways("shm", BufferKind::registered, bytes), (Ways{{registered}}));
+        EXPECT_EQ(ways("shm", BufferKind::mapped, bytes), (Ways{{mapped}}));
+    }
+}
+
+TEST(Route, TriesAllMethodsThatMayBeFastestInUnregisteredMemory) {
+    const auto of = [](std::int64_t bytes) { return ways("shm", BufferKind::unregistered, bytes); };
+    EXPECT_EQ(of(KiB + 1), (Ways{{copy_in_copy_out}, {lines}}));
+    EXPECT_EQ(of(4 * KiB), (Ways{{copy_in_copy_out}, {single_copy}, {lines}}));
+    EXPECT_EQ(of(16 * KiB), (Ways{{copy_in_copy_out}, {single_copy}, {lines}}));
+    EXPECT_EQ(of(16 * KiB + 1), (Ways{{copy_in_copy_out}, {single_copy}}));
+    EXPECT_EQ(of(64 * KiB), (Ways{{copy_in_copy_out}, {copy_in_copy_out, 2}, {single_copy}}));
+    EXPECT_EQ(of(MiB), (Ways{{copy_in_copy_out, 4}, {copy_in_copy_out, 32}, {single_copy}}));
+    EXPECT_EQ(of(4 * MiB), (Ways{{copy_in_copy_out, 16}, {single_copy}}));
+}
+
+TEST(Route, ExpectsTheKernelToCopyLargeVectorsFastest) {
+    EXPECT_EQ(route("shm", BufferKind::unregistered, MiB - 4).expected, 0U);
+    EXPECT_EQ(route("shm", BufferKind::unregistered, MiB).expected, 2U);
+    EXPECT_EQ(route("shm", BufferKind::unregistered, 4 * MiB).expected, 1U);
+}
+
+TEST(Route, OfAPartIsItsMethodWhateverTheMemory) {
+    for (const std::int64_t bytes : {8L, 8 * KiB, 8 * MiB}) {
+        for (const BufferKind kind :
+             {BufferKind::registered, BufferKind::unregistered, BufferKind::mapped}) {
+            EXPECT_EQ(ways("shm-cma", kind, bytes), (Ways{{single_copy}}));
+            EXPECT_EQ(ways("shm-mapped", kind, bytes), (Ways{{mapped}}));
+            EXPECT_EQ(ways("shm-lines", kind, bytes), (Ways{{lines}}));
+            EXPECT_EQ(ways("mpi", kind, bytes), (Ways{{messages}}));
+        }
+        EXPECT_EQ(ways("shm-direct", BufferKind::registered, bytes), (Ways{{registered}}));
+    }
+    EXPECT_EQ(ways("shm-direct", BufferKind::unregistered, MiB), (Ways{{copy_in_copy_out, 4}}));
+}
+
+TEST(Route, OnDevicesUsesLinesUpToTheSizeOfTheirRow) {
+    for (const std::string_view transport : {"cuda", "cuda-emulated"}) {
+        const std::int64_t most = find_transport(transport).device_lines_up_to.count;
+        EXPECT_EQ(ways(transport, BufferKind::registered, most), (Ways{{device_lines}}));
+        EXPECT_EQ(ways(transport, BufferKind::registered, most + 1), (Ways{{device_memory}}));
+    }
+}
+
+TEST(Route, SendsDeviceMemoryByMessages) {
+    for (const std::string_view transport : {"shm", "mpi", "nccl"})
+        EXPECT_EQ(ways(transport, BufferKind::device, MiB), (Ways{{messages}})) << transport;
+}
+
+// An exchange in place reads a copy of its input, and a queue runs messages in order: lanes would
+// wait for each other.
+TEST(Route, HasLanesOnlyWhereTheyDoNotWaitForEachOther) {
+    const auto lanes = [](Collective collective, const char* name, const char* transport,
+                          bool in_place) {
+        const Choice choice{&find_algorithm(collective, name),
+                            {.algorithm = name, .transport = transport, .channels = 2}};
+        const Call call{.collective = collective, .count = MiB};
+        return route_of(choice,
+                        {call, BufferKind::unregistered, Placement::one_node(ranks), in_place},
+                        find_transport(transport).methods, {})
+            .ways.front()
+            .lanes.count;
+    };
+    for (const bool in_place : {false, true})
+        EXPECT_EQ(lanes(Collective::all_reduce, "ring", "mpi", in_place), 2);
+    EXPECT_EQ(lanes(Collective::all_to_all, "round-robin", "mpi", false), 2);
+    EXPECT_EQ(lanes(Collective::all_to_all, "round-robin", "mpi", true), 1);
+    EXPECT_EQ(lanes(Collective::all_reduce, "ring", "nccl", false), 1);
+}
+
+TEST(Route, StreamsResultsThatNoCacheCouldKeep) {
+    const auto share = [](std::int64_t bytes) {
+        return route("shm", BufferKind::registered, bytes).stores.streaming_share();
+    };
+    EXPECT_EQ(share(4 * MiB - 1), 0);  // inputs and outputs of all ranks: a little below 32 MiB
+    EXPECT_EQ(share(4 * MiB), 1);
+}
+
+}  // namespace
+}  // namespace tutti
