@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a call's plan is made of and how its transfers travel: the same for the planner, which makes
-// the plan, and for the cost model, which predicts its time.
+// Decides what a call's plan is made of and how its transfers travel: the same for the planner,
+// which makes the plan, and for the cost model, which predicts its time.
 #include <map>
 #include <string>
 #include <vector>

@@ -14,7 +14,7 @@
 
 namespace tutti {
 
-/// What ranks hold of a transport that they have opened; null: its methods need none.
+/// Holds what ranks have of a transport that they opened; null: its methods need none.
 struct OpenTransport {
     std::unique_ptr<MessageTransport> messages = {};
     std::unique_ptr<DevicePlaces> devices = {};
