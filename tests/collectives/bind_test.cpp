@@ -78,7 +78,7 @@ void expect_right_in_any_call(int ranks, std::string_view transport) {
     run_as_threads(ranks, 20, [&](World& world) {
         Planner planner(world);
         if (planner.refuses(transport)) return;
-        const int runs = find_transport(transport).methods.are_of_devices() ? 4 : 12;
+        const int runs = find_transport(transport).methods.are_of_devices() ? 4 : 8;
         for (const Algorithm& algorithm : catalog()) {
             if (algorithm.refuses({.collective = algorithm.collective, .ranks = ranks})) continue;
             for (const bool in_place : {false, true})
@@ -183,7 +183,7 @@ void expect_right_in_blocks_of_any_length(int ranks, std::string_view transport)
                     {&algorithm, {.transport = std::string(transport), .segment = {256}}}, first,
                     memory.buffers, nullptr);
                 std::mt19937 dice(7);  // equal on all ranks
-                for (int run = 0; run < 10; ++run) {
+                for (int run = 0; run < 7; ++run) {
                     auto lengths = random_lengths(dice, as_size(static_cast<int>(spec.blocks())));
                     if (in_place && spec.exchanges())  // a block makes room for the one that comes
                         for (std::size_t i = 0; i < lengths.size(); ++i)
