@@ -39,13 +39,14 @@ inline std::int64_t block_bytes(const Call& call) {
     return call.count * static_cast<std::int64_t>(size_of(call.type));
 }
 
-/// Returns the largest block of the calls that are executed alike: the next power of two, at least
-/// 8 bytes.
-inline std::int64_t octave_of(const Call& call) {
+/// Returns the largest block, in bytes, of the calls that are executed like one with this block:
+/// the next power of two, at least 8.
+inline std::int64_t octave_of(std::int64_t bytes_of_block) {
     constexpr std::int64_t least = 8;
     return static_cast<std::int64_t>(
-        std::bit_ceil(static_cast<std::uint64_t>(std::max(block_bytes(call), least))));
+        std::bit_ceil(static_cast<std::uint64_t>(std::max(bytes_of_block, least))));
 }
+inline std::int64_t octave_of(const Call& call) { return octave_of(block_bytes(call)); }
 
 /// Returns the key of all calls of an octave, with the same type and operation: they have the same
 /// configuration. Its count is in bytes.

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <bit>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -187,9 +186,7 @@ private:
     /// ranks.
     bool is_rare(CallKind kind, std::int64_t bytes, int root) {
         if (preloaded.always || preloaded.turn_calls > 0) return false;
-        const auto octave =
-            std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 8) - 1));
-        const auto key = static_cast<std::uint64_t>(octave) << 40 ^
+        const auto key = static_cast<std::uint64_t>(octave_of(bytes)) << 20 ^
                          static_cast<std::uint64_t>(root) << 4 ^ static_cast<std::uint64_t>(kind);
         return !is_admitted(key, bytes * size_);
     }

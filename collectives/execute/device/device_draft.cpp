@@ -109,13 +109,11 @@ private:
         const Layout layout = layout_of(owner);
         if (!end.place.is_of_caller())
             return {at_.place(owner, {Place::In::plan, memory_.offset_of(end.place, layout)})};
-        const bool is_input = in == ChunkPlace::In::input;
-        const BufferSide side = request_.buffers.in_place
-                                    ? Positions(spec(), owner, request_.schedule.chunks()).larger()
-                                : is_input ? BufferSide::input
-                                           : BufferSide::output;
-        return {at_.place(owner, {is_input ? Place::In::input : Place::In::output,
-                                  layout.offset_of(side, number)})};
+        const BufferSide side = side_of(end.place, request_.buffers.in_place,
+                                        Positions(spec(), owner, request_.schedule.chunks()));
+        return {
+            at_.place(owner, {in == ChunkPlace::In::input ? Place::In::input : Place::In::output,
+                              layout.offset_of(side, number)})};
     }
 
     void add_waits(const std::vector<Dependency>& dependencies) {

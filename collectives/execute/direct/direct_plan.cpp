@@ -164,10 +164,8 @@ private:
                     memory.offset_of(end.place, of_owner)};
         }
         const bool is_input = in == ChunkPlace::In::input;
-        const BufferSide side = is_in_place() ? Positions(spec_, owner, chunks_).larger()
-                                : is_input    ? BufferSide::input
-                                              : BufferSide::output;
-        const std::size_t offset = of_owner.offset_of(side, number);
+        const std::size_t offset = of_owner.offset_of(
+            side_of(end.place, is_in_place(), Positions(spec_, owner, chunks_)), number);
         if (!end.peer)
             return {buffers_.memory(is_input ? Place::In::input : Place::In::output).data() +
                     offset};

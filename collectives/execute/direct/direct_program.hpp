@@ -73,6 +73,12 @@ struct DirectProgram {
     bool copies_input = false;  ///< the plan's memory holds a copy of the input
 };
 
+/// Returns the buffer by whose positions a place of the caller is numbered.
+inline BufferSide side_of(ChunkPlace place, bool in_place, const Positions& of_owner) {
+    if (in_place && place.is_of_caller()) return of_owner.larger();
+    return place.in == ChunkPlace::In::output ? BufferSide::output : BufferSide::input;
+}
+
 /// Offsets in a rank's own memory of a program, for one call: the copy of its input, then its
 /// slots. Only collectives with equal inputs copy them, so that the offsets are the same at all
 /// ranks.

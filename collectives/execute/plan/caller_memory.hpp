@@ -50,8 +50,6 @@ public:
     /// Returns the place of an address in these buffers; nothing for other memory. In place, both
     /// buffers are one piece of memory that counts as the output, also if one of them is empty.
     std::optional<Place> place_of(const std::byte* address) const;
-    /// Returns the address of such a place.
-    std::byte* address(Place place) const { return memory(place.in).data() + place.offset; }
     /// Returns the whole memory of the caller's input or output.
     std::span<std::byte> memory(Place::In in) const {
         return in == Place::In::input ? input_ : output_;
