@@ -10,7 +10,7 @@
 #include "autotune/choice/subject.hpp"
 #include "autotune/model/loggp_parameters.hpp"
 #include "base/configuration.hpp"
-#include "collectives/planner/route.hpp"
+#include "collectives/planner/routed_call.hpp"
 #include "topology/machine/host_tuning.hpp"
 
 #pragma GCC visibility push(default)

@@ -9,11 +9,10 @@
 #include "base/configuration.hpp"
 #include "base/units.hpp"
 #include "collectives/algorithms/catalog.hpp"
-#include "collectives/execute/plan/buffer_kind.hpp"
 #include "collectives/execute/plan/plan_request.hpp"
+#include "collectives/planner/routed_call.hpp"
 #include "collectives/transport/transfer_method.hpp"
 #include "topology/machine/host_tuning.hpp"
-#include "topology/placement/placement.hpp"
 
 namespace tutti {
 
@@ -56,16 +55,6 @@ Job job_of(const Choice& choice, const Call& call, int ranks, const Placement& h
 
 /// Returns the lanes of a job's schedule by messages: channels have their own lanes, up to eight.
 Lanes lanes_for(const Algorithm& algorithm, const Job& job, const Schedule& schedule);
-
-/// A call as its route depends on it.
-struct RoutedCall {
-    Call call;
-    BufferKind buffers = BufferKind::registered;  ///< on all ranks
-    Placement hosts;                              ///< ranks by host
-    bool in_place = false;
-
-    int ranks() const;
-};
 
 /// Returns the size of all ranks' buffers: in place, input and output count once.
 Bytes bytes_of_all_buffers(const RoutedCall& call);

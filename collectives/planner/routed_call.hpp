@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "collectives/execute/plan/buffer_kind.hpp"
+#include "collectives/execute/plan/layout.hpp"
+#include "topology/placement/placement.hpp"
+
+#pragma GCC visibility push(default)
+namespace tutti {
+
+/// A call as its route depends on it.
+struct RoutedCall {
+    Call call;
+    BufferKind buffers = BufferKind::registered;  ///< on all ranks
+    Placement hosts;                              ///< ranks by host
+    bool in_place = false;
+
+    int ranks() const;
+};
+
+}  // namespace tutti
+#pragma GCC visibility pop
