@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "workloads/traces/trace_forms.hpp"
 
 #ifdef TUTTI_WITH_ZLIB
@@ -71,3 +74,15 @@ std::string unzipped(std::string_view, const Source& source) {
 
 }  // namespace tutti
 #endif
+
+namespace tutti {
+
+std::string unzipped_file(const std::filesystem::path& file, std::string_view cure) {
+    std::ifstream stream(file, std::ios::binary);
+    if (!stream || std::filesystem::is_directory(file))
+        throw Error(fmt::format("{}: cannot be read; {}", file.string(), cure));
+    std::string content{std::istreambuf_iterator<char>(stream), {}};
+    return content.starts_with("\x1f\x8b") ? unzipped(content, Source("", file.string())) : content;
+}
+
+}  // namespace tutti

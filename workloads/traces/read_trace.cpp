@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -24,15 +22,6 @@ constexpr const char* forms_read =
     "rank";
 
 constexpr std::string_view endings_in_folders[] = {".json", ".json.gz", ".et", ".et.gz"};
-
-// Returns the content without gzip.
-std::string content_of(const fs::path& file) {
-    std::ifstream stream(file, std::ios::binary);
-    if (!stream)
-        throw Error(fmt::format("{}: cannot be read; use --file TRACE.jsonl", file.string()));
-    std::string content{std::istreambuf_iterator<char>(stream), {}};
-    return content.starts_with("\x1f\x8b") ? unzipped(content, Source("", file.string())) : content;
-}
 
 // Returns the numbers in a name, in order; one after "rank" comes last.
 std::vector<std::int64_t> numbers_in_name(const fs::path& file) {
@@ -225,7 +214,7 @@ JsonValue document_of_json(std::string_view text, const Source& source) {
 
 // Returns none for a file of another kind, which a folder may hold. Throws Error if it is damaged.
 std::optional<JsonValue> document_of(const fs::path& file, const Source& source) {
-    std::string text = content_of(file);
+    std::string text = unzipped_file(file, "use --file TRACE.jsonl");
     if (is_binary_chakra(file, text)) return chakra_messages_in(text, source);
     text = in_utf8(text);
     if (is_json(text)) return document_of_json(text, source);
@@ -234,7 +223,7 @@ std::optional<JsonValue> document_of(const fs::path& file, const Source& source)
 }
 
 [[noreturn]] void refuse_foreign(const fs::path& file) {
-    const std::string text = content_of(file);
+    const std::string text = unzipped_file(file, "use --file TRACE.jsonl");
     if (const char* advice = advice_for(text))
         throw Error(fmt::format("{}: {}", file.string(), advice));
     refuse_table_of_kernels(text, file);

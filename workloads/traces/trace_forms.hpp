@@ -80,6 +80,9 @@ bool is_chakra_node(const JsonValue& json);
 JsonValue chakra_messages_of(const JsonValue::List& documents);
 /// Returns the bytes of a gzip file. Throws Error if they are damaged.
 std::string unzipped(std::string_view bytes, const Source& source);
+/// Returns the content of a file without gzip. Throws Error with the cure ("use ...") if it cannot
+/// be read.
+std::string unzipped_file(const std::filesystem::path& file, std::string_view cure);
 
 /// Reads PARAM's commsTraceReplay: a list of calls and computing. `note` gets what was omitted.
 OpsTrace ops_of_param(const std::vector<RankFile>& files, std::string& note);
