@@ -41,6 +41,27 @@ TEST(CheckData, OfEveryCollectiveIsRightOnEveryRank) {
         });
 }
 
+TEST(CheckData, OfBlocksOfDifferentLengthsIsRightOnEveryRank) {
+    for (Collective collective : all_collectives())
+        for_each_case(collective, 7, [](CheckCase check) {
+            const CollectiveSpec spec{check.collective, check.ranks, Rank{check.root}};
+            if (spec.blocks() == 1 || check.ranks > 16) return;
+            std::vector<std::int64_t> counts;  // also 0
+            for (std::int64_t i = 0; i < spec.blocks(); ++i) counts.push_back((i * i + 7) % 8);
+            const BlockLengths lengths(counts);
+            check.lengths = &lengths;
+            for (Rank rank : {Rank{0}, Rank{check.root}, Rank{check.ranks - 1}}) {
+                Memory result = right_result(check, rank);
+                ASSERT_EQ(result.size(), bytes_of(check, result_count(check, rank)))
+                    << testing::PrintToString(check);
+                EXPECT_EQ(count_wrong(check, rank, result), 0) << testing::PrintToString(check);
+                if (result.empty()) continue;
+                result.back() ^= std::byte{1};
+                EXPECT_EQ(count_wrong(check, rank, result), 1) << testing::PrintToString(check);
+            }
+        });
+}
+
 // The narrowest types are the ones with something to lose.
 TEST(CheckData, StaysExactOverThousandsOfRanks) {
     for (DataType type : {DataType::int8, DataType::half, DataType::bfloat16})

@@ -15,7 +15,8 @@ namespace tutti {
 
 inline void PrintTo(const CheckCase& check, std::ostream* out) {
     *out << name_of(check.collective) << ' ' << name_of(check.type) << ' ' << name_of(check.op)
-         << ", " << check.ranks << " ranks, root " << check.root << ", count " << check.count;
+         << ", " << check.ranks << " ranks, root " << check.root << ", count " << check.count
+         << (check.lengths == nullptr ? "" : " at most");
 }
 
 namespace check_reference {
@@ -135,15 +136,25 @@ inline Terms every_rank(const CheckCase& check) {
     return terms;
 }
 
-inline Memory block(const CheckCase& check, const Memory& message, int index) {
-    const auto size = static_cast<std::ptrdiff_t>(bytes_of(check, check.count));
-    return {message.begin() + index * size, message.begin() + (index + 1) * size};
+/// Block `index` of the input of `source`, or of the result of a reduction.
+inline Memory block(const CheckCase& check, const Memory& message, int source, int index) {
+    const auto size_of_block = [&](int i) {
+        if (check.lengths == nullptr) return bytes_of(check, check.count);
+        const bool is_own_block =
+            check.collective == Collective::all_gather || check.collective == Collective::gather;
+        const int row = check.collective == Collective::all_to_all ? source * check.ranks : 0;
+        return bytes_of(check, check.lengths->of(is_own_block ? source : row + i));
+    };
+    std::size_t begin = 0;
+    for (int i = 0; i < index; ++i) begin += size_of_block(i);
+    const auto from = message.begin() + static_cast<std::ptrdiff_t>(begin);
+    return {from, from + static_cast<std::ptrdiff_t>(size_of_block(index))};
 }
 
 inline Memory blocks_of_every_rank(const CheckCase& check, int index) {
     Memory result;
     for (int source : every_rank(check)) {
-        const Memory part = block(check, input_of(check, Rank{source}), index);
+        const Memory part = block(check, input_of(check, Rank{source}), source, index);
         result.insert(result.end(), part.begin(), part.end());
     }
     return result;
@@ -157,7 +168,7 @@ inline Memory right_result(const CheckCase& check, Rank rank) {
         case Collective::reduce:
             return rank == root ? combine_inputs(check, every_rank(check)) : Memory{};
         case Collective::reduce_scatter:
-            return block(check, combine_inputs(check, every_rank(check)), rank.index);
+            return block(check, combine_inputs(check, every_rank(check)), 0, rank.index);
         case Collective::all_gather:
             return blocks_of_every_rank(check, 0);
         case Collective::gather:
@@ -167,7 +178,7 @@ inline Memory right_result(const CheckCase& check, Rank rank) {
         case Collective::broadcast:
             return input_of(check, root);
         case Collective::scatter:
-            return block(check, input_of(check, root), rank.index);
+            return block(check, input_of(check, root), check.root, rank.index);
     }
     return {};
 }

@@ -51,6 +51,7 @@ TEST(CountMatrices, NameRowAndColumnOfAFault) {
     EXPECT_TRUE(holds(refusal("1 99999999999999999999\n"), {"column 2", "0 to 1099511627776"}));
     EXPECT_TRUE(holds(refusal("1 2\n3 4 5\n"), {"routing:2:", "row 2", "3 numbers", "has 2"}));
     EXPECT_TRUE(holds(refusal("1 2\n\n3 4\n5 6\n"), {"routing:4:", "2 rows", "has 1", "shape"}));
+    EXPECT_TRUE(holds(refusal("1 2\n3 4\n\n5 6\n"), {"routing:4:", "1 row", "has 2"}));
     EXPECT_TRUE(holds(refusal("1 2\n\n3 4 5\n"), {"routing:3:", "matrix 2", "3 numbers"}));
     std::string large;
     for (int i = 0; i < 17; ++i) large += "1099511627776 ";

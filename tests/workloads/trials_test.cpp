@@ -60,6 +60,25 @@ TEST(BufferPool, HasRoomForARootInTheMiddle) {
     }
 }
 
+TEST(BufferPool, HasRoomForTheLongestBlocks) {
+    constexpr int ranks = 3;
+    const std::int64_t counts[] = {0, 0, 0, 7000, 7000, 7000, 0, 9000, 0};  // rank 1 sends most
+    const BlockLengths lengths(counts);
+    const Call call{.collective = Collective::all_to_all,
+                    .type = DataType::int8,
+                    .count = lengths.longest(),
+                    .lengths = &lengths};
+    EXPECT_GE(BufferPool::bytes_for(call, ranks, false), 21'000U + 16'000U);
+    run_as_threads(ranks, 60, [&](World& world) {
+        const BufferPool pool(world, BufferPool::bytes_for(call, ranks, false), {});
+        const PooledBuffers buffers = pool.buffers_for(call, false, pool.kinds().front());
+        EXPECT_EQ(buffers.call.input.size(), world.rank() == Rank{1}   ? 21'000U
+                                             : world.rank() == Rank{2} ? 9'000U
+                                                                       : 0U);
+        EXPECT_EQ(buffers.call.output.size(), world.rank() == Rank{1} ? 16'000U : 7'000U);
+    });
+}
+
 // Each would fit the machine, both together would not: nothing is allocated then.
 TEST(BufferPool, HoldsAllItsKindsAgainstTheMemory) {
     const auto memory = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *

@@ -72,11 +72,23 @@ void fill(std::span<std::byte> buffer, Accelerator* device,
     device->copy_in(buffer.data(), copy);
 }
 
+// Returns ranks that together have all sizes of buffers: the root and others. With blocks of
+// different lengths, each rank has its own.
+std::vector<Rank> ranks_of_all_sizes(const Call& call, int ranks) {
+    std::vector<Rank> all{{0}, call.root, {ranks - 1}};
+    if (call.lengths == nullptr) return all;
+    all.clear();
+    for (int rank = 0; rank < ranks; ++rank) all.push_back({rank});
+    return all;
+}
+
 // All ranks' outputs begin at the same offset, even on a rank without input, because plans need
 // symmetric memory.
 std::size_t most_input(const Call& call, int ranks) {
-    const Rank other{call.root.index == 0 ? ranks - 1 : 0};
-    return std::max(input_bytes(call, ranks, call.root), input_bytes(call, ranks, other));
+    std::size_t most = 0;
+    for (const Rank rank : ranks_of_all_sizes(call, ranks))
+        most = std::max(most, input_bytes(call, ranks, rank));
+    return most;
 }
 
 }  // namespace
@@ -179,14 +191,14 @@ BufferPool::BufferPool(World& world, std::size_t bytes, std::span<const BufferKi
 
 // Takes the largest rank's need: roots hold more than other ranks, and every rank may be root.
 std::size_t BufferPool::bytes_for(const Call& call, int ranks, bool in_place) {
+    const std::size_t inputs = whole_pages(most_input(call, ranks));
     std::size_t most = 0;
-    for (int rank : {0, call.root.index, ranks - 1}) {
-        const Rank r{rank};
-        const std::size_t input = input_bytes(call, ranks, r),
-                          output = output_bytes(call, ranks, r);
-        const auto [input_at, output_at] = in_place_offsets(call, ranks, r);
-        most = std::max(most, in_place ? std::max(input_at + input, output_at + output)
-                                       : whole_pages(most_input(call, ranks)) + output);
+    for (const Rank rank : ranks_of_all_sizes(call, ranks)) {
+        const std::size_t input = input_bytes(call, ranks, rank),
+                          output = output_bytes(call, ranks, rank);
+        const auto [input_at, output_at] = in_place_offsets(call, ranks, rank);
+        most = std::max(
+            most, in_place ? std::max(input_at + input, output_at + output) : inputs + output);
     }
     return whole_pages(most);
 }

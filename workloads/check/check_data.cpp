@@ -29,6 +29,24 @@ CollectiveSpec spec_of(const CheckCase& check) {
     return {check.collective, check.ranks, Rank{check.root}};
 }
 
+// Returns the layout of a rank's buffers in chunks of a block each, of elements of one byte.
+Layout layout_in_elements(const CheckCase& check, Rank rank) {
+    const CollectiveSpec spec = spec_of(check);
+    const Call call{.collective = check.collective,
+                    .type = DataType::int8,
+                    .root = spec.root(),
+                    .count = check.count,
+                    .lengths = check.lengths};
+    return {call, spec, rank, static_cast<int>(spec.blocks())};
+}
+
+// Returns the number of elements before a block in a rank's buffer.
+std::int64_t elements_before(const CheckCase& check, Rank rank, BufferSide side,
+                             std::int64_t place) {
+    return static_cast<std::int64_t>(
+        layout_in_elements(check, rank).offset_of(side, static_cast<int>(place)));
+}
+
 // Returns the pieces of a rank's result, in order.
 std::vector<Run> result_runs(const CheckCase& check, Rank rank) {
     const CollectiveSpec spec = spec_of(check);
@@ -36,9 +54,11 @@ std::vector<Run> result_runs(const CheckCase& check, Rank rank) {
     for (std::int64_t place = 0; place < spec.output_blocks(rank); ++place) {
         const std::int64_t block = spec.block_in_output(rank, place);
         const Rank source = spec.reduces() ? rank : spec.source_of(block);
-        runs.push_back({.source = source,
-                        .first = spec.place_in_input(source, block) * check.count,
-                        .length = check.count});
+        runs.push_back(
+            {.source = source,
+             .first = elements_before(check, source, BufferSide::input,
+                                      spec.place_in_input(source, block)),
+             .length = check.lengths == nullptr ? check.count : check.lengths->of(block)});
     }
     return runs;
 }
@@ -114,11 +134,11 @@ std::int64_t count_wrong_words(const CheckCase& check, Rank rank,
 }  // namespace
 
 std::int64_t input_count(const CheckCase& check, Rank rank) {
-    return spec_of(check).input_blocks(rank) * check.count;
+    return elements_before(check, rank, BufferSide::input, spec_of(check).input_blocks(rank));
 }
 
 std::int64_t result_count(const CheckCase& check, Rank rank) {
-    return spec_of(check).output_blocks(rank) * check.count;
+    return elements_before(check, rank, BufferSide::output, spec_of(check).output_blocks(rank));
 }
 
 void fill_input(const CheckCase& check, Rank rank, std::span<std::byte> input) {

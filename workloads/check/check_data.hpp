@@ -22,6 +22,7 @@ struct CheckCase {
     std::int64_t count =
         0;  // elements as nccl-tests counts them: per rank, block or peer, or vector
     std::uint64_t seed = 0;  // a new one for each call shows results of the call before
+    const BlockLengths* lengths = nullptr;  // if blocks differ, see Call
 };
 
 /// Returns the case of a call on this many ranks with the data of the seed.
@@ -32,7 +33,8 @@ inline CheckCase check_of(const Call& call, int ranks, std::uint64_t seed) {
             .ranks = ranks,
             .root = call.root.index,
             .count = call.count,
-            .seed = seed};
+            .seed = seed,
+            .lengths = call.lengths};
 }
 
 // Elements in a rank's buffers; 0 where it has none (input of a broadcast's leaf, say).
