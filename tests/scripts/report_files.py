@@ -11,16 +11,12 @@ HERE = Path(__file__).resolve().parent
 SCRIPTS = HERE.parents[1] / "scripts"
 sys.path[:0] = [str(HERE), str(SCRIPTS)]
 
-try:
-    import matplotlib  # noqa: F401
-except ModuleNotFoundError:
-    matplotlib = None
-
 import synthetic  # noqa: E402
 from folder import Folder  # noqa: E402
+from optional import module  # noqa: E402
 from plots import records, sections  # noqa: E402
 
-needs_matplotlib = unittest.skipUnless(matplotlib, "needs python3-matplotlib")
+needs_matplotlib = unittest.skipUnless(module("matplotlib"), "needs python3-matplotlib")
 SMALL = {"collectives": ("all_reduce",), "algorithms": ("ring", "one-shot"), "sizes": (8, 1 << 20)}
 
 

@@ -14,16 +14,13 @@ import unittest
 from report_files import Values, library, step, timed
 import synthetic  # found through report_files
 from folder import Folder
+from optional import module
 from plots import records, steps, steps_table, tables
 import tutti  # found through plots
 from tutti import columns, database
 from tutti.lines import lines_of
 
-try:
-    import pandas
-except ModuleNotFoundError:
-    pandas = None
-
+pandas = module("pandas")
 KEY = {"coll": "reduce", "impl": "tutti", "algo": "tree", "transport": "ucx", "dtype": "half", "op": "max", "root": 2, "count": 11,
        "bytes": 22, "inplace": True, "buf": "cuda", "nranks": 4, "ppn": 3, "seg": 512, "radix": 5, "channels": 6, "placement": "scatter",
        "input": "rewritten", "order": "topology"}

@@ -12,13 +12,9 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
 
-try:
-    import matplotlib
-except ModuleNotFoundError:
-    matplotlib = None
-
 import synthetic  # noqa: E402
 from folder import Folder  # noqa: E402
+from optional import module  # noqa: E402
 
 TUTTI = os.environ.get("TUTTI", str(ROOT / "build/tutti"))
 RING = "all_reduce 1M float sum host ring (shm)"
@@ -229,7 +225,7 @@ class History(Folder):
         file = self.file([1000, 1010, 990, 1005, 1003, 995, 1500, 1510, 1490, 1505, 1503, 1495])
         self.assertEqual(self.ok(RING, "--db", self.database(file)), self.ok(RING, file))
 
-    @unittest.skipUnless(matplotlib, "needs python3-matplotlib")
+    @unittest.skipUnless(module("matplotlib"), "needs python3-matplotlib")
     def test_is_drawn_as_svg_or_png(self):
         file = self.file([1000, 1010, 990, 1005, 1003, 995, 1500, 1510, 1490, 1505, 1503, 1495])
         svg, png = self.folder / "h.svg", self.folder / "h.png"

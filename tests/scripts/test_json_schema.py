@@ -15,12 +15,10 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 TUTTI = os.environ.get("TUTTI", str(ROOT / "build/tutti"))
 
-try:
-    import jsonschema
-except ModuleNotFoundError:
-    jsonschema = None
-
+from optional import module  # noqa: E402
 import tutti  # noqa: E402
+
+jsonschema = module("jsonschema")
 
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI_", "PMIX_", "PMI_", "SLURM_"))}
 ENVIRONMENT |= {"TUTTI_LIMITS": "none", "TUTTI_MODEL": "none"}

@@ -17,24 +17,13 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT / "python")]
 
-try:
-    import matplotlib
-    import pandas
-except ModuleNotFoundError:
-    pandas = None
-try:
-    import duckdb
-except ModuleNotFoundError:
-    duckdb = None
-try:
-    import pyarrow
-except ModuleNotFoundError:
-    pyarrow = None
-
 import synthetic  # noqa: E402
 import tutti  # noqa: E402
 from folder import Folder  # noqa: E402
+from optional import module  # noqa: E402
 from tutti import names  # noqa: E402
+
+matplotlib, pandas, duckdb, pyarrow = map(module, ("matplotlib", "pandas", "duckdb", "pyarrow"))
 
 TUTTI = os.environ.get("TUTTI", str(ROOT / "build/tutti"))
 PAGE = ROOT / "docs/reference/results_file.md"
@@ -86,7 +75,7 @@ class Store(Folder):
         return out
 
 
-@unittest.skipUnless(pandas, "needs python3-pandas and python3-matplotlib")
+@unittest.skipUnless(pandas and matplotlib, "needs python3-pandas and python3-matplotlib")
 class Notebook(Store):
     def run_page(self):
         matplotlib.use("Agg")

@@ -14,21 +14,13 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT / "python")]
 
-try:
-    import pandas
-except ModuleNotFoundError:
-    pandas = None
-
-try:
-    import pyarrow
-    from pyarrow import parquet
-except ModuleNotFoundError:
-    pyarrow = None
-
 import synthetic  # noqa: E402
 import tutti  # noqa: E402
 from folder import Folder  # noqa: E402
+from optional import module  # noqa: E402
 from tutti import columns, database, knobs, names  # noqa: E402
+
+pandas, pyarrow, parquet = map(module, ("pandas", "pyarrow", "pyarrow.parquet"))
 
 REFERENCE = ROOT / "results/reference/epyc-2-cores/all_reduce-np2.jsonl"
 PAGE = ROOT / "docs/reference/results_file.md"
