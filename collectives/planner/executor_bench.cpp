@@ -88,7 +88,8 @@ void empty_plan(benchmark::State& state) {
         request.buffers.output =
             std::as_writable_bytes(std::span(buffers.input));  // in place: no copy either
         request.buffers.in_place = true;
-        const auto plan = bound(message_plan(progress, transport, request), request);
+        request.method = TransferMethod::messages;
+        const auto plan = bound(host_plan(progress, &transport, request), request);
         for (auto _ : state) plan->run();
     });
 }
@@ -101,8 +102,9 @@ void messages_by_plan(benchmark::State& state) {
         NullTransport transport;
         Buffers buffers;
         const Schedule schedule = exchanging();
-        const PlanRequest request = buffers.request(schedule);
-        const auto plan = bound(message_plan(progress, transport, request), request);
+        PlanRequest request = buffers.request(schedule);
+        request.method = TransferMethod::messages;
+        const auto plan = bound(host_plan(progress, &transport, request), request);
         for (auto _ : state) plan->run();
     });
     report(state);
@@ -134,7 +136,7 @@ void direct_by_plan(benchmark::State& state) {
         Buffers buffers;
         const Schedule schedule = sending();
         const PlanRequest request = buffers.request(schedule);
-        const auto plan = bound(direct_plan(progress, request), request);
+        const auto plan = bound(host_plan(progress, nullptr, request), request);
         if (world.is_first()) {
             sender.set_value(plan.get());
             over.get_future().wait();
@@ -186,7 +188,7 @@ void signal_by_plan(benchmark::State& state) {
         Buffers buffers;
         const Schedule schedule = exchanging();
         const PlanRequest request = buffers.request(schedule);
-        const auto plan = bound(direct_plan(progress, request), request);
+        const auto plan = bound(host_plan(progress, nullptr, request), request);
         if (world.is_first()) {
             for (auto _ : state) plan->run();
             buffers.input[0] = -1;

@@ -177,16 +177,16 @@ std::unique_ptr<Plan> Planner::plan_by(const Way& way, std::string_view transpor
         using enum TransferMethod;
         case messages:
         case lines:
-            return message_plan(progress_,
-                                request.buffers.device == nullptr
-                                    ? *opened(transport).transport.messages
-                                    : between_devices(transport, *request.buffers.device),
-                                request);
+            return host_plan(progress_,
+                             request.buffers.device == nullptr
+                                 ? opened(transport).transport.messages.get()
+                                 : &between_devices(transport, *request.buffers.device),
+                             request);
         case device_lines:
         case device_memory:
             return device_plan(progress_, *on_device(transport), request);
         default:
-            return direct_plan(progress_, request);
+            return host_plan(progress_, nullptr, request);
     }
 }
 

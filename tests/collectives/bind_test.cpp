@@ -3,6 +3,8 @@
 // rank at any place.
 #include <random>
 
+#include "collectives/execute/plans.hpp"
+#include "collectives/transport/messages/loopback.hpp"
 #include "threads.hpp"
 
 namespace tutti {
@@ -234,6 +236,127 @@ TEST_P(Bind, RefusesCallsThatDoNotFit) {
 INSTANTIATE_TEST_SUITE_P(Threads, Bind, testing::ValuesIn(test::transports_of_threads()),
                          test::name_of_transport);
 INSTANTIATE_TEST_SUITE_P(Gpus, Bind, testing::Values("cuda"), test::name_of_transport);
+
+// Cuts messages after 100 bytes, and expects that no plan needs more than it has said.
+class CuttingTransport final : public MessageTransport {
+public:
+    explicit CuttingTransport(World& world) : messages_(loopback_transport(world)) {}
+    std::string_view name() const override { return "cutting"; }
+    std::size_t most_bytes() const override { return 100; }
+    std::unique_ptr<Endpoint> connect(const EndpointNeeds& needs) override {
+        return std::make_unique<Watched>(messages_->connect(needs), needs);
+    }
+
+private:
+    class Watched final : public Endpoint {
+    public:
+        Watched(std::unique_ptr<Endpoint> endpoint, const EndpointNeeds& needs)
+            : endpoint_(std::move(endpoint)), needs_(needs) {}
+        void post_receive(int step, Rank from, std::span<std::byte> into) override {
+            expect_needed(from, into.size());
+            endpoint_->post_receive(step, from, into);
+        }
+        void post_send(int step, Rank to, std::span<const std::byte> from) override {
+            expect_needed(to, from.size());
+            endpoint_->post_send(step, to, from);
+        }
+        bool all_done() override {
+            const bool are_done = endpoint_->all_done();
+            if (are_done) posts_ = 0;
+            return are_done;
+        }
+        std::optional<Rank> waits_for() const override { return endpoint_->waits_for(); }
+        std::optional<std::string> left_over() const override { return endpoint_->left_over(); }
+
+    private:
+        void expect_needed(Rank peer, std::size_t bytes) {
+            EXPECT_LE(++posts_, needs_.most_posts);
+            EXPECT_GT(bytes, 0U);
+            EXPECT_LE(bytes, needs_.most_bytes);
+            EXPECT_TRUE(std::ranges::binary_search(needs_.peers, peer));
+        }
+
+        std::unique_ptr<Endpoint> endpoint_;
+        EndpointNeeds needs_;
+        std::size_t posts_ = 0;
+    };
+
+    std::unique_ptr<MessageTransport> messages_;
+};
+
+// How ranks exchange data: by messages alone, or by memory within hosts of `ranks_of_host` ranks.
+struct Way {
+    TransferMethod method;
+    int ranks_of_host = 0;
+};
+
+// Makes each call twice, the second time in other buffers.
+std::int64_t wrong_by(const Way& way, World& world, const Algorithm& algorithm, bool in_place) {
+    const int ranks = world.size();
+    Progress progress(world);
+    CuttingTransport transport(world);
+    const Job job{.collective = algorithm.collective,
+                  .ranks = ranks,
+                  .root = {ranks - 1},
+                  .segments = 7,
+                  .placement = Placement::in_nodes_of(ranks, 2)};
+    const Call largest{algorithm.collective, DataType::int32, Op::sum, job.root, most};
+    PlanRequest request{.schedule = build_in_order(algorithm, job),
+                        .call = largest,
+                        .buffers = {.in_place = in_place},
+                        .what = "trial",
+                        .method = way.method};
+    if (!in_place || !CollectiveSpec(algorithm.collective, ranks).exchanges())
+        request.lanes = lanes_for(algorithm, job, request.schedule);
+    if (way.ranks_of_host > 0)
+        for (int rank = 0; rank < ranks; ++rank) request.hosts.push_back(rank / way.ranks_of_host);
+    const auto plan = host_plan(progress, &transport, request);
+    std::mt19937 dice(3);  // equal on all ranks
+    std::int64_t wrong = 0;
+    std::uint64_t seed = 0;
+    for (const std::int64_t count : {most, std::int64_t{0}, std::int64_t{1}, ranks + 1L, 2L, 150L})
+        for (int times = 0; times < 2; ++times) {
+            Call call = largest;
+            call.count = count;
+            if (times == 0) call.type = dice() % 2 == 0 ? DataType::int32 : DataType::int16;
+            const Memory here(call, ranks, world.rank(), in_place, 8 * (dice() % 9));
+            const CheckCase check{call.collective, call.type,  call.op, ranks,
+                                  ranks - 1,       call.count, ++seed};
+            poison(here.buffers.output);
+            fill_input(check, world.rank(), here.writable_input);
+            plan->bind(call, here.buffers);
+            plan->run();
+            wrong += count_wrong(check, world.rank(), here.buffers.output);
+            world.barrier();
+        }
+    EXPECT_EQ(plan->left_over(), std::nullopt);
+    return wrong;
+}
+
+void expect_right_by(const Way& way, int ranks) {
+    run_as_threads(ranks, 20, [&](World& world) {
+        for (const Algorithm& algorithm : catalog()) {
+            if (algorithm.refuses({.collective = algorithm.collective, .ranks = ranks})) continue;
+            for (const bool in_place : {false, true})
+                EXPECT_EQ(wrong_by(way, world, algorithm, in_place), 0)
+                    << name_of(algorithm.collective) << " " << algorithm.name << ", " << ranks
+                    << " ranks" << (in_place ? " in place" : "");
+        }
+    });
+}
+
+TEST(BindMessages, IsRightInAllCalls) {
+    for (const int ranks : {2, 3, 5}) expect_right_by({TransferMethod::messages}, ranks);
+}
+
+// In one step a rank may exchange messages with some peers, and read the memory of others.
+TEST(BindMessages, IsRightBesideMemory) {
+    for (const auto method :
+         {TransferMethod::copy_in_copy_out, TransferMethod::single_copy, TransferMethod::mapped}) {
+        expect_right_by({method, 2}, 4);
+        expect_right_by({method, 3}, 5);
+    }
+}
 
 // Ranks that are threads may take over another rank's buffer: then an address changes its owner.
 TEST(BindMapped, IsRightWhereRanksTakeEachOthersBuffers) {

@@ -40,8 +40,8 @@ std::string to_text(ChunkPlace place) {
 
 class Prover {
 public:
-    explicit Prover(std::span<const DirectProgram> programs)
-        : programs_(programs), known_(programs.size()) {}
+    explicit Prover(std::span<const RankProgram> programs)
+        : programs_(programs), known_(programs.size()), known_at_posts_(programs.size()) {}
 
     std::optional<std::string> find() {
         if (!follow_dependencies()) return endless_wait();
@@ -59,7 +59,7 @@ private:
     std::size_t end_of(std::size_t rank) const { return programs_[rank].steps.size() + 2; }
 
     std::span<const Dependency> dependencies_at(std::size_t rank, std::size_t moment) const {
-        const DirectProgram& program = programs_[rank];
+        const RankProgram& program = programs_[rank];
         if (moment == end_of(rank)) return program.last_readers;
         if (moment == 0 || moment == settling_of(rank)) return {};
         return program.steps[moment - 1].dependencies;
@@ -70,7 +70,7 @@ private:
         const auto& steps = at(programs_, dependency.peer).steps;
         const auto first_open =
             std::partition_point(steps.begin(), steps.end(),
-                                 [&](const DirectStep& s) { return s.number < dependency.steps; });
+                                 [&](const ProgramStep& s) { return s.number < dependency.steps; });
         return static_cast<std::size_t>(first_open - steps.begin());
     }
 
@@ -96,16 +96,44 @@ private:
         const std::size_t moment = known_[rank].size();
         if (moment == moments_of(rank)) return false;
         Knowledge now = known_[rank].back();
-        for (const Dependency& dependency : dependencies_at(rank, moment)) {
+        if (moment > 0 && moment < settling_of(rank)) {
+            const ProgramStep& step = programs_[rank].steps[moment - 1];
+            auto& at_posts = known_at_posts_[rank];
+            if (at_posts.size() < moment) {
+                if (!learns_by(step.before_messages, now)) return false;
+                at_posts.push_back(now);
+                if (step.has_messages()) return true;
+            }
+            now = at_posts.back();
+            // Messages show nothing of other ranks' memory, but a step ends only after its
+            // messages, and each needs both ends.
+            for (const auto* messages : {&step.receives, &step.sends})
+                for (const ChunkMessage& message : *messages)
+                    if (!has_posted(message.peer, step.number)) return false;
+        }
+        if (!learns_by(dependencies_at(rank, moment), now)) return false;
+        // The rank itself has then finished the step; settling is visible to no rank.
+        now[rank] = after(std::min(moment, programs_[rank].steps.size()));
+        known_[rank].push_back(std::move(now));
+        return true;
+    }
+
+    // Adds what is known once these dependencies are met; returns false if they cannot be yet.
+    bool learns_by(std::span<const Dependency> dependencies, Knowledge& now) const {
+        for (const Dependency& dependency : dependencies) {
             const auto& of_peer = at(known_, dependency.peer);
             const std::size_t met = steps_met(dependency);
             if (of_peer.size() <= met) return false;
             learn(now, of_peer[met]);
         }
-        // The rank itself has then finished the step; settling is visible to no rank.
-        now[rank] = after(std::min(moment, programs_[rank].steps.size()));
-        known_[rank].push_back(std::move(now));
         return true;
+    }
+
+    bool has_posted(Rank peer, int step) const {
+        const auto& steps = at(programs_, peer).steps;
+        for (std::size_t i = 0; i < at(known_at_posts_, peer).size(); ++i)
+            if (steps[i].number == step && steps[i].has_messages()) return true;
+        return false;
     }
 
     std::string endless_wait() const {
@@ -118,7 +146,7 @@ private:
                         "{} waits for ever for rank {} to finish the steps before {}",
                         name_of(rank, moment), dependency.peer.index, dependency.steps);
         }
-        return {};
+        return "a message waits for ever for its other end";
     }
 
     std::string name_of(std::size_t rank, std::size_t moment) const {
@@ -132,7 +160,7 @@ private:
     void check_reads_of(std::size_t reader) {
         const auto& steps = programs_[reader].steps;
         for (std::size_t index = 0; index < steps.size(); ++index)
-            for (const DirectMove& move : steps[index].moves)
+            for (const ChunkMove& move : steps[index].moves)
                 for (const MovePlace& source : move.sources) {
                     if (!source.peer || race_) continue;
                     const auto owner = as_size(*source.peer);
@@ -150,7 +178,7 @@ private:
 
     // Whether only the next step's counter shows that such a place has been read: data is first
     // read through the kernel, then this step's counter may be incremented, and then all is added.
-    static bool is_read_late(const DirectStep& step, const DirectMove& move, ChunkPlace place) {
+    static bool is_read_late(const ProgramStep& step, const ChunkMove& move, ChunkPlace place) {
         const auto of_peers = std::ranges::count_if(
             move.sources, [](const MovePlace& source) { return source.peer.has_value(); });
         return step.keeps_results && of_peers > 1 && !place.is_of_caller();
@@ -159,10 +187,17 @@ private:
     // An access of a rank's step to a place of the owner.
     struct Access {
         std::size_t rank, index;
-        const DirectMove* move;
+        const ChunkMove* move;
         ChunkPlace place;
         int step;  // step of the schedule that it replaces
+        bool is_message = false;
     };
+
+    // Returns what the rank knows when it begins with the access.
+    const Knowledge& known_at(const Access& access) const {
+        return access.is_message ? known_at_posts_[access.rank][access.index]
+                                 : known_[access.rank][access.index + 1];
+    }
 
     void for_each_access(std::size_t owner, const std::function<void(const Access&)>& visit) const {
         for (std::size_t rank = 0; rank < programs_.size(); ++rank) {
@@ -170,8 +205,14 @@ private:
                 return peer ? as_size(*peer) == owner : rank == owner;
             };
             const auto& steps = programs_[rank].steps;
-            for (std::size_t index = 0; index < steps.size(); ++index)
-                for (const DirectMove& move : steps[index].moves) {
+            for (std::size_t index = 0; index < steps.size(); ++index) {
+                for (const auto* messages : {&steps[index].receives, &steps[index].sends})
+                    for (const ChunkMessage& message : *messages)
+                        for (const ChunkMessage::Part& part : message.parts)
+                            if (rank == owner)
+                                visit({rank, index, nullptr, part.place, steps[index].number,
+                                       /*is_message=*/true});
+                for (const ChunkMove& move : steps[index].moves) {
                     for (const MovePlace& target : move.targets)
                         if (belongs(target.peer))
                             visit({rank, index, &move, target.place,
@@ -181,13 +222,14 @@ private:
                             visit(
                                 {rank, index, &move, place_of(rank, source), steps[index].number});
                 }
+            }
         }
     }
 
     void check_pushes_of(std::size_t pusher) {
         const auto& steps = programs_[pusher].steps;
         for (std::size_t index = 0; index < steps.size(); ++index)
-            for (const DirectMove& move : steps[index].moves)
+            for (const ChunkMove& move : steps[index].moves)
                 for (const MovePlace& target : move.targets)
                     if (target.peer && !race_)
                         check_push(as_size(*target.peer),
@@ -206,10 +248,9 @@ private:
             const bool is_before = other.step <= push.step;
             const Access& first = is_before ? other : push;
             const Access& then = is_before ? push : other;
-            const bool in_order =
-                first.rank == then.rank
-                    ? first.index < then.index
-                    : known_[then.rank][then.index + 1][first.rank] >= after(first.index + 1);
+            const bool in_order = first.rank == then.rank
+                                      ? first.index < then.index
+                                      : known_at(then)[first.rank] >= after(first.index + 1);
             if (!in_order)
                 report(fmt::format("{} pushes to {} of rank {}, which {} uses at the same time",
                                    name_of(push.rank, push.index + 1), to_text(push.place), owner,
@@ -225,9 +266,9 @@ private:
         }
     }
 
-    static bool uses_place(const std::vector<DirectMove>& moves, ChunkPlace place) {
+    static bool uses_place(const std::vector<ChunkMove>& moves, ChunkPlace place) {
         return writes(moves, place) ||
-               std::any_of(moves.begin(), moves.end(), [&](const DirectMove& move) {
+               std::any_of(moves.begin(), moves.end(), [&](const ChunkMove& move) {
                    return move.sources.front().place == place;
                });
     }
@@ -236,14 +277,15 @@ private:
     // until the reader has finished `finished` steps.
     void check_read(std::size_t reader, std::size_t index, std::size_t owner, ChunkPlace place,
                     std::size_t finished) {
-        const DirectProgram& program = programs_[owner];
+        const RankProgram& program = programs_[owner];
         const int step = programs_[reader].steps[index].number;
         for (std::size_t i = 0; i < program.steps.size(); ++i) {
-            if (!writes(program.steps[i].moves, place)) continue;
+            const bool arrives = arrives_at(program.steps[i], place);
+            if (!arrives && !writes(program.steps[i].moves, place)) continue;
             if (program.steps[i].number < step)
                 must_follow(reader, index, owner, i + 1, place);
             else
-                must_precede(reader, index, owner, i + 1, place, finished);
+                must_precede(reader, index, owner, i + 1, place, finished, arrives);
         }
         must_follow(reader, index, owner, 0, place);
         if (writes(program.settling_early, place))
@@ -251,8 +293,15 @@ private:
         must_precede(reader, index, owner, end_of(owner), place, finished);
     }
 
-    static bool writes(const std::vector<DirectMove>& moves, ChunkPlace place) {
-        return std::any_of(moves.begin(), moves.end(), [&](const DirectMove& move) {
+    static bool arrives_at(const ProgramStep& step, ChunkPlace place) {
+        return std::ranges::any_of(step.receives, [&](const ChunkMessage& message) {
+            return std::ranges::find(message.parts, place, &ChunkMessage::Part::place) !=
+                   message.parts.end();
+        });
+    }
+
+    static bool writes(const std::vector<ChunkMove>& moves, ChunkPlace place) {
+        return std::any_of(moves.begin(), moves.end(), [&](const ChunkMove& move) {
             return std::any_of(
                 move.targets.begin(), move.targets.end(),
                 [&](const MovePlace& target) { return !target.peer && target.place == place; });
@@ -270,8 +319,10 @@ private:
     }
 
     void must_precede(std::size_t reader, std::size_t index, std::size_t owner, std::size_t write,
-                      ChunkPlace place, std::size_t finished) {
-        if (known_[owner][write][reader] >= after(finished)) return;
+                      ChunkPlace place, std::size_t finished, bool by_message = false) {
+        const Knowledge& known =
+            by_message ? known_at_posts_[owner][write - 1] : known_[owner][write];
+        if (known[reader] >= after(finished)) return;
         report(fmt::format("{} may overwrite {}, which {} may still read", name_of(owner, write),
                            to_text(place), name_of(reader, index + 1)));
     }
@@ -280,14 +331,16 @@ private:
         if (!race_) race_ = std::move(text);
     }
 
-    std::span<const DirectProgram> programs_;
+    std::span<const RankProgram> programs_;
     std::vector<std::vector<Knowledge>> known_;  // by rank, then moment, its dependencies met
+    // By rank, then step: before its messages are posted.
+    std::vector<std::vector<Knowledge>> known_at_posts_;
     std::optional<std::string> race_;
 };
 
 }  // namespace
 
-std::optional<std::string> find_race(std::span<const DirectProgram> programs) {
+std::optional<std::string> find_race(std::span<const RankProgram> programs) {
     return Prover(programs).find();
 }
 

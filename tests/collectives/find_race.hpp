@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "collectives/execute/direct/direct_program.hpp"
+#include "collectives/execute/program/program.hpp"
 #include "tests/base/messages.hpp"
 
 namespace tutti {
@@ -14,7 +14,7 @@ namespace tutti {
 /// length. Takes the programs of
 /// all ranks in rank order. Describes the first race (or the first endless wait); nothing if every
 /// order of execution is safe, even with repeated runs.
-std::optional<std::string> find_race(std::span<const DirectProgram> programs);
+std::optional<std::string> find_race(std::span<const RankProgram> programs);
 
 /// Whether a race was found whose description holds all keys.
 inline testing::AssertionResult is_race(const std::optional<std::string>& race,

@@ -106,12 +106,13 @@ public:
         const CallBuffers buffers{.input = {memory_.get(), input_},
                                   .output = {memory_.get() + input_, output_},
                                   .device = &device};
-        plan_ = message_plan(progress, messages,
-                             {.schedule = build_in_order(algorithm, job),
-                              .call = call_,
-                              .buffers = buffers,
-                              .what = "trial",
-                              .number = number});
+        plan_ = host_plan(progress, &messages,
+                          {.schedule = build_in_order(algorithm, job),
+                           .call = call_,
+                           .buffers = buffers,
+                           .what = "trial",
+                           .number = number,
+                           .method = TransferMethod::messages});
         plan_->bind(call_, buffers);
     }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "base/index.hpp"
+#include "base/rounding.hpp"
+#include "collectives/execute/plan/exchange_lists.hpp"
 
 namespace tutti {
 
@@ -59,20 +61,42 @@ void DeviceDraft::end_phase(std::uint64_t published_steps) {
 
 namespace {
 
-// Turns places into addresses, as direct_plan does on the host.
-class DirectLoader {
+CollectiveSpec spec_of(const PlanRequest& request) {
+    return {request.call.collective, request.schedule.ranks(), request.call.root};
+}
+
+Layout layout_of(const PlanRequest& request, Rank rank) {
+    return {request.call, spec_of(request), rank, request.schedule.chunks()};
+}
+
+MostBytes most_of(const PlanRequest& request) {
+    return {spec_of(request), request.schedule.chunks(),
+            as_size(request.call.count) * size_of(request.call.type)};
+}
+
+// Returns the size of a mailbox, for even or for odd runs.
+std::size_t mailbox_bytes(std::size_t bytes) { return (bytes + 7) / 8 * sizeof(DeviceLine); }
+
+// Turns places into addresses, as host_plan does.
+class DeviceLoader {
 public:
-    DirectLoader(const DirectProgram& program, const PlanRequest& request, Rank me,
-                 const DeviceAddresses& at, DeviceDraft& draft)
+    // `own`: of a program with messages.
+    DeviceLoader(const RankProgram& program, const PlanRequest& request, Rank me,
+                 const DeviceAddresses& at, DeviceDraft& draft, const OwnMemory* own)
         : request_(request),
-          memory_(program, layout_of(me),
+          layout_(layout_of(request, me)),
+          memory_(program, layout_,
                   as_size(request.schedule.ranks()) * as_size(request.call.count) *
                       size_of(request.call.type)),
           me_(me),
           at_(at),
-          draft_(draft) {}
+          draft_(draft) {
+        if (own == nullptr) return;
+        own_.emplace(*own);
+        own_->place_transit(program, layout_);
+    }
 
-    void load(const DirectProgram& program) {
+    void load_direct(const RankProgram& program) {
         const std::uint64_t all = draft_.steps_of_run - 1;
         const auto& steps = program.steps;
         const auto finished_before = [&](std::size_t next) {
@@ -95,22 +119,70 @@ public:
             draft_.end_phase(DevicePhase::nothing);
     }
 
-private:
-    CollectiveSpec spec() const {
-        return {request_.call.collective, request_.schedule.ranks(), request_.call.root};
+    void add_moves(const std::vector<ChunkMove>& moves) {
+        std::vector<Moves::Operand> outs, sources;
+        for (const ChunkMove& move : moves) {
+            outs.clear();
+            sources.clear();
+            for (const MovePlace& target : move.targets) outs.push_back(operand(target));
+            for (const MovePlace& source : move.sources) sources.push_back(operand(source));
+            draft_.add_move(outs, sources, layout_.bytes_of(move.chunk));
+        }
     }
-    Layout layout_of(Rank rank) const {
-        return {request_.call, spec(), rank, request_.schedule.chunks()};
+
+    // Adds the step's messages; `mailbox` returns where the next one to a peer, or from any, goes.
+    void add_messages(const ProgramStep& step, const auto& mailbox_at, const auto& own_mailbox) {
+        own_->place_inbox(step, layout_);
+        std::size_t packed = own_->outbox();
+        for (const ChunkMessage& message : step.sends) {
+            const std::size_t bytes = bytes_of(message, layout_);
+            if (bytes == 0) continue;
+            std::byte* data = operand({std::nullopt, message.parts.front().place}).address;
+            if (!message.is_in_one_piece()) {
+                data = in_plan(packed);
+                for (const ChunkMessage::Part& part : message.parts) {
+                    const Moves::Operand out{in_plan(packed)},
+                        source = operand({std::nullopt, part.place});
+                    draft_.add_move({&out, 1}, {&source, 1}, layout_.bytes_of(part.chunk));
+                    packed += layout_.bytes_of(part.chunk);
+                }
+            }
+            draft_.sends.push_back(
+                in_mailbox(message.peer, data, bytes, message.peer, mailbox_at(message.peer)));
+        }
+        draft_.end_packing();
+        for (const ChunkMessage& message : step.receives)
+            if (const std::size_t bytes = bytes_of(message, layout_); bytes > 0)
+                draft_.receives.push_back(in_mailbox(
+                    message.peer, operand({std::nullopt, message.parts.front().place}).address,
+                    bytes, me_, own_mailbox()));
+    }
+
+private:
+    std::byte* in_plan(std::size_t offset) const {
+        return at_.place(me_, {Place::In::plan, offset});
+    }
+
+    LlMessage in_mailbox(Rank peer, std::byte* data, std::size_t bytes, Rank receiver,
+                         std::size_t offset) const {
+        std::byte* const begin = at_.place(receiver, {Place::In::plan, offset});
+        const auto set = [&](std::size_t number) {
+            return reinterpret_cast<DeviceLine*>(begin + number * mailbox_bytes(bytes));
+        };
+        return {data, {set(0), set(1)}, static_cast<std::uint32_t>(bytes), peer.index};
     }
 
     Moves::Operand operand(const MovePlace& end) const {
         const auto [in, number] = end.place;
         const Rank owner = end.peer.value_or(me_);
-        const Layout layout = layout_of(owner);
+        if (in == ChunkPlace::In::transit || in == ChunkPlace::In::inbox)
+            return {in_plan(own_->offset_of(end.place))};
+        const Layout layout = layout_of(request_, owner);
         if (!end.place.is_of_caller())
             return {at_.place(owner, {Place::In::plan, memory_.offset_of(end.place, layout)})};
-        const BufferSide side = side_of(end.place, request_.buffers.in_place,
-                                        Positions(spec(), owner, request_.schedule.chunks()));
+        const BufferSide side =
+            side_of(end.place, request_.buffers.in_place,
+                    Positions(spec_of(request_), owner, request_.schedule.chunks()));
         return {
             at_.place(owner, {in == ChunkPlace::In::input ? Place::In::input : Place::In::output,
                               layout.offset_of(side, number)})};
@@ -122,19 +194,10 @@ private:
                 {at_.finished(dependency.peer), dependency.steps, dependency.peer.index});
     }
 
-    void add_moves(const std::vector<DirectMove>& moves) {
-        std::vector<Moves::Operand> outs, sources;
-        for (const DirectMove& move : moves) {
-            outs.clear();
-            sources.clear();
-            for (const MovePlace& target : move.targets) outs.push_back(operand(target));
-            for (const MovePlace& source : move.sources) sources.push_back(operand(source));
-            draft_.add_move(outs, sources, layout_of(me_).bytes_of(move.chunk));
-        }
-    }
-
     const PlanRequest& request_;
+    Layout layout_;
     ProgramMemory memory_;
+    std::optional<OwnMemory> own_;
     Rank me_;
     const DeviceAddresses& at_;
     DeviceDraft& draft_;
@@ -142,11 +205,55 @@ private:
 
 }  // namespace
 
-DeviceDraft draft_direct(const DirectProgram& program, const PlanRequest& request, Rank me,
+DeviceDraft draft_direct(const RankProgram& program, const PlanRequest& request, Rank me,
                          const DeviceAddresses& at) {
     DeviceDraft draft(request.call.type, request.call.op);
     draft.steps_of_run = static_cast<std::uint64_t>(request.schedule.steps()) + 1;
-    DirectLoader(program, request, me, at, draft).load(program);
+    DeviceLoader(program, request, me, at, draft, nullptr).load_direct(program);
+    return draft;
+}
+
+LlDraft::LlDraft(const PlanRequest& request, World& world)
+    : me_(world.rank()),
+      request_(request),
+      program_(std::move(compile(request, me_).front())),
+      memory_(program_, most_of(request), most_of(request).reachable(program_)),
+      bytes_(memory_.end()) {
+    const Layout layout = layout_of(request, me_);
+    std::vector<std::vector<std::size_t>> for_sender(as_size(world.size()));
+    for (const ProgramStep& step : program_.steps)
+        for (const ChunkMessage& message : step.receives) {
+            const std::size_t bytes = bytes_of(message, layout);
+            if (bytes == 0) continue;
+            constexpr std::size_t alignment = 256;
+            bytes_ = round_up(bytes_, alignment);
+            own_mailboxes_.push_back(bytes_);
+            at(for_sender, message.peer).push_back(bytes_);
+            bytes_ += 2 * mailbox_bytes(bytes);
+        }
+    mailboxes_at_ = exchanged(world, for_sender);
+}
+
+DeviceDraft LlDraft::with_addresses(const DeviceAddresses& addresses) const {
+    DeviceDraft draft(request_.call.type, request_.call.op);  // to peers, a run is a single step
+    DeviceLoader loader(program_, request_, me_, addresses, draft, &memory_);
+    for (const Rank peer : all_ranks(int_size(mailboxes_at_)))
+        if (!at(mailboxes_at_, peer).empty())
+            draft.waits.push_back({addresses.finished(peer), /*steps=*/-2, peer.index});
+    loader.add_moves(program_.prologue);
+    std::vector<std::size_t> sent_to(mailboxes_at_.size());
+    std::size_t received = 0;
+    for (const ProgramStep& step : program_.steps) {
+        draft.step = step.number;
+        loader.add_messages(
+            step, [&](Rank peer) { return at(mailboxes_at_, peer)[at(sent_to, peer)++]; },
+            [&] { return own_mailboxes_[received++]; });
+        loader.add_moves(step.moves);
+        draft.end_phase(DevicePhase::nothing);
+    }
+    draft.step = request_.schedule.steps();
+    loader.add_moves(program_.settling_early);
+    draft.end_phase(/*published_steps=*/0);
     return draft;
 }
 

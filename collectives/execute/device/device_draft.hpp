@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "collectives/device/device_program.hpp"
-#include "collectives/execute/direct/direct_program.hpp"
-#include "collectives/execute/messages/message_draft.hpp"
 #include "collectives/execute/plan/moves.hpp"
+#include "collectives/execute/program/program.hpp"
 #include "collectives/world/world.hpp"
 
 namespace tutti {
@@ -62,17 +61,18 @@ struct DeviceAddresses {
     std::function<const std::uint64_t*(Rank)> finished;  ///< counter of the rank
 };
 
-/// Drafts a direct program for the call of the request.
-DeviceDraft draft_direct(const DirectProgram& program, const PlanRequest& request, Rank me,
+/// Drafts a program without messages for the call of the request.
+DeviceDraft draft_direct(const RankProgram& program, const PlanRequest& request, Rank me,
                          const DeviceAddresses& at);
 
-/// A rank's part of one small call by the LL protocol (each store carries its flag): the same steps
-/// as message_plan, inside a kernel. Each message has its own mailbox in its receiver's memory, one
-/// for even and one for odd runs. A sender waits until its receiver has finished the run before the
+/// A rank's part of one small call by the LL protocol (each store carries its flag): a program of
+/// messages, inside a kernel. Each message has its own mailbox in its receiver's memory, one for
+/// even and one for odd runs. A sender waits until its receiver has finished the run before the
 /// previous one, which is nearly always the case.
 class LlDraft {
 public:
-    /// Collective, because receivers send senders the addresses of their mailboxes.
+    /// Collective, because receivers send senders the addresses of their mailboxes. The request
+    /// must outlive it.
     LlDraft(const PlanRequest& request, World& world);
 
     /// Returns the size of the plan's own memory.
@@ -81,16 +81,11 @@ public:
     DeviceDraft with_addresses(const DeviceAddresses& at) const;
 
 private:
-    std::size_t size(CallSize of) const { return at(sizes_, of.index); }
-    Place in_plan_memory(DraftPlace place) const;
-
     Rank me_;
-    DataType type_;
-    Op op_;
-    int steps_;
-    MessageDraft draft_;
-    std::vector<std::size_t> sizes_;                      // sizes of the call, by CallSize
-    std::size_t inbox_ = 0, outbox_ = 0, bytes_ = 0;      // offsets in the plan's memory
+    const PlanRequest& request_;
+    RankProgram program_;
+    OwnMemory memory_;
+    std::size_t bytes_;
     std::vector<std::size_t> own_mailboxes_;              // one per receive, in order
     std::vector<std::vector<std::size_t>> mailboxes_at_;  // by peer: one per send to it, in order
 };

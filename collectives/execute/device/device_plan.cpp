@@ -167,10 +167,11 @@ private:
 
     DeviceDraft direct_draft(const PlanRequest& request) {
         const Rank me = world().rank();
-        const DirectProgram program = compile_direct(request, me, {});
+        const RankProgram program = std::move(compile(request, me).front());
         const CollectiveSpec spec(request.call.collective, world().size(), request.call.root);
-        allocate(most_program_bytes(program, spec, request.schedule.chunks(),
-                                    as_size(request.call.count) * size_of(request.call.type)));
+        allocate(MostBytes(spec, request.schedule.chunks(),
+                           as_size(request.call.count) * size_of(request.call.type))
+                     .reachable(program));
         return draft_direct(program, request, me, addresses());
     }
 

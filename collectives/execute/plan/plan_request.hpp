@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/index.hpp"
 #include "collectives/execute/plan/caller_memory.hpp"
 #include "collectives/execute/plan/layout.hpp"
 #include "collectives/execute/plan/store_choice.hpp"
@@ -43,10 +44,20 @@ struct PlanRequest {
     /// unregistered buffers.
     const ReachableMemory* registered = nullptr;
     TransferMethod method = TransferMethod::copy_in_copy_out;
+    /// The host of each rank, if the method only reaches ranks of the same host: others exchange
+    /// messages. Empty: it reaches all.
+    std::vector<int> hosts = {};
     /// Number of consecutive runs per start of a plan on devices.
     unsigned runs = 1;
     /// How to store results that no rank reads during the call.
     StoreChoice stores = StoreChoice();
+
+    /// Whether these two ranks exchange messages, not places in memory.
+    bool sends_messages(Rank one, Rank other) const {
+        using enum TransferMethod;
+        if (method == messages || method == lines || method == device_lines) return true;
+        return !hosts.empty() && at(hosts, one) != at(hosts, other);
+    }
 };
 
 /// Returns whether the rank's output holds the result before the call, as at the root of an

@@ -8,16 +8,16 @@
 namespace tutti {
 namespace {
 
-using Programs = std::vector<DirectProgram>;
+using Programs = std::vector<RankProgram>;
 
 ChunkPlace output(int position) { return {ChunkPlace::In::output, position}; }
 MovePlace own(ChunkPlace place) { return {std::nullopt, place}; }
-DirectMove copy(ChunkPlace from, ChunkPlace to) { return {{own(to)}, {own(from)}, 0}; }
+ChunkMove copy(ChunkPlace from, ChunkPlace to) { return {{own(to)}, {own(from)}, 0}; }
 
 // Rank 0 reads position 1 of rank 1; rank 1 waits for that at its end.
 Programs reading() {
     Programs programs(2);
-    for (DirectProgram& program : programs) program.published.resize(2);
+    for (RankProgram& program : programs) program.published.resize(2);
     programs[1].published[0] = {output(1)};
     programs[0].steps = {
         {.number = 0,
@@ -59,7 +59,7 @@ TEST(FindRace, TellsPlacesApart) {
 // if it has a step that waits.
 Programs pushing() {
     Programs programs(2);
-    for (DirectProgram& program : programs) program.published.resize(2);
+    for (RankProgram& program : programs) program.published.resize(2);
     programs[0].steps = {{.number = 0,
                           .dependencies = {{Rank{1}, 0}},
                           .moves = {{{{Rank{1}, output(1), 0}}, {own(output(0))}, 0}}}};
@@ -69,13 +69,13 @@ Programs pushing() {
 
 TEST(FindRace, NamesAPushedChunkThatIsSettledBeforeItIsThere) {
     ASSERT_EQ(find_race(pushing()), std::nullopt);
-    const auto settling = [](const DirectMove& move) {
+    const auto settling = [](const ChunkMove& move) {
         Programs programs = pushing();
         programs[1].settling_early = {move};
         return programs;
     };
     // Reading or writing there is a use.
-    for (const DirectMove& use : {copy(output(1), output(4)), copy(output(4), output(1))}) {
+    for (const ChunkMove& use : {copy(output(1), output(4)), copy(output(4), output(1))}) {
         EXPECT_TRUE(is_race(find_race(settling(use)), {"0 at step 0", "output's position 1",
                                                        "past that", "1 settling its results"}));
         Programs programs = settling(use);

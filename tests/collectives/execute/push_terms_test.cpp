@@ -2,7 +2,7 @@
 // The common rule by which sender and receiver decide whether the sender may write into the result.
 #include <gtest/gtest.h>
 
-#include "collectives/execute/direct/direct_program.hpp"
+#include "collectives/execute/program/pushes.hpp"
 
 namespace tutti {
 namespace {

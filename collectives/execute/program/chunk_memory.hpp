@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "collectives/execute/direct/direct_program.hpp"
+#include "collectives/execute/program/program.hpp"
 
 namespace tutti {
 

@@ -1,29 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cassert>
 #include <map>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "base/index.hpp"
-#include "collectives/execute/direct/chunk_memory.hpp"
-#include "collectives/execute/direct/direct_program.hpp"
+#include "collectives/execute/program/chunk_memory.hpp"
+#include "collectives/execute/program/program.hpp"
+#include "collectives/execute/program/pushes.hpp"
 
 namespace tutti {
 namespace {
 
-// Decides where chunks lie at each step and in which order they are moved. Pushes decides which
-// chunks are pushed instead of read.
-class DirectCompiler {
+// How peers can access the caller's buffers; the same on all ranks.
+struct BufferAccess {
+    /// Whether peers read there (registered memory, or through the kernel). If not, data for them
+    /// is first copied into the plan's memory.
+    bool peers_read = true;
+    bool peers_write = true;  ///< Whether peers may store results there.
+};
+
+BufferAccess access_of(TransferMethod method) {
+    using enum TransferMethod;
+    return {.peers_read = method != copy_in_copy_out,
+            .peers_write = method != copy_in_copy_out && method != single_copy};
+}
+
+// Removes each dependency that an earlier wait has already met: counters only grow.
+void leave_out_implied_dependencies(RankProgram& program) {
+    std::vector<int> waited_for(program.published.size(), -1);
+    const auto leave_out = [&](std::vector<Dependency>& dependencies) {
+        std::ranges::sort(dependencies, [](const Dependency& a, const Dependency& b) {
+            return a.steps != b.steps ? a.steps > b.steps : a.peer.index < b.peer.index;
+        });
+        std::erase_if(dependencies, [&](const Dependency& one) {
+            int& waited = at(waited_for, one.peer);
+            if (one.steps <= waited) return true;
+            waited = one.steps;
+            return false;
+        });
+    };
+    for (ProgramStep& step : program.steps) {
+        leave_out(step.before_messages);
+        leave_out(step.dependencies);
+    }
+    leave_out(program.last_readers);
+}
+
+// Determines for each step whether it keeps its results, in a program whose peers read through the
+// kernel. Requires that `last_readers` is still complete.
+void mark_kept_results(RankProgram& program) {
+    int last_read = 0;  // one more than the step
+    for (const Dependency& reader : program.last_readers)
+        last_read = std::max(last_read, reader.steps);
+    const auto is_of_peer = [](const MovePlace& source) { return source.peer.has_value(); };
+    // If there are several peers, some may hold their parts in their plans' memory, which is read
+    // while all parts are added.
+    for (ProgramStep& step : program.steps)
+        step.keeps_results = step.number + 1 >= last_read &&
+                             std::ranges::all_of(step.moves, [&](const ChunkMove& move) {
+                                 return std::ranges::count_if(move.sources, is_of_peer) <= 1;
+                             });
+}
+
+// One lane of one rank, and its steps, which are read from the schedule once.
+struct Task {
+    const PlanRequest& request;
+    Rank me;
+    int lane;
+    std::vector<RankStep> steps;
+};
+
+// Decides where chunks lie at each step and in which order they are moved and sent. Pushes decides
+// which chunks are pushed instead of read.
+class Compiler {
 public:
-    DirectCompiler(const DirectTask& task, Pushes& pushes)
+    Compiler(const Task& task, Pushes& pushes)
         : task_(task),
           call_(task.request.call),
           chunks_(task.request.schedule.chunks()),
           spec_(call_.collective, task.request.schedule.ranks(), call_.root),
           positions_(spec_, task.me, chunks_),
           pushes_(pushes),
-          buffers_(task.buffers) {
+          buffers_(access_of(task.request.method)) {
         if (task.request.buffers.in_place) {
             input_ = {ChunkPlace::In::output, positions_.first_input_in_place()};
             output_.number = positions_.first_output_in_place();
@@ -31,13 +93,16 @@ public:
         program_.published.resize(as_size(spec_.ranks()));
         copy_input_in_place();
         if (!spec_.reduces()) count_own_copies();
-        for (const RankStep& step : task.steps)
+        for (const RankStep& step : task.steps) {
             for (const auto* transfers : {&step.sends, &step.receives})
                 for (const RankTransfer& transfer : *transfers)
                     last_step_of_[transfer.chunk] = step.number;
+            for (const RankTransfer& send : step.sends)
+                if (!is_message(send)) for_peers_.insert(send.chunk);
+        }
     }
 
-    DirectProgram compile() {
+    RankProgram compile() {
         for (const RankStep& step : task_.steps) add(step);
         settle();
         if (peers_only_read()) mark_kept_results(program_);
@@ -51,30 +116,34 @@ private:
     void copy_input_in_place() {
         if (!spec_.exchanges() || !task_.request.buffers.in_place || positions_.inputs() == 0)
             return;
+        // Another lane could write the output, which is the input, before this lane has its copy.
+        assert(task_.request.lanes.count == 1);
         const ChunkPlace copy{ChunkPlace::In::copy_of_input};
         for (int chunk = 0; chunk < chunks_; ++chunk)
             if (const auto position = positions_.in_input(chunk))
-                program_.prologue.push_back({{{std::nullopt, after(copy, *position)}},
-                                             {{std::nullopt, after(input_, *position)}},
+                program_.prologue.push_back({{{std::nullopt, copy.after(*position)}},
+                                             {{std::nullopt, input_.after(*position)}},
                                              chunk});
         program_.copies_input = true;
         input_ = copy;
     }
 
-    static ChunkPlace after(ChunkPlace place, int positions) {
-        return {place.in, place.number + positions};
+    bool is_mine(int chunk) const { return task_.request.lanes.lane_of(chunk) == task_.lane; }
+    bool is_message(const RankTransfer& transfer) const {
+        return transfer.peer != task_.me && task_.request.sends_messages(task_.me, transfer.peer);
     }
 
     void count_own_copies() {
         for_each_output_chunk(spec_, task_.me, chunks_, [&](int number) {
+            if (!is_mine(number)) return;
             const auto from = positions_.in_input(number);
-            if (from && after(input_, *from) != after(output_, *positions_.in_output(number)))
+            if (from && input_.after(*from) != output_.after(*positions_.in_output(number)))
                 ++own_copies_;
         });
     }
 
     std::vector<Dependency>& dependencies() { return program_.steps.back().dependencies; }
-    std::vector<DirectMove>& moves() { return program_.steps.back().moves; }
+    std::vector<ChunkMove>& moves() { return program_.steps.back().moves; }
 
     // Whether each rank only fetches: no rank writes to another one.
     bool peers_only_read() const { return buffers_.peers_read && !buffers_.peers_write; }
@@ -83,7 +152,7 @@ private:
     // Returns a slot that step index `user` (or the prologue) may write.
     ChunkPlace take_slot(std::size_t user) {
         if (user == prologue) return slots_.take(-1, no_dependencies_);
-        DirectStep& step = program_.steps[user];
+        ProgramStep& step = program_.steps[user];
         return slots_.take(step.number, step.dependencies);
     }
 
@@ -94,28 +163,42 @@ private:
         const auto in_output = positions_.in_output(number);
         const auto in_input = positions_.in_input(number);
         chunk.is_in_transit = !in_output;
-        chunk.destination =
-            in_output ? after(output_, *in_output) : take_slot(program_.steps.size() - 1);
-        chunk.current = in_input ? after(input_, *in_input) : chunk.destination;
+        chunk.destination = in_output                     ? output_.after(*in_output)
+                            : for_peers_.contains(number) ? take_slot(program_.steps.size() - 1)
+                                                          : next_in_transit(number);
+        chunk.current = in_input ? input_.after(*in_input) : chunk.destination;
         chunk.is_input = in_input.has_value();
         return chunk;
     }
 
+    // Neither peers nor other steps use this memory for something else.
+    ChunkPlace next_in_transit(int number) {
+        program_.transit.push_back(number);
+        return {ChunkPlace::In::transit, int_size(program_.transit) - 1};
+    }
+
     void add(const RankStep& step) {
-        program_.steps.emplace_back(DirectStep{step.number, {}, {}});
+        program_.steps.emplace_back(ProgramStep{step.number});
         load_receiving_ = own_copies_ + int_size(step.receives);
         load_sending_ = load_receiving_ + int_size(step.sends);
-        for (const RankTransfer& send : step.sends) add_send(step.number, send);
+        for (const RankTransfer& send : step.sends)
+            if (!is_message(send)) add_send(step.number, send);
+        add_messages_to_send(step);
 
         const auto traffic = traffic_of(step);
+        const auto arrives_at = add_messages_to_receive(step, traffic);
         std::vector<Dependency> pushes_in_step;
         std::vector<std::pair<int, std::size_t>> written;  // chunk, move
         std::unordered_map<int, std::size_t> move_of;
-        for (const RankTransfer& receive : step.receives) {
+        for (std::size_t i = 0; i < step.receives.size(); ++i) {
+            const RankTransfer& receive = step.receives[i];
+            const bool is_message = this->is_message(receive);
+            if (is_message && !arrives_at[i]) continue;
             if (is_pushed_here(step.number, receive, traffic.at(receive.chunk).receives,
                                pushes_in_step))
                 continue;
-            if (receive.peer != task_.me) dependencies().push_back({receive.peer, step.number});
+            if (receive.peer != task_.me && !is_message)
+                dependencies().push_back({receive.peer, step.number});
             const auto [known, is_new] = move_of.try_emplace(receive.chunk, moves().size());
             if (is_new) {
                 written.emplace_back(receive.chunk, moves().size());
@@ -123,9 +206,10 @@ private:
                 if (receive.action == Action::reduce)
                     moves().back().sources.push_back(read_own(step.number, receive.chunk));
             }
-            moves()[known->second].sources.push_back(receive.peer == task_.me
-                                                         ? read_own(step.number, receive.chunk)
-                                                         : next_published_by(receive.peer));
+            moves()[known->second].sources.push_back(
+                is_message                 ? MovePlace{std::nullopt, *arrives_at[i]}
+                : receive.peer == task_.me ? read_own(step.number, receive.chunk)
+                                           : next_published_by(receive.peer));
         }
         // Only now may values move: the whole step reads the values held before it.
         for (const auto& [chunk_number, move] : written) write(step.number, chunk_number, move);
@@ -134,7 +218,69 @@ private:
                 if (last_step_of_.at(transfer.chunk) == step.number)
                     free_memory_of(transfer.chunk, step.number);
         if (!pushes_in_step.empty())
-            program_.steps.push_back(DirectStep{step.number, std::move(pushes_in_step), {}});
+            program_.steps.push_back(
+                {.number = step.number, .dependencies = std::move(pushes_in_step)});
+    }
+
+    // A message is a reader that ends within its step.
+    void add_messages_to_send(const RankStep& step) {
+        for (const auto& group : by_peer(step.sends)) {
+            if (!is_message(step.sends[group.front()])) continue;
+            ChunkMessage message{step.sends[group.front()].peer};
+            for (const std::size_t i : group) {
+                const int chunk = step.sends[i].chunk;
+                message.parts.push_back({chunk, read_own(step.number, chunk).place});
+            }
+            program_.steps.back().sends.push_back(std::move(message));
+        }
+    }
+
+    // Returns, by receive, the place in the inbox where its message arrives; nothing if it arrives
+    // at its destination, or is none.
+    std::vector<std::optional<ChunkPlace>> add_messages_to_receive(
+        const RankStep& step, const std::unordered_map<int, Traffic>& traffic) {
+        std::vector<std::optional<ChunkPlace>> arrives_at(step.receives.size());
+        int in_inbox = 0;
+        for (const auto& group : by_peer(step.receives)) {
+            if (!is_message(step.receives[group.front()])) continue;
+            ChunkMessage message{step.receives[group.front()].peer};
+            for (const std::size_t i : group) {
+                const int number = step.receives[i].chunk;
+                message.parts.push_back({number, chunk(number).destination});
+            }
+            if (can_arrive_at_destination(step, group, traffic) && message.is_in_one_piece()) {
+                for (const ChunkMessage::Part& part : message.parts)
+                    arrive_at_destination(step.number, chunk(part.chunk));
+            } else {
+                for (std::size_t i = 0; i < group.size(); ++i) {
+                    message.parts[i].place = {ChunkPlace::In::inbox, in_inbox++};
+                    arrives_at[group[i]] = message.parts[i].place;
+                }
+            }
+            program_.steps.back().receives.push_back(std::move(message));
+        }
+        return arrives_at;
+    }
+
+    // A message can if it only brings copies, nothing else arrives there, and the old values are
+    // not being sent or read there in this step. A slot may still have readers of another chunk.
+    bool can_arrive_at_destination(const RankStep& step, const std::vector<std::size_t>& group,
+                                   const std::unordered_map<int, Traffic>& traffic) {
+        return std::ranges::all_of(group, [&](std::size_t i) {
+            const RankTransfer& receive = step.receives[i];
+            const Traffic& of_chunk = traffic.at(receive.chunk);
+            const Chunk& received = chunk(receive.chunk);
+            return receive.action == Action::copy && of_chunk.receives == 1 &&
+                   received.destination.in != ChunkPlace::In::slot &&
+                   !(of_chunk.is_sent && received.current == received.destination);
+        });
+    }
+
+    // Readers in earlier steps must have finished before the message may arrive.
+    void arrive_at_destination(int step, Chunk& received) {
+        wait_for_readers(received, received.destination, program_.steps.back().before_messages);
+        leave(step, received, received.destination);
+        received.last_use_of_destination = step;
     }
 
     // Frees the slots of a chunk after its last use.
@@ -144,7 +290,7 @@ private:
         Chunk& chunk = known->second;
         if (chunk.readable) slots_.free(*chunk.readable, chunk.readers, step);
         chunk.readable.reset();
-        if (!chunk.is_in_transit) return;
+        if (chunk.destination.in != ChunkPlace::In::slot) return;
         slots_.free(chunk.destination, chunk.readers, step);
         known_chunks_.erase(known);
     }
@@ -217,7 +363,8 @@ private:
     // Whether the sender pushes; then this rank only waits for the step in which it does.
     bool is_pushed_here(int step, const RankTransfer& receive, int receives_of_chunk,
                         std::vector<Dependency>& pushes_in_step) {
-        if (receive.action != Action::copy || receive.peer == task_.me) return false;
+        if (receive.action != Action::copy || receive.peer == task_.me || is_message(receive))
+            return false;
         Chunk& received = chunk(receive.chunk);
         const auto when = pushes_.from(receive.peer, step,
                                        receiver_terms(received, receive.peer, receives_of_chunk));
@@ -265,10 +412,10 @@ private:
     }
 
     void write(int step, int number, std::size_t move_number) {
-        DirectMove& move = moves()[move_number];
+        ChunkMove& move = moves()[move_number];
         Chunk& written = chunk(number);
         const ChunkPlace target = free_place(step, written);
-        wait_for_readers(written, target);
+        wait_for_readers(written, target, dependencies());
         leave(step, written, target);
         move.targets.push_back({std::nullopt, target});
         if (target == written.destination) written.last_use_of_destination = step;
@@ -285,10 +432,11 @@ private:
         return *chunk.alternate;
     }
 
-    void wait_for_readers(Chunk& chunk, ChunkPlace target) {
+    static void wait_for_readers(Chunk& chunk, ChunkPlace target,
+                                 std::vector<Dependency>& dependencies) {
         std::erase_if(chunk.readers, [&](const Reader& reader) {
             if (reader.place != target) return false;
-            dependencies().push_back({reader.peer, reader.step + 1});
+            dependencies.push_back({reader.peer, reader.step + 1});
             return true;
         });
     }
@@ -297,8 +445,9 @@ private:
     // else after the last reader. Copies within the rank come first, while the data may still be in
     // the rank's own cache; but not where peers wait for data that the rank writes to them.
     void settle() {
-        std::vector<DirectMove> own;
+        std::vector<ChunkMove> own;
         for_each_output_chunk(spec_, task_.me, chunks_, [&](int number) {
+            if (!is_mine(number)) return;
             const Chunk& result = chunk(number);
             if (result.current == result.destination) return;
             is_read(result);
@@ -317,10 +466,10 @@ private:
             program_.last_readers.push_back({Rank{peer}, steps});
         if (own.empty()) return;
         const int first = program_.steps.empty() ? 0 : program_.steps.front().number;
-        program_.steps.insert(program_.steps.begin(), DirectStep{first, {}, std::move(own)});
+        program_.steps.insert(program_.steps.begin(), {.number = first, .moves = std::move(own)});
     }
 
-    const DirectTask& task_;
+    const Task& task_;
     const Call& call_;
     int chunks_;
     CollectiveSpec spec_;
@@ -328,96 +477,113 @@ private:
     Pushes& pushes_;
     BufferAccess buffers_;
     ChunkPlace input_{ChunkPlace::In::input}, output_{ChunkPlace::In::output};
-    DirectProgram program_;
+    RankProgram program_;
     Slots slots_;
     std::vector<Dependency> no_dependencies_;  // the prologue has only new slots
     int own_copies_ = 0;                       // chunks copied from its own input to its own output
     int load_receiving_ = 0,
         load_sending_ = 0;                       // chunks to handle in the step
     std::unordered_map<int, int> last_step_of_;  // by chunk
+    std::unordered_set<int> for_peers_;          // chunks that peers read or get in their memory
     std::unordered_map<int, Chunk> known_chunks_;
     std::unordered_map<int, int> read_of_;       // by peer: published places read so far
     std::unordered_map<int, int> last_read_by_;  // by peer: steps it must finish
 };
 
-}  // namespace
-
-PushTerms push_terms(const DirectTask& task) {
-    ProposedPushes pushes(task.request.schedule.ranks());
-    DirectCompiler(task, pushes).compile();
-    return pushes.take_terms();
+// Splits each step into the parts of the lanes; leaves out empty ones. Returns the steps by lane.
+std::vector<std::vector<RankStep>> steps_of_lanes(const PlanRequest& request, Rank me) {
+    const Lanes& lanes = request.lanes;
+    std::vector<std::vector<RankStep>> steps(as_size(lanes.count));
+    if (lanes.count == 1) {
+        steps.front() = rank_steps(request, me);
+        return steps;
+    }
+    for (const RankStep& step : rank_steps(request, me)) {
+        for (auto& of_lane : steps) of_lane.push_back({.number = step.number});
+        for (const RankTransfer& send : step.sends)
+            at(steps, lanes.lane_of(send.chunk)).back().sends.push_back(send);
+        for (const RankTransfer& receive : step.receives)
+            at(steps, lanes.lane_of(receive.chunk)).back().receives.push_back(receive);
+        for (auto& of_lane : steps)
+            if (of_lane.back().is_empty()) of_lane.pop_back();
+    }
+    return steps;
 }
-
-DirectProgram compile_direct(const DirectTask& task, const PushNegotiation& negotiation) {
-    AgreedPushes pushes(negotiation);
-    return DirectCompiler(task, pushes).compile();
-}
-
-namespace {
 
 // Compiles programs of several ranks, each when it is first needed.
 class Compilation {
 public:
-    Compilation(const PlanRequest& request, const BufferAccess& buffers)
-        : request_(request), buffers_(buffers) {}
+    explicit Compilation(const PlanRequest& request) : request_(request) {}
 
-    const DirectProgram& program_of(Rank rank) {
-        const auto known = programs_.find(rank);
+    // Returns the program of a lane, with places that peers publish.
+    const RankProgram& program_of(Rank rank, int lane) {
+        const auto known = programs_.find({rank, lane});
         if (known != programs_.end()) return known->second;
-        PushNegotiation negotiation{terms_of(rank), {}, {}};
-        const auto ranks = as_size(request_.schedule.ranks());
-        negotiation.senders.resize(ranks);
-        negotiation.receivers.resize(ranks);
-        for (const Rank peer : peers_of(rank)) {
-            at(negotiation.senders, peer) = at(terms_of(peer).as_sender, rank);
-            at(negotiation.receivers, peer) = at(terms_of(peer).as_receiver, rank);
+        const std::set<Rank> peers = peers_by_memory(rank, lane);
+        PushNegotiation negotiation{};
+        if (!peers.empty()) negotiation.own = terms_of(rank, lane);
+        negotiation.senders.resize(as_size(request_.schedule.ranks()));
+        negotiation.receivers.resize(as_size(request_.schedule.ranks()));
+        for (const Rank peer : peers) {
+            at(negotiation.senders, peer) = at(terms_of(peer, lane).as_sender, rank);
+            at(negotiation.receivers, peer) = at(terms_of(peer, lane).as_receiver, rank);
         }
-        return programs_.emplace(rank, compile_direct(task_of(rank), negotiation)).first->second;
+        AgreedPushes pushes(negotiation);
+        return programs_
+            .emplace(std::pair(rank, lane), Compiler(task_of(rank, lane), pushes).compile())
+            .first->second;
     }
 
 private:
-    const DirectTask& task_of(Rank rank) {
-        const auto known = tasks_.find(rank);
-        if (known != tasks_.end()) return known->second;
-        return tasks_.try_emplace(rank, request_, rank, buffers_).first->second;
+    const Task& task_of(Rank rank, int lane) {
+        auto& tasks = tasks_[rank];
+        if (tasks.empty()) {
+            int number = 0;
+            for (auto& steps : steps_of_lanes(request_, rank))
+                tasks.push_back({request_, rank, number++, std::move(steps)});
+        }
+        return at(tasks, lane);
     }
 
-    const PushTerms& terms_of(Rank rank) {
-        const auto known = terms_.find(rank);
+    const PushTerms& terms_of(Rank rank, int lane) {
+        const auto known = terms_.find({rank, lane});
         if (known != terms_.end()) return known->second;
-        return terms_.emplace(rank, push_terms(task_of(rank))).first->second;
+        ProposedPushes pushes(request_.schedule.ranks());
+        Compiler(task_of(rank, lane), pushes).compile();
+        return terms_.emplace(std::pair(rank, lane), pushes.take_terms()).first->second;
     }
 
-    std::set<Rank> peers_of(Rank rank) {
+    std::set<Rank> peers_by_memory(Rank rank, int lane) {
         std::set<Rank> peers;
-        for (const RankStep& step : task_of(rank).steps)
+        for (const RankStep& step : task_of(rank, lane).steps)
             for (const auto* transfers : {&step.sends, &step.receives})
                 for (const RankTransfer& transfer : *transfers)
-                    if (transfer.peer != rank) peers.insert(transfer.peer);
+                    if (transfer.peer != rank && !request_.sends_messages(rank, transfer.peer))
+                        peers.insert(transfer.peer);
         return peers;
     }
 
     const PlanRequest& request_;
-    BufferAccess buffers_;
-    std::map<Rank, DirectTask> tasks_;
-    std::map<Rank, PushTerms> terms_;
-    std::map<Rank, DirectProgram> programs_;
+    std::map<Rank, std::vector<Task>> tasks_;
+    std::map<std::pair<Rank, int>, PushTerms> terms_;  // by rank and lane
+    std::map<std::pair<Rank, int>, RankProgram> programs_;
 };
 
 }  // namespace
 
-DirectProgram compile_direct(const PlanRequest& request, Rank me, const BufferAccess& buffers) {
-    Compilation all(request, buffers);
-    DirectProgram program = all.program_of(me);
-    const auto find_published = [&](std::vector<DirectMove>& moves) {
-        for (DirectMove& move : moves)
-            for (MovePlace& source : move.sources)
-                if (source.place.in == ChunkPlace::In::published)
-                    source.place = at(all.program_of(*source.peer).published,
-                                      me)[as_size(source.place.number)];
-    };
-    for (DirectStep& step : program.steps) find_published(step.moves);
-    return program;
+std::vector<RankProgram> compile(const PlanRequest& request, Rank me) {
+    Compilation all(request);
+    std::vector<RankProgram> programs;
+    for (int lane = 0; lane < request.lanes.count; ++lane) {
+        RankProgram& program = programs.emplace_back(all.program_of(me, lane));
+        for (ProgramStep& step : program.steps)
+            for (ChunkMove& move : step.moves)
+                for (MovePlace& source : move.sources)
+                    if (source.place.in == ChunkPlace::In::published)
+                        source.place = at(all.program_of(*source.peer, lane).published,
+                                          me)[as_size(source.place.number)];
+    }
+    return programs;
 }
 
 }  // namespace tutti

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/execute/direct/mapped_buffers.hpp"
+#include "collectives/execute/host/mapped_buffers.hpp"
 
 #include <bit>
 

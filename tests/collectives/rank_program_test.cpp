@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves programs for direct execution free of races without running them.
-#include "collectives/execute/direct/direct_program.hpp"
-
+// Proves programs right and free of races, for calls of every length, without running plans.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,18 +7,34 @@
 
 #include "base/index.hpp"
 #include "collectives/algorithms/catalog.hpp"
+#include "collectives/execute/program/program.hpp"
 #include "collectives/schedule/compose.hpp"
 #include "tests/collectives/find_race.hpp"
+#include "tests/collectives/run_programs.hpp"
 
 namespace tutti {
 namespace {
 
-using Programs = std::vector<DirectProgram>;
+using Programs = std::vector<RankProgram>;
 
 // Registered buffers and those in mapped heaps have the same programs.
-enum class Memory { unregistered, unregistered_in_place, registered, in_place, fetched };
-constexpr Memory all_memory[] = {Memory::unregistered, Memory::unregistered_in_place,
-                                 Memory::registered, Memory::in_place, Memory::fetched};
+enum class Memory {
+    unregistered,
+    unregistered_in_place,
+    registered,
+    in_place,
+    fetched,
+    messages,
+    messages_in_place
+};
+// The first ones are kinds of memory of one host.
+constexpr Memory all_memory[] = {
+    Memory::unregistered,      Memory::unregistered_in_place,
+    Memory::registered,        Memory::in_place,
+    Memory::fetched,           Memory::messages,
+    Memory::messages_in_place,
+};
+constexpr std::span<const Memory> memory_of_one_host(all_memory, 5);
 
 struct Case {
     const Algorithm* algorithm;
@@ -29,15 +43,24 @@ struct Case {
     int root = 0;
     int pieces = 1;  // pieces per chunk, in turn, which reuse places
     int radix = 0;
+    int ranks_of_host = 0;  // 0: all; ranks of different hosts exchange messages
 };
 
+bool is_in_place(const Case& tried) {
+    return tried.memory == Memory::unregistered_in_place || tried.memory == Memory::in_place ||
+           tried.memory == Memory::messages_in_place;
+}
+
 std::string to_text(const Case& tried) {
-    const char* memories[] = {"unregistered", "unregistered in place", "registered",
-                              "registered in place", "fetched"};
+    const char* memories[] = {
+        "unregistered", "unregistered in place", "registered", "registered in place", "fetched",
+        "messages",     "messages in place"};
     return std::string(name_of(tried.algorithm->collective)) + " " +
            std::string(tried.algorithm->name) + ", " + std::to_string(tried.ranks) +
            " ranks, root " + std::to_string(tried.root) + ", " + std::to_string(tried.pieces) +
-           " pieces, " + at(memories, tried.memory);
+           " pieces, " + at(memories, tried.memory) +
+           (tried.ranks_of_host == 0 ? ""
+                                     : ", " + std::to_string(tried.ranks_of_host) + " to a host");
 }
 
 std::optional<Schedule> schedule_of(const Case& tried) {
@@ -51,37 +74,41 @@ std::optional<Schedule> schedule_of(const Case& tried) {
     return pipelined(tried.algorithm->build(job), tried.pieces);
 }
 
+TransferMethod method_of(Memory memory) {
+    switch (memory) {
+        case Memory::unregistered:
+        case Memory::unregistered_in_place:
+            return TransferMethod::copy_in_copy_out;
+        case Memory::registered:
+        case Memory::in_place:
+            return TransferMethod::registered;
+        case Memory::fetched:
+            return TransferMethod::single_copy;
+        case Memory::messages:
+        case Memory::messages_in_place:
+            break;
+    }
+    return TransferMethod::messages;
+}
+
 PlanRequest request_of(const Case& tried, const Schedule& schedule) {
-    const bool in_place =
-        tried.memory == Memory::unregistered_in_place || tried.memory == Memory::in_place;
-    return {.schedule = schedule,
-            .call = {.collective = tried.algorithm->collective, .root = Rank{tried.root}},
-            .buffers = {.input = {}, .output = {}, .in_place = in_place}};
+    PlanRequest request{
+        .schedule = schedule,
+        .call = {.collective = tried.algorithm->collective, .root = Rank{tried.root}},
+        .buffers = {.input = {}, .output = {}, .in_place = is_in_place(tried)},
+        .method = method_of(tried.memory)};
+    if (tried.ranks_of_host > 0)
+        for (int rank = 0; rank < tried.ranks; ++rank)
+            request.hosts.push_back(rank / tried.ranks_of_host);
+    return request;
 }
 
-BufferAccess access_of(const Case& tried) {
-    const bool is_reachable =
-        tried.memory == Memory::registered || tried.memory == Memory::in_place;
-    return {.peers_read = is_reachable || tried.memory == Memory::fetched,
-            .peers_write = is_reachable};
-}
-
-// Returns the programs of all ranks; reads of peers are published places.
+// Returns the programs of all ranks.
 Programs programs_of(const Case& tried, const Schedule& schedule) {
     const PlanRequest request = request_of(tried, schedule);
-    std::vector<DirectTask> tasks;
-    for (Rank rank : all_ranks(tried.ranks)) tasks.emplace_back(request, rank, access_of(tried));
-    std::vector<PushTerms> terms;
-    for (const DirectTask& task : tasks) terms.push_back(push_terms(task));
     Programs programs;
-    for (const DirectTask& task : tasks) {
-        PushNegotiation negotiation{at(terms, task.me), {}, {}};
-        for (const PushTerms& of_peer : terms) {
-            negotiation.senders.push_back(at(of_peer.as_sender, task.me));
-            negotiation.receivers.push_back(at(of_peer.as_receiver, task.me));
-        }
-        programs.push_back(compile_direct(task, negotiation));
-    }
+    for (Rank rank : all_ranks(tried.ranks))
+        programs.push_back(std::move(compile(request, rank).front()));
     return programs;
 }
 
@@ -91,7 +118,20 @@ void expect_no_race(const Case& tried) {
     EXPECT_EQ(find_race(programs_of(tried, *schedule)), std::nullopt) << to_text(tried);
 }
 
-TEST(DirectProgram, HasNoRaceInPieces) {
+// The results are right, and no race is possible.
+void expect_right(const Case& tried) {
+    const auto schedule = schedule_of(tried);
+    if (!schedule) return;
+    const Programs programs = programs_of(tried, *schedule);
+    const CollectiveSpec spec(tried.algorithm->collective, tried.ranks, Rank{tried.root});
+    for (const std::uint64_t seed : {1, 2})
+        EXPECT_EQ(find_fault(programs, spec, schedule->chunks(), is_in_place(tried), seed),
+                  std::nullopt)
+            << to_text(tried);
+    EXPECT_EQ(find_race(programs), std::nullopt) << to_text(tried);
+}
+
+TEST(RankProgram, HasNoRaceInPieces) {
     for (const Algorithm& algorithm : catalog())
         for (int ranks : {2, 3, 4, 5})
             for (Memory memory : {Memory::unregistered, Memory::unregistered_in_place,
@@ -100,14 +140,14 @@ TEST(DirectProgram, HasNoRaceInPieces) {
 }
 
 // The pieces reuse the same memory.
-TEST(DirectProgram, StagesInMemoryThatDoesNotGrowWithTheMessage) {
+TEST(RankProgram, StagesInMemoryThatDoesNotGrowWithTheMessage) {
     for (const char* name : {"ring", "two-shot", "butterfly", "chain", "tree"}) {
         Case tried = {&find_algorithm(Collective::all_reduce, name), 4, Memory::unregistered};
         int most = 0;
         for (const int pieces : {20, 200}) {
             tried.pieces = pieces;
             int slots = 0;
-            for (const DirectProgram& program : programs_of(tried, schedule_of(tried).value()))
+            for (const RankProgram& program : programs_of(tried, schedule_of(tried).value()))
                 slots = std::max(slots, program.slots);
             if (pieces == 20) most = slots;
             EXPECT_LE(slots, most) << name;
@@ -116,44 +156,50 @@ TEST(DirectProgram, StagesInMemoryThatDoesNotGrowWithTheMessage) {
     }
 }
 
-TEST(DirectProgram, HasNoRaceWhateverTheAlgorithmAndTheMemory) {
+TEST(RankProgram, IsRightWhateverTheAlgorithmAndTheMemory) {
     for (const Algorithm& algorithm : catalog())
         for (int ranks : {1, 2, 3, 4, 5, 7, 8})
             for (Memory memory : all_memory)
                 for (int root : {0, ranks - 1}) {
                     if (root != 0 && !has_root(algorithm.collective)) continue;
-                    expect_no_race({&algorithm, ranks, memory, root});
+                    expect_right({&algorithm, ranks, memory, root});
                 }
 }
 
+// Ranks of one host reach each other's memory, others exchange messages, in the same step.
+TEST(RankProgram, IsRightWithMessagesBetweenHosts) {
+    for (const Algorithm& algorithm : catalog())
+        for (const auto& [ranks, of_host] : {std::pair{4, 2}, {5, 3}, {8, 4}, {8, 2}, {7, 3}})
+            for (const Memory memory : memory_of_one_host)
+                for (int pieces : {1, 3})
+                    expect_right({.algorithm = &algorithm,
+                                  .ranks = ranks,
+                                  .memory = memory,
+                                  .root = ranks / 2,
+                                  .pieces = pieces,
+                                  .ranks_of_host = of_host});
+}
+
 // Each rank computes what its peers publish: no rank asks another one.
-TEST(DirectProgram, ReadsWhatThePeersOwnProgramPublishes) {
-    const auto places = [](const DirectProgram& program) {
-        std::vector<MovePlace> all;
-        for (const DirectStep& step : program.steps)
-            for (const DirectMove& move : step.moves)
-                all.insert(all.end(), move.sources.begin(), move.sources.end());
-        return all;
-    };
+TEST(RankProgram, ReadsWhatThePeersOwnProgramPublishes) {
     for (const Algorithm& algorithm : catalog())
         for (int ranks : {2, 3, 5})
             for (Memory memory : all_memory) {
                 const Case tried{&algorithm, ranks, memory, ranks / 2, /*pieces=*/3};
                 const auto schedule = schedule_of(tried);
                 if (!schedule) continue;
-                const PlanRequest request = request_of(tried, *schedule);
                 const Programs programs = programs_of(tried, *schedule);
                 for (Rank me : all_ranks(ranks)) {
-                    const auto alone = places(compile_direct(request, me, access_of(tried)));
-                    const auto together = places(at(programs, me));
-                    ASSERT_EQ(alone.size(), together.size());
-                    for (std::size_t i = 0; i < alone.size(); ++i) {
-                        const MovePlace& read = together[i];
-                        const ChunkPlace place = read.place.in == ChunkPlace::In::published
-                                                     ? at(at(programs, *read.peer).published,
-                                                          me)[as_size(read.place.number)]
-                                                     : read.place;
-                        EXPECT_EQ(alone[i].place, place) << to_text(tried);
+                    std::vector<std::vector<ChunkPlace>> read(as_size(ranks));
+                    for (const ProgramStep& step : at(programs, me).steps)
+                        for (const ChunkMove& move : step.moves)
+                            for (const MovePlace& source : move.sources)
+                                if (source.peer) at(read, *source.peer).push_back(source.place);
+                    for (Rank peer : all_ranks(ranks)) {
+                        auto published = at(at(programs, peer).published, me);
+                        std::ranges::sort(published);
+                        std::ranges::sort(at(read, peer));
+                        EXPECT_EQ(at(read, peer), published) << to_text(tried);
                     }
                 }
             }
@@ -161,7 +207,7 @@ TEST(DirectProgram, ReadsWhatThePeersOwnProgramPublishes) {
 
 // With a radix, a sum has parts of several peers in one step, some of them in the peers' plan
 // memory.
-TEST(DirectProgram, HasNoRaceWithARadix) {
+TEST(RankProgram, HasNoRaceWithARadix) {
     for (const Algorithm& algorithm : catalog())
         for (int ranks : {5, 10})
             for (int radix : {3, 4})
@@ -175,19 +221,19 @@ TEST(DirectProgram, HasNoRaceWithARadix) {
 
 // Counts moves that access a peer's buffers before the rank has waited for the peer in the same
 // run: their location is looked up in the first wait for it.
-int moves_without_a_wait(const DirectProgram& program) {
+int moves_without_a_wait(const RankProgram& program) {
     std::set<Rank> waited_for;
     const auto is_unseen = [&](const MovePlace& place) {
         return place.peer && !waited_for.contains(*place.peer);
     };
-    const auto count = [&](const std::vector<DirectMove>& moves) {
-        return std::ranges::count_if(moves, [&](const DirectMove& move) {
+    const auto count = [&](const std::vector<ChunkMove>& moves) {
+        return std::ranges::count_if(moves, [&](const ChunkMove& move) {
             return std::ranges::any_of(move.targets, is_unseen) ||
                    std::ranges::any_of(move.sources, is_unseen);
         });
     };
     auto moves = count(program.prologue);
-    for (const DirectStep& step : program.steps) {
+    for (const ProgramStep& step : program.steps) {
         for (const Dependency& dependency : step.dependencies) waited_for.insert(dependency.peer);
         moves += count(step.moves);
     }
@@ -195,10 +241,10 @@ int moves_without_a_wait(const DirectProgram& program) {
 }
 
 // Returns the last step in which the rank accesses a place of the owner; -1 if it never does.
-int last_step_at(const DirectProgram& program, Rank owner) {
+int last_step_at(const RankProgram& program, Rank owner) {
     int last = -1;
-    for (const DirectStep& step : program.steps)
-        for (const DirectMove& move : step.moves)
+    for (const ProgramStep& step : program.steps)
+        for (const ChunkMove& move : step.moves)
             for (const auto* ends : {&move.targets, &move.sources})
                 for (const MovePlace& place : *ends)
                     if (place.peer == owner) last = step.number;
@@ -206,23 +252,23 @@ int last_step_at(const DirectProgram& program, Rank owner) {
 }
 
 // Returns the last step of the peer that the rank has waited for at the end of its run; -1 if none.
-int last_step_waited_for(const DirectProgram& program, Rank peer) {
+int last_step_waited_for(const RankProgram& program, Rank peer) {
     int steps = 0;
     const auto look_at = [&](const std::vector<Dependency>& dependencies) {
         for (const Dependency& one : dependencies)
             if (one.peer == peer) steps = std::max(steps, one.steps);
     };
-    for (const DirectStep& step : program.steps) look_at(step.dependencies);
+    for (const ProgramStep& step : program.steps) look_at(step.dependencies);
     look_at(program.last_readers);
     return steps - 1;
 }
 
 // Then its peers need not wait until the last sum is computed.
-TEST(DirectProgram, KeepsResultsThatNoPeerReads) {
+TEST(RankProgram, KeepsResultsThatNoPeerReads) {
     const auto kept = [](const Case& tried, int rank) {
         const Programs programs = programs_of(tried, schedule_of(tried).value());
         std::vector<bool> of_steps;
-        for (const DirectStep& step : at(programs, Rank{rank}).steps)
+        for (const ProgramStep& step : at(programs, Rank{rank}).steps)
             of_steps.push_back(step.keeps_results);
         return of_steps;
     };
@@ -238,10 +284,10 @@ TEST(DirectProgram, KeepsResultsThatNoPeerReads) {
 
 // A rank copies its own part while other parts are in transit, before it reads them. But where
 // peers wait for data that the rank writes to them, that comes first.
-TEST(DirectProgram, CopiesItsOwnPartFirstWherePeersOnlyRead) {
+TEST(RankProgram, CopiesItsOwnPartFirstWherePeersOnlyRead) {
     Case tried{&find_algorithm(Collective::all_gather, "ring"), 4, Memory::fetched};
-    for (const DirectProgram& program : programs_of(tried, schedule_of(tried).value())) {
-        const DirectStep& first = program.steps.front();
+    for (const RankProgram& program : programs_of(tried, schedule_of(tried).value())) {
+        const ProgramStep& first = program.steps.front();
         EXPECT_TRUE(first.dependencies.empty());
         ASSERT_EQ(first.moves.size(), 1u);
         EXPECT_EQ(first.moves[0].sources.front().peer, std::nullopt);
@@ -249,18 +295,18 @@ TEST(DirectProgram, CopiesItsOwnPartFirstWherePeersOnlyRead) {
         EXPECT_TRUE(program.settling_early.empty());
     }
     tried.memory = Memory::registered;
-    for (const DirectProgram& program : programs_of(tried, schedule_of(tried).value()))
+    for (const RankProgram& program : programs_of(tried, schedule_of(tried).value()))
         EXPECT_EQ(program.settling_early.size(), 1u);
 }
 
-TEST(DirectProgram, WaitsForAPeerBeforeItAccessesItsBuffers) {
+TEST(RankProgram, WaitsForAPeerBeforeItAccessesItsBuffers) {
     for (const Algorithm& algorithm : catalog())
         for (int ranks : {2, 3, 4, 5, 7, 8})
             for (Memory memory : {Memory::registered, Memory::in_place}) {
                 const Case tried{&algorithm, ranks, memory, ranks / 2};
                 const auto schedule = schedule_of(tried);
                 if (!schedule) continue;
-                for (const DirectProgram& program : programs_of(tried, *schedule))
+                for (const RankProgram& program : programs_of(tried, *schedule))
                     EXPECT_EQ(moves_without_a_wait(program), 0) << to_text(tried);
             }
 }
@@ -268,7 +314,7 @@ TEST(DirectProgram, WaitsForAPeerBeforeItAccessesItsBuffers) {
 // Once a rank has accessed a peer's buffers for the last time, that peer waits for it before the
 // end of its run, because then it may change them. It does the same for its last reader, and for
 // ranks that push.
-TEST(DirectProgram, EndsAfterAllReadersOfItsBuffers) {
+TEST(RankProgram, EndsAfterAllReadersOfItsBuffers) {
     for (const Algorithm& algorithm : catalog())
         for (int ranks : {2, 3, 5, 8}) {
             const Case tried{&algorithm, ranks, Memory::registered, ranks / 2};
@@ -300,8 +346,11 @@ int dispensable_dependencies(const Case& tried) {
             dependencies.insert(place, taken);
         }
     };
-    for (DirectProgram& program : programs) {
-        for (DirectStep& step : program.steps) take_out_each(step.dependencies);
+    for (RankProgram& program : programs) {
+        for (ProgramStep& step : program.steps) {
+            take_out_each(step.before_messages);
+            take_out_each(step.dependencies);
+        }
         take_out_each(program.last_readers);
     }
     return to_spare;
@@ -376,7 +425,7 @@ TEST(FindRace, NamesAPushIntoAPlaceThatIsInUse) {
     EXPECT_TRUE(
         is_race(find_race(programs), {"1 at step 0", "output's position 1", "not have begun"}));
     programs = sound;
-    for (DirectStep& step : programs[0].steps) step.dependencies.clear();
+    for (ProgramStep& step : programs[0].steps) step.dependencies.clear();
     EXPECT_TRUE(is_race(find_race(programs),
                         {"1 at step 0", "output's position 1", "past that", "0 at its end"}));
     // Two ranks compute a chunk each and push it; the other still reads there.

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "collectives/execute/program/program.hpp"
+
+namespace tutti {
+
+/// A rank that computes a chunk can write it straight into the results of the ranks that need it (a
+/// *push*), instead of letting them read it: this saves a pass over memory and a signal. It also
+/// spreads work: if one rank would read from many idle ranks, they write to it instead.
+///
+/// Both sides decide by the same rule, from the terms of both: the sender knows when it has the
+/// value, the receiver when its place is free. There is one entry for each chunk copied between two
+/// ranks, in the order of the schedule.
+struct PushTerms {
+    struct Sender {
+        /// The step in which it computes the chunk; it keeps the value until it is sent.
+        std::optional<int> computed_in;
+        bool from_input = false;  ///< the chunk is unchanged from the sender's input
+        int load = 0;             ///< chunks to handle in the step of the transfer, if it pushes
+    };
+    struct Receiver {
+        bool is_open = false;  ///< whether the sender can ever write the place, if late enough
+        ChunkPlace place = {};
+        int last_use = -1;             ///< last step before in which the receiver uses the place
+        int last_read_by_sender = -1;  ///< last step before in which the sender does
+        int load = 0;                  ///< chunks to handle in that step, if it reads
+    };
+    std::vector<std::vector<Sender>> as_sender;      ///< this rank's terms, by receiver
+    std::vector<std::vector<Receiver>> as_receiver;  ///< this rank's terms, by sender
+
+    /// Returns the step in which the sender writes into the receiver's place, for the transfer of
+    /// `step`; nothing if the receiver reads it.
+    static std::optional<int> push_step(const Sender& sender, const Receiver& receiver, int step);
+};
+
+/// The terms of a rank, and those of its peers for it.
+struct PushNegotiation {
+    PushTerms own;
+    std::vector<std::vector<PushTerms::Sender>> senders;      ///< by sender
+    std::vector<std::vector<PushTerms::Receiver>> receivers;  ///< by receiver
+};
+
+/// Decides for a compiler which chunks are pushed. It is called once for each chunk copied between
+/// this rank and another, in the order of the schedule.
+class Pushes {
+public:
+    struct Push {
+        int step;
+        ChunkPlace place;  ///< at the receiver
+        int last_use;      ///< the receiver must have finished this step
+    };
+
+    virtual ~Pushes() = default;
+    /// Returns how this rank pushes the chunk to `receiver`; nothing if it publishes the chunk.
+    virtual std::optional<Push> to(Rank receiver, int step, const PushTerms::Sender& own) = 0;
+    /// Returns the step in which `sender` pushes the chunk here; nothing if this rank reads it.
+    virtual std::optional<int> from(Rank sender, int step, const PushTerms::Receiver& own) = 0;
+};
+
+/// Records this rank's terms before the negotiation; nothing is pushed.
+class ProposedPushes final : public Pushes {
+public:
+    explicit ProposedPushes(int ranks);
+    std::optional<Push> to(Rank receiver, int step, const PushTerms::Sender& own) override;
+    std::optional<int> from(Rank sender, int step, const PushTerms::Receiver& own) override;
+    PushTerms take_terms() { return std::move(terms_); }
+
+private:
+    PushTerms terms_;
+};
+
+/// Applies the result of the negotiation. It uses the exchanged terms, because a program with
+/// pushes would have others.
+class AgreedPushes final : public Pushes {
+public:
+    explicit AgreedPushes(const PushNegotiation& negotiation);
+    std::optional<Push> to(Rank receiver, int step, const PushTerms::Sender& own) override;
+    std::optional<int> from(Rank sender, int step, const PushTerms::Receiver& own) override;
+
+private:
+    const PushNegotiation& negotiation_;
+    std::vector<std::size_t> sent_, received_;  // by peer: chunks copied so far
+};
+
+}  // namespace tutti
