@@ -72,6 +72,7 @@ public:
     bool one_process() const override { return size_ == 1; }
     const Placement& hosts() const override { return hosts_; }
     bool has_ended() const override { return mpi_is_over(); }
+    std::unique_ptr<World> split(std::optional<int> group) override;
 
 protected:
     // Exchanges the host names; call it when the derived class can gather.
@@ -202,19 +203,6 @@ public:
         }
     }
 
-    std::unique_ptr<World> split(std::optional<int> group) override {
-        const auto members = ranks_of_group(*this, group);
-        MPI_Comm comm = MPI_COMM_NULL;
-        check(PMPI_Comm_split(comm_, members.empty() ? MPI_UNDEFINED : members.front().index,
-                              rank().index, &comm));
-        if (members.empty()) return nullptr;
-        auto part = std::make_unique<MpiWorld>(comm, hang_timeout, hosts_.renamed(members));
-        part->oversubscribed = oversubscribed;
-        part->background = background;
-        part->parent = this;
-        return part;
-    }
-
 private:
     static void refuse_if_over() {
         if (mpi_is_over())
@@ -273,6 +261,23 @@ private:
     }
 };
 
+// The part has a communicator of its own, where non-blocking collectives disturb no program.
+std::unique_ptr<World> RanksOfMpi::split(std::optional<int> group) {
+    const auto members = ranks_of_group(*this, group);
+    MPI_Comm comm = MPI_COMM_NULL;
+    {
+        const ErrorsReturn meanwhile(comm_);
+        check(PMPI_Comm_split(comm_, members.empty() ? MPI_UNDEFINED : members.front().index,
+                              rank().index, &comm));
+    }
+    if (members.empty()) return nullptr;
+    auto part = std::make_unique<MpiWorld>(comm, hang_timeout, hosts_.renamed(members));
+    part->oversubscribed = oversubscribed;
+    part->background = background;
+    part->parent = this;
+    return part;
+}
+
 class MpiEndpoint final : public Endpoint {
 public:
     MpiEndpoint(MPI_Comm comm, const EndpointNeeds& needs, int tag) : comm_(comm), tag_(tag) {
@@ -322,18 +327,22 @@ private:
     std::vector<Rank> peers_;
 };
 
-class MpiMessages final : public MessageTransport {
+class MpiMessages final : public MessageTransport, public Progressable {
 public:
     // Ranks in messages are those of the world.
-    explicit MpiMessages(const World& world)
-        : comm_(duplicate(communicator_of(mpi_handle(world)))) {
+    explicit MpiMessages(World& world)
+        : world_(world), comm_(duplicate(communicator_of(mpi_handle(world)))) {
         check(PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
         int* highest = nullptr;
         int found = 0;
         check(PMPI_Comm_get_attr(comm_, MPI_TAG_UB, &highest, &found));
         if (found != 0) tags_ = *highest;
+        world_.register_progress(*this);
     }
-    ~MpiMessages() override { free_unless_over(comm_); }
+    ~MpiMessages() override {
+        world_.unregister_progress(*this);
+        free_unless_over(comm_);
+    }
 
     std::string_view name() const override { return "mpi"; }
 
@@ -341,7 +350,16 @@ public:
         return std::make_unique<MpiEndpoint>(comm_, needs, needs.plan % tags_);
     }
 
+    // The library may still hold a message whose send is complete. It goes on in any call, if that
+    // finds no message: none has this tag.
+    void make_progress() override {
+        if (mpi_is_over()) return;
+        int is_here = 0;
+        check(PMPI_Iprobe(MPI_ANY_SOURCE, tags_, comm_, &is_here, MPI_STATUS_IGNORE));
+    }
+
 private:
+    World& world_;
     MPI_Comm comm_;
     int tags_ = 32767;  // the minimum that MPI guarantees
 };
