@@ -77,7 +77,7 @@ std::string_view guess(const Call& call, const World& world) {
 std::vector<std::string_view> transports_for(const World& world) {
     if (world.one_process()) return {"shm", "loopback"};
     if (world.one_host()) return {"shm", "mpi", "ucx"};
-    return {"ucx", "mpi"};
+    return {"hybrid", "ucx", "mpi"};
 }
 
 Configuration ours(std::string_view algorithm, std::string_view transport, const World& world) {

@@ -293,7 +293,8 @@ void describe_transports(const SearchSpace& search_space, Planner& planner, Laun
         const std::string details = planner.details(name);
         if (details.empty()) continue;
         notes.push_back(fmt::format("transport {}: {}", name, details));
-        if (name == "ucx")
+        const bool uses_ucx = name == "ucx" || name == "hybrid";
+        if (uses_ucx && !launch.ucx && details.find("UCX") != details.npos)
             launch.ucx = Library{
                 .vendor = "UCX", .version = ucx_version(), .settings = {{"found", details}}};
     }

@@ -41,6 +41,9 @@ public:
 
     /// Returns a peer that this rank still waits for, for the report of a hang.
     virtual std::optional<Rank> waits_for() const = 0;
+    /// Names the way to a peer, for the same report: "shared memory". Empty if all peers are
+    /// reached in the same way.
+    virtual std::string_view way_to(Rank) const { return ""; }
 
     /// The step that the queue has reached, for endpoints that run in the order of a queue.
     struct Outstanding {

@@ -26,7 +26,7 @@ SPARE = (("#4253af", (5, 1, 0), DASH_DOT_DOT), ("#a6661d", (3, 1, 0), LONG), ("#
 LIBRARIES = {"mpi": (BLACK, (4, 0, 45), DASHED), "nccl": ("#37474f", (4, 0, 0), SOLID)}
 
 # A transport is how the marker is filled: shm and cuda, the quickest, all of it.
-FILLS = {"mpi": "none", "ucx": "left", "loopback": "bottom", "nccl": "top"}
+FILLS = {"mpi": "none", "ucx": "left", "hybrid": "right", "loopback": "bottom", "nccl": "top"}
 
 EDGE, LARGER = 0.45, 1.3  # markers that are not filled have an edge of this width in points and are this much larger, so that the white is seen
 

@@ -202,6 +202,29 @@ std::string default_of(Collective collective, int ranks, std::int64_t count) {
     return best;
 }
 
+// Processes of two hosts; enough to choose for them.
+class TwoHosts final : public World {
+public:
+    Rank rank() const override { return {0}; }
+    int size() const override { return 4; }
+    std::string_view kind() const override { return "processes"; }
+    bool one_process() const override { return false; }
+    void barrier() override {}
+    void all_gather(std::span<const std::byte>, std::span<std::byte>) override {}
+    void broadcast(std::span<std::byte>) override {}
+    const Placement& hosts() const override { return hosts_; }
+
+private:
+    Placement hosts_ = Placement::in_nodes_of(4, 2);
+};
+
+TEST(DefaultChoice, AcrossHostsTakesTheNearestWayToEachRank) {
+    TwoHosts world;
+    const auto choices = default_choices({.collective = Collective::all_reduce, .count = 1}, world);
+    EXPECT_EQ(choices.at(0).transport, "hybrid");
+    EXPECT_EQ(choices.at(1).transport, "ucx");
+}
+
 // Measured: 9 us against 78 for a broadcast of 256 KiB.
 TEST(DefaultChoice, BetweenTwoRanksNothingIsSpreadFirst) {
     for (const Collective collective : {Collective::broadcast, Collective::reduce})

@@ -12,8 +12,8 @@
 #include "autotune/model/model_json.hpp"
 #include "autotune/table/table_json.hpp"
 #include "base/error.hpp"
+#include "tests/collectives/hosts_of_threads.hpp"
 #include "tests/results/samples.hpp"
-#include "tests/workloads/hosts_of_threads.hpp"
 #include "workloads/limits/network_limits.hpp"
 
 namespace tutti {

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several hosts by scripts/testhosts: UCX between them is right, with MPI and with a rendezvous, and a lost host is named."""
+"""Several hosts by scripts/testhosts: UCX and hybrid are right, with MPI and with a rendezvous, and a lost rank is named."""
+import signal
 import subprocess
 import sys
 import unittest
 
 import tutti
+from job import descendants, name_of, wait_until
 from tutti import COLLECTIVES, QUICK
 
 TEST_HOSTS = tutti.ROOT / "scripts/testhosts"
 TIME_OUT, RANK_LOST, USAGE, SKIPPED = 4, 5, 64, 77
 OVER_UCX = ("--transport", "ucx")
+OVER_HYBRID = ("--transport", "hybrid")
 AS_RANK = ("sh", "-c", 'exec "$@" --rendezvous tcp://h0:29511 --rank ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} '
            "--size ${OMPI_COMM_WORLD_SIZE:-$PMI_SIZE}", "sh")
 
@@ -28,9 +31,9 @@ class AcrossHosts(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn(tutti.ALL_RIGHT, done.stdout)
 
-    def lose_host(self, fault, *words, **more):
+    def lose_host(self, fault, *words, ranks_per_host=1, **more):
         """The code and standard error of a job one of whose hosts is harmed."""
-        done = bench(("--ranks-per-host", 1, "--after", "3s", fault), "all_reduce", *LONG_CALLS, *words, **more)
+        done = bench(("--ranks-per-host", ranks_per_host, "--after", "3s", fault), "all_reduce", *LONG_CALLS, *words, **more)
         return done.returncode, done.stderr
 
 
@@ -60,6 +63,74 @@ class OverMpi(AcrossHosts):
         code, stderr = self.lose_host("link down h1", *OVER_UCX, "-T", "1s")
         self.assertIn(code, (TIME_OUT, RANK_LOST), stderr)
         self.assertRegex(stderr, r"(?m)^tutti: rank [01] .*rank [01]")
+
+
+@tutti.needs_mpi
+class Hybrid(tutti.Folder, AcrossHosts):
+    def test_every_algorithm_is_right_over_ucx_and_over_mpi(self):
+        for collective in COLLECTIVES:
+            with self.subTest(collective):
+                self.check(bench((), collective, "--counts", "0,1,5,1001,100000", "--transport", "hybrid,hybrid-mpi", *QUICK))
+
+    def test_is_right_in_any_placement(self):
+        """Ranks go to the hosts in turn, or in another order."""
+        for hosts in (("--ranks-per-host", 3, "--map", "node"), ("--hosts", 3)):
+            for collective in ("all_reduce", "all_to_all"):
+                with self.subTest(hosts=hosts, collective=collective):
+                    self.check(bench(hosts, collective, "--counts", "1,3001", *OVER_HYBRID, *QUICK, "--order-by", "naive,topology"))
+
+    def test_is_right_for_every_type_and_in_place(self):
+        for dtype in ("half", "double", "int8"):
+            with self.subTest(dtype):
+                self.check(bench((), "all_reduce", "--counts", "1,5,3001", "-d", dtype, "--inplace", "both", *OVER_HYBRID, *QUICK))
+
+    def test_says_which_way_messages_go(self):
+        done = bench((), "all_reduce", "--counts", 1, "--algo", "ring", *OVER_HYBRID, *QUICK)
+        self.check(done)
+        network = "mpi" if tutti.transport_missing("ucx") else "ucx"
+        self.assertRegex(done.stdout, rf"(?m)^# transport hybrid: .*\b{network}\b")
+
+    def test_is_left_out_where_no_two_ranks_share_a_host(self):
+        done = bench(("--ranks-per-host", 1), "all_reduce", "--counts", 1, *QUICK)
+        self.check(done)
+        self.assertIn("hybrid left out", done.stdout)
+
+    def test_a_lost_host_ends_the_job_before_the_deadline(self):
+        code, stderr = self.lose_host("power off h1", *OVER_HYBRID, "-T", "60s", ranks_per_host=2)
+        self.assertEqual(code, RANK_LOST, stderr)
+        self.assertRegex(stderr, r"rank [0-3] \(ucx\)|on node h1|\(process \d+ on h1\)")
+
+    def test_a_link_that_is_down_ends_the_job_at_the_deadline(self):
+        code, stderr = self.lose_host("link down h1", *OVER_HYBRID, "-T", "1s", ranks_per_host=2)
+        self.assertIn(code, (TIME_OUT, RANK_LOST), stderr)
+        self.assertRegex(stderr, r"(?m)^tutti: rank [0-3] .*ranks? [0-3]")
+
+    def report_without(self, victim):
+        """The lines of a job of which a rank is stopped. The root sends to all ranks in one step."""
+        file, log = self.folder / f"{victim}.jsonl", self.folder / f"{victim}.err"
+        with open(log, "w", encoding="utf-8") as stderr, subprocess.Popen(
+                [TEST_HOSTS, "--", tutti.EXECUTABLE, "bench", "broadcast", "--baseline", "none", *OVER_HYBRID, "--algo", "linear",
+                 "--counts", "1,16000000", "--inplace", "no", "-c", "0", "-n", "2000", "-w", "0", "-T", "2s", "--json", file],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr, env=tutti.CLEAN) as job:
+            wait_until(lambda: tutti.points(file) or job.poll() is not None, "the first point is measured")
+            ranks = [process for process in descendants(job.pid) if name_of(process) == "tutti" and process.rank() == victim]
+            busy_since = ranks[-1].cpu_seconds()
+            wait_until(lambda: ranks[-1].cpu_seconds() - busy_since > 0.3, "the second point is under way")
+            for rank in ranks:
+                rank.kill(signal.SIGSTOP)
+            code = job.wait(timeout=60)
+        return code, log.read_text(encoding="utf-8")
+
+    def test_a_stopped_rank_is_named_with_the_way_to_it(self):
+        network = "mpi" if tutti.transport_missing("ucx") else "ucx"
+        for victim, way in ((1, "shared memory"), (2, network)):
+            with self.subTest(victim=victim):
+                for _ in range(4):  # a rank that is stopped between two calls is reported otherwise
+                    code, stderr = self.report_without(victim)
+                    self.assertIn(code, (TIME_OUT, RANK_LOST), stderr)
+                    if "waited 4 s" not in stderr:
+                        break
+                self.assertRegex(stderr, rf"\(hybrid\), step 0 .* rank {victim} by {way}")
 
 
 @tutti.needs_ucx

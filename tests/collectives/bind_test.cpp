@@ -77,7 +77,7 @@ std::int64_t wrong_elements(Planner& planner, const Algorithm& algorithm, bool i
 }
 
 void expect_right_in_any_call(int ranks, std::string_view transport) {
-    run_as_threads(ranks, 20, [&](World& world) {
+    test::run_over(transport, ranks, 20, [&](World& world) {
         Planner planner(world);
         if (planner.refuses(transport)) return;
         const int runs = find_transport(transport).methods.are_of_devices() ? 4 : 8;
@@ -169,7 +169,7 @@ std::vector<std::int64_t> random_lengths(std::mt19937& dice, std::size_t blocks)
 }
 
 void expect_right_in_blocks_of_any_length(int ranks, std::string_view transport) {
-    run_as_threads(ranks, 20, [&](World& world) {
+    test::run_over(transport, ranks, 20, [&](World& world) {
         Planner planner(world);
         if (planner.refuses(transport) || find_transport(transport).methods.are_of_devices())
             return;

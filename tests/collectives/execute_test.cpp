@@ -23,7 +23,7 @@ protected:
 
     // Runs all trials on `ranks` threads.
     void expect_right(int ranks, const std::vector<Attempt>& trials) const {
-        run_as_threads(ranks, 20, [&](World& world) {
+        test::run_over(GetParam(), ranks, 20, [&](World& world) {
             Planner planner(world);
             for (const Attempt& trial : trials) {
                 const Job job{.collective = trial.call.collective, .ranks = ranks};
@@ -220,7 +220,7 @@ TEST_P(EveryPlan, OfAWrongScheduleRunsAndIsFoundWrong) {
                                   });
                               },
                               [](const Job&) { return std::optional<std::string>(); }};
-    run_as_threads(3, 20, [&](World& world) {
+    test::run_over(GetParam(), 3, 20, [&](World& world) {
         Planner planner(world);
         const Attempt trial{call_of(forgetful, 100), &forgetful, GetParam()};
         const std::int64_t wrong = wrong_elements(planner, trial);

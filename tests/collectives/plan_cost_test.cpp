@@ -34,7 +34,7 @@ class RunningAPlan : public testing::TestWithParam<std::string_view> {
 
 TEST_P(RunningAPlan, AllocatesNothing) {
     constexpr int ranks = 4;
-    run_as_threads(ranks, 20, [](World& world) {
+    test::run_over(GetParam(), ranks, 20, [](World& world) {
         Planner planner(world);
         for (const Algorithm& algorithm : catalog()) {
             if (algorithm.refuses({.collective = algorithm.collective, .ranks = ranks})) continue;

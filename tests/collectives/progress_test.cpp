@@ -20,7 +20,7 @@ protected:
     }
 
     static void on_every_rank(const std::function<void(Planner&)>& body) {
-        run_as_threads(ranks, 20, [&](World& world) {
+        test::run_over(GetParam(), ranks, 20, [&](World& world) {
             Planner planner(world);
             if (!planner.refuses(GetParam())) body(planner);
             world.barrier();

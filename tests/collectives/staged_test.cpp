@@ -18,7 +18,7 @@ using test::FarTrial;
 class OnADevice : public testing::TestWithParam<std::string_view> {
 protected:
     static void expect_right(int ranks, const std::vector<FarTrial>& trials) {
-        run_as_threads(ranks, 20, [&](World& world) {
+        test::run_over(GetParam(), ranks, 20, [&](World& world) {
             FarDevice device(static_cast<unsigned>(world.rank().index));
             Planner planner(world);
             if (planner.refuses(GetParam())) return;

@@ -9,6 +9,7 @@
 #include "collectives/device/accelerator.hpp"
 #include "collectives/planner/planner.hpp"
 #include "collectives/transport/table/transports.hpp"
+#include "tests/collectives/hosts_of_threads.hpp"
 #include "workloads/check/check_data.hpp"
 
 namespace tutti::test {
@@ -43,7 +44,7 @@ inline std::int64_t wrong_elements(Planner& planner, const Attempt& trial) {
 
     std::unique_ptr<ReachableMemory> shared;
     std::vector<std::byte> unregistered;
-    if (trial.buffers == Buffers::registered)
+    if (trial.buffers == Buffers::registered && world.one_host())
         shared = planner.registered_memory(trial.transport, bytes);
     Accelerator* const device = shared ? shared->device() : nullptr;
     if (!shared || device) unregistered.resize(bytes);  // data on a device is filled from here
@@ -90,11 +91,25 @@ inline std::vector<std::string_view> transports_of_threads(Rows rows = Rows::all
     std::vector<std::string_view> names;
     for (const TransportRow& row : transports()) {
         const bool needs_gpu = row.between_devices || row.name == "cuda";
-        const bool needs_processes = row.name == "mpi";
+        const bool needs_processes = row.name == "mpi" || row.name == "hybrid-mpi";
         const bool is_left_out = rows == Rows::without_parts && row.is_part;
         if (!needs_gpu && !needs_processes && !is_left_out) names.push_back(row.name);
     }
     return names;
+}
+
+/// Runs `body` on threads that a transport can join. Those of hybrid lie on two hosts of different
+/// size, in turn; fewer than three ranks are left out for it, because no two would share a host.
+inline void run_over(std::string_view transport, int ranks, double hang_timeout,
+                     const std::function<void(World&)>& body) {
+    if (transport != "hybrid") return run_as_threads(ranks, hang_timeout, body);
+    std::vector<int> host_of_rank;
+    for (int rank = 0; rank < ranks; ++rank) host_of_rank.push_back(rank % 3 / 2);
+    if (ranks >= 3)
+        run_as_threads(ranks, hang_timeout, [&](World& threads) {
+            WorldOfHosts world(threads, Placement::by_label(host_of_rank));
+            body(world);
+        });
 }
 
 /// Returns the name of a test that has a transport as its parameter.

@@ -6,8 +6,8 @@
 #include <chrono>
 #include <thread>
 
+#include "tests/collectives/hosts_of_threads.hpp"
 #include "tests/topology/fixture_tree.hpp"
-#include "tests/workloads/hosts_of_threads.hpp"
 #include "workloads/timing/batch.hpp"
 #include "workloads/timing/batch_counters.hpp"
 #include "workloads/timing/measure.hpp"

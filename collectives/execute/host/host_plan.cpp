@@ -126,7 +126,8 @@ private:
     // Reports the first unfinished lane.
     ProgressState progress_state() const override {
         for (const auto& lane : lanes_)
-            if (!lane->is_done()) return {lane->step(), lane->waits_for()};
+            if (!lane->is_done())
+                return {.step = lane->step(), .waits_for = lane->waits_for(), .way = lane->way()};
         for (const auto& lane : lanes_)
             if (lane->endpoint() != nullptr)
                 if (auto outstanding = lane->endpoint()->outstanding())

@@ -175,10 +175,16 @@ bool Lane::sleep(std::int64_t most_ns) {
     return true;
 }
 
-std::optional<Rank> Lane::waits_for() const {
+std::optional<Rank> Lane::waits_by_memory_for() const {
     const std::size_t end = at_ < steps_.size() ? steps_[at_].waits_end : waits_.size();
-    if (wait_ < end) return waits_[wait_].peer;
-    return has_posted_ ? endpoint_->waits_for() : std::nullopt;
+    return wait_ < end ? std::optional(waits_[wait_].peer) : std::nullopt;
+}
+
+std::string_view Lane::way() const {
+    if (endpoint_ == nullptr) return "";
+    if (waits_by_memory_for()) return "shared memory";
+    const auto peer = waits_by_message_for();
+    return peer ? endpoint_->way_to(*peer) : "";
 }
 
 }  // namespace tutti

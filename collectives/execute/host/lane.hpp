@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "collectives/execute/host/bound_program.hpp"
@@ -41,7 +42,9 @@ public:
     int step() const {
         return at_ < steps_.size() ? steps_[at_].number : static_cast<int>(steps_of_run_ - 1);
     }
-    std::optional<Rank> waits_for() const;
+    std::optional<Rank> waits_for() const { return waits_by_memory_for() ? waits_by_memory_for() : waits_by_message_for(); }
+    /// Names the way to that rank, if ranks are reached in several ways.
+    std::string_view way() const;
     /// Sleeps until the counter that it waits for changes, for at most that time. Returns false if
     /// it waits for messages, which move only while they are polled.
     bool sleep(std::int64_t most_ns);
@@ -78,6 +81,10 @@ private:
         std::uint32_t waits_before_messages, waits_end;
     };
 
+    std::optional<Rank> waits_by_memory_for() const;
+    std::optional<Rank> waits_by_message_for() const {
+        return has_posted_ ? endpoint_->waits_for() : std::nullopt;
+    }
     Head& head_of(Rank rank) const;
     void add_steps();
     std::uint32_t add_waits(const std::vector<Dependency>& dependencies);

@@ -130,6 +130,7 @@ protected:
     struct ProgressState {
         int step = 0;
         std::optional<Rank> waits_for = {};
+        std::string_view way = {};      ///< to that rank, if ranks are reached in several ways
         std::vector<Rank> one_of = {};  ///< it waits for one of these, if that is all that is known
     };
 

@@ -12,4 +12,10 @@ namespace tutti {
 /// a few KiB at most.
 std::unique_ptr<MessageTransport> ll_transport(World& world);
 
+/// Messages of any size between the ranks of each host: small ones in the lines of the LL protocol;
+/// larger ones are read by the receiver in the sender's memory (see PeerMemory), or travel in
+/// lines, too, if the kernel refuses that. All peers must be ranks of this rank's host. Collective
+/// over all hosts; throws Error if ranks of this host cannot share memory.
+std::unique_ptr<MessageTransport> host_messages(World& world);
+
 }  // namespace tutti

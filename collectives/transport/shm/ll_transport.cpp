@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <vector>
 
 #include "base/index.hpp"
 #include "base/rounding.hpp"
 #include "collectives/transport/shm/host_transport.hpp"
+#include "collectives/world/peer_memory.hpp"
+#include "collectives/world/shared_memory.hpp"
 #include "collectives/world/shared_piece.hpp"
 #include "collectives/world/signal.hpp"
 
@@ -14,21 +19,29 @@ namespace {
 
 std::size_t lines_of(std::size_t bytes) { return divide_up(bytes, LlLine::capacity); }
 
-// The number of lines that the receiver has taken, on a cache line of its own: the sender reads it
-// only after a full round.
+// The receiver's counts of lines taken and of messages read in the sender's memory, on a cache line
+// of their own: the sender reads them only after a full round, or while it waits for a read.
 struct alignas(cache_line) Taken {
     std::uint64_t lines;
+    std::uint64_t messages;
 };
 
 // One end of the connection from one rank to another: a ring of lines in the receiver's memory.
 class LineRing {
 public:
+    LineRing() = default;  // not connected: the peer is on another host
     explicit LineRing(std::span<std::byte> memory)
         : taken_(reinterpret_cast<Taken*>(memory.data())),
           ring_(reinterpret_cast<LlLine*>(memory.data() + sizeof(Taken))),
           mask_((memory.size() - sizeof(Taken)) / sizeof(LlLine) - 1) {}
 
     static std::size_t bytes(std::size_t lines) { return sizeof(Taken) + lines * sizeof(LlLine); }
+
+    /// The number of messages that the receiver has read in the sender's memory.
+    std::uint64_t& read_messages() const { return taken_->messages; }
+
+    /// Whether a line has arrived that was not taken.
+    bool has_arrived() const { return ring_ != nullptr && seen(line().flag) == next_ + 1; }
 
     /// Sends as much of the message as there is room for, and removes that part from `message`.
     void send(std::span<const std::byte>& message) {
@@ -64,55 +77,61 @@ public:
 private:
     LlLine& line() const { return ring_[next_ & mask_]; }
 
-    Taken* taken_;
-    LlLine* ring_;
-    std::uint64_t mask_;
+    Taken* taken_ = nullptr;
+    LlLine* ring_ = nullptr;
+    std::uint64_t mask_ = 0;
     std::uint64_t next_ = 0;         // number of the next line, counted over all runs
     std::uint64_t known_taken_ = 0;  // last read (sender) or published (receiver)
 };
 
-// A step has at most one message for each peer, because messages are not cut.
+// Messages up to this size travel in lines. The receiver reads larger ones in the sender's memory,
+// where the kernel lets it: the system call costs less than the second copy.
+constexpr std::size_t most_in_lines = 4096;
+
+// Messages may be cut: those to one peer go in the order posted.
 class LlEndpoint final : public Endpoint {
 public:
-    LlEndpoint(World& world, const EndpointNeeds& needs) {
+    // `host`: the ranks of this host. `processes`: their process numbers if they can read each
+    // other's memory, else empty.
+    LlEndpoint(World& world, World& host, std::span<const pid_t> processes,
+               const EndpointNeeds& needs)
+        : me_(world.rank()),
+          to_(as_size(world.size())),
+          from_(to_.size()),
+          read_above_(processes.empty() ? std::numeric_limits<std::size_t>::max() : most_in_lines) {
         sends_.reserve(needs.most_posts);
         receives_.reserve(needs.most_posts);
         // Room for the messages of several runs, so that a sender rarely waits for a slow receiver.
-        const std::size_t lines = std::clamp(std::bit_ceil(8 * lines_of(needs.most_bytes)),
-                                             std::size_t{64}, std::size_t{1024});
-        const auto ranks = as_size(world.size());
-        memory_ = shared_piece(world, ranks * LineRing::bytes(lines));
+        const std::size_t lines =
+            std::clamp(std::bit_ceil(8 * lines_of(std::min(needs.most_bytes, read_above_))),
+                       std::size_t{64}, std::size_t{1024});
+        const auto ranks = as_size(host.size());
+        memory_ = shared_piece(host, ranks * LineRing::bytes(lines));
         // Each rank chooses the length of the rings that it receives from.
         const auto ring = [&](std::span<std::byte> piece, Rank sender) {
             const std::size_t bytes = piece.size() / ranks;
             return LineRing(piece.subspan(as_size(sender) * bytes, bytes));
         };
-        for (Rank peer; peer.index < world.size(); ++peer.index) {
-            to_.push_back(ring(memory_->of(peer), world.rank()));
-            from_.push_back(ring(memory_->mine(), peer));
+        for (Rank place; place.index < host.size(); ++place.index) {
+            const Rank peer = at(world.ranks_of_host(), place);
+            at(to_, peer).ring = ring(memory_->of(place), host.rank());
+            at(from_, peer).ring = ring(memory_->mine(), place);
+            if (!processes.empty()) at(from_, peer).process = processes[as_size(place)];
         }
     }
 
     void post_receive(int, Rank from, std::span<std::byte> into) override {
-        receives_.push_back({from, into});
+        receives_.push_back({from, at(from_, from).posted++, into, into.size() > read_above_});
     }
 
     void post_send(int, Rank to, std::span<const std::byte> message) override {
-        at(to_, to).send(message);
-        if (!message.empty()) sends_.push_back({to, message});
+        Open<const std::byte> send{to, at(to_, to).posted++, message, message.size() > read_above_};
+        if (!advance(send)) sends_.push_back(send);
     }
 
     bool all_done() override {
-        for (std::size_t i = 0; i < sends_.size();) {
-            auto& [to, message] = sends_[i];
-            at(to_, to).send(message);
-            drop_if_done(sends_, i);
-        }
-        for (std::size_t i = 0; i < receives_.size();) {
-            auto& [from, into] = receives_[i];
-            at(from_, from).take(into);
-            drop_if_done(receives_, i);
-        }
+        drop_done(sends_);
+        drop_done(receives_);
         return sends_.empty() && receives_.empty();
     }
 
@@ -122,25 +141,93 @@ public:
         return std::nullopt;
     }
 
+    std::optional<std::string> left_over() const override {
+        for (std::size_t from = 0; from < from_.size(); ++from)
+            if (from_[from].ring.has_arrived())
+                return "a message from rank " + std::to_string(from) + " to rank " +
+                       std::to_string(me_.index) + " was never received";
+        return std::nullopt;
+    }
+
 private:
+    // The messages in one direction between this rank and a peer; counted over all runs.
+    struct Link {
+        LineRing ring;
+        pid_t process = 0;  // the sender's number
+        std::uint64_t posted = 0, done = 0, offered = 0;
+    };
+
     template <class Memory>
     struct Open {
         Rank peer;
+        std::uint64_t number;  // the earlier messages of the link go first
         std::span<Memory> left;
+        bool is_read;             // by the receiver in the sender's memory, whose address it gets
+        std::uint64_t offer = 0;  // number of the address that was sent
     };
 
-    template <class Posts>
-    static void drop_if_done(Posts& posts, std::size_t& index) {
-        if (!posts[index].left.empty()) {
-            ++index;
+    // Returns true if the message is finished, as does the next function.
+    bool advance(Open<const std::byte>& send) {
+        Link& link = at(to_, send.peer);
+        if (send.number != link.done) return false;
+        if (!send.is_read) {
+            link.ring.send(send.left);
+            if (!send.left.empty()) return false;
         } else {
-            posts[index] = posts.back();
-            posts.pop_back();
+            if (send.offer == 0) {
+                const std::byte* const address = send.left.data();
+                auto offer = std::as_bytes(std::span(&address, 1));
+                link.ring.send(offer);
+                if (!offer.empty()) return false;
+                send.offer = ++link.offered;
+            }
+            if (seen(link.ring.read_messages()) < send.offer) return false;
+        }
+        ++link.done;
+        return true;
+    }
+
+    bool advance(Open<std::byte>& receive) {
+        Link& link = at(from_, receive.peer);
+        if (receive.number != link.done) return false;
+        if (!receive.is_read) {
+            link.ring.take(receive.left);
+            if (!receive.left.empty()) return false;
+        } else {
+            const std::byte* address = nullptr;
+            auto offer = std::as_writable_bytes(std::span(&address, 1));
+            link.ring.take(offer);
+            if (!offer.empty()) return false;
+            read(receive, {link.process, address});
+            publish(link.ring.read_messages(), ++link.offered);
+        }
+        ++link.done;
+        return true;
+    }
+
+    void read(const Open<std::byte>& receive, const PeerMemory& memory) const {
+        try {
+            memory.read(receive.left.data(), receive.left.size());
+        } catch (const Error& error) {
+            throw Error("rank " + std::to_string(me_.index) + " lost rank " +
+                            std::to_string(receive.peer.index) +
+                            " (shared memory): " + error.what(),
+                        error.code());
         }
     }
 
+    template <class Posts>
+    void drop_done(Posts& posts) {
+        std::size_t kept = 0;
+        for (auto& post : posts)
+            if (!advance(post)) posts[kept++] = post;
+        posts.resize(kept);
+    }
+
+    Rank me_;
     std::unique_ptr<ReachableMemory> memory_;
-    std::vector<LineRing> to_, from_;  // by peer
+    std::vector<Link> to_, from_;  // by peer
+    std::size_t read_above_;
     std::vector<Open<const std::byte>> sends_;
     std::vector<Open<std::byte>> receives_;
 };
@@ -150,7 +237,7 @@ public:
     explicit LlTransport(World& world) : world_(world) {}
     std::string_view name() const override { return "shm-lines"; }
     std::unique_ptr<Endpoint> connect(const EndpointNeeds& needs) override {
-        return std::make_unique<LlEndpoint>(world_, needs);
+        return std::make_unique<LlEndpoint>(world_, world_, std::span<const pid_t>(), needs);
     }
     std::size_t most_bytes() const override { return std::size_t{1} << 62; }
 
@@ -158,10 +245,33 @@ private:
     World& world_;
 };
 
+class HostMessages final : public MessageTransport {
+public:
+    explicit HostMessages(World& world)
+        : world_(world), own_host_(world.of_host()), host_(own_host_ ? *own_host_ : world) {
+        const SharedMemory trial(host_, 1);
+        if (!peer_memory_refuses(host_)) processes_ = gather_all(host_, getpid());
+    }
+    std::string_view name() const override { return "shared memory"; }
+    std::unique_ptr<Endpoint> connect(const EndpointNeeds& needs) override {
+        return std::make_unique<LlEndpoint>(world_, host_, processes_, needs);
+    }
+
+private:
+    World& world_;
+    std::unique_ptr<World> own_host_;  // null if all ranks are on one host
+    World& host_;
+    std::vector<pid_t> processes_;
+};
+
 }  // namespace
 
 std::unique_ptr<MessageTransport> ll_transport(World& world) {
     return std::make_unique<LlTransport>(world);
+}
+
+std::unique_ptr<MessageTransport> host_messages(World& world) {
+    return std::make_unique<HostMessages>(world);
 }
 
 }  // namespace tutti

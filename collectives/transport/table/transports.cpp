@@ -5,6 +5,7 @@
 #include "collectives/device/gpus.hpp"
 #include "collectives/transport/gpu/device_transport.hpp"
 #include "collectives/transport/gpu/nccl.hpp"
+#include "collectives/transport/messages/hybrid.hpp"
 #include "collectives/transport/messages/loopback.hpp"
 #include "collectives/transport/messages/mpi.hpp"
 #include "collectives/transport/shm/host_transport.hpp"
@@ -76,6 +77,16 @@ const TransportRow rows[] = {
      open<mpi_transport>},
     {"ucx", "tagged messages of UCX over InfiniBand, TCP or shared memory, as UCX chooses",
      ucx_missing, ucx_refuses, open<ucx_transport>},
+    {"hybrid",
+     "messages through shared memory within each host, and over ucx, or else mpi, between hosts",
+     nothing_missing, hybrid_refuses, open<hybrid_transport>},
+    {"hybrid-mpi",
+     "messages through shared memory within each host, and over mpi between hosts",
+     mpi_missing,
+     hybrid_over_mpi_refuses,
+     open<hybrid_over_mpi>,
+     {messages},
+     is_part},
     {"nccl",
      "groups of ncclSend and ncclRecv between GPUs, one rank per GPU; tutti's kernels reduce",
      nccl_missing,

@@ -26,6 +26,9 @@ public:
     }
     void broadcast(std::span<std::byte> data) override { threads_.broadcast(data); }
     const Placement& hosts() const override { return hosts_; }
+    std::unique_ptr<World> split(std::optional<int> group) override {
+        return threads_.split(group);  // on one host
+    }
 
 private:
     World& threads_;
