@@ -11,6 +11,7 @@
 #include "collectives/transport/gpu/device_memory.hpp"
 #include "collectives/transport/gpu/staged.hpp"
 #include "collectives/world/heap.hpp"
+#include "collectives/world/host_memory.hpp"
 #include "collectives/world/peer_memory.hpp"
 
 namespace tutti {
@@ -31,6 +32,16 @@ CallBuffers with_device(CallBuffers buffers, const ReachableMemory* registered) 
     if (buffers.device == nullptr && registered != nullptr && registered->device() != nullptr)
         buffers.device = registered->device()->for_messages();
     return buffers;
+}
+
+std::vector<int> hosts_by_rank(const Placement& hosts, int ranks) {
+    std::vector<int> by_rank(as_size(ranks));
+    int number = 0;
+    for (const auto& host : hosts.nodes()) {
+        for (const Rank rank : host) at(by_rank, rank) = number;
+        ++number;
+    }
+    return by_rank;
 }
 
 }  // namespace
@@ -79,7 +90,7 @@ MessageTransport& Planner::between_devices(std::string_view name, MemoryDevice& 
     if (row.between_devices) return *found.transport.messages;
     auto& staged = found.staged[&device];
     if (staged == nullptr)
-        staged = row.methods.are_messages()
+        staged = row.methods.has(TransferMethod::messages)
                      ? staged_transport(world_, device, row.open(world_, fault_).messages)
                      : shared_rings_transport(world_, device);
     return *staged;
@@ -107,7 +118,7 @@ std::unique_ptr<ReachableMemory> Planner::registered_memory(std::string_view tra
     if (found.refusal) throw Error(*found.refusal);
     if (const DevicePlaces* device = on_device(transport))
         return std::make_unique<DeviceMemory>(world_, device->device, bytes);
-    return std::make_unique<SharedMemory>(world_, bytes);
+    return host_memory(world_, bytes);
 }
 
 std::shared_ptr<std::byte> Planner::pinned_memory(std::string_view transport, std::size_t bytes) {
@@ -186,7 +197,9 @@ std::unique_ptr<Plan> Planner::plan_by(const Way& way, std::string_view transpor
         case device_memory:
             return device_plan(progress_, *on_device(transport), request);
         default:
-            return host_plan(progress_, nullptr, request);
+            if (world_.one_host()) return host_plan(progress_, nullptr, request);
+            request.hosts = hosts_by_rank(world_.hosts(), world_.size());
+            return host_plan(progress_, opened(transport).transport.messages.get(), request);
     }
 }
 

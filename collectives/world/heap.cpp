@@ -62,7 +62,6 @@ std::shared_ptr<std::byte> Heap::allocate(std::size_t bytes) const {
 
 std::optional<std::string> heaps_refuse(World& world) {
     if (world.one_process()) return std::nullopt;
-    if (!world.one_host()) return "the ranks are on several hosts";
     const auto heap = Heap::find();
     const auto trial = heap ? heap->allocate(1) : nullptr;
     const auto place = trial ? heap->place_of({trial.get(), 1}) : std::nullopt;
@@ -75,10 +74,10 @@ std::optional<std::string> heaps_refuse(World& world) {
         problem = "the heap belongs to the process that forked this one";
     problem = missing_on_any(world, problem);
     if (problem) return problem;
-    auto places = gather_all(world, *place);
-    places.erase(places.begin() + world.rank().index);
+    const auto places = gather_all(world, *place);
     try {
-        for (const HeapPlace& of_peer : places) peer_arenas(world).address_of(of_peer);
+        for (const Rank peer : world.ranks_of_host())
+            if (peer != world.rank()) peer_arenas(world).address_of(at(places, peer));
     } catch (const Error& error) {
         problem = error.what();
     }

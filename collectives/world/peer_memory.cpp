@@ -40,7 +40,6 @@ void PeerMemory::read(std::byte* into, std::size_t bytes) const {
 }
 
 std::optional<std::string> peer_memory_refuses(World& world) {
-    if (!world.one_host()) return "the ranks are on several hosts";
     // Some systems let only a process's parents read its memory, unless it allows other processes
     // to.
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
@@ -53,7 +52,9 @@ std::optional<std::string> peer_memory_refuses(World& world) {
     const std::uint64_t token = std::random_device{}() | std::uint64_t{1} << 32;
     const CopyTrial mine{{getpid(), reinterpret_cast<const std::byte*>(&token)}, token};
     const char* problem = nullptr;
-    for (const CopyTrial& of_peer : gather_all(world, mine)) {
+    const auto trials = gather_all(world, mine);
+    for (const Rank peer : world.ranks_of_host()) {
+        const CopyTrial& of_peer = at(trials, peer);
         std::uint64_t read_token = 0;
         if (read_some(of_peer.where, reinterpret_cast<std::byte*>(&read_token),
                       sizeof read_token) != sizeof read_token)

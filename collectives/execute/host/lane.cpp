@@ -7,7 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/index.hpp"
-#include "collectives/world/shared_piece.hpp"
+#include "collectives/world/host_memory.hpp"
 #include "collectives/world/signal.hpp"
 
 namespace tutti {
@@ -22,10 +22,13 @@ Lane::Lane(const HostBuffers& buffers, StoreChoice& stores, const PlanRequest& r
 
 void Lane::connect(World& world, MessageTransport* transport, int number) {
     if (reaches_peers_) {
-        memory_ = shared_piece(world, sizeof(Head) + program_.most_reachable_bytes());
+        memory_ = host_piece(world, sizeof(Head) + program_.most_reachable_bytes());
         std::vector<PlanMemory> of_ranks;
         for (const Rank rank : all_ranks(world.size()))
-            of_ranks.push_back({memory_->of(rank).data() + sizeof(Head), &head_of(rank).buffers});
+            of_ranks.push_back(
+                memory_->of(rank).empty()
+                    ? PlanMemory{}
+                    : PlanMemory{memory_->of(rank).data() + sizeof(Head), &head_of(rank).buffers});
         program_.place(std::move(of_ranks));
     } else {
         own_head_ = std::make_unique<Head>();

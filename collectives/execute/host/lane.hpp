@@ -42,7 +42,9 @@ public:
     int step() const {
         return at_ < steps_.size() ? steps_[at_].number : static_cast<int>(steps_of_run_ - 1);
     }
-    std::optional<Rank> waits_for() const { return waits_by_memory_for() ? waits_by_memory_for() : waits_by_message_for(); }
+    std::optional<Rank> waits_for() const {
+        return waits_by_memory_for() ? waits_by_memory_for() : waits_by_message_for();
+    }
     /// Names the way to that rank, if ranks are reached in several ways.
     std::string_view way() const;
     /// Sleeps until the counter that it waits for changes, for at most that time. Returns false if

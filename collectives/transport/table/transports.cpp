@@ -58,6 +58,14 @@ OpenTransport open_devices(World& world, const std::optional<Fault>& fault) {
     return {.devices = make(world, fault)};
 }
 
+// Some plans over these reach the ranks' memory instead.
+template <auto make>
+OpenTransport open_beside_memory(World& world, const std::optional<Fault>&) {
+    OpenTransport opened{.messages = make(world)};
+    if (peer_memory_refuses(world)) opened.unusable = {TransferMethod::single_copy};
+    return opened;
+}
+
 // Plans over these need nothing but the ranks' memory.
 OpenTransport open_memory(World&, const std::optional<Fault>&) { return {}; }
 
@@ -66,6 +74,8 @@ constexpr bool between_devices = true;
 
 using enum TransferMethod;
 constexpr TransferMethods on_devices{device_lines, device_memory};
+constexpr TransferMethods by_memory_and_messages{messages, registered, mapped, copy_in_copy_out,
+                                                 single_copy};
 
 const TransportRow rows[] = {
     {"loopback", "messages between threads of one process; injects faults on command",
@@ -77,16 +87,10 @@ const TransportRow rows[] = {
      open<mpi_transport>},
     {"ucx", "tagged messages of UCX over InfiniBand, TCP or shared memory, as UCX chooses",
      ucx_missing, ucx_refuses, open<ucx_transport>},
-    {"hybrid",
-     "messages through shared memory within each host, and over ucx, or else mpi, between hosts",
-     nothing_missing, hybrid_refuses, open<hybrid_transport>},
-    {"hybrid-mpi",
-     "messages through shared memory within each host, and over mpi between hosts",
-     mpi_missing,
-     hybrid_over_mpi_refuses,
-     open<hybrid_over_mpi>,
-     {messages},
-     is_part},
+    {"hybrid", "shared memory within each host, messages over ucx, or else mpi, between hosts",
+     nothing_missing, hybrid_refuses, open_beside_memory<hybrid_transport>, by_memory_and_messages},
+    {"hybrid-mpi", "shared memory within each host, messages over mpi between hosts", mpi_missing,
+     hybrid_over_mpi_refuses, open_beside_memory<hybrid_over_mpi>, by_memory_and_messages, is_part},
     {"nccl",
      "groups of ncclSend and ncclRecv between GPUs, one rank per GPU; tutti's kernels reduce",
      nccl_missing,
@@ -99,11 +103,7 @@ const TransportRow rows[] = {
      "ranks of one host read and write each other's memory, by the fastest of the shm-* methods",
      nothing_missing,
      needs_one_host,
-     [](World& world, const std::optional<Fault>&) -> OpenTransport {
-         OpenTransport shm{.messages = ll_transport(world)};
-         if (peer_memory_refuses(world)) shm.unusable = {single_copy};
-         return shm;
-     },
+     open_beside_memory<ll_transport>,
      {lines, registered, mapped, copy_in_copy_out, single_copy}},
     {"shm-lines",
      "small messages in the cache lines of their flags",

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/world/host_memory.hpp"
+
+#include <vector>
+
+#include "base/index.hpp"
+#include "collectives/world/shared_memory.hpp"
+#include "collectives/world/shared_piece.hpp"
+
+namespace tutti {
+namespace {
+
+// Memory of the ranks of a host, by their ranks in the whole world.
+class OfHost final : public ReachableMemory {
+public:
+    OfHost(const World& world, std::unique_ptr<ReachableMemory> memory)
+        : ReachableMemory(world.rank()), memory_(std::move(memory)), of_(as_size(world.size())) {
+        int place = 0;
+        for (const Rank rank : world.ranks_of_host()) at(of_, rank) = memory_->of(Rank{place++});
+    }
+
+    std::span<std::byte> of(Rank rank) const override { return at(of_, rank); }
+
+private:
+    std::unique_ptr<ReachableMemory> memory_;
+    std::vector<std::span<std::byte>> of_;
+};
+
+template <class Make>
+std::unique_ptr<ReachableMemory> on_host(World& world, Make&& make) {
+    if (world.one_host()) return make(world);
+    return std::make_unique<OfHost>(world, make(host_world(world)));
+}
+
+}  // namespace
+
+World& host_world(World& world) {
+    struct OfHost {
+        std::unique_ptr<World> world;
+    };
+    if (world.one_host()) return world;
+    return *world.attribute<OfHost>([&] { return std::make_unique<OfHost>(world.of_host()); })
+                .world;
+}
+
+std::unique_ptr<ReachableMemory> host_memory(World& world, std::size_t mine) {
+    return on_host(world, [&](World& host) { return std::make_unique<SharedMemory>(host, mine); });
+}
+
+std::unique_ptr<ReachableMemory> host_piece(World& world, std::size_t mine) {
+    return on_host(world, [&](World& host) { return shared_piece(host, mine); });
+}
+
+}  // namespace tutti

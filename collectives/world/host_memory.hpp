@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <memory>
+
+#include "collectives/world/reachable_memory.hpp"
+#include "collectives/world/world.hpp"
+
+namespace tutti {
+
+/// Returns the ranks of this rank's host as a world, which may be `world` itself. It is made on
+/// first use, which is collective, and lives as long as `world`.
+World& host_world(World& world);
+
+/// Returns memory that the ranks of each host share: see SharedMemory, and shared_piece() for the
+/// data of a plan. Addressed by the ranks of `world`; those of other hosts have none. Collective.
+std::unique_ptr<ReachableMemory> host_memory(World& world, std::size_t mine);
+std::unique_ptr<ReachableMemory> host_piece(World& world, std::size_t mine);
+
+}  // namespace tutti
