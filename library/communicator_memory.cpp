@@ -7,6 +7,7 @@
 
 #include "base/index.hpp"
 #include "base/rounding.hpp"
+#include "collectives/world/host_memory.hpp"
 #include "collectives/world/signal.hpp"
 #include "library/communicator_state.hpp"
 
@@ -30,7 +31,7 @@ RegisteredMemory::Arena& RegisteredMemory::new_arena(std::size_t at_least) {
     bytes = std::max(bytes, so_far);
     Arena arena;
     try {
-        arena.own = std::make_unique<SharedMemory>(world_, bytes);
+        arena.own = host_memory(world_, bytes);
         arena.shared = arena.own.get();
         arena.memory = arena.own->mine();
     } catch (const Error& error) {

@@ -52,7 +52,7 @@ public:
 private:
     struct Arena {
         const ReachableMemory* shared = nullptr;  // null if the ranks cannot share any
-        std::unique_ptr<SharedMemory> own;        // owns `shared`, unless it was adopted
+        std::unique_ptr<ReachableMemory> own;     // owns `shared`, unless it was adopted
         std::unique_ptr<std::byte[]> unregistered;
         std::span<std::byte> memory;
         std::map<std::size_t, std::size_t> free;  // offset and size; neighbours are joined

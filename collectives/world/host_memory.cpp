@@ -29,7 +29,10 @@ private:
 template <class Make>
 std::unique_ptr<ReachableMemory> on_host(World& world, Make&& make) {
     if (world.one_host()) return make(world);
-    return std::make_unique<OfHost>(world, make(host_world(world)));
+    // If it fails on one host, it does so on all.
+    return std::make_unique<OfHost>(world, make_on_all_ranks(world, "memory of a host", [&] {
+                                        return make(host_world(world));
+                                    }));
 }
 
 }  // namespace
@@ -44,7 +47,9 @@ World& host_world(World& world) {
 }
 
 std::unique_ptr<ReachableMemory> host_memory(World& world, std::size_t mine) {
-    return on_host(world, [&](World& host) { return std::make_unique<SharedMemory>(host, mine); });
+    return on_host(world, [&](World& host) -> std::unique_ptr<ReachableMemory> {
+        return std::make_unique<SharedMemory>(host, mine);
+    });
 }
 
 std::unique_ptr<ReachableMemory> host_piece(World& world, std::size_t mine) {

@@ -11,6 +11,7 @@
 #include "checked_plan.hpp"
 #include "collectives/transport/shm/host_transport.hpp"
 #include "collectives/world/backoff.hpp"
+#include "collectives/world/host_memory.hpp"
 #include "tests/collectives/hosts_of_threads.hpp"
 
 namespace tutti {
@@ -130,6 +131,23 @@ void expect_report(Rank absent, const std::string& end) {
             world.hang_timeout = 20;
         } else if (world.rank() != absent) {
             checked.wait();
+        }
+        world.barrier();
+    });
+}
+
+TEST(Hybrid, MemoryIsThatOfTheRanksOfAHost) {
+    run_as_threads(5, 20, [](World& threads) {
+        WorldOfHosts world(threads, Placement::in_nodes_of(5, 2));
+        const auto memory = host_memory(world, 64);
+        memory->mine().front() = static_cast<std::byte>(world.rank().index);
+        world.barrier();
+        for (const Rank rank : all_ranks(world.size())) {
+            const std::span<std::byte> of_rank = memory->of(rank);
+            EXPECT_EQ(!of_rank.empty(), rank.index / 2 == world.rank().index / 2);
+            if (!of_rank.empty()) {
+                EXPECT_EQ(of_rank.front(), static_cast<std::byte>(rank.index));
+            }
         }
         world.barrier();
     });

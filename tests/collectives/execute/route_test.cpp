@@ -72,6 +72,26 @@ TEST(Route, OfAPartIsItsMethodWhateverTheMemory) {
     EXPECT_EQ(ways("shm-direct", BufferKind::unregistered, MiB), (Ways{{copy_in_copy_out, 4}}));
 }
 
+// Across hosts the plan's messages go on in lanes; inside hosts it uses memory from 16 KiB on.
+TEST(Route, ReachesRanksOfAHostByMemoryBesideMessages) {
+    const auto of = [](BufferKind kind, std::int64_t bytes) { return ways("hybrid", kind, bytes); };
+    for (const BufferKind kind :
+         {BufferKind::registered, BufferKind::mapped, BufferKind::unregistered})
+        EXPECT_EQ(of(kind, 16 * KiB), (Ways{{messages}}));
+    EXPECT_EQ(of(BufferKind::registered, 16 * KiB + 1), (Ways{{registered}}));
+    EXPECT_EQ(of(BufferKind::mapped, MiB), (Ways{{mapped}}));
+    EXPECT_EQ(of(BufferKind::unregistered, MiB), (Ways{{single_copy}}));
+    const Algorithm& chain = find_algorithm(Collective::broadcast, "chain");
+    const Choice choice{&chain, {.algorithm = "chain", .transport = "hybrid"}};
+    const Call call{.collective = Collective::broadcast, .type = DataType::uint8, .count = 4 * MiB};
+    const auto without_kernel = find_transport("hybrid").methods.without({single_copy});
+    const Way way = route_of(choice, {call, BufferKind::unregistered, Placement::in_nodes_of(4, 2)},
+                             without_kernel, {})
+                        .ways.at(0);
+    EXPECT_EQ(way.method, copy_in_copy_out);
+    EXPECT_EQ(way.lanes.count, 8);
+}
+
 TEST(Route, OnDevicesUsesLinesUpToTheSizeOfTheirRow) {
     for (const std::string_view transport : {"cuda", "cuda-emulated"}) {
         const std::int64_t most = find_transport(transport).device_lines_up_to.count;
