@@ -13,6 +13,7 @@
 #include "collectives/device/accelerator.hpp"
 #include "collectives/transport/gpu/device_memory.hpp"
 #include "collectives/world/heap.hpp"
+#include "collectives/world/host_memory.hpp"
 #include "workloads/timing/done_by_all.hpp"
 
 namespace tutti {
@@ -164,8 +165,8 @@ BufferPool::BufferPool(World& world, std::size_t bytes, std::span<const BufferKi
         return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
     };
     try {
-        if (kinds.empty() || wants(BufferKind::registered))
-            shared_ = std::make_unique<SharedMemory>(world, bytes);
+        if ((kinds.empty() && world.one_host()) || wants(BufferKind::registered))
+            shared_ = host_memory(world, bytes);
     } catch (const Error& error) {
         if (error.code() != Exit::usage) throw;  // a rank is lost or late
         if (!kinds.empty())

@@ -12,7 +12,6 @@
 #include "collectives/baselines/baselines.hpp"
 #include "collectives/execute/plan/buffer_kind.hpp"
 #include "collectives/planner/planner.hpp"
-#include "collectives/world/shared_memory.hpp"
 
 namespace tutti {
 
