@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/collective_form.hpp"
 #include "cli/build_info.hpp"
 #include "cli/options/options.hpp"
 #include "cli/provenance.hpp"
@@ -71,9 +72,15 @@ void print_entries(const std::vector<ListedRow>& entries) {
                    entry.missing ? "   MISSING: " + *entry.missing : "");
 }
 
+// Returns the name of the form with lengths, which has the same algorithms.
+std::string with_lengths(Collective collective) {
+    return name_of(CollectiveForm{collective, true});
+}
+
 void print_text() {
     for (const Collective collective : all_collectives()) {
-        fmt::print("{}\n", name_of(collective));
+        fmt::print("{}{}\n", name_of(collective),
+                   has_blocks(collective) ? ", " + with_lengths(collective) : "");
         print_entries(entries_of_algorithms(collective));
     }
     fmt::print("transports\n");
@@ -96,7 +103,11 @@ void print_markdown() {
         fmt::print("\n");
     };
     for (const Collective collective : all_collectives()) {
-        fmt::print("## {}\n\n| algorithm | idea | takes |\n|---|---|---|\n", name_of(collective));
+        fmt::print("## {}\n\n", name_of(collective));
+        if (has_blocks(collective))
+            fmt::print("Also as `{}`, with blocks of different lengths.\n\n",
+                       with_lengths(collective));
+        fmt::print("| algorithm | idea | takes |\n|---|---|---|\n");
         for (const ListedRow& entry : entries_of_algorithms(collective))
             fmt::print("| `{}` | {} | {} |\n", entry.name, entry.what,
                        fmt::join(entry.takes, ", "));
@@ -138,9 +149,8 @@ json knobs_as_json() {
 
 void print_json() {
     json all{{"version", version()}};
-    for (const Collective collective : all_collectives())
-        all["algorithms"][std::string(name_of(collective))] =
-            to_json(entries_of_algorithms(collective));
+    for (const CollectiveForm& form : all_collective_forms())
+        all["algorithms"][name_of(form)] = to_json(entries_of_algorithms(form.collective));
     all["knobs"] = knobs_as_json();
     all["transports"] = to_json(entries_of(transports()));
     all["baselines"] = to_json(entries_of(baselines()));

@@ -9,10 +9,14 @@
 #include <set>
 
 #include "base/clock.hpp"
+#include "base/collective_form.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/values.hpp"
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/planner/planner.hpp"
+#include "collectives/world/world.hpp"
+#include "results/records/metric.hpp"
+#include "workloads/bench/sweep.hpp"
 
 namespace tutti {
 namespace {
@@ -132,6 +136,60 @@ ProofSummary summary_of(const Algorithm& algorithm, const IntRange& ranks,
     return summary;
 }
 
+// Calls with blocks of different lengths: what is proved of chunks says nothing of their places.
+struct CallSummary {
+    long calls = 0;
+    std::optional<std::string> fault;
+};
+
+// Threads of this process are the ranks; more would take long on few cores.
+constexpr int most_called_ranks = 32;
+
+// Returns a sweep of the algorithm in nodes of 4 ranks: empty blocks, empty ranks, a giant block,
+// random ones, from fewer elements than blocks to some chunks.
+Sweep sweep_of_lengths(const Algorithm& algorithm, int ranks) {
+    Sweep sweep;
+    sweep.collective = algorithm.collective;
+    sweep.candidates =
+        candidates(algorithm.collective, {.algorithms = {std::string(algorithm.name)},
+                                          .transports = {"shm", "loopback"},
+                                          .baselines = {"none"}});
+    sweep.counts = {1, 29};
+    for (const std::string& rule :
+         {std::string("zeros"), std::string("one-giant"), fmt::format("random:{}", ranks)})
+        sweep.blocks.push_back(parse_block_rule(rule));
+    sweep.roots = {Rank{ranks / 2}};
+    sweep.in_place = {false, true};
+    sweep.environment = {.ranks = ranks, .hosts = Placement::in_nodes_of(ranks, 4, 2)};
+    sweep.protocol.fixed_samples = 1;
+    sweep.protocol.warm_up_calls = 0;
+    sweep.protocol.sync = Protocol::Sync::barrier;
+    return sweep;
+}
+
+// Calls the algorithm with random lengths of blocks, and compares all results with a closed form.
+CallSummary call_with_lengths(const Algorithm& algorithm, const IntRange& ranks) {
+    CallSummary summary;
+    const int last = std::min(ranks.last, most_called_ranks);
+    for (int count = ranks.first; count <= last && !summary.fault; ++count)
+        run_as_threads(count, /*hang_timeout=*/60, [&](World& world) {
+            Planner planner(world);
+            SweepEvents events;
+            events.after_point = [&](const std::vector<Point>& points) {
+                if (!world.is_first()) return;
+                for (const Point& point : points) {
+                    summary.calls += point.skipped ? 0 : 1;
+                    if (is_wrong(point))
+                        summary.fault = fmt::format("{}, {} elements in all blocks: {} wrong",
+                                                    metric_of(point.key), point.key.count,
+                                                    point.measured.check.n_wrong);
+                }
+            };
+            run_sweep(planner, sweep_of_lengths(algorithm, count), events);
+        });
+    return summary;
+}
+
 IntRange parse_values(const Knob& knob, const std::string& text) {
     const IntRange values = parse_range(text);
     if (values.first < knob.least || values.last > knob.most)
@@ -164,7 +222,8 @@ Exit run_verify(const Arguments& arguments) {
     ProvedValues values;
     CLI::App app{
         "Proves that every rank ends with exactly what the collective specifies, for every root "
-        "and several values of each knob, such as the radix.",
+        "and several values of each knob, such as the radix. Algorithms of a collective with "
+        "_v are also called, with random lengths of blocks, by up to 32 ranks.",
         "tutti verify"};
     app.add_option("collective", collective_name, "Collective (default: all)");
     app.add_option("--algo", algorithm_name, "Algorithm (default: all)");
@@ -177,21 +236,30 @@ Exit run_verify(const Arguments& arguments) {
                 [&knob](const std::string& text) { return parse_values(knob, text); }, knob.what);
     if (parse_or_help(app, arguments)) return Exit::ok;
 
-    std::optional<Collective> only;
-    if (!collective_name.empty()) only = parse_collective(collective_name);
-    if (only && !algorithm_name.empty()) find_algorithm(*only, algorithm_name);
+    std::optional<CollectiveForm> only;
+    if (!collective_name.empty()) only = parse_collective_form(collective_name);
+    if (only && !algorithm_name.empty()) find_algorithm(only->collective, algorithm_name);
+    const bool has_lengths = only && only->has_lengths;
 
     const std::int64_t begin = now_ns();
     long proofs = 0, faults = 0, algorithms = 0;
     for (const Algorithm& algorithm : catalog()) {
-        if (only && algorithm.collective != *only) continue;
+        if (only && algorithm.collective != only->collective) continue;
         if (!algorithm_name.empty() && algorithm.name != algorithm_name) continue;
         const ProofSummary summary = summary_of(algorithm, ranks, values);
         ++algorithms;
         proofs += summary.proofs;
         faults += summary.fault ? 1 : 0;
-        fmt::print("{:<15} {:<17} {:>6} proofs  {}\n", name_of(algorithm.collective),
-                   algorithm.name, summary.proofs, in_words(summary, algorithm.collective));
+        std::string verdict = in_words(summary, algorithm.collective);
+        if (has_lengths && !summary.fault) {
+            const CallSummary called = call_with_lengths(algorithm, ranks);
+            faults += called.fault ? 1 : 0;
+            verdict = called.fault ? "WRONG: " + *called.fault
+                                   : fmt::format("{}; right in {} calls", verdict, called.calls);
+        }
+        fmt::print("{:<15} {:<17} {:>6} proofs  {}\n",
+                   name_of(CollectiveForm{algorithm.collective, has_lengths}), algorithm.name,
+                   summary.proofs, verdict);
     }
     if (algorithms == 0)
         throw Error("no algorithm is called '" + algorithm_name + "'; 'tutti list' shows all");

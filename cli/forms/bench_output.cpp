@@ -27,7 +27,8 @@ constexpr Form forms[] = {
 
 bool are_of_one_call(const Point& one, const Point& other) {
     const Key &a = one.key, &b = other.key;
-    return std::tie(a.dtype, a.op, a.root, a.count) == std::tie(b.dtype, b.op, b.root, b.count);
+    return std::tie(a.dtype, a.op, a.root, a.count, a.blocks) ==
+           std::tie(b.dtype, b.op, b.root, b.count, b.blocks);
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ void add_ranks(const Typed& typed, int ranks, Arguments& words) {
 std::optional<Arguments> words_of_nccl_tests(const ProgramName& program, const Arguments& words) {
     const std::string name(program.name);
     const Typed typed = read_flags(flags_of_nccl_tests, words, name);
-    Arguments bench{"bench", std::string(name_of(program.collective))};
+    Arguments bench = bench_of(program, typed.others);
     SizesAsTyped sizes;
     int ranks = 1;
     std::string form = "nccl-tests";
@@ -93,7 +93,7 @@ std::optional<Arguments> words_of_nccl_tests(const ProgramName& program, const A
         switch (flag->letter) {
             case 'h':
                 if (launcher().rank == 0)
-                    std::cout << help_on(flags_of_nccl_tests, name, name_of(program.collective));
+                    std::cout << help_on(flags_of_nccl_tests, name, name_of(program.form));
                 return std::nullopt;
             case 'b':
                 sizes.first = value;

@@ -103,26 +103,27 @@ std::string root_of(const std::string& text) {
     return text.substr(fixed.size());
 }
 
-std::string_view title_of(Collective collective) {
-    switch (collective) {
+std::string title_of(const CollectiveForm& form) {
+    const std::string v = form.has_lengths ? "v" : "";
+    switch (form.collective) {
         case Collective::all_reduce:
             return "Allreduce";
         case Collective::reduce_scatter:
             return "Reduce_scatter";
         case Collective::all_gather:
-            return "Allgather";
+            return "Allgather" + v;
         case Collective::broadcast:
             return "Broadcast";
         case Collective::reduce:
             return "Reduce";
         case Collective::scatter:
-            return "Scatter";
+            return "Scatter" + v;
         case Collective::gather:
-            return "Gather";
+            return "Gather" + v;
         case Collective::all_to_all:
-            return "All-to-All Personalized Exchange";
+            return "All-to-All" + v + " Personalized Exchange";
         default:
-            return name_of(collective);
+            return name_of(form);
     }
 }
 
@@ -147,6 +148,7 @@ std::int64_t size_in_osu(const Key& key) {
 }
 
 struct ColumnsOfOsu {
+    bool size = true;
     bool full = false;
     bool validation = false;
     std::vector<int> percentiles;
@@ -168,8 +170,11 @@ public:
     std::string begin(const Launch&, std::span<const std::string> notes, std::size_t) override {
         const auto& kinds = options_.sweep.buffers;
         const bool on_device = !kinds.empty() && kinds.front() == BufferKind::device;
-        return fmt::format("\n# OSU MPI{} {} Latency Test by {}\n", on_device ? "-CUDA" : "",
-                           title_of(options_.sweep.collective), notes.front());
+        const std::string title =
+            columns_.size ? title_of({options_.sweep.collective, !options_.sweep.blocks.empty()})
+                          : "Barrier";
+        return fmt::format("\n# OSU MPI{} {} Latency Test by {}\n", on_device ? "-CUDA" : "", title,
+                           notes.front());
     }
 
     std::string rows(std::span<const Point> points, const Fastest& fastest) override {
@@ -188,15 +193,18 @@ public:
             type_ = point.key.dtype;
             text = heading();
         }
-        return text + fmt::format("{:<10}", size) + cells(point) + '\n';
+        if (columns_.size) text += fmt::format("{:<10}", size);
+        return text + cells(point) + '\n';
     }
 
     std::string end(std::span<const Point>, const Results&) override { return wrong_; }
 
 private:
     std::string heading() const {
-        std::string text = fmt::format("# Datatype: {}.\n{:<10}{:>20}", mpi_name_of(*type_),
-                                       "# Size", "Avg Latency(us)");
+        std::string text = columns_.size
+                               ? fmt::format("# Datatype: {}.\n{:<10}{:>20}", mpi_name_of(*type_),
+                                             "# Size", "Avg Latency(us)")
+                               : "# Avg Latency(us)";
         if (columns_.full)
             text += fmt::format("{:>20}{:>20}{:>12}", "Min Latency(us)", "Max Latency(us)",
                                 "Iterations");
@@ -212,6 +220,7 @@ private:
         };
         const Summary& time = point.time;
         std::string text = us(time.mean);
+        if (!columns_.size) text.erase(0, 3);  // the heading begins with "# "
         if (columns_.full)
             text += us(time.min) + us(time.max) +
                     fmt::format("{:>12}",
@@ -240,15 +249,16 @@ private:
 std::optional<Arguments> words_of_osu(const ProgramName& program, const Arguments& words) {
     const std::string name(program.name);
     const Typed typed = read_flags(flags_of_osu, words, name);
-    Arguments bench{"bench", std::string(name_of(program.collective))};
+    Arguments bench = bench_of(program, typed.others);
+    const bool is_barrier = program.name == osu_barrier;
     SizesOfOsu sizes;
     DataType type = DataType::int8;
-    std::string form = "osu", in_place = "no";
+    std::string form = is_barrier ? "osu,barrier" : "osu", in_place = "no";
     for (const auto& [flag, value] : typed.flags) {
         switch (flag->letter) {
             case 'h':
                 if (launcher().rank == 0)
-                    std::cout << help_on(flags_of_osu, name, name_of(program.collective));
+                    std::cout << help_on(flags_of_osu, name, name_of(program.form));
                 return std::nullopt;
             case 'v':
                 return Arguments{"--version"};
@@ -271,7 +281,8 @@ std::optional<Arguments> words_of_osu(const ProgramName& program, const Argument
                 in_place = "yes";
                 break;
             case 'k':
-                if (has_root(program.collective)) bench.insert(bench.end(), {"-r", root_of(value)});
+                if (has_root(program.form.collective))
+                    bench.insert(bench.end(), {"-r", root_of(value)});
                 break;
             case 'd':
                 if (value != "cuda") throw Error("-d " + value + " is unknown; use -d cuda");
@@ -281,12 +292,21 @@ std::optional<Arguments> words_of_osu(const ProgramName& program, const Argument
                 translate(*flag, value, bench);
         }
     }
-    for (const Arguments& more :
-         {sizes.words(program.collective, type),
-          Arguments{"-d", std::string(name_of(type)), "--inplace", in_place, "--like", form},
-          typed.others})
+    const auto add = [&](const Arguments& more) {
         bench.insert(bench.end(), more.begin(), more.end());
+    };
+    if (!is_barrier) {
+        add(sizes.words(program.form.collective, type));
+        add({"-d", std::string(name_of(type))});
+    }
+    add({"--inplace", in_place, "--like", form});
+    add(typed.others);
     add_candidates(typed, bench);
+    // The library's barrier has no algorithms and no result.
+    if (is_barrier)
+        for (std::size_t i = 1; i < bench.size(); ++i)
+            if (bench[i] == "--baseline=mpi" || (bench[i] == "mpi" && bench[i - 1] == "--baseline"))
+                bench[i] += "-barrier";
     return bench;
 }
 
@@ -298,7 +318,9 @@ std::unique_ptr<BenchOutput> output_like_osu(const BenchOptions& options,
             detail.starts_with('p')
                 ? decimal_number(std::string_view(detail).substr(1)).value_or(-1)
                 : -1;
-        if (detail == "full")
+        if (detail == "barrier")
+            columns.size = false;
+        else if (detail == "full")
             columns.full = true;
         else if (detail == "validation")
             columns.validation = true;
@@ -306,7 +328,7 @@ std::unique_ptr<BenchOutput> output_like_osu(const BenchOptions& options,
             columns.percentiles.push_back(static_cast<int>(percentile));
         else
             throw Error("--like osu," + detail +
-                        " is unknown; use full, validation or percentiles, such as --like "
+                        " is unknown; use full, validation, barrier or percentiles, such as --like "
                         "osu,full,p50,p99");
     }
     return std::make_unique<OutputLikeOsu>(options, std::move(columns));

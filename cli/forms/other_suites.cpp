@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <sstream>
 #include <vector>
 
 #include "cli/options/run_plan.hpp"
@@ -33,25 +34,33 @@ const SuiteOfPrograms suites[] = {
     {"",
      "_perf",
      words_of_nccl_tests,
-     {{"all_reduce_perf", Collective::all_reduce},
-      {"all_gather_perf", Collective::all_gather},
-      {"reduce_scatter_perf", Collective::reduce_scatter},
-      {"broadcast_perf", Collective::broadcast},
-      {"reduce_perf", Collective::reduce},
-      {"scatter_perf", Collective::scatter},
-      {"gather_perf", Collective::gather},
-      {"alltoall_perf", Collective::all_to_all}}},
+     {{"all_reduce_perf", {Collective::all_reduce}},
+      {"all_gather_perf", {Collective::all_gather}},
+      {"reduce_scatter_perf", {Collective::reduce_scatter}},
+      {"broadcast_perf", {Collective::broadcast}},
+      {"reduce_perf", {Collective::reduce}},
+      {"scatter_perf", {Collective::scatter}},
+      {"gather_perf", {Collective::gather}},
+      {"alltoall_perf", {Collective::all_to_all}},
+      // Their calls do not run in place there, either.
+      {"alltoallv_perf", {Collective::all_to_all, true}, "--blocks skewed --inplace no"},
+      {"sendrecv_perf", {Collective::all_to_all, true}, "--blocks next --inplace no"}}},
     {"osu_",
      "",
      words_of_osu,
-     {{"osu_allreduce", Collective::all_reduce},
-      {"osu_allgather", Collective::all_gather},
-      {"osu_reduce_scatter", Collective::reduce_scatter},
-      {"osu_bcast", Collective::broadcast},
-      {"osu_reduce", Collective::reduce},
-      {"osu_scatter", Collective::scatter},
-      {"osu_gather", Collective::gather},
-      {"osu_alltoall", Collective::all_to_all}}},
+     {{"osu_allreduce", {Collective::all_reduce}},
+      {"osu_allgather", {Collective::all_gather}},
+      {"osu_reduce_scatter", {Collective::reduce_scatter}},
+      {"osu_bcast", {Collective::broadcast}},
+      {"osu_reduce", {Collective::reduce}},
+      {"osu_scatter", {Collective::scatter}},
+      {"osu_gather", {Collective::gather}},
+      {"osu_alltoall", {Collective::all_to_all}},
+      {"osu_allgatherv", {Collective::all_gather, true}},
+      {"osu_gatherv", {Collective::gather, true}},
+      {"osu_scatterv", {Collective::scatter, true}},
+      {"osu_alltoallv", {Collective::all_to_all, true}},
+      {osu_barrier, {Collective::all_reduce}, "--counts 1 --datatype uint8 --op max"}}},
 };
 
 std::string names_of_programs(const SuiteOfPrograms& suite) {
@@ -123,6 +132,15 @@ std::string help_on(std::span<const Flag> known, const std::string& program,
                       "\nAlso accepts every option of 'tutti bench {}' with two hyphens, such as "
                       "--algo ring or --json FILE.\n",
                       collective);
+}
+
+Arguments bench_of(const ProgramName& program, const Arguments& others) {
+    Arguments words{"bench", name_of(program.form)};
+    std::istringstream options{std::string(program.options)};
+    for (std::string name, value; options >> name >> value;)
+        if (!option_in(others, name) && (name != "--blocks" || !option_in(others, "--counts-from")))
+            words.insert(words.end(), {name, value});
+    return words;
 }
 
 std::optional<Arguments> command_of(const std::string& program, const Arguments& words) {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/types.hpp"
+#include "base/collective_form.hpp"
 #include "cli/options/commands.hpp"
 
 namespace tutti {
@@ -20,8 +20,15 @@ std::optional<Arguments> command_of(const std::string& program, const Arguments&
 /// A program of another suite that measures a collective.
 struct ProgramName {
     std::string_view name;
-    Collective collective;
+    CollectiveForm form;
+    std::string_view options = {};  ///< of 'tutti bench', unless others are given
 };
+
+/// Returns "bench COLLECTIVE" with the program's options.
+Arguments bench_of(const ProgramName& program, const Arguments& others);
+
+/// The program without sizes: a barrier is an all_reduce of one byte.
+inline constexpr std::string_view osu_barrier = "osu_barrier";
 
 /// Returns 'bench COLLECTIVE ...'; nothing if help was printed.
 using Translation = std::optional<Arguments> (*)(const ProgramName& program,

@@ -47,10 +47,14 @@ public:
 
     // Formats one block per kind of buffers.
     std::string rows(std::span<const Point> points, const Fastest& fastest) override {
+        std::string text;
+        if (const std::string& blocks = points.front().key.blocks; blocks != blocks_) {
+            blocks_ = blocks;
+            text += fmt::format("# blocks: {}\n", blocks);
+        }
         const auto kinds = stretches(points, [](const Point& one, const Point& other) {
             return one.key.buf == other.key.buf;
         });
-        std::string text;
         for (const auto of_kind : kinds) {
             if (kinds.size() > 1)
                 text += fmt::format("# {} buffers\n", name_of_buffers(of_kind.front().key));
@@ -87,6 +91,7 @@ private:
 
     const BenchOptions& options_;
     TableColumns columns_;
+    std::string blocks_;  // rule of the last rows
     bool asks_for_segments_ =
         options_.search_space.values_of(knobs.front()) != SearchSpace{}.values_of(knobs.front());
 };

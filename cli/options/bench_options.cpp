@@ -8,9 +8,11 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/collective_form.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/values.hpp"
 #include "workloads/numerics/sum_examiner.hpp"
+#include "workloads/traces/count_matrices.hpp"
 
 namespace tutti {
 namespace {
@@ -22,6 +24,12 @@ std::vector<std::string> parse_orders(const std::string& text) {
         if (std::ranges::find(orders, name) == orders.end()) orders.push_back(name);
     if (orders.empty()) throw Error("--order-by is empty; use naive, topology or a file");
     return orders;
+}
+
+std::vector<BlockRule> parse_block_rules(const std::string& text) {
+    std::vector<BlockRule> rules;
+    for (const auto& name : split_list(text)) rules.push_back(parse_block_rule(name));
+    return rules;
 }
 
 std::string names_of(const auto& values) {
@@ -43,6 +51,13 @@ void add_sweep(const OptionGroup& group, BenchOptions& options, SizeSweep& range
                  "Step in bytes from one size to the next, instead of a factor");
     group.parsed("--counts", sweep.counts, "", parse_counts,
                  "Element counts instead of sizes: 0,1,1000");
+    group.parsed("--blocks", sweep.blocks, "", parse_block_rules,
+                 "Rules for the lengths of blocks in a collective with _v, a list: " +
+                     names_of_block_rules() + " (default: uniform, which are equal lengths)");
+    group.text("--counts-from", options.counts_file,
+               "File with the element counts of the blocks of a collective with _v: a matrix (row: "
+               "sender) for all_to_all_v, else a line; scaled to each size of -b, -e or --counts, "
+               "used as they are without these");
     group.parsed("-d,--datatype", sweep.types, "float", list_of(all_data_types(), parse_data_type),
                  "Element types, a list or all: " + names_of(all_data_types()));
     group.parsed("-o,--op", sweep.ops, "sum", list_of(all_ops(), parse_op),
@@ -248,6 +263,30 @@ void check(const BenchOptions& options) {
         throw Error("--fault works only with the loopback transport; use --transport loopback");
 }
 
+constexpr const char* size_options[] = {"-b", "-e", "-f", "-i"};
+
+// Sets the rules for the lengths of blocks. Reads the file of counts.
+void set_blocks(const CollectiveForm& form, const CLI::App& app, BenchOptions& options) {
+    for (const char* option : {"--blocks", "--counts-from"})
+        if (app.count(option) > 0 && !form.has_lengths)
+            throw Error(fmt::format(
+                "{} needs a collective whose blocks have lengths of their own{}", option,
+                has_blocks(form.collective)
+                    ? fmt::format("; use {}", name_of(CollectiveForm{form.collective, true}))
+                    : ", such as all_to_all_v"));
+    std::vector<BlockRule>& rules = options.sweep.blocks;
+    if (!options.counts_file.empty()) {
+        const CountMatrices counts = read_count_matrices(options.counts_file, "--counts-from");
+        for (std::size_t i = 0; i < counts.matrices.size(); ++i)
+            rules.push_back({.shape = BlockRule::Shape::given,
+                             .counts = counts.matrices[i],
+                             .name = counts.matrices.size() == 1
+                                         ? counts.name
+                                         : fmt::format("{}:{}", counts.name, i + 1)});
+    }
+    if (form.has_lengths && rules.empty()) rules.emplace_back();
+}
+
 // The options of the command line and the variables that they set.
 struct BenchCommand {
     BenchOptions options;
@@ -258,8 +297,8 @@ struct BenchCommand {
         "tutti bench"};
 
     BenchCommand() {
-        std::vector<std::string_view> names;
-        for (const Collective one : all_collectives()) names.push_back(name_of(one));
+        std::vector<std::string> names;
+        for (const CollectiveForm& one : all_collective_forms()) names.push_back(name_of(one));
         app.add_option("collective", collective, fmt::format("{}", fmt::join(names, " ")))
             ->required();
         add_sweep({app, "Sweep"}, options, range);
@@ -292,10 +331,13 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
 
     refuse_together(app, "-i", {"-f"});
     refuse_together(app, "--counts", {"-b", "-e", "-f", "-i"});
+    refuse_together(app, "--counts-from", {"--blocks"});
     refuse_together(app, "-n", {"--target-ci", "--max-time", "--budget"});
     options.named.read({app, ""});
     options.table_is_named = app.get_option("--table")->count() > 0;
-    options.sweep.collective = parse_collective(collective);
+    const CollectiveForm form = parse_collective_form(collective);
+    options.sweep.collective = form.collective;
+    set_blocks(form, app, options);
     if (options.run.resume.empty()) sort_output_file(output_file, options);
     auto& algorithms = options.search_space.algorithms;
     for (const char* name : {"auto", "learn"})
@@ -309,7 +351,10 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
     if (options.table_anyway && options.choosing.empty())
         throw Error(
             "--table-anyway works only with the candidates auto and learn; use --algo auto");
-    if (options.sweep.counts.empty()) options.sweep.sizes = range.sizes();
+    const bool has_sizes =
+        std::ranges::any_of(size_options, [&](const char* name) { return app.count(name) > 0; });
+    if (options.sweep.counts.empty() && (options.counts_file.empty() || has_sizes))
+        options.sweep.sizes = range.sizes();
     // Skips the measurement of limits in a comparison: both jobs would measure different ones, and
     // have less time for what is compared.
     if (!options.turns.empty() && options.run.limits == "stored") options.run.limits = "none";

@@ -30,6 +30,7 @@ struct BenchOptions {
     std::string like = "tutti";    ///< output format, see make_output
     std::string output_file;       ///< in the format of `like`, if that is not tutti
     std::string csv_file;
+    std::string counts_file;  ///< of the lengths of blocks; empty: by rules
     std::string timeline_file;
     bool keep_samples = false;
     bool all_rows = false;  ///< print all candidates

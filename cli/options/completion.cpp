@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/collective_form.hpp"
 #include "base/name_table.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/values.hpp"
@@ -20,7 +21,9 @@ namespace {
 // Lists the algorithms of the collective on the command line, or of all.
 Arguments algorithms(const Arguments& typed) {
     const auto is_typed = [&](Collective collective) {
-        return std::ranges::find(typed, name_of(collective)) != typed.end();
+        return std::ranges::any_of(typed, [&](const std::string& word) {
+            return word == name_of(collective) || word == name_of(CollectiveForm{collective, true});
+        });
     };
     const bool is_any = !std::ranges::any_of(all_collectives(), is_typed);
     Arguments names;
@@ -56,9 +59,9 @@ Arguments rows_for(const CLI::Option& option, const Arguments& typed) {
     if (is("--datatype")) return with(names_of_all(all_data_types()), {"all"});
     if (is("--op")) return with(names_of_all(all_ops()), {"all"});
     if (is("--buffers")) return names_of(NamesOf<BufferKind>::rows);
-    if (is("collective") || is("collectives")) return names_of_all(all_collectives());
+    if (is("collective") || is("collectives")) return names_of_all(all_collective_forms());
     if (is("what"))
-        return with(algorithms(typed), names_of_all(all_collectives()));  // argument of show
+        return with(algorithms(typed), names_of_all(all_collective_forms()));  // argument of show
     return {};
 }
 

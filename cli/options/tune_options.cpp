@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "autotune/tuner/tasks.hpp"
+#include "base/collective_form.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/values.hpp"
 
@@ -26,9 +27,17 @@ OneOf<std::string> word_of(const char* option, const std::vector<std::string>& w
     return parse;
 }
 
+// Calls whose blocks differ have the choices of equal blocks with as many bytes in all.
+Collective parse_tuned_collective(std::string_view text) {
+    return parse_collective_form(text).collective;
+}
+
 void add_subjects(const OptionGroup& group, TuneRequest& request, SizeSweep& range) {
-    group.parsed("collectives", request.collectives, "all",
-                 list_of(all_collectives(), parse_collective), "Collectives, a list or all");
+    group.parsed(
+        "collectives", request.collectives, "all",
+        list_of(all_collectives(), parse_tuned_collective),
+        "Collectives, a list or all; one with _v (all_to_all_v) uses the choices of the one "
+        "with equal blocks, which are then tuned");
     group.parsed("-b,--minbytes", range.first, "8", parse_bytes, "Smallest size (K, M, G = 1024)");
     group.parsed("-e,--maxbytes", range.last, "16M", parse_bytes,
                  "Largest size; also used for all larger sizes");

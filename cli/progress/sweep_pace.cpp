@@ -47,12 +47,15 @@ double most_seconds_of_trial(const Protocol& protocol, double call_seconds) {
 std::vector<PlannedCall> planned_calls(const Sweep& sweep, int ranks) {
     const std::vector<BufferKind> by_default{BufferKind::registered};
     std::vector<PlannedCall> planned;
-    for (const Call& call : calls_of(sweep, ranks)) {
+    for (const SweptCall& swept : calls_of(sweep, ranks)) {
+        const Call& call = swept.call;
         PlannedCall& one = planned.emplace_back();
         one.bytes = static_cast<double>(total_bytes(call, ranks));
         for (const BufferKind kind : sweep.buffers.empty() ? by_default : sweep.buffers)
             for (const Candidate& candidate : sweep.candidates) {
-                const auto ns = sweep.predict ? sweep.predict(candidate, call, kind) : std::nullopt;
+                const auto ns = sweep.predict && call.lengths == nullptr
+                                    ? sweep.predict(candidate, call, kind)
+                                    : std::nullopt;
                 one.most_seconds += static_cast<double>(sweep.in_place.size()) *
                                     most_seconds_of_trial(sweep.protocol, ns.value_or(0) * 1e-9);
             }

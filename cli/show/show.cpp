@@ -7,6 +7,7 @@
 #include <iostream>
 #include <map>
 
+#include "base/collective_form.hpp"
 #include "base/name_table.hpp"
 #include "base/output.hpp"
 #include "base/source.hpp"
@@ -31,7 +32,8 @@ namespace {
 
 // Finds an algorithm. Without a collective, the first of the catalog with that name is returned.
 const Algorithm& algorithm_named(const std::string& name, const std::string& collective) {
-    if (!collective.empty()) return find_algorithm(parse_collective(collective), name);
+    if (!collective.empty())
+        return find_algorithm(parse_collective_form(collective).collective, name);
     std::vector<std::string> known;
     for (const Algorithm& row : catalog()) {
         if (row.name == name) return row;
@@ -163,7 +165,7 @@ Exit show_schedule(TypedSchedule typed) {
     auto& [name, collective, svg, order_file, as_json, job, configuration, per_node, per_island,
            most_steps] = typed;
     // Accepts both orders: "show ring all_reduce", and "show all_reduce ring" as in bench.
-    for (const Collective each : all_collectives())
+    for (const CollectiveForm& each : all_collective_forms())
         if (name_of(each) == name && !collective.empty()) std::swap(name, collective);
     const Algorithm& algorithm = algorithm_named(name, collective);
     if (job.root.index < 0 || job.root.index >= job.ranks)

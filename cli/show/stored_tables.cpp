@@ -110,6 +110,8 @@ BenchOptions options_of(const Results& launches, const TableStyle& style) {
     options.all_rows = style.all_rows;
     options.like = style.like;
     options.sweep.collective = launches.points.front().key.coll;
+    if (const std::string& blocks = launches.points.front().key.blocks; !blocks.empty())
+        options.sweep.blocks = {{.counts = {}, .name = blocks}};
     std::set<std::string> buffers;
     std::set<bool> placements;
     for (const Point& point : launches.points) {

@@ -251,6 +251,8 @@ std::optional<std::string> mpi_lacks(Collective collective) {
 
 std::optional<std::string> mpi_algorithm_refuses(const LibraryCall& call, const World& world) {
     if (call.algorithm.empty()) return std::nullopt;
+    if (call.call.lengths != nullptr)
+        return "tutti forces algorithms only of calls with blocks of equal lengths";
     const std::string library = mpi_library();
     const auto menu = menu_of(call.call.collective);
     if (!menu || !number_of(call.algorithm, *menu))

@@ -282,6 +282,15 @@ private:
     bool is_under_way_ = false;
 };
 
+class MpiBarrier final : public Operation {
+public:
+    explicit MpiBarrier(const World& world) : all_(communicator_of(mpi_handle(world))) {}
+    void run() override { check(mpi_collectives.barrier(all_)); }
+
+private:
+    MPI_Comm all_;
+};
+
 // Open MPI's AVX kernels add 8- and 16-bit integers with saturation (its issue 8045), so 200 + 200
 // is 255 instead of wrapping round. Such sums are only compared without these kernels.
 bool saturates(const Call& call) {
@@ -329,6 +338,17 @@ std::unique_ptr<Operation> mpi_baseline(World& world, const LibraryCall& what,
 std::unique_ptr<Operation> mpi_nonblocking(World& world, const LibraryCall& what,
                                            const CallBuffers& buffers) {
     return std::make_unique<MpiNonblocking>(world, what.call, buffers);
+}
+
+std::optional<std::string> mpi_barrier_refuses(World& world, const LibraryCall& what) {
+    if (auto refusal = ranks_are_not_of_mpi(world)) return refusal;
+    if (what.call.collective != Collective::all_reduce || what.call.count != 1)
+        return "a barrier is compared with an all_reduce of one element; use all_reduce --counts 1";
+    return std::nullopt;
+}
+
+std::unique_ptr<Operation> mpi_barrier(World& world, const LibraryCall&, const CallBuffers&) {
+    return std::make_unique<MpiBarrier>(world);
 }
 
 }  // namespace tutti

@@ -48,11 +48,16 @@ def _place_of(key):
     return ", " + ", ".join(filter(None, [words, key.get("placement")]))
 
 
+def collective_of(key):
+    """The collective as commands name it: all_gather, or all_gather_v if its blocks have lengths of their own."""
+    return key["coll"] + ("_v" if key.get("blocks") else "")
+
+
 def call_in_words(key):
     """The same as the name of a call in results/records/key.cpp."""
-    words = [key["coll"], size_text(key["bytes"]), key["dtype"], key["op"] if key["op"] != "none" else "",
+    words = [collective_of(key), size_text(key["bytes"]), key["dtype"], key["op"] if key["op"] != "none" else "",
              f"root {key['root']}" if key["root"] >= 0 else "", "in place" if key["inplace"] else "", key["buf"],
-             key.get("input")]
+             key.get("input"), key.get("blocks")]
     return " ".join(filter(None, words))
 
 

@@ -10,7 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/name_table.hpp"
-#include "results/statistics/bandwidth.hpp"
+#include "results/records/key.hpp"
 
 namespace tutti {
 
@@ -64,7 +64,13 @@ double value_of(const Floor& floor, const TimeOfCall& call) {
         throw Error("'" + floor.typed +
                     "' needs the number of ranks, which is not known where --launcher starts "
                     "them; use a floor of p50");
-    const Bandwidth reached = bandwidth(floor.collective, call.nranks, floor.size, call.ns);
+    Key key;
+    key.coll = floor.collective.collective;
+    key.bytes = floor.size;
+    key.nranks = call.nranks;
+    for (const std::string& word : words_about_b(call.metric))
+        if (word == "next") key.blocks = word;
+    const Bandwidth reached = bandwidth_of(key, call.ns);
     return floor.quantity == Floor::Quantity::busbw ? reached.busbw : reached.algbw;
 }
 
@@ -109,7 +115,7 @@ Floor parse_floor(Floor::Side side, const std::string& typed) {
                     "' is incomplete; use a collective, a size, busbw, algbw or p50, and a "
                     "number, as 'all_reduce 1M busbw 20' or 'all_reduce 8 p50 3us'");
     Floor floor{.side = side,
-                .collective = parse_collective(words[0]),
+                .collective = parse_collective_form(words[0]),
                 .size = parse_bytes(words[1]),
                 .words = {words.begin() + 2, words.end() - 2},
                 .typed = typed};

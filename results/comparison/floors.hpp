@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/types.hpp"
+#include "base/collective_form.hpp"
 #include "base/units.hpp"
 #include "results/comparison/comparison_records.hpp"
 
@@ -17,7 +17,7 @@ struct Floor {
     enum class Quantity { busbw, algbw, p50 };
 
     Side side = Side::at_least;
-    Collective collective = Collective::all_reduce;
+    CollectiveForm collective;
     Bytes size;
     std::vector<std::string> words;
     Quantity quantity = Quantity::busbw;

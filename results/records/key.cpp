@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "results/records/key.hpp"
 
+#include "base/collective_form.hpp"
+
 namespace tutti {
 
 std::string candidate_name(const Key& key, SegmentInName segment) {
@@ -17,13 +19,27 @@ std::string candidate_in_words(const Key& key) {
     return transport.empty() ? name : name + " (" + transport + ")";
 }
 
+std::string name_of_collective(const Key& key) {
+    return name_of(CollectiveForm{key.coll, !key.blocks.empty()});
+}
+
+Bandwidth bandwidth_of(const Key& key, double nanoseconds) {
+    Bandwidth reached = bandwidth(key.coll, key.nranks, key.bytes, nanoseconds);
+    if (key.coll == Collective::all_to_all && key.blocks == "next" && key.nranks > 1)
+        reached.busbw = reached.algbw;
+    return reached;
+}
+
 std::string call_in_words(const Key& key) {
-    std::string words = std::string(name_of(key.coll)) + " " + to_string(key.bytes) + " " +
+    std::string words = name_of_collective(key) + " " + to_string(key.bytes) + " " +
                         std::string(name_of(key.dtype));
     if (key.op) words += " " + std::string(name_of(*key.op));
     if (key.root) words += " root " + std::to_string(key.root->index);
     if (key.inplace) words += " in place";
-    return words + " " + key.buf + (key.input.empty() ? "" : " " + key.input);
+    words += " " + key.buf;
+    for (const std::string* more : {&key.input, &key.blocks})
+        if (!more->empty()) words += " " + *more;
+    return words;
 }
 
 }  // namespace tutti

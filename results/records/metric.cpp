@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/collective_form.hpp"
+
 namespace tutti {
 namespace {
 
@@ -22,8 +24,8 @@ std::size_t begin_of_place(std::string_view name) {
 
 bool names_a_call(std::string_view metric) {
     const std::string_view first = metric.substr(0, metric.find(' '));
-    return std::ranges::any_of(all_collectives(),
-                               [&](Collective coll) { return name_of(coll) == first; });
+    return std::ranges::any_of(all_collective_forms(),
+                               [&](const CollectiveForm& form) { return name_of(form) == first; });
 }
 
 }  // namespace

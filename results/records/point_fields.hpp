@@ -100,6 +100,7 @@ void walk(auto& f, Is<Key> auto& key) {
     walk(f, knobs.front(), key.configuration);
     f.may("placement", key.placement);
     f.may("input", key.input);
+    f.may("blocks", key.blocks);
     f.may("order", key.configuration.order);
     for (const Knob& knob : std::span(knobs).subspan(1)) walk(f, knob, key.configuration);
 }

@@ -38,8 +38,8 @@ std::string us_cell(const RankedCell* cell) {
 
 // Points of one subject are ranked in one table.
 auto subject_of(const Key& key) {
-    return std::tie(key.coll, key.dtype, key.op, key.root, key.buf, key.input, key.placement,
-                    key.inplace);
+    return std::tie(key.coll, key.dtype, key.op, key.root, key.buf, key.input, key.blocks,
+                    key.placement, key.inplace);
 }
 
 std::string line_of(std::string_view size, std::string_view best, std::string_view time,
@@ -138,11 +138,11 @@ std::vector<std::vector<const Point*>> by_subject(std::span<const Point> points)
 }  // namespace
 
 std::string subject_in_words(const Key& key) {
-    std::string title = fmt::format("{} {}", name_of(key.coll), name_of(key.dtype));
+    std::string title = fmt::format("{} {}", name_of_collective(key), name_of(key.dtype));
     if (key.op) title += fmt::format(" {}", name_of(*key.op));
     if (key.root) title += fmt::format(", root {}", key.root->index);
     title += fmt::format(", {}, {} memory", key.inplace ? "in place" : "out of place", key.buf);
-    for (const std::string& more : {key.input, key.placement})
+    for (const std::string& more : {key.input, key.blocks, key.placement})
         if (!more.empty()) title += ", " + more;
     return title;
 }

@@ -46,7 +46,7 @@ def _drawing(kind, family, members):
     first = members[0][1]
     title = "Speed-up over the library (×, higher is better)" if kind == "ratio" else first.title
     made = Drawing(f"multiples-{kind}", slug_of("-".join(filter(None, (family.dtype, "in" if family.inplace else "out", family.memory, family.placement,
-                                                                       family.input, family.setup.slug)))),
+                                                                       family.input, family.blocks, family.setup.slug)))),
                    title, family.details, _caption(first, kind), None, ("axes", *curves.COLUMNS),
                    lambda: [(name, *row) for name, plot in parts.items() for row in curves.rows(plot)],
                    [point for section in sections for point in section.points], merged(sections), is_wide=True)

@@ -4,6 +4,8 @@
 import zlib
 from dataclasses import dataclass, replace
 
+from tutti.names import collective_of
+
 from .naming import Setup
 from .units import counted
 
@@ -24,6 +26,7 @@ class Shape:
     memory: str = ""
     placement: str = ""  # virtual ranks; or the nodes that were pretended
     input: str = ""      # rewritten before each call
+    blocks: str = ""     # rule for the lengths of blocks, if they differ
     setup: Setup = Setup()  # machine, library and tutti, if the files have several
 
     @property
@@ -37,7 +40,8 @@ class Shape:
         parts += [counted(self.ppn, "rank") + " on a host"] if self.ppn else []
         parts += ["in place" if self.inplace else "out of place"]
         parts += [f"{self.memory} memory"] if self.memory else []
-        parts += [word for word in (self.placement, self.input and f"input {self.input}", self.setup.details) if word]
+        parts += [word for word in (self.placement, self.input and f"input {self.input}", self.blocks and f"{self.blocks} blocks",
+                                  self.setup.details) if word]
         return ", ".join(parts)
 
     @property
@@ -45,7 +49,7 @@ class Shape:
         """For anchors and file names, so only letters, digits and dashes."""
         parts = [self.coll, self.nranks, self.ppn, self.dtype, self.op]
         parts += [f"root{self.root}"] if self.root >= 0 else []
-        parts += ["in" if self.inplace else "out", self.memory, self.placement, self.input, self.setup.slug]
+        parts += ["in" if self.inplace else "out", self.memory, self.placement, self.input, self.blocks, self.setup.slug]
         return slug_of("-".join(str(part) for part in parts if part != ""))
 
     def family(self, *free):
@@ -62,8 +66,8 @@ def slug_of(text):
 def shape_of(key, setup=Setup()):
     """Reads the shape from a point's key."""
     buf = key.get("buf") or ""
-    return Shape(key["coll"], key["nranks"], key.get("ppn") or 0, key["dtype"], key["op"], key["root"], key["inplace"],
-                 MEMORY.get(buf, buf), key.get("placement") or "", key.get("input") or "", setup)
+    return Shape(collective_of(key), key["nranks"], key.get("ppn") or 0, key["dtype"], key["op"], key["root"], key["inplace"],
+                 MEMORY.get(buf, buf), key.get("placement") or "", key.get("input") or "", key.get("blocks") or "", setup)
 
 
 WORDS = {"coll": lambda s: s.coll, "nranks": lambda s: counted(s.nranks, "rank"),
@@ -71,7 +75,8 @@ WORDS = {"coll": lambda s: s.coll, "nranks": lambda s: counted(s.nranks, "rank")
          "root": lambda s: f"root {s.root}" if s.root >= 0 else "",
          "inplace": lambda s: "in place" if s.inplace else "out of place",
          "memory": lambda s: s.memory, "placement": lambda s: s.placement,
-         "input": lambda s: f"input {s.input}" if s.input else "", "setup": lambda s: s.setup.title}
+         "input": lambda s: f"input {s.input}" if s.input else "",
+         "blocks": lambda s: f"{s.blocks} blocks" if s.blocks else "", "setup": lambda s: s.setup.title}
 # For the rows of a figure.
 SHORT = WORDS | {"ppn": lambda s: f"{s.ppn}/host", "inplace": lambda s: "in" if s.inplace else "out",
                  "setup": lambda s: s.setup.short}

@@ -16,7 +16,8 @@ import golden  # noqa: E402  # pylint: disable=wrong-import-position
 FOLDER = Path(tutti.EXECUTABLE).parent
 OK, BELOW, WRONG, USAGE = 0, 1, 2, 64
 FAST = ("-n", 3, "-w", 0, "--limits", "none")
-OSU = ("osu_allreduce", "osu_allgather", "osu_bcast", "osu_reduce", "osu_reduce_scatter", "osu_scatter", "osu_gather", "osu_alltoall")
+OSU = ("osu_allreduce", "osu_allgather", "osu_bcast", "osu_reduce", "osu_reduce_scatter", "osu_scatter", "osu_gather", "osu_alltoall",
+       "osu_allgatherv", "osu_gatherv", "osu_scatterv", "osu_alltoallv")
 CORRUPT = ("--algo", "ring", "--transport", "loopback", "--fault", "corrupt:from=1")
 
 
@@ -138,6 +139,14 @@ class NcclTestsFlags(Suite):
         done = tutti.run("2", FOLDER / "alltoall_perf", "-b", 8, "-e", 64, "-f", 2, "-g", 1, *FAST, program=tutti.MPI_RUN)
         self.assertEqual((done.returncode, sizes(done)), (OK, [8, 16, 32, 64]), done.stderr)
 
+    def test_of_blocks_of_different_lengths_are_those_of_all_to_all(self):
+        for program, blocks, factor in (("alltoallv_perf", "skewed", 2 / 3), ("sendrecv_perf", "next", 1)):
+            done, points = self.records_of(program, "-b", "96K", "-e", "96K", "-g", 3, *FAST)
+            row, = rows(done)
+            self.assertEqual((row[0], row[8:]), (str(96 << 10), ["0"] + ["N/A"] * 4))  # neither runs in place
+            self.assertAlmostEqual(float(row[7]), float(row[6]) * factor, delta=0.011)
+            self.assertEqual([(point["key"]["coll"], point["key"]["blocks"]) for point in points], [("all_to_all", blocks)])
+
     def test_have_their_meaning(self):
         def key(*words):
             return self.records_of("reduce_perf", "-b", 8, "-e", 8, "-g", 2, *FAST, *words)[1]
@@ -164,7 +173,9 @@ class NcclTestsFlags(Suite):
         self.refused("mulsum", "all_reduce_perf", "-o", "mulsum")
         self.refused("'-Q'", "all_reduce_perf", "-Q")
         self.refused("-b needs", "all_reduce_perf", "-b")
-        self.refused("all_reduce_perf", "sendrecv_perf", "-b", 8)
+        link = self.folder / "hypercube_perf"
+        link.symlink_to(os.path.realpath(tutti.EXECUTABLE))
+        self.refused("all_reduce_perf", link, "-b", 8)
         self.refused("--buffers", "all_reduce_perf", "--buffers", "registered,unregistered")
 
     def test_are_in_the_help(self):
@@ -287,6 +298,20 @@ class Osu(Suite):
                 blocks = 1 if program in ("osu_allreduce", "osu_reduce", "osu_bcast", "osu_reduce_scatter") else 3
                 self.assertEqual(sizes(done), [12, 24])
                 self.assertEqual([point["key"]["bytes"] for point in points], [12 * blocks, 24 * blocks])
+
+    def test_has_a_barrier_without_sizes(self):
+        done, points = self.records_of("osu_barrier", "-i", 5, "-f", "--ranks", 3, "--raw")
+        golden.expect(self, "cli/osu_barrier_table.txt", masked(done.stdout))
+        self.assertEqual([(point["key"]["coll"], point["key"]["bytes"], point["check"]["state"]) for point in points], [("all_reduce", 1, "ok")])
+        self.assertAlmostEqual(float(rows(done)[0][0]), sum(points[0]["samples_ns"]) / len(points[0]["samples_ns"]) / 1000, delta=0.0051)
+
+    @tutti.needs_mpi
+    def test_measures_the_barrier_of_the_library(self):
+        file = self.folder / "r.jsonl"
+        done = tutti.run("2", FOLDER / "osu_barrier", "-i", 5, "-c", "--baseline", "mpi", "--json", file, program=tutti.MPI_RUN)
+        self.assertEqual(done.returncode, OK, done.stderr)
+        self.assertEqual([(point["key"]["impl"], point["check"]["state"]) for point in tutti.points(file)], [("mpi-barrier", "skipped")])
+        self.assertEqual(rows(done)[0][1], "N/A")
 
     def test_prints_no_progress(self):
         """Scripts may have stderr in the same file."""

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "base/collective_form.hpp"
 #include "base/source.hpp"
 #include "cli/options/values.hpp"
 #include "collectives/transport/faults.hpp"
@@ -11,6 +12,7 @@
 #include "results/views/views.hpp"
 #include "tests/fuzz/demand.hpp"
 #include "topology/detect/ucx_resources.hpp"
+#include "workloads/bench/block_rules.hpp"
 #include "workloads/compress/compressed_all_reduce.hpp"
 #include "workloads/program/changed_program.hpp"
 #include "workloads/program/settings.hpp"
@@ -103,6 +105,8 @@ constexpr Reader readers[] = {
     [](const std::string& word) { parse_buffers(word); },
     [](const std::string& word) { parse_sync(word); },
     [](const std::string& word) { list_of(all_collectives(), parse_collective)(word); },
+    [](const std::string& word) { parse_collective_form(word); },
+    [](const std::string& word) { block_counts(parse_block_rule(word), Collective::gather, 3, 7); },
     [](const std::string& word) {
         for (const Knob& knob : knobs)
             for (const std::int64_t value : values_of(knob)(word)) {

@@ -24,6 +24,7 @@ TEST(Csv, HasEachValueInItsColumn) {
     point.key.root = Rank{3};
     point.key.nranks = 8;
     point.key.input = "rewritten";
+    point.key.blocks = "skewed";
     point.key.configuration.order = "topology";
     point.key.configuration.radix = 5;
     point.key.configuration.channels = 6;
@@ -60,17 +61,19 @@ TEST(Csv, HasEachValueInItsColumn) {
     EXPECT_EQ(
         out.str(),
         "session,launch,t,git,machine,metric,point,coll,impl,algo,transport,dtype,op,root,count,"
-        "bytes,inplace,buf,nranks,ppn,seg,radix,channels,placement,input,rank_order,hosts,skipped,"
-        "mode,def,n,n_invalid,n_warm,calls_of_sample,stop_reason,min_ns,p05_ns,p25_ns,p50_ns,"
+        "bytes,inplace,buf,nranks,ppn,seg,radix,channels,placement,input,blocks,rank_order,hosts,"
+        "skipped,mode,def,n,n_invalid,n_warm,calls_of_sample,stop_reason,min_ns,p05_ns,p25_ns,p50_"
+        "ns,"
         "p75_ns,p95_ns,p99_ns,max_ns,mean_ns,sd_ns,ci95_p50_low_ns,ci95_p50_high_ns,rho1,n_slow,"
         "skew_p50_ns,device_p50_ns,clock_residual_ns,algbw_GBps,busbw_GBps,wire_tx_bytes_per_call,"
         "wire_rx_bytes_per_call,energy_J,gpu_energy_J,check_state,n_wrong,limit_ns,pct_of_limit,"
         "predicted_ns,choice\r\n"
-        "s1,2,today,c0ffee,ab,\"all_reduce 1K float sum root 3 host rewritten "
+        "s1,2,today,c0ffee,ab,\"all_reduce_v 1K float sum root 3 host rewritten skewed "
         "ring[512,k5,x6]@topology (shm), 8 ranks on 4 hosts, scatter\"," +
             point_id(point.key) +
             ",all_reduce,tutti,ring,shm,float,sum,3,256,1024,0,host,8,2,512,5,6,scatter,rewritten,"
-            "topology,4,,deadline,last_arrival,9,41,42,43,target_ci,101,102,103,104,105,106,107,"
+            "skewed,topology,4,,deadline,last_arrival,9,41,42,43,target_ci,101,102,103,104,105,106,"
+            "107,"
             "108,109.5,110.5,111,112,0.125,13,44,90,80,71.0,72.0,1060.0,1050.0,0.0625,0.5,ok,45,"
             "73.0,74.0,75.0,one-shot/shm\r\n");
 }

@@ -32,7 +32,8 @@ Key key() {
             .nranks = 4,
             .ppn = 3,
             .placement = "scatter",
-            .input = "rewritten"};
+            .input = "rewritten",
+            .blocks = "zeros"};
     key.configuration.segment = {512};
     key.configuration.radix = 5;
     key.configuration.channels = 6;
@@ -43,7 +44,7 @@ Key key() {
 constexpr std::string_view key_fields = R"({"coll":"reduce","impl":"nccl","algo":"tree",
     "transport":"ucx","dtype":"bfloat16","op":"max","root":2,"count":11,"bytes":22,"inplace":true,
     "buf":"cuda","nranks":4,"ppn":3,"seg":512,"radix":5,"channels":6,"placement":"scatter",
-    "input":"rewritten","order":"topology"})";
+    "input":"rewritten","blocks":"zeros","order":"topology"})";
 
 // Every field differs from all others, and from those of a summary that begins elsewhere.
 Summary summary(std::int64_t first) {

@@ -16,6 +16,8 @@ const std::vector<TimeOfCall> calls{
     {"broadcast 8 float root 0 registered tree (shm) -> ring (ucx), 4 ranks", 4'000, 4},
     {"gather 8 float root 0 registered tree (shm), 2 ranks -> ring (ucx), 4 ranks", 4'000, 4},
     {"scatter 8 float root 0 registered tree (shm)", 4'000, 4},  // older versions wrote no place
+    {"all_to_all_v 1M next linear (shm)", 100'000, 4},
+    {"all_to_all_v 1M skewed linear (shm)", 100'000, 4},
 };
 
 FloorRecord at_least(const std::string& typed) {
@@ -38,6 +40,12 @@ TEST(Floors, AreHeldAgainstBandwidths) {
     EXPECT_EQ(met.metrics, 1);
     EXPECT_FALSE(at_least("all_reduce 1M ring busbw 15.8").met);
     EXPECT_NEAR(at_least("all_reduce 1024K ring algbw 1 GB/s").value, 10.48576, 1e-9);
+}
+
+TEST(Floors, OfDifferentBlocksNameTheirRule) {
+    EXPECT_NEAR(at_least("all_to_all_v 1M next busbw 1").value, 10.48576, 1e-9);
+    EXPECT_NEAR(at_least("all_to_all_v 1M skewed busbw 1").value, 0.75 * 10.48576, 1e-9);
+    EXPECT_FALSE(refused("all_to_all 1M busbw 1").empty());
 }
 
 TEST(Floors, TheWorstCounts) {

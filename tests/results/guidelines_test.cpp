@@ -241,6 +241,7 @@ TEST(Guidelines, OtherSettingsAreNotCompared) {
         [](Point& point) { point.key.ppn = 2; },
         [](Point& point) { point.key.placement = "spread"; },
         [](Point& point) { point.key.input = "rewritten"; },
+        [](Point& point) { point.key.blocks = "skewed"; },
         [](Point& point) { point.measured.start = Start::barrier; },
         [](Point& point) { point.measured.check.state = CheckState::fail; },
         [](Point& point) { point.skipped = "why"; }};

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
+#include "base/collective_form.hpp"
 #include "workloads/bench/sweep_points.hpp"
 #include "workloads/timing/done_by_all.hpp"
 
@@ -16,11 +17,11 @@ public:
         : points_(planner, sweep), world_(planner.world()), sweep_(sweep), events_(events) {}
 
     void run() {
-        const std::vector<Call> calls = calls_of(sweep_, world_.size());
+        const std::vector<SweptCall> calls = calls_of(sweep_, world_.size());
         const BufferPool pool = points_.pool_for(calls);
         points_left_ = calls.size() * sweep_.in_place.size() * pool.kinds().size();
-        for (const Call& call : calls) {
-            if (auto points = known_of(call); from_rank0(world_, !points.empty())) {
+        for (const SweptCall& swept : calls) {
+            if (auto points = known_of(swept); from_rank0(world_, !points.empty())) {
                 done_by_all(world_, [&] { events_.known_point(points); });
                 number_ += sweep_.in_place.size() * pool.kinds().size();
                 points_left_ -= sweep_.in_place.size() * pool.kinds().size();
@@ -29,8 +30,8 @@ public:
             std::vector<Point> points;
             for (const BufferKind kind : pool.kinds())
                 for (const bool in_place : sweep_.in_place) {
-                    done_by_all(world_, [&] { events_.before_point(title_of(call)); });
-                    measure_candidates(pool, {call, in_place, kind}, points);
+                    done_by_all(world_, [&] { events_.before_point(title_of(swept)); });
+                    measure_candidates(pool, {swept, in_place, kind}, points);
                 }
             done_by_all(world_, [&] { events_.after_point(points); });
         }
@@ -38,26 +39,29 @@ public:
 
 private:
     // Returns what an interrupted run has measured of a call: all points, or none.
-    std::vector<Point> known_of(const Call& call) const {
+    std::vector<Point> known_of(const SweptCall& swept) const {
+        const Call& call = swept.call;
         std::vector<Point> points;
         for (const Point& point : sweep_.known)
             if (point.key.coll == call.collective && point.key.dtype == call.type &&
                 (!point.key.op || *point.key.op == call.op) &&
-                (!point.key.root || *point.key.root == call.root) && point.key.count == call.count)
+                (!point.key.root || *point.key.root == call.root) &&
+                point.key.count == swept.count && point.key.blocks == swept.blocks)
                 points.push_back(point);
         const std::size_t kinds = std::max<std::size_t>(sweep_.buffers.size(), 1);
         if (points.size() != sweep_.candidates.size() * sweep_.in_place.size() * kinds) return {};
         return points;
     }
 
-    static std::string title_of(const Call& call) {
-        return std::string(name_of(call.collective)) + " " + std::to_string(call.count) + " " +
-               std::string(name_of(call.type));
+    static std::string title_of(const SweptCall& swept) {
+        return name_of(CollectiveForm{swept.call.collective, !swept.blocks.empty()}) + " " +
+               std::to_string(swept.count) + " " + std::string(name_of(swept.call.type));
     }
 
     void measure_candidates(const BufferPool& pool, const CommonPoint& common,
                             std::vector<Point>& points) {
-        const PooledBuffers buffers = pool.buffers_for(common.call, common.in_place, common.kind);
+        const PooledBuffers buffers =
+            pool.buffers_for(common.swept.call, common.in_place, common.kind);
         std::vector<ChosenOperation> operations;
         std::vector<Trial> trials;
         std::vector<std::size_t> point_of;  // by trial
@@ -79,7 +83,7 @@ private:
             Point& point = points[point_of[i]];
             events_.after_candidate({.candidate = sweep_.candidates[point_of[i] - first],
                                      .key = point.key,
-                                     .call = common.call,
+                                     .call = common.swept.call,
                                      .buffers = buffers,
                                      .operation = *operations[i].operation});
             if (measured[i].samples.empty() && measured[i].check.state != CheckState::fail)

@@ -6,6 +6,7 @@
 
 #include "results/records/limits.hpp"
 #include "results/records/point.hpp"
+#include "workloads/bench/block_rules.hpp"
 #include "workloads/bench/buffer_pool.hpp"
 #include "workloads/bench/candidates.hpp"
 #include "workloads/timing/measure.hpp"
@@ -19,6 +20,9 @@ struct Sweep {
     std::vector<Candidate> candidates;
     std::vector<std::int64_t> counts;  ///< elements as Call counts them; or from sizes
     std::vector<Bytes> sizes;          ///< used where counts is empty: see count_for
+    /// Rules for the lengths of blocks, each for all sizes; without counts and sizes, those of
+    /// given counts as they are. Empty: all blocks have equal lengths.
+    std::vector<BlockRule> blocks;
     std::vector<DataType> types{DataType::float32};
     std::vector<Op> ops{Op::sum};
     std::vector<Rank> roots{Rank{0}};

@@ -41,25 +41,25 @@ public:
         : points_(planner, sweep), world_(planner.world()), sweep_(sweep), turns_(turns) {}
 
     void run() {
-        for (const Call& call : calls_of(sweep_, world_.size())) {
-            pool_ = new_pool(call, place_of(0));
+        for (const SweptCall& swept : calls_of(sweep_, world_.size())) {
+            pool_ = new_pool(swept, place_of(0));
             const std::vector<BufferKind> kinds = pool_->kinds();
             for (const BufferKind kind : kinds)
                 for (const bool in_place : sweep_.in_place) {
                     ++point_number_;
                     for (const Candidate& candidate : sweep_.candidates)
-                        measure(candidate, {call, in_place, kind});
+                        measure(candidate, {swept, in_place, kind});
                 }
         }
     }
 
 private:
-    std::unique_ptr<BufferPool> new_pool(const Call& call, const Place& place) const {
-        return std::make_unique<BufferPool>(points_.pool_for({call}, place.buffers));
+    std::unique_ptr<BufferPool> new_pool(const SweptCall& swept, const Place& place) const {
+        return std::make_unique<BufferPool>(points_.pool_for({&swept, 1}, place.buffers));
     }
 
     PooledBuffers buffers(const CommonPoint& common) const {
-        return pool_->buffers_for(common.call, common.in_place, common.kind);
+        return pool_->buffers_for(common.swept.call, common.in_place, common.kind);
     }
 
     void measure(const Candidate& candidate, const CommonPoint& common) {
@@ -91,7 +91,7 @@ private:
                 protocol.sync = Protocol::Sync::barrier;
             } else if (turn == Turn::renew) {
                 const Place place = place_of(++number);
-                old_pool = std::exchange(pool_, new_pool(common.call, place));
+                old_pool = std::exchange(pool_, new_pool(common.swept, place));
                 gap_in_heap = std::vector<std::byte>(place.heap);
             } else {
                 return;

@@ -34,6 +34,20 @@ std::vector<std::int64_t> counts_of(const Sweep& sweep, DataType type, int ranks
     return counts;
 }
 
+// A single block has the length of the call.
+SweptCall with_lengths(Call call, const BlockRule& rule, int ranks,
+                       std::optional<std::int64_t> average) {
+    const auto counts = block_counts(rule, call.collective, ranks, average);
+    SweptCall swept{.call = call, .count = average.value_or(0), .blocks = rule.name, .lengths = {}};
+    const auto lengths = std::make_shared<const BlockLengths>(counts);
+    if (!average) swept.count = lengths->before(lengths->blocks()) / lengths->blocks();
+    swept.call.count = lengths->longest();
+    if (ranks == 1) return swept;
+    swept.lengths = lengths;
+    swept.call.lengths = lengths.get();
+    return swept;
+}
+
 bool is_of_devices(const Candidate& candidate) {
     if (candidate.baseline != nullptr) return candidate.baseline->takes_device;
     if (!candidate.is_ours()) return false;
@@ -43,15 +57,26 @@ bool is_of_devices(const Candidate& candidate) {
 
 }  // namespace
 
-std::vector<Call> calls_of(const Sweep& sweep, int ranks) {
+std::vector<SweptCall> calls_of(const Sweep& sweep, int ranks) {
     const std::vector<Op> no_op{Op::sum};
     const std::vector<Rank> no_root{Rank{0}};
-    std::vector<Call> calls;
+    std::vector<SweptCall> calls;
     for (const DataType type : sweep.types)
         for (const Op op : reduces(sweep.collective) ? sweep.ops : no_op)
-            for (const Rank root : has_root(sweep.collective) ? sweep.roots : no_root)
-                for (const std::int64_t count : counts_of(sweep, type, ranks))
-                    calls.push_back({sweep.collective, type, op, root, count});
+            for (const Rank root : has_root(sweep.collective) ? sweep.roots : no_root) {
+                const Call call{sweep.collective, type, op, root};
+                const std::vector<std::int64_t> counts = counts_of(sweep, type, ranks);
+                for (const BlockRule& rule : sweep.blocks) {
+                    if (counts.empty()) calls.push_back(with_lengths(call, rule, ranks, {}));
+                    for (const std::int64_t count : counts)
+                        calls.push_back(with_lengths(call, rule, ranks, count));
+                }
+                if (!sweep.blocks.empty()) continue;
+                for (const std::int64_t count : counts) {
+                    calls.push_back({.call = call, .count = count, .blocks = {}, .lengths = {}});
+                    calls.back().call.count = count;
+                }
+            }
     return calls;
 }
 
@@ -81,11 +106,11 @@ std::vector<BufferKind> SweepPoints::kinds() const {
     return {};
 }
 
-BufferPool SweepPoints::pool_for(const std::vector<Call>& calls, BufferOffsets offsets) const {
+BufferPool SweepPoints::pool_for(std::span<const SweptCall> calls, BufferOffsets offsets) const {
     std::size_t most = 0;
-    for (const Call& call : calls)
+    for (const SweptCall& swept : calls)
         for (const bool in_place : sweep_.in_place)
-            most = std::max(most, BufferPool::bytes_for(call, world_.size(), in_place));
+            most = std::max(most, BufferPool::bytes_for(swept.call, world_.size(), in_place));
     return {world_, most, kinds(), device_buffers(planner_, transports()), offsets};
 }
 
@@ -96,7 +121,10 @@ std::int64_t SweepPoints::calls_of_run(const Candidate& candidate) const {
 std::optional<std::string> SweepPoints::reason_to_skip(const Candidate& candidate,
                                                        const CommonPoint& common,
                                                        const PooledBuffers& buffers) const {
-    auto reason = refusal(planner_, candidate, common.call, buffers, sweep_.environment.hosts);
+    auto reason = common.in_place ? refuses_in_place(common.swept.call, world_.size())
+                                  : std::optional<std::string>();
+    if (!reason)
+        reason = refusal(planner_, candidate, common.swept.call, buffers, sweep_.environment.hosts);
     if (!reason && planner_.runs_on_devices() > 1) {
         if (calls_of_run(candidate) == 1)
             reason = "-G is not possible: a launch does one call there";
@@ -114,10 +142,13 @@ CandidateTrial SweepPoints::trial_at(const Candidate& candidate, const CommonPoi
                                      const PooledBuffers& buffers) const {
     CandidateTrial made;
     done_by_all(world_, [&] {
-        made.chosen = operation_of(planner_, candidate, common.call, buffers, sweep_.environment);
+        made.chosen =
+            operation_of(planner_, candidate, common.swept.call, buffers, sweep_.environment);
     });
     Trial& trial = made.trial;
-    trial = trial_of(*made.chosen.operation, world_, common.call, buffers, sweep_.check);
+    trial =
+        trial_of(*made.chosen.operation, world_, common.swept.call, buffers,
+                 sweep_.check && (candidate.baseline == nullptr || candidate.baseline->has_result));
     trial.calls_of_run = calls_of_run(candidate);
     if (sweep_.input == InputState::rewritten) {
         if (buffers.registered != nullptr && buffers.registered->device() != nullptr)
@@ -128,7 +159,7 @@ CandidateTrial SweepPoints::trial_at(const Candidate& candidate, const CommonPoi
 }
 
 Point SweepPoints::blank_point(const Candidate& candidate, const CommonPoint& common) const {
-    const Call& call = common.call;
+    const Call& call = common.swept.call;
     Point point;
     Key& key = point.key;
     key.coll = call.collective;
@@ -139,15 +170,16 @@ Point SweepPoints::blank_point(const Candidate& candidate, const CommonPoint& co
     key.dtype = call.type;
     if (reduces(call.collective)) key.op = call.op;
     if (has_root(call.collective)) key.root = call.root;
-    key.count = call.count;
+    key.count = common.swept.count;
     key.bytes = {total_bytes(call, world_.size())};
     key.inplace = common.in_place;
     key.buf = name_in(kinds_in_keys, common.kind);
     if (sweep_.input == InputState::rewritten) key.input = "rewritten";
+    key.blocks = common.swept.blocks;
     key.nranks = world_.size();
     key.ppn = static_cast<int>(world_.hosts().nodes().front().size());
     key.placement = placement_name(candidate);
-    if (sweep_.predict && !common.in_place)
+    if (sweep_.predict && !common.in_place && call.lengths == nullptr)
         if (const auto ns = sweep_.predict(candidate, call, common.kind))
             point.predicted_ns = to_tenths(*ns);
     return point;
@@ -166,8 +198,7 @@ std::string SweepPoints::placement_name(const Candidate& candidate) const {
 void SweepPoints::fill(Point& point, const Measured& measured) const {
     point.measured = measured;
     point.time = summarise(measured.samples);
-    point.bandwidth = bandwidth(point.key.coll, point.key.nranks, point.key.bytes,
-                                static_cast<double>(point.time.p50));
+    point.bandwidth = bandwidth_of(point.key, static_cast<double>(point.time.p50));
     // Back-to-back calls with a root overlap, so the least time of one call is no bound.
     const bool runs_ahead = has_root(point.key.coll) && measured.calls_of_sample > 1;
     // Limits are known for host memory only.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,9 +13,17 @@
 
 namespace tutti {
 
+/// A call of a sweep.
+struct SweptCall {
+    Call call;
+    std::int64_t count = 0;  ///< elements of a block on average, for records
+    std::string blocks;      ///< the rule for the lengths of blocks; empty: equal lengths
+    std::shared_ptr<const BlockLengths> lengths;  ///< of the call, which points to them
+};
+
 /// Identifies a point without the candidate: all candidates are compared there.
 struct CommonPoint {
-    Call call;
+    const SweptCall& swept;
     bool in_place;
     BufferKind kind;
 };
@@ -31,8 +41,9 @@ struct CandidateTrial {
     Trial trial;
 };
 
-/// The calls of a sweep, size by size, as its table shows them.
-std::vector<Call> calls_of(const Sweep& sweep, int ranks);
+/// The calls of a sweep, size by size, as its table shows them. Throws Error if the given lengths
+/// of blocks do not fit the ranks.
+std::vector<SweptCall> calls_of(const Sweep& sweep, int ranks);
 
 /// The candidates and points of a sweep. Planner and sweep outlive it. All calls except blank_point
 /// and fill are collective.
@@ -41,7 +52,7 @@ public:
     SweepPoints(Planner& planner, const Sweep& sweep);
 
     /// Memory for any of the calls, of the kinds that the sweep asks for; see BufferPool.
-    BufferPool pool_for(const std::vector<Call>& calls, BufferOffsets offsets = {}) const;
+    BufferPool pool_for(std::span<const SweptCall> calls, BufferOffsets offsets = {}) const;
 
     /// A point that is still to be measured.
     Point blank_point(const Candidate& candidate, const CommonPoint& common) const;

@@ -306,6 +306,7 @@ double least_time(const Limits& limits, const Call& call, const Placement& hosts
 }
 
 double least_time(const Limits& limits, const Key& key, const Placement& hosts) {
+    if (!key.blocks.empty()) return 0;  // the bounds are those of equal blocks
     const Call call{key.coll, key.dtype, Op::sum, key.root.value_or(Rank{0}), key.count};
     const bool is_reached = key.buf == "registered" || key.buf == "mapped";
     const Reach reach = is_reached ? Reach::registered : Reach::unregistered;

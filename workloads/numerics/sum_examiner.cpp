@@ -119,8 +119,10 @@ void SumExaminer::add_up_exactly(std::int64_t elements) {
     const std::int64_t most =
         std::clamp(most_additions / world_.size(), std::int64_t{1}, most_elements);
     stride_ = std::max(divide_up(elements, most), std::int64_t{1});
-    const std::int64_t first =
-        call_.collective == Collective::reduce_scatter ? world_.rank().index * call_.count : 0;
+    const std::int64_t me = world_.rank().index;
+    const std::int64_t first = call_.collective != Collective::reduce_scatter ? 0
+                               : call_.lengths == nullptr                     ? me * call_.count
+                                                          : call_.lengths->before(me);
     with_float_type(call_.type, [&]<class T>() {
         ExactSum exact;
         for (const auto& row : NamesOf<Draw>::rows) {
