@@ -31,13 +31,10 @@ struct Place {
     enum class In : std::uint32_t {
         input,  ///< the caller's buffers
         output,
-        plan,  ///< the plan's own memory
-        inbox,
-        outbox,  ///< the plan's memory for arriving messages, and for packed ones
+        plan  ///< the plan's own memory
     } in = In::plan;
     std::uint64_t offset = 0;
 
-    Place after(std::size_t bytes) const { return {in, offset + bytes}; }
     auto operator<=>(const Place&) const = default;
 };
 

@@ -19,8 +19,7 @@ bool ChunkMessage::is_in_one_piece() const {
 
 ProgramMemory::ProgramMemory(const RankProgram& program, const Layout& layout, std::size_t copied)
     : slots_(program.copies_input ? round_up(copied, cache_line) : 0),
-      slot_bytes_(round_up(layout.most_bytes_of_chunk(), cache_line)),
-      bytes_(slots_ + as_size(program.slots) * slot_bytes_) {}
+      slot_bytes_(round_up(layout.most_bytes_of_chunk(), cache_line)) {}
 
 std::size_t MostBytes::chunk() const {
     constexpr std::size_t most_bytes_of_element = 16;

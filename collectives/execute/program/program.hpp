@@ -119,11 +119,8 @@ public:
         return place.in == ChunkPlace::In::slot ? slots_ + as_size(place.number) * slot_bytes_
                                                 : layout.offset_of(BufferSide::input, place.number);
     }
-    /// Returns the size for this call.
-    std::size_t bytes() const { return bytes_; }
-
 private:
-    std::size_t slots_, slot_bytes_, bytes_;
+    std::size_t slots_, slot_bytes_;
 };
 
 /// The most bytes that a program needs in any call with blocks of up to `block` bytes.
