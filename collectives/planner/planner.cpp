@@ -152,8 +152,6 @@ std::unique_ptr<Plan> Planner::unbound_plan(const Choice& choice, const Call& ca
                                             const CallBuffers& buffers,
                                             const ReachableMemory* registered) {
     const std::string& transport = choice.configuration.transport;
-    if (const auto refusal = refuses(transport, memory_of(buffers), registered))
-        throw Error(*refusal);
     Route route = this->route(choice, call, buffers, registered);
     const PlanRequest request{
         .schedule = std::move(route.schedule),
@@ -170,9 +168,13 @@ std::unique_ptr<Plan> Planner::unbound_plan(const Choice& choice, const Call& ca
                              : tried_plan(progress_, request, std::move(plans));
 }
 
-Route Planner::route(const Choice& choice, const Call& call, const CallBuffers& buffers,
+Route Planner::route(const Choice& choice, const Call& call, const CallBuffers& given,
                      const ReachableMemory* registered) {
-    const TransferMethods methods = opened(choice.configuration.transport).methods;
+    const CallBuffers buffers = with_device(given, registered);
+    const std::string& transport = choice.configuration.transport;
+    if (const auto refusal = refuses(transport, memory_of(buffers), registered))
+        throw Error(*refusal);
+    const TransferMethods methods = opened(transport).methods;
     const BufferKind kind = kind_of(buffers, methods, registered);
     return route_of(choice, {call, kind, world_.hosts(), buffers.in_place}, methods, tuning_);
 }

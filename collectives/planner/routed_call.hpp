@@ -7,7 +7,7 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// A call as its route depends on it.
+/// The properties of a call that determine its route.
 struct RoutedCall {
     Call call;
     BufferKind buffers = BufferKind::registered;  ///< on all ranks

@@ -228,6 +228,15 @@ TEST_P(EveryPlan, OfAWrongScheduleRunsAndIsFoundWrong) {
     });
 }
 
+TEST(Route, IsRefusedOverATransportThatTheRanksCannotUse) {
+    run_as_threads(2, 20, [](World& world) {
+        Planner planner(world);
+        const Algorithm& ring = find_algorithm(Collective::all_reduce, "ring");
+        const Choice choice{&ring, {.transport = "mpi"}};  // the ranks are threads
+        EXPECT_THROW(planner.route(choice, {.count = 1}, {}), Error);
+    });
+}
+
 INSTANTIATE_TEST_SUITE_P(Threads, EveryPlan, testing::ValuesIn(test::transports_of_threads()),
                          test::name_of_transport);
 INSTANTIATE_TEST_SUITE_P(Gpus, EveryPlan, testing::Values("cuda"), test::name_of_transport);
