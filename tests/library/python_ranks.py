@@ -304,12 +304,15 @@ def unusual_arrays():
     RANKS.all_reduce(scalar)
     assert scalar == size * (size + 1) / 2
     for dtype in ("complex128", "bool", "datetime64[s]", "S3", [("a", "i4"), ("b", "f8")]):
-        block, blocks = numpy.zeros(2, dtype=dtype), numpy.ones((size, 2), dtype=dtype)
-        block[me % 2] = numpy.ones(1, dtype=dtype)[0]
-        RANKS.all_gather(block, blocks)
-        assert (blocks[me] == block).all()
-        if size > 1:
-            RANKS.all_gather_v(block[:me], blocks[1:].reshape(-1)[:size * (size - 1) // 2], range(size))
+        every, blocks = numpy.zeros((size, 2), dtype=dtype), numpy.ones((size, 2), dtype=dtype)
+        for rank in range(size):
+            every[rank, rank % 2] = numpy.ones(1, dtype=dtype)[0]
+        RANKS.all_gather(every[me], blocks)
+        assert (blocks == every).all()
+        many = [rank % 3 for rank in range(size)]
+        gathered = numpy.ones(sum(many), dtype=dtype)
+        RANKS.all_gather_v(every[me, :many[me]], gathered, many)
+        assert (gathered == numpy.concatenate([every[rank, :many[rank]] for rank in range(size)])).all()
     root = numpy.int64(size - 1)
     RANKS.broadcast(scalar, root=root)
 
