@@ -67,7 +67,11 @@ class Pages(Folder):
         self.write("levels-2x2-slot.jsonl", point("tutti", "multi-rail", "mpi", 8e6, sent=(1 << 20) * 1.5), point("tutti", "chain", "mpi", 10e6),
                    point("mpi", "", "", 24e6))
         self.write("ucx-1x2.jsonl", point("tutti", "ring", "mpi", 3000, 8), point("tutti", "ring", "ucx", 2000, 8))
-        levels, *transports = self.run_script("compare_hosts", "--summarise", "--out", str(self.folder))
+        self.write("hybrid-2x2.jsonl", point("tutti", "ring", "hybrid", 2000, 64), point("tutti", "ring", "ucx", 3000, 64),
+                   point("tutti", "ring", "mpi", 4000, 64), point("tutti", "tree", "mpi", 2500, 64), point("mpi", "", "", 8000, 64))
+        self.write("hybrid-2x2-han.jsonl", point("tutti", "ring", "hybrid", 3000, 64), point("mpi", "", "", 6000, 64), point("mpi", "ring", "", 9000, 64))
+        levels, *transports, hybrid, _ = self.run_script("compare_hosts", "--summarise", "--out", str(self.folder))
+        self.assertEqual(hybrid, {"bytes": "64", "hybrid, us": "2.0 (ring)", "same": "1.50", "best": "1.25", "library": "2.00"})
         self.assertEqual({name.removesuffix(", ms"): value for name, value in levels.items()}, {
             "bytes": "1048576", "ours": "8.00 (multi-rail)", "link": "110 %", "bytes 2": "1.50", "best flat": "10.00 (chain)",
             "ratio": "1.25", "the library's own": "24.00", "ratio 2": "3.00"})
