@@ -85,10 +85,10 @@ class Pages(Folder):
                                "step named rightly": "1 of 2", "seconds": "30"})
 
     def test_of_check_compare_has_its_place_for_the_wait(self):
-        """The script changes lines of two sources: each of its texts is there once."""
-        for name, hook, steps in script("check_compare").PLANTED_IN:
-            text = (ROOT / name).read_text(encoding="utf-8")
-            self.assertEqual((text.count(hook), "namespace tutti {\nnamespace {\n" in text, f"{steps}.size()" in text), (1, True, True), name)
+        """The script adds to a line of a source: its text is there once, with what the addition names."""
+        check = script("check_compare")
+        text = (ROOT / check.PLANTED_IN).read_text(encoding="utf-8")
+        self.assertEqual((text.count(check.HOOK), "namespace tutti {\n" in text, "steps_.size()" in text), (1, True, True))
 
 
 class Runs(Folder):
