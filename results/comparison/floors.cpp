@@ -10,7 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/name_table.hpp"
-#include "results/records/key.hpp"
+#include "results/statistics/bandwidth.hpp"
 
 namespace tutti {
 
@@ -64,13 +64,10 @@ double value_of(const Floor& floor, const TimeOfCall& call) {
         throw Error("'" + floor.typed +
                     "' needs the number of ranks, which is not known where --launcher starts "
                     "them; use a floor of p50");
-    Key key;
-    key.coll = floor.collective.collective;
-    key.bytes = floor.size;
-    key.nranks = call.nranks;
-    for (const std::string& word : words_about_b(call.metric))
-        if (word == "next") key.blocks = word;
-    const Bandwidth reached = bandwidth_of(key, call.ns);
+    const std::vector<std::string> words = words_about_b(call.metric);
+    const bool is_ring = std::ranges::find(words, "next") != words.end();
+    const Bandwidth reached = bandwidth(floor.collective.collective, call.nranks, floor.size,
+                                        call.ns, is_ring ? "next" : "");
     return floor.quantity == Floor::Quantity::busbw ? reached.busbw : reached.algbw;
 }
 

@@ -23,13 +23,6 @@ std::string name_of_collective(const Key& key) {
     return name_of(CollectiveForm{key.coll, !key.blocks.empty()});
 }
 
-Bandwidth bandwidth_of(const Key& key, double nanoseconds) {
-    Bandwidth reached = bandwidth(key.coll, key.nranks, key.bytes, nanoseconds);
-    if (key.coll == Collective::all_to_all && key.blocks == "next" && key.nranks > 1)
-        reached.busbw = reached.algbw;
-    return reached;
-}
-
 std::string call_in_words(const Key& key) {
     std::string words = name_of_collective(key) + " " + to_string(key.bytes) + " " +
                         std::string(name_of(key.dtype));

@@ -10,7 +10,6 @@
 #include "base/index.hpp"
 #include "base/types.hpp"
 #include "base/units.hpp"
-#include "results/statistics/bandwidth.hpp"
 
 namespace tutti {
 
@@ -55,10 +54,6 @@ std::string candidate_in_words(const Key& key);
 /// Returns the collective as commands name it: "all_gather", or "all_gather_v" if the blocks have
 /// lengths of their own.
 std::string name_of_collective(const Key& key);
-
-/// Returns the bandwidths of a call of this time. The lengths of blocks do not change the factor of
-/// the bus bandwidth, except that a ring of sends and receives (`next`) sends all of its size.
-Bandwidth bandwidth_of(const Key& key, double nanoseconds);
 
 /// "all_reduce 4K float sum registered": what tells a call from others of a sweep.
 std::string call_in_words(const Key& key);

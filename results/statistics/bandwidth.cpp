@@ -9,10 +9,12 @@ double bus_factor(Collective collective, int ranks) {
     return ranks <= 1 ? 0 : busiest_share(collective, ranks);
 }
 
-Bandwidth bandwidth(Collective collective, int ranks, Bytes size, double nanoseconds) {
+Bandwidth bandwidth(Collective collective, int ranks, Bytes size, double nanoseconds,
+                    std::string_view blocks) {
     if (nanoseconds <= 0) return {};
     const double algbw = static_cast<double>(size.count) / nanoseconds;  // B/ns is GB/s
-    return {.algbw = algbw, .busbw = algbw * bus_factor(collective, ranks)};
+    const bool is_ring = collective == Collective::all_to_all && blocks == "next" && ranks > 1;
+    return {.algbw = algbw, .busbw = is_ring ? algbw : algbw * bus_factor(collective, ranks)};
 }
 
 }  // namespace tutti

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <string_view>
+
 #include "base/types.hpp"
 #include "base/units.hpp"
 
@@ -20,7 +22,9 @@ double bus_factor(Collective collective, int ranks);
 
 /// `size` is nccl-tests' size column: the whole vector that the collective fills or spreads, so P
 /// times the per-rank part for all_gather, reduce_scatter, scatter, gather and all_to_all. No time,
-/// no bandwidth.
-Bandwidth bandwidth(Collective collective, int ranks, Bytes size, double nanoseconds);
+/// no bandwidth. The rule for the lengths of blocks (Key::blocks) does not change the factor,
+/// except that a ring of sends and receives (`next`) sends all of its size.
+Bandwidth bandwidth(Collective collective, int ranks, Bytes size, double nanoseconds,
+                    std::string_view blocks = {});
 
 }  // namespace tutti

@@ -74,7 +74,8 @@ Point over(const std::vector<const Point*>& launches) {
     if (all.skipped) return all;
     all.time = summarise(medians);
     const auto median_ns = static_cast<double>(all.time.p50);
-    all.bandwidth = bandwidth_of(all.key, median_ns);
+    all.bandwidth =
+        bandwidth(all.key.coll, all.key.nranks, all.key.bytes, median_ns, all.key.blocks);
     if (std::isfinite(least_ns)) set_limit(all, least_ns);
     return all;
 }

@@ -81,12 +81,7 @@ TEST(SweepOfBlocks, OfOneRankIsACallOfOneBlock) {
 
 TEST(SweepOfBlocks, HasTheBusBandwidthOfARingOfSendsAndReceives) {
     const auto factor = [](const char* rule, int ranks) {
-        const Key key{.coll = Collective::all_to_all,
-                      .configuration = {},
-                      .bytes = {100},
-                      .nranks = ranks,
-                      .blocks = rule};
-        const Bandwidth reached = bandwidth_of(key, 10);
+        const Bandwidth reached = bandwidth(Collective::all_to_all, ranks, {100}, 10, rule);
         return reached.busbw / reached.algbw;
     };
     EXPECT_EQ(factor("next", 4), 1);

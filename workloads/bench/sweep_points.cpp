@@ -198,7 +198,8 @@ std::string SweepPoints::placement_name(const Candidate& candidate) const {
 void SweepPoints::fill(Point& point, const Measured& measured) const {
     point.measured = measured;
     point.time = summarise(measured.samples);
-    point.bandwidth = bandwidth_of(point.key, static_cast<double>(point.time.p50));
+    point.bandwidth = bandwidth(point.key.coll, point.key.nranks, point.key.bytes,
+                                static_cast<double>(point.time.p50), point.key.blocks);
     // Back-to-back calls with a root overlap, so the least time of one call is no bound.
     const bool runs_ahead = has_root(point.key.coll) && measured.calls_of_sample > 1;
     // Limits are known for host memory only.
