@@ -70,7 +70,14 @@ std::span<const Op> all_ops() { return values_of(op_names); }
 std::span<const Collective> all_collectives() { return values_of(collective_names); }
 
 std::size_t size_of(DataType type) {
-    return with_type(type, []<class T>() { return sizeof(T); });
+    static constexpr auto sizes = [] {
+        std::array<std::uint8_t, std::size(type_names)> all{};
+        for (const auto& [each, name] : type_names)
+            at(all, each) =
+                with_type(each, []<class T>() { return static_cast<std::uint8_t>(sizeof(T)); });
+        return all;
+    }();
+    return at(sizes, type);
 }
 
 bool reduces(Collective collective) {

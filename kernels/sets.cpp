@@ -33,12 +33,17 @@ constexpr KernelSet sets[] = {
 
 // Checks each row: a CPU that has a faster set need not have all slower ones.
 template <class Find>
-auto first_found(Find find) {
-    for (const KernelSet& set : allowed_sets())
+auto first_found(std::span<const KernelSet> allowed, Find find) {
+    for (const KernelSet& set : allowed)
         if (set.runs_here())
             if (const auto kernel = find(set)) return kernel;
     throw Error(
         "no kernel set has this data type");  // scalar has all: unreachable with a valid table
+}
+
+const FastestKernels& kernels_of_process() {
+    static const FastestKernels kernels;
+    return kernels;
 }
 
 }  // namespace
@@ -60,12 +65,22 @@ std::span<const KernelSet> allowed_sets() {
     return {set, std::end(sets)};
 }
 
-ReduceKernel find_reduce(DataType type, Op op, Stores stores) {
-    return first_found([&](const KernelSet& set) { return set.find(type, op, stores); });
+FastestKernels::FastestKernels() {
+    const auto allowed = allowed_sets();
+    for (const DataType type : all_data_types()) {
+        divide_[as_size(type)] =
+            first_found(allowed, [&](const KernelSet& set) { return set.find_divide(type); });
+        for (const Op op : all_ops())
+            for (const Stores stores : {Stores::cached, Stores::streaming})
+                reduce_[as_size(type)][as_size(op)][as_size(stores)] = first_found(
+                    allowed, [&](const KernelSet& set) { return set.find(type, op, stores); });
+    }
 }
 
-DivideKernel find_divide(DataType type) {
-    return first_found([&](const KernelSet& set) { return set.find_divide(type); });
+ReduceKernel find_reduce(DataType type, Op op, Stores stores) {
+    return kernels_of_process().reduce(type, op, stores);
 }
+
+DivideKernel find_divide(DataType type) { return kernels_of_process().divide(type); }
 
 }  // namespace tutti

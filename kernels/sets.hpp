@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/index.hpp"
 #include "base/types.hpp"
 #include "kernels/instruction_set.hpp"
 
@@ -46,13 +47,33 @@ struct KernelSet {
 /// has all kernels.
 std::span<const KernelSet> kernel_sets();
 
-/// Returns the rows that find_reduce and find_divide choose from: all, or, if the environment
+/// Returns the rows that FastestKernels chooses from: all, or, if the environment
 /// variable TUTTI_KERNELS names a set, that one and those below it. Throws Error if it names no
 /// set, or one that this CPU cannot run.
 std::span<const KernelSet> allowed_sets();
 
-/// Return the fastest kernel that this CPU can run; Op::avg is reduced as sum, and the kernel of
-/// find_divide() turns that into a mean. For setup, not for the timed loop: both query the CPU and
+/// The fastest kernels that this CPU can run.
+class FastestKernels {
+public:
+    /// Chooses from allowed_sets(), and throws Error as that does.
+    FastestKernels();
+
+    /// Op::avg is reduced as sum, and divide() turns that into a mean.
+    ReduceKernel reduce(DataType type, Op op, Stores stores) const {
+        return reduce_[as_size(type)][as_size(op)][as_size(stores)];
+    }
+    DivideKernel divide(DataType type) const { return divide_[as_size(type)]; }
+
+private:
+    static constexpr std::size_t types = as_size(DataType::float64) + 1;
+    static constexpr std::size_t ops = as_size(Op::avg) + 1;
+    static constexpr std::size_t kinds_of_stores = as_size(Stores::streaming) + 1;
+
+    ReduceKernel reduce_[types][ops][kinds_of_stores] = {};
+    DivideKernel divide_[types] = {};
+};
+
+/// Return the fastest kernel for all calls of this process: only the first call queries the CPU and
 /// the environment. Throw Error as allowed_sets() does.
 ReduceKernel find_reduce(DataType type, Op op, Stores stores = Stores::cached);
 DivideKernel find_divide(DataType type);

@@ -21,9 +21,12 @@ TEST_F(KernelChoice, EveryTypeHasAKernelWhicheverSetIsForced) {
     for (const KernelSet& set : kernel_sets()) {
         if (!set.runs_here()) continue;
         force(std::string(set.name));
+        const FastestKernels kernels;
         for (DataType type : all_data_types()) {
-            EXPECT_NE(find_divide(type), nullptr);
-            for (Op op : all_ops()) EXPECT_NE(find_reduce(type, op), nullptr);
+            EXPECT_NE(kernels.divide(type), nullptr);
+            for (Op op : all_ops())
+                for (const Stores stores : {Stores::cached, Stores::streaming})
+                    EXPECT_NE(kernels.reduce(type, op, stores), nullptr);
         }
     }
 }
@@ -42,10 +45,10 @@ TEST_F(KernelChoice, IsWhatTheEnvironmentNames) {
     for (const KernelSet& set : kernel_sets()) {
         force(std::string(set.name));
         if (set.runs_here())
-            EXPECT_EQ(find_reduce(DataType::int32, Op::max),
+            EXPECT_EQ(FastestKernels().reduce(DataType::int32, Op::max, Stores::cached),
                       set.find(DataType::int32, Op::max, Stores::cached));
         else
-            EXPECT_THROW(find_reduce(DataType::int32, Op::max), Error);
+            EXPECT_THROW(FastestKernels(), Error);
     }
 }
 
@@ -56,7 +59,7 @@ TEST_F(KernelChoice, OfAnAverageIsThatOfASum) {
 
 TEST_F(KernelChoice, AnUnknownSetIsAnsweredWithTheKnownOnes) {
     force("scaler");
-    const std::string text = refusal_by([] { find_reduce(DataType::int8, Op::sum); });
+    const std::string text = refusal_by([] { FastestKernels(); });
     EXPECT_NE(text.find("mean 'scalar'"), std::string::npos) << text;
     EXPECT_NE(text.find("simd128 scalar"), std::string::npos) << text;
 }
