@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "base/error.hpp"
 #include "base/rounding.hpp"
@@ -12,19 +13,17 @@ namespace tutti {
 
 void BlockLengths::set(std::span<const std::int64_t> counts) {
     ends_.resize(counts.size() + 1);
+    longest_ = 0;
     for (std::size_t block = 0; block < counts.size(); ++block) {
         if (counts[block] < 0)
             throw Error(
                 fmt::format("block {} has {} elements; use 0 or more", block, counts[block]));
         ends_[block + 1] = ends_[block] + counts[block];
+        longest_ = std::max(longest_, counts[block]);
     }
 }
 
-std::int64_t BlockLengths::longest() const {
-    std::int64_t longest = 0;
-    for (std::int64_t block = 0; block < blocks(); ++block) longest = std::max(longest, of(block));
-    return longest;
-}
+std::int64_t BlockLengths::longest() const { return longest_; }
 
 std::optional<int> Positions::in_input(int chunk) const {
     const std::int64_t block = chunk / chunks_per_block_;
@@ -60,29 +59,41 @@ int Positions::first_output_in_place() const {
     return is_within ? static_cast<int>(rank_.index * chunks_per_block_) : 0;
 }
 
+namespace {
+
+int shift_of(std::int64_t number) {
+    const bool is_power_of_two = (number & (number - 1)) == 0;  // one without an instruction for it
+    return is_power_of_two ? std::countr_zero(static_cast<std::uint64_t>(number)) : -1;
+}
+
+}  // namespace
+
 Layout::Layout(const Call& call, const CollectiveSpec& spec, Rank rank, int chunks)
     : spec_(spec),
       rank_(rank),
       chunks_(chunks),
       lengths_(call.lengths),
       count_(call.count),
-      chunks_per_block_(chunks / spec.blocks()),
+      chunks_per_block_(chunks / static_cast<int>(spec.blocks())),
+      shift_(shift_of(chunks_per_block_)),
       element_size_(size_of(call.type)) {}
 
 // Returns the first element of a chunk counted within its block. Uses 128 bits where both counts
 // and chunks are large, which takes longer.
 std::int64_t Layout::first_element(std::int64_t chunk_in_block, std::int64_t elements) const {
     if (chunk_in_block == 0) return 0;
-    if (((elements | chunk_in_block) >> 31) == 0)
-        return elements * chunk_in_block / chunks_per_block_;
+    if (((elements | chunk_in_block) >> 31) == 0) {
+        const std::int64_t product = elements * chunk_in_block;
+        return shift_ >= 0 ? product >> shift_ : product / chunks_per_block_;
+    }
     __extension__ using Wide = __int128;
     return static_cast<std::int64_t>(static_cast<Wide>(elements) * chunk_in_block /
                                      chunks_per_block_);
 }
 
 std::size_t Layout::bytes_of(int chunk) const {
-    const std::int64_t within = chunk % chunks_per_block_;
-    const std::int64_t elements = elements_of(chunk / chunks_per_block_);
+    const auto [block, within] = in_block(chunk);
+    const std::int64_t elements = elements_of(block);
     return static_cast<std::size_t>(first_element(within + 1, elements) -
                                     first_element(within, elements)) *
            element_size_;
@@ -94,14 +105,14 @@ std::size_t Layout::most_bytes_of_chunk() const {
 }
 
 std::size_t Layout::bytes_before(int chunk) const {
-    const std::int64_t block = chunk / chunks_per_block_, within = chunk % chunks_per_block_;
+    const auto [block, within] = in_block(chunk);
     const std::int64_t before = lengths_ == nullptr ? block * count_ : lengths_->before(block);
     const std::int64_t first = within == 0 ? 0 : first_element(within, elements_of(block));
     return static_cast<std::size_t>(before + first) * element_size_;
 }
 
 std::size_t Layout::offset_of(BufferSide side, int position) const {
-    const std::int64_t place = position / chunks_per_block_, within = position % chunks_per_block_;
+    const auto [place, within] = in_block(position);
     if (lengths_ == nullptr)
         return static_cast<std::size_t>(place * count_ + first_element(within, count_)) *
                element_size_;
@@ -109,11 +120,14 @@ std::size_t Layout::offset_of(BufferSide side, int position) const {
         return side == BufferSide::input ? spec_.block_in_input(rank_, at_place)
                                          : spec_.block_in_output(rank_, at_place);
     };
+    const std::int64_t first_block = block_at(0), block = block_at(place);
     std::int64_t before = 0;
-    for (std::int64_t at_place = 0; at_place < place; ++at_place)
-        before += lengths_->of(block_at(at_place));
-    const std::int64_t first =
-        within == 0 ? 0 : first_element(within, elements_of(block_at(place)));
+    if (block - first_block == place)  // the blocks are neighbours
+        before = lengths_->before(block) - lengths_->before(first_block);
+    else
+        for (std::int64_t at_place = 0; at_place < place; ++at_place)
+            before += lengths_->of(block_at(at_place));
+    const std::int64_t first = within == 0 ? 0 : first_element(within, elements_of(block));
     return static_cast<std::size_t>(before + first) * element_size_;
 }
 

@@ -33,6 +33,7 @@ public:
 
 private:
     std::vector<std::int64_t> ends_{0};
+    std::int64_t longest_ = 0;
 };
 
 /// A collective call; elements are counted as in MPI and NCCL.
@@ -96,6 +97,12 @@ private:
 class Layout {
 public:
     Layout(const Call& call, const CollectiveSpec& spec, Rank rank, int chunks);
+    /// Returns the layout of the same call at another rank.
+    Layout of(Rank rank) const {
+        Layout other = *this;
+        other.rank_ = rank;
+        return other;
+    }
 
     std::size_t bytes_of(int chunk) const;
     std::size_t most_bytes_of_chunk() const;
@@ -109,6 +116,15 @@ public:
     std::optional<std::size_t> in_output(int chunk) const;
 
 private:
+    // A chunk by its block and its position there.
+    struct InBlock {
+        std::int64_t block, within;
+    };
+    // Divides by shifting where that is possible: a division takes as long as many additions.
+    InBlock in_block(std::int64_t chunk) const {
+        if (shift_ >= 0) return {chunk >> shift_, chunk & (chunks_per_block_ - 1)};
+        return {chunk / chunks_per_block_, chunk % chunks_per_block_};
+    }
     std::int64_t first_element(std::int64_t chunk_in_block, std::int64_t elements) const;
     std::int64_t elements_of(std::int64_t block) const {
         return lengths_ == nullptr ? count_ : lengths_->of(block);
@@ -120,6 +136,7 @@ private:
     const BlockLengths* lengths_;
     std::int64_t count_;
     std::int64_t chunks_per_block_;
+    int shift_;  // log2 of the chunks per block; -1: no power of two
     std::size_t element_size_;
 };
 
