@@ -8,8 +8,10 @@
 namespace tutti {
 namespace {
 
-// Runs calls that take `times` with none, half or all results streamed, three times as long after a
-// change. Returns how many of them used the given share.
+constexpr std::int64_t mib = 1 << 20;
+
+// Runs calls of different lengths that take `times` for a MiB with none, half or all results
+// streamed, three times as long after a change. Returns how many of them used the given share.
 int calls_with(double share, StoreChoice& choice, int calls, std::array<std::int64_t, 3> times) {
     int counted = 0;
     double before = choice.streaming_share();
@@ -17,7 +19,9 @@ int calls_with(double share, StoreChoice& choice, int calls, std::array<std::int
         const bool changed = choice.streaming_share() != before;
         before = choice.streaming_share();
         counted += before == share ? 1 : 0;
-        choice.record(times[static_cast<std::size_t>(before * 2)] * (changed ? 3 : 1));
+        const std::int64_t bytes = mib + call * std::int64_t{400'009} % mib,
+                           ns = times[static_cast<std::size_t>(before * 2)] * (changed ? 3 : 1);
+        choice.record(ns * bytes / mib, bytes);
     }
     return counted;
 }
@@ -50,8 +54,8 @@ TEST(StoreChoice, FollowsTheMachineWhenItChanges) {
 TEST(StoreChoice, ForgivesASingleSlowCall) {
     StoreChoice choice(Stores::cached, true);
     calls_with(0, choice, 1000, {700, 900, 1000});
-    while (choice.streaming_share() > 0) choice.record(1000);
-    choice.record(50'000);
+    while (choice.streaming_share() > 0) choice.record(1000, mib);
+    choice.record(50'000, mib);
     EXPECT_GE(calls_with(0, choice, 660, {700, 900, 1000}), 630);
 }
 

@@ -194,15 +194,13 @@ Moves::Operand BoundProgram::operand(const MovePlace& end, const Binding& bindin
     if (in == ChunkPlace::In::transit || in == ChunkPlace::In::inbox)
         return {own_.get() + own_places_.offset_of(end.place)};
     const Rank owner = end.peer.value_or(buffers_.me);
-    const Layout of_owner =
-        end.peer ? Layout(binding.call, buffers_.spec, owner, buffers_.chunks) : binding.layout;
+    const Layout of_owner = binding.layout.of(owner);
     const PlanMemory& memory = at(memory_, owner);
     if (!end.place.is_of_caller())
         return {memory.data + binding.memory.offset_of(end.place, of_owner)};
     const bool is_input = in == ChunkPlace::In::input;
     const std::size_t offset = of_owner.offset_of(
-        side_of(end.place, buffers_.in_place, Positions(buffers_.spec, owner, buffers_.chunks)),
-        number);
+        side_of(end.place, buffers_.in_place, Positions(buffers_.spec, owner)), number);
     if (!end.peer)
         return {begin_of(is_input) + offset, is_input ? &callers_input : &callers_output, offset};
     const auto& buffer = is_input ? memory.buffers->input : memory.buffers->output;

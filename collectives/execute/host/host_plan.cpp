@@ -93,7 +93,7 @@ private:
         if (stores_.adapts()) {
             std::int64_t moving_ns = 0;
             for (const auto& lane : lanes_) moving_ns += lane->moving_ns();
-            stores_.record(moving_ns);
+            stores_.record(moving_ns, total_bytes(call(), world().size()));
         }
         const std::span<std::byte> output = buffers_.memory.given().output;
         if (divide_ != nullptr && !output.empty())

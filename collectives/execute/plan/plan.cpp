@@ -107,10 +107,17 @@ void Progress::throw_if_lost() {
 }
 
 Plan::Plan(Progress& progress, const PlanRequest& request)
+    : Plan(progress, request,
+           {request.call.collective, progress.world().size(), request.call.root}) {}
+
+Plan::Plan(Progress& progress, const PlanRequest& request, const CollectiveSpec& spec)
     : progress_(progress),
       what_(request.what),
       schedule_(request.schedule),
       most_bytes_of_block_(as_size(request.call.count) * size_of(request.call.type)),
+      blocks_(spec.blocks()),
+      input_blocks_(as_size(spec.input_blocks(world().rank()))),
+      output_blocks_(as_size(spec.output_blocks(world().rank()))),
       in_place_(request.buffers.in_place),
       call_(request.call) {
     call_.lengths = nullptr;
@@ -125,7 +132,8 @@ Plan::~Plan() {
 void Plan::bind(const Call& call, const CallBuffers& buffers) {
     const bool is_repeated = is_bound_ && call == call_;
     if (is_repeated && caller_.is(buffers)) return;
-    if (!is_repeated) expect_to_serve(call);
+    const std::size_t bytes_of_block = as_size(call.count) * size_of(call.type);
+    if (!is_repeated) expect_to_serve(call, bytes_of_block);
     const CallerMemory caller(buffers);
     const CallBuffers& last = caller_.given();
     const bool has_both = !buffers.input.empty() && !buffers.output.empty();
@@ -133,16 +141,15 @@ void Plan::bind(const Call& call, const CallBuffers& buffers) {
         buffers.in_place == in_place_ && (!has_both || caller.is_together() == in_place_);
     const bool has_sizes_of_last = is_repeated && buffers.input.size() == last.input.size() &&
                                    buffers.output.size() == last.output.size();
-    const auto has_sizes = [&] {
-        const int ranks = world().size();
-        return buffers.input.size() == input_bytes(call, ranks, world().rank()) &&
-               buffers.output.size() == output_bytes(call, ranks, world().rank());
-    };
-    if (!is_alike || !(has_sizes_of_last || has_sizes()))
+    if (!is_alike || !(has_sizes_of_last || has_sizes_of(call, bytes_of_block, buffers)))
         throw Error(
             fmt::format("the buffers do not fit {} of {} elements{}; pass buffers of the "
                         "sizes of the call",
                         what_, call.count, in_place_ ? ", in place" : ", not in place"));
+    take(call, caller);
+}
+
+void Plan::take(const Call& call, const CallerMemory& caller) {
     call_ = call;
     if (call.lengths != nullptr) {  // the caller may change them
         lengths_ = *call.lengths;
@@ -153,20 +160,29 @@ void Plan::bind(const Call& call, const CallBuffers& buffers) {
     adapt();
 }
 
-void Plan::expect_to_serve(const Call& call) const {
+bool Plan::has_sizes_of(const Call& call, std::size_t bytes_of_block,
+                        const CallBuffers& buffers) const {
+    if (call.lengths == nullptr)
+        return buffers.input.size() == input_blocks_ * bytes_of_block &&
+               buffers.output.size() == output_blocks_ * bytes_of_block;
+    const int ranks = world().size();
+    return buffers.input.size() == input_bytes(call, ranks, world().rank()) &&
+           buffers.output.size() == output_bytes(call, ranks, world().rank());
+}
+
+void Plan::expect_to_serve(const Call& call, std::size_t bytes_of_block) const {
     if (call.collective != call_.collective || call.root != call_.root ||
-        as_size(call.count) * size_of(call.type) > most_bytes_of_block_)
+        bytes_of_block > most_bytes_of_block_)
         throw Error(
             fmt::format("{} serves calls of its collective and root with blocks of up to {} bytes; "
                         "make a new plan for this call",
                         what_, most_bytes_of_block_));
     if (call.lengths == nullptr) return;
-    const std::int64_t blocks = CollectiveSpec{call.collective, world().size(), call.root}.blocks();
-    if (blocks == 1 || call.lengths->blocks() != blocks || call.lengths->longest() != call.count)
+    if (blocks_ == 1 || call.lengths->blocks() != blocks_ || call.lengths->longest() != call.count)
         throw Error(fmt::format(
             "{} has {} blocks, but {} lengths of at most {} elements are given; give the length of "
             "each block, and the longest as count",
-            what_, blocks == 1 ? 0 : blocks, call.lengths->blocks(), call.count));
+            what_, blocks_ == 1 ? 0 : blocks_, call.lengths->blocks(), call.count));
 }
 
 void Plan::start() {

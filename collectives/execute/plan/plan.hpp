@@ -157,11 +157,17 @@ protected:
 
 private:
     friend class Progress;
-    friend class TriedPlan;  // advances the plans that it consists of itself
+    friend class TriedPlan;  // binds and advances the plans that it consists of itself
+
+    Plan(Progress& progress, const PlanRequest& request, const CollectiveSpec& spec);
 
     /// Adapts to call() and caller(), which have changed.
     virtual void adapt() = 0;
-    void expect_to_serve(const Call& call) const;
+    void expect_to_serve(const Call& call, std::size_t bytes_of_block) const;
+    bool has_sizes_of(const Call& call, std::size_t bytes_of_block,
+                      const CallBuffers& buffers) const;
+    // Uses a call and buffers that fit.
+    void take(const Call& call, const CallerMemory& caller);
     virtual void begin() = 0;
     /// Advances as far as possible without waiting; returns true at the end.
     virtual bool advance() = 0;
@@ -180,6 +186,8 @@ private:
     std::string what_;
     Schedule schedule_;
     std::size_t most_bytes_of_block_;
+    std::int64_t blocks_;  // all blocks of the collective
+    std::size_t input_blocks_, output_blocks_;
     bool in_place_;
     bool is_bound_ = false;
     Call call_;

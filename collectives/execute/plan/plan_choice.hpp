@@ -18,7 +18,7 @@ namespace tutti {
 class PlanChoice {
 public:
     static constexpr int most_plans = 4;
-    /// The typical time of each plan on one rank, in ns.
+    /// The typical time of each plan on one rank, in ns for calls of the same length.
     using Times = std::array<std::int64_t, most_plans>;
 
     explicit PlanChoice(int plans) : plans_(plans) {}
@@ -38,14 +38,19 @@ public:
         return all;
     }
 
-    /// Records the time that a run of the current plan record on this rank.
-    void record(std::int64_t ns) {
+    /// Returns whether record() needs the time of the next run.
+    bool is_trial() const { return tried_ >= 0 && tried_ < plans_; }
+    /// Records the time that a run of the current plan has taken on this rank. `bytes`: the size of
+    /// the call, by total_bytes(). Both are ignored unless it is a trial.
+    void record(std::int64_t ns, std::int64_t bytes) {
         if (!is_trial()) {
             if (--left_ == 0) tried_ = 0;
             return;
         }
         // Ignore the first run: the caches still hold the data of another plan.
-        if (runs_of_plan_ > 0) last_[static_cast<std::size_t>(current())][runs_of_plan_ - 1] = ns;
+        if (runs_of_plan_ > 0)
+            last_[static_cast<std::size_t>(current())][runs_of_plan_ - 1] =
+                ns * unit / (bytes + latency);
         if (++runs_of_plan_ <= counted) return;
         runs_of_plan_ = 0;
         ++tried_;
@@ -71,6 +76,9 @@ public:
 private:
     static constexpr int none = -1;
     static constexpr std::int64_t counted = 3;  // runs of one plan in a trial
+    // Calls of a plan have different lengths, so times for `unit` bytes are compared. A call
+    // without data takes as long as moving `latency` bytes.
+    static constexpr std::int64_t unit = 1 << 20, latency = 8 << 10;
     using Last = std::array<std::int64_t, counted>;
 
     // Returns the median, which ignores a single outlier.
@@ -78,7 +86,6 @@ private:
         std::ranges::sort(times);
         return times[counted / 2];
     }
-    bool is_trial() const { return tried_ >= 0 && tried_ < plans_; }
 
     int plans_;
     int best_ = 0;

@@ -23,9 +23,12 @@ public:
     /// Returns the fraction, from 0 to 1.
     double streaming_share() const { return static_cast<double>(now_) / (shares - 1); }
 
-    /// Records the duration of one call's passes with the current streaming_share().
-    void record(std::int64_t ns) {
-        if (++calls_since_change_ > 1) times_[now_].add(ns);
+    /// Records the duration of one call's passes with the current streaming_share(). `bytes`: the
+    /// size of the call, by total_bytes(). Calls have different lengths, so times for a MiB are
+    /// compared.
+    void record(std::int64_t ns, std::int64_t bytes) {
+        if (++calls_since_change_ > 1)
+            times_[now_].add(ns * (1 << 20) / std::max<std::int64_t>(bytes, 1));
         const bool is_trial = now_ != best_;
         if (calls_since_change_ < (is_trial ? 2 : calls_to_next_trial_)) return;
         if (!is_trial) {

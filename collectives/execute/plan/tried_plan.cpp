@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <utility>
 
 #include "base/index.hpp"
 #include "collectives/execute/plan/plan_choice.hpp"
@@ -50,10 +51,11 @@ private:
     Report& report_of(Rank rank) const {
         return *reinterpret_cast<Report*>(memory_->of(rank).data());
     }
-    Plan& current() const { return *at(plans_, is_watched_ ? choice_.best() : choice_.current()); }
+    int number() const { return is_watched_ ? choice_.best() : choice_.current(); }
+    Plan& current() const { return *at(plans_, number()); }
 
     // A plan is bound when it runs.
-    void adapt() override {}
+    void adapt() override { ++bindings_; }
 
     void begin() override {
         is_agreeing_ = choice_.must_agree() && !is_watched_;
@@ -64,10 +66,13 @@ private:
     }
 
     void begin_current() {
-        began_ns_ = now_ns();
-        current().bind(call(), caller().given());
-        current().at_ = 0;
-        current().begin();
+        Plan& plan = current();
+        is_timed_ = choice_.is_trial() && !is_watched_;
+        if (is_timed_) began_ns_ = now_ns();
+        if (std::exchange(at(bound_, number()), bindings_) != bindings_)
+            plan.take(call(), caller());
+        plan.at_ = 0;
+        plan.begin();
     }
 
     bool advance() override {
@@ -81,8 +86,12 @@ private:
         }
         const bool is_done = current().advance();
         at_ = current().at_;
-        if (is_done && !is_watched_) choice_.record(now_ns() - began_ns_);
-        return is_done;
+        if (!is_done || is_watched_) return is_done;
+        if (is_timed_)
+            choice_.record(now_ns() - began_ns_, total_bytes(call(), world().size()));
+        else
+            choice_.record(0, 0);
+        return true;
     }
 
     std::optional<Rank> first_missing() const {
@@ -107,7 +116,10 @@ private:
     std::uint64_t trials_ = 0;
     bool is_agreeing_ = false;
     bool is_watched_ = false;  // equal on all ranks, so that they count the same runs
+    bool is_timed_ = false;    // whether the run belongs to a trial
     std::int64_t began_ns_ = 0;
+    std::uint64_t bindings_ = 0;                                 // calls and buffers so far
+    std::array<std::uint64_t, PlanChoice::most_plans> bound_{};  // the last of each plan
 };
 
 std::unique_ptr<Plan> tried_plan(Progress& progress, const PlanRequest& request,

@@ -25,6 +25,9 @@ public:
         return counted;
     }
 
+    /// From now on, calls have this many bytes and take longer accordingly.
+    void set_length(std::int64_t bytes) { bytes_ = bytes; }
+
     /// Runs a call and returns the plan that all ranks used.
     int run(std::int64_t delay_of_first_rank = 0) {
         std::vector<PlanChoice::Times> all_times;
@@ -38,17 +41,21 @@ public:
         for (std::size_t rank = 0; rank < choices_.size(); ++rank) {
             EXPECT_EQ(choices_[rank].current(), plan);
             choices_[rank].record(times_[rank][static_cast<std::size_t>(plan)] *
-                                      (plan != before_ ? 3 : 1) +
-                                  (rank == 0 ? delay_of_first_rank : 0));
+                                          (plan != before_ ? 3 : 1) * time_of_length(bytes_) +
+                                      (rank == 0 ? delay_of_first_rank : 0),
+                                  bytes_);
         }
         before_ = plan;
         return plan;
     }
 
 private:
+    static std::int64_t time_of_length(std::int64_t bytes) { return 1 + bytes / 10'000; }
+
     std::vector<std::vector<std::int64_t>> times_;
     std::vector<PlanChoice> choices_;
     int before_ = -1;
+    std::int64_t bytes_ = 0;
 };
 
 TEST(PlanChoice, TakesTheFirstPlanFirst) { EXPECT_EQ(Ranks({{200, 100, 100}}).run(), 0); }
@@ -88,6 +95,17 @@ TEST(PlanChoice, FollowsTheMachineWhenItChanges) {
     ranks.change({{700, 500}, {800, 600}});
     ranks.calls_of(0, 500);
     EXPECT_GE(ranks.calls_of(1, 500), 470);
+}
+
+// Each trial sees calls of other lengths of the octave.
+TEST(PlanChoice, ComparesCallsOfDifferentLengths) {
+    Ranks ranks({{1000, 850, 1000}});
+    std::vector<int> runs(3);
+    for (std::int64_t call = 0; call < 3000; ++call) {
+        ranks.set_length(32'768 + call * 40'009 % 32'768);
+        ++runs[static_cast<std::size_t>(ranks.run())];
+    }
+    EXPECT_GE(runs[1], 2800);
 }
 
 TEST(PlanChoice, ForgivesASingleSlowCall) {
