@@ -39,6 +39,7 @@ public:
     template <class Agree>
     bool admits(std::uint64_t key, std::int64_t bytes, std::int64_t spent_ns, std::int64_t next_ns,
                 const Agree& agree) {
+        if (is_admitted(key)) return true;
         ++now_;
         Entry& entry = entry_of(key);
         const std::uint32_t gap = now_ - entry.last;
@@ -46,17 +47,25 @@ public:
         entry.score =
             static_cast<std::uint16_t>(std::min(most_score, left_of(entry, gap) + reward));
         entry.calls = std::min<std::uint16_t>(entry.calls + 1, many_calls);
-        if (entry.is_admitted) return true;
         if (free_plans_ > 0) {
             --free_plans_;
-            return entry.is_admitted = true;
+            return admit(entry);
         }
         const std::optional<std::int64_t> credit_ns = credit_of(entry, bytes);
         if (!credit_ns) return false;
         const Times times = agree(Times{now_ns() - began_ns_, spent_ns + next_ns});
-        entry.is_admitted = times.spent_ns <= *credit_ns + times.elapsed_ns / share;
-        if (!entry.is_admitted) refuse(entry);
-        return entry.is_admitted;
+        if (times.spent_ns <= *credit_ns + times.elapsed_ns / share) return admit(entry);
+        refuse(entry);
+        return false;
+    }
+
+    /// Returns whether a call has a plan, and counts it if so. This is the fast path.
+    bool is_admitted(std::uint64_t key) {
+        if (entries_.empty()) return false;
+        Entry& likely = likely_entry_of(key);
+        if (likely.tag != tag_of(key) || !likely.is_admitted) return false;
+        likely.last = ++now_;
+        return true;
     }
 
     /// Forgets all admissions: plans have been evicted, so calls must be admitted again.
@@ -86,17 +95,32 @@ private:
         return entry.score - std::min<std::uint32_t>(entry.score, gap);
     }
 
-    // Each key has two possible entries. It replaces the one used less often or less recently.
+    static std::uint64_t mixed(std::uint64_t key) { return key * 0x9E3779B97F4A7C15U; }
+    static std::uint32_t tag_of(std::uint64_t key) {
+        return static_cast<std::uint32_t>(mixed(key) >> 16) | 1U;  // 0 marks an empty entry
+    }
+    // Each key has two possible entries.
+    Entry* pair_of(std::uint64_t key) { return &entries_[2 * (mixed(key) >> (64 - 9))]; }
+    Entry& likely_entry_of(std::uint64_t key) {
+        Entry* const pair = pair_of(key);
+        return pair[pair[1].tag == tag_of(key) ? 1 : 0];
+    }
+
+    // A new key replaces the one used less often or less recently.
     Entry& entry_of(std::uint64_t key) {
         if (entries_.empty()) entries_.resize(2 * sets);
-        const std::uint64_t mixed = key * 0x9E3779B97F4A7C15U;
-        const auto tag = static_cast<std::uint32_t>(mixed >> 16) | 1U;  // 0 marks an empty entry
-        Entry* const pair = &entries_[2 * (mixed >> (64 - 9))];
-        Entry& likely = pair[pair[1].tag == tag ? 1 : 0];
-        if (likely.tag == tag) return likely;
+        Entry& likely = likely_entry_of(key);
+        if (likely.tag == tag_of(key)) return likely;
+        Entry* const pair = pair_of(key);
         const auto left = [&](const Entry& one) { return left_of(one, now_ - one.last); };
         Entry& taken = left(pair[0]) <= left(pair[1]) ? pair[0] : pair[1];
-        return taken = {.tag = tag, .last = now_};
+        return taken = {.tag = tag_of(key), .last = now_};
+    }
+
+    // From now on, only the latest call of the entry counts.
+    static bool admit(Entry& entry) {
+        entry.score = most_score;
+        return entry.is_admitted = true;
     }
 
     // Planning time allowed beyond 1 % of the run time; nullopt if this call gets no plan now.

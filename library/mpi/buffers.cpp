@@ -63,18 +63,19 @@ std::optional<TypedBuffer> TypedBuffer::of(const void* address, std::int64_t cou
     if (size == 0 || __builtin_mul_overflow(count, size, &buffer.bytes) ||
         buffer.bytes > most_bytes)
         return std::nullopt;
+    buffer.bytes_of_element = as_size(size);
     return buffer;
 }
 
 TypedBuffer TypedBuffer::part(std::int64_t first, std::int64_t of_count) const {
     TypedBuffer one = *this;
     if (first != 0) {
-        MPI_Aint begin = 0, extent = 0;
-        check(PMPI_Type_get_extent(type, &begin, &extent));
+        MPI_Aint begin = 0, extent = static_cast<MPI_Aint>(bytes_of_element);
+        if (!is_dense) check(PMPI_Type_get_extent(type, &begin, &extent));
         one.address = static_cast<std::byte*>(address) + first * extent;
     }
     one.count = of_count;
-    one.bytes = bytes / as_size(count) * as_size(of_count);
+    one.bytes = bytes_of_element * as_size(of_count);
     return one;
 }
 

@@ -21,6 +21,7 @@ struct TypedBuffer {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     std::size_t bytes = 0;  ///< without gaps; equal on all ranks
     bool is_dense = false;  ///< the elements are contiguous
+    std::size_t bytes_of_element = 0;
 
     /// Returns nullopt if the MPI library must do the call: it is empty, too large or invalid.
     static std::optional<TypedBuffer> of(const void* address, std::int64_t count,

@@ -188,7 +188,9 @@ private:
         if (preloaded.always || preloaded.turn_calls > 0) return false;
         const auto key = static_cast<std::uint64_t>(octave_of(bytes)) << 20 ^
                          static_cast<std::uint64_t>(root) << 4 ^ static_cast<std::uint64_t>(kind);
-        return !is_admitted(key, bytes * size_);
+        const bool has_plan =
+            state_ && state_->evictions == known_evictions_ && admission_.is_admitted(key);
+        return !has_plan && !is_admitted(key, bytes * size_);
     }
     bool maximize(std::span<std::int64_t> values);
     bool is_admitted(std::uint64_t key, std::int64_t bytes);
