@@ -56,6 +56,31 @@ inline CallKey of_octave(CallKey key) {
     return key;
 }
 
+/// Identifies calls that differ in their buffers alone and in lengths of the same octave, by both
+/// octaves: of_octave() and the size of all blocks, by which a communicator learns. Its two words
+/// cost less to hash and compare than a key.
+struct CallClass {
+    std::uint64_t how = 0;  ///< 0: no class
+    std::uint64_t where = 0;
+    bool operator==(const CallClass&) const = default;
+
+    std::uint64_t hash() const { return (how ^ where * 31) * 0x9E3779B97F4A7C15U; }
+};
+
+/// `bytes` is the size of all blocks, as total_bytes() counts them.
+inline CallClass class_of(const CallKey& key, std::int64_t bytes) {
+    const auto bits = [](auto value, int place) {
+        return static_cast<std::uint64_t>(value) << place;
+    };
+    const auto octave_of_all = std::bit_width(static_cast<std::uint64_t>(bytes)),
+               octave = std::bit_width(static_cast<std::uint64_t>(octave_of(key.call)));
+    return {bits(octave, 0) | bits(octave_of_all, 8) | bits(key.call.collective, 16) |
+                bits(key.call.type, 24) | bits(key.call.op, 32) | bits(key.in_place, 40) |
+                bits(key.mode, 48) | bits(key.has_lengths, 56),
+            bits(static_cast<std::uint32_t>(key.call.root.index), 0) |
+                bits(static_cast<std::uint32_t>(key.arena()), 32)};
+}
+
 /// Returns the key of all calls that one plan serves, whatever their type and operation. Making a
 /// plan is collective: either all ranks find the key in their cache or none does.
 inline CallKey of_plan(CallKey key) {

@@ -128,7 +128,7 @@ const ReachableMemory* RegisteredMemory::arena(std::int32_t number) const {
 std::span<std::byte> Communicator::State::allocate(std::size_t bytes) {
     std::span<std::byte> memory;
     guarded([&] {
-        recent_.forget();
+        forget_recent();
         memory = registered.allocate(bytes);
     });
     return memory;
@@ -138,14 +138,14 @@ std::span<std::byte> Communicator::State::allocate(std::size_t bytes) {
 void Communicator::State::release(std::span<std::byte> memory) {
     if (is_broken) return;
     guarded([&] {
-        recent_.forget();
+        forget_recent();
         registered.release(memory);
     });
 }
 
 void Communicator::State::adopt(const ReachableMemory& memory) {
     guarded([&] {
-        recent_.forget();
+        forget_recent();
         registered.adopt(memory);
     });
 }
@@ -168,7 +168,7 @@ void Communicator::State::forget_if(Is&& is) {
         }
         return true;
     });
-    recent_.forget();
+    forget_recent();
 }
 
 void Communicator::State::evict_the_oldest() {

@@ -57,6 +57,9 @@ Communicator::State::State(std::unique_ptr<World> own_world, World& its_world,
     if (options.table) selector.emplace(*options.table, *job_shape);
     if (options.learn) learner.emplace(world, *options.learn);
     world.register_progress(plan_progress_);
+    for (const Collective collective : all_collectives())
+        at(blocks_of_total_, collective) = total_bytes(
+            {.collective = collective, .type = DataType::uint8, .count = 1}, world.size());
 }
 
 // Waits for the peers, because they may still read this rank's memory.
@@ -102,8 +105,8 @@ void Communicator::State::check_root(const Call& call) const {
                                 world.size()));
 }
 
-CallArguments Communicator::State::settled(const CallArguments& given) const {
-    const Call& call = given.call;
+// Checks the root and the number of lengths, too.
+BufferSizes Communicator::State::sizes_of(const Call& call) const {
     const int ranks = world.size();
     check_root(call);
     if (call.lengths != nullptr) {
@@ -114,10 +117,20 @@ CallArguments Communicator::State::settled(const CallArguments& given) const {
                             "one for each block",
                             name_of(call.collective), blocks, ranks, call.lengths->blocks()));
     }
-    const std::size_t input = input_bytes(call, ranks, world.rank()),
-                      output = output_bytes(call, ranks, world.rank());
+    return {input_bytes(call, ranks, world.rank()), output_bytes(call, ranks, world.rank()),
+            in_place_offsets(call, ranks, world.rank())};
+}
+
+CallArguments Communicator::State::settled(const CallArguments& given) const {
+    return settled(given, sizes_of(given.call));
+}
+
+CallArguments Communicator::State::settled(const CallArguments& given,
+                                           const BufferSizes& sizes) const {
+    const auto& [input, output, at] = sizes;
+    const Call& call = given.call;
     const CallBuffers& all = given.buffers;
-    CallArguments settled = given;
+    CallArguments settled{comparable(call), all};
     if (!all.in_place) {
         if (input > 0) check_length(all.input.size(), input, "input", call);
         if (output > 0) check_length(all.output.size(), output, "output", call);
@@ -129,7 +142,6 @@ CallArguments Communicator::State::settled(const CallArguments& given) const {
                             name_of_call(call.collective, call.lengths != nullptr)));
         return settled;
     }
-    const InPlace at = in_place_offsets(call, ranks, world.rank());
     check_length(all.output.size(), std::max(at.input + input, at.output + output), "the buffer",
                  call);
     settled.buffers.input = std::span<const std::byte>(all.output).subspan(at.input, input);
@@ -159,29 +171,76 @@ CallKey Communicator::State::key_of(const CallArguments& given, CallMode mode) c
 }
 
 void Communicator::State::run(const CallArguments& given) {
-    RecentCall& recent = recent_.place_of(given);
+    RecentCall& recent = recent_.place_of(RecentCall::hash_of(given));
     if (recent.is(given) &&
-        (recent.point == nullptr || learner->passes(*recent.point, recent.arm, recent.shape))) {
-        recent.plan->last_use = ++uses_;
-        return guarded([&] {
-            run_slot(*recent.plan->slots.front(), {given.call, recent.settled}, &recent);
-        });
+        (recent.known.point == nullptr ||
+         learner->passes(*recent.known.point, recent.known.arm, recent.shape))) {
+        recent.known.plan->last_use = ++uses_;
+        return guarded(
+            [&] { run_slot(*recent.known.plan->slots.front(), recent.settled, &recent); });
     }
-    const CallArguments call = settled(given);
-    const CallKey key = key_of(given, CallMode::blocking);
+    const CheckedCall call = checked(given, CallMode::blocking);
+    const bool has_lengths = call.key.has_lengths;
     guarded([&] {
-        RecentCall now;
-        if (learner && !key.has_lengths) {
-            now = run_and_learn(key, call);
+        KnownPlan known;
+        if (is_known(call)) {
+            known = call.place->known;
+            known.plan->last_use = ++uses_;
+            run_slot(*known.plan->slots.front(), call.settled);
         } else {
-            now.plan = &known_plan_for(key, call);
-            run_slot(*now.plan->slots.front(), call);
+            if (learner && !has_lengths) {
+                known = run_and_learn(call.key, call.settled);
+            } else {
+                known = plan_without_learning(call.key, call.settled);
+                run_slot(*known.plan->slots.front(), call.settled);
+            }
+            remember(call, known);
         }
-        if (key.has_lengths) return;
-        now.given = given;
-        now.settled = call.buffers;
-        recent_.place_of(given) = now;
+        if (!has_lengths)  // lengths may change in the same object
+            recent = {given, call.settled, known, Learner::shape_of(call.bytes, call.key.in_place)};
     });
+}
+
+Communicator::State::CheckedCall Communicator::State::checked(const CallArguments& given,
+                                                              CallMode mode) {
+    CheckedCall checked;
+    checked.key = key_of(given, mode);
+    const auto block = block_bytes(given.call);
+    checked.bytes = at(blocks_of_total_, given.call.collective) * block;
+    checked.of_class = class_of(checked.key, checked.bytes);
+    checked.place = &classes_.place_of(checked.of_class.hash());
+    const bool has_sizes = checked.place->of == checked.of_class && !checked.key.has_lengths;
+    checked.settled =
+        has_sizes ? settled(given, checked.place->in_blocks.times(as_size(block))) : settled(given);
+    return checked;
+}
+
+// Returns whether the place has the plan for the call, and the call's time is not needed.
+bool Communicator::State::is_known(const CheckedCall& call) {
+    const auto& [of, known, in_blocks, buffers, range] = *call.place;
+    if (of != call.of_class) return false;
+    const auto& [collective, type, op, root, count, lengths] = call.key.call;
+    if (known.point == nullptr)
+        return !selector ||
+               selector->pick(collective, type, op, buffers,
+                              Bytes{total_bytes(call.settled.call, world.size())}) == range;
+    if (call.key.has_lengths || call.key.mode == CallMode::nonblocking)
+        return known.arm == known.point->search.incumbent();
+    return learner->passes(*known.point, known.arm,
+                           Learner::shape_of(call.bytes, call.key.in_place));
+}
+
+void Communicator::State::remember(const CheckedCall& call, const KnownPlan& known) {
+    if (known.plan->is_of_one_call || (learner && known.point == nullptr)) return;
+    KnownClass& place = *call.place;
+    place = {.of = call.of_class, .known = known};
+    Call one = call.key.call;
+    one.type = DataType::uint8;
+    one.count = 1;
+    place.in_blocks = sizes_of(one);
+    if (!selector || known.point != nullptr) return;
+    place.buffers = kinds_.at(of_plan(call.key));
+    place.range = range_of(call.key, call.settled);
 }
 
 Configuration Communicator::State::choice_for(const CallArguments& given) {
@@ -194,15 +253,23 @@ Configuration Communicator::State::choice_for(const CallArguments& given) {
 }
 
 Request Communicator::State::start(const CallArguments& given) {
-    const CallArguments call = settled(given);
-    const CallKey key = key_of(given, CallMode::nonblocking);
+    const CheckedCall checked = this->checked(given, CallMode::nonblocking);
+    const CallArguments& call = checked.settled;
     Request pending;
     guarded([&] {
-        Request::Slot& slot = slot_to_start(known_plan_for(key, call), key, call);
+        KnownPlan known;
+        if (is_known(checked)) {
+            known = checked.place->known;
+            known.plan->last_use = ++uses_;
+        } else {
+            known = plan_without_learning(checked.key, call);
+            remember(checked, known);
+        }
+        Request::Slot& slot = slot_to_start(*known.plan, checked.key, call);
         pending.slot_ = &slot;
         pending.run_ = ++slot.run;
         if (slot.plan == nullptr) return run_slot(slot, call);
-        slot.plan->bind(comparable(call.call), call.buffers);
+        slot.plan->bind(call.call, call.buffers);
         slot.bound_by = nullptr;
         slot.plan->start();
     });
@@ -222,7 +289,7 @@ void Communicator::State::run_slot(Request::Slot& slot, const CallArguments& cal
                                    const void* bound_by) {
     if (slot.plan == nullptr && !planner.progress().is_idle()) planner.progress().finish_all();
     if (bound_by == nullptr || slot.bound_by != bound_by) {
-        slot.operation->bind(comparable(call.call), call.buffers);
+        slot.operation->bind(call.call, call.buffers);
         slot.bound_by = bound_by;
     }
     slot.operation->run();
@@ -391,7 +458,7 @@ Learner::Point& Communicator::State::point_of(const CallKey& key, const CallArgu
     return point;
 }
 
-RecentCall Communicator::State::run_and_learn(CallKey key, const CallArguments& call) {
+KnownPlan Communicator::State::run_and_learn(CallKey key, const CallArguments& call) {
     Learner::Point& point = point_of(key, call);
     const Learner::CallShape shape = learner->shape_of(key);
     std::int64_t began = now_ns();
@@ -414,19 +481,19 @@ RecentCall Communicator::State::run_and_learn(CallKey key, const CallArguments& 
     const std::int64_t made = now_ns();
     run_slot(*chosen.plan->slots.front(), call);
     learner->record(point, shape, since(made), making);
-    return {.plan = chosen.plan, .point = &point, .shape = shape, .arm = arm};
+    return {chosen.plan, &point, arm};
 }
 
 // Calls that are not timed use what timed calls have learnt; but non-blocking ones no library's
 // call.
-CachedPlan& Communicator::State::known_plan_for(CallKey key, const CallArguments& call) {
+KnownPlan Communicator::State::plan_without_learning(CallKey key, const CallArguments& call) {
     Learner::Point* const point = learner ? learner->find(key) : nullptr;
-    if (point == nullptr) return *plan_for(key, call).plan;
+    if (point == nullptr) return {plan_for(key, call).plan};
     const int arm = point->search.incumbent();
     const Configuration& found = at(point->arms, arm);
-    if (!found.is_ours() && key.mode == CallMode::nonblocking) return *plan_for(key, call).plan;
+    if (!found.is_ours() && key.mode == CallMode::nonblocking) return {plan_for(key, call).plan};
     key.arm = static_cast<std::int16_t>(arm);
-    return *plan_for(key, call, &found).plan;
+    return {plan_for(key, call, &found).plan, point, arm};
 }
 
 }  // namespace tutti

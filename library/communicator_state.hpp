@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -75,43 +76,73 @@ void check_same_options(World& world, const CommunicatorOptions& options);
 
 struct CachedPlan;
 
+/// The plan of a call.
+struct KnownPlan {
+    CachedPlan* plan = nullptr;       ///< null: none
+    Learner::Point* point = nullptr;  ///< if the communicator learns
+    int arm = 0;                      ///< if the communicator learns: the configuration
+};
+
 /// A recent call and its plan.
 struct RecentCall {
-    CallArguments given;
-    CallBuffers settled;
-    CachedPlan* plan = nullptr;       ///< null: the entry is empty
-    Learner::Point* point = nullptr;  ///< if the communicator learns
-    Learner::CallShape shape = {};    ///< if the communicator learns
-    int arm = 0;                      ///< if the communicator learns: the configuration
+    CallArguments given, settled;
+    KnownPlan known;
+    Learner::CallShape shape = {};  ///< if the communicator learns
 
     bool is(const CallArguments& other) const {
         const auto is_same = [](const auto& one, const auto& another) {
             return one.data() == another.data() && one.size() == another.size();
         };
-        return plan != nullptr && given.call == other.call &&
+        return known.plan != nullptr && given.call == other.call &&
                is_same(given.buffers.input, other.buffers.input) &&
                is_same(given.buffers.output, other.buffers.output) &&
                given.buffers.in_place == other.buffers.in_place;
     }
+    static std::uint64_t hash_of(const CallArguments& given) {
+        const auto address = reinterpret_cast<std::uintptr_t>(given.buffers.output.data());
+        return (address >> 6) ^ static_cast<std::uint64_t>(given.call.count) * 0x9E3779B97F4A7C15U;
+    }
 };
 
-/// A direct-mapped cache of recent calls, because programs repeat the same few calls. A hit saves
-/// the check of the lengths and the look-up of the key.
-class RecentCalls {
+/// The sizes and offsets of a rank's buffers. In place, the offsets are those in the buffer that
+/// holds both.
+struct BufferSizes {
+    std::size_t input = 0, output = 0;
+    InPlace at = {};
+
+    /// Converts them from blocks to bytes.
+    BufferSizes times(std::size_t bytes_of_block) const {
+        return {input * bytes_of_block,
+                output * bytes_of_block,
+                {at.input * bytes_of_block, at.output * bytes_of_block}};
+    }
+};
+
+/// The common properties of all calls of one class.
+struct KnownClass {
+    CallClass of;
+    KnownPlan known;
+    BufferSizes in_blocks;  ///< if the blocks have equal lengths
+    // With a table:
+    BufferKind buffers = BufferKind::unregistered;
+    const Range* range = nullptr;
+};
+
+/// A direct-mapped cache, because programs repeat the same few calls. A recent call saves the check
+/// of the lengths and the look-up of its class, and a known class saves that of its plan.
+template <class Entry, std::size_t places>
+class Recent {
 public:
-    /// Returns the entry of a call. It may hold another call.
-    RecentCall& place_of(const CallArguments& given) {
-        const auto address = reinterpret_cast<std::uintptr_t>(given.buffers.output.data());
-        const std::uint64_t mixed =
-            (address >> 6) ^ static_cast<std::uint64_t>(given.call.count) * 0x9E3779B97F4A7C15U;
-        return calls_[(mixed ^ mixed >> 32) % places];
+    /// Returns the entry for a hash. It may hold something else.
+    Entry& place_of(std::uint64_t hash) {
+        static_assert(std::has_single_bit(places));
+        return entries_[(hash ^ hash >> 32) % places];
     }
     /// Clears the cache: plans or registered memory have changed.
-    void forget() { calls_.fill({}); }
+    void forget() { entries_.fill({}); }
 
 private:
-    static constexpr std::size_t places = 64;  // a power of two
-    std::array<RecentCall, places> calls_;
+    std::array<Entry, places> entries_;
 };
 
 /// A cached plan, or a cached call of a library. Slots are reused but never freed, so a Request of
@@ -150,8 +181,10 @@ struct Communicator::State {
     State(std::unique_ptr<World> own, World& world, CommunicatorOptions options);
     ~State();
 
-    /// Returns the parts of the buffers that this rank uses. Throws Error for wrong lengths.
+    /// Returns the comparable() call with the parts of the buffers that this rank uses. Throws
+    /// Error for wrong lengths.
     CallArguments settled(const CallArguments& given) const;
+    CallArguments settled(const CallArguments& given, const BufferSizes& sizes) const;
     CallKey key_of(const CallArguments& given, CallMode mode) const;
     /// Returns the call with the lengths of all ranks' blocks, which stay until the next such call.
     /// Throws Error for wrong counts. Collective if no rank knows all counts.
@@ -250,9 +283,26 @@ private:
     CachedPlan* find_or_make(const CallKey& key, const Configuration& configuration,
                              const CallArguments& settled);
     const Range* range_of(const CallKey& key, const CallArguments& settled);
-    RecentCall run_and_learn(CallKey key, const CallArguments& call);
+    KnownPlan run_and_learn(CallKey key, const CallArguments& call);
     Learner::Point& point_of(const CallKey& key, const CallArguments& call);
-    CachedPlan& known_plan_for(CallKey key, const CallArguments& call);
+    KnownPlan plan_without_learning(CallKey key, const CallArguments& call);
+
+    // A call whose lengths have been checked, with the place of its class.
+    struct CheckedCall {
+        CallKey key;
+        CallArguments settled;
+        CallClass of_class;
+        std::int64_t bytes;  // size of all blocks
+        KnownClass* place;
+    };
+    CheckedCall checked(const CallArguments& given, CallMode mode);
+    bool is_known(const CheckedCall& call);
+    void remember(const CheckedCall& call, const KnownPlan& known);
+    BufferSizes sizes_of(const Call& call) const;
+    void forget_recent() {
+        recent_.forget();
+        classes_.forget();
+    }
     std::vector<Configuration> configurations(const CallKey& key, const Configuration* preferred,
                                               const Range* range) const;
     OperationRequest request_for(const CallKey& key, const CallArguments& settled) const;
@@ -269,7 +319,9 @@ private:
     std::vector<Request::Slot*> free_slots_;
     unsigned tests_in_vain_ = 0;
     std::uint64_t uses_ = 0;  // equal on all ranks, because it decides which plan is evicted
-    RecentCalls recent_;
+    Recent<RecentCall, 64> recent_;
+    Recent<KnownClass, 128> classes_;
+    std::array<std::int64_t, 8> blocks_of_total_;  // that total_bytes() counts, by collective
     std::unordered_map<ChoiceKey, ChosenPlan, HashOfChoiceKey> choices_;
     std::unordered_map<CallKey, BufferKind, HashOfCallKey> kinds_;  // by of_plan(); with a table
 

@@ -12,9 +12,6 @@
 namespace tutti {
 namespace {
 
-// After this many consecutive calls of other shapes, rounds use the current shape.
-constexpr int most_others_in_a_row = 64;
-
 // Lower bound of the time of a call. It determines the length of the first round.
 constexpr double least_call_ns = 500, least_ns_per_byte = 0.02;
 
@@ -91,10 +88,7 @@ Learner::Kind Learner::kind_of(const CallKey& key) const {
 }
 
 Learner::CallShape Learner::shape_of(const CallKey& key) const {
-    const auto bytes = static_cast<std::uint64_t>(total_bytes(key.call, world_.size()));
-    // The two bits below the highest one.
-    const int below = std::max(static_cast<int>(std::bit_width(bytes)) - 3, 0);
-    return {.quarter = static_cast<int>(bytes >> below & 3), .in_place = key.in_place};
+    return shape_of(total_bytes(key.call, world_.size()), key.in_place);
 }
 
 Learner::Point* Learner::find(const CallKey& key) {
@@ -161,7 +155,7 @@ void Learner::exclude(Point& point, int arm, double lost_ns) {
 void Learner::record(Point& point, CallShape shape, double call_ns, double making_ns) {
     spent_ns_ += making_ns;
     if (shape != point.shape) {
-        spent_ns_ += call_ns;
+        spent_ns_ += call_ns * (1 + std::exchange(point.untimed_others, 0));
         return;
     }
     point.times.calls += call_ns;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
 #include <vector>
 
@@ -29,6 +31,13 @@ public:
         bool operator==(const CallShape&) const = default;
     };
     CallShape shape_of(const CallKey& key) const;
+    /// `bytes`: size of all blocks, as total_bytes() counts them.
+    static CallShape shape_of(std::int64_t bytes, bool in_place) {
+        // The two bits below the highest one.
+        const auto size = static_cast<std::uint64_t>(bytes);
+        const int below = std::max(static_cast<int>(std::bit_width(size)) - 3, 0);
+        return {.quarter = static_cast<int>(size >> below & 3), .in_place = in_place};
+    }
 
     /// The search of one subject and octave, with its current round.
     struct Point {
@@ -39,6 +48,7 @@ public:
         CallKey example;       ///< calls of its shape are timed and use the round's arm
         CallShape shape = {};  ///< of the example
         int others_in_a_row = 0;
+        int untimed_others = 0;  ///< since the last timed one
         Round round = {};
         std::int64_t calls_done = 0, next_timed = 0;
         RoundTimes times = {};  ///< measured on this rank
@@ -55,14 +65,13 @@ public:
     int arm_for(Point& point, const CallKey& key);
     void exclude(Point& point, int arm, double lost_ns);
 
-    /// Returns true, and counts the call, if it is neither timed nor the last of the incumbent's
-    /// round. Then repeat the previous call. This is the fast path: small calls take less time than
-    /// reading the clock.
+    /// Returns true, and counts the call, if the plan of `arm` does it and its time is not needed.
+    /// This is the fast path: small calls take less time than reading the clock.
     bool passes(Point& point, int arm, CallShape shape) {
-        const bool is_one = arm == point.round.arm && arm == point.search.incumbent() &&
-                            shape == point.shape && !is_timed(point) &&
-                            point.calls_done + 1 < point.round.calls;
-        if (!is_one) return false;
+        if (arm != point.search.incumbent()) return false;
+        if (shape != point.shape) return passes_other(point);
+        if (arm != point.round.arm || is_timed(point) || point.calls_done + 1 >= point.round.calls)
+            return false;
         point.others_in_a_row = 0;
         ++point.calls_done;
         return true;
@@ -76,6 +85,20 @@ public:
 
 private:
     using Kind = std::pair<Subject, int>;
+
+    // After this many consecutive calls of other shapes, rounds use the current shape.
+    static constexpr int most_others_in_a_row = 64;
+    // Calls of other shapes count only as time spent: the time of one in this many is enough.
+    static constexpr int others_per_sample = 16;
+
+    static bool passes_other(Point& point) {
+        if (point.others_in_a_row + 1 >= most_others_in_a_row ||
+            point.untimed_others + 1 >= others_per_sample)
+            return false;
+        ++point.others_in_a_row;
+        ++point.untimed_others;
+        return true;
+    }
     // Timed calls are spread evenly over a round.
     static bool is_timed(const Point& point) {
         return point.calls_done == point.next_timed && point.sampled < point.samples.size();

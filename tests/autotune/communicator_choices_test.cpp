@@ -38,6 +38,25 @@ TEST(CommunicatorChoices, TakesWhatTheTableSays) {
     });
 }
 
+// A range of the table ends within an octave.
+TEST(CommunicatorChoices, TakesWhatTheTableSaysForEachLengthOfAnOctave) {
+    run_as_threads(2, 20, [&](World& world) {
+        const Configuration tree{.algorithm = "tree", .transport = "shm"},
+            linear{.algorithm = "linear", .transport = "shm"};
+        Communicator::State state(
+            nullptr, world, {.table = table_of(world, {{Bytes{0}, tree}, {Bytes{800}, linear}})});
+        std::vector<float> data(256);
+        for (const std::size_t count : {140, 210, 141, 211, 142, 200, 199}) {
+            auto part = std::span(data).first(count);
+            state.run(arguments::all_reduce(part, Op::sum));
+            const auto latest = std::ranges::max_element(state.plans, {}, &CachedPlan::last_use);
+            EXPECT_EQ(latest->configuration, count < 200 ? tree : linear) << count;
+        }
+        EXPECT_EQ(state.plans.size(), 2U);
+        world.barrier();
+    });
+}
+
 TEST(CommunicatorChoices, TakesRadixAndChannelsOfATable) {
     run_as_threads(4, 20, [&](World& world) {
         const Configuration wide{.algorithm = "tree", .transport = "shm", .radix = 4},

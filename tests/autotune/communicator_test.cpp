@@ -308,6 +308,26 @@ TEST(Communicator, SaysWhatIsWrongWithACall) {
     });
 }
 
+// A known plan for an octave does not spare a call the check of its lengths.
+TEST(Communicator, SaysWhatIsWrongWithACallOfAKnownOctave) {
+    run_as_threads(2, 20, [&](World& world) {
+        Communicator communicator(world);
+        std::vector<int> data(40, 1), results(80);
+        const auto first = [&](std::size_t count) { return std::span(data).first(count); };
+        const auto result = [&](std::size_t count) { return std::span(results).first(count); };
+        for (const std::size_t count : {17, 18}) {
+            communicator.all_gather(first(count), result(2 * count));
+            communicator.all_reduce(first(count));
+        }
+        EXPECT_THROW(communicator.all_gather(first(19), result(39)), Error);
+        EXPECT_THROW(communicator.all_gather(first(20), result(20)), Error);
+        EXPECT_THROW(communicator.all_reduce(first(19), result(20)), Error);
+        EXPECT_THROW(communicator.all_gather(first(19), std::span(data).first(38)), Error);
+        communicator.all_gather(first(21), result(42));
+        EXPECT_EQ(std::ranges::count(result(42), data.front()), 42);
+    });
+}
+
 TEST(Communicator, SaysWhenRanksMakeDifferentCalls) {
     run_as_threads(2, 20, [&](World& world) {
         Communicator communicator(world);
@@ -348,9 +368,15 @@ TEST(Communicator, AllocatesNothingInTheSteadyState) {
             second.wait();
             first.wait();
         };
+        const auto calls_of_other_lengths = [&](std::size_t longest) {
+            for (std::size_t count = 1; count <= longest; ++count)
+                communicator.all_reduce(std::span(a).first(count), std::span(b).first(count));
+        };
+        calls_of_other_lengths(64);
         for (int i = 0; i < 40; ++i) some_calls();
         const test::AllocationCount allocations;
         some_calls();
+        calls_of_other_lengths(60);
         EXPECT_EQ(allocations.so_far(), 0);
     });
 }

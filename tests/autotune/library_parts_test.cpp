@@ -194,6 +194,33 @@ TEST(LearnerOfRanks, CountsTheTimeThatAnExcludedArmHasCost) {
     EXPECT_EQ(trials_after(1e9), 0);  // more than a bound of 5 % allows in 0.5 s
 }
 
+// Few calls of other lengths are timed. They earn the budget for trials like timed ones.
+TEST(LearnerOfRanks, CountsTheTimeOfUntimedCalls) {
+    run_as_threads(1, 20, [](World& world) {
+        const auto arms = [](Collective) {
+            return std::vector<Configuration>{{.algorithm = "tree", .transport = "shm"}};
+        };
+        Learner learner(world, {.arms = arms});
+        const CallKey key = call_of(256), longer = call_of(500);
+        Learner::Point& point = learner.begin(key, {.algorithm = "ring", .transport = "shm"});
+        learner.exclude(point, 1, 100e6);  // the budget of 2.5 s
+        point.search = OnlineSearch({.arms = 2, .least_call_ns = 1000});
+        int untimed = 0, trials = 0;
+        for (int call = 0; call < 200'000; ++call) {
+            const CallKey& now = call % 2 == 0 ? key : longer;
+            const Learner::CallShape shape = learner.shape_of(now);
+            if (learner.passes(point, 0, shape)) {
+                ++untimed;
+                continue;
+            }
+            trials += learner.arm_for(point, now);
+            learner.record(point, shape, now.call == key.call ? 1'000 : 100'000, 0);
+        }
+        EXPECT_GT(untimed, 150'000);
+        EXPECT_GT(trials, 0);  // the longer calls take 10 s
+    });
+}
+
 TEST(LearnerOfRanks, TellsFromWhichSizeOnAChoiceWasLearnt) {
     run_as_threads(1, 20, [](World& world) {
         Learner learner(world, of_one_arm());

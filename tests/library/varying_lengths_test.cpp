@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests programs whose lengths vary from call to call.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <fstream>
 #include <random>
 
 #include "library/communicator_state.hpp"
@@ -31,6 +33,34 @@ TEST(VaryingLengths, HaveRightResults) {
                     round % 4 == 3 ? (caller.start(call), caller.wait_for(0)) : caller.call(call);
                 }
             EXPECT_EQ(caller.wrong(), 0);
+        });
+}
+
+std::size_t bytes_in_memory() {
+    std::ifstream file("/proc/self/statm");
+    std::size_t all = 0, resident = 0;
+    file >> all >> resident;
+    return resident * as_size(sysconf(_SC_PAGESIZE));
+}
+
+// A new length costs no memory: only a new octave does, and the first thousand calls have all.
+TEST(VaryingLengths, KeepTheirMemory) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "a sanitizer keeps what is freed";
+#endif
+    for (const auto& [ranks, calls] : {std::pair{1, 100'000}, std::pair{2, 10'000}})
+        run_as_threads(ranks, 20, [calls = calls](World& world) {
+            Communicator communicator(world);
+            constexpr std::size_t lengths = 100'003;  // a prime: all lengths are different
+            std::vector<std::uint8_t> input(lengths), output(lengths);
+            std::size_t before = 0;
+            for (int call = 0; call < calls; ++call) {
+                const std::size_t count = as_size(call) * 40'009 % lengths;
+                communicator.all_reduce(std::span(input).first(count),
+                                        std::span(output).first(count), Op::max);
+                if (call == 1000) before = bytes_in_memory();
+            }
+            EXPECT_LE(bytes_in_memory(), before + (std::size_t{1} << 20));
         });
 }
 
