@@ -63,6 +63,14 @@ TEST(Program, IsRefusedWithTheReason) {
         p.groups.push_back({Rank{0}});
         p.calls[0].group = 1;
     });
+    expect("longest", [](Program& p) {
+        p.calls[0].of_steps = {p.calls[0].call};
+        ++p.calls[0].of_steps[0].count;
+    });
+    expect("longest", [](Program& p) {
+        p.calls[0].of_steps = {p.calls[0].call};
+        p.calls[0].of_steps[0].op = Op::max;
+    });
     expect("same memory", [](Program& p) {
         p.calls[0].memory = 3;
         const int other = p.add_call(p.calls[0]);

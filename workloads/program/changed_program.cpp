@@ -115,18 +115,25 @@ Program repeated(const Program& program, int times) {
         int& memory = at(all.calls, call).memory;
         if (memory < 0) memory = (1 << 20) + call;
     }
-    const auto first_round = all.calls;
+    const auto first_round = std::move(all.calls);
+    all.calls.clear();
     for (auto& tasks : all.tasks) tasks.clear();
+    // Step k now has the recorded steps k times to k times + times - 1.
+    const auto of_round = [times](const auto& recorded, int round) {
+        auto steps = recorded;
+        for (std::size_t k = 0; k < steps.size(); ++k)
+            steps[k] = recorded[(k * as_size(times) + as_size(round)) % recorded.size()];
+        return steps;
+    };
     for (int round = 0; round < times; ++round) {
-        if (round > 0) all.calls.insert(all.calls.end(), first_round.begin(), first_round.end());
+        for (GroupCall call : first_round) {
+            call.of_steps = of_round(call.of_steps, round);
+            all.calls.push_back(std::move(call));
+        }
         for (std::size_t role = 0; role < program.tasks.size(); ++role)
             for (Task task : program.tasks[role]) {
                 if (task.call >= 0) task.call += round * calls;
-                // Step k now has the recorded steps k times to k times + times - 1.
-                const std::vector<std::int64_t> recorded = task.compute_ns;
-                for (std::size_t k = 0; k < recorded.size(); ++k)
-                    task.compute_ns[k] =
-                        recorded[(k * as_size(times) + as_size(round)) % recorded.size()];
+                task.compute_ns = of_round(task.compute_ns, round);
                 all.tasks[role].push_back(std::move(task));
             }
     }

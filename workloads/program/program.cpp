@@ -12,6 +12,15 @@
 
 namespace tutti {
 
+const Call& GroupCall::in_step(std::int64_t step) const {
+    return of_steps.empty() ? call : of_steps[as_size(step) % of_steps.size()];
+}
+
+void GroupCall::set_steps(std::vector<Call> calls) {
+    call = *std::ranges::max_element(calls, {}, &Call::count);
+    of_steps = calls.size() > 1 ? std::move(calls) : std::vector<Call>{};
+}
+
 const std::vector<Task>& Program::tasks_of(Rank rank) const {
     const auto index = as_size(rank);
     return tasks.at(role_of.empty() ? index : as_size(role_of.at(index)));
@@ -26,9 +35,24 @@ int Program::add_call(GroupCall call) {
     return static_cast<int>(calls.size()) - 1;
 }
 
+Call Program::with_lengths(Call call, std::span<const std::int64_t> counts, Blocks blocks) {
+    call.count = std::ranges::max(counts);
+    call.lengths = nullptr;
+    const auto are_equal = std::ranges::count(counts, call.count) == std::ssize(counts);
+    if (are_equal || blocks == Blocks::padded) return call;
+    lengths.push_back(std::make_shared<const BlockLengths>(counts));
+    call.lengths = lengths.back().get();
+    return call;
+}
+
 void Program::compute(Rank rank, std::int64_t ns, Task::Phase phase) {
-    if (ns == 0) return;
-    tasks_of(rank).push_back({.kind = Task::Kind::compute, .phase = phase, .compute_ns = {ns}});
+    compute(rank, std::vector{ns}, phase);
+}
+
+void Program::compute(Rank rank, std::vector<std::int64_t> ns_of_steps, Task::Phase phase) {
+    if (std::ranges::count(ns_of_steps, 0) == std::ssize(ns_of_steps)) return;
+    tasks_of(rank).push_back(
+        {.kind = Task::Kind::compute, .phase = phase, .compute_ns = std::move(ns_of_steps)});
 }
 
 void Program::start(Rank rank, int call, Task::Phase phase) {
@@ -97,6 +121,12 @@ int place_in(const std::vector<Rank>& group, Rank rank) {
 
 namespace {
 
+bool differ_in_lengths_only(const Call& one, Call other) {
+    other.count = one.count;
+    other.lengths = one.lengths;
+    return one == other;
+}
+
 class Checker {
 public:
     explicit Checker(const Program& program) : program_(program) {}
@@ -111,8 +141,8 @@ public:
             check_call(one);
             if (one.memory < 0) continue;
             const GroupCall& first = *first_in.try_emplace(one.memory, &one).first->second;
-            if (one.group != first.group || one.call != first.call ||
-                one.in_place != first.in_place)
+            if (one.group != first.group || one.in_place != first.in_place ||
+                !differ_in_lengths_only(one.call, first.call))
                 refuse("'{}' and '{}' share memory but differ", first.label, one.label);
         }
         std::vector<std::vector<int>> order_of_group(program_.groups.size());
@@ -158,6 +188,9 @@ private:
         if (one.group < 0 || one.group >= static_cast<int>(program_.groups.size()))
             refuse("'{}' names group {}; there are {}", one.label, one.group,
                    program_.groups.size());
+        for (const Call& of_step : one.of_steps)
+            if (!differ_in_lengths_only(of_step, one.call) || of_step.count > one.call.count)
+                refuse("'{}' is not the longest of the calls that it has in steps", one.label);
         const auto members = at(program_.groups, one.group).size();
         if (one.call.root.index < 0 || one.call.root.index >= static_cast<int>(members))
             refuse("'{}' has root {}; its group has {} ranks", one.label, one.call.root.index,
@@ -226,8 +259,15 @@ std::int64_t bytes_of(const Program& program, int call, Rank rank) {
     const auto& group = at(program.groups, one.group);
     const Rank me{place_in(group, rank)};
     const int ranks = static_cast<int>(group.size());
-    const std::size_t input = input_bytes(one.call, ranks, me);
-    return static_cast<std::int64_t>(input > 0 ? input : output_bytes(one.call, ranks, me));
+    const auto bytes_of = [&](const Call& step) {
+        const CollectiveSpec spec{step.collective, ranks, step.root};
+        return static_cast<std::int64_t>(spec.input_blocks(me) > 0 ? input_bytes(step, ranks, me)
+                                                                   : output_bytes(step, ranks, me));
+    };
+    if (one.of_steps.empty()) return bytes_of(one.call);
+    std::int64_t bytes = 0;
+    for (const Call& step : one.of_steps) bytes += bytes_of(step);
+    return bytes / std::ssize(one.of_steps);
 }
 
 }  // namespace

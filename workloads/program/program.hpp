@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,15 +11,27 @@
 
 namespace tutti {
 
+/// Blocks of calls in which they differ in length: as they are, or padded to the longest one, as
+/// equal blocks.
+enum class Blocks : std::uint8_t { exact, padded };
+
 /// A collective of a program: all ranks of a group do it together.
 struct GroupCall {
     std::string label;  ///< "bucket 3", "gather block 7"
     int group = 0;      ///< index among Program::groups
     Call call;          ///< counted for the group's ranks; its root is an index into the group
     bool in_place = false;
-    /// Calls that name the same memory have the same group, call and placement, and use the same
-    /// buffers, so they are never under way at once; -1: separate buffers.
+    /// Calls that name the same memory have the same group and placement and differ at most in the
+    /// lengths of blocks. They use the same buffers, so they are never under way at once; -1:
+    /// separate buffers.
     int memory = -1;
+    /// The calls of recorded steps, if they differ in the lengths of blocks: step k does entry k
+    /// modulo their number. `call` is the one with the longest block.
+    std::vector<Call> of_steps = {};
+
+    const Call& in_step(std::int64_t step) const;
+    /// Replaces the call by one for each recorded step, at least one.
+    void set_steps(std::vector<Call> calls);
     bool operator==(const GroupCall&) const = default;
 };
 
@@ -56,12 +70,18 @@ struct Program {
     /// rank r has role r.
     std::vector<int> role_of = {};
 
+    /// The lengths of blocks that calls refer to; copies of the program share them.
+    std::vector<std::shared_ptr<const BlockLengths>> lengths = {};
+
     int ranks() const { return static_cast<int>(role_of.empty() ? tasks.size() : role_of.size()); }
     std::vector<Task>& tasks_of(Rank rank);
     const std::vector<Task>& tasks_of(Rank rank) const;
     int add_call(GroupCall call);
+    /// Returns `call` with blocks of these lengths, in the order of BlockLengths.
+    Call with_lengths(Call call, std::span<const std::int64_t> counts, Blocks blocks);
     /// Append to the tasks of `rank` and all ranks in its role. Omit computing of 0 ns.
     void compute(Rank rank, std::int64_t ns, Task::Phase phase);
+    void compute(Rank rank, std::vector<std::int64_t> ns_of_steps, Task::Phase phase);
     void start(Rank rank, int call, Task::Phase phase);
     void wait(Rank rank, int call, Task::Phase phase);
     /// Starts the call and waits for it at once, so nothing is hidden.
@@ -99,7 +119,7 @@ private:
 void check(const Program& program);
 
 /// Returns the bytes that a rank passes to collectives in a step: its input or, if it has none (as
-/// the receiver of a broadcast), its output.
+/// the receiver of a broadcast), its output. Takes the mean of calls that differ from step to step.
 std::int64_t bytes_of_step(const Program& program, Rank rank);
 
 /// Returns the bytes of collectives that have computing between their start and their wait. No more

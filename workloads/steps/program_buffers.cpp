@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "base/index.hpp"
 #include "workloads/bench/buffer_pool.hpp"
@@ -37,33 +36,45 @@ ProgramBuffers::ProgramBuffers(Planner& all, const Program& program,
         group.environment = environment_of(group.plans->world());
         groups_[i] = std::move(group);
     }
-    refuse_more_than_memory(world(), bytes_of_memory(), "a smaller --scale");
+    const auto bytes = bytes_of_memory();
+    std::size_t all_bytes = 0;
+    for (const auto& [memory, of_memory] : bytes) all_bytes += of_memory;
+    refuse_more_than_memory(world(), all_bytes, "a smaller --scale");
     std::vector<BufferKind> kinds;
     if (buffers) kinds.push_back(*buffers);
-    std::map<int, std::shared_ptr<BufferPool>> shared;
-    for (const GroupCall& one : program_.calls) {
+    std::map<int, std::shared_ptr<BufferPool>> pools;
+    for (int call = 0; call < int_size(program_.calls); ++call) {
         auto& memory = memory_.emplace_back();
-        const auto& group = at(groups_, one.group);
-        if (!group) continue;
-        if (one.memory >= 0) memory = shared[one.memory];
-        if (!memory) {
-            World& ranks = group->plans->world();
-            memory = std::make_shared<BufferPool>(
-                ranks, BufferPool::bytes_for(one.call, ranks.size(), one.in_place), kinds,
-                device_buffers(*group->plans, transports));
-        }
-        if (one.memory >= 0) shared[one.memory] = memory;
+        const Group* group = group_of(call);
+        if (group == nullptr) continue;
+        auto& pool = pools[memory_key(call)];
+        if (!pool)
+            pool = std::make_shared<BufferPool>(group->plans->world(), bytes.at(memory_key(call)),
+                                                kinds, device_buffers(*group->plans, transports));
+        memory = pool;
     }
 }
 
-// Returns the bytes of all calls of this rank; shared memory counts once.
-std::size_t ProgramBuffers::bytes_of_memory() const {
-    std::size_t bytes = 0;
-    std::set<int> shared;
-    for (const GroupCall& one : program_.calls) {
-        const auto& group = at(groups_, one.group);
-        if (!group || (one.memory >= 0 && !shared.insert(one.memory).second)) continue;
-        bytes += BufferPool::bytes_for(one.call, group->environment.ranks, one.in_place);
+// Calls with the same key share memory.
+int ProgramBuffers::memory_key(int call) const {
+    const int memory = at(program_.calls, call).memory;
+    return memory >= 0 ? memory : -1 - call;
+}
+
+// Returns the bytes of the memory of all calls of this rank: of each the most that a call needs.
+std::map<int, std::size_t> ProgramBuffers::bytes_of_memory() const {
+    std::map<int, std::size_t> bytes;
+    for (int call = 0; call < int_size(program_.calls); ++call) {
+        const Group* group = group_of(call);
+        if (group == nullptr) continue;
+        const GroupCall& one = at(program_.calls, call);
+        std::size_t& most = bytes[memory_key(call)];
+        const auto include = [&](const Call& step) {
+            const int ranks = group->environment.ranks;
+            most = std::max(most, BufferPool::bytes_for(step, ranks, one.in_place));
+        };
+        include(one.call);
+        for (const Call& step : one.of_steps) include(step);
     }
     return bytes;
 }
@@ -79,9 +90,12 @@ const ProgramBuffers::Group* ProgramBuffers::group_of(int call) const {
 }
 
 PooledBuffers ProgramBuffers::buffers_of(int call) const {
-    const GroupCall& one = at(program_.calls, call);
+    return buffers_of(call, at(program_.calls, call).call);
+}
+
+PooledBuffers ProgramBuffers::buffers_of(int call, const Call& in_step) const {
     const BufferPool& memory = *at(memory_, call);
-    return memory.buffers_for(one.call, one.in_place, memory.kinds().front());
+    return memory.buffers_for(in_step, at(program_.calls, call).in_place, memory.kinds().front());
 }
 
 }  // namespace tutti

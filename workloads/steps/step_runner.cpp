@@ -39,7 +39,8 @@ StepRunner::StepRunner(ProgramBuffers& buffers)
     : buffers_(buffers),
       tasks_(buffers.program().tasks_of(buffers.world().rank())),
       of_group_(buffers.program().groups.size()),
-      operations_(buffers.program().calls.size()) {
+      operations_(buffers.program().calls.size()),
+      buffers_of_steps_(operations_.size()) {
     under_way_.reserve(operations_.size());
     stamps_.calls.resize(operations_.size());
     // Making a call may need a barrier of its group: other calls progress meanwhile.
@@ -69,9 +70,11 @@ MadeOrRefused<StepRunner> StepRunner::make(ProgramBuffers& buffers, const Method
     }
     for (std::size_t i = 0; i < calls.size(); ++i) {
         const int call = static_cast<int>(i);
-        if (buffers.group_of(call) != nullptr)
-            runner->operations_[i] =
-                runner->method_of(call).operation(calls[i].call, buffers.buffers_of(call));
+        if (buffers.group_of(call) == nullptr) continue;
+        runner->operations_[i] =
+            runner->method_of(call).operation(calls[i].call, buffers.buffers_of(call));
+        for (const Call& step : calls[i].of_steps)
+            runner->buffers_of_steps_[i].push_back(buffers.buffers_of(call, step));
     }
     const bool is_exact = std::ranges::none_of(
         runner->of_group_, [](const auto& one) { return one && one->tally() != nullptr; });
@@ -101,8 +104,13 @@ std::optional<std::string> StepRunner::choose(const Method& method) {
         auto& of_group = at(of_group_, calls[i].group);
         if (!of_group) of_group = method.of_group(*group->plans, group->environment);
         blocks = blocks || of_group->blocks();
-        refusals.add(calls[i].label,
-                     of_group->refuses(calls[i].call, buffers_.buffers_of(static_cast<int>(i))));
+        const PooledBuffers buffers = buffers_.buffers_of(static_cast<int>(i));
+        if (!calls[i].of_steps.empty() && buffers.call.device != nullptr)
+            refusals.add(calls[i].label,
+                         "plans for devices serve one length, but the call has another in each "
+                         "step; use --buffers registered");
+        else
+            refusals.add(calls[i].label, of_group->refuses(calls[i].call, buffers));
     }
     auto reason = refusals.reason();
     if (!reason && blocks) {
@@ -124,9 +132,13 @@ bool StepRunner::has_any_algorithm() const {
     return false;
 }
 
-void StepRunner::start(int call) {
+void StepRunner::start(int call, std::int64_t number) {
     at(stamps_.calls, call) = {.start_ns = now_ns()};
-    at(operations_, call)->start();
+    Operation& operation = *at(operations_, call);
+    if (const auto& of_steps = at(buffers_of_steps_, call); !of_steps.empty())
+        operation.bind(at(buffers_.program().calls, call).in_step(number),
+                       of_steps[as_size(number) % of_steps.size()].call);
+    operation.start();
     under_way_.push_back(call);
     progress_all();
 }
@@ -200,7 +212,7 @@ StepStamps StepRunner::run(StepPart part, std::int64_t number, Computer& compute
                 compute(task.compute_ns[as_size(number) % task.compute_ns.size()], computer);
         } else if (part != StepPart::compute) {
             if (task.kind == Task::Kind::start) {
-                start(task.call);
+                start(task.call, number);
             } else {
                 wait(task.call);
                 computer.release();
@@ -211,9 +223,11 @@ StepStamps StepRunner::run(StepPart part, std::int64_t number, Computer& compute
     return stamps_;
 }
 
+// Returns the trial of a call as it is in the first step.
 Trial StepRunner::checked(int call) const {
-    return trial_of(*at(operations_, call), buffers_.group_of(call)->plans->world(),
-                    at(buffers_.program().calls, call).call, buffers_.buffers_of(call), true);
+    const Call& first = at(buffers_.program().calls, call).in_step(0);
+    return trial_of(*at(operations_, call), buffers_.group_of(call)->plans->world(), first,
+                    buffers_.buffers_of(call, first), true);
 }
 
 // Runs all calls with separate memory concurrently, as in a step.
@@ -239,7 +253,7 @@ std::int64_t StepRunner::count_wrong_of(int call, std::uint64_t seed) {
     World& ranks = buffers_.group_of(call)->plans->world();
     trial.prepare(seed);
     ranks.barrier();
-    start(call);
+    start(call, 0);
     wait(call);
     const std::int64_t wrong = trial.count_wrong(seed);
     ranks.barrier();

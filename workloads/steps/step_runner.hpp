@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -73,12 +74,15 @@ public:
     const Program& program() const { return program_; }
     /// Returns null if this rank is not in it.
     const Group* group_of(int call) const;
-    /// Returns the buffers of a call that this rank takes part in.
+    /// Return the buffers of a call that this rank takes part in; the second in a step in which the
+    /// call differs.
     PooledBuffers buffers_of(int call) const;
+    PooledBuffers buffers_of(int call, const Call& in_step) const;
 
 private:
     bool is_all(const std::vector<Rank>& group) const;
-    std::size_t bytes_of_memory() const;
+    int memory_key(int call) const;
+    std::map<int, std::size_t> bytes_of_memory() const;
 
     Planner& all_;
     const Program& program_;
@@ -118,7 +122,7 @@ private:
     bool has_any_algorithm() const;
     bool is_all_exact() const;
     std::int64_t compute(std::int64_t ns, Computer& computer);
-    void start(int call);
+    void start(int call, std::int64_t number);
     void wait(int call);
     bool progress_all();
     void make_progress() override { progress_all(); }
@@ -133,9 +137,11 @@ private:
     // By group of the program; null: this rank is not in it
     std::vector<std::unique_ptr<GroupMethod>> of_group_;
     std::vector<std::unique_ptr<Operation>> operations_;  // by call; null: takes no part
-    std::vector<int> under_way_;                          // calls
-    std::vector<int> progressed_groups_;                  // in one round of progress
-    bool made_progress_ = false;                          // since it was last read
+    // By call and step, as in GroupCall::of_steps
+    std::vector<std::vector<PooledBuffers>> buffers_of_steps_;
+    std::vector<int> under_way_;          // calls
+    std::vector<int> progressed_groups_;  // in one round of progress
+    bool made_progress_ = false;          // since it was last read
     StepStamps stamps_;
     bool compresses_ = false;  // whether any rank compresses any call; the same on all
     CompressionError error_;
