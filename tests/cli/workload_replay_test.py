@@ -69,13 +69,23 @@ class Replay(tutti.Folder):
         (self.folder / "net.step0.bucket1.rank0.f32").write_bytes(b"1234")
         self.assertIn("net.step0.bucket1.rank0.f32", self.refused(trace))
 
+    def test_of_calls_sends_uneven_parts_as_recorded(self):
+        out, steps = self.replay(self.file("calls.jsonl", CALLS))
+        self.assertNotIn("padding_bytes", out)
+        # Rank 1 sends 30 and 4 elements, and receives a message.
+        self.assertEqual({step["key"]["bytes"] for step in steps}, {4 * (34 + 1000)})
+
     def test_of_calls_pads_uneven_parts_and_reports_the_padding(self):
         trace = self.file("calls.jsonl", CALLS)
-        out, steps = self.replay(trace)
+        out, steps = self.replay(trace, "--padding", "yes")
         padding = 4 * (4 * 30 - 37)
         self.assertIn(f"{padding} additional bytes", out)
         self.assertIn(f"padding_bytes={padding}", out)
         self.assertEqual({step["key"]["bytes"] for step in steps}, {4 * (2 * 30 + 1000)})
+        ways = [step["key"]["way"] for step in self.replay(trace, "--padding", "both")[1]]
+        self.assertEqual(ways, ["ring/loopback", "ring/loopback+padded", "ring/shm", "ring/shm+padded"])
+        ways = [step["key"]["way"] for step in self.replay(RECORDED / "mlp.jsonl", "--padding", "both")[1]]
+        self.assertEqual(ways, ["ring/loopback", "ring/shm"])
 
     def test_of_calls_needs_the_same_number_of_ranks(self):
         said = self.refused(self.file("calls.jsonl", CALLS), ranks=3)

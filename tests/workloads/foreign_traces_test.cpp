@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 OpsProgram replayed(const std::string& typed) {
     const Trace trace = read_trace(typed);
-    return program_of(std::get<OpsTrace>(trace.what), trace.model);
+    return program_of(std::get<OpsTrace>(trace.what), trace.model, Blocks::padded);
 }
 
 std::string refused(const std::string& typed) {

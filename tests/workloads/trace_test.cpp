@@ -11,6 +11,8 @@
 #include <fstream>
 
 #include "base/error.hpp"
+#include "base/index.hpp"
+#include "tests/base/messages.hpp"
 #include "tests/workloads/traces.hpp"
 #include "tests/workloads/write_trace.hpp"
 #include "workloads/program/changed_program.hpp"
@@ -203,7 +205,8 @@ const char* const ops =
 
 TEST_F(Traces, OfCallsKeepGroupsGapsAndDependencies) {
     const Trace trace = read_trace(file("pipe.jsonl", ops));
-    const auto [program, padding] = program_of(std::get<OpsTrace>(trace.what), trace.model);
+    const auto [program, padding] =
+        program_of(std::get<OpsTrace>(trace.what), trace.model, Blocks::padded);
     check(program);
     ASSERT_EQ(program.ranks(), 3);
     const auto& tasks = program.tasks[0];
@@ -228,11 +231,54 @@ TEST_F(Traces, OfCallsKeepGroupsGapsAndDependencies) {
     EXPECT_EQ(program.tasks[1][2].compute_ns, (std::vector<std::int64_t>{2500}));
 }
 
+TEST_F(Traces, OfCallsSendUnevenPartsAsRecorded) {
+    const Trace trace = read_trace(file("pipe.jsonl", ops));
+    const auto [program, padding] = program_of(std::get<OpsTrace>(trace.what), trace.model);
+    check(program);
+    EXPECT_EQ(padding, 0);
+    const auto one = std::ranges::find(program.calls, Collective::all_to_all,
+                                       [](const GroupCall& call) { return call.call.collective; });
+    ASSERT_NE(one, program.calls.end());
+    ASSERT_NE(one->call.lengths, nullptr);
+    for (int pair = 0; pair < 9; ++pair) EXPECT_EQ(one->call.lengths->of(pair), pair + 1);
+    const Program copy = program;  // shares the lengths
+    EXPECT_EQ(copy.calls, program.calls);
+}
+
+TEST_F(Traces, OfCallsKeepTheCountsOfEachRank) {
+    const auto text = [](const char* op) {
+        return fmt::format(
+            R"({{"schema":"gradtrace/1","kind":"ops","model":"counts","world":3,"ranks":[
+{{"rank":0,"ops":[{{"op":"{0}","count":5,"root":1}}]}},
+{{"rank":1,"ops":[{{"op":"{0}","count":0,"root":1}}]}},
+{{"rank":2,"ops":[{{"op":"{0}","count":7,"root":1}}]}}]}})",
+            op);
+    };
+    const std::int64_t counts[] = {5, 0, 7};
+    // Bytes that all ranks pass beyond the trace, in units of the 9 elements by which blocks grow.
+    const std::pair<const char*, int> copies[] = {
+        {"all_gather", 1}, {"gather", 1}, {"scatter", 1}, {"reduce_scatter", 3}};
+    for (const auto& [op, times] : copies) {
+        const Trace trace = read_trace(file("counts.json", text(op)));
+        const auto exact = program_of(std::get<OpsTrace>(trace.what), op);
+        EXPECT_EQ(exact.program.calls.at(0).call.lengths->longest(), 7) << op;
+        for (int rank = 0; rank < 3; ++rank)
+            EXPECT_EQ(exact.program.calls[0].call.lengths->of(rank), at(counts, rank)) << op;
+        const auto padded = program_of(std::get<OpsTrace>(trace.what), op, Blocks::padded);
+        EXPECT_EQ(padded.program.calls.at(0).call.lengths, nullptr) << op;
+        EXPECT_EQ(padded.program.calls[0].call.count, 7) << op;
+        EXPECT_EQ(padded.padding_bytes, times * 9 * 4) << op;
+    }
+    const Trace even = read_trace(file("counts.json", text("all_reduce")));
+    EXPECT_NE(thrown_by([&] { program_of(std::get<OpsTrace>(even.what), "x"); }).text, "");
+}
+
 TEST_F(Traces, OfCallsAreTheSameAfterTheyWereWritten) {
     const std::string once = to_json_lines(read_trace(file("pipe.jsonl", ops)));
     const Trace again = read_trace(file("again.jsonl", once));
     EXPECT_EQ(to_json_lines(again), once);
-    const auto [program, padding] = program_of(std::get<OpsTrace>(again.what), "pipe");
+    const auto [program, padding] =
+        program_of(std::get<OpsTrace>(again.what), "pipe", Blocks::padded);
     EXPECT_EQ(program.tasks[0].size(), 8u);
     EXPECT_EQ(padding, 4 * (9 * 9 - 45));
 }
@@ -285,7 +331,8 @@ TEST_F(Traces, OfParamHaveAFileForEachRank) {
                                is_first ? "[1, 3]" : "[2, 4]"));
     }
     const Trace trace = read_trace(folder());
-    const auto [program, padding] = program_of(std::get<OpsTrace>(trace.what), trace.model);
+    const auto [program, padding] =
+        program_of(std::get<OpsTrace>(trace.what), trace.model, Blocks::padded);
     check(program);
     ASSERT_EQ(program.calls.size(), 3u);
     EXPECT_EQ(program.calls[0].call.count, 8);
@@ -338,7 +385,8 @@ TEST_F(Traces, OfChakraAreTheirCallsOnly) {
          replaced(content_of(folder_ / "net.rank1.json"), "[2, 4], [2, 4]", "[4, 2], [4, 2]"));
     const Trace trace = read_trace(folder());
     EXPECT_NE(trace.note.find("no times"), std::string::npos);
-    const auto [program, padding] = program_of(std::get<OpsTrace>(trace.what), trace.model);
+    const auto [program, padding] =
+        program_of(std::get<OpsTrace>(trace.what), trace.model, Blocks::padded);
     check(program);
     ASSERT_EQ(program.calls.size(), 3u);
     EXPECT_EQ(program.calls[0].call.count, 1000);
@@ -429,7 +477,8 @@ TEST_F(Traces, CollectedElsewhereAreReadAndReplayed) {
     const auto file = shared_file("data/traces/param/dlrm_8xV100.json");
     if (!file) GTEST_SKIP() << "no recorded trace of dlrm";
     const Trace trace = read_trace(file->string());
-    const auto [program, padding] = program_of(std::get<OpsTrace>(trace.what), trace.model);
+    const auto [program, padding] =
+        program_of(std::get<OpsTrace>(trace.what), trace.model, Blocks::padded);
     check(program);
     EXPECT_EQ(program.ranks(), 8);
     EXPECT_EQ(program.calls.size(), 8u);

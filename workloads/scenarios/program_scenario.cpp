@@ -217,6 +217,40 @@ private:
     const GlobalClock* clock_;
 };
 
+constexpr std::string_view padded_suffix = "+padded";
+
+class ScenarioWithPadded final : public Scenario {
+public:
+    ScenarioWithPadded(std::unique_ptr<Scenario> exact, std::unique_ptr<Scenario> padded)
+        : exact_(std::move(exact)), padded_(std::move(padded)) {}
+
+    std::string model() const override { return exact_->model(); }
+    std::vector<std::string> notes() const override {
+        auto notes = exact_->notes();
+        notes.push_back(fmt::format("{}: the same data in equal blocks, {} bytes in total",
+                                    padded_suffix, padded_->bytes_of_step()));
+        return notes;
+    }
+    std::int64_t bytes_of_step() const override { return exact_->bytes_of_step(); }
+    std::int64_t calls_of_step() const override { return exact_->calls_of_step(); }
+    std::vector<Method> methods(std::vector<Method> named) const override {
+        std::vector<Method> both;
+        for (Method& method : named) {
+            both.push_back(method);
+            method.name += padded_suffix;
+            both.push_back(std::move(method));
+        }
+        return both;
+    }
+    MadeOrRefused<Steps> steps(const Method& method) override {
+        return (method.name.ends_with(padded_suffix) ? *padded_ : *exact_).steps(method);
+    }
+
+private:
+    std::unique_ptr<Scenario> exact_;
+    std::unique_ptr<Scenario> padded_;  // made last and ended first, as it extends the timeout, too
+};
+
 }  // namespace
 
 std::unique_ptr<Scenario> scenario_of(Program program, std::vector<std::string> notes,
@@ -224,6 +258,24 @@ std::unique_ptr<Scenario> scenario_of(Program program, std::vector<std::string> 
                                       const WorkloadEnvironment& environment, BeforeStep before) {
     return std::make_unique<ProgramScenario>(std::move(program), std::move(notes),
                                              std::move(metrics), environment, std::move(before));
+}
+
+Padding padding_of(const Settings& settings, std::string_view usual) {
+    const auto padding_called = [](std::string_view name) {
+        return name == "both" ? Padding::both : name == "yes" ? Padding::yes : Padding::no;
+    };
+    return settings.word<Padding>("padding", {{"yes", Padding::yes},
+                                              {"no", Padding::no},
+                                              {"both", Padding::both},
+                                              {"auto", padding_called(usual)}});
+}
+
+std::unique_ptr<Scenario> with_padding(
+    Padding padding, const std::function<std::unique_ptr<Scenario>(Blocks)>& make) {
+    if (padding != Padding::both)
+        return make(padding == Padding::yes ? Blocks::padded : Blocks::exact);
+    auto exact = make(Blocks::exact);  // made first, see ScenarioWithPadded
+    return std::make_unique<ScenarioWithPadded>(std::move(exact), make(Blocks::padded));
 }
 
 }  // namespace tutti

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "results/records/step.hpp"
@@ -23,6 +24,17 @@ std::unique_ptr<Scenario> scenario_of(Program program, std::vector<std::string> 
                                       std::vector<Metric> metrics,
                                       const WorkloadEnvironment& environment,
                                       BeforeStep before = {});
+
+/// The setting `padding`.
+enum class Padding : std::uint8_t { no, yes, both };
+
+/// Reads the setting `padding`, whose value "auto" means `usual`.
+Padding padding_of(const Settings& settings, std::string_view usual);
+
+/// Returns the scenario that `make` makes of exact or padded blocks. With both, each method sends
+/// exact blocks and, as a variant "METHOD+padded", padded ones.
+std::unique_ptr<Scenario> with_padding(
+    Padding padding, const std::function<std::unique_ptr<Scenario>(Blocks)>& make);
 
 /// The effect of skew on a method, computed from pairs of steps with and without it.
 class SkewEffect {

@@ -23,6 +23,10 @@ constexpr SettingRow setting_rows[] = {
      "Bytes after which the first bucket is closed, unless --bucket-cap is recorded", "1M"},
     {"time-scale", "Factor for recorded computing times", "1"},
     {"repeat", "Number of recorded steps that form one step", "1"},
+    {"padding",
+     "Padding of calls whose blocks differ in length: no (blocks as recorded), yes (equal ones) or "
+     "both, as two variants of each method",
+     "no"},
     {"gradients", "Send the recorded gradients if their files are next to the trace: yes or no",
      "yes"},
 };
@@ -52,6 +56,7 @@ Replay read(const Settings& settings) {
     replay.time_scale = settings.real("time-scale", 0, 1e6);
     replay.repeat = static_cast<int>(settings.number("repeat", 1, 1000));
     settings.yes("gradients");
+    padding_of(settings, "no");
     replay.trace = read_trace(settings.text("file"));
     if (const auto* gradients = std::get_if<GradientTrace>(&replay.trace.what))
         replay.buckets = buckets_of(*gradients, settings);
@@ -127,7 +132,8 @@ std::unique_ptr<Scenario> make_gradients(const Replay& replay, const Settings& s
                        std::move(before));
 }
 
-std::unique_ptr<Scenario> make_ops(const Replay& replay, const WorkloadEnvironment& environment) {
+std::unique_ptr<Scenario> make_ops(const Replay& replay, const Settings& settings,
+                                   const WorkloadEnvironment& environment) {
     const auto& trace = std::get<OpsTrace>(replay.trace.what);
     const auto ranks = static_cast<int>(trace.ranks.size());
     if (ranks != environment.planner.world().size())
@@ -135,27 +141,31 @@ std::unique_ptr<Scenario> make_ops(const Replay& replay, const WorkloadEnvironme
             fmt::format("the trace has {} ranks, but this job has {}; use mpirun -n {}, or "
                         "--ranks {} without mpirun",
                         ranks, environment.planner.world().size(), ranks, ranks));
-    OpsProgram made = program_of(trace, replay.trace.model);
-    stretch(made.program, replay.time_scale);
-    auto notes = notes_of(replay.trace);
-    std::vector<Metric> metrics;
-    if (made.padding_bytes > 0) {
-        made.padding_bytes *= replay.repeat;
-        notes.push_back(fmt::format(
-            "each uneven all_to_all is replayed as an even one of its largest part: {} additional "
-            "bytes per step over all ranks",
-            made.padding_bytes));
-        metrics.push_back({"padding_bytes", static_cast<double>(made.padding_bytes)});
-    }
-    return scenario_of(repeated(made.program, replay.repeat), std::move(notes), std::move(metrics),
-                       environment);
+    const auto scenario_with = [&](Blocks blocks) {
+        OpsProgram made = program_of(trace, replay.trace.model, blocks);
+        stretch(made.program, replay.time_scale);
+        auto notes = notes_of(replay.trace);
+        std::vector<Metric> metrics;
+        if (made.padding_bytes > 0) {
+            made.padding_bytes *= replay.repeat;
+            notes.push_back(fmt::format(
+                "calls whose blocks differ in length are replayed with blocks of the longest: {} "
+                "additional bytes per step over all ranks",
+                made.padding_bytes));
+            metrics.push_back({"padding_bytes", static_cast<double>(made.padding_bytes)});
+        }
+        return scenario_of(repeated(made.program, replay.repeat), std::move(notes),
+                           std::move(metrics), environment);
+    };
+    const bool is_even = program_of(trace, replay.trace.model, Blocks::padded).padding_bytes == 0;
+    return with_padding(is_even ? Padding::no : padding_of(settings, "no"), scenario_with);
 }
 
 std::unique_ptr<Scenario> make(const Settings& settings, const WorkloadEnvironment& environment) {
     const Replay replay = read(settings);
     return std::holds_alternative<GradientTrace>(replay.trace.what)
                ? make_gradients(replay, settings, environment)
-               : make_ops(replay, environment);
+               : make_ops(replay, settings, environment);
 }
 
 }  // namespace

@@ -30,7 +30,8 @@ struct Part {
 
 class Maker {
 public:
-    Maker(const OpsTrace& trace, const std::string& name) : trace_(trace) {
+    Maker(const OpsTrace& trace, const std::string& name, Blocks blocks)
+        : trace_(trace), blocks_(blocks) {
         made_.program.name = name;
         made_.program.groups = trace.groups;
         made_.program.tasks.resize(trace.ranks.size());
@@ -76,7 +77,7 @@ private:
         for (const auto& [rank, op] : parts)
             if (op->kind != first.kind || op->collective != first.collective ||
                 op->type != first.type || op->root != first.root ||
-                (op->sends.empty() && first.sends.empty() && op->count != first.count))
+                (op->count != first.count && !may_differ(*op, first)))
                 refuse(*op, fmt::format("rank {} calls {} where rank {} calls {} ({})", rank.index,
                                         describe(*op), parts.front().rank.index, describe(first),
                                         first.place));
@@ -95,16 +96,43 @@ private:
             call.call.root = {place_in(members, first.root)};
             if (call.call.root.index < 0) refuse(first, "its root is not in its group");
         }
-        if (std::ranges::any_of(parts, [](const Part& part) { return !part.op->sends.empty(); }))
-            call.call.count = largest_part(parts);
+        if (first.kind == Kind::collective && has_blocks(first.collective))
+            set_blocks(call.call, parts);
         call.in_place =
             first.collective == Collective::all_reduce || first.collective == Collective::broadcast;
         add(std::move(call), parts);
     }
 
-    // Returns the elements that every pair of ranks exchanges.
-    std::int64_t largest_part(const std::vector<Part>& parts) {
-        std::int64_t largest = 0, sent = 0;
+    static bool has_blocks(Collective collective) {
+        return CollectiveSpec{collective, 2}.blocks() > 1;
+    }
+
+    // Ranks count their own blocks, which may differ; those of an all_to_all only as splits.
+    static bool may_differ(const TraceOp& op, const TraceOp& first) {
+        return op.collective == Collective::all_to_all ? !op.sends.empty() || !first.sends.empty()
+                                                       : has_blocks(op.collective);
+    }
+
+    void set_blocks(Call& call, const std::vector<Part>& parts) {
+        std::vector<std::int64_t> counts;
+        if (call.collective == Collective::all_to_all)
+            counts = splits_of(parts);
+        else
+            for (const Part& part : parts) counts.push_back(part.op->count);
+        call = made_.program.with_lengths(call, counts, blocks_);
+        if (blocks_ == Blocks::exact) return;
+        const BlockLengths lengths(counts);
+        Call exact = call;
+        exact.lengths = &lengths;
+        const int ranks = int_size(parts);
+        for (int rank = 0; rank < ranks; ++rank)
+            made_.padding_bytes += static_cast<std::int64_t>(input_bytes(call, ranks, Rank{rank}) -
+                                                             input_bytes(exact, ranks, Rank{rank}));
+    }
+
+    // Returns the elements that each rank sends to each, row after row.
+    std::vector<std::int64_t> splits_of(const std::vector<Part>& parts) {
+        std::vector<std::int64_t> splits;
         for (std::size_t i = 0; i < parts.size(); ++i) {
             const TraceOp& op = *parts[i].op;
             const auto sends = sends_of(op, parts.size());
@@ -116,14 +144,10 @@ private:
                     refuse(op, fmt::format("rank {} sends {} elements to rank {}, which expects {}",
                                            parts[i].rank.index, sends[to], parts[to].rank.index,
                                            other.receives[i]));
-                largest = std::max(largest, sends[to]);
-                sent += sends[to];
             }
+            splits.insert(splits.end(), sends.begin(), sends.end());
         }
-        const auto pairs = static_cast<std::int64_t>(parts.size() * parts.size());
-        made_.padding_bytes +=
-            (largest * pairs - sent) * static_cast<std::int64_t>(size_of(parts.front().op->type));
-        return largest;
+        return splits;
     }
 
     static std::vector<std::int64_t> sends_of(const TraceOp& op, std::size_t ranks) {
@@ -209,14 +233,15 @@ private:
     }
 
     const OpsTrace& trace_;
+    Blocks blocks_;
     OpsProgram made_;
     std::map<const TraceOp*, int> call_of_;
 };
 
 }  // namespace
 
-OpsProgram program_of(const OpsTrace& trace, const std::string& name) {
-    return Maker(trace, name).make();
+OpsProgram program_of(const OpsTrace& trace, const std::string& name, Blocks blocks) {
+    return Maker(trace, name, blocks).make();
 }
 
 }  // namespace tutti

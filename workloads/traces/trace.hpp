@@ -83,15 +83,17 @@ Trace read_trace(const std::string& typed);
 /// A step of a trace of ops as a program.
 struct OpsProgram {
     Program program;
-    /// Bytes that all ranks together send beyond the trace, because an uneven all_to_all runs as an
-    /// even one of its largest part.
+    /// Bytes that all ranks together pass to collectives beyond the trace, if blocks are padded.
     std::int64_t padding_bytes = 0;
 };
 
 /// Matches the k-th collectives of a group's members, and the k-th send and receive of a pair,
 /// which become a broadcast in a group of two. Calls that the trace does not wait for end with the
-/// step. Throws Error with the places in the trace where ranks do not match.
-OpsProgram program_of(const OpsTrace& trace, const std::string& name);
+/// step. An all_to_all has the splits of its ranks; all_gather, reduce_scatter, gather and scatter
+/// have the counts of their ranks, which may differ. Throws Error with the places in the trace
+/// where ranks do not match.
+OpsProgram program_of(const OpsTrace& trace, const std::string& name,
+                      Blocks blocks = Blocks::exact);
 
 /// Recorded gradients of one rank before averaging, from files next to the trace:
 /// NAME.step<K>.bucket<I>.rank<R>.f32 (little-endian float32).
