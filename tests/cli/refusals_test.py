@@ -14,6 +14,7 @@ USAGE = 64
 END = '{"v":1,"kind":"end","launch":1,"ok":true,"wall_ns":1}\n'
 FILES = {"empty.jsonl": "", "table.csv": "size,count\n", "torn.jsonl": '{"v":1,"kind":"se', "line2.jsonl": END + '{"v":1,\n' + END,
          "newer.jsonl": END.replace('"v":1', '"v":2'), "end.jsonl": END, "letter.txt": "Dear reader,\n", "cut.libsvm": "1 1:1\n2 1:",
+         "square.txt": "1 2\n3 4\n",
          "machine.json": '{"v": 1, "kind": "machine",\n"hosts": 7}', "blank.json": " \n", "limits.jsonl": "GB/s 12\n",
          "none.json": '{"format": "tutti-table", "version": 1, "sections": []}', "list.json": '{"schema": "list/1"}\n',
          "cut.jsonl": '{"schema":"gradtrace/1","form":"lines","kind":"ops","model":"calls","world":2}\n'
@@ -335,6 +336,11 @@ workload moe --model gpt2
 workload moe --expert-ranks 9
 workload moe --zipf much
 workload moe --expert-ranks 2 --ranks 3
+workload moe --padding some
+workload moe --routing nowhere
+workload moe --routing letter.txt
+workload moe --routing square.txt --tokens 5
+workload moe --routing square.txt --ranks 4
 workload train --network gpt
 workload train --optimizer newton
 workload train --data nowhere

@@ -88,6 +88,32 @@ class Moe(Pattern):
     def test_runs_under_mpirun(self):
         self.assertEqual(self.under_mpirun(*self.MODEL)[0], self.BYTES)
 
+    # Two recorded steps of one layer, which the 32 layers take by turns; a token is HIDDEN elements.
+    ROUTING = "3 1\n5 0\n\n0 0\n2 7\n"
+    # The busiest is rank 1: it sends 5 and 9 tokens and receives 1 and 7, which come back, in forward and backward.
+    OF_TOKENS = LAYERS // 2 * 2 * (5 + 9 + 1 + 7) * HIDDEN * ELEMENT + LAYERS * 2 * 8 + ELEMENT * (7 * LAYERS + 3)
+
+    def test_sends_what_a_recording_has(self):
+        file = self.folder / "routing"
+        file.write_text(self.ROUTING)
+        words = "moe", "--scale", "1e-9", "--routing", file
+        methods = ["ring/loopback", "ring/loopback+padded", "ring/shm", "ring/shm+padded"]
+        self.assertEqual(self.check(*words, *THREADS, methods=methods)[0], self.OF_TOKENS)
+        steps, _ = self.steps(*words, *THREADS)
+        shares = [metric["value"] for step in steps for metric in step["metrics"] if metric["name"] == "padding_share"]
+        self.assertEqual([round(share, 6) for share in shares], [0, round(1 - 18 / 48, 6)] * 2)
+        self.assertEqual(self.check(*words, *THREADS, "--padding", "no", methods=methods[::2])[0], self.OF_TOKENS)
+
+    def test_sends_a_recording_under_mpirun(self):
+        if reason := tutti.mpi_missing():
+            self.skipTest(reason)
+        file = self.folder / "routing"
+        file.write_text(self.ROUTING)
+        methods = ["ring/mpi", "ring/mpi+padded", "ring/shm", "ring/shm+padded", "mpi", "mpi+padded"]
+        found = self.check("moe", "--scale", "1e-9", "--routing", file, *OVER_MPI, methods=methods,
+                           run=lambda *words: tutti.run_ranks(2, *words))
+        self.assertEqual(found[0], self.OF_TOKENS)
+
     def test_scaled_down_still_has_tokens_to_route(self):
         _, out = self.steps("moe", "--scale", "small", "--ranks", 2, "--transport", "shm", "--baseline", "none")
         self.assertIn("16 tokens", out)

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <deque>
 #include <numeric>
-#include <random>
+#include <span>
 
 #include "base/index.hpp"
 #include "base/rounding.hpp"
@@ -16,64 +16,6 @@
 #include "workloads/scenarios/program_scenario.hpp"
 
 namespace tutti {
-namespace {
-
-// Distributions of the standard differ between libraries, engines do not.
-double uniform(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
-
-std::mt19937_64 engine(std::uint64_t seed, int layer, int rank) {
-    std::seed_seq mixed{seed, static_cast<std::uint64_t>(layer), static_cast<std::uint64_t>(rank)};
-    return std::mt19937_64(mixed);
-}
-
-// Returns the popularity of each expert in a layer, the same on all ranks.
-std::vector<double> popularity_of(const MoeRouting& routing, int layer) {
-    std::vector<double> popularity;
-    for (std::int64_t i = 1; i <= routing.experts; ++i)
-        popularity.push_back(std::pow(static_cast<double>(i), -routing.skew));
-    auto random = engine(routing.seed, layer, -1);
-    for (std::size_t i = popularity.size(); i > 1; --i)
-        std::swap(popularity[i - 1], at(popularity, random() % i));
-    return popularity;
-}
-
-}  // namespace
-
-std::int64_t capacity_of(const MoeRouting& routing) {
-    const double mean = static_cast<double>(routing.tokens * routing.experts_per_token) /
-                        static_cast<double>(routing.experts);
-    // A token never chooses an expert twice.
-    return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::ceil(routing.capacity * mean)),
-                                    1, routing.tokens);
-}
-
-RoutedTokens route(const MoeRouting& routing, int layer, int rank) {
-    const auto popularity = popularity_of(routing, layer);
-    auto random = engine(routing.seed, layer, rank);
-    const std::int64_t capacity = capacity_of(routing);
-    RoutedTokens routed{std::vector<std::int64_t>(popularity.size()), 0};
-    for (std::int64_t token = 0; token < routing.tokens; ++token) {
-        std::vector<double> left = popularity;
-        for (std::int64_t choice = 0; choice < routing.experts_per_token; ++choice) {
-            double all = 0;
-            for (const double one : left) all += one;
-            double at = uniform(random) * all;
-            std::size_t chosen = 0, last = 0;
-            for (std::size_t expert = 0; expert < left.size(); ++expert) {
-                if (left[expert] <= 0) continue;
-                last = chosen = expert;
-                if ((at -= left[expert]) < 0) break;
-            }
-            left[last] = 0;
-            if (routed.accepted[chosen] < capacity)
-                ++routed.accepted[chosen];
-            else
-                ++routed.dropped;
-        }
-    }
-    return routed;
-}
-
 namespace {
 
 bool is_of_expert(const Parameter& parameter) {
@@ -107,6 +49,10 @@ std::vector<UnitParts> parts_of(const Model& model) {
     return parts;
 }
 
+std::int64_t sum_of(std::span<const std::int64_t> counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+}
+
 class MoeWriter {
 public:
     MoeWriter(const Model& model, const MoeShape& shape, int ranks)
@@ -114,18 +60,28 @@ public:
           grid_(grid_of(ranks, shape.expert_ranks, "expert-ranks")),
           parts_(parts_of(model)),
           hidden_(model.transformer->hidden),
-          experts_(shape.routing.experts),
           result_{.program = empty_program(model, ranks)},
           all_(program(), every_rank_of(ranks)) {
         for (int block = 0; block < grid_.blocks; ++block)
             expert_groups_.emplace_back(program(), grid_.block(block));
         for (int place = 0; place < grid_.inner && grid_.blocks > 1; ++place)
             replicas_.emplace_back(program(), grid_.across(place));
+        const MoeRouting& routing = shape.routing;
+        mean_tokens_ = static_cast<double>(routing.tokens * routing.experts_per_token);
+        if (shape.recorded == nullptr) return;
+        double all = 0;
+        for (const auto& matrix : shape.recorded->matrices)
+            all += static_cast<double>(sum_of(matrix));
+        mean_tokens_ =
+            std::max(1.0, all / static_cast<double>(std::ssize(shape.recorded->matrices) *
+                                                    std::int64_t{shape.recorded->rows}));
     }
 
     MoeProgram write(const std::vector<UnitTimes>& times) && {
         const int last = static_cast<int>(times.size()) - 1;
-        for (int unit = 1; unit < last; ++unit) loads_.push_back(loads_of(unit));
+        for (int unit = 1; unit < last; ++unit)
+            for (int block = 0; block < grid_.blocks; ++block)
+                tokens_.push_back(tokens_of_layer(shape_, block, unit, last - 1));
         all_.compute(times.front().forward_ns, Phase::forward);
         for (int unit = 1; unit < last; ++unit)
             layer(unit, at(times, unit).forward_ns, Phase::forward);
@@ -144,58 +100,80 @@ public:
 
 private:
     Program& program() { return result_.program; }
-    int first_expert(int place) const { return static_cast<int>(experts_ * place / grid_.inner); }
-    std::int64_t most_experts() const { return divide_up(experts_, grid_.inner); }
-
-    // Returns the tokens of each rank's experts, relative to the mean.
-    std::vector<double> loads_of(int unit) {
-        const MoeRouting& routing = shape_.routing;
-        std::vector<double> loads(as_size(grid_.ranks()));
-        for (const Rank rank : every_rank_of(grid_.ranks())) {
-            const RoutedTokens routed = route(routing, unit, rank.index);
-            dropped_ += routed.dropped;
-            const int block = rank.index / grid_.inner;
-            for (int place = 0; place < grid_.inner; ++place)
-                for (int expert = first_expert(place); expert < first_expert(place + 1); ++expert) {
-                    const auto accepted = at(routed.accepted, expert);
-                    routed_ += accepted;
-                    at(loads, block * grid_.inner + place) += static_cast<double>(accepted);
-                }
-        }
-        for (double& load : loads)
-            load /= static_cast<double>(routing.tokens * routing.experts_per_token);
-        return loads;
+    std::int64_t most_experts() const { return divide_up(shape_.routing.experts, grid_.inner); }
+    const LayerTokens& tokens_of(int unit, int block) const {
+        return at(tokens_, (unit - 1) * grid_.blocks + block);
     }
 
-    void exchange(const std::string& label, int block, DataType type, std::int64_t count,
-                  int memory, Phase phase) {
+    // Returns the tokens in each block of an equal all-to-all.
+    std::int64_t padded(const std::vector<std::int64_t>& matrix) const {
+        return shape_.recorded == nullptr ? most_experts() * capacity_of(shape_.routing)
+                                          : std::ranges::max(matrix);
+    }
+
+    // Returns the call that sends tokens as the matrix says.
+    Call call_of(const std::vector<std::int64_t>& matrix) {
+        Call call{.collective = Collective::all_to_all, .type = shape_.type};
+        if (shape_.blocks == Blocks::padded) {
+            call.count = padded(matrix) * hidden_;
+            return call;
+        }
+        std::vector<std::int64_t> elements = matrix;
+        for (std::int64_t& count : elements) count *= hidden_;
+        return program().with_lengths(call, elements, Blocks::exact);
+    }
+
+    void exchange(const std::string& label, int block, std::vector<Call> of_steps, int memory,
+                  Phase phase) {
+        GroupCall one{.label = label, .memory = 2 * block + memory};
+        one.set_steps(std::move(of_steps));
         GroupWriter& group = at(expert_groups_, block);
-        group.start_and_wait(
-            group.add_call(
-                {.label = label,
-                 .call = {.collective = Collective::all_to_all, .type = type, .count = count},
-                 .memory = 2 * block + memory}),
-            phase);
+        group.start_and_wait(group.add_call(std::move(one)), phase);
+    }
+
+    // Equal blocks need the counts of the own experts only, others those of all ranks.
+    void exchange_counts(int unit, int block) {
+        Call call{
+            .collective = Collective::all_to_all, .type = DataType::int64, .count = most_experts()};
+        if (shape_.blocks == Blocks::exact) {
+            call.collective = Collective::all_gather;
+            call.count =
+                shape_.recorded == nullptr ? shape_.routing.experts : shape_.recorded->columns;
+        }
+        exchange(fmt::format("counts {}", unit), block, {call}, 0, Phase::forward);
+    }
+
+    // Runs the experts of all ranks of a block; how long depends on the tokens that arrive.
+    void compute_experts(int block, const LayerTokens& tokens, std::int64_t ns, Phase phase) {
+        for (int place = 0; place < grid_.inner; ++place) {
+            std::vector<std::int64_t> of_steps;
+            for (const auto& matrix : tokens.of_steps) {
+                std::int64_t arriving = 0;
+                for (int from = 0; from < grid_.inner; ++from)
+                    arriving += at(matrix, from * grid_.inner + place);
+                of_steps.push_back(std::llround(static_cast<double>(arriving) / mean_tokens_ *
+                                                static_cast<double>(ns)));
+            }
+            program().compute(at(grid_.block(block), place), std::move(of_steps), phase);
+        }
     }
 
     // Runs attention and routing, then the experts; in backward the reverse.
     void layer(int unit, std::int64_t ns, Phase phase) {
-        const auto& loads = at(loads_, unit - 1);
         const auto of_experts =
             static_cast<std::int64_t>(at(parts_, unit).expert_work * static_cast<double>(ns));
-        const std::int64_t places = most_experts() * capacity_of(shape_.routing);
         if (phase == Phase::forward) all_.compute(ns - of_experts, phase);
         for (int block = 0; block < grid_.blocks; ++block) {
-            if (phase == Phase::forward)
-                exchange(fmt::format("counts {}", unit), block, DataType::int64, most_experts(), 0,
-                         phase);
-            exchange(fmt::format("dispatch {}", unit), block, shape_.type, places * hidden_, 1,
-                     phase);
-            for (const Rank rank : grid_.block(block))
-                program().compute(
-                    rank, std::llround(at(loads, rank) * static_cast<double>(of_experts)), phase);
-            exchange(fmt::format("combine {}", unit), block, shape_.type, places * hidden_, 1,
-                     phase);
+            const LayerTokens& tokens = tokens_of(unit, block);
+            std::vector<Call> dispatch, combine;
+            for (const auto& matrix : tokens.of_steps) {
+                dispatch.push_back(call_of(matrix));
+                combine.push_back(call_of(transposed(matrix, grid_.inner)));
+            }
+            if (phase == Phase::forward) exchange_counts(unit, block);
+            exchange(fmt::format("dispatch {}", unit), block, std::move(dispatch), 1, phase);
+            compute_experts(block, tokens, of_experts, phase);
+            exchange(fmt::format("combine {}", unit), block, std::move(combine), 1, phase);
         }
         if (phase == Phase::backward) all_.compute(ns - of_experts, phase);
     }
@@ -212,36 +190,46 @@ private:
         average(fmt::format("dense gradients {}", unit), all_, part.dense);
         for (int place = 0; place < std::ssize(replicas_); ++place)
             average(fmt::format("gradients of experts {}", unit), at(replicas_, place),
-                    part.expert * (first_expert(place + 1) - first_expert(place)));
+                    part.expert * experts_at(shape_, place));
     }
 
     void add_metrics() {
-        const auto chosen = static_cast<double>(routed_ + dropped_);
-        const double places = static_cast<double>(std::ssize(loads_)) *
-                              static_cast<double>(grid_.ranks() * grid_.inner * most_experts() *
-                                                  capacity_of(shape_.routing));
-        result_.dropped_share = static_cast<double>(dropped_) / chosen;
-        result_.padding_share = 1 - static_cast<double>(routed_) / places;
-        std::vector<std::int64_t> ns;
-        for (const Rank rank : every_rank_of(grid_.ranks()))
-            ns.push_back(compute_ns_of_step(program(), rank, 0));
-        const auto all = std::accumulate(ns.begin(), ns.end(), std::int64_t{0});
-        if (all > 0)
-            result_.imbalance = static_cast<double>(std::ranges::max(ns)) * grid_.ranks() /
-                                static_cast<double>(all);
+        std::int64_t routed = 0, dropped = 0, places = 0;
+        for (const LayerTokens& tokens : tokens_) {
+            dropped += tokens.dropped;
+            for (const auto& matrix : tokens.of_steps) {
+                routed += sum_of(matrix);
+                places += padded(matrix) * std::ssize(matrix);
+            }
+        }
+        const auto share_of = [](std::int64_t part, std::int64_t all) {
+            return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
+        };
+        result_.dropped_share = share_of(dropped, routed + dropped);
+        if (shape_.blocks == Blocks::padded)
+            result_.padding_share = share_of(places - routed, places);
+        result_.steps = tokens_.front().of_steps.size();
+        std::int64_t busiest = 0, all = 0;
+        for (std::size_t step = 0; step < result_.steps; ++step) {
+            std::vector<std::int64_t> ns;
+            for (const Rank rank : every_rank_of(grid_.ranks()))
+                ns.push_back(compute_ns_of_step(program(), rank, static_cast<int>(step)));
+            busiest += std::ranges::max(ns);
+            all += sum_of(ns);
+        }
+        if (all > 0) result_.imbalance = share_of(busiest * grid_.ranks(), all);
     }
 
     const MoeShape& shape_;
     RankGrid grid_;
     std::vector<UnitParts> parts_;
     std::int64_t hidden_;
-    std::int64_t experts_;
+    double mean_tokens_ = 1;  // per rank and layer
     MoeProgram result_;
     GroupWriter all_;
     std::deque<GroupWriter> expert_groups_, replicas_;  // by block; by place in a block
-    std::vector<std::vector<double>> loads_;            // by layer and rank
+    std::vector<LayerTokens> tokens_;                   // by layer and block
     std::vector<std::pair<GroupWriter*, int>> averages_;
-    std::int64_t routed_ = 0, dropped_ = 0;
 };
 
 }  // namespace
@@ -266,6 +254,15 @@ constexpr SettingRow setting_rows[] = {
     tokens_setting,
     type_setting,
     {"routing-seed", "Seed for the tokens' choices of experts", "1"},
+    {"routing",
+     "File of recorded routing, instead of drawn choices: matrices of the tokens that each rank "
+     "(row) "
+     "sends to each rank or expert (column); layers take them in order, step after step",
+     ""},
+    {"padding",
+     "Padding of all-to-alls to equal blocks: yes, no (only the tokens are sent), or both as two "
+     "variants of each method; auto: both with --routing, else yes",
+     "auto"},
     step_time_setting,
 };
 
@@ -309,31 +306,78 @@ MoeShape shape_of(const Settings& settings, const Model& model, int ranks) {
             .type = element_type(settings)};
 }
 
+// Returns what --padding auto means.
+std::string_view usual_padding(const Settings& settings) {
+    return settings.text("routing").empty() ? "yes" : "both";
+}
+
+// Returns the recorded routing; none if it is drawn.
+std::optional<CountMatrices> recorded_routing(const Settings& settings) {
+    const std::string& file = settings.text("routing");
+    if (file.empty()) return std::nullopt;
+    for (const SettingRow& row : setting_rows)
+        for (const std::string_view drawn : {"zipf", "capacity", "tokens", "routing-seed"})
+            if (row.name == drawn && settings.text(drawn) != row.default_value)
+                throw Error(
+                    fmt::format("--{} cannot be used with --routing, which has the tokens; "
+                                "omit one of them",
+                                drawn));
+    return read_count_matrices(file, "--routing");
+}
+
 void check_settings(const Settings& settings) {
     shape_of(settings, mixture_model(settings), 1);
+    padding_of(settings, usual_padding(settings));
+    recorded_routing(settings);
     step_ns_of(settings);
+}
+
+std::string note_of_routing(const MoeShape& shape, const MoeProgram& made) {
+    std::string note;
+    if (shape.recorded == nullptr)
+        note = fmt::format(
+            "an expert takes at most {} from a rank: {:.1f} % of the choices are "
+            "dropped",
+            counted(capacity_of(shape.routing), "token"), 100 * made.dropped_share);
+    else
+        note = fmt::format("routing of {}: {} routed layers of {} and {}, which repeat after {}",
+                           printable(shape.recorded->name), shape.recorded->matrices.size(),
+                           counted(shape.recorded->rows, "row"),
+                           counted(shape.recorded->columns, "column"),
+                           counted(static_cast<std::int64_t>(made.steps), "step"));
+    if (shape.blocks == Blocks::padded)
+        note += fmt::format(", {:.1f} % of the data sent is padding", 100 * made.padding_share);
+    return note + fmt::format("; the busiest rank computes {:.2f} times the mean", made.imbalance);
 }
 
 std::unique_ptr<Scenario> make(const Settings& settings, const WorkloadEnvironment& environment) {
     const Model model = mixture_model(settings);
     const int ranks = environment.planner.world().size();
-    const MoeShape shape = shape_of(settings, model, ranks);
-    MoeProgram made = moe_program(model, shape, step_ns_of(settings), ranks);
-    std::vector<std::string> notes{
-        fmt::format(
-            "{}: {} experts per layer on {}, {}; each rank has {}, with {} experts per token",
-            model.name, shape.routing.experts, counted(shape.expert_ranks, "rank"),
-            counted(ranks / shape.expert_ranks, "replica"), counted(shape.routing.tokens, "token"),
-            shape.routing.experts_per_token),
-        fmt::format(
-            "an expert takes at most {} from a rank: {:.1f} % of the choices are dropped, {:.1f} % "
-            "of the data sent is padding; the busiest rank computes {:.2f} times the mean",
-            counted(capacity_of(shape.routing), "token"), 100 * made.dropped_share,
-            100 * made.padding_share, made.imbalance)};
-    std::vector<Metric> metrics{{"dropped_share", made.dropped_share},
-                                {"padding_share", made.padding_share},
-                                {"imbalance", made.imbalance}};
-    return scenario_of(std::move(made.program), std::move(notes), std::move(metrics), environment);
+    const auto recorded = recorded_routing(settings);
+    MoeShape shape = shape_of(settings, model, ranks);
+    shape.recorded = recorded ? &*recorded : nullptr;
+    grid_of(ranks, shape.expert_ranks, "expert-ranks");
+    if (recorded) require_fit(*recorded, shape, ranks);
+    const auto scenario_with = [&](Blocks blocks) {
+        shape.blocks = blocks;
+        MoeProgram made = moe_program(model, shape, step_ns_of(settings), ranks);
+        std::vector<std::string> notes{
+            fmt::format("{}: {} experts per layer on {}, {}", model.name, shape.routing.experts,
+                        counted(shape.expert_ranks, "rank"),
+                        counted(ranks / shape.expert_ranks, "replica")),
+            note_of_routing(shape, made)};
+        if (!recorded)
+            notes.front() += fmt::format("; each rank has {}, with {} experts per token",
+                                         counted(shape.routing.tokens, "token"),
+                                         shape.routing.experts_per_token);
+        std::vector<Metric> metrics;
+        if (!recorded) metrics.push_back({"dropped_share", made.dropped_share});
+        metrics.push_back({"padding_share", made.padding_share});
+        metrics.push_back({"imbalance", made.imbalance});
+        return scenario_of(std::move(made.program), std::move(notes), std::move(metrics),
+                           environment);
+    };
+    return with_padding(padding_of(settings, usual_padding(settings)), scenario_with);
 }
 
 }  // namespace
@@ -342,7 +386,7 @@ Workload moe_workload() {
     return {.name = "moe",
             .what =
                 "expert parallel: tokens sent to their experts and back by all-to-all, with "
-                "skewed routing",
+                "skewed or recorded routing",
             .settings = setting_rows,
             .check = check_settings,
             .make = make};

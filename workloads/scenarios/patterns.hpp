@@ -14,6 +14,7 @@
 #include "workloads/models/model.hpp"
 #include "workloads/program/program.hpp"
 #include "workloads/program/settings.hpp"
+#include "workloads/traces/count_matrices.hpp"
 #include "workloads/traces/trace.hpp"
 
 namespace tutti {
@@ -246,25 +247,51 @@ struct MoeShape {
     int expert_ranks = 2;  ///< ranks that share the experts of a layer; divides the ranks
     MoeRouting routing;    ///< experts as the model has them
     DataType type = DataType::float32;
+    /// Blocks of all-to-alls. Drawn routing is padded to the experts' capacity, recorded routing to
+    /// the longest block.
+    Blocks blocks = Blocks::padded;
+    /// Tokens that ranks send, see require_fit(); null: routing is drawn. Layers take the matrices
+    /// in their order, step after step, and begin again after the last one.
+    const CountMatrices* recorded = nullptr;
 };
+
+/// Throws Error unless the matrices have a row for each rank, or for each of the expert ranks,
+/// whose replicas then send the same, and a column for each expert rank or for each expert.
+void require_fit(const CountMatrices& recorded, const MoeShape& shape, int ranks);
+
+/// Returns the number of experts that an expert rank has.
+int experts_at(const MoeShape& shape, int place);
+
+/// The tokens of a layer in a block of expert ranks.
+struct LayerTokens {
+    /// By recorded step: the tokens that each rank sends to each, row after row.
+    std::vector<std::vector<std::int64_t>> of_steps;
+    std::int64_t dropped = 0;  ///< drawn routing: choices, not tokens
+};
+
+/// `layer` counts from 1.
+LayerTokens tokens_of_layer(const MoeShape& shape, int block, int layer, int layers);
 
 struct MoeProgram {
     Program program;
     double dropped_share = 0;  ///< of all choices of experts
-    double padding_share = 0;  ///< of the data sent: capacity that no token used
+    double padding_share = 0;  ///< of the data sent: places that no token used
     /// Computing time of the rank with the most tokens, relative to the mean.
     double imbalance = 1;
+    std::size_t steps = 1;  ///< after which the routing repeats
 };
 
 /// A step with expert parallelism (GShard, Lepikhin et al. 2020, arXiv:2006.16668). In each layer
 /// every rank sends the others its token counts, sends each token to its k experts and gets it back
 /// (two all-to-alls); in backward it does the same with gradients. The all-to-all is padded to the
 /// capacity C of an expert. A rank computes for as many tokens as its experts got. Dense weights
-/// are averaged over all ranks, experts over the ranks that hold the same ones.
+/// are averaged over all ranks, experts over the ranks that hold the same ones. With blocks of
+/// different lengths, the counts of all ranks are gathered on all, because each rank needs them.
 ///
 /// With e expert ranks of at most x experts, L layers and D dense weights a rank sends
 /// L (4 e x C H b + 8 e x) + b D bytes, and b times its experts' weights if they have replicas.
-/// Without padding an all-to-all would be T k H b.
+/// With blocks of the tokens' lengths, it sends 2 (S + R) H b + 8 E in each layer, if it sends S
+/// tokens and receives R; E experts, or e if the recording has a column for each expert rank.
 MoeProgram moe_program(const Model& model, const MoeShape& shape, std::int64_t compute_ns,
                        int ranks);
 
