@@ -119,6 +119,7 @@ public:
         return place.in == ChunkPlace::In::slot ? slots_ + as_size(place.number) * slot_bytes_
                                                 : layout.offset_of(BufferSide::input, place.number);
     }
+
 private:
     std::size_t slots_, slot_bytes_;
 };
