@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iostream>
 #include <map>
+#include <optional>
 
 #include "base/collective_form.hpp"
 #include "base/name_table.hpp"
@@ -15,6 +16,7 @@
 #include "cli/options/values.hpp"
 #include "cli/script.hpp"
 #include "cli/show/stored_tables.hpp"
+#include "cli/show/ways.hpp"
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/planner/planner.hpp"
 #include "collectives/schedule/count.hpp"
@@ -61,7 +63,8 @@ void print_proof(const Schedule& schedule, const CollectiveSpec& spec) {
                                           : "ranks may differ in the last bits");
 }
 
-void print_counts(const Algorithm& algorithm, const Job& job, const Schedule& schedule) {
+void print_counts(const Algorithm& algorithm, const Job& job, const Schedule& schedule,
+                  const std::optional<Ways>& ways) {
     const CollectiveSpec spec{job.collective, job.ranks, job.root};
     const Counts counts = count(schedule, spec, most_transfers);
     const LowerBound bound = lower_bound(job.collective, job.ranks);
@@ -75,6 +78,7 @@ void print_counts(const Algorithm& algorithm, const Job& job, const Schedule& sc
     fmt::print("received   {:<12} by the busiest rank; lower bound of sent and received {:.4g} n\n",
                vectors(counts.most_received()), bound.busiest);
     fmt::print("messages   {:<12} in total\n", counts.messages);
+    if (ways) fmt::print("{}", describe_ways(*ways, schedule, spec));
     print_proof(schedule, spec);
     fmt::print("n is {}; bounds assume one message at a time in each direction\n",
                job.collective == Collective::all_to_all ? "the data sent by one rank"
@@ -85,16 +89,25 @@ void print_counts(const Algorithm& algorithm, const Job& job, const Schedule& sc
 // Options for a schedule as typed.
 struct TypedSchedule {
     std::string name, collective, svg, order_file;
+    std::optional<Ways> ways;
     bool as_json = false;
     Job job{.ranks = 4};
     Configuration configuration;
     int per_node = 0, per_island = 0, most_steps = 64;
 };
 
+constexpr int most_ranks = 1 << 20;
+
 void add_schedule(const OptionGroup& group, TypedSchedule& typed) {
-    group.number("--ranks", typed.job.ranks, 1, 1 << 20, "Number of ranks")->capture_default_str();
+    group.number("--ranks", typed.job.ranks, 1, most_ranks, "Number of ranks")
+        ->capture_default_str();
     group.number("--root", typed.job.root.index, "Root rank of broadcast, reduce, scatter, gather");
     group.number("--segments", typed.job.segments, 1, 1 << 20, "Segments of pipelined algorithms");
+    group.parsed(
+        "--placement", typed.ways, "",
+        [](const std::string& text) { return Ways(hosts_of_ranks(text, most_ranks)); },
+        "Hosts x ranks (2x4), or the host of each rank (a,a,b): prints which transfers go "
+        "through memory, and which by message");
     group.number("--ranks-per-node", typed.per_node, 1, 1 << 20,
                  "Ranks per node of hierarchical algorithms");
     group.number("--ranks-per-island", typed.per_island, 1, 1 << 20,
@@ -162,12 +175,13 @@ void refuse_options_of(const OptionGroup& other, const std::string& shown) {
 }
 
 Exit show_schedule(TypedSchedule typed) {
-    auto& [name, collective, svg, order_file, as_json, job, configuration, per_node, per_island,
-           most_steps] = typed;
+    auto& [name, collective, svg, order_file, ways, as_json, job, configuration, per_node,
+           per_island, most_steps] = typed;
     // Accepts both orders: "show ring all_reduce", and "show all_reduce ring" as in bench.
     for (const CollectiveForm& each : all_collective_forms())
         if (name_of(each) == name && !collective.empty()) std::swap(name, collective);
     const Algorithm& algorithm = algorithm_named(name, collective);
+    if (ways) job.ranks = ways->ranks();
     if (job.root.index < 0 || job.root.index >= job.ranks)
         throw Error(fmt::format("--root {} is not below --ranks {}; use 0 to {}", job.root.index,
                                 job.ranks, job.ranks - 1));
@@ -175,9 +189,10 @@ Exit show_schedule(TypedSchedule typed) {
         throw Error(
             "--order-by topology cannot be used with show, which has no ranks on a machine; use "
             "--order-by FILE");
-    Environment environment{.ranks = job.ranks,
-                            .hosts = Placement::in_nodes_of(
-                                job.ranks, per_node > 0 ? per_node : job.ranks, per_island)};
+    Placement hosts = ways ? ways->hosts()
+                           : Placement::in_nodes_of(job.ranks, per_node > 0 ? per_node : job.ranks);
+    if (per_island > 0) hosts = hosts.with_islands_of(per_island);
+    Environment environment{.ranks = job.ranks, .hosts = std::move(hosts)};
     if (!order_file.empty() && order_file != "naive") {
         configuration.order = order_file;
         environment.orders[order_file] = read_order(order_file, job.ranks);
@@ -197,19 +212,20 @@ Exit show_schedule(TypedSchedule typed) {
             throw Error(fmt::format("--{} cannot be used with {} {}, which takes no {}", knob.name,
                                     name_of(job.collective), name, knob.name));
     const Schedule schedule = build_in_order(algorithm, job);
+    const WayOf names = ways ? ways->names() : WayOf();
     const std::string json =
         as_json || !svg.empty()
             ? fmt::format(R"({{"collective":"{}","algorithm":"{}","schedule":{}}})",
-                          name_of(job.collective), name, to_json(schedule))
+                          name_of(job.collective), name, to_json(schedule, names))
             : "";
     if (!svg.empty()) write_file(svg, drawn("schedule", json, svg), "--svg");
     if (as_json) {
         fmt::print("{}\n", json);
         return Exit::ok;
     }
-    print_counts(algorithm, job, schedule);
+    print_counts(algorithm, job, schedule, ways);
     if (schedule.steps() <= most_steps && job.ranks <= 64)
-        fmt::print("\n{}", in_words(schedule));
+        fmt::print("\n{}", in_words(schedule, names));
     else
         fmt::print("\n({} steps on {} ranks are too many to describe; --steps raises the limit)\n",
                    schedule.steps(), job.ranks);
@@ -271,6 +287,7 @@ Exit run_show(const Arguments& arguments) {
     add_schedule(of_schedule, typed);
     add_tables(of_tables, typed_results);
     if (parse_or_help(app, arguments)) return Exit::ok;
+    refuse_together(app, "--placement", {"--ranks", "--ranks-per-node"});
     if (names_a_file(words.front())) {
         refuse_options_of(of_schedule, "results files");
         return show_results(words, typed_results);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands other than bench: their output can be read by programs and people."""
 import json
+import re
 import unittest
 import xml.dom.minidom
 
@@ -104,6 +105,27 @@ class Show(tutti.Folder):
         both_directions = self.ok("show", "ring", "all_gather", "--ranks", 3, "--channels", 2)
         for line in ("rank 0 -> rank 1 ", "rank 1 -> rank 0 "):
             self.assertIn(line, both_directions)
+
+    def numbers(self, *words):
+        """Those of the ways: transfers by memory and by message, n by message and its least, n across the busiest host and its least."""
+        text = self.ok("show", *words)
+        memory, message, crosses = (re.findall(r"[0-9.]+", line) for line in re.findall(r"(?m)^(?:by me|crosses).*$", text))
+        return [float(number) for number in (memory[0], *message, *crosses)], text
+
+    def test_says_which_transfers_go_through_memory_and_which_by_message(self):
+        numbers, text = self.numbers("two-level", "all_reduce", "--placement", "2x2")
+        self.assertEqual(numbers, [4, 4, 2, 2, 1, 1])
+        self.assertEqual((text.count(", by memory\n"), text.count(", by message\n")), (4, 4))
+        # Neighbours of the ring are all on different hosts.
+        self.assertEqual(self.numbers("ring", "all_reduce", "--placement", "a,b,a,b")[0], [0, 24, 6, 2, 3, 1])
+        for collective, expected in (("all_gather", [3, 5, 2, 1, 1.5, 0.5]), ("all_to_all", [4, 8, 2, 2, 1, 1]), ("gather", [1, 2, 0.5, 0.5, 0.5, 0.5]),
+                                     ("broadcast", [1, 2, 2, 1, 2, 1])):
+            with self.subTest(collective):
+                self.assertEqual(self.numbers("linear", collective, "--placement", "2x2")[0], expected)
+        steps = json.loads(self.ok("show", "ring", "all_gather", "--placement", "a,b,b", "--json"))["schedule"]["steps"]
+        self.assertEqual({(one["from"], one["to"]): one["way"] for one in steps[0]},
+                         {(0, 1): "message", (1, 2): "memory", (2, 0): "message"})
+        self.assertNotIn("way", self.ok("show", "ring", "all_gather", "--json"))
 
     def test_makes_no_proof_that_needs_too_much_memory(self):
         """Before, 4096 ranks took 9 GB and 40 s."""

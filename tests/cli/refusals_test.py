@@ -180,6 +180,9 @@ show tree --radix 1
 show ring --all-rows
 show ring all_reduce tree
 show ring all_reduce --ranks 100000
+show ring all_reduce --placement 2x0
+show ring all_reduce --placement a,,b
+show ring all_reduce --placement 2x2 --ranks 4
 show none.jsonl
 show none.json/
 show .
