@@ -52,6 +52,10 @@ std::string own_message(std::string text) {
         {std::regex("(\\S+): Value (.*) not in range (\\S+) to (\\S+)"),
          "$1 $2 is not a number from $3 to $4"},
         {std::regex("Could not convert: (\\S+) = (.*)"), "$1 $2 is not a number"},
+        {std::regex("(\\S+): (.*) not in \\{(.*)\\}$"), "$1 $2 is unknown; use one of: $3"},
+        {std::regex("(\\S+): At Most 1 required but received (\\d+)"),
+         "$1 is given $2 times; use it once"},
+        {std::regex("(\\S+) excludes (\\S+)"), "$1 and $2 exclude each other; use one of them"},
         {std::regex("(\\S+): 1 required \\S+ missing"), "$1 requires a value"},
         {std::regex("The following arguments? (?:was|were) not expected: (.*)"), "unexpected: $1"},
     };

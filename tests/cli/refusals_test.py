@@ -64,6 +64,7 @@ history
 history ring x.jsonl --level 2
 check-guidelines
 check-guidelines end.jsonl --format xml
+check-guidelines end.jsonl --format text --format json
 check-guidelines end.jsonl --library mpi --candidates best
 ci-guard
 ci-guard HEAD --build
