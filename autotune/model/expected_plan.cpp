@@ -12,24 +12,36 @@
 namespace tutti {
 namespace {
 
-// Mapped memory is as fast as registered memory.
-std::string parameters_of(TransferMethod method, std::string_view transport, BufferKind buffers) {
+// Mapped memory is as fast as registered memory. Between messages, accesses of memory have
+// parameters of their own: "hybrid shm-direct/registered".
+std::string parameters_of(TransferMethod method, const TransportRow& transport,
+                          BufferKind buffers) {
+    const std::string between =
+        transport.methods.are_hybrid() ? std::string(transport.name) + " " : "";
     switch (method) {
         using enum TransferMethod;
         case lines:
             return "shm-lines";
         case registered:
         case mapped:
-            return "shm-direct/registered";
+            return between + "shm-direct/registered";
         case copy_in_copy_out:
-            return "shm-direct/unregistered";
+            return between + "shm-direct/unregistered";
         case single_copy:
-            return "shm-cma/unregistered";
+            return between + "shm-cma/unregistered";
         default:
             return fmt::format(
-                "{}/{}", transport,
+                "{}/{}", transport.name,
                 name_of(buffers == BufferKind::mapped ? BufferKind::registered : buffers));
     }
+}
+
+// Returns whether the transport connects ranks on these hosts, see hybrid_refuses().
+bool connects(const TransportRow& transport, const Placement& hosts) {
+    const bool one_host = hosts.nodes().size() == 1;
+    if (!transport.methods.are_hybrid()) return one_host || !transport.methods.are_of_one_host();
+    return !one_host &&
+           std::ranges::any_of(hosts.nodes(), [](const auto& host) { return host.size() > 1; });
 }
 
 bool is_oversubscribed(const Placement& hosts, int cores) {
@@ -46,10 +58,10 @@ std::optional<ExpectedPlan> expected_plan(const Configuration& configuration,
     const Algorithm* algorithm = algorithm_called(call.call.collective, configuration.algorithm);
     const auto transport =
         std::ranges::find(transports(), configuration.transport, &TransportRow::name);
-    const bool one_host = call.hosts.nodes().size() == 1;
     if (algorithm == nullptr || transport == transports().end() ||
-        (!one_host && transport->methods.are_of_one_host()))
+        !connects(*transport, call.hosts))
         return std::nullopt;
+    const bool one_host = call.hosts.nodes().size() == 1;
     const Environment environment{.default_segment =
                                       one_host ? segment_on_host : segment_across_hosts};
     const Choice choice{algorithm, configuration, environment};
@@ -58,7 +70,7 @@ std::optional<ExpectedPlan> expected_plan(const Configuration& configuration,
     const Route route = route_of(choice, call, transport->methods, machine.tuning);
     const Way& way = route.ways[route.expected];
     ExpectedPlan plan{pipelined(route.schedule, way.pieces), way,
-                      parameters_of(way.method, transport->name, call.buffers)};
+                      parameters_of(way.method, *transport, call.buffers)};
     if (is_oversubscribed(call.hosts, machine.cores)) plan.parameters += " oversubscribed";
     return plan;
 }

@@ -20,17 +20,14 @@ struct ExpectedPlan {
     /// of spinning.
     std::string parameters;
 
-    bool is_by_messages() const {
-        return way.method == TransferMethod::messages || way.method == TransferMethod::lines;
-    }
     bool is_in_place() const {
         return way.method == TransferMethod::registered || way.method == TransferMethod::mapped;
     }
 };
 
 /// Returns nothing if the configuration is not a schedule (a library's own collective), this build
-/// lacks the algorithm or the transport, the algorithm cannot do the job, or the transport does not
-/// reach other hosts.
+/// lacks the algorithm or the transport, the algorithm cannot do the job, or the transport cannot
+/// connect ranks on these hosts.
 std::optional<ExpectedPlan> expected_plan(const Configuration& configuration,
                                           const RoutedCall& call, const ModelledMachine& machine);
 

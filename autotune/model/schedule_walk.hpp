@@ -128,13 +128,22 @@ private:
         active_.push_back(rank);
     }
 
+    // Other hosts are reached by messages, whatever the method within a host.
+    TransferMethod method_of(const Message& message) const {
+        return crosses(message) ? TransferMethod::messages : plan_.way.method;
+    }
+    bool is_by_message(const Message& message) const {
+        const TransferMethod method = method_of(message);
+        return method == TransferMethod::messages || method == TransferMethod::lines;
+    }
+
     // Returns the sender's work for a message.
     Time sending(const Message& message) {
         CallCosts<Time>& costs = costs_of(message);
         const Rank from = message.first.from;
         const Chunks chunks = message.first.chunks;
         Time work{};
-        switch (plan_.way.method) {
+        switch (method_of(message)) {
             case TransferMethod::messages:
             case TransferMethod::lines:
                 work += costs.message(message.bytes);
@@ -172,7 +181,7 @@ private:
             return;
         }
         const Time work = sending(message);
-        if (!plan_.is_by_messages() && !(Time{} < work)) return;  // peers only read
+        if (!is_by_message(message) && !(Time{} < work)) return;  // peers only read
         begin_on_core(from);
         of(from).clock += work;
         end_on_core(from);
@@ -209,7 +218,7 @@ private:
         }
         later(receiver.arrival, seen + costs.step);
         receiver.receives = true;
-        if (plan_.is_in_place() && is_pushed(message)) return;
+        if (plan_.is_in_place() && !crosses(message) && is_pushed(message)) return;
         receiver.work += costs.message(message.bytes);
         // A chunk with a place in the order of addition is added up at once from all that arrives.
         const bool adds = message.first.action == Action::reduce || receiver.adds_all;
@@ -219,7 +228,7 @@ private:
                                         : adds  ? PerByte::reduce
                                                 : PerByte::copy) *
                          message.bytes;
-        if (message.parts > 1 && plan_.is_by_messages())
+        if (message.parts > 1 && is_by_message(message))
             receiver.work += costs.per_byte(PerByte::pack) * message.bytes;
     }
 

@@ -172,12 +172,11 @@ Route route_of(const Choice& choice, const RoutedCall& call, TransferMethods met
         return route;
     }
     // Ranks of one host also reach each other's memory, which is worth its waits for larger calls.
-    const bool is_hybrid = methods.has(messages) && !methods.are_messages();
     Way way{methods.has_only({lines}) ? lines : messages};
     if (methods.has(messages) && goes_in_lanes(call) && !transport.between_devices)
         way.lanes = lanes_for(*choice.algorithm, job, route.schedule);
     if (methods.are_messages() || call.buffers == BufferKind::device ||
-        (is_hybrid && vector <= most_in_lines)) {
+        (methods.are_hybrid() && vector <= most_in_lines)) {
         route.ways = {way};
         return route;
     }
@@ -194,7 +193,8 @@ Route route_of(const Choice& choice, const RoutedCall& call, TransferMethods met
         route.ways = {{lines}};
     else if (is_in_place)
         route.ways = {{.method = is_registered ? registered : mapped, .lanes = way.lanes}};
-    else if (is_hybrid)  // ranks of several hosts cannot compare their times at each call
+    else if (methods
+                 .are_hybrid())  // ranks of several hosts cannot compare their times at each call
         route.ways = {{.method = methods.has(single_copy) ? single_copy : copy_in_copy_out,
                        .lanes = way.lanes}};
     else

@@ -38,6 +38,8 @@ public:
     constexpr bool are_messages() const {
         return has_only({TransferMethod::messages, TransferMethod::lines});
     }
+    /// Whether ranks of one host reach each other's memory, and others exchange messages.
+    constexpr bool are_hybrid() const { return has(TransferMethod::messages) && !are_messages(); }
     /// Whether plans run on devices: device memory is registered memory for them, and any other is
     /// copied.
     constexpr bool are_of_devices() const { return has(TransferMethod::device_memory); }

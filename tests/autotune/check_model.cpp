@@ -97,7 +97,7 @@ std::vector<Observation> probes_of(const std::vector<Measured>& all) {
     for (const Measured& one : all)
         placements.insert(
             {one.seen.call.ranks(), static_cast<int>(one.seen.call.hosts.nodes()[0].size())});
-    const std::vector<std::string> transports{"shm", "mpi", "ucx", "loopback"};
+    const std::vector<std::string> transports{"shm", "mpi", "ucx", "hybrid", "loopback"};
     const std::vector<BufferKind> kinds{BufferKind::registered, BufferKind::unregistered};
     for (const auto& [ranks, per_host] : placements)
         for (const ModelProbe& probe :

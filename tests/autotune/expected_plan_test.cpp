@@ -10,8 +10,10 @@
 #include "collectives/planner/planner.hpp"
 #include "collectives/schedule/compose.hpp"
 #include "collectives/transport/table/transports.hpp"
+#include "collectives/world/host_memory.hpp"
 #include "collectives/world/peer_memory.hpp"
 #include "tests/autotune/model_call.hpp"
+#include "tests/collectives/hosts_of_threads.hpp"
 
 namespace tutti {
 namespace {
@@ -43,7 +45,7 @@ HostTuning unusual_tuning() {
 class Comparison {
 public:
     explicit Comparison(World& world)
-        : planner_(world), memory_(world, 2 * most), elsewhere_(2 * most) {}
+        : planner_(world), memory_(host_memory(world, 2 * most)), elsewhere_(2 * most) {}
 
     void compare(const TransportRow& transport, const HostTuning& tuning) {
         if (planner_.refuses(transport.name)) return;
@@ -73,13 +75,14 @@ private:
                                           .transport = std::string(transport.name),
                                           .channels = 2};
         const std::span<std::byte> memory =
-            kind == BufferKind::registered ? memory_.mine() : std::span(elsewhere_);
+            kind == BufferKind::registered ? memory_->mine() : std::span(elsewhere_);
         const Rank me = planner_.world().rank();
         const CallBuffers buffers{memory.first(input_bytes(call, ranks, me)),
                                   memory.last(output_bytes(call, ranks, me))};
-        const Route route = planner_.route({&algorithm, configuration}, call, buffers,
-                                           kind == BufferKind::registered ? &memory_ : nullptr);
-        const auto plan = expected_plan(configuration, {call, kind, Placement::one_node(ranks)},
+        const Route route =
+            planner_.route({&algorithm, configuration}, call, buffers,
+                           kind == BufferKind::registered ? memory_.get() : nullptr);
+        const auto plan = expected_plan(configuration, {call, kind, planner_.world().hosts()},
                                         {.tuning = tuning});
         ASSERT_TRUE(plan);
         const Way& way = route.ways[route.expected];
@@ -90,7 +93,7 @@ private:
     }
 
     Planner planner_;
-    SharedMemory memory_;
+    std::unique_ptr<ReachableMemory> memory_;
     std::vector<std::byte> elsewhere_;
 };
 
@@ -104,6 +107,32 @@ TEST(ExpectedPlan, IsOneThatThePlannerMakes) {
                                   TransferMethod::registered, TransferMethod::copy_in_copy_out})
             EXPECT_GT(comparison.seen[method], 0) << static_cast<int>(method);
     });
+}
+
+TEST(ExpectedPlan, AcrossHostsIsOneThatThePlannerMakes) {
+    run_as_threads(ranks, 60, [](World& threads) {
+        WorldOfHosts world(threads, Placement::in_nodes_of(ranks, 2));
+        Comparison comparison(world);
+        for (const HostTuning& tuning : {HostTuning{}, unusual_tuning()})
+            comparison.compare(find_transport("hybrid"), tuning);
+        for (const auto method : {TransferMethod::messages, TransferMethod::registered})
+            EXPECT_GT(comparison.seen[method], 0) << static_cast<int>(method);
+    });
+}
+
+// Ranks of one host, and hosts with one rank each, need no hybrid transport.
+TEST(ExpectedPlan, OfHybridHasParametersByItsAccessToMemory) {
+    const auto plan = [](int per_node, std::int64_t bytes, BufferKind buffers) {
+        RoutedCall call = model_call(Collective::all_reduce, 4, per_node, bytes);
+        call.buffers = buffers;
+        const auto expected = expected_plan(configured("ring", "hybrid"), call, {.cores = 4});
+        return expected ? expected->parameters : "";
+    };
+    EXPECT_EQ(plan(2, 64, BufferKind::registered), "hybrid/registered");
+    EXPECT_EQ(plan(2, 1 << 20, BufferKind::registered), "hybrid shm-direct/registered");
+    EXPECT_EQ(plan(2, 1 << 20, BufferKind::unregistered), "hybrid shm-cma/unregistered");
+    EXPECT_EQ(plan(4, 64, BufferKind::registered), "");
+    EXPECT_EQ(plan(1, 64, BufferKind::registered), "");
 }
 
 // Peers use mapped memory like registered memory, if the transport can.

@@ -29,7 +29,7 @@ inline CostModel model_of(const LogGpParameters& parameters, int cores = 1 << 20
     known.machine.cores = cores;
     for (const std::string name :
          {"mpi/registered", "mpi/unregistered", "shm-lines", "shm-direct/registered",
-          "shm-direct/unregistered", "shm-cma/unregistered"})
+          "shm-direct/unregistered", "shm-cma/unregistered", "hybrid shm-direct/registered"})
         for (const std::string crowd : {"", " oversubscribed"})
             known.within[name + crowd] = known.across[name + crowd] = parameters;
     return CostModel(known);

@@ -64,6 +64,16 @@ TEST(CostModel, ARootSendsOneAfterTheOtherAndReceivesSo) {
     EXPECT_NEAR(predicted(Collective::gather, "linear"), o + L + (P - 1) * (o + N * G), 1e-3);
 }
 
+// The root's neighbour reads its memory, and takes no time of it; two ranks get messages.
+TEST(CostModel, HybridReadsMemoryWithinAHostAndSendsMessagesToOthers) {
+    RoutedCall call = model_call(Collective::broadcast, 4, 2, n);
+    call.buffers = BufferKind::registered;
+    EXPECT_NEAR(textbook().predict(configured("linear", "mpi"), call).value(),
+                3 * o + L + o + N * G, 1e-3);
+    EXPECT_NEAR(textbook().predict(configured("linear", "hybrid"), call).value(),
+                2 * o + L + o + N * G, 1e-3);
+}
+
 // The first segment pays every latency; each following one takes the time that a rank needs to
 // receive a segment and pass it on.
 TEST(CostModel, SegmentsFollowOneAnother) {
