@@ -218,7 +218,7 @@ Communicator::State::CheckedCall Communicator::State::checked(const CallArgument
 // Returns whether the place has the plan for the call, and the call's time is not needed.
 bool Communicator::State::is_known(const CheckedCall& call) {
     const auto& [of, known, in_blocks, buffers, range] = *call.place;
-    if (of != call.of_class) return false;
+    if (of != call.of_class || world.has_ended()) return false;
     const auto& [collective, type, op, root, count, lengths] = call.key.call;
     if (known.point == nullptr)
         return !selector ||
