@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several hosts by scripts/testhosts: UCX and hybrid are right, with MPI and with a rendezvous, and a lost rank is named."""
-import signal
 import subprocess
 import sys
 import unittest
 
 import tutti
-from job import descendants, name_of, wait_until
 from tutti import COLLECTIVES, QUICK
 
 TEST_HOSTS = tutti.ROOT / "scripts/testhosts"
@@ -66,7 +64,7 @@ class OverMpi(AcrossHosts):
 
 
 @tutti.needs_mpi
-class Hybrid(tutti.Folder, AcrossHosts):
+class Hybrid(AcrossHosts):
     def test_every_algorithm_is_right_over_ucx_and_over_mpi(self):
         for collective in COLLECTIVES:
             with self.subTest(collective):
@@ -99,38 +97,6 @@ class Hybrid(tutti.Folder, AcrossHosts):
         code, stderr = self.lose_host("power off h1", *OVER_HYBRID, "-T", "60s", ranks_per_host=2)
         self.assertEqual(code, RANK_LOST, stderr)
         self.assertRegex(stderr, r"rank [0-3] \(ucx\)|on node h1|\(process \d+ on h1\)")
-
-    def test_a_link_that_is_down_ends_the_job_at_the_deadline(self):
-        code, stderr = self.lose_host("link down h1", *OVER_HYBRID, "-T", "1s", ranks_per_host=2)
-        self.assertIn(code, (TIME_OUT, RANK_LOST), stderr)
-        self.assertRegex(stderr, r"(?m)^tutti: rank [0-3] .*ranks? [0-3]")
-
-    def report_without(self, victim):
-        """The lines of a job of which a rank is stopped. The root sends to all ranks in one step."""
-        file, log = self.folder / f"{victim}.jsonl", self.folder / f"{victim}.err"
-        with open(log, "w", encoding="utf-8") as stderr, subprocess.Popen(
-                [TEST_HOSTS, "--", tutti.EXECUTABLE, "bench", "broadcast", "--baseline", "none", *OVER_HYBRID, "--algo", "linear",
-                 "--counts", "1,16000000", "--inplace", "no", "-c", "0", "-n", "2000", "-w", "0", "-T", "2s", "--json", file],
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr, env=tutti.CLEAN) as job:
-            wait_until(lambda: tutti.points(file) or job.poll() is not None, "the first point is measured")
-            ranks = [process for process in descendants(job.pid) if name_of(process) == "tutti" and process.rank() == victim]
-            busy_since = ranks[-1].cpu_seconds()
-            wait_until(lambda: ranks[-1].cpu_seconds() - busy_since > 0.3, "the second point is under way")
-            for rank in ranks:
-                rank.kill(signal.SIGSTOP)
-            code = job.wait(timeout=60)
-        return code, log.read_text(encoding="utf-8")
-
-    def test_a_stopped_rank_is_named_with_the_way_to_it(self):
-        network = "mpi" if tutti.transport_missing("ucx") else "ucx"
-        for victim, way in ((1, "shared memory"), (2, network)):
-            with self.subTest(victim=victim):
-                for _ in range(4):  # a rank that is stopped between two calls is reported otherwise
-                    code, stderr = self.report_without(victim)
-                    self.assertIn(code, (TIME_OUT, RANK_LOST), stderr)
-                    if "waited 4 s" not in stderr:
-                        break
-                self.assertRegex(stderr, rf"\(hybrid\), step 0 .* rank {victim} by {way}")
 
 
 @tutti.needs_ucx
