@@ -38,12 +38,11 @@ std::unique_ptr<ReachableMemory> on_host(World& world, Make&& make) {
 }  // namespace
 
 World& host_world(World& world) {
-    struct OfHost {
+    struct Part {
         std::unique_ptr<World> world;
     };
     if (world.one_host()) return world;
-    return *world.attribute<OfHost>([&] { return std::make_unique<OfHost>(world.of_host()); })
-                .world;
+    return *world.attribute<Part>([&] { return std::make_unique<Part>(world.of_host()); }).world;
 }
 
 std::unique_ptr<ReachableMemory> host_memory(World& world, std::size_t mine) {

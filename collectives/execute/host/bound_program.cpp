@@ -14,10 +14,6 @@ namespace {
 // Stand for the caller's buffers in operands, so that they can be replaced.
 constexpr PeerMemory callers_input, callers_output;
 
-bool reaches_peers(const PlanRequest& request) {
-    return !TransferMethods({request.method}).are_messages();
-}
-
 }  // namespace
 
 // The call, its layout at this rank, and where the program's memory lies that peers reach.
@@ -37,7 +33,7 @@ BoundProgram::BoundProgram(const HostBuffers& buffers, const PlanRequest& reques
       moves_(request.call.type, request.call.op, queue_.get()),
       ends_(program_.steps.size()),
       begins_(as_size(buffers.spec.ranks())),
-      own_places_(program_, most_, reaches_peers(request) ? 0 : most_.reachable(program_)),
+      own_places_(program_, most_, request.sends_only_messages() ? most_.reachable(program_) : 0),
       own_(allocate(own_places_.end())) {
     memory_.assign(begins_.size(), {.data = own_.get()});
     make_room();

@@ -18,7 +18,7 @@ Lane::Lane(const HostBuffers& buffers, StoreChoice& stores, const PlanRequest& r
       program_(buffers, request, std::move(program)),
       buffers_(buffers),
       stores_(stores),
-      reaches_peers_(!TransferMethods({request.method}).are_messages()) {}
+      reaches_peers_(!request.sends_only_messages()) {}
 
 void Lane::connect(World& world, MessageTransport* transport, int number) {
     if (reaches_peers_) {

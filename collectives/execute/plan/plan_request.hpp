@@ -52,11 +52,13 @@ struct PlanRequest {
     /// How to store results that no rank reads during the call.
     StoreChoice stores = StoreChoice();
 
+    /// Whether no rank reaches another one's memory.
+    bool sends_only_messages() const {
+        return method == TransferMethod::device_lines || TransferMethods{method}.are_messages();
+    }
     /// Whether these two ranks exchange messages, not places in memory.
     bool sends_messages(Rank one, Rank other) const {
-        using enum TransferMethod;
-        if (method == messages || method == lines || method == device_lines) return true;
-        return !hosts.empty() && at(hosts, one) != at(hosts, other);
+        return sends_only_messages() || (!hosts.empty() && at(hosts, one) != at(hosts, other));
     }
 };
 

@@ -9,6 +9,7 @@
 #include "base/index.hpp"
 #include "base/rounding.hpp"
 #include "collectives/transport/shm/host_transport.hpp"
+#include "collectives/world/host_memory.hpp"
 #include "collectives/world/peer_memory.hpp"
 #include "collectives/world/shared_memory.hpp"
 #include "collectives/world/shared_piece.hpp"
@@ -247,8 +248,7 @@ private:
 
 class HostMessages final : public MessageTransport {
 public:
-    explicit HostMessages(World& world)
-        : world_(world), own_host_(world.of_host()), host_(own_host_ ? *own_host_ : world) {
+    explicit HostMessages(World& world) : world_(world), host_(host_world(world)) {
         const SharedMemory trial(host_, 1);
         if (!peer_memory_refuses(host_)) processes_ = gather_all(host_, getpid());
     }
@@ -259,7 +259,6 @@ public:
 
 private:
     World& world_;
-    std::unique_ptr<World> own_host_;  // null if all ranks are on one host
     World& host_;
     std::vector<pid_t> processes_;
 };
