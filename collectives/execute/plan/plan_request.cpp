@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/execute/plan/plan_request.hpp"
 
-#include <algorithm>
-
 namespace tutti {
 
 bool has_result_before(const Call& call, const CallBuffers& buffers, Rank rank) {
@@ -28,24 +26,6 @@ std::vector<RankStep> rank_steps(const PlanRequest& request, Rank rank) {
         if (!step.is_empty()) steps.push_back(std::move(step));
     }
     return steps;
-}
-
-std::vector<std::vector<std::size_t>> by_peer(const std::vector<RankTransfer>& transfers) {
-    std::vector<std::vector<std::size_t>> grouped;
-    std::unordered_map<int, std::size_t> group_of;
-    for (std::size_t i = 0; i < transfers.size(); ++i) {
-        const auto [known, is_new] = group_of.try_emplace(transfers[i].peer.index, grouped.size());
-        if (is_new) grouped.emplace_back();
-        grouped[known->second].push_back(i);
-    }
-    return grouped;
-}
-
-std::unordered_map<int, Traffic> traffic_of(const RankStep& step) {
-    std::unordered_map<int, Traffic> traffic;
-    for (const RankTransfer& receive : step.receives) ++traffic[receive.chunk].receives;
-    for (const RankTransfer& send : step.sends) traffic[send.chunk].is_sent = true;
-    return traffic;
 }
 
 }  // namespace tutti

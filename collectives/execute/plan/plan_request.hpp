@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "base/index.hpp"
@@ -83,17 +82,5 @@ struct RankStep {
 
 /// Returns the steps in which the rank has transfers, read from the request's schedule.
 std::vector<RankStep> rank_steps(const PlanRequest& request, Rank rank);
-
-/// Groups transfers by peer, as indices; peers and transfers keep their order.
-std::vector<std::vector<std::size_t>> by_peer(const std::vector<RankTransfer>& transfers);
-
-/// How a step uses one chunk of a rank.
-struct Traffic {
-    int receives = 0;
-    bool is_sent = false;
-};
-
-/// Returns the traffic of a step, by chunk.
-std::unordered_map<int, Traffic> traffic_of(const RankStep& step);
 
 }  // namespace tutti

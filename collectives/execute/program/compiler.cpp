@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "base/index.hpp"
@@ -66,13 +65,66 @@ void mark_kept_results(RankProgram& program) {
                              });
 }
 
-// One lane of one rank, and its steps, which are read from the schedule once.
+// One lane of one rank, and its steps, which are read from the schedule once. They name a chunk by
+// its index in `chunks`, so that what is known of chunks is found without a search.
 struct Task {
+    Task(const PlanRequest& its_request, Rank its_rank, int its_lane,
+         std::vector<RankStep> its_steps);
+
     const PlanRequest& request;
     Rank me;
-    int lane;
+    CollectiveSpec spec;
     std::vector<RankStep> steps;
+    std::vector<int> chunks;  // first those of the output, in its order, then others
+    int outputs;
 };
+
+Task::Task(const PlanRequest& its_request, Rank its_rank, int its_lane,
+           std::vector<RankStep> its_steps)
+    : request(its_request),
+      me(its_rank),
+      spec(request.call.collective, request.schedule.ranks(), request.call.root),
+      steps(std::move(its_steps)) {
+    std::unordered_map<int, int> index_of;
+    const auto index = [&](int chunk) {
+        const auto [known, is_new] = index_of.try_emplace(chunk, int_size(chunks));
+        if (is_new) chunks.push_back(chunk);
+        return known->second;
+    };
+    for_each_output_chunk(spec, me, request.schedule.chunks(), [&](int chunk) {
+        if (request.lanes.lane_of(chunk) == its_lane) index(chunk);
+    });
+    outputs = int_size(chunks);
+    for (RankStep& step : steps)
+        for (auto* transfers : {&step.sends, &step.receives})
+            for (RankTransfer& transfer : *transfers) transfer.chunk = index(transfer.chunk);
+}
+
+// How a step uses a chunk.
+struct Traffic {
+    int receives = 0;
+    bool is_sent = false;
+    std::optional<std::size_t> move = {};  // that writes it
+};
+
+struct ChunkState {
+    std::optional<Chunk> known = {};  // nothing before its first use
+    int last_step = -1;               // that transfers it
+    bool is_for_peers = false;        // peers read it, or get it in their memory
+    Traffic traffic = {};             // the current step uses it so
+};
+
+// Groups transfers by peer, as indices; peers and transfers keep their order.
+std::vector<std::vector<std::size_t>> by_peer(const std::vector<RankTransfer>& transfers) {
+    std::vector<std::vector<std::size_t>> grouped;
+    std::unordered_map<int, std::size_t> group_of;
+    for (std::size_t i = 0; i < transfers.size(); ++i) {
+        const auto [known, is_new] = group_of.try_emplace(transfers[i].peer.index, grouped.size());
+        if (is_new) grouped.emplace_back();
+        grouped[known->second].push_back(i);
+    }
+    return grouped;
+}
 
 // Decides where chunks lie at each step and in which order they are moved and sent. Pushes decides
 // which chunks are pushed instead of read.
@@ -81,11 +133,11 @@ public:
     Compiler(const Task& task, Pushes& pushes)
         : task_(task),
           call_(task.request.call),
-          chunks_(task.request.schedule.chunks()),
-          spec_(call_.collective, task.request.schedule.ranks(), call_.root),
-          positions_(spec_, task.me, chunks_),
+          spec_(task.spec),
+          positions_(spec_, task.me, task.request.schedule.chunks()),
           pushes_(pushes),
-          buffers_(access_of(task.request.method)) {
+          buffers_(access_of(task.request.method)),
+          chunks_(task.chunks.size()) {
         if (task.request.buffers.in_place) {
             input_ = {ChunkPlace::In::output, positions_.first_input_in_place()};
             output_.number = positions_.first_output_in_place();
@@ -96,9 +148,9 @@ public:
         for (const RankStep& step : task.steps) {
             for (const auto* transfers : {&step.sends, &step.receives})
                 for (const RankTransfer& transfer : *transfers)
-                    last_step_of_[transfer.chunk] = step.number;
+                    state_of(transfer.chunk).last_step = step.number;
             for (const RankTransfer& send : step.sends)
-                if (!is_message(send)) for_peers_.insert(send.chunk);
+                if (!is_message(send)) state_of(send.chunk).is_for_peers = true;
         }
     }
 
@@ -119,7 +171,7 @@ private:
         // Another lane could write the output, which is the input, before this lane has its copy.
         assert(task_.request.lanes.count == 1);
         const ChunkPlace copy{ChunkPlace::In::copy_of_input};
-        for (int chunk = 0; chunk < chunks_; ++chunk)
+        for (int chunk = 0; chunk < task_.request.schedule.chunks(); ++chunk)
             if (const auto position = positions_.in_input(chunk))
                 program_.prologue.push_back({{{std::nullopt, copy.after(*position)}},
                                              {{std::nullopt, input_.after(*position)}},
@@ -128,18 +180,17 @@ private:
         input_ = copy;
     }
 
-    bool is_mine(int chunk) const { return task_.request.lanes.lane_of(chunk) == task_.lane; }
     bool is_message(const RankTransfer& transfer) const {
         return transfer.peer != task_.me && task_.request.sends_messages(task_.me, transfer.peer);
     }
 
     void count_own_copies() {
-        for_each_output_chunk(spec_, task_.me, chunks_, [&](int number) {
-            if (!is_mine(number)) return;
+        for (int index = 0; index < task_.outputs; ++index) {
+            const int number = number_of(index);
             const auto from = positions_.in_input(number);
             if (from && input_.after(*from) != output_.after(*positions_.in_output(number)))
                 ++own_copies_;
-        });
+        }
     }
 
     std::vector<Dependency>& dependencies() { return program_.steps.back().dependencies; }
@@ -156,16 +207,20 @@ private:
         return slots_.take(step.number, step.dependencies);
     }
 
-    Chunk& chunk(int number) {
-        const auto [known, is_new] = known_chunks_.try_emplace(number);
-        Chunk& chunk = known->second;
-        if (!is_new) return chunk;
+    ChunkState& state_of(int index) { return at(chunks_, index); }
+    int number_of(int index) const { return at(task_.chunks, index); }
+
+    Chunk& chunk(int index) {
+        ChunkState& state = state_of(index);
+        if (state.known) return *state.known;
+        Chunk& chunk = state.known.emplace();
+        const int number = number_of(index);
         const auto in_output = positions_.in_output(number);
         const auto in_input = positions_.in_input(number);
         chunk.is_in_transit = !in_output;
-        chunk.destination = in_output                     ? output_.after(*in_output)
-                            : for_peers_.contains(number) ? take_slot(program_.steps.size() - 1)
-                                                          : next_in_transit(number);
+        chunk.destination = in_output            ? output_.after(*in_output)
+                            : state.is_for_peers ? take_slot(program_.steps.size() - 1)
+                                                 : next_in_transit(number);
         chunk.current = in_input ? input_.after(*in_input) : chunk.destination;
         chunk.is_input = in_input.has_value();
         return chunk;
@@ -185,41 +240,47 @@ private:
             if (!is_message(send)) add_send(step.number, send);
         add_messages_to_send(step);
 
-        const auto traffic = traffic_of(step);
-        const auto arrives_at = add_messages_to_receive(step, traffic);
+        count_traffic(step);
+        const auto arrives_at = add_messages_to_receive(step);
         std::vector<Dependency> pushes_in_step;
         std::vector<std::pair<int, std::size_t>> written;  // chunk, move
-        std::unordered_map<int, std::size_t> move_of;
         for (std::size_t i = 0; i < step.receives.size(); ++i) {
             const RankTransfer& receive = step.receives[i];
             const bool is_message = this->is_message(receive);
             if (is_message && !arrives_at[i]) continue;
-            if (is_pushed_here(step.number, receive, traffic.at(receive.chunk).receives,
-                               pushes_in_step))
-                continue;
+            if (is_pushed_here(step.number, receive, pushes_in_step)) continue;
             if (receive.peer != task_.me && !is_message)
                 dependencies().push_back({receive.peer, step.number});
-            const auto [known, is_new] = move_of.try_emplace(receive.chunk, moves().size());
-            if (is_new) {
-                written.emplace_back(receive.chunk, moves().size());
-                moves().push_back({{}, {}, receive.chunk});
+            auto& move = state_of(receive.chunk).traffic.move;
+            if (!move) {
+                move = moves().size();
+                written.emplace_back(receive.chunk, *move);
+                moves().push_back({{}, {}, number_of(receive.chunk)});
                 if (receive.action == Action::reduce)
                     moves().back().sources.push_back(read_own(step.number, receive.chunk));
             }
-            moves()[known->second].sources.push_back(
-                is_message                 ? MovePlace{std::nullopt, *arrives_at[i]}
-                : receive.peer == task_.me ? read_own(step.number, receive.chunk)
-                                           : next_published_by(receive.peer));
+            moves()[*move].sources.push_back(is_message ? MovePlace{std::nullopt, *arrives_at[i]}
+                                             : receive.peer == task_.me
+                                                 ? read_own(step.number, receive.chunk)
+                                                 : next_published_by(receive.peer));
         }
         // Only now may values move: the whole step reads the values held before it.
-        for (const auto& [chunk_number, move] : written) write(step.number, chunk_number, move);
+        for (const auto& [index, move] : written) write(step.number, index, move);
         for (const auto* transfers : {&step.sends, &step.receives})
             for (const RankTransfer& transfer : *transfers)
-                if (last_step_of_.at(transfer.chunk) == step.number)
+                if (state_of(transfer.chunk).last_step == step.number)
                     free_memory_of(transfer.chunk, step.number);
         if (!pushes_in_step.empty())
             program_.steps.push_back(
                 {.number = step.number, .dependencies = std::move(pushes_in_step)});
+    }
+
+    void count_traffic(const RankStep& step) {
+        for (const auto* transfers : {&step.sends, &step.receives})
+            for (const RankTransfer& transfer : *transfers) state_of(transfer.chunk).traffic = {};
+        for (const RankTransfer& send : step.sends) state_of(send.chunk).traffic.is_sent = true;
+        for (const RankTransfer& receive : step.receives)
+            ++state_of(receive.chunk).traffic.receives;
     }
 
     // A message is a reader that ends within its step.
@@ -228,8 +289,8 @@ private:
             if (!is_message(step.sends[group.front()])) continue;
             ChunkMessage message{step.sends[group.front()].peer};
             for (const std::size_t i : group) {
-                const int chunk = step.sends[i].chunk;
-                message.parts.push_back({chunk, read_own(step.number, chunk).place});
+                const int index = step.sends[i].chunk;
+                message.parts.push_back({number_of(index), read_own(step.number, index).place});
             }
             program_.steps.back().sends.push_back(std::move(message));
         }
@@ -237,20 +298,19 @@ private:
 
     // Returns, by receive, the place in the inbox where its message arrives; nothing if it arrives
     // at its destination, or is none.
-    std::vector<std::optional<ChunkPlace>> add_messages_to_receive(
-        const RankStep& step, const std::unordered_map<int, Traffic>& traffic) {
+    std::vector<std::optional<ChunkPlace>> add_messages_to_receive(const RankStep& step) {
         std::vector<std::optional<ChunkPlace>> arrives_at(step.receives.size());
         int in_inbox = 0;
         for (const auto& group : by_peer(step.receives)) {
             if (!is_message(step.receives[group.front()])) continue;
             ChunkMessage message{step.receives[group.front()].peer};
             for (const std::size_t i : group) {
-                const int number = step.receives[i].chunk;
-                message.parts.push_back({number, chunk(number).destination});
+                const int index = step.receives[i].chunk;
+                message.parts.push_back({number_of(index), chunk(index).destination});
             }
-            if (can_arrive_at_destination(step, group, traffic) && message.is_in_one_piece()) {
-                for (const ChunkMessage::Part& part : message.parts)
-                    arrive_at_destination(step.number, chunk(part.chunk));
+            if (can_arrive_at_destination(step, group) && message.is_in_one_piece()) {
+                for (const std::size_t i : group)
+                    arrive_at_destination(step.number, chunk(step.receives[i].chunk));
             } else {
                 for (std::size_t i = 0; i < group.size(); ++i) {
                     message.parts[i].place = {ChunkPlace::In::inbox, in_inbox++};
@@ -264,11 +324,10 @@ private:
 
     // A message can if it only brings copies, nothing else arrives there, and the old values are
     // not being sent or read there in this step. A slot may still have readers of another chunk.
-    bool can_arrive_at_destination(const RankStep& step, const std::vector<std::size_t>& group,
-                                   const std::unordered_map<int, Traffic>& traffic) {
+    bool can_arrive_at_destination(const RankStep& step, const std::vector<std::size_t>& group) {
         return std::ranges::all_of(group, [&](std::size_t i) {
             const RankTransfer& receive = step.receives[i];
-            const Traffic& of_chunk = traffic.at(receive.chunk);
+            const Traffic& of_chunk = state_of(receive.chunk).traffic;
             const Chunk& received = chunk(receive.chunk);
             return receive.action == Action::copy && of_chunk.receives == 1 &&
                    received.destination.in != ChunkPlace::In::slot &&
@@ -284,15 +343,15 @@ private:
     }
 
     // Frees the slots of a chunk after its last use.
-    void free_memory_of(int number, int step) {
-        const auto known = known_chunks_.find(number);
-        if (known == known_chunks_.end()) return;
-        Chunk& chunk = known->second;
+    void free_memory_of(int index, int step) {
+        std::optional<Chunk>& known = state_of(index).known;
+        if (!known) return;
+        Chunk& chunk = *known;
         if (chunk.readable) slots_.free(*chunk.readable, chunk.readers, step);
         chunk.readable.reset();
         if (chunk.destination.in != ChunkPlace::In::slot) return;
         slots_.free(chunk.destination, chunk.readers, step);
-        known_chunks_.erase(known);
+        known.reset();
     }
 
     // Pushes the chunk, or publishes it for the peer to read.
@@ -318,14 +377,14 @@ private:
             dependencies().push_back(until_free);
             moves().push_back({{target},
                                {read_own(step, send.chunk)},
-                               send.chunk,
+                               number_of(send.chunk),
                                /*is_final=*/true});
         }
     }
 
     void publish(int step, const RankTransfer& send, Chunk& sent) {
         const bool in_place = peers_read(sent.current);
-        if (!in_place && !sent.readable) make_readable(send.chunk, sent);
+        if (!in_place && !sent.readable) make_readable(number_of(send.chunk), sent);
         const ChunkPlace place = in_place ? sent.current : *sent.readable;
         at(program_.published, send.peer).push_back(place);
         sent.readers.push_back({place, send.peer, step});
@@ -361,13 +420,14 @@ private:
     }
 
     // Whether the sender pushes; then this rank only waits for the step in which it does.
-    bool is_pushed_here(int step, const RankTransfer& receive, int receives_of_chunk,
+    bool is_pushed_here(int step, const RankTransfer& receive,
                         std::vector<Dependency>& pushes_in_step) {
         if (receive.action != Action::copy || receive.peer == task_.me || is_message(receive))
             return false;
         Chunk& received = chunk(receive.chunk);
-        const auto when = pushes_.from(receive.peer, step,
-                                       receiver_terms(received, receive.peer, receives_of_chunk));
+        const int receives = state_of(receive.chunk).traffic.receives;
+        const auto when =
+            pushes_.from(receive.peer, step, receiver_terms(received, receive.peer, receives));
         if (!when) return false;
         (*when < step ? dependencies() : pushes_in_step).push_back({receive.peer, *when + 1});
         leave(step, received, received.destination);
@@ -401,8 +461,8 @@ private:
         chunk.written_by.reset();
     }
 
-    MovePlace read_own(int step, int number) {
-        Chunk& read = chunk(number);
+    MovePlace read_own(int step, int index) {
+        Chunk& read = chunk(index);
         if (read.current == read.destination) read.last_use_of_destination = step;
         is_read(read);
         return {std::nullopt, read.current};
@@ -411,9 +471,9 @@ private:
         return {peer, {ChunkPlace::In::published, read_of_[peer.index]++}};
     }
 
-    void write(int step, int number, std::size_t move_number) {
+    void write(int step, int index, std::size_t move_number) {
         ChunkMove& move = moves()[move_number];
-        Chunk& written = chunk(number);
+        Chunk& written = chunk(index);
         const ChunkPlace target = free_place(step, written);
         wait_for_readers(written, target, dependencies());
         leave(step, written, target);
@@ -446,10 +506,9 @@ private:
     // the rank's own cache; but not where peers wait for data that the rank writes to them.
     void settle() {
         std::vector<ChunkMove> own;
-        for_each_output_chunk(spec_, task_.me, chunks_, [&](int number) {
-            if (!is_mine(number)) return;
-            const Chunk& result = chunk(number);
-            if (result.current == result.destination) return;
+        for (int index = 0; index < task_.outputs; ++index) {
+            const Chunk& result = chunk(index);
+            if (result.current == result.destination) continue;
             is_read(result);
             const bool is_read_there = std::ranges::any_of(
                 result.readers,
@@ -459,9 +518,9 @@ private:
                                                                : program_.settling_early;
             moves.push_back({{{std::nullopt, result.destination}},
                              {{std::nullopt, result.current}},
-                             number,
+                             number_of(index),
                              /*is_final=*/true});
-        });
+        }
         for (const auto& [peer, steps] : last_read_by_)
             program_.last_readers.push_back({Rank{peer}, steps});
         if (own.empty()) return;
@@ -471,7 +530,6 @@ private:
 
     const Task& task_;
     const Call& call_;
-    int chunks_;
     CollectiveSpec spec_;
     Positions positions_;
     Pushes& pushes_;
@@ -483,9 +541,7 @@ private:
     int own_copies_ = 0;                       // chunks copied from its own input to its own output
     int load_receiving_ = 0,
         load_sending_ = 0;                       // chunks to handle in the step
-    std::unordered_map<int, int> last_step_of_;  // by chunk
-    std::unordered_set<int> for_peers_;          // chunks that peers read or get in their memory
-    std::unordered_map<int, Chunk> known_chunks_;
+    std::vector<ChunkState> chunks_;             // by index
     std::unordered_map<int, int> read_of_;       // by peer: published places read so far
     std::unordered_map<int, int> last_read_by_;  // by peer: steps it must finish
 };
@@ -540,7 +596,7 @@ private:
         if (tasks.empty()) {
             int number = 0;
             for (auto& steps : steps_of_lanes(request_, rank))
-                tasks.push_back({request_, rank, number++, std::move(steps)});
+                tasks.emplace_back(request_, rank, number++, std::move(steps));
         }
         return at(tasks, lane);
     }
