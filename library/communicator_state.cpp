@@ -180,7 +180,6 @@ void Communicator::State::run(const CallArguments& given) {
             [&] { run_slot(*recent.known.plan->slots.front(), recent.settled, &recent); });
     }
     const CheckedCall call = checked(given, CallMode::blocking);
-    const bool has_lengths = call.key.has_lengths;
     guarded([&] {
         KnownPlan known;
         if (is_known(call)) {
@@ -188,7 +187,7 @@ void Communicator::State::run(const CallArguments& given) {
             known.plan->last_use = ++uses_;
             run_slot(*known.plan->slots.front(), call.settled);
         } else {
-            if (learner && !has_lengths) {
+            if (learner) {
                 known = run_and_learn(call.key, call.settled);
             } else {
                 known = plan_without_learning(call.key, call.settled);
@@ -196,7 +195,7 @@ void Communicator::State::run(const CallArguments& given) {
             }
             remember(call, known);
         }
-        if (!has_lengths)  // lengths may change in the same object
+        if (!call.key.has_lengths)  // lengths may change in the same object
             recent = {given, call.settled, known, Learner::shape_of(call.bytes, call.key.in_place)};
     });
 }
@@ -224,8 +223,7 @@ bool Communicator::State::is_known(const CheckedCall& call) {
         return !selector ||
                selector->pick(collective, type, op, buffers,
                               Bytes{total_bytes(call.settled.call, world.size())}) == range;
-    if (call.key.has_lengths || call.key.mode == CallMode::nonblocking)
-        return known.arm == known.point->search.incumbent();
+    if (call.key.mode == CallMode::nonblocking) return known.arm == known.point->search.incumbent();
     return learner->passes(*known.point, known.arm,
                            Learner::shape_of(call.bytes, call.key.in_place));
 }

@@ -84,6 +84,7 @@ Learner::Kind Learner::kind_of(const CallKey& key) const {
     const auto bytes = static_cast<std::uint64_t>(total_bytes(call, world_.size()));
     return {{call.collective, class_of(call.collective, call.type),
              class_of(call.collective, call.op), kind_of_buffers(key)},
+            key.has_lengths,
             static_cast<int>(std::bit_width(bytes))};
 }
 
@@ -97,7 +98,6 @@ Learner::Point* Learner::find(const CallKey& key) {
 }
 
 Learner::Point& Learner::begin(const CallKey& key, const Configuration& incumbent) {
-    const Kind kind = kind_of(key);
     const Collective collective = key.call.collective;
     std::vector<Configuration> arms{incumbent};
     const auto others =
@@ -110,12 +110,10 @@ Learner::Point& Learner::begin(const CallKey& key, const Configuration& incumben
                                .exchange_ns = exchange_ns_,
                                .least_call_ns = least_call_ns + bytes * least_ns_per_byte});
     Point& point = points_
-                       .emplace(kind, Point{.subject = kind.first,
-                                            .octave = kind.second,
-                                            .arms = std::move(arms),
-                                            .search = search,
-                                            .example = key,
-                                            .shape = shape_of(key)})
+                       .emplace(kind_of(key), Point{.arms = std::move(arms),
+                                                    .search = search,
+                                                    .example = key,
+                                                    .shape = shape_of(key)})
                        .first->second;
     take_round(point);
     return point;
@@ -204,16 +202,16 @@ std::vector<Section> Learner::learnt(const JobShape& job_shape) const {
     std::vector<Section> sections;
     for (const auto& [kind, point] : points_) {
         const int best = point.search.incumbent();
-        if (!point.search.time_of(best)) continue;
-        if (sections.empty() || sections.back().subject != point.subject)
-            sections.push_back({.job_shape = job_shape, .subject = point.subject});
+        if (kind.has_lengths || !point.search.time_of(best)) continue;
+        if (sections.empty() || sections.back().subject != kind.subject)
+            sections.push_back({.job_shape = job_shape, .subject = kind.subject});
         Section& section = sections.back();
         section.is_complete = section.is_complete && point.search.is_settled();
         const Configuration& choice = at(point.arms, best);
         if (section.ranges.empty() || section.ranges.back().choice != choice) {
-            const Bytes from{section.ranges.empty() || point.octave == 0
+            const Bytes from{section.ranges.empty() || kind.octave == 0
                                  ? 0
-                                 : std::int64_t{1} << (point.octave - 1)};
+                                 : std::int64_t{1} << (kind.octave - 1)};
             section.ranges.push_back({.from = from, .choice = choice, .origin = Origin::learnt});
         }
         section.ranges.back().evidence.push_back(evidence_of(point, job_shape.ranks));

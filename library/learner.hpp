@@ -13,10 +13,11 @@
 
 namespace tutti {
 
-/// Online tuning of a communicator: one search for each subject and octave of sizes. Only blocking
-/// calls of one quarter of an octave are timed, as their times are similar; all others use the
-/// result. Ranks exchange their times within the last call of a round, so that all continue with
-/// the same arm. All ranks must make the same calls of all members except learnt().
+/// Online tuning of a communicator: one search for each subject and octave of sizes, and another
+/// one for its calls with blocks of different lengths. Only blocking calls of one quarter of an
+/// octave are timed, as their times are similar; all others use the result. Ranks exchange their
+/// times within the last call of a round, so that all continue with the same arm. All ranks must
+/// make the same calls of all members except learnt().
 class Learner {
 public:
     /// Collective.
@@ -39,10 +40,15 @@ public:
         return {.quarter = static_cast<int>(size >> below & 3), .in_place = in_place};
     }
 
-    /// The search of one subject and octave, with its current round.
-    struct Point {
+    /// The calls of one search.
+    struct Kind {
         Subject subject;
+        bool has_lengths = false;  ///< different ones; the size is that of blocks like the longest
         int octave = 0;
+        auto operator<=>(const Kind&) const = default;
+    };
+    /// The search of one kind, with its current round.
+    struct Point {
         std::vector<Configuration> arms;
         OnlineSearch search;
         CallKey example;       ///< calls of its shape are timed and use the round's arm
@@ -81,11 +87,10 @@ public:
     /// round.
     void record(Point& point, CallShape shape, double call_ns, double making_ns);
 
+    /// Returns the results for a table, which are those for blocks of equal lengths.
     std::vector<Section> learnt(const JobShape& job_shape) const;
 
 private:
-    using Kind = std::pair<Subject, int>;
-
     // After this many consecutive calls of other shapes, rounds use the current shape.
     static constexpr int most_others_in_a_row = 64;
     // Calls of other shapes count only as time spent: the time of one in this many is enough.

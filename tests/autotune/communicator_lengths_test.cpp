@@ -238,7 +238,7 @@ TEST(CommunicatorLengths, AreRightInRegisteredMemory) {
         });
 }
 
-// Calls that learn are not replaced by calls whose blocks differ, which are not timed.
+// Both kinds of calls learn, each by itself.
 TEST(CommunicatorLengths, AreRightWhileTheCommunicatorLearns) {
     run_as_threads(2, 20, [&](World& world) {
         Communicator communicator(world, {.learn = Learning{}});
@@ -249,6 +249,19 @@ TEST(CommunicatorLengths, AreRightWhileTheCommunicatorLearns) {
             for (int call = 0; call < 50; ++call) communicator.all_reduce(data);
         }
         EXPECT_EQ(blocks.wrong(), 0);
+    });
+}
+
+TEST(CommunicatorLengths, AreLearntByThemselves) {
+    run_as_threads(2, 20, [&](World& world) {
+        Communicator::State state(nullptr, world, {.learn = Learning{}});
+        Data mine(100), all(200);
+        CallArguments equal = arguments::all_gather(mine, all), different = equal;
+        const BlockLengths lengths(Counts{100, 100});
+        different.call.lengths = &lengths;
+        state.run(different);
+        EXPECT_EQ(state.learner->find(state.key_of(equal, CallMode::blocking)), nullptr);
+        EXPECT_NE(state.learner->find(state.key_of(different, CallMode::blocking)), nullptr);
     });
 }
 

@@ -51,19 +51,22 @@ public:
         const Learner::Point* point = learner_.find(key);
         return at(point->arms, point->search.incumbent()).algorithm;
     }
+    std::vector<Section> learnt() const { return learner_.learnt({}); }
     double regret() const { return lost_ / spent_; }
     int untimed() const { return untimed_; }
 
 private:
     static std::string text_of(const CallKey& key) {
         return std::to_string(key.call.count) + " " + std::to_string(key.input.offset) + " " +
-               std::to_string(key.arm) + (key.in_place ? " in place" : "");
+               std::to_string(key.arm) + (key.in_place ? " in place" : "") +
+               (key.has_lengths ? " of lengths" : "");
     }
 
     double time_of(int arm, const CallKey& key) {
         const double bytes = static_cast<double>(key.call.count) * 4;
         const double noise = std::exp(std::normal_distribution<double>(0, 0.05)(dice_));
-        return at(times_, arm) * (1 + bytes * ns_per_byte_ / 1000) * noise;
+        return at(key.has_lengths ? times_with_lengths_ : times_, arm) *
+               (1 + bytes * ns_per_byte_ / 1000) * noise;
     }
 
     std::unique_ptr<World> world_ = world_of_one();
@@ -74,6 +77,7 @@ private:
                           },
                       .bound = bound}};
     std::vector<double> times_{20'000, 12'000, 60'000};
+    std::vector<double> times_with_lengths_{20'000, 60'000, 12'000};
     double ns_per_byte_, spent_ = 0, lost_ = 0;
     int untimed_ = 0;
     std::set<std::string> plans_;
@@ -112,6 +116,21 @@ TEST(Learner, LearnsWhereFewCallsAreTimed) {
     EXPECT_EQ(program.choice_for(call_of(256, 0)), "fast");
     EXPECT_LE(program.regret(), bound);
     EXPECT_GT(program.untimed(), 60'000);
+}
+
+// A table has only the result for equal lengths.
+TEST(Learner, SearchesByItselfForBlocksOfDifferentLengths) {
+    LearningProgram program(0);
+    CallKey equal = call_of(256, 0), different = equal;
+    different.has_lengths = true;
+    for (int i = 0; i < 100'000; ++i) program.call(i % 2 == 0 ? equal : different);
+    EXPECT_EQ(program.choice_for(equal), "fast");
+    EXPECT_EQ(program.choice_for(different), "slow");
+    EXPECT_LE(program.regret(), bound);
+    const auto sections = program.learnt();
+    ASSERT_EQ(sections.size(), 1U);
+    ASSERT_EQ(sections.front().ranges.size(), 1U);
+    EXPECT_EQ(sections.front().ranges.front().choice.algorithm, "fast");
 }
 
 // Two lengths far from each other in one octave, and each in place and not: no change of machine.
