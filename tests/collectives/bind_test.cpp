@@ -298,7 +298,7 @@ std::int64_t wrong_by(const Way& way, World& world, const Algorithm& algorithm, 
     const Job job{.collective = algorithm.collective,
                   .ranks = ranks,
                   .root = {ranks - 1},
-                  .segments = 7,
+                  .segments = 9,  // in two lanes
                   .placement = Placement::in_nodes_of(ranks, 2)};
     const Call largest{algorithm.collective, DataType::int32, Op::sum, job.root, most};
     PlanRequest request{.schedule = build_in_order(algorithm, job),

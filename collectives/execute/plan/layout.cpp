@@ -104,13 +104,6 @@ std::size_t Layout::most_bytes_of_chunk() const {
     return static_cast<std::size_t>(rounded_up) * element_size_;
 }
 
-std::size_t Layout::bytes_before(int chunk) const {
-    const auto [block, within] = in_block(chunk);
-    const std::int64_t before = lengths_ == nullptr ? block * count_ : lengths_->before(block);
-    const std::int64_t first = within == 0 ? 0 : first_element(within, elements_of(block));
-    return static_cast<std::size_t>(before + first) * element_size_;
-}
-
 std::size_t Layout::offset_of(BufferSide side, int position) const {
     const auto [place, within] = in_block(position);
     if (lengths_ == nullptr)

@@ -108,8 +108,6 @@ public:
     std::size_t most_bytes_of_chunk() const;
     /// Returns the offset of a position in a buffer, see Positions.
     std::size_t offset_of(BufferSide side, int position) const;
-    /// Returns the bytes of all chunks of all blocks before this one.
-    std::size_t bytes_before(int chunk) const;
     /// Returns the offset in the input, if the rank starts with (a share of) the chunk.
     std::optional<std::size_t> in_input(int chunk) const;
     /// Returns the offset in the output, if the rank must end with the chunk.
