@@ -15,7 +15,7 @@ import tutti  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 LONG = os.environ.get("TUTTI_LONG") == "1"
-RANKS = (5, 8) if LONG else (1, 2, 3, 4)
+RANKS = (8, 5) if LONG else (1, 2, 3, 4)  # tests with one number of ranks use the second
 FORTRAN = os.environ.get("TUTTI_MPIRUN", "mpirun").replace("mpirun", "mpifort")  # mpirun.mpich: mpifort.mpich
 # CTest sets TUTTI to the path of the command, but programs would read it as the setting of the preload.
 CLEAN = {name: value for name, value in tutti.CLEAN.items() if name != "TUTTI"}
@@ -80,6 +80,7 @@ class Results(unittest.TestCase):
         report = run(2, built("preload_conformance_abi"), options=(*EVERYTHING, "--abi", "--report"))[2]
         self.assertGreater(rows(report)["all_reduce"][1], 0)
 
+    @unittest.skipIf(LONG, "shown by the quick test")
     @needs_the_standard_abi
     def test_of_another_abi_come_from_the_library(self):
         for program, options, says in (("preload_conformance_abi", EVERYTHING, "use tutti run --abi"),
@@ -108,6 +109,7 @@ class Results(unittest.TestCase):
         self.assertEqual((code, out), (0, ""), err)
         self.assertEqual(rows(err)["all_gather"], (1, 1))  # only the small one
 
+    @unittest.skipIf(LONG, "shown by the quick test")
     @unittest.skipUnless(shutil.which(FORTRAN), f"no {FORTRAN}; use: apt-get install gfortran")
     def test_are_right_in_fortran(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -120,6 +122,7 @@ class Results(unittest.TestCase):
             report = run(2, program, options=(*EVERYTHING, "--report"))[2]
             self.assertGreater(rows(report)["all_reduce"][1], 0)
 
+    @unittest.skipIf(LONG, "shown by the quick test")
     @unittest.skipUnless(importlib.util.find_spec("mpi4py"), "no mpi4py; use: apt-get install python3-mpi4py")
     def test_are_right_in_python(self):
         self.check(2, sys.executable, HERE / "preload_mpi4py.py", says="^0 wrong\n$")
