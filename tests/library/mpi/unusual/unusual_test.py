@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -15,6 +16,7 @@ QUICK_RANKS = 3
 OTHER_MODES = {"off": ("--with", "off"), "rules": ("--with", "rules"), "always": EVERYTHING}
 SECONDS = 60  # for one scenario
 SECONDS_TOGETHER = 900
+AT_ONCE = 3  # jobs
 NOT_POSSIBLE = 77  # exit code of scenarios that the MPI library does not support
 
 
@@ -29,18 +31,19 @@ def most_ranks():
 
 
 def runs(is_alone):
-    """(ranks, modes) of the runs of scenarios. The quick test runs those that share a process, with one number of ranks; the long
-    test has the rest. A scenario that needs a process for each run has the default mode on each number of ranks, and each other mode on one."""
+    """(ranks, modes) of the runs of scenarios. The quick test runs those that share a process, with one number of ranks. The long
+    test adds each mode on one number of ranks, and the default mode on each."""
     quick = min(QUICK_RANKS, most_ranks())
     if not LONG:
         return [] if is_alone else [(quick, QUICK_MODES)]
     every = OTHER_MODES | QUICK_MODES
     numbers = range(2, most_ranks() + 1)
-    if not is_alone:
-        return [(ranks, OTHER_MODES if ranks == quick else every) for ranks in numbers]
-    if len(numbers) == 1:
-        return [(numbers[0], every)]
-    return [(ranks, {mode: every[mode] for i, mode in enumerate(every) if i % 3 == ranks % 3 or mode == "default"}) for ranks in numbers]
+    chosen = [(ranks, {mode: options for i, (mode, options) in enumerate(every.items())
+                       if i % len(numbers) == ranks % len(numbers) or mode == "default"}) for ranks in numbers]
+    if is_alone:
+        return chosen
+    return [(ranks, {mode: options for mode, options in modes.items() if ranks != quick or mode not in QUICK_MODES})
+            for ranks, modes in chosen]
 
 
 def with_layer(where):
@@ -86,27 +89,29 @@ class Unusual(unittest.TestCase):
     def check(self, name, words=()):
         program = Program(name, words)
         groups = [[name] for name in program.alone] + ([program.together] if program.together else [])
-        for scenarios in groups:
-            for ranks, modes in runs(scenarios != program.together):
-                self.compare(program, ranks, modes, scenarios)
+        cases = [(scenarios, ranks, modes) for scenarios in groups for ranks, modes in runs(scenarios != program.together)]
+        # A scenario that needs a process takes a second, in which it mostly waits for the launcher.
+        at_once = AT_ONCE if program.alone and not launches_mpich() else 1
+        with ThreadPoolExecutor(at_once) as pool:
+            for (_, ranks, _), faults in zip(cases, pool.map(lambda case: list(self.compare(program, *case)), cases)):
+                for mode, name, fault in faults:
+                    with self.subTest(name, mode=mode, ranks=ranks):
+                        self.fail(fault)
 
-    def compare(self, program, ranks, modes, scenarios):
-        is_together = scenarios == program.together
+    def compare(self, program, scenarios, ranks, modes):
+        """Yields (mode, scenario, fault) for each run that is wrong without tutti or differs with it."""
         all_right = (0, "".join(f"{name} OK\n" for name in scenarios), "")
-        # The quick test relies on the long one for this.
-        expected = program.run(ranks, None, scenarios) if LONG or not is_together else all_right
+        is_together = scenarios == program.together
+        # One run of scenarios that share a process shows that they are right without tutti: each says itself what is wrong.
+        expected = program.run(ranks, None, scenarios) if not is_together or (LONG and ranks == most_ranks()) else all_right
         if expected[0] == NOT_POSSIBLE:
-            return print(f"{scenarios[0]} is not possible with this MPI library")
-        with self.subTest("without tutti", ranks=ranks, scenarios=scenarios):
-            self.assertNotEqual(expected[0], "timeout", expected)
-            self.assertNotIn("WRONG", expected[1], expected)
-            if is_together:
-                self.assertEqual(expected[:2], all_right[:2], expected[2])
+            print(f"{scenarios[0]} is not possible with this MPI library")
+            return
+        if expected[0] == "timeout" or "WRONG" in expected[1] or (is_together and expected[:2] != all_right[:2]):
+            yield "without tutti", scenarios[0], described(*expected)
         for mode, options in modes.items():
-            faults = self.faults(program, ranks, options, scenarios, expected)
-            for name, fault in faults.items():
-                with self.subTest(name, mode=mode, ranks=ranks):
-                    self.fail(fault)
+            for name, fault in self.faults(program, ranks, options, scenarios, expected).items():
+                yield mode, name, fault
 
     def faults(self, program, ranks, options, scenarios, expected):
         """Returns what differs with tutti, by scenario. If a run of several scenarios differs, runs each alone."""
