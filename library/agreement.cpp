@@ -2,27 +2,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "autotune/table/table_json.hpp"
 #include "base/error.hpp"
 #include "base/hashes.hpp"
 #include "collectives/world/different_calls.hpp"
+#include "collectives/world/peer_memory.hpp"
 #include "library/communicator_state.hpp"
+#include "topology/detect/detect.hpp"
 
 namespace tutti {
 
 namespace {
 
-bool is_same_but_for_places(const CallKey& one, const CallKey& other) {
+bool is_same_call(const CallKey& one, const CallKey& other) {
     return one.call == other.call && one.in_place == other.in_place && one.mode == other.mode &&
            one.has_lengths == other.has_lengths && one.arm == other.arm &&
-           one.is_registered() == other.is_registered();
-}
-
-std::string to_string(const RegisteredPlace& place) {
-    return place.arena < 0 ? "nothing" : fmt::format("byte {}", place.offset);
+           one.arena() == other.arena();
 }
 
 // Names the operation and the root only if the collective has them.
@@ -34,32 +33,8 @@ std::string to_string(const CallKey& key) {
     if (reduces(call.collective)) words += fmt::format(", {}", name_of(call.op));
     if (has_root(call.collective)) words += fmt::format(", root {}", call.root.index);
     if (key.in_place) words += ", in place";
-    if (key.is_registered())
-        words +=
-            fmt::format(", registered, from {} to {}", to_string(key.input), to_string(key.output));
+    if (key.is_registered()) words += fmt::format(", in registered memory {}", key.arena());
     return words + (key.mode == CallMode::nonblocking ? ", started" : "");
-}
-
-// Returns the first two ranks that give different places. Ranks that do not use the buffer are
-// skipped.
-struct Pair {
-    std::size_t one = 0, other = 0;
-};
-std::optional<Pair> different(const std::vector<CallKey>& all, RegisteredPlace CallKey::*place) {
-    const auto is_given = [&](const CallKey& key) { return (key.*place).arena >= 0; };
-    const auto first = std::ranges::find_if(all, is_given);
-    for (auto other = first; other != all.end(); ++other)
-        if (is_given(*other) && *other.*place != *first.*place)
-            return Pair{static_cast<std::size_t>(first - all.begin()),
-                        static_cast<std::size_t>(other - all.begin())};
-    return std::nullopt;
-}
-
-std::optional<Pair> different(const std::vector<CallKey>& all) {
-    for (std::size_t rank = 1; rank < all.size(); ++rank)
-        if (!is_same_but_for_places(all[0], all[rank])) return Pair{0, rank};
-    const auto inputs = different(all, &CallKey::input);
-    return inputs ? inputs : different(all, &CallKey::output);
 }
 
 enum class TableFrom : std::uint8_t { none, program, file };
@@ -73,19 +48,33 @@ struct SharedOptions {
     bool table_anyway = false;
 };
 
-}  // namespace
-
-void check_same_call(World& world, const CallKey& key) {
-    const auto all = gather_all(world, key);
-    const auto pair = different(all);
-    if (!pair) return;
-    throw DifferentCalls(fmt::format(
-        "ranks make different calls: rank {} calls {}; rank {} calls {}; make the same calls "
-        "in the same order on all ranks",
-        pair->one, to_string(all[pair->one]), pair->other, to_string(all[pair->other])));
+// Finding the caches of this host takes a while, so it is done once.
+const HostTuning& tuning_of_this_host() {
+    static const HostTuning tuning = tuning_from(detect_structure());
+    return tuning;
 }
 
-void check_same_options(World& world, const CommunicatorOptions& options) {
+}  // namespace
+
+BuffersOfAll agree_on_call(World& world, const CallKey& key, const BufferTraits& buffers) {
+    struct OfRank {
+        CallKey key;
+        BufferTraits buffers;
+    };
+    const auto all = gather_all(world, OfRank{key, buffers});
+    const auto other = std::ranges::find_if_not(
+        all, [&](const CallKey& one) { return is_same_call(all.front().key, one); }, &OfRank::key);
+    if (other != all.end())
+        throw DifferentCalls(fmt::format(
+            "ranks make different calls: rank 0 calls {}; rank {} calls {}; make the same calls "
+            "in the same order on all ranks",
+            to_string(all.front().key), other - all.begin(), to_string(other->key)));
+    std::vector<BufferTraits> of_ranks;
+    for (const OfRank& one : all) of_ranks.push_back(one.buffers);
+    return BuffersOfAll(of_ranks);
+}
+
+HostTuning agree_on_options(World& world, const CommunicatorOptions& options) {
     SharedOptions mine;
     if (options.table) {
         mine.from = TableFrom::program;
@@ -98,11 +87,18 @@ void check_same_options(World& world, const CommunicatorOptions& options) {
     if (options.learn) mine.learning_bound = options.learn->bound;
     mine.most_plans = options.most_plans;
 
-    const auto all = gather_all(world, mine);
+    struct OfRank {
+        SharedOptions options;
+        HostTuning tuning;  // rank 0 decides
+        bool knows_all_peers;
+    };
+    const auto all =
+        gather_all(world, OfRank{mine, world.is_first() ? tuning_of_this_host() : HostTuning{},
+                                 knows_all_peers(world)});
     const auto expect_equal = [&](const char* option, const auto& describe) {
-        const std::string first = describe(all.front());
+        const std::string first = describe(all.front().options);
         for (std::size_t rank = 1; rank < all.size(); ++rank)
-            if (const std::string other = describe(all[rank]); other != first)
+            if (const std::string other = describe(all[rank].options); other != first)
                 throw Error(fmt::format(
                     "{} differs: {} on rank 0, {} on rank {}; use the same on all ranks", option,
                     first, other, rank));
@@ -118,6 +114,8 @@ void check_same_options(World& world, const CommunicatorOptions& options) {
         return one.learning_bound == 0 ? "off" : fmt::format("bound {}", one.learning_bound);
     });
     expect_equal("most_plans", [](const Options& one) { return fmt::to_string(one.most_plans); });
+    if (std::ranges::all_of(all, &OfRank::knows_all_peers)) trust_known_peers(world);
+    return all.front().tuning;
 }
 
 }  // namespace tutti

@@ -12,19 +12,12 @@
 #include "autotune/table/table_for_ranks.hpp"
 #include "base/clock.hpp"
 #include "base/index.hpp"
-#include "topology/detect/detect.hpp"
 
 namespace tutti {
 namespace {
 
 // Greatest number of pending calls of one kind. Another start waits for the oldest one.
 constexpr std::size_t most_slots = 8;
-
-HostTuning tuning_of(World& world) {
-    if (!world.is_first()) return from_rank0(world, HostTuning{});
-    static const HostTuning of_this_host = tuning_from(detect_structure());
-    return from_rank0(world, of_this_host);
-}
 
 double since(std::int64_t began_ns) { return static_cast<double>(now_ns() - began_ns); }
 
@@ -37,23 +30,23 @@ void check_length(std::size_t given, std::size_t needed, std::string_view what, 
 }  // namespace
 
 Communicator::State::State(std::unique_ptr<World> own_world, World& its_world,
-                           CommunicatorOptions its_options)
+                           CommunicatorOptions its_options, Use use)
     : own(std::move(own_world)),
       world(its_world),
       options(std::move(its_options)),
       planner(world),
       registered(world),
+      is_preloaded(use == Use::preloaded),
       plan_progress_(*this) {
     if (own) {
         own->hang_timeout = options.deadline;
         own->background = options.background;
     }
-    check_same_options(world, options);
-    planner.tune(tuning_of(world));
+    planner.tune(agree_on_options(world, options));
     if (!options.table && !options.table_file.empty())
         options.table =
             table_for_ranks(world, options.table_file, {.anyway = options.table_anyway});
-    if (options.table || options.learn) job_shape = job_shape_of(world);
+    if (options.table || (options.learn && !is_preloaded)) job_shape = job_shape_of(world);
     if (options.table) selector.emplace(*options.table, *job_shape);
     if (options.learn) learner.emplace(world, *options.learn);
     world.register_progress(plan_progress_);
@@ -298,17 +291,20 @@ void Communicator::State::run_slot(Request::Slot& slot, const CallArguments& cal
 ChosenPlan Communicator::State::plan_for(const CallKey& key, const CallArguments& settled,
                                          const Configuration* preferred) {
     if (world.has_ended()) throw Error("MPI has ended; release communicators before MPI_Finalize");
+    Agreed agreed;
+    if (preferred == nullptr) find_kind(agreed, key, settled);
     const ChoiceKey octave{of_octave(key), preferred == nullptr ? range_of(key, settled) : nullptr};
     const auto known = choices_.find(octave);
     ChosenPlan chosen;
     if (known == choices_.end()) {
-        chosen = choose(key, settled, preferred, octave.range);
+        agree(agreed, key, settled);
+        chosen = choose(key, settled, preferred, octave.range, agreed);
         choices_[octave] = chosen;
     } else {
         chosen = known->second;
         if (chosen.plan->is_of_one_call) {
             const Configuration configuration = chosen.plan->configuration;
-            chosen.plan = find_or_make(key, configuration, settled);
+            chosen.plan = find_or_make(key, configuration, settled, agreed);
             if (chosen.plan == nullptr) throw no_algorithm(key);
         }
     }
@@ -316,35 +312,42 @@ ChosenPlan Communicator::State::plan_for(const CallKey& key, const CallArguments
     return chosen;
 }
 
+void Communicator::State::agree(Agreed& agreed, const CallKey& key, const CallArguments& settled) {
+    if (!agreed)
+        agreed = agree_on_call(world, key,
+                               Planner::traits_of(settled.buffers, registered.arena(key.arena())));
+}
+
 // The kind of later calls' buffers may be another one. The plan is still correct for them.
-const Range* Communicator::State::range_of(const CallKey& key, const CallArguments& settled) {
+void Communicator::State::find_kind(Agreed& agreed, const CallKey& key,
+                                    const CallArguments& settled) {
+    if (!selector || kinds_.contains(of_plan(key))) return;
+    agree(agreed, key, settled);
+    kinds_[of_plan(key)] = key.is_registered()           ? BufferKind::registered
+                           : planner.are_mapped(*agreed) ? BufferKind::mapped
+                                                         : BufferKind::unregistered;
+}
+
+const Range* Communicator::State::range_of(const CallKey& key, const CallArguments& settled) const {
     if (!selector) return nullptr;
-    auto known = kinds_.find(of_plan(key));
-    if (known == kinds_.end())
-        known = kinds_
-                    .emplace(of_plan(key), key.is_registered() ? BufferKind::registered
-                                           : planner.are_mapped(settled.buffers)
-                                               ? BufferKind::mapped
-                                               : BufferKind::unregistered)
-                    .first;
-    return selector->pick(key.call.collective, key.call.type, key.call.op, known->second,
+    return selector->pick(key.call.collective, key.call.type, key.call.op, kinds_.at(of_plan(key)),
                           Bytes{total_bytes(settled.call, world.size())});
 }
 
-OperationRequest Communicator::State::request_for(const CallKey& key,
-                                                  const CallArguments& settled) const {
+OperationRequest Communicator::State::request_for(const CallKey& key, const CallArguments& settled,
+                                                  const Agreed& agreed) const {
     Call call = key.call;
     call.lengths = settled.call.lengths;
-    return {call, settled.buffers, registered.arena(key.arena()), octave_of(key.call)};
+    return {call, settled.buffers, registered.arena(key.arena()), octave_of(key.call), agreed};
 }
 
 ChosenPlan Communicator::State::choose(const CallKey& key, const CallArguments& settled,
-                                       const Configuration* preferred, const Range* range) {
-    check_same_call(world, key);
+                                       const Configuration* preferred, const Range* range,
+                                       const Agreed& agreed) {
     const std::int64_t began = now_ns();
     bool is_as_requested = true;
     for (const Configuration& configuration : configurations(key, preferred, range)) {
-        if (CachedPlan* const plan = find_or_make(key, configuration, settled)) {
+        if (CachedPlan* const plan = find_or_make(key, configuration, settled, agreed)) {
             making_ns += now_ns() - began;
             return {plan, is_as_requested};
         }
@@ -356,9 +359,9 @@ ChosenPlan Communicator::State::choose(const CallKey& key, const CallArguments& 
 // A library may refuse types and operations; plans of tutti do not.
 CachedPlan* Communicator::State::find_or_make(const CallKey& key,
                                               const Configuration& configuration,
-                                              const CallArguments& settled) {
+                                              const CallArguments& settled, const Agreed& agreed) {
     const CallKey served = is_of_one_call(configuration) ? key : of_plan(key);
-    const OperationRequest request = request_for(key, settled);
+    const OperationRequest request = request_for(key, settled, agreed);
     const auto known = std::ranges::find_if(plans, [&](const CachedPlan& one) {
         return one.key == served && one.configuration == configuration;
     });
@@ -432,8 +435,8 @@ Request::Slot& Communicator::State::slot_to_start(CachedPlan& cached, const Call
     const bool may_grow = start > 0 && cached.slots.size() < most_slots && slot->plan != nullptr &&
                           (start <= most_slots || std::has_single_bit(start));
     if (may_grow && !true_on_all_ranks(world, slot->plan->test())) {
-        if (auto more =
-                make_operation_on_all(planner, cached.configuration, request_for(key, settled))) {
+        if (auto more = make_operation_on_all(planner, cached.configuration,
+                                              request_for(key, settled, {}))) {
             slot = &new_slot(std::move(more));
             cached.slots.insert(cached.slots.begin() + static_cast<std::ptrdiff_t>(cached.next),
                                 slot);

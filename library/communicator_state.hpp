@@ -66,13 +66,14 @@ private:
     std::vector<Arena> arenas_;
 };
 
-/// Throws DifferentCalls on all ranks if they make different calls: making a plan together would
-/// deadlock. Collective.
-void check_same_call(World& world, const CallKey& key);
+/// Returns what holds for all ranks' buffers of a call. Throws DifferentCalls on all ranks if they
+/// make different calls: making a plan together would deadlock. Collective, in a single exchange.
+BuffersOfAll agree_on_call(World& world, const CallKey& key, const BufferTraits& buffers);
 
-/// Throws Error on all ranks if their options differ: they would choose different algorithms and
-/// deadlock. Collective.
-void check_same_options(World& world, const CommunicatorOptions& options);
+/// Returns the tuning of rank 0's host. Throws Error on all ranks if their options differ: they
+/// would choose different algorithms and deadlock. Collective, in a single exchange, which also
+/// tells whether all ranks know their peers (see trust_known_peers()).
+HostTuning agree_on_options(World& world, const CommunicatorOptions& options);
 
 struct CachedPlan;
 
@@ -178,7 +179,12 @@ struct ChosenPlan {
 
 /// The implementation of Communicator.
 struct Communicator::State {
-    State(std::unique_ptr<World> own, World& world, CommunicatorOptions options);
+    /// Preloaded into an MPI program, all calls are blocking, stay on one host and get plans at
+    /// once. The destructor does not wait for peers: they have mapped the memory that they still
+    /// read.
+    enum class Use : std::uint8_t { by_program, preloaded };
+    State(std::unique_ptr<World> own, World& world, CommunicatorOptions options,
+          Use use = Use::by_program);
     ~State();
 
     /// Returns the comparable() call with the parts of the buffers that this rank uses. Throws
@@ -244,10 +250,7 @@ struct Communicator::State {
     std::int64_t making_ns = 0;   ///< time spent on making plans
     std::uint64_t evictions = 0;  ///< number of plans evicted from the cache
     std::atomic<bool> is_broken = false;
-    /// True when preloaded into an MPI program. Then all calls are blocking, stay on one host and
-    /// get plans at once. The destructor does not wait for peers: they have mapped the memory that
-    /// they still read.
-    bool is_preloaded = false;
+    const bool is_preloaded;
 
 private:
     // Drives pending calls while ranks make a plan together: a late rank may wait for them.
@@ -278,11 +281,15 @@ private:
         }
     };
 
+    // The ranks have agreed on this in the current call, if they had to.
+    using Agreed = std::optional<BuffersOfAll>;
+    void agree(Agreed& agreed, const CallKey& key, const CallArguments& settled);
     ChosenPlan choose(const CallKey& key, const CallArguments& settled,
-                      const Configuration* preferred, const Range* range);
+                      const Configuration* preferred, const Range* range, const Agreed& agreed);
     CachedPlan* find_or_make(const CallKey& key, const Configuration& configuration,
-                             const CallArguments& settled);
-    const Range* range_of(const CallKey& key, const CallArguments& settled);
+                             const CallArguments& settled, const Agreed& agreed);
+    void find_kind(Agreed& agreed, const CallKey& key, const CallArguments& settled);
+    const Range* range_of(const CallKey& key, const CallArguments& settled) const;
     KnownPlan run_and_learn(CallKey key, const CallArguments& call);
     Learner::Point& point_of(const CallKey& key, const CallArguments& call);
     KnownPlan plan_without_learning(CallKey key, const CallArguments& call);
@@ -305,7 +312,8 @@ private:
     }
     std::vector<Configuration> configurations(const CallKey& key, const Configuration* preferred,
                                               const Range* range) const;
-    OperationRequest request_for(const CallKey& key, const CallArguments& settled) const;
+    OperationRequest request_for(const CallKey& key, const CallArguments& settled,
+                                 const Agreed& agreed) const;
     Request::Slot& new_slot(std::unique_ptr<Operation> operation);
     Request::Slot& slot_to_start(CachedPlan& cached, const CallKey& key,
                                  const CallArguments& settled);

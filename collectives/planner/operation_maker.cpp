@@ -56,11 +56,11 @@ std::optional<std::string> refusal(Planner& planner, const Configuration& config
 std::unique_ptr<Operation> make_operation(Planner& planner, const Configuration& configuration,
                                           const OperationRequest& request,
                                           const Environment& environment) {
-    const auto& [call, buffers, registered, most_bytes] = request;
+    const auto& [call, buffers, registered, most_bytes, known] = request;
     if (configuration.is_ours())
         return planner.plan(
             {&find_algorithm(call.collective, configuration.algorithm), configuration, environment},
-            call, buffers, registered, most_bytes);
+            call, buffers, registered, most_bytes, known);
     planner.progress().finish_all();  // running plans do not advance while the library blocks
     return find_baseline(configuration.impl)
         .make(planner.world(), library_call(configuration, request), buffers);
@@ -71,7 +71,7 @@ std::unique_ptr<Operation> make_operation_on_all(Planner& planner,
                                                  const OperationRequest& request) {
     World& world = planner.world();
     const bool runs = !refusal(planner, configuration, request, world.hosts());
-    // Refusals by tutti itself are the same on all ranks.
+    // Refusals by tutti itself are the same on all ranks, and so are its plans' failures.
     if (configuration.is_ours() ? !runs : !true_on_all_ranks(world, runs)) return nullptr;
     std::unique_ptr<Operation> made;
     try {
@@ -79,9 +79,9 @@ std::unique_ptr<Operation> make_operation_on_all(Planner& planner,
                               {.ranks = world.size(), .default_segment = default_segment(world)});
     } catch (const Error& error) {
         if (error.code() != Exit::usage) throw;
-    } catch (const std::bad_alloc&) {  // may happen on this rank only
+    } catch (const std::bad_alloc&) {  // a library may lack memory on this rank only
     }
-    if (!true_on_all_ranks(world, made != nullptr)) made.reset();
+    if (!configuration.is_ours() && !true_on_all_ranks(world, made != nullptr)) made.reset();
     return made;
 }
 

@@ -15,6 +15,7 @@ struct OperationRequest {
     const ReachableMemory* registered = nullptr;  ///< memory that contains the buffers, if any
     /// Bytes of the largest block that the operation is to serve; 0: those of the call.
     std::int64_t most_bytes = 0;
+    std::optional<BuffersOfAll> known = {};  ///< what the ranks know of all buffers, if they do
 };
 
 /// Returns why these ranks cannot execute the call with this configuration; nothing if they can.

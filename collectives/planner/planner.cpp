@@ -17,16 +17,6 @@
 namespace tutti {
 namespace {
 
-// Whether peers can reach the buffers of all ranks in this memory. Collective.
-bool all_is_registered(World& world, const CallBuffers& buffers,
-                       const ReachableMemory* registered) {
-    if (registered == nullptr) return false;
-    const auto reaches = [&](std::span<const std::byte> buffer) {
-        return buffer.empty() || registered->offset_of(buffer).has_value();
-    };
-    return true_on_all_ranks(world, reaches(buffers.input) && reaches(buffers.output));
-}
-
 // Buffers in registered memory of a device belong to that device, also for messages.
 CallBuffers with_device(CallBuffers buffers, const ReachableMemory* registered) {
     if (buffers.device == nullptr && registered != nullptr && registered->device() != nullptr)
@@ -46,12 +36,23 @@ std::vector<int> hosts_by_rank(const Placement& hosts, int ranks) {
 
 }  // namespace
 
+// Ranks whose buffers are outside the heap copy them on every call, so this should be the
+// exception. The heap needs room for the copies.
+BuffersOfAll::BuffersOfAll(std::span<const BufferTraits> of_ranks) {
+    const auto ranks_with = [&](BufferTraits::Heap heap) {
+        return std::ranges::count(of_ranks, heap, &BufferTraits::heap);
+    };
+    are_registered = std::ranges::all_of(of_ranks, &BufferTraits::are_registered);
+    are_in_heaps = ranks_with(BufferTraits::Heap::has_no_room) == 0 &&
+                   2 * ranks_with(BufferTraits::Heap::has_buffers) > std::ssize(of_ranks);
+}
+
 Planner::Opened& Planner::opened(std::string_view name) {
     const auto known = opened_.find(name);
     if (known != opened_.end()) return known->second;
     const TransportRow& row = find_transport(name);
     Opened one;
-    one.refusal = missing_on_any(world_, row.missing());
+    if (row.missing != nothing_missing) one.refusal = missing_on_any(world_, row.missing());
     if (!one.refusal) one.refusal = row.refuses(world_);
     if (!one.refusal) {
         one.transport = row.open(world_, fault_);
@@ -133,54 +134,50 @@ std::shared_ptr<std::byte> Planner::pinned_memory(std::string_view transport, st
 
 std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
                                     const CallBuffers& given, const ReachableMemory* registered,
-                                    std::int64_t most_bytes) {
+                                    std::int64_t most_bytes,
+                                    const std::optional<BuffersOfAll>& known) {
     const CallBuffers buffers = with_device(given, registered);
+    const std::string& transport = choice.configuration.transport;
     Call most = call;
-    if (on_device(choice.configuration.transport) == nullptr) {
+    if (on_device(transport) == nullptr) {
         most.lengths = nullptr;
         if (most_bytes > 0) {
             most.type = DataType::uint8;
             most.count = most_bytes;
         }
     }
-    auto made = unbound_plan(choice, most, buffers, registered);
-    made->bind(call, buffers);
-    return made;
-}
-
-std::unique_ptr<Plan> Planner::unbound_plan(const Choice& choice, const Call& call,
-                                            const CallBuffers& buffers,
-                                            const ReachableMemory* registered) {
-    const std::string& transport = choice.configuration.transport;
-    Route route = this->route(choice, call, buffers, registered);
+    Route route = this->route(choice, most, buffers, registered, known);
     const PlanRequest request{
         .schedule = std::move(route.schedule),
-        .call = call,
+        .call = most,
         .buffers = buffers,
         .what = std::string(name_of(call.collective)) + " " + std::string(choice.algorithm->name) +
                 " (" + transport + ")",
         .registered = route.buffers == BufferKind::registered ? registered : nullptr,
         .runs = runs_on_devices_,
         .stores = route.stores};
+    SharedPlanMemory memory(world_);
     std::vector<std::unique_ptr<Plan>> plans;
-    for (const Way& way : route.ways) plans.push_back(plan_by(way, transport, request));
-    return plans.size() == 1 ? std::move(plans.front())
-                             : tried_plan(progress_, request, std::move(plans));
+    for (const Way& way : route.ways) plans.push_back(plan_by(way, transport, request, memory));
+    auto made = plans.size() == 1 ? std::move(plans.front())
+                                  : tried_plan(progress_, request, std::move(plans), memory);
+    memory.provide(request.what, [&] { made->bind(call, buffers); });
+    return made;
 }
 
 Route Planner::route(const Choice& choice, const Call& call, const CallBuffers& given,
-                     const ReachableMemory* registered) {
+                     const ReachableMemory* registered, const std::optional<BuffersOfAll>& known) {
     const CallBuffers buffers = with_device(given, registered);
     const std::string& transport = choice.configuration.transport;
     if (const auto refusal = refuses(transport, memory_of(buffers), registered))
         throw Error(*refusal);
     const TransferMethods methods = opened(transport).methods;
-    const BufferKind kind = kind_of(buffers, methods, registered);
+    const BufferKind kind = kind_of(buffers, methods, registered, known);
     return route_of(choice, {call, kind, world_.hosts(), buffers.in_place}, methods, tuning_);
 }
 
 std::unique_ptr<Plan> Planner::plan_by(const Way& way, std::string_view transport,
-                                       PlanRequest request) {
+                                       PlanRequest request, SharedPlanMemory& memory) {
     request.method = way.method;
     request.lanes = way.lanes;
     request.schedule = pipelined(request.schedule, way.pieces);
@@ -194,52 +191,61 @@ std::unique_ptr<Plan> Planner::plan_by(const Way& way, std::string_view transpor
                              request.buffers.device == nullptr
                                  ? opened(transport).transport.messages.get()
                                  : &between_devices(transport, *request.buffers.device),
-                             request);
+                             request, memory);
         case device_lines:
         case device_memory:
             return device_plan(progress_, *on_device(transport), request);
         default:
-            if (world_.one_host()) return host_plan(progress_, nullptr, request);
+            if (world_.one_host()) return host_plan(progress_, nullptr, request, memory);
             request.hosts = hosts_by_rank(world_.hosts(), world_.size());
-            return host_plan(progress_, opened(transport).transport.messages.get(), request);
+            return host_plan(progress_, opened(transport).transport.messages.get(), request,
+                             memory);
     }
 }
 
 // Returns the kind of memory of all ranks' buffers, as far as these methods depend on it.
-// Collective.
 BufferKind Planner::kind_of(const CallBuffers& buffers, TransferMethods methods,
-                            const ReachableMemory* registered) {
-    const bool is_of_device = registered != nullptr && registered->device() != nullptr;
-    if (methods.are_of_devices())
-        return all_is_registered(world_, buffers, is_of_device ? registered : nullptr)
-                   ? BufferKind::registered
-                   : BufferKind::unregistered;
-    if (buffers.device != nullptr) return BufferKind::device;
-    if (methods.has(TransferMethod::registered) && all_is_registered(world_, buffers, registered))
-        return BufferKind::registered;
-    const bool may_be_mapped =
-        methods.has(TransferMethod::mapped) && !methods.has_only({TransferMethod::mapped});
-    return may_be_mapped && are_mapped(buffers) ? BufferKind::mapped : BufferKind::unregistered;
+                            const ReachableMemory* registered,
+                            const std::optional<BuffersOfAll>& known) {
+    if (!methods.are_of_devices() && buffers.device != nullptr) return BufferKind::device;
+    const bool may_be_registered =
+        methods.are_of_devices() ? registered != nullptr && registered->device() != nullptr
+                                 : registered != nullptr && methods.has(TransferMethod::registered);
+    const bool may_be_mapped = !methods.are_of_devices() && methods.has(TransferMethod::mapped) &&
+                               !methods.has_only({TransferMethod::mapped});
+    if (!may_be_registered && !may_be_mapped) return BufferKind::unregistered;
+    const BuffersOfAll all =
+        known ? *known : BuffersOfAll(gather_all(world_, traits_of(buffers, registered)));
+    if (may_be_registered && all.are_registered) return BufferKind::registered;
+    return may_be_mapped && are_mapped(all) ? BufferKind::mapped : BufferKind::unregistered;
 }
 
-// Ranks whose buffers are outside the heap copy them on every call, so this should be the
-// exception. The heap needs room for the copies.
-bool Planner::are_mapped(const CallBuffers& buffers) {
-    enum class Has { no_room_in_heap, buffers_elsewhere, buffers_in_heap };
-    const auto has = [&, heap = Heap::find()] {
-        if (!heap) return Has::no_room_in_heap;
-        const auto is_in_heap = [&](std::span<const std::byte> buffer) {
-            return buffer.empty() || heap->place_of(buffer);
-        };
-        if (is_in_heap(buffers.input) && is_in_heap(buffers.output)) return Has::buffers_in_heap;
-        const auto input = heap->allocate(buffers.input.size() + 1);
-        const auto output = heap->allocate(buffers.output.size() + 1);
-        return input && output ? Has::buffers_elsewhere : Has::no_room_in_heap;
+BufferTraits Planner::traits_of(const CallBuffers& buffers, const ReachableMemory* registered) {
+    const auto are_in = [&](const auto& is_in) {
+        return (buffers.input.empty() || is_in(buffers.input)) &&
+               (buffers.output.empty() || is_in(buffers.output));
     };
-    const auto all = gather_all(world_, has());
-    if (std::ranges::count(all, Has::no_room_in_heap) > 0 ||
-        2 * std::ranges::count(all, Has::buffers_in_heap) <= std::ssize(all))
-        return false;
+    using enum BufferTraits::Heap;
+    BufferTraits traits;
+    traits.are_registered = registered != nullptr && are_in([&](std::span<const std::byte> buffer) {
+                                return registered->offset_of(buffer).has_value();
+                            });
+    if (buffers.device != nullptr) return traits;
+    const auto heap = Heap::find();
+    if (!heap) return traits;
+    const auto has_room_for = [&](std::span<const std::byte> buffer) {
+        return heap->allocate(buffer.size() + 1) != nullptr;
+    };
+    if (are_in(
+            [&](std::span<const std::byte> buffer) { return heap->place_of(buffer).has_value(); }))
+        traits.heap = has_buffers;
+    else if (has_room_for(buffers.input) && has_room_for(buffers.output))
+        traits.heap = has_room;
+    return traits;
+}
+
+bool Planner::are_mapped(const BuffersOfAll& buffers) {
+    if (!buffers.are_in_heaps) return false;
     if (!heaps_are_reachable_) heaps_are_reachable_ = !heaps_refuse(world_);
     return *heaps_are_reachable_;
 }

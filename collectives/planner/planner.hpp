@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "collectives/baselines/baselines.hpp"
@@ -10,9 +12,26 @@
 #include "collectives/execute/plan/plan_request.hpp"
 #include "collectives/planner/route.hpp"
 #include "collectives/transport/table/transports.hpp"
-#include "collectives/world/shared_memory.hpp"
+#include "collectives/world/shared_plan_memory.hpp"
 
 namespace tutti {
+
+/// The properties of a rank's buffers that decide how a plan reaches them.
+struct BufferTraits {
+    /// In a heap that peers may map, or outside of it.
+    enum class Heap : std::uint8_t { has_no_room, has_room, has_buffers };
+    bool are_registered = false;  ///< in registered memory, or empty
+    Heap heap = Heap::has_no_room;
+};
+
+/// The common properties of all ranks' buffers.
+struct BuffersOfAll {
+    bool are_registered = false;
+    /// Whether most ranks have them in their heaps, and the others room for copies.
+    bool are_in_heaps = false;
+
+    explicit BuffersOfAll(std::span<const BufferTraits> of_ranks);
+};
 
 /// Makes a rank's plans: holds its world, the transports (opened once, on first use) and the
 /// running plans. Making plans is collective: all ranks make the same ones in the same order.
@@ -48,9 +67,12 @@ public:
 
     /// Whether several ranks share a device of the transport. The first call is collective.
     bool is_virtual(std::string_view transport);
-    /// Whether most ranks have such buffers in their heaps, and all have a heap that peers map
-    /// (docs/background/shared_memory.md). Plans over shm can then use them in place. Collective.
-    bool are_mapped(const CallBuffers& buffers);
+    /// Returns the traits of this rank's buffers, of which the ranks must know all: a plan asks for
+    /// them, unless it is given the answer.
+    static BufferTraits traits_of(const CallBuffers& buffers, const ReachableMemory* registered);
+    /// Whether plans over shm use such buffers in place, in heaps that peers map
+    /// (docs/background/shared_memory.md). Collective at the first such buffers.
+    bool are_mapped(const BuffersOfAll& buffers);
     /// Allocates `bytes` of memory that plans over the transport use as registered. Throws Error if
     /// the transport cannot be used or memory is insufficient. Collective.
     std::unique_ptr<ReachableMemory> registered_memory(std::string_view transport,
@@ -62,17 +84,20 @@ public:
     std::shared_ptr<std::byte> pinned_memory(std::string_view transport, std::size_t bytes);
 
     /// Makes a plan and binds the call to it. It also serves other calls, with blocks of up to
-    /// `most_bytes` (0: those of this call), except on devices. Throws Error if algorithm,
-    /// transport and call are incompatible, or the environment lacks the configuration's order.
+    /// `most_bytes` (0: those of this call), except on devices. `known`: what the ranks know of
+    /// all buffers, if they do. Throws Error on all ranks if algorithm, transport and call are
+    /// incompatible, the environment lacks the configuration's order, or a rank lacks memory.
     /// Collective.
     std::unique_ptr<Plan> plan(const Choice& choice, const Call& call, const CallBuffers& buffers,
                                const ReachableMemory* registered = nullptr,
-                               std::int64_t most_bytes = 0);
+                               std::int64_t most_bytes = 0,
+                               const std::optional<BuffersOfAll>& known = {});
 
     /// Returns the route by which plan() makes the plan of this call. Throws Error as plan() does.
     /// Collective.
     Route route(const Choice& choice, const Call& call, const CallBuffers& buffers,
-                const ReachableMemory* registered = nullptr);
+                const ReachableMemory* registered = nullptr,
+                const std::optional<BuffersOfAll>& known = {});
 
 private:
     struct Opened {
@@ -86,11 +111,9 @@ private:
     MessageTransport& between_devices(std::string_view name, MemoryDevice& device);
     const DevicePlaces* on_device(std::string_view name);
     BufferKind kind_of(const CallBuffers& buffers, TransferMethods methods,
-                       const ReachableMemory* registered);
-    std::unique_ptr<Plan> unbound_plan(const Choice& choice, const Call& call,
-                                       const CallBuffers& buffers,
-                                       const ReachableMemory* registered);
-    std::unique_ptr<Plan> plan_by(const Way& way, std::string_view transport, PlanRequest request);
+                       const ReachableMemory* registered, const std::optional<BuffersOfAll>& known);
+    std::unique_ptr<Plan> plan_by(const Way& way, std::string_view transport, PlanRequest request,
+                                  SharedPlanMemory& memory);
 
     World& world_;
     Progress progress_;

@@ -10,6 +10,7 @@
 
 #include "base/index.hpp"
 #include "collectives/device/memory_device.hpp"
+#include "collectives/world/shared_plan_memory.hpp"
 #include "collectives/world/world.hpp"
 
 namespace tutti {
@@ -25,6 +26,9 @@ struct EndpointNeeds {
     /// For messages between memory of devices: a posted message is sent after the queue's earlier
     /// work, and work queued after all_done() begins after the messages.
     DeviceQueue* queue = nullptr;
+    /// The plan's shared memory, which is provided after connect(); null: the endpoint gets its
+    /// own.
+    SharedPlanMemory* memory = nullptr;
 };
 
 /// A plan's connections to its peers. Messages between two ranks arrive in the order sent.

@@ -5,7 +5,6 @@
 
 #include "base/index.hpp"
 #include "collectives/world/shared_memory.hpp"
-#include "collectives/world/shared_piece.hpp"
 
 namespace tutti {
 namespace {
@@ -26,15 +25,6 @@ private:
     std::vector<std::span<std::byte>> of_;
 };
 
-template <class Make>
-std::unique_ptr<ReachableMemory> on_host(World& world, Make&& make) {
-    if (world.one_host()) return make(world);
-    // If it fails on one host, it does so on all.
-    return std::make_unique<OfHost>(world, make_on_all_ranks(world, "memory of a host", [&] {
-                                        return make(host_world(world));
-                                    }));
-}
-
 }  // namespace
 
 World& host_world(World& world) {
@@ -45,14 +35,18 @@ World& host_world(World& world) {
     return *world.attribute<Part>([&] { return std::make_unique<Part>(world.of_host()); }).world;
 }
 
-std::unique_ptr<ReachableMemory> host_memory(World& world, std::size_t mine) {
-    return on_host(world, [&](World& host) -> std::unique_ptr<ReachableMemory> {
-        return std::make_unique<SharedMemory>(host, mine);
-    });
+std::unique_ptr<ReachableMemory> for_world(const World& world,
+                                           std::unique_ptr<ReachableMemory> of_host) {
+    if (world.one_host()) return of_host;
+    return std::make_unique<OfHost>(world, std::move(of_host));
 }
 
-std::unique_ptr<ReachableMemory> host_piece(World& world, std::size_t mine) {
-    return on_host(world, [&](World& host) { return shared_piece(host, mine); });
+std::unique_ptr<ReachableMemory> host_memory(World& world, std::size_t mine) {
+    if (world.one_host()) return std::make_unique<SharedMemory>(world, mine);
+    // If it fails on one host, it does so on all.
+    return for_world(world, make_on_all_ranks(world, "memory of a host", [&] {
+                         return std::make_unique<SharedMemory>(host_world(world), mine);
+                     }));
 }
 
 }  // namespace tutti

@@ -12,9 +12,13 @@ namespace tutti {
 /// first use, which is collective, and lives as long as `world`.
 World& host_world(World& world);
 
-/// Returns memory that the ranks of each host share: see SharedMemory, and shared_piece() for the
-/// data of a plan. Addressed by the ranks of `world`; those of other hosts have none. Collective.
+/// Returns memory of the ranks of this rank's host, addressed by the ranks of `world`: those of
+/// other hosts have none.
+std::unique_ptr<ReachableMemory> for_world(const World& world,
+                                           std::unique_ptr<ReachableMemory> of_host);
+
+/// Returns memory that the ranks of each host share, see SharedMemory; for `world` as above.
+/// Collective.
 std::unique_ptr<ReachableMemory> host_memory(World& world, std::size_t mine);
-std::unique_ptr<ReachableMemory> host_piece(World& world, std::size_t mine);
 
 }  // namespace tutti

@@ -5,8 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <mutex>
+#include <random>
+#include <span>
+#include <utility>
 
+#include "base/hashes.hpp"
 #include "base/index.hpp"
 #include "topology/detect/host_facts.hpp"
 
@@ -17,48 +23,80 @@ std::string name_of_this_host() {
     return facts.name + " " + facts.boot_id;
 }
 
-Placement hosts_by_name(const std::vector<std::string>& name_of_rank) {
-    std::map<std::string, int> number_of;
-    std::vector<int> labels;
-    for (const std::string& host : name_of_rank)
-        labels.push_back(number_of.try_emplace(host, int_size(number_of)).first->second);
-    return Placement::by_label(labels);
-}
-
 bool take_turns(int ranks, int cores, std::optional<double> cpu_quota) {
     return ranks > std::min<double>(cores, cpu_quota.value_or(cores));
 }
 
+namespace {
+
+// The mask has room for 8192 CPUs: the kernel refuses a mask shorter than its own.
+struct Mask {
+    cpu_set_t words[8];
+};
+
+// Each rank tells this to the others. Names are hashes, so that all have the same length.
+struct FactsOfRank {
+    std::uint64_t host, machine, process;
+    double cpu_quota;
+    Mask cores;
+};
+
+std::uint64_t hash_of(std::string_view name) { return fnv1a(std::as_bytes(std::span(name))); }
+
+// A forked process is another one than its parent.
+std::uint64_t token_of_this_process() {
+    static std::mutex mutex;
+    static std::pair<pid_t, std::uint64_t> known{-1, 0};
+    const std::lock_guard lock(mutex);
+    if (known.first != getpid()) {
+        std::random_device random;
+        known = {getpid(), std::uint64_t{random()} << 32 | random()};
+    }
+    return known.second;
+}
+
 // The launcher may have bound each rank to its own core, so this counts the union of the cores of
-// all ranks of a machine. Containers that share a machine count together.
-bool is_oversubscribed(World& world) {
-    // The mask has room for 8192 CPUs: the kernel refuses a mask shorter than its own.
-    struct Mask {
-        cpu_set_t words[8];
-    };
-    Mask mine{};
-    sched_getaffinity(0, sizeof mine, mine.words);
-    const auto cores_of = gather_all(world, mine);
-    static const HostFacts facts = host_facts();  // slow: computed once for all worlds
-    const auto has_too_many = [&](const std::vector<Rank>& together,
-                                  std::optional<double> cpu_quota) {
-        if (std::ranges::find(together, world.rank()) == together.end()) return false;
-        Mask all{};
-        for (Rank member : together)
-            CPU_OR_S(sizeof all, all.words, all.words, at(cores_of, member).words);
-        return take_turns(int_size(together), CPU_COUNT_S(sizeof all, all.words), cpu_quota);
-    };
-    const auto boots = gather_all_texts(world, facts.boot_id);
-    std::vector<Rank> same_boot;
-    for (int other = 0; other < world.size(); ++other)
-        if (!facts.boot_id.empty() && at(boots, other) == facts.boot_id)
-            same_boot.push_back(Rank{other});
-    const auto has_too_many_here = [&](const auto& host) {
-        return has_too_many(host, facts.cpu_quota);
-    };
-    const bool has_one = has_too_many(same_boot, std::nullopt) ||
-                         std::ranges::any_of(world.hosts().nodes(), has_too_many_here);
-    return !true_on_all_ranks(world, !has_one);
+// all ranks of a machine.
+bool have_too_few_cores(const std::vector<FactsOfRank>& facts, const std::vector<Rank>& together,
+                        std::optional<double> cpu_quota) {
+    Mask all{};
+    for (const Rank member : together)
+        CPU_OR_S(sizeof all, all.words, all.words, at(facts, member).cores.words);
+    return take_turns(int_size(together), CPU_COUNT_S(sizeof all, all.words), cpu_quota);
+}
+
+Placement placed_by(const std::vector<FactsOfRank>& facts, std::uint64_t FactsOfRank::*name) {
+    std::map<std::uint64_t, int> number_of;
+    std::vector<int> labels;
+    for (const FactsOfRank& one : facts)
+        labels.push_back(number_of.try_emplace(one.*name, int_size(number_of)).first->second);
+    return Placement::by_label(labels);
+}
+
+}  // namespace
+
+RanksOnHosts ranks_on_hosts(World& world, std::string_view name_of_host) {
+    static const HostFacts of_host = host_facts();  // slow: found once for all worlds
+    constexpr double no_quota = std::numeric_limits<double>::infinity();
+    FactsOfRank mine{.host = hash_of(name_of_host),
+                     .machine = hash_of(of_host.boot_id),
+                     .process = token_of_this_process(),
+                     .cpu_quota = of_host.cpu_quota.value_or(no_quota),
+                     .cores = {}};
+    sched_getaffinity(0, sizeof mine.cores, mine.cores.words);
+    const auto facts = gather_all(world, mine);
+    RanksOnHosts ranks{.hosts = placed_by(facts, &FactsOfRank::host)};
+    for (const FactsOfRank& one : facts) ranks.processes.push_back(one.process);
+    for (const auto& host : ranks.hosts.nodes())
+        if (have_too_few_cores(facts, host, at(facts, host.front()).cpu_quota))
+            ranks.are_oversubscribed = true;
+    // Containers that share a machine count together, if it can be identified.
+    const Placement machines = placed_by(facts, &FactsOfRank::machine);
+    for (const auto& machine : machines.nodes())
+        if (at(facts, machine.front()).machine != hash_of("") &&
+            have_too_few_cores(facts, machine, std::nullopt))
+            ranks.are_oversubscribed = true;
+    return ranks;
 }
 
 }  // namespace tutti

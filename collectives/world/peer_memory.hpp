@@ -20,7 +20,18 @@ struct PeerMemory {
     void read(std::byte* into, std::size_t bytes) const;
 };
 
-/// Returns why the ranks cannot read each other's memory this way; nothing if they can. Collective.
+/// Returns why the ranks cannot read each other's memory this way; nothing if they can. Ranks that
+/// are on several hosts need to read only that of their own one. Collective on first use of a
+/// world.
 std::optional<std::string> peer_memory_refuses(World& world);
+
+/// Returns why the ranks cannot share memory (see SharedPieces); nothing if they can. Collective on
+/// first use of a world.
+std::optional<std::string> shared_memory_refuses(World& world);
+
+/// Whether both are known to work with the processes of all ranks, from another world.
+bool knows_all_peers(const World& world);
+/// Makes both answer without an exchange. To be called if all ranks know all their peers.
+void trust_known_peers(World& world);
 
 }  // namespace tutti

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "collectives/world/reachable_memory.hpp"
+#include "collectives/world/shared_file.hpp"
 #include "collectives/world/world.hpp"
 
 namespace tutti {
@@ -20,14 +21,11 @@ public:
 
     std::span<std::byte> of(Rank rank) const override;
 
-    class Mapping;
-
 private:
-    struct OwnFile;
     void share_by_pointer(World& world, std::size_t size);
     void share_by_file(World& world, std::size_t size);
 
-    std::vector<std::shared_ptr<const Mapping>> pieces_;  // by rank
+    std::vector<std::shared_ptr<const SharedMapping>> pieces_;  // by rank
 };
 
 }  // namespace tutti

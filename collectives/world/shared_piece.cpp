@@ -1,118 +1,232 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/world/shared_piece.hpp"
 
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <bit>
+#include <cerrno>
 #include <cstring>
 #include <map>
-#include <vector>
+#include <mutex>
+#include <utility>
 
 #include "base/index.hpp"
-#include "collectives/world/shared_memory.hpp"
+#include "base/rounding.hpp"
+#include "collectives/world/shared_file.hpp"
 #include "collectives/world/signal.hpp"
 
 namespace tutti {
 namespace {
 
-// Larger pieces have memory of their own, which returns to the system.
+// Larger pieces have a file of their own, whose memory returns to the system.
 constexpr std::size_t most_in_arena = std::size_t{256} << 10;
 constexpr std::size_t arena_bytes = std::size_t{4} << 20;
 
-// A piece of this rank in an arena.
-struct Grant {
-    int arena = -1;  // -1: no arena has room
-    bool is_reused = false;
-    std::size_t offset = 0;
-    std::size_t bytes = 0;  // a power of two
-    std::size_t used = 0;   // used bytes of these
+// Stored at the start of a rank's piece. The sizes of its parts follow, then the parts.
+struct alignas(cache_line) Head {
+    std::uint64_t releases;  // ranks that have released the piece
 };
 
-// The arenas of a world; all ranks have the same number of them. Each rank divides its own part.
-class Arenas {
+std::size_t bytes_before_parts(std::size_t parts) {
+    return sizeof(Head) + round_up(parts * sizeof(std::size_t), cache_line);
+}
+
+// A piece of a rank of this process.
+struct Grant {
+    std::shared_ptr<SharedFile> file;
+    std::size_t offset = 0;
+    std::size_t bytes = 0;  // in an arena: a power of two
+    int ranks = 0;          // that use it
+
+    bool is_in_arena() const { return bytes <= most_in_arena; }
+    std::span<std::byte> memory() const { return file->mapping()->bytes().subspan(offset, bytes); }
+    bool is_released() const {
+        return seen(reinterpret_cast<Head*>(memory().data())->releases) == as_size(ranks);
+    }
+};
+
+// The data with which a peer finds a piece.
+struct PlaceOfPiece {
+    SharedFile::Key file;
+    std::size_t offset = 0;
+};
+
+// The arenas of this process, whose ranks may be threads, and those of its peers that it has
+// mapped.
+class ProcessArenas {
 public:
-    Grant take(std::size_t bytes) {
-        auto& reusable = free_[bytes];
-        if (!reusable.empty()) {
-            const Grant grant = reusable.back();
-            reusable.pop_back();
+    // A forked process begins without any: it shares the pages of its parent's arenas.
+    static std::shared_ptr<ProcessArenas> of_this_process() {
+        static std::mutex mutex;
+        static std::shared_ptr<ProcessArenas> arenas;
+        const std::lock_guard lock(mutex);
+        if (arenas == nullptr || !arenas->are_of_this_process())
+            arenas = std::make_shared<ProcessArenas>();
+        return arenas;
+    }
+
+    bool are_of_this_process() const { return process_ == getpid(); }
+
+    // Returns zeroed memory, or a file with an error.
+    Grant take(std::size_t needed, int ranks) {
+        const std::lock_guard lock(mutex_);
+        const std::size_t bytes = std::bit_ceil(needed);
+        if (bytes > most_in_arena) return {new_file(needed), 0, needed, ranks};
+        std::vector<Grant>& returned = returned_[bytes];
+        const auto free = std::ranges::find_if(returned, &Grant::is_released);
+        if (free != returned.end()) {
+            Grant grant = std::exchange(*free, returned.back());
+            returned.pop_back();
+            std::memset(grant.memory().data(), 0, needed);
+            grant.ranks = ranks;
             return grant;
         }
-        if (arenas_.empty() || arena_bytes - used_ < bytes) return {.bytes = bytes};
-        used_ += bytes;
-        return {.arena = int_size(arenas_) - 1, .offset = used_ - bytes, .bytes = bytes};
-    }
-
-    void give_back(Grant grant) {
-        grant.is_reused = true;
-        if (grant.arena >= 0) free_[grant.bytes].push_back(grant);
-    }
-
-    // Adds an arena. A rank without a grant gets its first bytes. Collective.
-    void grow(World& world, std::vector<Grant>& of_all) {
-        arenas_.push_back(std::make_shared<SharedMemory>(world, arena_bytes));
-        used_ = 0;
-        for (Rank rank; rank.index < world.size(); ++rank.index) {
-            Grant& grant = at(of_all, rank);
-            if (grant.arena >= 0) continue;
-            grant = {.arena = int_size(arenas_) - 1, .bytes = grant.bytes, .used = grant.used};
-            if (rank == world.rank()) used_ = grant.bytes;
+        if (arena_ == nullptr || arena_->key().error != 0 || arena_bytes - used_ < bytes) {
+            arena_ = new_file(arena_bytes);
+            used_ = 0;
         }
+        used_ += bytes;
+        return {arena_, used_ - bytes, bytes, ranks};
     }
 
-    std::span<std::byte> piece(Rank rank, const Grant& grant) const {
-        return at(arenas_, grant.arena)->of(rank).subspan(grant.offset, grant.used);
+    void give_back(const Grant& grant) {
+        const std::lock_guard lock(mutex_);
+        if (grant.is_in_arena()) returned_[grant.bytes].push_back(grant);
+    }
+
+    // Returns a file as mapped by this process. Arenas stay mapped while their process lives.
+    std::shared_ptr<const SharedMapping> map(const SharedFile::Key& key) {
+        const std::lock_guard lock(mutex_);
+        if (auto known = known_[id_of(key)].lock()) return known;
+        std::shared_ptr<const SharedMapping> mapping = map_shared_file(key);
+        remember(key, mapping);
+        if (key.size == arena_bytes) arenas_of_peers_[id_of(key)] = mapping;
+        return mapping;
     }
 
 private:
-    std::vector<std::shared_ptr<SharedMemory>> arenas_;
-    std::size_t used_ = 0;  // bytes taken from the last arena
-    std::map<std::size_t, std::vector<Grant>> free_;
+    using Id = std::pair<int, std::uint64_t>;  // process and token
+    static Id id_of(const SharedFile::Key& key) { return {key.process, key.token}; }
+
+    std::shared_ptr<SharedFile> new_file(std::size_t size) {
+        auto file = std::make_shared<SharedFile>(size);
+        remember(file->key(), file->mapping());
+        return file;
+    }
+
+    void remember(const SharedFile::Key& key, const std::shared_ptr<const SharedMapping>& mapping) {
+        std::erase_if(arenas_of_peers_, [](const auto& one) {
+            return one.second.use_count() == 1 && kill(one.first.first, 0) != 0 && errno == ESRCH;
+        });
+        std::erase_if(known_, [](const auto& one) { return one.second.expired(); });
+        known_[id_of(key)] = mapping;
+    }
+
+    const pid_t process_ = getpid();
+    std::mutex mutex_;
+    std::shared_ptr<SharedFile> arena_;                   // the one that is not yet full
+    std::size_t used_ = 0;                                // bytes taken from it
+    std::map<std::size_t, std::vector<Grant>> returned_;  // by size; peers may not have released it
+    std::map<Id, std::weak_ptr<const SharedMapping>> known_;
+    std::map<Id, std::shared_ptr<const SharedMapping>> arenas_of_peers_;
 };
 
-using SharedArenas = std::shared_ptr<Arenas>;
-
-class Piece final : public ReachableMemory {
+class Part final : public ReachableMemory {
 public:
-    Piece(Rank me, SharedArenas arenas, std::vector<Grant> grants)
-        : ReachableMemory(me), arenas_(std::move(arenas)), mine_(at(grants, me)) {
-        for (Rank rank; rank.index < int_size(grants); ++rank.index)
-            pieces_.push_back(arenas_->piece(rank, at(grants, rank)));
-    }
-    ~Piece() override { arenas_->give_back(mine_); }
-    Piece(const Piece&) = delete;
-    Piece& operator=(const Piece&) = delete;
+    Part(Rank me, std::shared_ptr<const void> piece, std::vector<std::span<std::byte>> of_rank)
+        : ReachableMemory(me), piece_(std::move(piece)), of_rank_(std::move(of_rank)) {}
 
-    std::span<std::byte> of(Rank rank) const override { return at(pieces_, rank); }
+    std::span<std::byte> of(Rank rank) const override { return at(of_rank_, rank); }
 
 private:
-    SharedArenas arenas_;
-    Grant mine_;
-    std::vector<std::span<std::byte>> pieces_;  // by rank
+    std::shared_ptr<const void> piece_;  // that it is a part of
+    std::vector<std::span<std::byte>> of_rank_;
 };
 
 }  // namespace
 
+// The pieces of all ranks. A rank counts its release in each of them.
+class SharedPieces::Piece {
+public:
+    Piece(std::shared_ptr<ProcessArenas> arenas, std::span<const std::size_t> sizes, int ranks)
+        : arenas_(std::move(arenas)) {
+        std::size_t bytes = bytes_before_parts(sizes.size());
+        for (const std::size_t size : sizes) bytes += round_up(size, cache_line);
+        mine_ = arenas_->take(bytes, ranks);
+        if (mine_.file->key().error != 0) return;
+        std::memcpy(mine_.memory().data() + sizeof(Head), sizes.data(), sizes.size_bytes());
+        parts_ = sizes.size();
+    }
+    ~Piece() {
+        if (!arenas_->are_of_this_process()) return;
+        for (const OfRank& one : of_rank_)
+            std::atomic_ref(reinterpret_cast<Head*>(one.begin)->releases)
+                .fetch_add(1, std::memory_order_acq_rel);
+        if (!of_rank_.empty()) arenas_->give_back(mine_);
+    }
+    Piece(const Piece&) = delete;
+    Piece& operator=(const Piece&) = delete;
+
+    PlaceOfPiece place() const { return {mine_.file->key(), mine_.offset}; }
+
+    void map(const std::vector<PlaceOfPiece>& of_ranks) {
+        for (const PlaceOfPiece& place : of_ranks) {
+            auto mapping = arenas_->map(place.file);
+            std::byte* const begin = mapping->bytes().data() + place.offset;
+            of_rank_.push_back({std::move(mapping), begin});
+        }
+    }
+
+    std::vector<std::span<std::byte>> part(std::size_t number) const {
+        std::vector<std::span<std::byte>> part;
+        for (const OfRank& one : of_rank_) {
+            const std::span sizes(reinterpret_cast<const std::size_t*>(one.begin + sizeof(Head)),
+                                  parts_);
+            std::size_t offset = bytes_before_parts(parts_);
+            for (const std::size_t size : sizes.first(number)) offset += round_up(size, cache_line);
+            part.emplace_back(one.begin + offset, sizes[number]);
+        }
+        return part;
+    }
+
+    void close_file() {
+        if (!mine_.is_in_arena()) mine_.file->close();
+    }
+
+private:
+    struct OfRank {
+        std::shared_ptr<const SharedMapping> mapping;
+        std::byte* begin;
+    };
+
+    std::shared_ptr<ProcessArenas> arenas_;
+    Grant mine_;
+    std::size_t parts_ = 0;
+    std::vector<OfRank> of_rank_;
+};
+
+SharedPieces::SharedPieces(World& world, std::span<const std::size_t> mine)
+    : me_(world.rank()),
+      piece_(std::make_shared<Piece>(ProcessArenas::of_this_process(), mine, world.size())) {
+    const auto places = gather_all(world, piece_->place());
+    for (const PlaceOfPiece& place : places)
+        if (place.file.error != 0)
+            throw Error(fmt::format("shared memory: {}", std::strerror(place.file.error)));
+    piece_->map(places);
+}
+
+std::unique_ptr<ReachableMemory> SharedPieces::part(std::size_t number) const {
+    return std::make_unique<Part>(me_, piece_, piece_->part(number));
+}
+
+void SharedPieces::all_have_mapped() { piece_->close_file(); }
+
 std::unique_ptr<ReachableMemory> shared_piece(World& world, std::size_t mine) {
-    const SharedArenas arenas =
-        world.attribute<SharedArenas>([] { return new SharedArenas(new Arenas); });
-    const std::size_t bytes = std::bit_ceil(std::max(mine, cache_line));
-    Grant own = bytes <= most_in_arena ? arenas->take(bytes) : Grant{.bytes = bytes};
-    own.used = mine;
-    auto grants = gather_all(world, own);
-    const auto is_large = [](const Grant& one) { return one.bytes > most_in_arena; };
-    if (std::ranges::any_of(grants, is_large)) {
-        arenas->give_back(own);
-        return std::make_unique<SharedMemory>(world, mine);
-    }
-    const auto has_none = [](const Grant& one) { return one.arena < 0; };
-    if (std::ranges::any_of(grants, has_none)) arenas->grow(world, grants);
-    auto piece = std::make_unique<Piece>(world.rank(), arenas, grants);
-    // A peer may write into a piece as soon as it knows of it.
-    if (std::ranges::any_of(grants, &Grant::is_reused)) {
-        if (own.is_reused) std::memset(piece->mine().data(), 0, mine);
-        world.barrier();
-    }
-    return piece;
+    return SharedPieces(world, {&mine, 1}).part(0);
 }
 
 }  // namespace tutti

@@ -2,17 +2,38 @@
 #pragma once
 #include <cstddef>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "collectives/world/reachable_memory.hpp"
 #include "collectives/world/world.hpp"
 
 namespace tutti {
 
-/// Returns memory that the ranks of one host share, for the data of a plan (counters, lines,
-/// slots). Every rank contributes `mine` bytes (sizes may differ; zeroed, aligned to cache lines).
-/// Small pieces come from arenas that the world keeps, so that a new one costs a single exchange;
-/// they return there when the object ends, which must not outlive the world. Collective. Throws
-/// Error as SharedMemory does.
+/// Memory that the ranks of one host share, for the data of a plan (counters, lines, slots).
+/// Small pieces come from arenas of the ranks' processes, which stay mapped, so that a new plan or
+/// a new communicator of the same processes maps nothing. A piece returns to its arena when all its
+/// ranks have released it.
+class SharedPieces {
+public:
+    /// Each rank contributes as many parts, of its own sizes (zeroed, aligned to cache lines).
+    /// Collective, in a single exchange. Throws Error on all ranks if one lacks memory, and on this
+    /// rank alone if it cannot map that of a peer: the ranks must agree on that afterwards.
+    SharedPieces(World& world, std::span<const std::size_t> mine);
+
+    std::unique_ptr<ReachableMemory> part(std::size_t number) const;
+
+    /// To be called after that agreement: releases what only served to map the memory.
+    void all_have_mapped();
+
+    class Piece;
+
+private:
+    Rank me_;
+    std::shared_ptr<Piece> piece_;
+};
+
+/// Returns the only part of a piece.
 std::unique_ptr<ReachableMemory> shared_piece(World& world, std::size_t mine);
 
 }  // namespace tutti

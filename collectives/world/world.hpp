@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -89,6 +90,9 @@ public:
     const std::vector<Rank>& ranks_of_host() const;
     /// Whether this rank is the first of its host, which acts for the host.
     bool is_leader() const { return ranks_of_host().front() == rank(); }
+
+    /// A number for each rank's process, different for all processes; empty if not known.
+    std::vector<std::uint64_t> processes;
 
     /// Grows with each collective call: shows a watchdog that this rank is alive.
     std::atomic<long> heartbeats{0};

@@ -170,8 +170,8 @@ void Ranks::begin() {
         if (!true_on_all_ranks(*world_, !takes_memory_of_gpus()))
             throw Error("the MPI library may get buffers on GPUs, which tutti does not support");
         world_->register_progress(progress_);
-        state_ = std::make_unique<Communicator::State>(nullptr, *world_, options_for(*world_));
-        state_->is_preloaded = true;
+        state_ = std::make_unique<Communicator::State>(nullptr, *world_, options_for(*world_),
+                                                       Communicator::State::Use::preloaded);
         if (state_->planner.refuses("shm"))
             leave_to_library();
         else

@@ -562,7 +562,7 @@ class Communicator(Collectives[None]):
 
     def allocate(self, size: int) -> memoryview:
         """Allocates zeroed bytes that all ranks of a host can access directly: the fastest buffers within a host. Collective, with
-        the same size on all ranks. In a call, all ranks pass the same offset in it. Valid until release() or free().
+        the same size on all ranks. In a call, all ranks pass parts of the same allocation. Valid until release() or free().
 
             values = numpy.frombuffer(ranks.allocate(8 * n), dtype=numpy.float64)"""
         if index(size) < 0:

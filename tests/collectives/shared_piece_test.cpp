@@ -43,5 +43,50 @@ TEST(SharedPiece, IsZeroedAndReachedByAllRanks) {
     });
 }
 
+// A rank may have left a communicator, and make another one, while a peer still reads its memory.
+TEST(SharedPiece, IsKeptUntilAllRanksHaveReleasedIt) {
+    run_as_threads(2, 20, [](World& world) {
+        auto piece = shared_piece(world, 100);
+        std::ranges::fill(piece->mine(), std::byte{7});
+        world.barrier();
+        const auto alone = world.split(world.rank().index);
+        if (world.is_first()) piece.reset();
+        const auto other = shared_piece(*alone, 100);
+        world.barrier();
+        if (!world.is_first()) {
+            EXPECT_TRUE(all_are(piece->of(Rank{0}), std::byte{7}));
+        }
+        world.barrier();
+    });
+}
+
+// Also of ranks that contribute different sizes.
+TEST(SharedPiece, HasPartsThatAreReachedApart) {
+    run_as_threads(3, 20, [](World& world) {
+        const auto bytes_of = [](int rank, std::size_t part) {
+            return as_size(rank) * 100'000 + part;  // some have a file of their own
+        };
+        std::vector<std::size_t> sizes;
+        for (std::size_t part = 0; part < 5; ++part)
+            sizes.push_back(bytes_of(world.rank().index, part));
+        SharedPieces pieces(world, sizes);
+        world.barrier();
+        pieces.all_have_mapped();
+        std::vector<std::unique_ptr<ReachableMemory>> parts;
+        for (std::size_t part = 0; part < 5; ++part) {
+            parts.push_back(pieces.part(part));
+            std::ranges::fill(parts.back()->mine(), static_cast<std::byte>(part + 1));
+        }
+        world.barrier();
+        for (std::size_t part = 0; part < 5; ++part)
+            for (int rank = 0; rank < 3; ++rank) {
+                const auto memory = parts[part]->of(Rank{rank});
+                EXPECT_EQ(memory.size(), bytes_of(rank, part));
+                EXPECT_TRUE(all_are(memory, static_cast<std::byte>(part + 1)));
+            }
+        world.barrier();
+    });
+}
+
 }  // namespace
 }  // namespace tutti

@@ -49,7 +49,9 @@ struct Pair {
         for (std::size_t i = 0; i < ns.size(); ++i)
             plans.push_back(
                 std::make_unique<Timed>(progress, request_for(world.size()), ns[i], runs[i]));
-        plan = tried_plan(progress, request_for(world.size()), std::move(plans));
+        SharedPlanMemory memory(world);
+        plan = tried_plan(progress, request_for(world.size()), std::move(plans), memory);
+        memory.provide("times");
     }
 
     Progress progress;

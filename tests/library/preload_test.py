@@ -103,6 +103,14 @@ class Results(unittest.TestCase):
         many = 10_000 if LONG else 200
         self.check(2, built("preload_communicators"), many, says="^0 wrong;", timeout=550)
 
+    def test_map_nothing_for_duplicates_of_a_communicator(self):
+        for options in (EVERYTHING, ("--with", "rules", "--after", "10"), ()):
+            with self.subTest(options):
+                code, out, err = run(2, built("preload_duplicates"), 40, options=options)
+                self.assertEqual((code, err), (0, ""), out)
+                self.assertRegex(out, "^0 wrong;")
+                print(*options, out, end="")
+
     @unittest.skipUnless(LONG, "2 ranks with 1 GiB each")
     def test_of_too_large_blocks_come_from_the_library(self):
         code, out, err = run(2, built("preload_large"), options=(*EVERYTHING, "--report"))

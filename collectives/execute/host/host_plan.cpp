@@ -12,7 +12,8 @@ namespace {
 
 class HostPlan final : public Plan {
 public:
-    HostPlan(Progress& progress, MessageTransport* transport, const PlanRequest& request)
+    HostPlan(Progress& progress, MessageTransport* transport, const PlanRequest& request,
+             SharedPlanMemory& memory)
         : Plan(progress, request),
           buffers_{.me = world().rank(),
                    .spec = {request.call.collective, world().size(), request.call.root},
@@ -33,11 +34,13 @@ public:
             return lanes;
         };
         // A rank may lack memory (a root has messages of all ranks), or its device may not support
-        // its part.
-        lanes_ = transport == nullptr ? make_lanes()
-                                      : make_on_all_ranks(world(), request.what, make_lanes);
+        // its part. Ranks that need only memory agree on that when it is provided.
+        const bool needs_only_memory =
+            transport == nullptr || request.method == TransferMethod::lines;
+        lanes_ =
+            needs_only_memory ? make_lanes() : make_on_all_ranks(world(), request.what, make_lanes);
         int number = request.number;
-        for (const auto& lane : lanes_) lane->connect(world(), transport, number++);
+        for (const auto& lane : lanes_) lane->connect(world(), transport, number++, memory);
     }
 
     std::optional<std::string> left_over() const override {
@@ -152,8 +155,16 @@ private:
 }  // namespace
 
 std::unique_ptr<Plan> host_plan(Progress& progress, MessageTransport* transport,
+                                const PlanRequest& request, SharedPlanMemory& memory) {
+    return std::make_unique<HostPlan>(progress, transport, request, memory);
+}
+
+std::unique_ptr<Plan> host_plan(Progress& progress, MessageTransport* transport,
                                 const PlanRequest& request) {
-    return std::make_unique<HostPlan>(progress, transport, request);
+    SharedPlanMemory memory(progress.world());
+    auto plan = host_plan(progress, transport, request, memory);
+    memory.provide(request.what);
+    return plan;
 }
 
 }  // namespace tutti

@@ -7,7 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/index.hpp"
-#include "collectives/world/host_memory.hpp"
+#include "collectives/world/shared_plan_memory.hpp"
 #include "collectives/world/signal.hpp"
 
 namespace tutti {
@@ -20,27 +20,32 @@ Lane::Lane(const HostBuffers& buffers, StoreChoice& stores, const PlanRequest& r
       stores_(stores),
       reaches_peers_(!request.sends_only_messages()) {}
 
-void Lane::connect(World& world, MessageTransport* transport, int number) {
-    if (reaches_peers_) {
-        memory_ = host_piece(world, sizeof(Head) + program_.most_reachable_bytes());
-        std::vector<PlanMemory> of_ranks;
-        for (const Rank rank : all_ranks(world.size()))
-            of_ranks.push_back(
-                memory_->of(rank).empty()
-                    ? PlanMemory{}
-                    : PlanMemory{memory_->of(rank).data() + sizeof(Head), &head_of(rank).buffers});
-        program_.place(std::move(of_ranks));
-    } else {
-        own_head_ = std::make_unique<Head>();
-    }
+void Lane::connect(World& world, MessageTransport* transport, int number,
+                   SharedPlanMemory& memory) {
+    if (reaches_peers_)
+        memory.ask(sizeof(Head) + program_.most_reachable_bytes(),
+                   [this, &world](auto shared) { reach_peers(world, std::move(shared)); });
     if (transport != nullptr) {
         most_bytes_ = transport->most_bytes();
         EndpointNeeds needs = program_.needs(most_bytes_);
         needs.plan = number;
+        needs.memory = &memory;
         endpoint_ = transport->connect(needs);
     }
-    counter_ = &head_of(buffers_.me).counter;
-    sleepers_ = &head_of(buffers_.me).sleepers;
+    if (reaches_peers_) return;
+    own_head_ = std::make_unique<Head>();
+    add_steps();
+}
+
+void Lane::reach_peers(const World& world, std::unique_ptr<ReachableMemory> memory) {
+    memory_ = std::move(memory);
+    std::vector<PlanMemory> of_ranks;
+    for (const Rank rank : all_ranks(world.size()))
+        of_ranks.push_back(
+            memory_->of(rank).empty()
+                ? PlanMemory{}
+                : PlanMemory{memory_->of(rank).data() + sizeof(Head), &head_of(rank).buffers});
+    program_.place(std::move(of_ranks));
     add_steps();
 }
 
@@ -50,6 +55,8 @@ Lane::Head& Lane::head_of(Rank rank) const {
 
 // Lists the steps and their waits, which are those of all calls.
 void Lane::add_steps() {
+    counter_ = &head_of(buffers_.me).counter;
+    sleepers_ = &head_of(buffers_.me).sleepers;
     for (const ProgramStep& step : program_.program().steps) {
         const std::uint32_t before_messages = add_waits(step.before_messages);
         steps_.push_back({step.number, step.has_messages(), step.keeps_results, before_messages,

@@ -24,9 +24,9 @@ public:
     Lane(const HostBuffers& buffers, StoreChoice& stores, const PlanRequest& request,
          RankProgram program);
 
-    /// Connects to the peers by memory and by messages (if there is a transport, by endpoint
-    /// `number`). Collective.
-    void connect(World& world, MessageTransport* transport, int number);
+    /// Connects to the peers by `memory`, once that is provided, and by messages (if there is a
+    /// transport, by endpoint `number`). Collective.
+    void connect(World& world, MessageTransport* transport, int number, SharedPlanMemory& memory);
 
     /// Binds the call in the plan's buffers, see BoundProgram::bind().
     void bind(const Call& call, bool is_repeated, bool divides);
@@ -87,6 +87,7 @@ private:
     std::optional<Rank> waits_by_message_for() const {
         return has_posted_ ? endpoint_->waits_for() : std::nullopt;
     }
+    void reach_peers(const World& world, std::unique_ptr<ReachableMemory> memory);
     Head& head_of(Rank rank) const;
     void add_steps();
     std::uint32_t add_waits(const std::vector<Dependency>& dependencies);

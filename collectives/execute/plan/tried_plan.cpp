@@ -8,7 +8,6 @@
 
 #include "base/index.hpp"
 #include "collectives/execute/plan/plan_choice.hpp"
-#include "collectives/world/shared_piece.hpp"
 #include "collectives/world/signal.hpp"
 
 namespace tutti {
@@ -16,13 +15,13 @@ namespace tutti {
 class TriedPlan final : public Plan {
 public:
     TriedPlan(Progress& progress, const PlanRequest& request,
-              std::vector<std::unique_ptr<Plan>> plans)
+              std::vector<std::unique_ptr<Plan>> plans, SharedPlanMemory& memory)
         : Plan(progress, request),
           plans_(std::move(plans)),
           choice_(int_size(plans_)),
-          memory_(shared_piece(world(), sizeof(Report))),
           all_times_(as_size(world().size())) {
         assert(plans_.size() <= PlanChoice::most_plans);
+        memory.ask(sizeof(Report), [this](auto shared) { memory_ = std::move(shared); });
     }
 
     // While steps are watched, only one plan runs.
@@ -123,8 +122,9 @@ private:
 };
 
 std::unique_ptr<Plan> tried_plan(Progress& progress, const PlanRequest& request,
-                                 std::vector<std::unique_ptr<Plan>> plans) {
-    return std::make_unique<TriedPlan>(progress, request, std::move(plans));
+                                 std::vector<std::unique_ptr<Plan>> plans,
+                                 SharedPlanMemory& memory) {
+    return std::make_unique<TriedPlan>(progress, request, std::move(plans), memory);
 }
 
 }  // namespace tutti

@@ -80,8 +80,10 @@ protected:
         char name[MPI_MAX_PROCESSOR_NAME] = {};
         int length = 0;
         check(PMPI_Get_processor_name(name, &length));
-        hosts_ = hosts_by_name(gather_all_texts(*this, name));
-        oversubscribed = is_oversubscribed(*this);
+        RanksOnHosts ranks = ranks_on_hosts(*this, name);
+        hosts_ = std::move(ranks.hosts);
+        processes = std::move(ranks.processes);
+        oversubscribed = ranks.are_oversubscribed;
     }
 
     Placement hosts_;
@@ -272,6 +274,7 @@ std::unique_ptr<World> RanksOfMpi::split(std::optional<int> group) {
     }
     if (members.empty()) return nullptr;
     auto part = std::make_unique<MpiWorld>(comm, hang_timeout, hosts_.renamed(members));
+    for (const Rank member : members) part->processes.push_back(at(processes, member));
     part->oversubscribed = oversubscribed;
     part->background = background;
     part->parent = this;

@@ -11,8 +11,7 @@
 #include "collectives/transport/shm/host_transport.hpp"
 #include "collectives/world/host_memory.hpp"
 #include "collectives/world/peer_memory.hpp"
-#include "collectives/world/shared_memory.hpp"
-#include "collectives/world/shared_piece.hpp"
+#include "collectives/world/shared_plan_memory.hpp"
 #include "collectives/world/signal.hpp"
 
 namespace tutti {
@@ -92,10 +91,9 @@ constexpr std::size_t most_in_lines = 4096;
 // Messages may be cut: those to one peer go in the order posted.
 class LlEndpoint final : public Endpoint {
 public:
-    // `host`: the ranks of this host. `processes`: their process numbers if they can read each
-    // other's memory, else empty.
-    LlEndpoint(World& world, World& host, std::span<const pid_t> processes,
-               const EndpointNeeds& needs)
+    // `processes`: process numbers of the ranks of this host if they can read each other's memory,
+    // else empty.
+    LlEndpoint(World& world, std::span<const pid_t> processes, const EndpointNeeds& needs)
         : me_(world.rank()),
           to_(as_size(world.size())),
           from_(to_.size()),
@@ -106,19 +104,13 @@ public:
         const std::size_t lines =
             std::clamp(std::bit_ceil(8 * lines_of(std::min(needs.most_bytes, read_above_))),
                        std::size_t{64}, std::size_t{1024});
-        const auto ranks = as_size(host.size());
-        memory_ = shared_piece(host, ranks * LineRing::bytes(lines));
-        // Each rank chooses the length of the rings that it receives from.
-        const auto ring = [&](std::span<std::byte> piece, Rank sender) {
-            const std::size_t bytes = piece.size() / ranks;
-            return LineRing(piece.subspan(as_size(sender) * bytes, bytes));
-        };
-        for (Rank place; place.index < host.size(); ++place.index) {
-            const Rank peer = at(world.ranks_of_host(), place);
-            at(to_, peer).ring = ring(memory_->of(place), host.rank());
-            at(from_, peer).ring = ring(memory_->mine(), place);
-            if (!processes.empty()) at(from_, peer).process = processes[as_size(place)];
-        }
+        SharedPlanMemory own(world);
+        SharedPlanMemory& memory = needs.memory != nullptr ? *needs.memory : own;
+        const std::span<const Rank> ranks = world.ranks_of_host();
+        memory.ask(ranks.size() * LineRing::bytes(lines), [this, ranks, processes](auto shared) {
+            use(std::move(shared), ranks, processes);
+        });
+        if (needs.memory == nullptr) own.provide("messages within a host");
     }
 
     void post_receive(int, Rank from, std::span<std::byte> into) override {
@@ -151,6 +143,23 @@ public:
     }
 
 private:
+    // Each rank chooses the length of the rings that it receives from.
+    void use(std::unique_ptr<ReachableMemory> memory, std::span<const Rank> ranks,
+             std::span<const pid_t> processes) {
+        memory_ = std::move(memory);
+        const auto ring = [&](Rank receiver, std::size_t sender) {
+            const std::span<std::byte> piece = memory_->of(receiver);
+            const std::size_t bytes = piece.size() / ranks.size();
+            return LineRing(piece.subspan(sender * bytes, bytes));
+        };
+        const auto me = as_size(std::ranges::find(ranks, me_) - ranks.begin());
+        for (std::size_t place = 0; place < ranks.size(); ++place) {
+            at(to_, ranks[place]).ring = ring(ranks[place], me);
+            at(from_, ranks[place]).ring = ring(me_, place);
+            if (!processes.empty()) at(from_, ranks[place]).process = processes[place];
+        }
+    }
+
     // The messages in one direction between this rank and a peer; counted over all runs.
     struct Link {
         LineRing ring;
@@ -238,7 +247,7 @@ public:
     explicit LlTransport(World& world) : world_(world) {}
     std::string_view name() const override { return "shm-lines"; }
     std::unique_ptr<Endpoint> connect(const EndpointNeeds& needs) override {
-        return std::make_unique<LlEndpoint>(world_, world_, std::span<const pid_t>(), needs);
+        return std::make_unique<LlEndpoint>(world_, std::span<const pid_t>(), needs);
     }
     std::size_t most_bytes() const override { return std::size_t{1} << 62; }
 
@@ -248,18 +257,18 @@ private:
 
 class HostMessages final : public MessageTransport {
 public:
-    explicit HostMessages(World& world) : world_(world), host_(host_world(world)) {
-        const SharedMemory trial(host_, 1);
-        if (!peer_memory_refuses(host_)) processes_ = gather_all(host_, getpid());
+    explicit HostMessages(World& world) : world_(world) {
+        World& host = host_world(world);
+        if (const auto refusal = shared_memory_refuses(host)) throw Error(*refusal);
+        if (!peer_memory_refuses(host)) processes_ = gather_all(host, getpid());
     }
     std::string_view name() const override { return "shared memory"; }
     std::unique_ptr<Endpoint> connect(const EndpointNeeds& needs) override {
-        return std::make_unique<LlEndpoint>(world_, host_, processes_, needs);
+        return std::make_unique<LlEndpoint>(world_, processes_, needs);
     }
 
 private:
     World& world_;
-    World& host_;
     std::vector<pid_t> processes_;
 };
 

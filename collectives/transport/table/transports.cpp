@@ -12,12 +12,11 @@
 #include "collectives/transport/ucx/ucx.hpp"
 #include "collectives/world/heap.hpp"
 #include "collectives/world/peer_memory.hpp"
-#include "collectives/world/shared_memory.hpp"
 
 namespace tutti {
-namespace {
-
 std::optional<std::string> nothing_missing() { return std::nullopt; }
+
+namespace {
 
 std::optional<std::string> needs_threads(World& world) {
     if (world.kind() == "threads") return std::nullopt;
@@ -27,23 +26,13 @@ std::optional<std::string> needs_threads(World& world) {
 
 std::optional<std::string> needs_mpi(World& world) { return ranks_are_not_of_mpi(world); }
 
-std::optional<std::string> needs_one_host(World& world) {
-    try {
-        SharedMemory trial(world, 1);
-        return std::nullopt;
-    } catch (const Error& error) {
-        if (error.code() != Exit::usage) throw;  // a rank is lost or late
-        return error.what();
-    }
-}
-
 std::optional<std::string> needs_one_host_and_peer_memory(World& world) {
-    if (auto refusal = needs_one_host(world)) return refusal;
+    if (auto refusal = shared_memory_refuses(world)) return refusal;
     return peer_memory_refuses(world);
 }
 
 std::optional<std::string> needs_one_host_and_heaps(World& world) {
-    if (auto refusal = needs_one_host(world)) return refusal;
+    if (auto refusal = shared_memory_refuses(world)) return refusal;
     Heap::load();
     return heaps_refuse(world);
 }
@@ -102,20 +91,20 @@ const TransportRow rows[] = {
     {"shm",
      "ranks of one host read and write each other's memory, by the fastest of the shm-* methods",
      nothing_missing,
-     needs_one_host,
+     shared_memory_refuses,
      open_beside_memory<ll_transport>,
      {lines, registered, mapped, copy_in_copy_out, single_copy}},
     {"shm-lines",
      "small messages in the cache lines of their flags",
      nothing_missing,
-     needs_one_host,
+     shared_memory_refuses,
      open<ll_transport>,
      {lines},
      is_part},
     {"shm-direct",
      "registered memory in place; unregistered memory staged in shared memory",
      nothing_missing,
-     needs_one_host,
+     shared_memory_refuses,
      open_memory,
      {registered, copy_in_copy_out},
      is_part},

@@ -21,6 +21,9 @@ struct OpenTransport {
     TransferMethods unusable = {};  ///< methods of its row that these ranks cannot use
 };
 
+/// For transports that each build has.
+std::optional<std::string> nothing_missing();
+
 /// One row of the table of transports.
 struct TransportRow {
     std::string_view name;

@@ -107,9 +107,11 @@ ProcessWorld::ProcessWorld(Rank rank, int size, std::vector<OpenFile> connection
       incoming_(as_size(size)),
       unwinding_before_(std::uncaught_exceptions()) {
     hang_timeout = its_hang_timeout;
-    hosts_ = hosts_by_name(gather_all_texts(*this, name_of_this_host()));
+    RanksOnHosts ranks = ranks_on_hosts(*this, name_of_this_host());
+    hosts_ = std::move(ranks.hosts);
+    processes = std::move(ranks.processes);
+    oversubscribed = ranks.are_oversubscribed;
     neighbours_.emplace(*this);
-    oversubscribed = is_oversubscribed(*this);
 }
 
 // Sends no goodbye if an error unwinds this rank: the others must not wait for it.

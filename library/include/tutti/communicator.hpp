@@ -372,7 +372,7 @@ public:
 
     /// Allocates `count` zeroed elements of registered memory, which all ranks of a host can access
     /// directly: the fastest buffers within a host. Collective, with the same count on all ranks.
-    /// In a call, all ranks must pass the same place of it, even if a rank's buffer is not used.
+    /// In a call, all ranks must pass parts of the same allocation, at any offsets.
     /// Returns unregistered memory if the ranks cannot share any. Freed by release() or with the
     /// communicator. Throws Error (Exit::usage) if there is not enough memory.
     template <Element T>
