@@ -2,6 +2,7 @@
 #include "collectives/planner/planner.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "base/index.hpp"
 #include "base/rounding.hpp"
@@ -157,10 +158,18 @@ std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
         .runs = runs_on_devices_,
         .stores = route.stores};
     SharedPlanMemory memory(world_);
-    std::vector<std::unique_ptr<Plan>> plans;
-    for (const Way& way : route.ways) plans.push_back(plan_by(way, transport, request, memory));
-    auto made = plans.size() == 1 ? std::move(plans.front())
-                                  : tried_plan(progress_, request, std::move(plans), memory);
+    std::unique_ptr<Plan> made;
+    int next_number = plans_made_;
+    for (const Way& way : route.ways) next_number += way.lanes.count;
+    try {
+        std::vector<std::unique_ptr<Plan>> plans;
+        for (const Way& way : route.ways) plans.push_back(plan_by(way, transport, request, memory));
+        made = plans.size() == 1 ? std::move(plans.front())
+                                 : tried_plan(progress_, request, std::move(plans), memory);
+    } catch (const std::bad_alloc&) {
+        memory.lacks_memory();
+        plans_made_ = next_number;  // the others have this, too
+    }
     memory.provide(request.what, [&] { made->bind(call, buffers); });
     return made;
 }
@@ -180,6 +189,7 @@ std::unique_ptr<Plan> Planner::plan_by(const Way& way, std::string_view transpor
                                        PlanRequest request, SharedPlanMemory& memory) {
     request.method = way.method;
     request.lanes = way.lanes;
+    request.runs_ahead = way.runs_ahead;
     request.schedule = pipelined(request.schedule, way.pieces);
     request.number = plans_made_;
     plans_made_ += way.lanes.count;

@@ -85,6 +85,11 @@ constexpr int many_pieces = 16;  // so that the first one is only a small part
 constexpr Bytes worth_system_call{4 << 10};
 constexpr Bytes most_in_lines{16 << 10};
 
+// Up to this size a rank does not wait for the readers of its copy in the plan's memory: the copies
+// of all runs under way stay in the cache of a core.
+constexpr Bytes most_run_ahead{64 << 10};
+constexpr int most_runs_ahead = 3;
+
 // In place, an exchange reads from a copy of its input, which all lanes would have to wait for.
 bool goes_in_lanes(const RoutedCall& call) {
     return !call.in_place || !CollectiveSpec{call.call.collective, call.ranks()}.exchanges();
@@ -127,9 +132,12 @@ void add_copying_ways(Route& route, const RoutedCall& call, TransferMethods meth
     };
     if (methods.has(copy_in_copy_out)) {
         const int pieces = pieces_of(tuning.stage_piece), more = pieces_of(small_piece);
-        route.ways.push_back({copy_in_copy_out, pieces});
-        if (may_try && more > pieces && pieces < many_pieces)
-            route.ways.push_back({copy_in_copy_out, more});
+        Way way{.method = copy_in_copy_out,
+                .pieces = pieces,
+                .runs_ahead = vector <= most_run_ahead ? most_runs_ahead : 0};
+        route.ways.push_back(way);
+        way.pieces = more;
+        if (may_try && more > pieces && pieces < many_pieces) route.ways.push_back(way);
     }
     if (methods.has(single_copy) && (!may_try || vector >= worth_system_call)) {
         if (is_worth_single_copy(call.call, ranks, route.schedule.chunks(), tuning))

@@ -64,6 +64,8 @@ struct Way {
     TransferMethod method = TransferMethod::messages;
     int pieces = 1;    ///< in which the schedule is copied in and out, pipelined
     Lanes lanes = {};  ///< of messages
+    /// Runs that a rank may begin while peers still read its data of an earlier one.
+    int runs_ahead = 0;
     auto operator<=>(const Way&) const = default;
 };
 

@@ -209,10 +209,12 @@ private:
     std::vector<OfRank> of_rank_;
 };
 
-SharedPieces::SharedPieces(World& world, std::span<const std::size_t> mine)
+SharedPieces::SharedPieces(World& world, std::span<const std::size_t> mine, bool lacks_memory)
     : me_(world.rank()),
       piece_(std::make_shared<Piece>(ProcessArenas::of_this_process(), mine, world.size())) {
-    const auto places = gather_all(world, piece_->place());
+    PlaceOfPiece own = piece_->place();
+    if (lacks_memory) own.file.error = ENOMEM;
+    const auto places = gather_all(world, own);
     for (const PlaceOfPiece& place : places)
         if (place.file.error != 0)
             throw Error(fmt::format("shared memory: {}", std::strerror(place.file.error)));

@@ -17,9 +17,10 @@ namespace tutti {
 class SharedPieces {
 public:
     /// Each rank contributes as many parts, of its own sizes (zeroed, aligned to cache lines).
+    /// `lacks_memory`: the rank has none for its own part of the work, and contributes nothing.
     /// Collective, in a single exchange. Throws Error on all ranks if one lacks memory, and on this
     /// rank alone if it cannot map that of a peer: the ranks must agree on that afterwards.
-    SharedPieces(World& world, std::span<const std::size_t> mine);
+    SharedPieces(World& world, std::span<const std::size_t> mine, bool lacks_memory = false);
 
     std::unique_ptr<ReachableMemory> part(std::size_t number) const;
 

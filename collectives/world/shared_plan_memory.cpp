@@ -9,10 +9,11 @@
 namespace tutti {
 
 void SharedPlanMemory::provide(const std::string& what, const std::function<void()>& finish) {
-    World* const host = sizes_.empty() ? nullptr : &host_world(world_);
+    const bool asks = !sizes_.empty() || lacks_memory_;
+    World* const host = asks ? &host_world(world_) : nullptr;
     std::optional<SharedPieces> pieces;
     make_on_all_ranks(world_, what, [&] {
-        if (host != nullptr) pieces.emplace(*host, sizes_);
+        if (host != nullptr) pieces.emplace(*host, sizes_, lacks_memory_);
         for (std::size_t part = 0; part < uses_.size(); ++part)
             uses_[part](for_world(world_, pieces->part(part)));
         finish();

@@ -27,6 +27,9 @@ public:
         uses_.push_back(std::move(use));
     }
 
+    /// Makes provide() fail on all ranks, because this one lacks memory for its part of the plan.
+    void lacks_memory() { lacks_memory_ = true; }
+
     /// Hands the memory to all that have asked for it, then calls `finish`. If this fails on any
     /// rank, all throw Error, whose text begins with `what`. Collective, in two exchanges; one if
     /// nothing was asked for.
@@ -35,6 +38,7 @@ public:
 
 private:
     World& world_;
+    bool lacks_memory_ = false;
     std::vector<std::size_t> sizes_;
     std::vector<Use> uses_;
 };

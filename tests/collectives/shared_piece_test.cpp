@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/index.hpp"
+#include "collectives/world/shared_plan_memory.hpp"
 
 namespace tutti {
 namespace {
@@ -57,6 +58,26 @@ TEST(SharedPiece, IsKeptUntilAllRanksHaveReleasedIt) {
             EXPECT_TRUE(all_are(piece->of(Rank{0}), std::byte{7}));
         }
         world.barrier();
+    });
+}
+
+TEST(SharedPlanMemory, IsRefusedToAllRanksIfOneCannotMakeItsPart) {
+    run_as_threads(3, 20, [](World& world) {
+        for (const bool lacks : {true, false}) {
+            SharedPlanMemory memory(world);
+            std::unique_ptr<ReachableMemory> part;
+            if (lacks && world.rank().index == 1)
+                memory.lacks_memory();
+            else
+                memory.ask(100, [&](auto provided) { part = std::move(provided); });
+            if (lacks) {
+                EXPECT_THROW(memory.provide("plan"), Error);
+            } else {
+                memory.provide("plan");
+                EXPECT_EQ(part->of(Rank{2}).size(), 100U);
+            }
+            world.barrier();
+        }
     });
 }
 

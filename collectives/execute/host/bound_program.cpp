@@ -25,9 +25,9 @@ struct BoundProgram::Binding {
 };
 
 BoundProgram::BoundProgram(const HostBuffers& buffers, const PlanRequest& request,
-                           RankProgram program)
+                           const RankProgram& program)
     : buffers_(buffers),
-      program_(std::move(program)),
+      program_(program),
       most_(buffers.spec, buffers.chunks, as_size(request.call.count) * size_of(request.call.type)),
       queue_(buffers.device == nullptr ? nullptr : buffers.device->queue()),
       moves_(request.call.type, request.call.op, queue_.get()),
@@ -105,8 +105,10 @@ EndpointNeeds BoundProgram::needs(std::size_t most_bytes_of_message) const {
     return needs;
 }
 
-void BoundProgram::bind(const Call& call, bool is_repeated, bool divides) {
-    if (is_repeated) return replace_buffers();
+void BoundProgram::bind(const Call& call, bool divides) {
+    if (bound_ && call.lengths == nullptr && *bound_ == call) return replace_buffers();
+    bound_.reset();
+    if (call.lengths == nullptr) bound_ = call;
     expect_room_for_sources(call.type);
     const Layout layout(call, buffers_.spec, buffers_.me, buffers_.chunks);
     const std::size_t all = as_size(buffers_.spec.ranks()) * as_size(call.count);

@@ -51,9 +51,9 @@ public:
 
     /// Allocates the memory that only this rank uses, for the largest call of the request. Throws
     /// Error if memory is insufficient, or the device cannot combine as many sources.
-    BoundProgram(const HostBuffers& buffers, const PlanRequest& request, RankProgram program);
+    BoundProgram(const HostBuffers& buffers, const PlanRequest& request,
+                 const RankProgram& program);
 
-    const RankProgram& program() const { return program_; }
     DeviceQueue* queue() { return queue_.get(); }
     /// Returns the bytes that peers reach in any call; 0 if the rank has no peers by memory.
     std::size_t most_reachable_bytes() const { return most_.reachable(program_); }
@@ -66,7 +66,7 @@ public:
     /// Turns places into addresses. If only the buffers have changed since the last call, replaces
     /// these. Takes time in proportion to the rank's moves, and allocates nothing. `divides`:
     /// results are read once more.
-    void bind(const Call& call, bool is_repeated, bool divides);
+    void bind(const Call& call, bool divides);
     /// Replaces the buffers of a peer by those that it has published.
     void look_up_buffers(Rank peer);
 
@@ -93,12 +93,13 @@ private:
     Moves::Operand operand(const MovePlace& end, const Binding& binding) const;
 
     const HostBuffers& buffers_;
-    RankProgram program_;
+    const RankProgram& program_;
     MostBytes most_;
     std::unique_ptr<DeviceQueue> queue_;
     Moves moves_;
     std::vector<Post> posts_;
     std::vector<StepEnds> ends_;
+    std::optional<Call> bound_;  // if its blocks have equal lengths
     std::uint32_t prologue_end_ = 0, early_end_ = 0;
     std::vector<PlanMemory> memory_;  // by rank
     std::vector<Begins> begins_;      // by rank

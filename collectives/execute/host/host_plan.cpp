@@ -56,13 +56,9 @@ private:
         buffers_.memory = buffers_.mapped != nullptr
                               ? CallerMemory(buffers_.mapped->reachable(caller().given()))
                               : caller();
-        const bool is_repeated = bound_ && *bound_ == call() && call().lengths == nullptr;
-        if (!is_repeated) {
-            const bool divides = call().op == Op::avg && reduces(call().collective);
-            divide_ = divides ? find_divide(call().type) : nullptr;
-            bound_ = call();
-        }
-        for (const auto& lane : lanes_) lane->bind(call(), is_repeated, divide_ != nullptr);
+        const bool divides = call().op == Op::avg && reduces(call().collective);
+        divide_ = divides ? find_divide(call().type) : nullptr;
+        for (const auto& lane : lanes_) lane->bind(call(), divides);
     }
 
     void begin() override {
@@ -147,7 +143,6 @@ private:
     bool begins_at_once_;
     StoreChoice stores_;  // for final results
     std::vector<std::unique_ptr<Lane>> lanes_;
-    std::optional<Call> bound_;  // the lanes are bound to it
     DivideKernel divide_ = nullptr;
     std::optional<DeviceQueue::Mark> settled_;  // on a device: mark after its last work
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -15,19 +16,24 @@ namespace tutti {
 Lane::Lane(const HostBuffers& buffers, StoreChoice& stores, const PlanRequest& request,
            RankProgram program)
     : steps_of_run_(static_cast<std::uint64_t>(request.schedule.steps()) + 1),
-      program_(buffers, request, std::move(program)),
+      program_(std::move(program)),
       buffers_(buffers),
       stores_(stores),
-      reaches_peers_(!request.sends_only_messages()) {}
+      reaches_peers_(!request.sends_only_messages()) {
+    bound_.reserve(as_size(request.runs_ahead) + 1);
+    for (int i = 0; i <= request.runs_ahead; ++i)
+        bound_.push_back({BoundProgram(buffers, request, program_)});
+    run_ = &bound_.front().program;
+}
 
 void Lane::connect(World& world, MessageTransport* transport, int number,
                    SharedPlanMemory& memory) {
     if (reaches_peers_)
-        memory.ask(sizeof(Head) + program_.most_reachable_bytes(),
+        memory.ask(sizeof(Head) + bound_.size() * run_->most_reachable_bytes(),
                    [this, &world](auto shared) { reach_peers(world, std::move(shared)); });
     if (transport != nullptr) {
         most_bytes_ = transport->most_bytes();
-        EndpointNeeds needs = program_.needs(most_bytes_);
+        EndpointNeeds needs = run_->needs(most_bytes_);
         needs.plan = number;
         needs.memory = &memory;
         endpoint_ = transport->connect(needs);
@@ -37,15 +43,20 @@ void Lane::connect(World& world, MessageTransport* transport, int number,
     add_steps();
 }
 
+// Each rank divides its piece alike.
 void Lane::reach_peers(const World& world, std::unique_ptr<ReachableMemory> memory) {
     memory_ = std::move(memory);
-    std::vector<PlanMemory> of_ranks;
-    for (const Rank rank : all_ranks(world.size()))
-        of_ranks.push_back(
-            memory_->of(rank).empty()
-                ? PlanMemory{}
-                : PlanMemory{memory_->of(rank).data() + sizeof(Head), &head_of(rank).buffers});
-    program_.place(std::move(of_ranks));
+    for (std::size_t number = 0; number < bound_.size(); ++number) {
+        std::vector<PlanMemory> of_ranks(as_size(world.size()));
+        for (const Rank rank : all_ranks(world.size())) {
+            const std::span<std::byte> piece = memory_->of(rank);
+            if (piece.empty()) continue;
+            const std::size_t part = (piece.size() - sizeof(Head)) / bound_.size();
+            at(of_ranks, rank) = {piece.data() + sizeof(Head) + number * part,
+                                  &head_of(rank).buffers};
+        }
+        bound_[number].program.place(std::move(of_ranks));
+    }
     add_steps();
 }
 
@@ -57,19 +68,23 @@ Lane::Head& Lane::head_of(Rank rank) const {
 void Lane::add_steps() {
     counter_ = &head_of(buffers_.me).counter;
     sleepers_ = &head_of(buffers_.me).sleepers;
-    for (const ProgramStep& step : program_.program().steps) {
+    const auto runs = static_cast<std::int64_t>(bound_.size());
+    assert(runs == 1 || program_.settling_late.empty());
+    if (runs > 1) waits_before_begin_ = add_waits(program_.last_readers, runs);
+    for (const ProgramStep& step : program_.steps) {
         const std::uint32_t before_messages = add_waits(step.before_messages);
         steps_.push_back({step.number, step.has_messages(), step.keeps_results, before_messages,
                           add_waits(step.dependencies)});
     }
-    add_waits(program_.program().last_readers);
+    if (runs == 1) add_waits(program_.last_readers);
     if (buffers_.are_addressed()) look_up_buffers_at_first_waits();
 }
 
-std::uint32_t Lane::add_waits(const std::vector<Dependency>& dependencies) {
+std::uint32_t Lane::add_waits(const std::vector<Dependency>& dependencies, std::int64_t runs_ago) {
+    const std::int64_t earlier = runs_ago * static_cast<std::int64_t>(steps_of_run_);
     for (const Dependency& dependency : dependencies)
         waits_.push_back({&head_of(dependency.peer).counter, &head_of(dependency.peer).sleepers,
-                          static_cast<std::uint64_t>(dependency.steps), dependency.peer});
+                          dependency.steps - earlier, dependency.peer});
     return static_cast<std::uint32_t>(waits_.size());
 }
 
@@ -77,7 +92,7 @@ std::uint32_t Lane::add_waits(const std::vector<Dependency>& dependencies) {
 // these waits: after its last access in a run, the peer may already be changing them.
 void Lane::look_up_buffers_at_first_waits() {
     std::vector<char> accesses(as_size(buffers_.spec.ranks()), 0), has_waited = accesses;
-    for (const ProgramStep& step : program_.program().steps)
+    for (const ProgramStep& step : program_.steps)
         for (const ChunkMove& move : step.moves)
             for (const auto* ends : {&move.targets, &move.sources})
                 for (const MovePlace& end : *ends)
@@ -89,9 +104,17 @@ void Lane::look_up_buffers_at_first_waits() {
     }
 }
 
-void Lane::bind(const Call& call, bool is_repeated, bool divides) {
+void Lane::bind(const Call& call, bool divides) {
     if (reaches_peers_) publish_buffers();
-    program_.bind(call, is_repeated, divides);
+    call_ = &call;
+    divides_ = divides;
+    ++binding_;
+    bind(bound_[next_]);
+}
+
+void Lane::bind(Bound& bound) {
+    bound.program.bind(*call_, divides_);
+    bound.binding = binding_;
 }
 
 // No peer reads the published places between two runs, see PublishedBuffers; the next run's counter
@@ -121,18 +144,32 @@ void Lane::publish_buffers() {
 void Lane::begin() {
     base_ += steps_of_run_;
     at_ = wait_ = move_ = post_ = 0;
-    has_posted_ = false;
+    has_begun_ = has_posted_ = false;
     moving_ns_ = 0;
-    do_moves(program_.prologue_end());
+    Bound& bound = bound_[next_];
+    if (++next_ == bound_.size()) next_ = 0;
+    if (bound.binding != binding_) bind(bound);
+    run_ = &bound.program;
+    may_go_ahead();
+}
+
+bool Lane::may_go_ahead() {
+    if (base_ <= bound_.size() * steps_of_run_)
+        wait_ = waits_before_begin_;  // no earlier run has used this part of the memory
+    else if (!are_met(waits_before_begin_))
+        return false;
+    has_begun_ = true;
+    do_moves(run_->prologue_end());
     publish_finished(0);
+    return true;
 }
 
 void Lane::post(const Step& step) {
-    const BoundProgram::StepEnds ends = program_.ends(at_);
+    const BoundProgram::StepEnds ends = run_->ends(at_);
     do_moves(ends.packing);
     const auto in_pieces = [&](std::uint32_t end, const auto& post_piece) {
         for (; post_ < end; ++post_) {
-            const auto& [peer, memory, bytes] = program_.posts()[post_];
+            const auto& [peer, memory, bytes] = run_->posts()[post_];
             for (std::size_t done = 0; done < bytes; done += most_bytes_)
                 post_piece(peer,
                            std::span(memory.address + done, std::min(most_bytes_, bytes - done)));
@@ -161,9 +198,9 @@ void Lane::publish_finished(std::size_t steps) {
 bool Lane::are_met(std::uint32_t end) {
     for (; wait_ < end; ++wait_) {
         Wait& wait = waits_[wait_];
-        if (seen(*wait.counter) < base_ + wait.steps) return false;
+        if (static_cast<std::int64_t>(seen(*wait.counter) - base_) < wait.steps) return false;
         if (wait.buffers == nullptr || wait.buffers->version == wait.known_version) continue;
-        program_.look_up_buffers(wait.peer);
+        run_->look_up_buffers(wait.peer);
         wait.known_version = wait.buffers->version;
     }
     return true;
@@ -172,7 +209,7 @@ bool Lane::are_met(std::uint32_t end) {
 void Lane::do_moves(std::uint32_t end, const std::function<void()>* after_reading) {
     if (move_ >= end) return;
     const std::int64_t began = stores_.adapts() ? now_ns() : 0;
-    program_.moves().run(move_, end, stores_.streaming_share(), after_reading);
+    run_->moves().run(move_, end, stores_.streaming_share(), after_reading);
     if (stores_.adapts()) moving_ns_ += now_ns() - began;
     move_ = end;
 }
@@ -181,12 +218,15 @@ bool Lane::sleep(std::int64_t most_ns) {
     if (has_posted_) return false;
     if (wait_ >= waits_.size()) return true;
     const Wait& wait = waits_[wait_];
-    sleep_below(*wait.counter, base_ + wait.steps, *wait.sleepers, most_ns);
+    sleep_below(*wait.counter, base_ + static_cast<std::uint64_t>(wait.steps), *wait.sleepers,
+                most_ns);
     return true;
 }
 
 std::optional<Rank> Lane::waits_by_memory_for() const {
-    const std::size_t end = at_ < steps_.size() ? steps_[at_].waits_end : waits_.size();
+    const std::size_t end = !has_begun_           ? waits_before_begin_
+                            : at_ < steps_.size() ? steps_[at_].waits_end
+                                                  : waits_.size();
     return wait_ < end ? std::optional(waits_[wait_].peer) : std::nullopt;
 }
 

@@ -28,8 +28,8 @@ public:
     /// transport, by endpoint `number`). Collective.
     void connect(World& world, MessageTransport* transport, int number, SharedPlanMemory& memory);
 
-    /// Binds the call in the plan's buffers, see BoundProgram::bind().
-    void bind(const Call& call, bool is_repeated, bool divides);
+    /// Binds the call in the plan's buffers, see BoundProgram::bind(). It must stay while it runs.
+    void bind(const Call& call, bool divides);
     void begin();
     /// Advances as far as possible without waiting; returns true at the end. Calls `step_is_ready`
     /// when a step has all that it waits for, and `step_has_ended` with its number.
@@ -54,7 +54,7 @@ public:
     std::int64_t moving_ns() const { return moving_ns_; }
 
     /// Returns the queue with the device's pending work after the last step; null on the host.
-    DeviceQueue* queue() { return program_.queue(); }
+    DeviceQueue* queue() { return run_->queue(); }
     /// Returns null without messages.
     Endpoint* endpoint() const { return endpoint_.get(); }
 
@@ -70,7 +70,7 @@ private:
     struct Wait {
         std::uint64_t* counter;
         std::uint64_t* sleepers;
-        std::uint64_t steps;  // in this run
+        std::int64_t steps;  // in this run; negative: in an earlier one
         Rank peer;
         // The peer's buffers to look up once this wait is over; null: not needed, or done by an
         // earlier wait.
@@ -90,9 +90,12 @@ private:
     void reach_peers(const World& world, std::unique_ptr<ReachableMemory> memory);
     Head& head_of(Rank rank) const;
     void add_steps();
-    std::uint32_t add_waits(const std::vector<Dependency>& dependencies);
+    std::uint32_t add_waits(const std::vector<Dependency>& dependencies, std::int64_t runs_ago = 0);
     void look_up_buffers_at_first_waits();
     void publish_buffers();
+    struct Bound;
+    void bind(Bound& bound);
+    bool may_go_ahead();
     void post(const Step& step);
     void publish_finished(std::size_t steps);
     bool are_met(std::uint32_t end);
@@ -103,13 +106,28 @@ private:
     std::vector<Step> steps_;
     std::vector<Wait> waits_;
     std::uint32_t wait_ = 0, move_ = 0, post_ = 0;  // the next ones
-    bool has_posted_ = false;                       // the messages of the current step
+    bool has_begun_ = false;
+    bool has_posted_ = false;  // the messages of the current step
     std::uint64_t* counter_ = nullptr;
     std::uint64_t* sleepers_ = nullptr;
     std::uint64_t base_ = 0, published_ = 0;
     std::uint64_t steps_of_run_;  // increment of the counters per run
-    BoundProgram program_;
+    BoundProgram* run_;           // in which the current run works
     std::unique_ptr<Endpoint> endpoint_;
+
+    // Runs use them in turn; each has its own part of the plan's memory. Before a run, peers must
+    // have read what is left in its part.
+    struct Bound {
+        BoundProgram program;
+        std::uint64_t binding = 0;
+    };
+    RankProgram program_;
+    std::vector<Bound> bound_;
+    std::size_t next_ = 0;  // the next run uses it
+    std::uint32_t waits_before_begin_ = 0;
+    std::uint64_t binding_ = 0;  // calls and buffers so far
+    const Call* call_ = nullptr;
+    bool divides_ = false;
 
     const HostBuffers& buffers_;
     StoreChoice& stores_;
@@ -123,6 +141,7 @@ private:
 };
 
 bool Lane::advance(const auto& step_is_ready, const auto& step_has_ended) {
+    if (!has_begun_ && !may_go_ahead()) return false;
     for (; at_ < steps_.size();) {
         const Step& step = steps_[at_];
         if (step.has_messages && !has_posted_) {
@@ -134,14 +153,14 @@ bool Lane::advance(const auto& step_is_ready, const auto& step_has_ended) {
         if (!is_met) return false;
         step_is_ready();
         has_posted_ = false;
-        do_moves(program_.ends(at_).moves, step.keeps_results ? &publish_early_ : nullptr);
+        do_moves(run_->ends(at_).moves, step.keeps_results ? &publish_early_ : nullptr);
         publish_finished(++at_);
         step_has_ended(step.number);
     }
     if (is_done()) return true;
-    do_moves(program_.early_end());
+    do_moves(run_->early_end());
     if (!are_met(static_cast<std::uint32_t>(waits_.size()))) return false;
-    do_moves(program_.moves().size());
+    do_moves(run_->moves().size());
     ++at_;
     return true;
 }

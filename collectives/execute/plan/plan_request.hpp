@@ -43,6 +43,9 @@ struct PlanRequest {
     /// unregistered buffers.
     const ReachableMemory* registered = nullptr;
     TransferMethod method = TransferMethod::copy_in_copy_out;
+    /// Runs that a rank may begin while peers still read its data of an earlier one, because the
+    /// plan's memory has room for both. Only where peers never access the caller's buffers.
+    int runs_ahead = 0;
     /// The host of each rank, if the method only reaches ranks of the same host: others exchange
     /// messages. Empty: it reaches all.
     std::vector<int> hosts = {};

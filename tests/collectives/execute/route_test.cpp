@@ -43,11 +43,12 @@ TEST(Route, IsInPlaceWherePeersReachTheMemory) {
 
 TEST(Route, TriesAllMethodsThatMayBeFastestInUnregisteredMemory) {
     const auto of = [](std::int64_t bytes) { return ways("shm", BufferKind::unregistered, bytes); };
-    EXPECT_EQ(of(KiB + 1), (Ways{{copy_in_copy_out}, {lines}}));
-    EXPECT_EQ(of(4 * KiB), (Ways{{copy_in_copy_out}, {single_copy}, {lines}}));
-    EXPECT_EQ(of(16 * KiB), (Ways{{copy_in_copy_out}, {single_copy}, {lines}}));
-    EXPECT_EQ(of(16 * KiB + 1), (Ways{{copy_in_copy_out}, {single_copy}}));
-    EXPECT_EQ(of(64 * KiB), (Ways{{copy_in_copy_out}, {copy_in_copy_out, 2}, {single_copy}}));
+    const auto small = [](int pieces) { return Way{copy_in_copy_out, pieces, {}, 3}; };
+    EXPECT_EQ(of(KiB + 1), (Ways{small(1), {lines}}));
+    EXPECT_EQ(of(4 * KiB), (Ways{small(1), {single_copy}, {lines}}));
+    EXPECT_EQ(of(16 * KiB), (Ways{small(1), {single_copy}, {lines}}));
+    EXPECT_EQ(of(16 * KiB + 1), (Ways{small(1), {single_copy}}));
+    EXPECT_EQ(of(64 * KiB), (Ways{small(1), small(2), {single_copy}}));
     EXPECT_EQ(of(MiB), (Ways{{copy_in_copy_out, 4}, {copy_in_copy_out, 32}, {single_copy}}));
     EXPECT_EQ(of(4 * MiB), (Ways{{copy_in_copy_out, 16}, {single_copy}}));
 }
