@@ -148,7 +148,7 @@ std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
         }
     }
     Route route = this->route(choice, most, buffers, registered, known);
-    const PlanRequest request{
+    PlanRequest request{
         .schedule = std::move(route.schedule),
         .call = most,
         .buffers = buffers,
@@ -160,7 +160,10 @@ std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
     SharedPlanMemory memory(world_);
     std::unique_ptr<Plan> made;
     int next_number = plans_made_;
-    for (const Way& way : route.ways) next_number += way.lanes.count;
+    for (const Way& way : route.ways) {
+        next_number += way.lanes.count;
+        request.runs_ahead = std::max(request.runs_ahead, way.runs_ahead);
+    }
     try {
         std::vector<std::unique_ptr<Plan>> plans;
         for (const Way& way : route.ways) plans.push_back(plan_by(way, transport, request, memory));

@@ -13,10 +13,11 @@ struct HostTuning {
     Bytes stream_from{32 << 20};
     /// Whether timed passes may correct that choice; see StoreChoice.
     bool adapts_stores = true;
-    /// Largest vector sent by the LL protocol, which saves a signal but copies each byte twice. It
-    /// is larger for unregistered memory, which is copied twice anyway.
+    /// Largest vector for which only the LL protocol is used. It saves a signal, but copies each
+    /// byte twice. In unregistered memory larger calls try it beside copies in and out, which let
+    /// ranks run ahead.
     Bytes ll_up_to{256};
-    Bytes ll_up_to_unregistered{1024};
+    Bytes ll_up_to_unregistered{256};
     /// Bytes received by a rank from which unregistered memory in huge pages is read through the
     /// kernel: one copy instead of two, but a system call. The threshold of all-reduces is higher,
     /// as they also add.

@@ -21,7 +21,9 @@ public:
     /// The typical time of each plan on one rank, in ns for calls of the same length.
     using Times = std::array<std::int64_t, most_plans>;
 
-    explicit PlanChoice(int plans) : plans_(plans) {}
+    /// A trial ignores the first runs of a plan: the caches still hold the data of another plan,
+    /// and a plan may have memory for several runs, which is new to them.
+    explicit PlanChoice(int plans, int ignored = 1) : plans_(plans), ignored_(as_size(ignored)) {}
 
     /// Returns whether the next run must begin with agree().
     bool must_agree() const { return tried_ == plans_; }
@@ -47,11 +49,9 @@ public:
             if (--left_ == 0) tried_ = 0;
             return;
         }
-        // Ignore the first run: the caches still hold the data of another plan.
-        if (runs_of_plan_ > 0)
-            last_[static_cast<std::size_t>(current())][runs_of_plan_ - 1] =
-                ns * unit / (bytes + latency);
-        if (++runs_of_plan_ <= counted) return;
+        if (runs_of_plan_ >= ignored_)
+            last_[as_size(current())][runs_of_plan_ - ignored_] = ns * unit / (bytes + latency);
+        if (++runs_of_plan_ < ignored_ + counted) return;
         runs_of_plan_ = 0;
         ++tried_;
     }
@@ -68,14 +68,14 @@ public:
         best_ = static_cast<int>(least - slowest.begin());
         std::int64_t lost = 0;
         for (auto time = slowest.begin(); time != end; ++time)
-            lost += (counted + 1) * (*time - *least);
+            lost += static_cast<std::int64_t>(ignored_ + counted) * (*time - *least);
         left_ = std::clamp<std::int64_t>(50 * lost / std::max<std::int64_t>(*least, 1), 64, 4096);
         tried_ = none;
     }
 
 private:
     static constexpr int none = -1;
-    static constexpr std::int64_t counted = 3;  // runs of one plan in a trial
+    static constexpr std::size_t counted = 3;  // runs of one plan in a trial
     // Calls of a plan have different lengths, so times for `unit` bytes are compared. A call
     // without data takes as long as moving `latency` bytes.
     static constexpr std::int64_t unit = 1 << 20, latency = 8 << 10;
@@ -88,6 +88,7 @@ private:
     }
 
     int plans_;
+    std::size_t ignored_;
     int best_ = 0;
     int tried_ = none;              // plans that the current trial has tried; none: no trial runs
     std::int64_t left_ = 1;         // runs until the next trial

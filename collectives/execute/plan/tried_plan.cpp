@@ -18,7 +18,7 @@ public:
               std::vector<std::unique_ptr<Plan>> plans, SharedPlanMemory& memory)
         : Plan(progress, request),
           plans_(std::move(plans)),
-          choice_(int_size(plans_)),
+          choice_(int_size(plans_), 1 + request.runs_ahead),
           all_times_(as_size(world().size())) {
         assert(plans_.size() <= PlanChoice::most_plans);
         memory.ask(sizeof(Report), [this](auto shared) { memory_ = std::move(shared); });

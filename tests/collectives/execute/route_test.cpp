@@ -31,7 +31,7 @@ using Ways = std::vector<Way>;
 TEST(Route, UsesLinesForSmallVectorsInAnyMemory) {
     for (const BufferKind kind : {BufferKind::registered, BufferKind::mapped})
         EXPECT_EQ(ways("shm", kind, 256), (Ways{{lines}}));
-    EXPECT_EQ(ways("shm", BufferKind::unregistered, KiB), (Ways{{lines}}));
+    EXPECT_EQ(ways("shm", BufferKind::unregistered, 256), (Ways{{lines}}));
 }
 
 TEST(Route, IsInPlaceWherePeersReachTheMemory) {
@@ -44,7 +44,8 @@ TEST(Route, IsInPlaceWherePeersReachTheMemory) {
 TEST(Route, TriesAllMethodsThatMayBeFastestInUnregisteredMemory) {
     const auto of = [](std::int64_t bytes) { return ways("shm", BufferKind::unregistered, bytes); };
     const auto small = [](int pieces) { return Way{copy_in_copy_out, pieces, {}, 3}; };
-    EXPECT_EQ(of(KiB + 1), (Ways{small(1), {lines}}));
+    EXPECT_EQ(of(257), (Ways{small(1), {lines}}));
+    EXPECT_EQ(of(4 * KiB - 1), (Ways{small(1), {lines}}));
     EXPECT_EQ(of(4 * KiB), (Ways{small(1), {single_copy}, {lines}}));
     EXPECT_EQ(of(16 * KiB), (Ways{small(1), {single_copy}, {lines}}));
     EXPECT_EQ(of(16 * KiB + 1), (Ways{small(1), {single_copy}}));
