@@ -14,7 +14,7 @@ struct HostTuning {
     /// Whether timed passes may correct that choice; see StoreChoice.
     bool adapts_stores = true;
     /// Largest vector for which only the LL protocol is used. It saves a signal, but copies each
-    /// byte twice. In unregistered memory larger calls try it beside copies in and out, which let
+    /// byte twice. In unregistered memory larger calls try it, and copies in and out, which let
     /// ranks run ahead.
     Bytes ll_up_to{256};
     Bytes ll_up_to_unregistered{256};
