@@ -43,7 +43,7 @@ TEST(Route, IsInPlaceWherePeersReachTheMemory) {
 
 TEST(Route, TriesAllMethodsThatMayBeFastestInUnregisteredMemory) {
     const auto of = [](std::int64_t bytes) { return ways("shm", BufferKind::unregistered, bytes); };
-    const auto small = [](int pieces) { return Way{copy_in_copy_out, pieces, {}, 3}; };
+    const auto small = [](int pieces) { return Way{copy_in_copy_out, pieces, {}, 1}; };
     EXPECT_EQ(of(257), (Ways{small(1), {lines}}));
     EXPECT_EQ(of(4 * KiB - 1), (Ways{small(1), {lines}}));
     EXPECT_EQ(of(4 * KiB), (Ways{small(1), {single_copy}, {lines}}));
