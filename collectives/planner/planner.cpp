@@ -159,19 +159,22 @@ std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
         .stores = route.stores};
     SharedPlanMemory memory(world_);
     std::unique_ptr<Plan> made;
-    int next_number = plans_made_;
+    int number = plans_made_;
+    // All ranks count all plans, also if one lacks memory for them.
     for (const Way& way : route.ways) {
-        next_number += way.lanes.count;
+        plans_made_ += way.lanes.count;
         request.runs_ahead = std::max(request.runs_ahead, way.runs_ahead);
     }
     try {
         std::vector<std::unique_ptr<Plan>> plans;
-        for (const Way& way : route.ways) plans.push_back(plan_by(way, transport, request, memory));
+        for (const Way& way : route.ways) {
+            plans.push_back(plan_by(way, number, transport, request, memory));
+            number += way.lanes.count;
+        }
         made = plans.size() == 1 ? std::move(plans.front())
                                  : tried_plan(progress_, request, std::move(plans), memory);
     } catch (const std::bad_alloc&) {
         memory.lacks_memory();
-        plans_made_ = next_number;  // the others have this, too
     }
     memory.provide(request.what, [&] { made->bind(call, buffers); });
     return made;
@@ -188,14 +191,13 @@ Route Planner::route(const Choice& choice, const Call& call, const CallBuffers& 
     return route_of(choice, {call, kind, world_.hosts(), buffers.in_place}, methods, tuning_);
 }
 
-std::unique_ptr<Plan> Planner::plan_by(const Way& way, std::string_view transport,
+std::unique_ptr<Plan> Planner::plan_by(const Way& way, int number, std::string_view transport,
                                        PlanRequest request, SharedPlanMemory& memory) {
     request.method = way.method;
     request.lanes = way.lanes;
     request.runs_ahead = way.runs_ahead;
     request.schedule = pipelined(request.schedule, way.pieces);
-    request.number = plans_made_;
-    plans_made_ += way.lanes.count;
+    request.number = number;
     switch (way.method) {
         using enum TransferMethod;
         case messages:
@@ -217,6 +219,7 @@ std::unique_ptr<Plan> Planner::plan_by(const Way& way, std::string_view transpor
 }
 
 // Returns the kind of memory of all ranks' buffers, as far as these methods depend on it.
+// Collective, unless that is known.
 BufferKind Planner::kind_of(const CallBuffers& buffers, TransferMethods methods,
                             const ReachableMemory* registered,
                             const std::optional<BuffersOfAll>& known) {

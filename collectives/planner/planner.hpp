@@ -112,8 +112,8 @@ private:
     const DevicePlaces* on_device(std::string_view name);
     BufferKind kind_of(const CallBuffers& buffers, TransferMethods methods,
                        const ReachableMemory* registered, const std::optional<BuffersOfAll>& known);
-    std::unique_ptr<Plan> plan_by(const Way& way, std::string_view transport, PlanRequest request,
-                                  SharedPlanMemory& memory);
+    std::unique_ptr<Plan> plan_by(const Way& way, int number, std::string_view transport,
+                                  PlanRequest request, SharedPlanMemory& memory);
 
     World& world_;
     Progress progress_;

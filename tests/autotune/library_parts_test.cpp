@@ -74,8 +74,8 @@ private:
     World& inner_;
 };
 
-// Only the first call of an octave of sizes costs exchanges of the ranks: one for the call, its
-// buffers and the options, and two for the memory of all ways in which the plan may run.
+// Only the first call of an octave of sizes costs exchanges of the ranks: one for the call and
+// its buffers, and two for the memory of all ways in which the plan may run.
 TEST(CommunicatorState, ExchangesLittleForTheFirstCallOfAnOctave) {
     for (const int ranks : {2, 4, 8})
         run_as_threads(ranks, 20, [](World& inner) {

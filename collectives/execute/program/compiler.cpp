@@ -530,7 +530,7 @@ private:
 
     const Task& task_;
     const Call& call_;
-    CollectiveSpec spec_;
+    const CollectiveSpec& spec_;
     Positions positions_;
     Pushes& pushes_;
     BufferAccess buffers_;

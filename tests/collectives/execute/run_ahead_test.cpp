@@ -56,7 +56,7 @@ TEST(RunsAhead, LetTheRootGoOnUntilThePlansMemoryIsFull) {
     });
 }
 
-TEST(RunsAhead, LetALeafGoOnThatNoRankSends) {
+TEST(RunsAhead, LetALeafGoOnBeforeTheRootBegins) {
     run_as_threads(ranks_of_run, 20, [](World& world) {
         Progress progress(world);
         const auto plan = plan_of(progress, Collective::gather, "linear");
