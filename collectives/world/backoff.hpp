@@ -17,7 +17,7 @@ inline constexpr double barrier_timeout_factor = 2;
 class Backoff {
 public:
     explicit Backoff(const World& world, double times = 1)
-        : spins_(world.oversubscribed ? 8 : 1024),
+        : spins_(world.oversubscribed ? 3 : 1024),
           limit_ns_(limit_in_ns(world.hang_timeout * times)) {}
 
     /// Returns a Backoff for a caller that sleeps when wants_sleep() is true. If other threads
@@ -47,9 +47,13 @@ public:
         return waited_ns_ < limit_ns_;
     }
 
-    /// Whether the wait has been long enough to yield the core. Then there is also time to move
-    /// data that a peer may need before it can send its signal (World::make_progress).
+    /// Whether the wait has been long enough to yield the core.
     bool yields() const { return looks_ > spins_; }
+
+    /// Whether it is time to move data that a peer may need before it can send its signal
+    /// (World::make_progress). That is seldom: it can cost more than a look at the signal, and a
+    /// library that moves the data may yield the core once more.
+    bool helps() const { return yields() && (looks_ % looks_between_help == 0 || wants_sleep()); }
 
     /// Whether sleeping costs little compared with the wait so far, if the caller
     /// can be woken.
@@ -57,6 +61,7 @@ public:
 
 private:
     static constexpr std::int64_t yielding_ns = 1'000'000;
+    static constexpr long looks_between_help = 32;
 
     long spins_;
     bool sleeps_early_ = false;

@@ -82,6 +82,28 @@ TEST(Waiting, DuringAComputationSleepsWhereOthersBeginToYield) {
     }
 }
 
+// Progress for others can cost as much as many looks, but before each sleep it must be made.
+TEST(Waiting, HelpsOthersSeldomWhileItPollsAndBeforeEachSleep) {
+    for (const bool background : {false, true}) {
+        run_as_threads(1, 10, [&](World& world) {
+            world.background = background;
+            auto backoff = Backoff::of_sleeper(world);
+            while (!backoff.yields()) {
+                EXPECT_FALSE(backoff.helps());
+                backoff.pause();
+            }
+            int helped = 0;
+            for (int look = 0; look < 64; ++look, backoff.pause())
+                helped += backoff.helps() ? 1 : 0;
+            if (background) {
+                EXPECT_EQ(helped, 64);
+            } else if (!backoff.wants_sleep()) {  // this rank kept its core
+                EXPECT_EQ(helped, 2);
+            }
+        });
+    }
+}
+
 // A count that stays above 0 would cost the counter's owner a system call in each step, for ever.
 TEST(Waiting, ASleeperIsCountedOnlyWhileItSleeps) {
     std::uint64_t counter = 0, sleepers = 0;

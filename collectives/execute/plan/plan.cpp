@@ -208,8 +208,8 @@ void Plan::wait() {
             const std::string report = hang_report();
             progress_.give_up_all();
             throw Error(report, Exit::time_out);
-        } else if (backoff.yields()) {
-            progress_.world().make_progress();
+        } else {
+            if (backoff.helps()) progress_.world().make_progress();
             if (!backoff.wants_sleep()) continue;
             if (++sleeps % looks_between_watches == 0) progress_.throw_if_lost();
             sleep();
