@@ -53,7 +53,7 @@ Planner::Opened& Planner::opened(std::string_view name) {
     if (known != opened_.end()) return known->second;
     const TransportRow& row = find_transport(name);
     Opened one;
-    if (row.missing != nothing_missing) one.refusal = missing_on_any(world_, row.missing());
+    if (row.build_lacks != nullptr) one.refusal = missing_on_any(world_, row.missing());
     if (!one.refusal) one.refusal = row.refuses(world_);
     if (!one.refusal) {
         one.transport = row.open(world_, fault_);

@@ -14,8 +14,6 @@
 #include "collectives/world/peer_memory.hpp"
 
 namespace tutti {
-std::optional<std::string> nothing_missing() { return std::nullopt; }
-
 namespace {
 
 std::optional<std::string> needs_threads(World& world) {
@@ -67,8 +65,8 @@ constexpr TransferMethods by_memory_and_messages{messages, registered, mapped, c
                                                  single_copy};
 
 const TransportRow rows[] = {
-    {"loopback", "messages between threads of one process; injects faults on command",
-     nothing_missing, needs_threads,
+    {"loopback", "messages between threads of one process; injects faults on command", nullptr,
+     needs_threads,
      [](World& world, const std::optional<Fault>& fault) -> OpenTransport {
          return {.messages = loopback_transport(world, fault)};
      }},
@@ -77,7 +75,7 @@ const TransportRow rows[] = {
     {"ucx", "tagged messages of UCX over InfiniBand, TCP or shared memory, as UCX chooses",
      ucx_missing, ucx_refuses, open<ucx_transport>},
     {"hybrid", "shared memory within each host, messages over ucx, or else mpi, between hosts",
-     nothing_missing, hybrid_refuses, open_beside_memory<hybrid_transport>, by_memory_and_messages},
+     nullptr, hybrid_refuses, open_beside_memory<hybrid_transport>, by_memory_and_messages},
     {"hybrid-mpi", "shared memory within each host, messages over mpi between hosts", mpi_missing,
      hybrid_over_mpi_refuses, open_beside_memory<hybrid_over_mpi>, by_memory_and_messages, is_part},
     {"nccl",
@@ -90,34 +88,34 @@ const TransportRow rows[] = {
      between_devices},
     {"shm",
      "ranks of one host read and write each other's memory, by the fastest of the shm-* methods",
-     nothing_missing,
+     nullptr,
      shared_memory_refuses,
      open_beside_memory<ll_transport>,
      {lines, registered, mapped, copy_in_copy_out, single_copy}},
     {"shm-lines",
      "small messages in the cache lines of their flags",
-     nothing_missing,
+     nullptr,
      shared_memory_refuses,
      open<ll_transport>,
      {lines},
      is_part},
     {"shm-direct",
      "registered memory in place; unregistered memory staged in shared memory",
-     nothing_missing,
+     nullptr,
      shared_memory_refuses,
      open_memory,
      {registered, copy_in_copy_out},
      is_part},
     {"shm-cma",
      "any memory, read through the kernel (process_vm_readv)",
-     nothing_missing,
+     nullptr,
      needs_one_host_and_peer_memory,
      open_memory,
      {single_copy},
      is_part},
     {"shm-mapped",
      "any memory; in place in heaps of libtutti_heap.so, which peers map",
-     nothing_missing,
+     nullptr,
      needs_one_host_and_heaps,
      open_memory,
      {mapped},
@@ -125,9 +123,9 @@ const TransportRow rows[] = {
     {"cuda", "one kernel per GPU runs the whole plan and accesses all ranks' memory", gpus_missing,
      cuda_refuses, open_devices<cuda_transport>, on_devices, !is_part, !between_devices,
      Bytes{8 << 10}},  // so far a flag next to every 8 bytes costs less than a separate counter
-    {"cuda-emulated", "emulation of a GPU's kernel by threads of this host; for tests",
-     nothing_missing, needs_threads, open_devices<emulated_transport>, on_devices, is_part,
-     !between_devices, Bytes{512}},  // small, so that tests reach both protocols
+    {"cuda-emulated", "emulation of a GPU's kernel by threads of this host; for tests", nullptr,
+     needs_threads, open_devices<emulated_transport>, on_devices, is_part, !between_devices,
+     Bytes{512}},  // small, so that tests reach both protocols
 };
 
 }  // namespace

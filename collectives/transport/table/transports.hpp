@@ -21,15 +21,12 @@ struct OpenTransport {
     TransferMethods unusable = {};  ///< methods of its row that these ranks cannot use
 };
 
-/// For transports that each build has.
-std::optional<std::string> nothing_missing();
-
 /// One row of the table of transports.
 struct TransportRow {
     std::string_view name;
     std::string_view what;  ///< one sentence
-    /// Returns why this build lacks it; nothing if it is available.
-    std::optional<std::string> (*missing)();
+    /// Returns why this build lacks it; nothing if it is available. Null: each build has it.
+    std::optional<std::string> (*build_lacks)();
     /// Returns why these ranks cannot use it; nothing if they can. Collective.
     std::optional<std::string> (*refuses)(World&);
     /// Collective.
@@ -43,6 +40,10 @@ struct TransportRow {
     bool between_devices = false;
     /// On devices: the largest vector that is sent in lines.
     Bytes device_lines_up_to = {};
+
+    std::optional<std::string> missing() const {
+        return build_lacks == nullptr ? std::nullopt : build_lacks();
+    }
 };
 
 /// The one place where transports are listed.
