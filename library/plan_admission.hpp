@@ -28,9 +28,6 @@ public:
     /// Times that admit no call.
     static constexpr Times never{0, std::numeric_limits<std::int64_t>::max()};
 
-    /// The first `free_plans` different calls get a plan at once.
-    explicit PlanAdmission(int free_plans) : free_plans_(free_plans), began_ns_(now_ns()) {}
-
     /// Counts a call and returns whether it has a plan or gets one now. `key` identifies calls
     /// that are admitted together; `bytes` is the size of the call. Both must be equal on all
     /// ranks. `spent_ns`: time that this rank has spent on plans. `next_ns`: estimated time of the
@@ -47,10 +44,6 @@ public:
         entry.score =
             static_cast<std::uint16_t>(std::min(most_score, left_of(entry, gap) + reward));
         entry.calls = std::min<std::uint16_t>(entry.calls + 1, many_calls);
-        if (free_plans_ > 0) {
-            --free_plans_;
-            return admit(entry);
-        }
         const std::optional<std::int64_t> credit_ns = credit_of(entry, bytes);
         if (!credit_ns) return false;
         const Times times = agree(Times{now_ns() - began_ns_, spent_ns + next_ns});
@@ -149,11 +142,10 @@ private:
         calls_between_ = std::min<std::uint32_t>(2 * calls_between_ + 1024, 1U << 16);
     }
 
-    int free_plans_;
     std::uint32_t now_ = 0;  // number of the call
     std::uint32_t refused_at_ = 0, calls_between_ = 0;
     std::vector<Entry> entries_;
-    std::int64_t began_ns_;
+    std::int64_t began_ns_ = now_ns();
 };
 
 }  // namespace tutti

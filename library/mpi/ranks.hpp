@@ -234,7 +234,7 @@ private:
     ProgressOfMpi progress_;
     std::unique_ptr<Communicator::State> state_;
     std::unique_ptr<TurnsOfCalls> turns_;
-    PlanAdmission admission_{/*free_plans=*/0};
+    PlanAdmission admission_;
     std::uint64_t known_evictions_ = 0;
     unsigned runs_ = 0;
     std::string problem_;

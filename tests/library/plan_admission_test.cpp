@@ -23,7 +23,7 @@ Times spent(const Times&) {
 
 // Returns how many calls of one length run before it gets a plan.
 int calls_before_plan(std::int64_t bytes) {
-    PlanAdmission admission(0);
+    PlanAdmission admission;
     int calls = 0;
     while (!admission.admits(1, bytes, 0, 0, hours)) ++calls;
     return calls;
@@ -36,17 +36,9 @@ TEST(PlanAdmission, AdmitsLongRepeatedCallsSooner) {
     EXPECT_GT(calls_before_plan(8), 10);
 }
 
-TEST(PlanAdmission, AdmitsTheFirstCallsAtOnce) {
-    PlanAdmission admission(2);
-    EXPECT_TRUE(admission.admits(1, 8, 0, 0, hours));
-    EXPECT_TRUE(admission.admits(2, 8, 0, 0, hours));
-    EXPECT_FALSE(admission.admits(3, 8, 0, 0, hours));
-    EXPECT_TRUE(admission.admits(1, 8, 0, 0, hours));
-}
-
 TEST(PlanAdmission, AdmitsNoneOfManyLengthsInAShortProgram) {
     for (const int lengths : {256, 4096, 65536}) {
-        PlanAdmission admission(0);
+        PlanAdmission admission;
         std::mt19937 dice(1);
         int admitted = 0;
         for (int call = 0; call < 12'000; ++call) {
@@ -58,7 +50,7 @@ TEST(PlanAdmission, AdmitsNoneOfManyLengthsInAShortProgram) {
 }
 
 TEST(PlanAdmission, AdmitsManyRepeatedLengths) {
-    PlanAdmission admission(0);
+    PlanAdmission admission;
     std::set<int> admitted;
     for (int round = 0; round < 100; ++round)
         for (int key = 1; key <= 200; ++key)
@@ -68,7 +60,7 @@ TEST(PlanAdmission, AdmitsManyRepeatedLengths) {
 }
 
 TEST(PlanAdmission, LimitsTheTimeForPlans) {
-    PlanAdmission admission(0);
+    PlanAdmission admission;
     for (int call = 0; call < 1000; ++call) EXPECT_FALSE(admission.admits(1, 8, 0, 0, spent<140>));
     int refused = 0;
     while (!admission.admits(1, 8, 0, 0, spent<50>)) ++refused;
@@ -77,7 +69,7 @@ TEST(PlanAdmission, LimitsTheTimeForPlans) {
 }
 
 TEST(PlanAdmission, AdmitsARepeatedCallAfterManyOthers) {
-    PlanAdmission admission(0);
+    PlanAdmission admission;
     for (std::uint64_t key = 1; key <= 10'000; ++key) admission.admits(key, 8, 0, 0, hours);
     int calls = 0;
     while (!admission.admits(1, 8, 0, 0, hours)) ++calls;
@@ -86,7 +78,7 @@ TEST(PlanAdmission, AdmitsARepeatedCallAfterManyOthers) {
 }
 
 TEST(PlanAdmission, AdmitsAgainAfterEviction) {
-    PlanAdmission admission(0);
+    PlanAdmission admission;
     while (!admission.admits(1, 8, 0, 0, hours)) {
     }
     admission.forget();
@@ -95,7 +87,7 @@ TEST(PlanAdmission, AdmitsAgainAfterEviction) {
 
 // Two hundred alternating lengths get plans only within 1 % of the time.
 TEST(PlanAdmission, GivesNoCreditToRareCalls) {
-    PlanAdmission admission(0);
+    PlanAdmission admission;
     for (int round = 0; round < 200; ++round)
         for (std::uint64_t key = 1; key <= 200; ++key)
             EXPECT_FALSE(admission.admits(key, 8, 0, 0, spent<50>));
@@ -104,7 +96,7 @@ TEST(PlanAdmission, GivesNoCreditToRareCalls) {
 // The ranks measure different times but decide alike.
 TEST(PlanAdmission, DecidesAlikeOnAllRanks) {
     run_as_threads(3, 20, [](World& world) {
-        PlanAdmission admission(4);
+        PlanAdmission admission;
         std::mt19937 dice(1);
         std::int64_t spent_ns = 0;
         const auto agree = [&](const Times& mine) {
