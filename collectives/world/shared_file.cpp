@@ -25,6 +25,8 @@ std::size_t bytes_with_token(std::size_t page_size, std::size_t size) {
 
 }  // namespace
 
+SharedMapping::SharedMapping(std::size_t size) : SharedMapping(size, -1, page) {}
+
 SharedMapping::SharedMapping(std::size_t size, int descriptor, std::size_t page_size) {
     const std::size_t bytes = bytes_with_token(page_size, size);
     const int kind = descriptor < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED;
@@ -62,6 +64,10 @@ void SharedFile::make(std::size_t page_size, unsigned kind) {
     // Reserving huge pages is not enough: a container limit can still deny them (SIGBUS).
     if (kind != 0 && fallocate(file_->number, 0, 0, length) != 0) return;
     mapping_ = std::make_shared<SharedMapping>(key_.size, file_->number, page_size);
+}
+
+void require_memory(const SharedFile::Key& key) {
+    if (key.error != 0) throw Error(std::string("shared memory: ") + std::strerror(key.error));
 }
 
 std::shared_ptr<const SharedMapping> map_shared_file(const SharedFile::Key& key) {

@@ -14,6 +14,8 @@ namespace tutti {
 /// Shared memory as mapped by this process; the pages live as long as any process maps them.
 class SharedMapping {
 public:
+    /// Maps fresh memory.
+    explicit SharedMapping(std::size_t size);
     /// Maps a file in its page size, or fresh memory with descriptor -1, with room for a token
     /// after it.
     SharedMapping(std::size_t size, int descriptor, std::size_t page_size);
@@ -61,6 +63,9 @@ private:
     std::optional<OpenFile> file_;
     std::shared_ptr<const SharedMapping> mapping_;
 };
+
+/// Throws Error if there is no memory.
+void require_memory(const SharedFile::Key& key);
 
 /// Maps a peer's memory. Throws Error if the file cannot be opened or mapped, or is another one.
 std::shared_ptr<const SharedMapping> map_shared_file(const SharedFile::Key& key);

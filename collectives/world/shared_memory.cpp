@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/index.hpp"
 #include "collectives/world/shared_file.hpp"
@@ -26,9 +25,7 @@ SharedMemory::SharedMemory(World& world, std::size_t mine) : ReachableMemory(wor
 
 // Threads share the mappings themselves: each stays until the last rank releases it.
 void SharedMemory::share_by_pointer(World& world, std::size_t size) {
-    constexpr std::size_t page = 4096;
-    const std::shared_ptr<const SharedMapping> piece =
-        std::make_shared<SharedMapping>(size, -1, page);
+    const std::shared_ptr<const SharedMapping> piece = std::make_shared<SharedMapping>(size);
     for (const auto* of_rank :
          gather_all<const std::shared_ptr<const SharedMapping>*>(world, &piece))
         pieces_.push_back(*of_rank);
@@ -40,8 +37,7 @@ void SharedMemory::share_by_pointer(World& world, std::size_t size) {
 void SharedMemory::share_by_file(World& world, std::size_t size) {
     const SharedFile own(size);
     const auto keys = gather_all(world, own.key());
-    for (const SharedFile::Key& key : keys)
-        if (key.error != 0) throw Error(fmt::format("{}: {}", what, std::strerror(key.error)));
+    for (const SharedFile::Key& key : keys) require_memory(key);
     make_on_all_ranks(world, what, [&] {
         for (const SharedFile::Key& key : keys) pieces_.push_back(map_shared_file(key));
         return true;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/world/shared_piece.hpp"
 
-#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -215,9 +214,7 @@ SharedPieces::SharedPieces(World& world, std::span<const std::size_t> mine, bool
     PlaceOfPiece own = piece_->place();
     if (lacks_memory) own.file.error = ENOMEM;
     const auto places = gather_all(world, own);
-    for (const PlaceOfPiece& place : places)
-        if (place.file.error != 0)
-            throw Error(fmt::format("shared memory: {}", std::strerror(place.file.error)));
+    for (const PlaceOfPiece& place : places) require_memory(place.file);
     piece_->map(places);
 }
 
