@@ -26,8 +26,7 @@ struct EndpointNeeds {
     /// For messages between memory of devices: a posted message is sent after the queue's earlier
     /// work, and work queued after all_done() begins after the messages.
     DeviceQueue* queue = nullptr;
-    /// The plan's shared memory, which is provided after connect(); null: the endpoint gets its
-    /// own.
+    /// The plan's shared memory, which is provided after connect(). Messages within a host need it.
     SharedPlanMemory* memory = nullptr;
 };
 

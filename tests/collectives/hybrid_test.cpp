@@ -31,6 +31,14 @@ bool end_in_time(World& world, Endpoint& endpoint) {
     return true;
 }
 
+std::unique_ptr<Endpoint> connect(World& world, MessageTransport& messages, EndpointNeeds needs) {
+    SharedPlanMemory memory(world);
+    needs.memory = &memory;
+    auto endpoint = messages.connect(needs);
+    memory.provide("messages");
+    return endpoint;
+}
+
 // More bytes in lines than the ring holds, between messages that the receiver reads itself. The
 // receiver is late, and the sender may change its messages as soon as they are done.
 TEST(HostMessages, ArriveInTheOrderSent) {
@@ -39,7 +47,8 @@ TEST(HostMessages, ArriveInTheOrderSent) {
     sizes.insert(sizes.end(), {100'000, 5});
     run_as_threads(2, 20, [&](World& world) {
         const auto messages = host_messages(world);
-        const auto endpoint = messages->connect(
+        const auto endpoint = connect(
+            world, *messages,
             {.most_posts = sizes.size(), .most_to_one = sizes.size(), .most_bytes = 100'000});
         for (int run = 0; run < 3; ++run) {
             std::vector<std::vector<std::byte>> sent, received;
@@ -66,7 +75,8 @@ TEST(HostMessages, ArriveInTheOrderSent) {
 
 TEST(HostMessages, ThatWereNeverReceivedAreNamed) {
     run_as_threads(2, 20, [](World& world) {
-        const auto endpoint = host_messages(world)->connect({.most_posts = 1, .most_bytes = 8});
+        const auto endpoint =
+            connect(world, *host_messages(world), {.most_posts = 1, .most_bytes = 8});
         EXPECT_FALSE(endpoint->left_over());
         world.barrier();
         const auto data = message(8, 1);
@@ -82,7 +92,7 @@ TEST(HostMessages, OfALaterPlanAreNotThoseOfAnEarlierOne) {
     run_as_threads(2, 20, [](World& world) {
         const auto messages = host_messages(world);
         for (const std::size_t bytes : {8, 4000, 100, 5000, 8, 70}) {
-            const auto endpoint = messages->connect({.most_posts = 2, .most_bytes = bytes});
+            const auto endpoint = connect(world, *messages, {.most_posts = 2, .most_bytes = bytes});
             const auto sent = message(bytes, static_cast<int>(bytes)), left = message(8, 99);
             std::vector<std::byte> received(bytes);
             if (world.is_first())

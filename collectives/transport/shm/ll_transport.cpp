@@ -104,13 +104,10 @@ public:
         const std::size_t lines =
             std::clamp(std::bit_ceil(8 * lines_of(std::min(needs.most_bytes, read_above_))),
                        std::size_t{64}, std::size_t{1024});
-        SharedPlanMemory own(world);
-        SharedPlanMemory& memory = needs.memory != nullptr ? *needs.memory : own;
         const std::span<const Rank> ranks = world.ranks_of_host();
-        memory.ask(ranks.size() * LineRing::bytes(lines), [this, ranks, processes](auto shared) {
-            use(std::move(shared), ranks, processes);
-        });
-        if (needs.memory == nullptr) own.provide("messages within a host");
+        needs.memory->ask(
+            ranks.size() * LineRing::bytes(lines),
+            [this, ranks, processes](auto shared) { use(std::move(shared), ranks, processes); });
     }
 
     void post_receive(int, Rank from, std::span<std::byte> into) override {
