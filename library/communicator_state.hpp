@@ -18,6 +18,7 @@
 #include "collectives/world/different_calls.hpp"
 #include "collectives/world/rendezvous/peer_messages.hpp"
 #include "collectives/world/shared_memory.hpp"
+#include "library/block_exchange.hpp"
 #include "library/call_key.hpp"
 #include "library/learner.hpp"
 #include "tutti/call_arguments.hpp"
@@ -265,6 +266,7 @@ private:
     [[noreturn]] static void refuse();
     void check_root(const Call& call) const;
     void check_counts(const Call& call, std::span<const std::int64_t> counts) const;
+    void exchange_lengths(const Call& call);
     void exchange_with_root(const CallArguments& given, std::span<const std::int64_t> counts);
     void exchange_of_pairs(const CallArguments& given, const BlockCounts& counts);
     Error no_algorithm(const CallKey& key) const;
@@ -334,8 +336,7 @@ private:
     std::unordered_map<CallKey, BufferKind, HashOfCallKey> kinds_;  // by of_plan(); with a table
 
     BlockLengths lengths_;  // lengths of the last call with different ones
-    BlockLengths lengths_of_exchange_;
-    std::vector<std::int64_t> my_counts_, all_counts_;  // exchanged for such a call
+    BlockExchange exchange_;
 };
 
 }  // namespace tutti

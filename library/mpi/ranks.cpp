@@ -219,11 +219,7 @@ void Ranks::give_back_scratch() {
 
 // Returns the longest; 0 if the MPI library must do the call.
 std::int64_t Ranks::agree_on_lengths() {
-    const auto sent = exchange_.sent();
-    run({{.collective = Collective::all_gather,
-          .type = DataType::uint8,
-          .count = static_cast<std::int64_t>(sent.size())},
-         {sent, exchange_.received(size_), false}});
+    run(exchange_.all_gather(size_));
     return set_lengths(exchange_.agreed());
 }
 

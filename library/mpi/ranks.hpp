@@ -13,8 +13,9 @@
 #include "base/clock.hpp"
 #include "base/index.hpp"
 #include "kernels/sets.hpp"
+#include "library/block_exchange.hpp"
 #include "library/communicator_state.hpp"
-#include "library/mpi/block_exchange.hpp"
+#include "library/mpi/lengths.hpp"
 #include "library/mpi/turns.hpp"
 #include "library/plan_admission.hpp"
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "library/mpi/block_exchange.hpp"
+#include "library/block_exchange.hpp"
 
 #include <gtest/gtest.h>
 
 #include <optional>
+
+#include "library/mpi/lengths.hpp"
 
 namespace tutti {
 namespace {
@@ -22,12 +24,13 @@ Lengths agreed(const std::vector<Told>& ranks) {
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
         exchanges[rank].tell(ranks[rank].own);
         if (ranks[rank].expected) exchanges[rank].expect(*ranks[rank].expected);
-        const auto sent = exchanges[rank].sent();
+        const auto sent = exchanges[rank].all_gather(1).buffers.input;
         all.insert(all.end(), sent.begin(), sent.end());
     }
     std::optional<Lengths> result;
     for (BlockExchange& one : exchanges) {
-        std::ranges::copy(all, one.received(static_cast<int>(ranks.size())).begin());
+        std::ranges::copy(all,
+                          one.all_gather(static_cast<int>(ranks.size())).buffers.output.begin());
         const auto lengths = one.agreed();
         const Lengths mine(lengths.begin(), lengths.end());
         EXPECT_TRUE(!result || *result == mine);

@@ -1,30 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "base/index.hpp"
+#include "tutti/call_arguments.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace tutti {
 
-/// Greatest size of a call of tutti, because MPI_Pack counts in int.
-inline constexpr std::size_t most_bytes = std::size_t{1} << 30;
-
-/// Returns whether tutti does calls whose longest block has this size; else the MPI library does.
-inline bool is_for_tutti(std::int64_t longest, int ranks) {
-    return longest > 0 && longest <= static_cast<std::int64_t>(most_bytes) / ranks;
-}
-
-/// Returns whether an exchange of the lengths pays. It does not if the MPI library sends eagerly.
-inline bool pays_with_exchange(std::int64_t longest) { return longest >= std::int64_t{4} << 10; }
-
-/// Stands for the length of a block whose arguments the MPI library must check.
-inline constexpr std::int64_t invalid_length = -1;
-
-/// Lengths in bytes for a call in which no rank knows all of them. Each rank tells the lengths of
+/// Lengths of blocks for a call in which no rank knows all of them. Each rank tells the lengths of
 /// its own blocks (one block, or one for each rank) and a checksum of the lengths that it expects.
 /// Afterwards all ranks know all lengths, and whether any rank expects others.
 class BlockExchange {
@@ -41,15 +28,14 @@ public:
         told_.front() = checksum(lengths);
     }
 
-    /// The buffers of an all-gather.
-    std::span<const std::byte> sent() const { return std::as_bytes(std::span(told_)); }
-    std::span<std::byte> received(int ranks) {
+    /// Returns the all-gather that exchanges them.
+    CallArguments all_gather(int ranks) {
         heard_.resize(told_.size() * as_size(ranks));
-        return std::as_writable_bytes(std::span(heard_));
+        return arguments::all_gather(told_, heard_);
     }
 
     /// Returns the lengths of all blocks after the all-gather, in the order of the ranks that told
-    /// them; nothing if one is invalid or differs from what a rank expects. Equal on all ranks.
+    /// them; nothing if one is negative or differs from what a rank expects. Equal on all ranks.
     std::span<const std::int64_t> agreed() {
         const std::size_t told = told_.size(), own = told - 1, ranks = heard_.size() / told;
         lengths_.clear();
@@ -64,10 +50,19 @@ public:
             column_.clear();
             for (std::size_t from = 0; from < ranks; ++from)
                 column_.push_back(lengths_[from * own + (own == 1 ? 0 : rank)]);
+            mismatched_ = static_cast<int>(rank);
             if (checksum(column_) != expected) return {};
         }
         return lengths_;
     }
+
+    /// Returns a rank that expects other lengths, and those that the ranks have for it, if that is
+    /// why they do not agree.
+    struct Mismatch {
+        int rank;
+        std::span<const std::int64_t> lengths;
+    };
+    Mismatch mismatch() const { return {mismatched_, column_}; }
 
 private:
     static constexpr std::int64_t expects_nothing = 0;
@@ -83,6 +78,8 @@ private:
     }
 
     std::vector<std::int64_t> told_, heard_, lengths_, column_;
+    int mismatched_ = 0;
 };
 
 }  // namespace tutti
+#pragma GCC visibility pop
