@@ -121,7 +121,7 @@ TEST(Hybrid, NeedsSeveralHostsAndTwoRanksOnOneOfThem) {
 }
 
 // Rank 0 sends to all ranks in one step, but one of them never receives.
-void expect_report(Rank absent, const std::string& end) {
+void expect_report(Rank absent, const std::string& way) {
     run_as_threads(4, 20, [&](World& threads) {
         WorldOfHosts world(threads, Placement::in_nodes_of(4, 2));
         Planner planner(world);
@@ -136,7 +136,7 @@ void expect_report(Rank absent, const std::string& end) {
                 ADD_FAILURE() << "no time-out";
             } catch (const Error& error) {
                 EXPECT_EQ(error.code(), Exit::time_out);
-                EXPECT_TRUE(std::string(error.what()).ends_with(end)) << error.what();
+                EXPECT_NE(std::string(error.what()).find(way), std::string::npos) << error.what();
             }
             world.hang_timeout = 20;
         } else if (world.rank() != absent) {

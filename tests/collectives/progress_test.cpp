@@ -114,6 +114,33 @@ TEST_P(Progressing, TestingWithoutWaitingEndsAPlan) {
     });
 }
 
+// Rank 0 waits for rank 2, which is late, and rank 1 waits for rank 0.
+TEST(HangReport, SaysIfThePeerHasNotBegunTheCall) {
+    run_as_threads(ranks, 20, [](World& world) {
+        Planner planner(world);
+        CheckedPlan ring(planner, "shm-direct", find_algorithm(Collective::all_reduce, "ring"),
+                         300);
+        const bool is_late = world.rank() == Rank{2};
+        for (int run = 0; run < 3; ++run) {
+            if (!is_late) ring.start();
+            for (int meeting = 0; meeting < 3; ++meeting) {
+                world.barrier();
+                if (!is_late) ring.test();  // It goes as far as it can.
+            }
+            if (!is_late) {
+                const std::string report = ring.plan().hang_report();
+                EXPECT_EQ(report.find("not begun") != std::string::npos, world.is_first())
+                    << report;
+            }
+            world.barrier();
+            if (is_late) ring.start();
+            ring.wait();
+            EXPECT_EQ(ring.wrong(), 0);
+        }
+        world.barrier();
+    });
+}
+
 // Making plans is collective, but no rank waits for one that is not started.
 TEST_P(Progressing, PlansThatAreNeverStartedMayGo) {
     on_every_rank([](Planner& planner) {

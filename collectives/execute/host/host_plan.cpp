@@ -126,7 +126,10 @@ private:
     ProgressState progress_state() const override {
         for (const auto& lane : lanes_)
             if (!lane->is_done())
-                return {.step = lane->step(), .waits_for = lane->waits_for(), .way = lane->way()};
+                return {.step = lane->step(),
+                        .waits_for = lane->waits_for(),
+                        .way = lane->way(),
+                        .is_behind = lane->has_peer_to_begin()};
         for (const auto& lane : lanes_)
             if (lane->endpoint() != nullptr)
                 if (auto outstanding = lane->endpoint()->outstanding())

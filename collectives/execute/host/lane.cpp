@@ -223,16 +223,16 @@ bool Lane::sleep(std::int64_t most_ns) {
     return true;
 }
 
-std::optional<Rank> Lane::waits_by_memory_for() const {
+const Lane::Wait* Lane::open_wait() const {
     const std::size_t end = !has_begun_           ? waits_before_begin_
                             : at_ < steps_.size() ? steps_[at_].waits_end
                                                   : waits_.size();
-    return wait_ < end ? std::optional(waits_[wait_].peer) : std::nullopt;
+    return wait_ < end ? &waits_[wait_] : nullptr;
 }
 
 std::string_view Lane::way() const {
     if (endpoint_ == nullptr) return "";
-    if (waits_by_memory_for()) return "shared memory";
+    if (open_wait() != nullptr) return "shared memory";
     const auto peer = waits_by_message_for();
     return peer ? endpoint_->way_to(*peer) : "";
 }

@@ -43,7 +43,13 @@ public:
         return at_ < steps_.size() ? steps_[at_].number : static_cast<int>(steps_of_run_ - 1);
     }
     std::optional<Rank> waits_for() const {
-        return waits_by_memory_for() ? waits_by_memory_for() : waits_by_message_for();
+        const Wait* const by_memory = open_wait();
+        return by_memory != nullptr ? by_memory->peer : waits_by_message_for();
+    }
+    /// Whether that rank has not begun this run; false if it is reached by messages only.
+    bool has_peer_to_begin() const {
+        const Wait* const by_memory = open_wait();
+        return by_memory != nullptr && seen(*by_memory->counter) < base_;
     }
     /// Names the way to that rank, if ranks are reached in several ways.
     std::string_view way() const;
@@ -83,7 +89,8 @@ private:
         std::uint32_t waits_before_messages, waits_end;
     };
 
-    std::optional<Rank> waits_by_memory_for() const;
+    // Returns the wait for a counter that is open now; null if there is none.
+    const Wait* open_wait() const;
     std::optional<Rank> waits_by_message_for() const {
         return has_posted_ ? endpoint_->waits_for() : std::nullopt;
     }

@@ -237,8 +237,9 @@ std::string Plan::hang_report() const { return hang_report_of(world().rank(), pr
 std::string Plan::hang_report_of(Rank rank, const ProgressState& state) const {
     std::string peer = "for no rank";
     if (state.waits_for)
-        peer = fmt::format("for rank {}{}{}", state.waits_for->index,
-                           state.way.empty() ? "" : " by ", state.way);
+        peer = fmt::format("for rank {}{}{}{}", state.waits_for->index,
+                           state.way.empty() ? "" : " by ", state.way,
+                           state.is_behind ? ", which has not begun this call" : "");
     if (!state.one_of.empty()) peer = "for " + one_of(state.one_of);
     return waited_in(world(), rank, what_) +
            fmt::format(", step {} of {}, {}", state.step, schedule_.steps(), peer);

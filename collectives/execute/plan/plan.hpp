@@ -130,7 +130,9 @@ protected:
     struct ProgressState {
         int step = 0;
         std::optional<Rank> waits_for = {};
-        std::string_view way = {};      ///< to that rank, if ranks are reached in several ways
+        std::string_view way = {};  ///< to that rank, if ranks are reached in several ways
+        /// That rank has not begun this run: it is in another call, or in none.
+        bool is_behind = false;
         std::vector<Rank> one_of = {};  ///< it waits for one of these, if that is all that is known
     };
 

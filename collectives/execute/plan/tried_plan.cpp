@@ -103,7 +103,7 @@ private:
 
     ProgressState progress_state() const override {
         if (!is_agreeing_) return current().progress_state();
-        return {.waits_for = first_missing()};
+        return {.waits_for = first_missing(), .is_behind = true};
     }
 
     void give_up() override { current().give_up(); }
