@@ -165,29 +165,17 @@ CallKey Communicator::State::key_of(const CallArguments& given, CallMode mode) c
 
 void Communicator::State::run(const CallArguments& given) {
     RecentCall& recent = recent_.place_of(RecentCall::hash_of(given));
-    if (recent.is(given) &&
-        (recent.known.point == nullptr ||
-         learner->passes(*recent.known.point, recent.known.arm, recent.shape))) {
-        recent.known.plan->last_use = ++uses_;
-        return guarded(
-            [&] { run_slot(*recent.known.plan->slots.front(), recent.settled, &recent); });
-    }
+    if (recent.is(given) && (recent.known.point == nullptr ||
+                             learner->passes(*recent.known.point, recent.known.arm, recent.shape)))
+        return guarded([&] { run_plan(*recent.known.plan, recent.settled, &recent); });
     const CheckedCall call = checked(given, CallMode::blocking);
     guarded([&] {
-        KnownPlan known;
-        if (is_known(call)) {
-            known = call.place->known;
-            known.plan->last_use = ++uses_;
-            run_slot(*known.plan->slots.front(), call.settled);
-        } else {
-            if (learner) {
-                known = run_and_learn(call.key, call.settled);
-            } else {
-                known = plan_without_learning(call.key, call.settled);
-                run_slot(*known.plan->slots.front(), call.settled);
-            }
-            remember(call, known);
-        }
+        const bool is_new = !is_known(call), learns = is_new && learner;
+        const KnownPlan known = learns   ? run_and_learn(call.key, call.settled)
+                                : is_new ? plan_without_learning(call.key, call.settled)
+                                         : call.place->known;
+        if (!learns) run_plan(*known.plan, call.settled);
+        if (is_new) remember(call, known);
         if (!call.key.has_lengths)  // lengths may change in the same object
             recent = {given, call.settled, known, Learner::shape_of(call.bytes, call.key.in_place)};
     });
@@ -248,14 +236,10 @@ Request Communicator::State::start(const CallArguments& given) {
     const CallArguments& call = checked.settled;
     Request pending;
     guarded([&] {
-        KnownPlan known;
-        if (is_known(checked)) {
-            known = checked.place->known;
-            known.plan->last_use = ++uses_;
-        } else {
-            known = plan_without_learning(checked.key, call);
-            remember(checked, known);
-        }
+        const bool is_new = !is_known(checked);
+        const KnownPlan known =
+            is_new ? plan_without_learning(checked.key, call) : checked.place->known;
+        if (is_new) remember(checked, known);
         Request::Slot& slot = slot_to_start(*known.plan, checked.key, call);
         pending.slot_ = &slot;
         pending.run_ = ++slot.run;
@@ -272,6 +256,12 @@ bool Communicator::State::test(Request::Slot& slot) {
     const bool is_done = slot.plan->test();
     if (!is_done && ++tests_in_vain_ % tests_between_looks == 0) planner.progress().throw_if_lost();
     return is_done;
+}
+
+void Communicator::State::run_plan(CachedPlan& plan, const CallArguments& call,
+                                   const void* bound_by) {
+    plan.last_use = ++uses_;
+    run_slot(*plan.slots.front(), call, bound_by);
 }
 
 // A library's call makes no progress on pending plans, but may wait for a rank that waits for one
@@ -431,6 +421,7 @@ Request::Slot& Communicator::State::new_slot(std::unique_ptr<Operation> operatio
 Request::Slot& Communicator::State::slot_to_start(CachedPlan& cached, const CallKey& key,
                                                   const CallArguments& settled) {
     const std::uint64_t start = cached.starts++;
+    cached.last_use = ++uses_;
     Request::Slot* slot = cached.slots[cached.next];
     const bool may_grow = start > 0 && cached.slots.size() < most_slots && slot->plan != nullptr &&
                           (start <= most_slots || std::has_single_bit(start));
@@ -480,7 +471,7 @@ KnownPlan Communicator::State::run_and_learn(CallKey key, const CallArguments& c
     const bool is_new = chosen.plan->uses++ == 0;
     const double making = is_new ? since(began) : 0;
     const std::int64_t made = now_ns();
-    run_slot(*chosen.plan->slots.front(), call);
+    run_plan(*chosen.plan, call);
     learner->record(point, shape, since(made), making);
     return {chosen.plan, &point, arm};
 }

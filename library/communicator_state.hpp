@@ -322,6 +322,7 @@ private:
     template <class Is>
     void forget_if(Is&& is);
     void evict_the_oldest();
+    void run_plan(CachedPlan& plan, const CallArguments& call, const void* bound_by = nullptr);
     void run_slot(Request::Slot& slot, const CallArguments& call, const void* bound_by = nullptr);
 
     PlanProgress plan_progress_;
