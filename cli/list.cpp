@@ -31,6 +31,7 @@ std::vector<std::string> taken_by(const Algorithm& row) {
     for (const Knob& knob : knobs)
         if (row.takes(knob)) options.emplace_back(knob.name);
     if (row.hierarchical) options.emplace_back("nodes");
+    if (!row.is_default) options.emplace_back("by name");
     return options;
 }
 

@@ -107,7 +107,7 @@ std::vector<Configuration> all_choices(Collective collective, const World& world
     std::vector<Configuration> choices;
     for (const std::string_view transport : transports_for(world))
         for (const Algorithm* row : algorithms_of(collective))
-            if (!row->hierarchical || !world.one_host())
+            if (row->is_default && (!row->hierarchical || !world.one_host()))
                 choices.push_back(of_row(*row, transport, world));
     for (const Baseline& library : baselines())
         if (library.is_default) choices.push_back({.impl = std::string(library.name)});

@@ -23,6 +23,7 @@ Schedule ring_all_gather(int ranks);
 Schedule ring_reduce_scatter(int ranks);
 Schedule ring_all_reduce(int ranks);
 Schedule butterfly_all_reduce(int ranks, int radix);
+Schedule bruck_all_gather(int ranks, int radix);
 
 // Numbers in a base, the radix of an algorithm. Up to most_radix, all fit an int for any rank count
 // that a schedule can have.

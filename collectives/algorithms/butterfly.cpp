@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <bit>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
 
+#include "base/index.hpp"
 #include "collectives/algorithms/building_blocks.hpp"
 #include "collectives/schedule/compose.hpp"
 
@@ -27,37 +34,60 @@ Schedule folded(int ranks, const Schedule& core) {
         .then(mirrored(fold, Action::copy));
 }
 
-// Every rank combines with the ranks whose numbers differ from its own in one digit, digit after
-// digit. Requires that P is a power of the radix. All ranks add in the order of the digit, so that
-// they get the same bits; the first two may begin with their own share, which saves a copy of it,
-// because a + b equals b + a.
-Schedule recursive_multiplying(int ranks, int radix) {
-    return Schedule({ranks, /*chunks=*/1, rounds_to_reach(ranks, radix)},
-                    [=](int round, Step& step) {
-                        const int place = power(radix, round);
-                        for (Rank r : all_ranks(ranks)) {
-                            const int own = digit_of(r.index, place, radix);
-                            for (int digit = 0; digit < radix; ++digit) {
-                                const Rank from{r.index + (digit - own) * place};
-                                if (own <= 1 && digit == own) continue;
-                                if (own > 1 && digit == 0)
-                                    step.copy({.chunks = whole_message, .from = from, .to = r});
-                                else
-                                    step.reduce({.chunks = whole_message, .from = from, .to = r});
-                            }
-                        }
-                    });
+// Returns the factors of a product, as few as there are with none larger than `most`, and of these
+// the ones with the smallest sum; nothing if a prime factor is larger.
+std::optional<std::vector<int>> factors_within(int product, int most) {
+    if (product == 1) return std::vector<int>{};
+    std::optional<std::vector<int>> best;
+    const auto cost = [](const std::vector<int>& factors) {
+        return std::pair(factors.size(), std::accumulate(factors.begin(), factors.end(), 0));
+    };
+    for (int factor = std::min(most, product); factor >= 2; --factor) {
+        if (product % factor != 0) continue;
+        auto others = factors_within(product / factor, factor);
+        if (!others) continue;
+        others->push_back(factor);
+        if (!best || cost(*others) < cost(*best)) best = std::move(others);
+    }
+    return best;
+}
+
+// Numbers the ranks with a digit for each factor. Every rank combines with the ranks whose numbers
+// differ from its own in one digit, digit after digit. All ranks add in the order of the digit, so
+// that they get the same bits; the first two may begin with their own share, which saves a copy of
+// it, because a + b equals b + a.
+Schedule recursive_multiplying(int ranks, const std::vector<int>& factors) {
+    return Schedule({ranks, /*chunks=*/1, int_size(factors)}, [=](int round, Step& step) {
+        const int radix = at(factors, round);
+        const int place =
+            std::accumulate(factors.begin(), factors.begin() + round, 1, std::multiplies{});
+        for (Rank r : all_ranks(ranks)) {
+            const int own = digit_of(r.index, place, radix);
+            for (int digit = 0; digit < radix; ++digit) {
+                const Rank from{r.index + (digit - own) * place};
+                if (own <= 1 && digit == own) continue;
+                if (own > 1 && digit == 0)
+                    step.copy({.chunks = whole_message, .from = from, .to = r});
+                else
+                    step.reduce({.chunks = whole_message, .from = from, .to = r});
+            }
+        }
+    });
 }
 
 }  // namespace
 
 // Exchanges and adds whole vectors across ever wider pairs: log2 P steps (floor + 2 if P is not a
 // power of two), one vector per step. These are the fewest possible steps with one message at a
-// time: best for small messages (Thakur, Rabenseifner, Gropp 2005: recursive doubling). In groups
-// of `radix` instead of pairs it takes log_radix P steps with radix-1 vectors each (Ruefenacht,
-// Bull, Booth 2017: recursive multiplying).
+// time: best for small messages (Thakur, Rabenseifner, Gropp 2005: recursive doubling). With groups
+// of up to `radix` ranks it takes a step for each factor of P, with factor - 1 vectors
+// (Ruefenacht, Bull, Booth 2017: recursive multiplying); only if P has a prime factor above the
+// radix, ranks beyond the largest power of the radix are folded in.
 Schedule butterfly_all_reduce(int ranks, int radix) {
-    return folded(ranks, recursive_multiplying(power_within(ranks, radix), radix));
+    if (const auto factors = factors_within(ranks, radix))
+        return recursive_multiplying(ranks, *factors);
+    const int inside = power_within(ranks, radix);
+    return folded(ranks, recursive_multiplying(inside, *factors_within(inside, radix)));
 }
 
 // Pairs, then pairs of pairs, exchange all blocks that they know, so the known blocks double: log2
@@ -105,6 +135,26 @@ Schedule butterfly_reduce_scatter(int ranks) {
 Schedule halving_doubling_all_reduce(int ranks) {
     const int inside = power_within(ranks, 2);
     return folded(ranks, butterfly_reduce_scatter(inside).then(butterfly_all_gather(inside)));
+}
+
+// Halving-doubling that stops early: after some halvings, the ranks that have the same part of the
+// vector all-reduce it as a whole. With `radix` pieces (rounded down to a power of two),
+// t = log2 of it: log2 P + t steps and 2(1 - 1/2^t) + (log2 P - t)/2^t vectors. Best for sizes
+// between those of butterfly and halving-doubling, which are the ends of this family.
+Schedule partial_halving_all_reduce(int ranks, int radix) {
+    const int inside = power_within(ranks, 2);
+    const int pieces = std::min(power_within(radix, 2), inside);
+    const int apart = inside / pieces;
+    std::vector<Group> cutting(as_size(apart)), whole(as_size(pieces));
+    for (Rank r : all_ranks(inside)) {
+        at(cutting, r.index % apart).members.push_back(r);
+        at(whole, r.index / apart).members.push_back(r);
+    }
+    for (int piece = 0; piece < pieces; ++piece) at(whole, piece).pieces = {{{piece, 1}}};
+    const auto sum = [](int size) { return butterfly_all_reduce(size, 2); };
+    return folded(ranks, on_each(inside, pieces, cutting, butterfly_reduce_scatter)
+                             .then(on_each(inside, pieces, whole, sum))
+                             .then(on_each(inside, pieces, cutting, butterfly_all_gather)));
 }
 
 // Halves the range of ranks repeatedly; the rank that holds a range's blocks sends the other half

@@ -17,6 +17,7 @@ namespace tutti {
 // A new algorithm adds two lines here. The first one declares it.
 Schedule ring_scatter(int ranks, Rank root);
 Schedule ring_broadcast(int ranks, Rank root);
+Schedule scatter_ring_broadcast(int ranks, Rank root);
 Schedule ring_all_to_all(int ranks);
 Schedule chain_reduce(int ranks, Rank root);
 Schedule chain_all_reduce(int ranks);
@@ -26,6 +27,7 @@ Schedule tree_reduce_scatter(int ranks, int radix);
 Schedule butterfly_all_gather(int ranks);
 Schedule butterfly_reduce_scatter(int ranks);
 Schedule halving_doubling_all_reduce(int ranks);
+Schedule partial_halving_all_reduce(int ranks, int radix);
 Schedule butterfly_scatter(int ranks, Rank root);
 Schedule butterfly_gather(int ranks, Rank root);
 Schedule butterfly_broadcast(int ranks, Rank root);
@@ -51,7 +53,6 @@ Schedule one_shot_all_reduce(int ranks);
 Schedule one_shot_reduce_scatter(int ranks);
 Schedule one_shot_all_gather(int ranks);
 Schedule two_shot_all_reduce(int ranks);
-Schedule bruck_all_gather(int ranks, int radix);
 Schedule bruck_all_to_all(int ranks, int radix);
 Schedule circulant_all_gather(int ranks, int radix);
 Schedule circulant_reduce_scatter(int ranks, int radix);
@@ -59,6 +60,27 @@ Schedule circulant_all_reduce(int ranks, int radix);
 Schedule double_tree_broadcast(int ranks, Rank root);
 Schedule double_tree_reduce(int ranks, Rank root);
 Schedule double_tree_all_reduce(int ranks);
+Schedule bine_broadcast(int ranks, Rank root);  // ranks a power of two, as for bine_reduce
+Schedule bine_reduce(int ranks, Rank root);
+Schedule bine_all_reduce(int ranks);  // an even number of ranks, as for the next two
+Schedule bine_all_gather(int ranks);
+Schedule bine_reduce_scatter(int ranks);
+Schedule postal_broadcast(int ranks, Rank root, int radix);
+Schedule postal_reduce(int ranks, Rank root, int radix);
+Schedule k_ary_tree_broadcast(int ranks, Rank root, int radix);
+Schedule k_ary_tree_reduce(int ranks, Rank root, int radix);
+Schedule dual_root_all_reduce(int ranks, int radix);
+Schedule bucket_all_reduce(int ranks, int radix);
+Schedule bucket_all_gather(int ranks, int radix);
+Schedule bucket_reduce_scatter(int ranks, int radix);
+Schedule trivance_all_reduce(int ranks);
+Schedule trivance_all_gather(int ranks);
+Schedule trivance_reduce_scatter(int ranks);
+Schedule sparbit_all_gather(int ranks);
+Schedule sparbit_reduce_scatter(int ranks);
+Schedule pat_all_gather(int ranks, int radix);
+Schedule pat_reduce_scatter(int ranks, int radix);
+Schedule locality_bruck_all_gather(int ranks, const Placement& placement);
 Schedule levels_all_reduce(int ranks, const Nesting& nesting, const Builder& among_leaders);
 Schedule levels_broadcast(int ranks, Rank root, const Nesting& nesting);
 Schedule levels_reduce(int ranks, Rank root, const Nesting& nesting);
@@ -84,6 +106,11 @@ std::optional<std::string> pairs_in_int(const Job& job) {
 std::optional<std::string> power_of_two(const Job& job) {
     if (std::has_single_bit(static_cast<unsigned>(job.ranks))) return std::nullopt;
     return fmt::format("it needs a power of two, not {} ranks; use ring or round-robin", job.ranks);
+}
+
+std::optional<std::string> even_ranks(const Job& job) {
+    if (job.ranks % 2 == 0) return std::nullopt;
+    return fmt::format("it needs an even number, not {} ranks; use ring", job.ranks);
 }
 
 std::optional<std::string> pairs_by_bits(const Job& job) {
@@ -144,6 +171,7 @@ Schedule in_islands(const Job& job) {
     return nest(build, job, by_island(job));
 }
 
+constexpr Takes by_name = Takes::its_name;
 constexpr Takes across_nodes = Takes::segments | Takes::placement;
 
 using enum Collective;
@@ -189,6 +217,19 @@ const Algorithm rows[] = {
     {all_reduce, "multi-rail",
      "every rank of a node all-reduces a share of the message across nodes",
      of<multi_rail_all_reduce>, across_nodes},
+    {all_reduce, "bine",
+     "reduce-scatter and all-gather with partners at short distances (Bine, Swing)",
+     of<bine_all_reduce>, by_name, even_ranks},
+    {all_reduce, "partial-halving",
+     "halving-doubling of the radix's pieces, which are all-reduced as whole vectors",
+     of<partial_halving_all_reduce>, by_name | Takes::radix},
+    {all_reduce, "dual-root",
+     "two k-ary trees of half the ranks each, whose roots exchange sums (Traeff; k: radix)",
+     of<dual_root_all_reduce>, by_name | Takes::radix | Takes::segments},
+    {all_reduce, "bucket", "a ring in each dimension of a grid (radix: the number of dimensions)",
+     of<bucket_all_reduce>, by_name | Takes::radix},
+    {all_reduce, "trivance", "reduce-scatter and all-gather in both directions, by powers of three",
+     of<trivance_all_reduce>, by_name},
     {all_gather, "ring", "every block goes around the ring once", of<ring_all_gather>},
     {all_gather, "tree",
      "gather to rank 0, then broadcast, along a k-nomial tree (k: radix; 2: binomial); no rank "
@@ -212,6 +253,18 @@ const Algorithm rows[] = {
      in_islands<levels_all_gather>, across_nodes},
     {all_gather, "multi-rail", "every rank of a node gathers across nodes, then sends to its node",
      of<multi_rail_all_gather>, across_nodes},
+    {all_gather, "bine", "as butterfly, with partners at shorter distances (Bine, Swing)",
+     of<bine_all_gather>, by_name, even_ranks},
+    {all_gather, "bucket", "a ring in each dimension of a grid (radix: the number of dimensions)",
+     of<bucket_all_gather>, by_name | Takes::radix},
+    {all_gather, "trivance", "known blocks triple at each step, from both directions",
+     of<trivance_all_gather>, by_name},
+    {all_gather, "sparbit", "each block goes down a binomial tree, the farthest jump first",
+     of<sparbit_all_gather>, by_name},
+    {all_gather, "pat", "as sparbit, with messages of at most radix blocks (NCCL's PAT)",
+     of<pat_all_gather>, by_name | Takes::radix},
+    {all_gather, "locality-bruck", "bruck across nodes, with all ranks of a node as its ports",
+     of<locality_bruck_all_gather>, by_name | Takes::placement},
     {reduce_scatter, "ring", "each chunk is summed along the ring and ends at its owner",
      of<ring_reduce_scatter>},
     {reduce_scatter, "tree",
@@ -235,6 +288,17 @@ const Algorithm rows[] = {
     {reduce_scatter, "multi-rail",
      "reduce-scatter in each node, then each rank of a node across nodes",
      of<multi_rail_reduce_scatter>, across_nodes},
+    {reduce_scatter, "bine", "as butterfly, with partners at shorter distances (Bine, Swing)",
+     of<bine_reduce_scatter>, by_name, even_ranks},
+    {reduce_scatter, "bucket",
+     "a ring in each dimension of a grid (radix: the number of dimensions)",
+     of<bucket_reduce_scatter>, by_name | Takes::radix},
+    {reduce_scatter, "trivance", "parts to be summed shrink by three, from both directions",
+     of<trivance_reduce_scatter>, by_name},
+    {reduce_scatter, "sparbit", "each block is summed up a binomial tree, the farthest jump last",
+     of<sparbit_reduce_scatter>, by_name},
+    {reduce_scatter, "pat", "as sparbit, with messages of at most radix blocks (NCCL's PAT)",
+     of<pat_reduce_scatter>, by_name | Takes::radix},
     {broadcast, "ring", "P pieces of the message follow one another around the ring",
      of<ring_broadcast>},
     {broadcast, "tree",
@@ -256,6 +320,15 @@ const Algorithm rows[] = {
     {broadcast, "multi-rail",
      "every rank of a node forwards a share of the message to the next node, then to its own",
      of<multi_rail_broadcast>, across_nodes},
+    {broadcast, "bine", "as tree, over shorter distances (Bine)", of<bine_broadcast>, by_name,
+     power_of_two},
+    {broadcast, "scatter-ring", "scatter along a binomial tree, all-gather around the ring (MPICH)",
+     of<scatter_ring_broadcast>, by_name},
+    {broadcast, "k-ary-tree", "a rank forwards each segment to k others (k: radix)",
+     of<k_ary_tree_broadcast>, by_name | Takes::radix | Takes::segments},
+    {broadcast, "postal",
+     "a new rank sends after `radix` steps, others at each step: the fastest tree for that latency",
+     of<postal_broadcast>, by_name | Takes::radix},
     {reduce, "ring", "pieces of the message are summed along the ring to the root",
      [](const Job& j) { return mirrored(ring_broadcast(j.ranks, j.root), Action::reduce); }},
     {reduce, "tree", "partial sums merge up a k-nomial tree (k: radix; 2: binomial)",
@@ -276,6 +349,12 @@ const Algorithm rows[] = {
     {reduce, "multi-rail",
      "every rank of a node sums a share of the message on its way to the root",
      of<multi_rail_reduce>, across_nodes},
+    {reduce, "bine", "as tree, over shorter distances (Bine)", of<bine_reduce>, by_name,
+     power_of_two},
+    {reduce, "k-ary-tree", "a rank adds up each segment of k others (k: radix)",
+     of<k_ary_tree_reduce>, by_name | Takes::radix | Takes::segments},
+    {reduce, "postal", "the broadcast of postal backwards", of<postal_reduce>,
+     by_name | Takes::radix},
     {scatter, "ring", "blocks travel along the ring, the farthest first", of<ring_scatter>},
     {scatter, "tree",
      "down a k-nomial tree: each step divides the blocks by k (k: radix; 2: binomial)",

@@ -48,6 +48,7 @@ enum class Takes : unsigned {
     placement = 1,
     segments = knob_bit(&Configuration::segment),
     radix = knob_bit(&Configuration::radix),
+    its_name = 1U << 31,  ///< not a part: `all`, the tuner and the learner leave it out
 };
 constexpr Takes operator|(Takes a, Takes b) {
     return static_cast<Takes>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
@@ -69,6 +70,7 @@ public:
           pipelines(includes(takes, Takes::segments)),
           hierarchical(includes(takes, Takes::placement)),
           takes_radix(includes(takes, Takes::radix)),
+          is_default(!includes(takes, Takes::its_name)),
           takes_(takes),
           build_unsegmented_(build_unsegmented) {}
     Algorithm(Collective of, std::string_view row_name, std::string_view sentence, Build build_it,
@@ -88,6 +90,7 @@ public:
     bool pipelines;     ///< uses Job::segments
     bool hierarchical;  ///< uses Job::placement
     bool takes_radix;   ///< uses the radix: the factor per step
+    bool is_default;    ///< included in "all"
 
 private:
     static std::optional<std::string> any_ranks(const Job&) { return std::nullopt; }

@@ -7,6 +7,7 @@
 #include "autotune/table/selector.hpp"
 #include "autotune/table/table_json.hpp"
 #include "caller.hpp"
+#include "collectives/algorithms/catalog.hpp"
 #include "collectives/world/world.hpp"
 #include "library/communicator_state.hpp"
 #include "tests/base/messages.hpp"
@@ -242,6 +243,14 @@ TEST(DefaultChoice, AcrossHostsTakesTheNearestWayToEachRank) {
     const auto choices = default_choices({.collective = Collective::all_reduce, .count = 1}, world);
     EXPECT_EQ(choices.at(0).transport, "hybrid");
     EXPECT_EQ(choices.at(1).transport, "ucx");
+}
+
+TEST(DefaultChoice, TriesOnlyAlgorithmsThatNeedNotBeNamed) {
+    TwoHosts world;
+    for (const Configuration& choice : all_choices(Collective::broadcast, world))
+        EXPECT_TRUE(!choice.is_ours() ||
+                    find_algorithm(Collective::broadcast, choice.algorithm).is_default)
+            << choice.algorithm;
 }
 
 // Measured: 9 us against 78 for a broadcast of 256 KiB.

@@ -7,11 +7,13 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "base/index.hpp"
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/schedule/count.hpp"
+#include "collectives/schedule/verify.hpp"
 
 namespace tutti {
 namespace {
@@ -144,6 +146,32 @@ int folded_on_one(int ranks, int radix) {
     return (ranks - 1) / inside;  // (P - inside) / inside, rounded up
 }
 
+// Returns the steps of recursive multiplying, and the vectors that a rank sends: a step for each
+// factor of the ranks, or a fold if a prime factor exceeds the radix.
+struct Multiplying {
+    int steps;
+    double sent;
+    auto operator<=>(const Multiplying&) const = default;
+};
+std::optional<Multiplying> by_factors(int ranks, int radix) {
+    if (ranks == 1) return Multiplying{0, 0};
+    std::optional<Multiplying> best;
+    for (int factor = 2; factor <= radix; ++factor) {
+        if (ranks % factor != 0) continue;
+        const auto rest = by_factors(ranks / factor, radix);
+        if (!rest) continue;
+        const Multiplying all{rest->steps + 1, rest->sent + factor - 1};
+        best = best ? std::min(*best, all) : all;
+    }
+    return best;
+}
+Multiplying multiplying(int ranks, int radix) {
+    const int digits_inside = floor_digits(ranks, radix);
+    return by_factors(ranks, radix)
+        .value_or(Multiplying{digits_inside + 2,
+                              1.0 * (radix - 1) * digits_inside + folded_on_one(ranks, radix)});
+}
+
 struct RadixFormula {
     Collective collective;
     const char* algorithm;
@@ -159,8 +187,8 @@ const RadixFormula radix_formulas[] = {
     {scatter,    "tree",  digits, [](int p, int) { return rest(p); }},
     {gather,     "tree",  digits, [](int p, int k) { return 1.0 / k * (p > 1); }, true},
     {all_reduce, "tree",  [](int p, int k) { return 2 * digits(p, k); }, [](int p, int k) { return 1.0 * (k - 1) * digits(p, k); }, true},
-    {all_reduce, "butterfly", [](int p, int k) { return floor_digits(p, k) + (folded_on_one(p, k) > 0 ? 2 : 0); },
-                              [](int p, int k) { return 1.0 * (k - 1) * floor_digits(p, k) + folded_on_one(p, k); }},
+    {all_reduce, "butterfly", [](int p, int k) { return multiplying(p, k).steps; },
+                              [](int p, int k) { return multiplying(p, k).sent; }},
     {all_reduce, "circulant", [](int p, int k) { return 2 * digits(p, k); }, [](int p, int) { return 2 * rest(p); }},
     {reduce_scatter, "circulant", digits, [](int p, int) { return rest(p); }},
     {all_gather, "circulant", digits, [](int p, int) { return rest(p); }},
@@ -202,6 +230,146 @@ TEST(Counts, OfAnyRadixEqualTheTextbook) {
                             formula.sent(ranks, radix), 1e-9);
                 EXPECT_LE(most_receivers(schedule), radix - 1);
             }
+}
+
+// Returns the levels below the root of a complete tree in which each rank has k children.
+int depth(int ranks, int k) {
+    int levels = 0;
+    for (int reached = 1; reached < ranks; reached = reached * k + 1) ++levels;
+    return levels;
+}
+
+// Returns the time at which the last rank has a message that arrives k gaps after it was sent
+// (Bar-Noy, Kipnis 1992): as many ranks have it as a gap ago, and one more for each that had it k
+// gaps ago.
+int postal_time(int ranks, int k) {
+    std::vector<int> reached{1};
+    while (reached.back() < ranks)
+        reached.push_back(reached.back() + (int_size(reached) < k ? 0 : reached.end()[-k]));
+    return int_size(reached) - 1;
+}
+int postal_sends(int p, int k) { return p == 1 ? 0 : postal_time(p, k) - k + 1; }
+
+int halvings(int ranks, int pieces) { return std::min(floor_lg(pieces), floor_lg(ranks)); }
+int pat_aggregation(int p, int k) { return std::clamp((1 << lg(p)) / 2, 1, 1 << floor_lg(k)); }
+int not_a_power(int p) { return is_power(p) ? 0 : 1; }
+
+// clang-format off
+const RadixFormula newer_formulas[] = {
+    {all_reduce,     "bine", [](int p, int) { return 2 * lg(p); },    [](int p, int) { return 2 * rest(p); }},
+    {reduce_scatter, "bine", [](int p, int) { return lg(p); },        [](int p, int) { return rest(p); }},
+    {all_gather,     "bine", [](int p, int) { return lg(p); },        [](int p, int) { return rest(p); }},
+    {broadcast,      "bine", [](int p, int) { return lg(p); },        [](int p, int) { return 1.0 * lg(p); }},
+    {reduce,         "bine", [](int p, int) { return lg(p); },        [](int p, int) { return p > 1 ? 1.0 : 0.0; }},
+    {all_reduce, "partial-halving",
+        [](int p, int k) { return floor_lg(p) + halvings(p, k) + 2 * not_a_power(p); },
+        [](int p, int k) {
+            const int whole = floor_lg(p) - halvings(p, k);
+            return 2 * rest(1 << halvings(p, k)) + whole / std::exp2(halvings(p, k)) + not_a_power(p);
+        }},
+    {all_reduce, "dual-root", [](int p, int k) { return 2 * depth((p + 1) / 2, k) + (p > 1 ? 1 : 0); },
+                              [](int p, int k) { return std::min(k, (p + 1) / 2 - 1) + (p > 1 ? 1.0 : 0.0); }},
+    {broadcast, "k-ary-tree", depth,                                  [](int p, int k) { return 1.0 * std::min(k, p - 1); }},
+    {reduce,    "k-ary-tree", depth,                                  [](int p, int) { return p > 1 ? 1.0 : 0.0; }},
+    {broadcast, "postal", postal_sends,                               [](int p, int k) { return 1.0 * postal_sends(p, k); }},
+    {reduce,    "postal", postal_sends,                               [](int p, int) { return p > 1 ? 1.0 : 0.0; }},
+    {broadcast, "scatter-ring", [](int p, int) { return lg(p) + p - 1; }, [](int p, int) { return 2 * rest(p); }},
+    {all_reduce,     "trivance", [](int p, int) { return 2 * digits(p, 3); }, [](int p, int) { return 2 * rest(p); }},
+    {reduce_scatter, "trivance", [](int p, int) { return digits(p, 3); },     [](int p, int) { return rest(p); }},
+    {all_gather,     "trivance", [](int p, int) { return digits(p, 3); },     [](int p, int) { return rest(p); }},
+    {reduce_scatter, "sparbit", [](int p, int) { return lg(p); },     [](int p, int) { return rest(p); }},
+    {all_gather,     "sparbit", [](int p, int) { return lg(p); },     [](int p, int) { return rest(p); }},
+    {reduce_scatter, "pat", [](int p, int k) { return floor_lg(pat_aggregation(p, k)) + (1 << lg(p)) / pat_aggregation(p, k) - 1; },
+                            [](int p, int) { return rest(p); }},
+    {all_gather,     "pat", [](int p, int k) { return floor_lg(pat_aggregation(p, k)) + (1 << lg(p)) / pat_aggregation(p, k) - 1; },
+                            [](int p, int) { return rest(p); }},
+};
+// clang-format on
+
+TEST(Counts, OfNewerAlgorithmsEqualTheirPapersAndTheyDeliver) {
+    for (const RadixFormula& formula : newer_formulas)
+        for (int ranks = 1; ranks <= 128; ++ranks)
+            for (int radix : {2, 3, 4, 8}) {
+                const Algorithm& algorithm = find_algorithm(formula.collective, formula.algorithm);
+                if (radix > 2 && !algorithm.takes_radix) continue;
+                const Job job{.collective = formula.collective,
+                              .ranks = ranks,
+                              .root = {has_root(formula.collective) ? ranks / 3 : 0},
+                              .configuration = {.radix = radix}};
+                if (algorithm.refuses(job)) continue;
+                const Schedule schedule = algorithm.build(job);
+                const CollectiveSpec spec{job.collective, ranks, job.root};
+                const Counts counts = count(schedule, spec);
+                SCOPED_TRACE(std::string(name_of(job.collective)) + " " + formula.algorithm +
+                             " with radix " + std::to_string(radix) + " on " +
+                             std::to_string(ranks) + " ranks");
+                EXPECT_EQ(find_fault(schedule, spec), std::nullopt);
+                EXPECT_EQ(counts.steps, formula.steps(ranks, radix));
+                EXPECT_NEAR(static_cast<double>(counts.most_sent()) / counts.chunks_per_vector,
+                            formula.sent(ranks, radix), 1e-9);
+            }
+}
+
+// Returns the fewest hops around the rings of a grid with up to this number of dimensions.
+int fewest_hops(int ranks, int dimensions) {
+    if (dimensions == 1) return ranks - 1;
+    int fewest = ranks - 1;
+    for (int size = 2; size <= ranks; ++size)
+        if (ranks % size == 0)
+            fewest = std::min(fewest, size - 1 + fewest_hops(ranks / size, dimensions - 1));
+    return fewest;
+}
+
+TEST(Counts, OfTheBucketAlgorithmsAreThoseOfAGrid) {
+    for (const Collective collective : {all_gather, reduce_scatter, all_reduce})
+        for (int ranks = 1; ranks <= 128; ++ranks)
+            for (int dimensions : {2, 3, 4}) {
+                const Job job{.collective = collective,
+                              .ranks = ranks,
+                              .configuration = {.radix = dimensions}};
+                const Schedule schedule = find_algorithm(collective, "bucket").build(job);
+                const CollectiveSpec spec{collective, ranks};
+                const Counts counts = count(schedule, spec);
+                SCOPED_TRACE(std::string(name_of(collective)) + " on " + std::to_string(ranks) +
+                             " ranks in " + std::to_string(dimensions) + " dimensions");
+                EXPECT_EQ(find_fault(schedule, spec), std::nullopt);
+                const int passes = collective == all_reduce ? 2 : 1;
+                // 72 ranks in two dimensions are 12 x 6, not 9 x 8.
+                const int more = ranks == 72 && dimensions == 2 ? 1 : 0;
+                EXPECT_EQ(counts.steps, passes * (fewest_hops(ranks, dimensions) + more));
+                EXPECT_NEAR(static_cast<double>(counts.most_sent()) / ranks, passes * rest(ranks),
+                            1e-9);
+            }
+}
+
+// Each node receives each block of the others once, in ceil(log_q N) exchanges of its q ranks.
+TEST(Counts, OfTheLocalityAwareBruckSendEachBlockOnceToEachNode) {
+    for (int nodes = 1; nodes <= 20; ++nodes)
+        for (int per_node : {2, 3, 4, 8}) {
+            const int ranks = nodes * per_node;
+            const Job job{.collective = all_gather,
+                          .ranks = ranks,
+                          .placement = Placement::in_nodes_of(ranks, per_node)};
+            const Schedule schedule = find_algorithm(all_gather, "locality-bruck").build(job);
+            const Counts counts = count(schedule, CollectiveSpec{all_gather, ranks});
+            EXPECT_EQ(counts.steps, 1 + 2 * digits(nodes, per_node));
+            std::vector<int> arrived(as_size(nodes));
+            for (int step = 0; step < schedule.steps(); ++step)
+                schedule.visit(step, [&](const Transfer& t) {
+                    const int to = t.to.index / per_node;
+                    if (t.from.index / per_node != to) at(arrived, to) += t.chunks.count;
+                });
+            for (const int blocks : arrived) EXPECT_EQ(blocks, (nodes - 1) * per_node);
+        }
+}
+
+TEST(Refusals, OfNewerAlgorithmsNameTheRanksThatTheyNeed) {
+    const auto reason = [](Collective collective, const char* algorithm, const Job& job) {
+        return find_algorithm(collective, algorithm).refuses(job).value_or("");
+    };
+    EXPECT_NE(reason(all_reduce, "bine", {.ranks = 7}).find("not 7 ranks"), std::string::npos);
+    EXPECT_EQ(reason(all_reduce, "bine", {.ranks = 6}), "");
+    EXPECT_NE(reason(broadcast, "bine", {.ranks = 6}).find("not 6 ranks"), std::string::npos);
 }
 
 // At the step of digit t with radix k, ranks that have the message send it to the relative ranks

@@ -117,6 +117,19 @@ TEST(Candidates, AreDistinctByTransportAndLeftInWhereNothingIsKnown) {
                                   "butterfly@mine/shm", "bruck/loopback", "bruck/shm", "mpi"}));
 }
 
+TEST(Candidates, AreSomeAlgorithmsOnlyIfNamed) {
+    const auto has_bine = [](std::vector<std::string> algorithms) {
+        const auto names = names_of(
+            candidates(Collective::all_gather,
+                       {.algorithms = algorithms, .transports = {"shm"}, .baselines = {}}));
+        EXPECT_GE(std::ranges::count(names, "ring/shm"), 1);
+        return std::ranges::count(names, "bine/shm") == 1;
+    };
+    EXPECT_FALSE(has_bine({"all"}));
+    EXPECT_TRUE(has_bine({"all", "bine"}));
+    EXPECT_TRUE(has_bine({"bine", "ring"}));
+}
+
 TEST(Candidates, AreAlgorithmsOfALibraryToo) {
     const auto names = [](std::vector<std::string> baselines) {
         std::vector<std::string> all;

@@ -131,7 +131,7 @@ std::vector<Candidate> candidates(Collective collective, const SearchSpace& sear
     const auto ours = chosen(
         search_space.algorithms, algorithms_of(collective),
         [&](const auto& name) { return &find_algorithm(collective, name); },
-        [](const Algorithm&) { return true; });
+        [](const Algorithm& row) { return row.is_default; });
     const auto over = chosen(
         search_space.transports, pointers(transports()),
         [](const auto& name) { return &find_transport(name); },

@@ -67,20 +67,23 @@ Method method_by(std::string name, const SearchSpace& search_space) {
             .transport = over == "none" ? "" : over};
 }
 
-// Returns the algorithms of all collectives, each once.
-std::vector<std::string> all_algorithms() {
+// Returns the algorithms of all collectives for which `is_wanted` is true, each once.
+template <class IsWanted>
+std::vector<std::string> algorithms_that(IsWanted&& is_wanted) {
     std::vector<std::string> names;
     for (const Collective collective : all_collectives())
         for (const Algorithm* row : algorithms_of(collective))
-            if (std::ranges::find(names, row->name) == names.end()) names.emplace_back(row->name);
+            if (is_wanted(*row) && std::ranges::find(names, row->name) == names.end())
+                names.emplace_back(row->name);
     return names;
 }
 
 std::vector<std::string> algorithms_in(const SearchSpace& search_space) {
-    const auto known = all_algorithms();
+    const auto known = algorithms_that([](const Algorithm&) { return true; });
     std::vector<std::string> names;
     for (const auto& name : search_space.algorithms) {
-        if (name == "all") return known;
+        if (name == "all")
+            return algorithms_that([](const Algorithm& row) { return row.is_default; });
         if (name == "none") continue;
         if (std::ranges::find(known, name) == known.end())
             throw Error(unknown_name("algorithm", name, known));
