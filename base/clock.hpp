@@ -14,9 +14,8 @@ inline std::int64_t now_ns() {
     return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
-inline double seconds_since(std::int64_t began_ns) {
-    return static_cast<double>(now_ns() - began_ns) * 1e-9;
-}
+inline double ns_since(std::int64_t began_ns) { return static_cast<double>(now_ns() - began_ns); }
+inline double seconds_since(std::int64_t began_ns) { return ns_since(began_ns) * 1e-9; }
 
 /// Converts a time limit to nanoseconds. Infinite or too large ones become the maximum (292 years).
 inline std::int64_t limit_in_ns(double seconds) {

@@ -19,7 +19,9 @@ namespace {
 // Greatest number of pending calls of one kind. Another start waits for the oldest one.
 constexpr std::size_t most_slots = 8;
 
-double since(std::int64_t began_ns) { return static_cast<double>(now_ns() - began_ns); }
+// Under tutti run, a call of tutti costs this much more than its measured time: calls that are left
+// to the MPI library do not come here.
+constexpr double taking_over_ns = 60;
 
 void check_length(std::size_t given, std::size_t needed, std::string_view what, const Call& call) {
     if (given == needed) return;
@@ -165,20 +167,61 @@ CallKey Communicator::State::key_of(const CallArguments& given, CallMode mode) c
 
 void Communicator::State::run(const CallArguments& given) {
     RecentCall& recent = recent_.place_of(RecentCall::hash_of(given));
-    if (recent.is(given) && (recent.known.point == nullptr ||
-                             learner->passes(*recent.known.point, recent.known.arm, recent.shape)))
-        return guarded([&] { run_plan(*recent.known.plan, recent.settled, &recent); });
+    const bool is_recent = recent.is(given);
+    if (is_recent) {
+        const Learner::Needs needs = needs_of(recent.known, recent.shape);
+        if (needs != Learner::Needs::search)
+            return guarded([&] {
+                const std::int64_t began = needs == Learner::Needs::time ? now_ns() : 0;
+                run_plan(*recent.known.plan, recent.settled, &recent);
+                has_run(recent.known, recent.shape, began);
+            });
+    }
     const CheckedCall call = checked(given, CallMode::blocking);
     guarded([&] {
-        const bool is_new = !is_known(call), learns = is_new && learner;
-        const KnownPlan known = learns   ? run_and_learn(call.key, call.settled)
-                                : is_new ? plan_without_learning(call.key, call.settled)
-                                         : call.place->known;
-        if (!learns) run_plan(*known.plan, call.settled);
+        const Learner::CallShape shape = Learner::shape_of(call.bytes, call.key.in_place);
+        const Learner::Needs needs = needs_of(call, shape);
+        const bool is_new = needs == Learner::Needs::search;
+        KnownPlan known;
+        if (is_new && learner) {
+            known = run_and_learn(given, call, is_recent);
+        } else {
+            known = is_new ? plan_without_learning(call.key, call.settled) : call.place->known;
+            const std::int64_t began =
+                needs == Learner::Needs::time ? begin_timing(given, *known.plan, is_recent) : 0;
+            run_plan(*known.plan, call.settled);
+            has_run(known, shape, began);
+        }
         if (is_new) remember(call, known);
         if (!call.key.has_lengths)  // lengths may change in the same object
-            recent = {given, call.settled, known, Learner::shape_of(call.bytes, call.key.in_place)};
+            recent = {given, call.settled, known, shape};
     });
+}
+
+// The time of a call includes its look-up. That is over when the call turns out to be timed, so it
+// is done again. Recent calls are not looked up, nor under tutti run those of the MPI library.
+std::int64_t Communicator::State::begin_timing(const CallArguments& given, const CachedPlan& plan,
+                                               bool is_recent) {
+    const std::int64_t began = now_ns();
+    if (!is_recent && (plan.configuration.is_ours() || !is_preloaded))
+        checked(given, CallMode::blocking);
+    return began;
+}
+
+double Communicator::State::time_since(std::int64_t began_ns, const CachedPlan& plan) const {
+    return ns_since(began_ns) + (is_preloaded && plan.configuration.is_ours() ? taking_over_ns : 0);
+}
+
+// `began_ns`: when the call began, if it is timed, else 0.
+void Communicator::State::has_run(const KnownPlan& known, Learner::CallShape shape,
+                                  std::int64_t began_ns) {
+    if (began_ns != 0) learner->record(*known.point, shape, time_since(began_ns, *known.plan), 0);
+    tell_if_left(known);
+}
+
+// Ranks find a plan in different ways, as their buffers lie elsewhere, but must all tell this.
+void Communicator::State::tell_if_left(const KnownPlan& known) {
+    left_to_library = known.plan->configuration.is_ours() ? KnownPlan{} : known;
 }
 
 Communicator::State::CheckedCall Communicator::State::checked(const CallArguments& given,
@@ -195,18 +238,26 @@ Communicator::State::CheckedCall Communicator::State::checked(const CallArgument
     return checked;
 }
 
-// Returns whether the place has the plan for the call, and the call's time is not needed.
-bool Communicator::State::is_known(const CheckedCall& call) {
+Learner::Needs Communicator::State::needs_of(const KnownPlan& known, Learner::CallShape shape) {
+    return known.point == nullptr ? Learner::Needs::nothing
+                                  : Learner::needs_of(*known.point, known.arm, shape);
+}
+
+// Returns Needs::search if the place does not have the plan for the call.
+Learner::Needs Communicator::State::needs_of(const CheckedCall& call, Learner::CallShape shape) {
     const auto& [of, known, in_blocks, buffers, range] = *call.place;
-    if (of != call.of_class || world.has_ended()) return false;
+    if (of != call.of_class || world.has_ended()) return Learner::Needs::search;
     const auto& [collective, type, op, root, count, lengths] = call.key.call;
+    const auto nothing_if = [](bool is_so) {
+        return is_so ? Learner::Needs::nothing : Learner::Needs::search;
+    };
     if (known.point == nullptr)
-        return !selector ||
-               selector->pick(collective, type, op, buffers,
-                              Bytes{total_bytes(call.settled.call, world.size())}) == range;
-    if (call.key.mode == CallMode::nonblocking) return known.arm == known.point->search.incumbent();
-    return learner->passes(*known.point, known.arm,
-                           Learner::shape_of(call.bytes, call.key.in_place));
+        return nothing_if(!selector || selector->pick(collective, type, op, buffers,
+                                                      Bytes{total_bytes(call.settled.call,
+                                                                        world.size())}) == range);
+    if (call.key.mode == CallMode::nonblocking)
+        return nothing_if(known.arm == known.point->search.incumbent());
+    return needs_of(known, shape);
 }
 
 void Communicator::State::remember(const CheckedCall& call, const KnownPlan& known) {
@@ -236,7 +287,7 @@ Request Communicator::State::start(const CallArguments& given) {
     const CallArguments& call = checked.settled;
     Request pending;
     guarded([&] {
-        const bool is_new = !is_known(checked);
+        const bool is_new = needs_of(checked, {}) == Learner::Needs::search;
         const KnownPlan known =
             is_new ? plan_without_learning(checked.key, call) : checked.place->known;
         if (is_new) remember(checked, known);
@@ -450,7 +501,10 @@ Learner::Point& Communicator::State::point_of(const CallKey& key, const CallArgu
     return point;
 }
 
-KnownPlan Communicator::State::run_and_learn(CallKey key, const CallArguments& call) {
+KnownPlan Communicator::State::run_and_learn(const CallArguments& given,
+                                             const CheckedCall& checked_call, bool is_recent) {
+    CallKey key = checked_call.key;
+    const CallArguments& call = checked_call.settled;
     Learner::Point& point = point_of(key, call);
     const Learner::CallShape shape = learner->shape_of(key);
     std::int64_t began = now_ns();
@@ -463,17 +517,19 @@ KnownPlan Communicator::State::run_and_learn(CallKey key, const CallArguments& c
     // The arm cannot run and was replaced by a fallback, which must not be timed as this arm.
     // Exclude it and use the incumbent. Only one arm is tried per call, as the time for it is lost.
     if (!chosen.is_as_requested && arm != point.search.incumbent()) {
-        learner->exclude(point, arm, since(began));
+        learner->exclude(point, arm, ns_since(began));
         began = now_ns();
         arm = point.search.incumbent();
         chosen = by_arm();
     }
     const bool is_new = chosen.plan->uses++ == 0;
-    const double making = is_new ? since(began) : 0;
-    const std::int64_t made = now_ns();
+    const double making = is_new ? ns_since(began) : 0;
+    const std::int64_t made = begin_timing(given, *chosen.plan, is_recent);
     run_plan(*chosen.plan, call);
-    learner->record(point, shape, since(made), making);
-    return {chosen.plan, &point, arm};
+    learner->record(point, shape, time_since(made, *chosen.plan), making);
+    const KnownPlan known{chosen.plan, &point, arm};
+    tell_if_left(known);
+    return known;
 }
 
 // Calls that are not timed use what timed calls have learnt; but non-blocking ones no library's

@@ -252,6 +252,9 @@ struct Communicator::State {
     std::uint64_t evictions = 0;  ///< number of plans evicted from the cache
     std::atomic<bool> is_broken = false;
     const bool is_preloaded;
+    /// Set by run() if the call was left to a library, because a search has found that faster.
+    /// While the search says so, calls like it need not come here.
+    KnownPlan left_to_library;
 
 private:
     // Drives pending calls while ranks make a plan together: a late rank may wait for them.
@@ -292,7 +295,6 @@ private:
                              const CallArguments& settled, const Agreed& agreed);
     void find_kind(Agreed& agreed, const CallKey& key, const CallArguments& settled);
     const Range* range_of(const CallKey& key, const CallArguments& settled) const;
-    KnownPlan run_and_learn(CallKey key, const CallArguments& call);
     Learner::Point& point_of(const CallKey& key, const CallArguments& call);
     KnownPlan plan_without_learning(CallKey key, const CallArguments& call);
 
@@ -305,7 +307,14 @@ private:
         KnownClass* place;
     };
     CheckedCall checked(const CallArguments& given, CallMode mode);
-    bool is_known(const CheckedCall& call);
+    static Learner::Needs needs_of(const KnownPlan& known, Learner::CallShape shape);
+    Learner::Needs needs_of(const CheckedCall& call, Learner::CallShape shape);
+    void tell_if_left(const KnownPlan& known);
+    double time_since(std::int64_t began_ns, const CachedPlan& plan) const;
+    void has_run(const KnownPlan& known, Learner::CallShape shape, std::int64_t began_ns);
+    std::int64_t begin_timing(const CallArguments& given, const CachedPlan& plan, bool is_recent);
+    KnownPlan run_and_learn(const CallArguments& given, const CheckedCall& checked_call,
+                            bool is_recent);
     void remember(const CheckedCall& call, const KnownPlan& known);
     BufferSizes sizes_of(const Call& call) const;
     void forget_recent() {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <numeric>
 
 #include "autotune/choice/default_choice.hpp"
@@ -15,37 +16,33 @@ namespace {
 // Lower bound of the time of a call. It determines the length of the first round.
 constexpr double least_call_ns = 500, least_ns_per_byte = 0.02;
 
-// The times that a rank sends at the end of a round. The maximum over the ranks counts, except for
-// the exchange: the last rank does not wait for others, so the minimum is the time of the exchange.
+// A call of the same octave takes at most this many times as long.
+constexpr double most_of_others = 4;
+
+// The times that a rank sends at the end of a round. The program loses the mean over the ranks: a
+// rank that leaves a call early goes on with its work. Making a plan keeps all ranks until the last
+// is done, so the maximum counts; the last rank of an exchange does not wait for others, so the
+// minimum is its time.
 struct Report {
     double spent = 0, calls = 0, making = 0, longest_making = 0, exchange = 0, lost = 0;
     std::array<double, Learner::samples_of_round> samples{};
 };
 
-void take_slowest(Report& all, const Report& one) {
-    all.spent = std::max(all.spent, one.spent);
-    all.calls = std::max(all.calls, one.calls);
-    all.making = std::max(all.making, one.making);
-    all.longest_making = std::max(all.longest_making, one.longest_making);
-    all.exchange = std::min(all.exchange, one.exchange);
-    all.lost = std::max(all.lost, one.lost);
-    for (std::size_t i = 0; i < all.samples.size(); ++i)
-        all.samples[i] = std::max(all.samples[i], one.samples[i]);
-}
-
-Report exchanged(World& world, const Report& mine, double& exchange_ns) {
-    const std::int64_t began = now_ns();
+Report exchanged(World& world, const Report& mine) {
     const auto all = gather_all(world, mine);
-    exchange_ns = static_cast<double>(now_ns() - began);
-    Report slowest = all.front();
-    for (const Report& one : all) take_slowest(slowest, one);
-    return slowest;
-}
-
-// Returns the distance between timed calls. It is odd, because programs alternate between buffers
-// or lengths, and all of them should be timed.
-std::int64_t between_timed(const Round& round) {
-    return std::max<std::int64_t>(round.calls / Learner::samples_of_round, 1) | 1;
+    Report together{.exchange = all.front().exchange};
+    const auto ranks = static_cast<double>(all.size());
+    for (const Report& one : all) {
+        together.spent += one.spent / ranks;
+        together.calls += one.calls / ranks;
+        together.making = std::max(together.making, one.making);
+        together.longest_making = std::max(together.longest_making, one.longest_making);
+        together.exchange = std::min(together.exchange, one.exchange);
+        together.lost = std::max(together.lost, one.lost);
+        for (std::size_t i = 0; i < one.samples.size(); ++i)
+            together.samples[i] += one.samples[i] / ranks;
+    }
+    return together;
 }
 
 BufferKind kind_of_buffers(const CallKey& key) {
@@ -69,14 +66,13 @@ Learner::Learner(World& world, Learning learning)
     : world_(world), learning_(std::move(learning)), budget_(learning_.bound) {
     if (!(learning_.bound > 0 && learning_.bound < 1))
         throw Error("Learning::bound must be between 0 and 1, for example 0.05");
-    exchanged(world, {}, my_exchange_ns_);
-    for (int i = 0; i < 8; ++i) {
-        double now = 0;
-        exchanged(world, {}, now);
-        my_exchange_ns_ = std::min(my_exchange_ns_, now);
+    my_exchange_ns_ = std::numeric_limits<double>::max();
+    for (int i = 0; i < 9; ++i) {
+        const std::int64_t began = now_ns();
+        exchanged(world, {});
+        my_exchange_ns_ = std::min(my_exchange_ns_, ns_since(began));
     }
-    double last = 0;
-    exchange_ns_ = exchanged(world, {.exchange = my_exchange_ns_}, last).exchange;
+    exchange_ns_ = exchanged(world, {.exchange = my_exchange_ns_}).exchange;
 }
 
 Learner::Kind Learner::kind_of(const CallKey& key) const {
@@ -125,7 +121,20 @@ void Learner::take_round(Point& point) {
     point.times = {};
     point.samples = {};
     point.sampled = 0;
-    point.next_timed = between_timed(point.round) - 1;
+    const std::int64_t calls = point.round.calls, of_sample = point.search.calls_of_sample();
+    if (point.round.arm != point.search.incumbent()) {
+        point.between_samples = of_sample;
+        point.next_sample = calls > of_sample ? of_sample : 0;  // see OnlineSearch
+    } else {
+        // Timing costs a short call much, so one in several is timed: in half as many as a sample
+        // has. The distance is odd, because programs alternate between buffers or lengths: all of
+        // them should be timed.
+        const std::int64_t apart = of_sample * std::max<std::int64_t>(of_sample / 2, 1);
+        const auto samples = std::clamp<std::int64_t>(calls / apart, 1, samples_of_round);
+        point.between_samples = std::max((calls / samples - 1) | 1, of_sample);
+        point.next_sample = point.between_samples - of_sample;
+    }
+    point.sample_end = point.next_sample + of_sample;
 }
 
 int Learner::arm_for(Point& point, const CallKey& key) {
@@ -153,17 +162,28 @@ void Learner::exclude(Point& point, int arm, double lost_ns) {
 void Learner::record(Point& point, CallShape shape, double call_ns, double making_ns) {
     spent_ns_ += making_ns;
     if (shape != point.shape) {
-        spent_ns_ += call_ns * (1 + std::exchange(point.untimed_others, 0));
+        // One that was interrupted does not stand for others.
+        const double mean_ns = point.search.mean_ns();
+        const double usual = mean_ns == 0 ? call_ns : std::min(call_ns, most_of_others * mean_ns);
+        spent_ns_ += call_ns + usual * std::exchange(point.untimed_others, 0);
         return;
     }
     point.times.calls += call_ns;
     point.times.making += making_ns;
     point.times.longest_making = std::max(point.times.longest_making, making_ns);
-    if (is_timed(point)) {
-        point.samples[point.sampled++] = call_ns;
-        point.next_timed += between_timed(point.round);
-    }
-    if (++point.calls_done >= point.round.calls) exchange(point);
+    const bool is_of_sample = is_timed(point);
+    ++point.calls_done;
+    if (is_of_sample) add_to_sample(point, call_ns);
+    if (point.calls_done >= point.round.calls) exchange(point);
+}
+
+void Learner::add_to_sample(Point& point, double call_ns) {
+    point.samples[point.sampled] += call_ns / static_cast<double>(point.search.calls_of_sample());
+    if (point.calls_done < point.sample_end) return;
+    ++point.sampled;
+    const bool was_last = point.sampled == point.samples.size();
+    point.next_sample = was_last ? point.round.calls : point.next_sample + point.between_samples;
+    point.sample_end += point.between_samples;
 }
 
 // All calls of a trial are timed. In the incumbent's round, samples are extrapolated to all calls.
@@ -182,19 +202,20 @@ void Learner::exchange(Point& point) {
                       .exchange = my_exchange_ns_,
                       .lost = lost_ns_,
                       .samples = point.samples};
-    const Report slowest = exchanged(world_, mine, my_exchange_ns_);
-    spent_ns_ = my_exchange_ns_;
-    exchange_ns_ = slowest.exchange;
-    budget_.spend(slowest.spent);
-    budget_.lose(slowest.lost);
+    const std::int64_t began = now_ns();
+    const Report all = exchanged(world_, mine);
+    exchange_ns_ = all.exchange;
+    budget_.spend(all.spent);
+    budget_.lose(all.lost);
     lost_ns_ = 0;
-    const RoundTimes times{.samples = std::span(slowest.samples).first(point.sampled),
-                           .calls = slowest.calls,
-                           .making = slowest.making,
-                           .longest_making = slowest.longest_making,
-                           .exchange = slowest.exchange};
+    const RoundTimes times{.samples = std::span(all.samples).first(point.sampled),
+                           .calls = all.calls,
+                           .making = all.making,
+                           .longest_making = all.longest_making,
+                           .exchange = all.exchange};
     point.search.record(point.round, times, budget_);
     take_round(point);
+    spent_ns_ = my_exchange_ns_ = ns_since(began);
 }
 
 // Points of a subject are in the order of sizes.

@@ -25,15 +25,18 @@ public:
 
     static constexpr std::int64_t samples_of_round = 16;
 
-    /// Calls of the same point and shape take about the same time.
+    /// Calls of the same point and shape take about the same time. That of small ones does not
+    /// depend on their length.
     struct CallShape {
-        int quarter = 0;  ///< of the octave
+        int quarter = 0;  ///< of the octave, from least_quartered bytes on
         bool in_place = false;
         bool operator==(const CallShape&) const = default;
     };
+    static constexpr std::int64_t least_quartered = 1024;
     CallShape shape_of(const CallKey& key) const;
     /// `bytes`: size of all blocks, as total_bytes() counts them.
     static CallShape shape_of(std::int64_t bytes, bool in_place) {
+        if (bytes < least_quartered) return {.in_place = in_place};
         // The two bits below the highest one.
         const auto size = static_cast<std::uint64_t>(bytes);
         const int below = std::max(static_cast<int>(std::bit_width(size)) - 3, 0);
@@ -56,8 +59,10 @@ public:
         int others_in_a_row = 0;
         int untimed_others = 0;  ///< since the last timed one
         Round round = {};
-        std::int64_t calls_done = 0, next_timed = 0;
-        RoundTimes times = {};  ///< measured on this rank
+        std::int64_t calls_done = 0;
+        std::int64_t next_sample = 0, sample_end = 0;  ///< calls_done at its begin and end
+        std::int64_t between_samples = 0;              ///< distance of their begins
+        RoundTimes times = {};                         ///< measured on this rank
         std::array<double, samples_of_round> samples = {};
         std::size_t sampled = 0;
     };
@@ -71,16 +76,22 @@ public:
     int arm_for(Point& point, const CallKey& key);
     void exclude(Point& point, int arm, double lost_ns);
 
-    /// Returns true, and counts the call, if the plan of `arm` does it and its time is not needed.
-    /// This is the fast path: small calls take less time than reading the clock.
-    bool passes(Point& point, int arm, CallShape shape) {
-        if (arm != point.search.incumbent()) return false;
-        if (shape != point.shape) return passes_other(point);
-        if (arm != point.round.arm || is_timed(point) || point.calls_done + 1 >= point.round.calls)
-            return false;
+    /// The attention that a call by the incumbent needs.
+    enum class Needs : std::uint8_t {
+        nothing,  ///< it is counted: the fast path, as small calls take less time than a clock
+        time,     ///< record() its time, which is not collective then
+        search,   ///< ask arm_for() and record() its time
+    };
+    /// `arm` is the one for which the caller has a plan.
+    static Needs needs_of(Point& point, int arm, CallShape shape) {
+        if (arm != point.search.incumbent()) return Needs::search;
+        if (shape != point.shape) return needs_of_other(point);
+        if (arm != point.round.arm || point.calls_done + 1 >= point.round.calls)
+            return Needs::search;
         point.others_in_a_row = 0;
+        if (is_timed(point)) return Needs::time;
         ++point.calls_done;
-        return true;
+        return Needs::nothing;
     }
 
     /// Records the times of a call and of making its plan on this rank. Collective at the end of a
@@ -94,22 +105,19 @@ private:
     // After this many consecutive calls of other shapes, rounds use the current shape.
     static constexpr int most_others_in_a_row = 64;
     // Calls of other shapes count only as time spent: the time of one in this many is enough.
-    static constexpr int others_per_sample = 16;
+    static constexpr int others_per_sample = 64;
 
-    static bool passes_other(Point& point) {
-        if (point.others_in_a_row + 1 >= most_others_in_a_row ||
-            point.untimed_others + 1 >= others_per_sample)
-            return false;
+    static Needs needs_of_other(Point& point) {
+        if (point.others_in_a_row + 1 >= most_others_in_a_row) return Needs::search;
         ++point.others_in_a_row;
+        if (point.untimed_others + 1 >= others_per_sample) return Needs::time;
         ++point.untimed_others;
-        return true;
+        return Needs::nothing;
     }
-    // Timed calls are spread evenly over a round.
-    static bool is_timed(const Point& point) {
-        return point.calls_done == point.next_timed && point.sampled < point.samples.size();
-    }
+    static bool is_timed(const Point& point) { return point.calls_done >= point.next_sample; }
     Kind kind_of(const CallKey& key) const;
     void take_round(Point& point);
+    static void add_to_sample(Point& point, double call_ns);
     void exchange(Point& point);
 
     World& world_;

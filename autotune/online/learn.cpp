@@ -16,12 +16,17 @@ constexpr double making_feared = 4;
 constexpr double share_of_exchanges = 0.005;
 // The first rounds are shorter, because the time of calls is only a guess.
 constexpr std::int64_t shortest_round = 8, longest_round = 1 << 16, longest_first_round = 1 << 12;
-constexpr std::int64_t longest_try = 16;
+constexpr std::int64_t fewest_of_try = 2, most_of_try = 16;  // samples
+// A sample takes about this long, in which ranks that share a core take a few turns.
+constexpr double ns_of_sample = 8000;
+constexpr double most_calls_of_sample = 16;
+// Ranks leave an exchange at most this many times its duration apart.
+constexpr double most_exchanges_late = 4;
 // An arm must be at least this much faster to replace the incumbent.
 constexpr double worth_it = 0.97;
 // A ratio at which the incumbent's time counts as changed.
 constexpr double is_off = 1.25;
-constexpr std::size_t enough_samples = 6, enough_to_watch = 16;
+constexpr std::size_t enough_samples = 6, enough_to_watch = 16, fewest_watched = 4;
 
 // A first trial may look much slower than the arm is: the first call of a plan finds cold caches,
 // and one call may be an outlier.
@@ -34,21 +39,28 @@ double dropped_beyond(std::int64_t calls) {
 
 void OnlineSearch::Arm::add(std::span<const double> times) {
     for (const double time : times) {
-        fastest = seen == 0 ? time : std::min(fastest, time);
-        slowest = seen == 0 ? time : std::max(slowest, time);
+        saw(time);
         samples[seen++ % most_samples] = time;
     }
+}
+
+void OnlineSearch::Arm::saw(double mean_ns) {
+    fastest = fastest == 0 ? mean_ns : std::min(fastest, mean_ns);
+    slowest = std::max(slowest, mean_ns);
 }
 
 void OnlineSearch::Arm::forget() {
     seen = 0;
     calls = 0;
+    fastest = slowest = 0;
     is_in = can;
 }
 
 OnlineSearch::OnlineSearch(const Start& start)
     : arms_(static_cast<std::size_t>(start.arms)),
       incumbent_(start.incumbent),
+      calls_of_sample_(static_cast<std::int64_t>(
+          std::clamp(ns_of_sample / start.least_call_ns, 1.0, most_calls_of_sample))),
       exchange_ns_(start.exchange_ns),
       least_call_ns_(start.least_call_ns) {}
 
@@ -74,10 +86,10 @@ std::optional<int> OnlineSearch::runner_up() const {
     return best;
 }
 
-// in rounds
+// One after the other: if the first is better, all later calls gain.
 std::optional<int> OnlineSearch::next_challenger() const {
     const int count = static_cast<int>(arms_.size());
-    for (int ahead = 1; ahead <= count; ++ahead) {
+    for (int ahead = last_tried_ < 0 ? 1 : 0; ahead <= count; ++ahead) {
         const int number = (last_tried_ + ahead) % count;
         if (number != incumbent_ && arm(number).is_in) return number;
     }
@@ -86,17 +98,22 @@ std::optional<int> OnlineSearch::next_challenger() const {
 
 bool OnlineSearch::is_settled() const { return !next_challenger(); }
 
-// The longer the incumbent stays, the longer the round.
+// The longer the challenger stays, the longer the round. Single calls come first: they show whether
+// a sample is too much to lose. Later rounds have one sample more than they count: ranks leave the
+// exchange before it at different times.
 std::int64_t OnlineSearch::calls_of_round(const Arm& challenger) const {
-    return std::clamp<std::int64_t>(challenger.calls / 2, 1, longest_try);
+    if (challenger.calls < (calls_of_sample_ == 1 ? 2 : 1)) return 1;
+    const std::int64_t samples = challenger.calls / 2 / calls_of_sample_;
+    return calls_of_sample_ * (1 + std::clamp(samples, fewest_of_try, most_of_try));
 }
 
 double OnlineSearch::at_risk_ns(const Arm& challenger) const {
     const double slowest =
-        challenger.calls == 0 ? slowest_feared * mean_ns_ : std::max(challenger.slowest, mean_ns_);
-    // Each call may be the first in its buffers.
+        challenger.calls == 0
+            ? slowest_feared * mean_ns_
+            : std::max({std::min(challenger.slowest, 2 * challenger.fastest), mean_ns_});
     const double making = challenger.has_plans ? 0 : making_feared * making_ns_;
-    return static_cast<double>(calls_of_round(challenger)) * (slowest - mean_ns_ + making) +
+    return static_cast<double>(calls_of_round(challenger)) * (slowest - mean_ns_) + making +
            2 * exchange_ns_;  // this round's, and that of the incumbent's next round
 }
 
@@ -106,8 +123,9 @@ Round OnlineSearch::round_of_incumbent(double missing_ns, const RegretBudget& bu
     const double gained = budget.usable_share() * std::max(mean_ns_, least_call_ns_);
     const double calls = std::ceil(1.5 * (std::max(missing_ns, 0.0) + exchange_ns_) / gained);
     const auto longest = static_cast<double>(mean_ns_ == 0 ? longest_first_round : longest_round);
-    return {incumbent_, static_cast<std::int64_t>(
-                            std::clamp(calls, static_cast<double>(shortest_round), longest))};
+    return {incumbent_,
+            static_cast<std::int64_t>(std::clamp(
+                calls, static_cast<double>(shortest_round * calls_of_sample_), longest))};
 }
 
 Round OnlineSearch::next(const RegretBudget& budget) {
@@ -132,10 +150,11 @@ void OnlineSearch::record(const Round& round, const RoundTimes& times, RegretBud
     if (is_try) budget.lose(std::max(0.0, times.calls - calls * mean_ns_));
     exchange_ns_ = exchange_ns_ == 0 ? times.exchange : (exchange_ns_ + times.exchange) / 2;
     making_ns_ = std::max(making_ns_, times.longest_making);
-    one.has_plans = times.making == 0;
+    one.has_plans = true;
     one.calls += round.calls;
     incumbent_is_due_ = is_try;
     if (is_try) {
+        if (times.samples.empty()) one.saw(times.calls / calls);
         one.add(times.samples);
         last_tried_ = round.arm;
         return evaluate(round.arm);
@@ -149,7 +168,8 @@ void OnlineSearch::evaluate(int number) {
     Arm& challenger = arm(number);
     const auto incumbent = time_of(incumbent_);
     if (!incumbent) return;
-    if (challenger.fastest > dropped_beyond(challenger.calls) * incumbent->p50) {
+    const double late = challenger.seen == 0 ? most_exchanges_late * exchange_ns_ : 0;
+    if (challenger.fastest > dropped_beyond(challenger.calls) * incumbent->p50 + late) {
         challenger.is_in = false;
         return;
     }
@@ -168,7 +188,7 @@ void OnlineSearch::evaluate(int number) {
 void OnlineSearch::watch(std::span<const double> samples) {
     Arm& incumbent = arm(incumbent_);
     const auto before = time_of(incumbent_);
-    if (before && incumbent.count() >= enough_to_watch && !samples.empty()) {
+    if (before && incumbent.count() >= enough_to_watch && samples.size() >= fewest_watched) {
         const double now = median({samples.begin(), samples.end()});
         const bool has_changed = now > is_off * before->p50 || now * is_off < before->p50;
         rounds_off_ = has_changed ? rounds_off_ + 1 : 0;

@@ -41,9 +41,9 @@ struct Round {
     bool operator==(const Round&) const = default;
 };
 
-/// Times of a round on the slowest rank, in ns.
+/// Times of a round, in ns. Those of calls are means over the ranks: what the program loses.
 struct RoundTimes {
-    std::span<const double> samples;  ///< of single calls, spread evenly over the round
+    std::span<const double> samples;  ///< a call's mean time in blocks spread evenly over the round
     double calls = 0;                 ///< all of the round together
     double making = 0;                ///< time to make the plans that the round needed
     double longest_making = 0;        ///< time of the longest of these
@@ -54,8 +54,9 @@ struct RoundTimes {
 /// the incumbent alternate with rounds of other arms, which are short at first and begin only if
 /// the regret budget covers their worst case. An arm that is clearly slower is dropped, the sooner
 /// the slower it is; one whose 95 % interval is below the incumbent's replaces it. When the
-/// incumbent's own time changes, the search starts over. Deterministic: equal times lead to equal
-/// decisions.
+/// incumbent's own time changes, the search starts over. Short calls are judged by blocks: where
+/// one rank runs ahead of others, most calls take no time, and one in many waits. Deterministic:
+/// equal times lead to equal decisions.
 class OnlineSearch {
 public:
     struct Start {
@@ -65,6 +66,9 @@ public:
         double least_call_ns = 1;  ///< lower guess of the time of a call
     };
     explicit OnlineSearch(const Start& start);
+
+    /// Returns the number of consecutive calls of a sample: a try of fewer calls has none.
+    std::int64_t calls_of_sample() const { return calls_of_sample_; }
 
     /// Returns the next round.
     Round next(const RegretBudget& budget);
@@ -78,6 +82,8 @@ public:
     int incumbent() const { return incumbent_; }
     /// Returns whether all arms have been tried.
     bool is_settled() const;
+    /// Returns the recent mean time of the incumbent's calls; 0 if unknown.
+    double mean_ns() const { return mean_ns_; }
     /// Returns the median with its 95 % interval; none below six samples.
     std::optional<TimeInterval> time_of(int arm) const;
     /// Returns the best of the other timed arms.
@@ -90,10 +96,11 @@ private:
         bool can = true, is_in = true, has_plans = false;
         std::int64_t calls = 0;
         std::array<double, most_samples> samples{};
-        std::size_t seen = 0;  // number of samples; only the last are stored
-        double fastest = 0, slowest = 0;
+        std::size_t seen = 0;             // number of samples; only the last are stored
+        double fastest = 0, slowest = 0;  // mean of a call in a sample or a shorter try; 0: none
 
         void add(std::span<const double> times);
+        void saw(double mean_ns);
         void forget();
         std::size_t count() const { return std::min(seen, most_samples); }
     };
@@ -112,6 +119,7 @@ private:
     int incumbent_;
     int last_tried_ = -1;
     bool incumbent_is_due_ = true;
+    std::int64_t calls_of_sample_;
     int rounds_off_ = 0;  // consecutive rounds of the incumbent whose time differed from before
     double mean_ns_ = 0;  // recent mean of the incumbent's calls
     double exchange_ns_, least_call_ns_;

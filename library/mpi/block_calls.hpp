@@ -46,7 +46,7 @@ int all_gather_v(const Next& next, const void* send, Count send_count, MPI_Datat
     const BlockList all{receive, counts, displacements, type, ranks->size()};
     const std::int64_t longest = ranks->set_lengths(all.lengths());
     if (!is_for_tutti(longest, ranks->size())) return by_library();
-    return ranks->take_turn(CallKind::all_gather, longest, 0, by_library, [&] {
+    const auto by_tutti = [&] {
         const std::span<std::byte> place = all.place_for(*ranks);
         const int me = ranks->rank();
         const auto own =
@@ -63,7 +63,9 @@ int all_gather_v(const Next& next, const void* send, Count send_count, MPI_Datat
         if (given.bytes > own.size())
             throw Error(fmt::format("this rank sends {} bytes; all ranks expect {}", given.bytes,
                                     own.size()));
-    });
+    };
+    return ranks->take_turn(CallKind::all_gather, longest, 0, by_library, by_tutti,
+                            {.lengths = ranks->unequal_lengths()});
 }
 
 template <class Next, class Count, class Displacement>

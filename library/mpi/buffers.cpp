@@ -46,25 +46,9 @@ private:
 
 }  // namespace
 
-std::optional<TypedBuffer> TypedBuffer::of(const void* address, std::int64_t count,
-                                           MPI_Datatype type) {
-    TypedBuffer buffer{const_cast<void*>(address), count, type};
-    if (count <= 0 || type == MPI_DATATYPE_NULL || address == MPI_IN_PLACE) return std::nullopt;
-    std::int64_t size = 0;
-    if (const NamedType* const named = named_type(type)) {
-        size = named->size;
-        buffer.is_dense = named->is_dense;
-        if (address == nullptr) return std::nullopt;
-    } else {
-        int of_type = 0;
-        if (PMPI_Type_size(type, &of_type) != MPI_SUCCESS || of_type < 0) return std::nullopt;
-        size = of_type;
-    }
-    if (size == 0 || __builtin_mul_overflow(count, size, &buffer.bytes) ||
-        buffer.bytes > most_bytes)
-        return std::nullopt;
-    buffer.bytes_of_element = as_size(size);
-    return buffer;
+std::int64_t TypedBuffer::size_of_created(MPI_Datatype type) {
+    int size = 0;
+    return PMPI_Type_size(type, &size) == MPI_SUCCESS ? size : 0;
 }
 
 TypedBuffer TypedBuffer::part(std::int64_t first, std::int64_t of_count) const {

@@ -25,11 +25,27 @@ struct TypedBuffer {
 
     /// Returns nullopt if the MPI library must do the call: it is empty, too large or invalid.
     static std::optional<TypedBuffer> of(const void* address, std::int64_t count,
-                                         MPI_Datatype type);
+                                         MPI_Datatype type) {
+        if (count <= 0 || type == MPI_DATATYPE_NULL || address == MPI_IN_PLACE) return std::nullopt;
+        const NamedType* const named = named_type(type);
+        if (named != nullptr && address == nullptr) return std::nullopt;
+        TypedBuffer buffer{const_cast<void*>(address), count, type};
+        const std::int64_t size = named != nullptr ? named->size : size_of_created(type);
+        if (size <= 0 || __builtin_mul_overflow(count, size, &buffer.bytes) ||
+            buffer.bytes > most_bytes)
+            return std::nullopt;
+        buffer.is_dense = named != nullptr && named->is_dense;
+        buffer.bytes_of_element = as_size(size);
+        return buffer;
+    }
 
     std::span<std::byte> memory() const { return {static_cast<std::byte*>(address), bytes}; }
     /// Returns `of_count` elements from element `first` on.
     TypedBuffer part(std::int64_t first, std::int64_t of_count) const;
+
+private:
+    /// Returns the size of a type that the program has created; 0 if it has none.
+    static std::int64_t size_of_created(MPI_Datatype type);
 };
 
 /// Returns the packed elements: in place if they are dense, else in scratch memory.

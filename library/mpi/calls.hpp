@@ -58,11 +58,14 @@ int all_reduce(const Next& next, const void* send, void* receive, Count count, M
     const auto result = TypedBuffer::of(receive, count, type);
     const auto given = send == MPI_IN_PLACE ? result : TypedBuffer::of(send, count, type);
     if (!result || !given) return by_library();
-    return ranks->take_turn(CallKind::all_reduce, size_of(*result), 0, by_library, [&] {
-        const std::span<std::byte> output = result->memory();
-        if (send == MPI_IN_PLACE) return ranks->run({*call, in_place(output)});
-        ranks->run({*call, {packed_apart_from(output, *ranks, *given), output, false}});
-    });
+    return ranks->take_turn(
+        CallKind::all_reduce, size_of(*result), 0, by_library,
+        [&] {
+            const std::span<std::byte> output = result->memory();
+            if (send == MPI_IN_PLACE) return ranks->run({*call, in_place(output)});
+            ranks->run({*call, {packed_apart_from(output, *ranks, *given), output, false}});
+        },
+        *call);
 }
 
 template <class Next, class Count>
@@ -77,14 +80,17 @@ int reduce(const Next& next, const void* send, void* receive, Count count, MPI_D
     if (!call) return by_library();
     const auto given = TypedBuffer::of(is_in_place ? receive : send, count, type);
     if (!given || (is_root && !TypedBuffer::of(receive, count, type))) return by_library();
-    return ranks->take_turn(CallKind::reduce, size_of(*given), root, by_library, [&] {
-        const std::span<std::byte> output{static_cast<std::byte*>(receive),
-                                          is_root ? given->bytes : 0};
-        ranks->run(
-            {*call,
-             {is_in_place ? copied(*ranks, *given) : packed_apart_from(output, *ranks, *given),
-              output, false}});
-    });
+    return ranks->take_turn(
+        CallKind::reduce, size_of(*given), root, by_library,
+        [&] {
+            const std::span<std::byte> output{static_cast<std::byte*>(receive),
+                                              is_root ? given->bytes : 0};
+            ranks->run(
+                {*call,
+                 {is_in_place ? copied(*ranks, *given) : packed_apart_from(output, *ranks, *given),
+                  output, false}});
+        },
+        *call);
 }
 
 template <class Next, class Count>
@@ -229,12 +235,16 @@ int reduce_scatter(Ranks& ranks, const Library& by_library, const Call& call, co
     const auto given = TypedBuffer::of(is_in_place ? receive : send, all_counts, type);
     const auto result = block_of(receive, count, type);
     if (!given || !result || !is_for_tutti(block_bytes(call), ranks.size())) return by_library();
-    return ranks.take_turn(CallKind::reduce_scatter, block_bytes(call), 0, by_library, [&] {
-        const std::span<std::byte> output = result->memory();
-        ranks.run({call,
-                   {is_in_place ? copied(ranks, *given) : packed_apart_from(output, ranks, *given),
-                    output, false}});
-    });
+    return ranks.take_turn(
+        CallKind::reduce_scatter, block_bytes(call), 0, by_library,
+        [&] {
+            const std::span<std::byte> output = result->memory();
+            ranks.run(
+                {call,
+                 {is_in_place ? copied(ranks, *given) : packed_apart_from(output, ranks, *given),
+                  output, false}});
+        },
+        call);
 }
 
 template <class Next, class Count>

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -42,29 +45,41 @@ public:
     bool may_take() const { return stage_ != Stage::the_librarys; }
 
     /// Lets the MPI library or tutti do the call. `by_library` returns an MPI error code,
-    /// `by_tutti` throws Error. All ranks must pass the same kind, bytes and root; only these
+    /// `by_tutti` throws Error. `traits` has the type and operation of a reduction, and lengths if
+    /// blocks differ. All ranks must pass the same kind, bytes, root and traits; only these
     /// determine which of the two does the call.
     template <class Library, class Tutti>
     int take_turn(CallKind kind, std::int64_t bytes, int root, const Library& by_library,
-                  const Tutti& by_tutti) {
+                  const Tutti& by_tutti, const Call& traits = {}) {
         if (is_too_early(kind)) return passed(kind, bytes, by_library);
+        LeftCalls& left = left_calls(kind, bytes, root, traits);
+        if (!turns_)
+            if (const auto code = left_to_library(left, by_library)) return *code;
         if (is_rare(kind, bytes, root)) return pass_rare_call(kind, bytes, by_library);
-        return take_admitted_turn(kind, bytes, by_library, by_tutti);
+        return take_admitted_turn(kind, bytes, by_library, [&] {
+            if (turns_)
+                if (const auto code = left_to_library(left, by_library)) {
+                    turns_->of(size_class(kind, bytes)).count_left();
+                    return *code;
+                }
+            const int code = guarded(by_tutti);
+            static_cast<Learnt&>(left) = std::exchange(left_now_, {});
+            return code;
+        });
     }
-    /// The same for a call that is not rare. `asking_ns`: time that agreeing on it has taken.
+    /// The same for a call that is not rare, with a `by_tutti` that returns an MPI error code.
+    /// `asking_ns`: time that agreeing on it has taken.
     template <class Library, class Tutti>
     int take_admitted_turn(CallKind kind, std::int64_t bytes, const Library& by_library,
                            const Tutti& by_tutti, double asking_ns = 0) {
         if (!has_begun()) return passed(kind, bytes, by_library);
-        if (!turns_) return guarded(by_tutti);
+        if (!turns_) return by_tutti();
         ClassTurns& turns = turns_->of(size_class(kind, bytes));
         const ClassTurns::Turn turn = turns.next(preloaded);
         const std::int64_t began = turn.is_timed ? now_ns() : 0;
-        const int code = turn.by == By::library ? by_library() : guarded(by_tutti);
+        const int code = turn.by == By::library ? by_library() : by_tutti();
         if (turn.is_timed)
-            turns.took(
-                static_cast<double>(now_ns() - began) + (turn.by == By::tutti ? asking_ns : 0),
-                turn);
+            turns.took(ns_since(began) + (turn.by == By::tutti ? asking_ns : 0), turn);
         return code;
     }
 
@@ -94,8 +109,9 @@ public:
             return pass_rare_call(kind, 0, by_library);
         }
         refusals = {};
-        return take_admitted_turn(kind, longest, by_library, by_tutti,
-                                  turns_ ? static_cast<double>(now_ns() - began) : 0);
+        return take_admitted_turn(
+            kind, longest, by_library, [&] { return guarded(by_tutti); },
+            turns_ ? ns_since(began) : 0);
     }
 
     /// Sets the lengths of the next call's blocks, which are equal on all ranks, and returns the
@@ -138,10 +154,17 @@ public:
 
     /// Runs a blocking collective. There are no others, so the ranks need not meet at the end.
     void run(const CallArguments& arguments) {
-        // Ranks that never wait long would never make progress on the program's MPI messages.
-        constexpr int calls_without = 32;
-        if (++runs_ % calls_without == 0) progress_.make_progress();
+        // Ranks that never wait long would never make progress on the program's MPI messages. This
+        // does it about every 100 us.
+        constexpr std::int64_t work_without = 256, bytes_of_work = 2048;
+        work_ += 1 + block_bytes(arguments.call) / bytes_of_work;
+        if (work_ >= work_without) {
+            work_ = 0;
+            progress_.make_progress();
+        }
         state_->run(arguments);
+        const KnownPlan& known = state_->left_to_library;
+        left_now_ = known.point == nullptr ? Learnt{} : learnt(known, arguments);
     }
 
     /// Returns scratch memory for the duration of one call.
@@ -161,6 +184,17 @@ private:
         void make_progress() override;
     };
     enum class Stage : std::uint8_t { new_ones, ours, the_librarys };
+    // The search that has found the MPI library faster for a call.
+    struct Learnt {
+        Learner::Point* point = nullptr;  // null: nothing
+        int arm = 0;
+        Learner::CallShape shape = {};
+    };
+    // Calls that differ in nothing that is learnt, but perhaps in their buffers and a little in
+    // their lengths.
+    struct LeftCalls : Learnt {
+        std::uint64_t key = 0;
+    };
     // After each refused call, skips more of the following ones without asking.
     class Refusals {
     public:
@@ -192,6 +226,37 @@ private:
         const bool has_plan =
             state_ && state_->evictions == known_evictions_ && admission_.is_admitted(key);
         return !has_plan && !is_admitted(key, bytes * size_);
+    }
+    LeftCalls& left_calls(CallKind kind, std::int64_t bytes, int root, const Call& traits) {
+        const auto bits = [](auto value, int place) {
+            return static_cast<std::uint64_t>(value) << place;
+        };
+        const std::int64_t all = is_of_blocks(kind) ? bytes * size_ : bytes;
+        const std::uint64_t key = bits(std::bit_width(static_cast<std::uint64_t>(all)), 0) |
+                                  bits(Learner::shape_of(all, false).quarter, 8) | bits(kind, 16) |
+                                  bits(traits.type, 24) | bits(traits.op, 32) |
+                                  bits(static_cast<std::uint32_t>(root), 40) |
+                                  bits(traits.lengths != nullptr, 63);
+        LeftCalls& left = left_calls_[key * 0x9E3779B97F4A7C15U >> (64 - 6)];
+        if (left.key != key) left = {{}, key};
+        return left;
+    }
+    // Lets the MPI library do a call that it does faster, unless the search wants to try others.
+    // Such calls do not even come to the communicator.
+    template <class Library>
+    std::optional<int> left_to_library(LeftCalls& left, const Library& by_library) {
+        if (left.point == nullptr) return std::nullopt;
+        const Learner::Needs needs = Learner::needs_of(*left.point, left.arm, left.shape);
+        if (needs == Learner::Needs::search) return std::nullopt;
+        const std::int64_t began = needs == Learner::Needs::time ? now_ns() : 0;
+        const int code = by_library();
+        if (needs == Learner::Needs::time)
+            state_->learner->record(*left.point, left.shape, ns_since(began), 0);
+        return code;
+    }
+    Learnt learnt(const KnownPlan& known, const CallArguments& arguments) const {
+        return {known.point, known.arm,
+                Learner::shape_of(total_bytes(arguments.call, size_), arguments.buffers.in_place)};
     }
     bool maximize(std::span<std::int64_t> values);
     bool is_admitted(std::uint64_t key, std::int64_t bytes);
@@ -237,7 +302,9 @@ private:
     std::unique_ptr<TurnsOfCalls> turns_;
     PlanAdmission admission_;
     std::uint64_t known_evictions_ = 0;
-    unsigned runs_ = 0;
+    std::array<LeftCalls, 64> left_calls_ = {};
+    Learnt left_now_;  // by the current call
+    std::int64_t work_ = 0;
     std::string problem_;
     struct Memory {
         std::unique_ptr<std::byte[]> bytes;

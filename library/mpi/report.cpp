@@ -23,8 +23,8 @@ using Key = std::pair<CallKind, int>;
 
 // One class of calls, over all ranks that made such calls.
 struct ClassOfJob {
-    std::int64_t calls = 0, by_tutti = 0, rare = 0;  // maximum over the ranks
-    std::vector<BlockPair> pairs;                    // means over the ranks that have times
+    std::int64_t calls = 0, by_tutti = 0, rare = 0, left = 0;  // maximum over the ranks
+    std::vector<BlockPair> pairs;  // means over the ranks that have times
 };
 
 std::map<Key, ClassOfJob> over_ranks(std::span<const std::vector<ProcessTotals>> ranks) {
@@ -37,6 +37,7 @@ std::map<Key, ClassOfJob> over_ranks(std::span<const std::vector<ProcessTotals>>
             one.calls = std::max(one.calls, totals.calls);
             one.by_tutti = std::max(one.by_tutti, totals.by_tutti);
             one.rare = std::max(one.rare, totals.rare);
+            one.left = std::max(one.left, totals.left);
             if (!totals.pairs.empty()) timed[key].push_back(&totals.pairs);
         }
     for (const auto& [key, of_ranks] : timed) {
@@ -88,13 +89,14 @@ std::string line_of(const Key& key, const ClassOfJob& one, double& won) {
     return line + fmt::format(" {:>11.3f}\n", seconds);
 }
 
-// Serialises the totals: kind, octave, calls, calls by tutti, rare calls, number of pairs, pairs.
+// Serialises the totals: kind, octave, calls, calls by tutti, rare calls, left calls, number of
+// pairs, pairs.
 std::vector<double> as_numbers(const std::vector<ProcessTotals>& totals) {
     std::vector<double> numbers;
     for (const auto& [size_class, one] : totals) {
-        for (const auto number :
-             {static_cast<std::int64_t>(size_class.kind), std::int64_t{size_class.octave},
-              one.calls, one.by_tutti, one.rare, static_cast<std::int64_t>(one.pairs.size())})
+        for (const auto number : {static_cast<std::int64_t>(size_class.kind),
+                                  std::int64_t{size_class.octave}, one.calls, one.by_tutti,
+                                  one.rare, one.left, static_cast<std::int64_t>(one.pairs.size())})
             numbers.push_back(static_cast<double>(number));
         for (const BlockPair& pair : one.pairs) {
             numbers.push_back(pair.library);
@@ -111,8 +113,9 @@ std::vector<ProcessTotals> from_numbers(std::span<const double> numbers) {
         one.totals.calls = static_cast<std::int64_t>(numbers[2]);
         one.totals.by_tutti = static_cast<std::int64_t>(numbers[3]);
         one.totals.rare = static_cast<std::int64_t>(numbers[4]);
-        one.totals.pairs.resize(static_cast<std::size_t>(numbers[5]));
-        numbers = numbers.subspan(6);
+        one.totals.left = static_cast<std::int64_t>(numbers[5]);
+        one.totals.pairs.resize(static_cast<std::size_t>(numbers[6]));
+        numbers = numbers.subspan(7);
         for (BlockPair& pair : one.totals.pairs) {
             pair = {numbers[0], numbers[1]};
             numbers = numbers.subspan(2);
@@ -134,11 +137,15 @@ std::string report_of(std::span<const std::vector<ProcessTotals>> ranks) {
         ranks.size(), 100 * confidence, "collective", "bytes", "calls", "by tutti", "library",
         "tutti", "change", "interval", "won, s");
     double won = 0;
-    std::int64_t rare = 0;
+    std::int64_t rare = 0, left = 0;
     for (const auto& [key, one] : job) {
         text += line_of(key, one, won);
         rare += one.rare;
+        left += one.left;
     }
+    if (left > 0)
+        text += fmt::format(
+            "# tutti: {} calls were left to the MPI library, because it did them faster\n", left);
     if (rare > 0)
         text += fmt::format(
             "# tutti: {} calls were left to the MPI library, because their lengths repeated too "

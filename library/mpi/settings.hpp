@@ -27,6 +27,11 @@ enum class CallKind : std::uint8_t {
 };
 inline constexpr int call_kinds = 11;
 std::string_view name_of(CallKind kind);
+/// Returns whether the vector that tutti shares out has a block of the call's size for each rank.
+constexpr bool is_of_blocks(CallKind kind) {
+    return kind != CallKind::all_reduce && kind != CallKind::broadcast &&
+           kind != CallKind::reduce && kind != CallKind::barrier;
+}
 
 /// The implementation of calls.
 enum class PreloadChoice : std::uint8_t {

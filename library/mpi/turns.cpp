@@ -69,6 +69,7 @@ TurnsOfCalls::~TurnsOfCalls() {
         all.calls += turns.totals.calls;
         all.by_tutti += turns.totals.by_tutti;
         all.rare += turns.totals.rare;
+        all.left += turns.totals.left;
         all.pairs.insert(all.pairs.end(), pairs.begin(),
                          pairs.begin() + static_cast<std::ptrdiff_t>(std::min(room, pairs.size())));
     }

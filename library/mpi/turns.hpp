@@ -38,6 +38,7 @@ struct ClassTotals {
     std::int64_t calls = 0, by_tutti = 0;
     std::vector<BlockPair> pairs;
     std::int64_t rare = 0;  ///< calls left to the MPI library: their length repeats too rarely
+    std::int64_t left = 0;  ///< calls left to the MPI library: it does them faster
 };
 
 /// Alternates between the MPI library and tutti in one class of calls of one communicator. Decides
@@ -60,6 +61,12 @@ public:
     void count_rare() {
         ++totals.calls;
         ++totals.rare;
+    }
+
+    /// Reports that the turn of tutti was left to the MPI library, which does such calls faster.
+    void count_left() {
+        --totals.by_tutti;
+        ++totals.left;
     }
 
     ClassTotals totals;

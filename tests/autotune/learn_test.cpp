@@ -81,11 +81,22 @@ private:
         }
         calls_ += round.calls;
         calls_of_[round.arm] += round.calls;
+        samples = means(samples, static_cast<std::size_t>(lesson_.calls_of_sample()));
         if (samples.size() > 16) samples.resize(16);
         times.samples = samples;
         spend(exchange_ns);
         budget_.spend(times.calls + times.making + times.exchange);
         lesson_.record(round, times, budget_);
+    }
+
+    static std::vector<double> means(const std::vector<double>& times, std::size_t of_calls) {
+        std::vector<double> means;
+        for (std::size_t i = 0; i + of_calls <= times.size(); i += of_calls) {
+            double sum = 0;
+            for (std::size_t call = i; call < i + of_calls; ++call) sum += times[call];
+            means.push_back(sum / static_cast<double>(of_calls));
+        }
+        return means;
     }
 
     void spend(double ns) {

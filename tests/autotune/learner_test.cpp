@@ -27,11 +27,16 @@ public:
         Learner::Point* known = learner_.find(key);
         if (known == nullptr) return call(key);
         const int arm = known->search.incumbent();
-        if (!learner_.passes(*known, arm, learner_.shape_of(key))) return call(key);
-        ++untimed_;
+        const Learner::CallShape shape = learner_.shape_of(key);
+        const Learner::Needs needs = Learner::needs_of(*known, arm, shape);
+        if (needs == Learner::Needs::search) return call(key);
         const double time = time_of(arm, key);
         spent_ += time;
         lost_ += time - time_of(0, key);
+        if (needs == Learner::Needs::time)
+            learner_.record(*known, shape, time, 0);
+        else
+            ++untimed_;
     }
 
     void call(const CallKey& key) {
@@ -131,6 +136,24 @@ TEST(Learner, SearchesByItselfForBlocksOfDifferentLengths) {
     ASSERT_EQ(sections.size(), 1U);
     ASSERT_EQ(sections.front().ranges.size(), 1U);
     EXPECT_EQ(sections.front().ranges.front().choice.algorithm, "fast");
+}
+
+// Where ranks run ahead of each other, most calls of an arm take no time, and one in many waits.
+TEST(Learner, JudgesShortCallsByBlocks) {
+    const auto choice_if_one_waits = [](double waiting_ns) {
+        const std::unique_ptr<World> world = world_of_one();
+        Learner learner(*world, {.arms = [](Collective) { return std::vector{named("ahead")}; }});
+        const CallKey key = call_of(2, 0);
+        Learner::Point& point = learner.begin(key, named("even"));
+        for (int call = 0; call < 300'000; ++call) {
+            const bool is_ahead = learner.arm_for(point, key) == 1;
+            const double of_ahead = call % 8 == 0 ? waiting_ns : 100;
+            learner.record(point, point.shape, is_ahead ? of_ahead : 1000, 0);
+        }
+        return at(point.arms, point.search.incumbent()).algorithm;
+    };
+    EXPECT_EQ(choice_if_one_waits(15'000), "even");
+    EXPECT_EQ(choice_if_one_waits(2'000), "ahead");
 }
 
 // Two lengths far from each other in one octave, and each in place and not: no change of machine.

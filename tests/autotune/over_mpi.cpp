@@ -113,6 +113,25 @@ bool starts_plans(MPI_Comm comm) {
     });
 }
 
+// Rank 0 repeats one buffer and others change theirs, so they find the plan in different ways. All
+// must tell that the call was left to the library.
+bool tells_what_is_left(MPI_Comm comm) {
+    const int handle = number_of(comm);
+    const auto world = mpi_world(handle);
+    CommunicatorOptions options{.table = mixed(handle)};
+    options.learn = Learning{.arms = [](Collective) { return std::vector<Configuration>{}; }};
+    Communicator::State state(nullptr, *world, options, Communicator::State::Use::preloaded);
+    std::array<std::array<float, 16>, 8> buffers{};
+    bool all_told = true;
+    for (std::size_t i = 0; i < 2000; ++i) {
+        const auto buffer =
+            std::as_writable_bytes(std::span(buffers[world->is_first() ? 0 : i % buffers.size()]));
+        state.run({{.collective = Collective::broadcast, .count = 16}, {buffer, buffer, true}});
+        all_told = all_told && state.left_to_library.point != nullptr;
+    }
+    return true_on_all_ranks(*world, all_told);
+}
+
 // Global variables outlive MPI_Finalize, which a program should avoid.
 std::unique_ptr<Communicator> left_until_the_end(std::vector<float>& data) {
     const int handle = number_of(MPI_COMM_WORLD);
@@ -149,6 +168,8 @@ int main(int argc, char** argv) {
         if (!keeps_to_itself(MPI_COMM_WORLD))
             throw Error("more was forced in the MPI library than an all-gather of tutti's");
         if (!starts_plans(MPI_COMM_WORLD)) throw Error("a started call was given to the library");
+        if (!tells_what_is_left(MPI_COMM_WORLD))
+            throw Error("some ranks did not tell that a call was left to the library");
         MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
         left = left_until_the_end(data);
         if (rank == 0) std::printf("%lld elements are wrong\n", wrong);

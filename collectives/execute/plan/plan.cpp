@@ -185,11 +185,25 @@ void Plan::expect_to_serve(const Call& call, std::size_t bytes_of_block) const {
             what_, blocks_ == 1 ? 0 : blocks_, call.lengths->blocks(), call.count));
 }
 
-void Plan::start() {
+void Plan::begin_run() {
     assert(done_ && "a plan cannot run twice at the same time");
     done_ = false;
     at_ = 0;
     begin();
+}
+
+void Plan::run() {
+    begin_run();
+    if (progress_.is_idle() && advance()) {
+        done_ = true;
+        return;
+    }
+    progress_.active_.push_back(this);
+    wait();
+}
+
+void Plan::start() {
+    begin_run();
     progress_.active_.push_back(this);
 }
 

@@ -108,6 +108,8 @@ public:
     Plan& operator=(const Plan&) = delete;
 
     void bind(const Call& call, const CallBuffers& buffers) override;
+    /// Does start() and wait(), without registering the plan if it ends at once.
+    void run() override;
     void start() override;
     /// Advances all running plans a little; returns true once this plan is done.
     bool test() override;
@@ -168,6 +170,7 @@ private:
     void expect_to_serve(const Call& call, std::size_t bytes_of_block) const;
     bool has_sizes_of(const Call& call, std::size_t bytes_of_block,
                       const CallBuffers& buffers) const;
+    void begin_run();
     // Uses a call and buffers that fit.
     void take(const Call& call, const CallerMemory& caller);
     virtual void begin() = 0;
