@@ -69,7 +69,7 @@ public:
         std::int64_t lost = 0;
         for (auto time = slowest.begin(); time != end; ++time)
             lost += static_cast<std::int64_t>(ignored_ + counted) * (*time - *least);
-        left_ = std::clamp<std::int64_t>(50 * lost / std::max<std::int64_t>(*least, 1), 64, 4096);
+        left_ = std::clamp<std::int64_t>(50 * lost / std::max<std::int64_t>(*least, 1), 256, 4096);
         tried_ = none;
     }
 
