@@ -28,7 +28,7 @@ class Processes(tutti.Folder):
             counts = ",".join(map(str, sorted({0, 1, ranks - 1, ranks, 1001, 40_000})))
             for collective in COLLECTIVES:
                 with self.subTest(collective=collective, ranks=ranks):
-                    done = self.bench(ranks, collective, "--counts", counts, "-r", ranks - 1)
+                    done = self.bench(ranks, collective, "--counts", counts, "-r", ranks - 1, "--all-rows")
                     self.check(done)
                     algorithms = {line.split()[-5] for line in done.stdout.splitlines() if line.startswith(" ")}
                     self.assertGreaterEqual(len(algorithms), 3, done.stdout)
