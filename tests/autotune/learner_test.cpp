@@ -156,6 +156,23 @@ TEST(Learner, JudgesShortCallsByBlocks) {
     EXPECT_EQ(choice_if_one_waits(2'000), "ahead");
 }
 
+// Ranks begin the first call after an exchange of times at different times.
+TEST(Learner, LeavesOutTheFirstCallsOfATry) {
+    const std::unique_ptr<World> world = world_of_one();
+    Learner learner(*world, {.arms = [](Collective) { return std::vector{named("fast")}; }});
+    const CallKey key = call_of(2, 0);
+    Learner::Point& point = learner.begin(key, named("slow"));
+    bool was_try = false;
+    for (int call = 0; call < 300'000 && !point.search.time_of(1); ++call) {
+        const bool is_try = learner.arm_for(point, key) == 1;
+        const bool is_first = is_try && !was_try;
+        learner.record(point, point.shape, is_first ? 10'000 : is_try ? 500 : 1000, 0);
+        was_try = is_try;
+    }
+    ASSERT_TRUE(point.search.time_of(1));
+    EXPECT_EQ(point.search.time_of(1)->high, 500);
+}
+
 // Two lengths far from each other in one octave, and each in place and not: no change of machine.
 TEST(Learner, DoesNotMixCallsThatTakeDifferentTimes) {
     LearningProgram program(1);
