@@ -216,12 +216,14 @@ double Communicator::State::time_since(std::int64_t began_ns, const CachedPlan& 
 void Communicator::State::has_run(const KnownPlan& known, Learner::CallShape shape,
                                   std::int64_t began_ns) {
     if (began_ns != 0) learner->record(*known.point, shape, time_since(began_ns, *known.plan), 0);
-    tell_if_left(known);
+    tell_if_left(known, shape);
 }
 
 // Ranks find a plan in different ways, as their buffers lie elsewhere, but must all tell this.
-void Communicator::State::tell_if_left(const KnownPlan& known) {
-    left_to_library = known.plan->configuration.is_ours() ? KnownPlan{} : known;
+void Communicator::State::tell_if_left(const KnownPlan& known, Learner::CallShape shape) {
+    left_to_library = known.plan->configuration.is_ours()
+                          ? LeftToLibrary{}
+                          : LeftToLibrary{known.point, known.arm, shape};
 }
 
 Communicator::State::CheckedCall Communicator::State::checked(const CallArguments& given,
@@ -528,7 +530,7 @@ KnownPlan Communicator::State::run_and_learn(const CallArguments& given,
     run_plan(*chosen.plan, call);
     learner->record(point, shape, time_since(made, *chosen.plan), making);
     const KnownPlan known{chosen.plan, &point, arm};
-    tell_if_left(known);
+    tell_if_left(known, shape);
     return known;
 }
 

@@ -85,6 +85,13 @@ struct KnownPlan {
     int arm = 0;                      ///< if the communicator learns: the configuration
 };
 
+/// The search that has left a call to a library.
+struct LeftToLibrary {
+    Learner::Point* point = nullptr;  ///< null: the call was not left
+    int arm = 0;
+    Learner::CallShape shape = {};
+};
+
 /// A recent call and its plan.
 struct RecentCall {
     CallArguments given, settled;
@@ -254,7 +261,7 @@ struct Communicator::State {
     const bool is_preloaded;
     /// Set by run() if the call was left to a library, because a search has found that faster.
     /// While the search says so, calls like it need not come here.
-    KnownPlan left_to_library;
+    LeftToLibrary left_to_library;
 
 private:
     // Drives pending calls while ranks make a plan together: a late rank may wait for them.
@@ -309,7 +316,7 @@ private:
     CheckedCall checked(const CallArguments& given, CallMode mode);
     static Learner::Needs needs_of(const KnownPlan& known, Learner::CallShape shape);
     Learner::Needs needs_of(const CheckedCall& call, Learner::CallShape shape);
-    void tell_if_left(const KnownPlan& known);
+    void tell_if_left(const KnownPlan& known, Learner::CallShape shape);
     double time_since(std::int64_t began_ns, const CachedPlan& plan) const;
     void has_run(const KnownPlan& known, Learner::CallShape shape, std::int64_t began_ns);
     std::int64_t begin_timing(const CallArguments& given, const CachedPlan& plan, bool is_recent);

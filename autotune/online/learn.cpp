@@ -89,7 +89,7 @@ std::optional<int> OnlineSearch::runner_up() const {
 // One after the other: if the first is better, all later calls gain.
 std::optional<int> OnlineSearch::next_challenger() const {
     const int count = static_cast<int>(arms_.size());
-    for (int ahead = last_tried_ < 0 ? 1 : 0; ahead <= count; ++ahead) {
+    for (int ahead = 0; ahead < count; ++ahead) {
         const int number = (last_tried_ + ahead) % count;
         if (number != incumbent_ && arm(number).is_in) return number;
     }
@@ -207,7 +207,6 @@ void OnlineSearch::begin_anew(std::span<const double> of_incumbent) {
 void OnlineSearch::exclude(int number) {
     arm(number).can = arm(number).is_in = false;
     incumbent_is_due_ = true;  // the incumbent does this call instead
-    if (last_tried_ < 0) last_tried_ = number;
 }
 
 void OnlineSearch::plans_are_gone() {

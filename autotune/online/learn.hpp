@@ -117,7 +117,7 @@ private:
 
     std::vector<Arm> arms_;
     int incumbent_;
-    int last_tried_ = -1;
+    int last_tried_ = 0;
     bool incumbent_is_due_ = true;
     std::int64_t calls_of_sample_;
     int rounds_off_ = 0;  // consecutive rounds of the incumbent whose time differed from before

@@ -63,7 +63,8 @@ public:
                     return *code;
                 }
             const int code = guarded(by_tutti);
-            static_cast<Learnt&>(left) = std::exchange(left_now_, {});
+            if (code == MPI_SUCCESS)  // else an error handler may have freed the communicator
+                static_cast<LeftToLibrary&>(left) = std::exchange(state_->left_to_library, {});
             return code;
         });
     }
@@ -163,8 +164,6 @@ public:
             progress_.make_progress();
         }
         state_->run(arguments);
-        const KnownPlan& known = state_->left_to_library;
-        left_now_ = known.point == nullptr ? Learnt{} : learnt(known, arguments);
     }
 
     /// Returns scratch memory for the duration of one call.
@@ -184,15 +183,9 @@ private:
         void make_progress() override;
     };
     enum class Stage : std::uint8_t { new_ones, ours, the_librarys };
-    // The search that has found the MPI library faster for a call.
-    struct Learnt {
-        Learner::Point* point = nullptr;  // null: nothing
-        int arm = 0;
-        Learner::CallShape shape = {};
-    };
     // Calls that differ in nothing that is learnt, but perhaps in their buffers and a little in
     // their lengths.
-    struct LeftCalls : Learnt {
+    struct LeftCalls : LeftToLibrary {
         std::uint64_t key = 0;
     };
     // After each refused call, skips more of the following ones without asking.
@@ -254,10 +247,6 @@ private:
             state_->learner->record(*left.point, left.shape, ns_since(began), 0);
         return code;
     }
-    Learnt learnt(const KnownPlan& known, const CallArguments& arguments) const {
-        return {known.point, known.arm,
-                Learner::shape_of(total_bytes(arguments.call, size_), arguments.buffers.in_place)};
-    }
     bool maximize(std::span<std::int64_t> values);
     bool is_admitted(std::uint64_t key, std::int64_t bytes);
     void leave_to_library();
@@ -303,7 +292,6 @@ private:
     PlanAdmission admission_;
     std::uint64_t known_evictions_ = 0;
     std::array<LeftCalls, 64> left_calls_ = {};
-    Learnt left_now_;  // by the current call
     std::int64_t work_ = 0;
     std::string problem_;
     struct Memory {
