@@ -64,7 +64,7 @@ struct CallClass {
     std::uint64_t where = 0;
     bool operator==(const CallClass&) const = default;
 
-    std::uint64_t hash() const { return (how ^ where * 31) * 0x9E3779B97F4A7C15U; }
+    std::uint64_t hash() const { return (how ^ where * 31) * 0x9E3779B97F4A7C15U >> 32; }
 };
 
 /// `bytes` is the size of all blocks, as total_bytes() counts them.

@@ -166,7 +166,8 @@ CallKey Communicator::State::key_of(const CallArguments& given, CallMode mode) c
 }
 
 void Communicator::State::run(const CallArguments& given) {
-    RecentCall& recent = recent_.place_of(RecentCall::hash_of(given));
+    const std::uint64_t hash = RecentCall::hash_of(given);
+    RecentCall& recent = recent_.place_of(hash);
     const bool is_recent = recent.is(given);
     if (is_recent) {
         const Learner::Needs needs = needs_of(recent.known, recent.shape);
@@ -193,8 +194,9 @@ void Communicator::State::run(const CallArguments& given) {
             has_run(known, shape, began);
         }
         if (is_new) remember(call, known);
-        if (!call.key.has_lengths)  // lengths may change in the same object
-            recent = {given, call.settled, known, shape};
+        const bool is_repeated = std::exchange(recent.last_hash, hash) == hash;
+        if (is_repeated && !call.key.has_lengths)  // lengths may change in the same object
+            recent = {given, call.settled, known, shape, hash};
     });
 }
 
@@ -203,13 +205,12 @@ void Communicator::State::run(const CallArguments& given) {
 std::int64_t Communicator::State::begin_timing(const CallArguments& given, const CachedPlan& plan,
                                                bool is_recent) {
     const std::int64_t began = now_ns();
-    if (!is_recent && (plan.configuration.is_ours() || !is_preloaded))
-        checked(given, CallMode::blocking);
+    if (!is_recent && (plan.is_ours || !is_preloaded)) checked(given, CallMode::blocking);
     return began;
 }
 
 double Communicator::State::time_since(std::int64_t began_ns, const CachedPlan& plan) const {
-    return ns_since(began_ns) + (is_preloaded && plan.configuration.is_ours() ? taking_over_ns : 0);
+    return ns_since(began_ns) + (is_preloaded && plan.is_ours ? taking_over_ns : 0);
 }
 
 // `began_ns`: when the call began, if it is timed, else 0.
@@ -221,9 +222,8 @@ void Communicator::State::has_run(const KnownPlan& known, Learner::CallShape sha
 
 // Ranks find a plan in different ways, as their buffers lie elsewhere, but must all tell this.
 void Communicator::State::tell_if_left(const KnownPlan& known, Learner::CallShape shape) {
-    left_to_library = known.plan->configuration.is_ours()
-                          ? LeftToLibrary{}
-                          : LeftToLibrary{known.point, known.arm, shape};
+    left_to_library =
+        known.plan->is_ours ? LeftToLibrary{} : LeftToLibrary{known.point, known.arm, shape};
 }
 
 Communicator::State::CheckedCall Communicator::State::checked(const CallArguments& given,
@@ -233,7 +233,7 @@ Communicator::State::CheckedCall Communicator::State::checked(const CallArgument
     const auto block = block_bytes(given.call);
     checked.bytes = at(blocks_of_total_, given.call.collective) * block;
     checked.of_class = class_of(checked.key, checked.bytes);
-    checked.place = &classes_.place_of(checked.of_class.hash());
+    checked.place = &classes_.place_of(checked.of_class);
     const bool has_sizes = checked.place->of == checked.of_class && !checked.key.has_lengths;
     checked.settled =
         has_sizes ? settled(given, checked.place->in_blocks.times(as_size(block))) : settled(given);
@@ -421,6 +421,7 @@ CachedPlan* Communicator::State::find_or_make(const CallKey& key,
     plan.key = served;
     plan.configuration = configuration;
     plan.is_of_one_call = is_of_one_call(configuration);
+    plan.is_ours = configuration.is_ours();
     plan.slots.reserve(most_slots);
     plan.slots.push_back(&new_slot(std::move(made)));
     plan.last_use = ++uses_;

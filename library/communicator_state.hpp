@@ -92,11 +92,13 @@ struct LeftToLibrary {
     Learner::CallShape shape = {};
 };
 
-/// A recent call and its plan.
+/// A recent call and its plan. It is kept from its second time on: calls whose lengths vary would
+/// only replace each other.
 struct RecentCall {
     CallArguments given, settled;
     KnownPlan known;
     Learner::CallShape shape = {};  ///< if the communicator learns
+    std::uint64_t last_hash = 0;    ///< of the last call that was looked up here
 
     bool is(const CallArguments& other) const {
         const auto is_same = [](const auto& one, const auto& another) {
@@ -109,7 +111,9 @@ struct RecentCall {
     }
     static std::uint64_t hash_of(const CallArguments& given) {
         const auto address = reinterpret_cast<std::uintptr_t>(given.buffers.output.data());
-        return (address >> 6) ^ static_cast<std::uint64_t>(given.call.count) * 0x9E3779B97F4A7C15U;
+        const auto number = static_cast<std::uint64_t>(given.call.count) << 4 |
+                            static_cast<std::uint64_t>(given.call.collective);
+        return (address >> 6) ^ number * 0x9E3779B97F4A7C15U;
     }
 };
 
@@ -137,21 +141,35 @@ struct KnownClass {
     const Range* range = nullptr;
 };
 
-/// A direct-mapped cache, because programs repeat the same few calls. A recent call saves the check
-/// of the lengths and the look-up of its class, and a known class saves that of its plan.
-template <class Entry, std::size_t places>
-class Recent {
+/// Programs repeat the same few calls. A recent call saves the check of the lengths and the look-up
+/// of its class, and a known class saves that of its plan.
+class RecentCalls {
 public:
-    /// Returns the entry for a hash. It may hold something else.
-    Entry& place_of(std::uint64_t hash) {
-        static_assert(std::has_single_bit(places));
-        return entries_[(hash ^ hash >> 32) % places];
-    }
-    /// Clears the cache: plans or registered memory have changed.
-    void forget() { entries_.fill({}); }
+    /// Returns the place for a hash. It may hold another call.
+    RecentCall& place_of(std::uint64_t hash) { return calls_[(hash ^ hash >> 32) % calls_.size()]; }
+    /// Forgets all: plans or registered memory have changed.
+    void forget() { calls_.fill({}); }
 
 private:
-    std::array<Entry, places> entries_;
+    std::array<RecentCall, 64> calls_;
+};
+
+class KnownClasses {
+public:
+    /// Returns the place of the class, or for it. There are two for each hash, so that few classes
+    /// replace each other.
+    KnownClass& place_of(const CallClass& of) {
+        auto& [newer, older] = classes_[of.hash() % classes_.size()];
+        if (newer.of == of) return newer;
+        if (older.of == of) return older;
+        older = newer;
+        return newer;
+    }
+    /// Forgets all: plans or registered memory have changed.
+    void forget() { classes_.fill({}); }
+
+private:
+    std::array<std::array<KnownClass, 2>, 128> classes_;
 };
 
 /// A cached plan, or a cached call of a library. Slots are reused but never freed, so a Request of
@@ -171,6 +189,7 @@ struct CachedPlan {
     CallKey key;  ///< of the calls that they serve
     Configuration configuration;
     bool is_of_one_call = false;  ///< they serve one length only
+    bool is_ours = false;
     /// Used round-robin. Several if calls of this kind were pending at the same time.
     std::vector<Request::Slot*> slots;
     std::size_t next = 0;
@@ -346,8 +365,8 @@ private:
     std::vector<Request::Slot*> free_slots_;
     unsigned tests_in_vain_ = 0;
     std::uint64_t uses_ = 0;  // equal on all ranks, because it decides which plan is evicted
-    Recent<RecentCall, 64> recent_;
-    Recent<KnownClass, 128> classes_;
+    RecentCalls recent_;
+    KnownClasses classes_;
     std::array<std::int64_t, 8> blocks_of_total_;  // that total_bytes() counts, by collective
     std::unordered_map<ChoiceKey, ChosenPlan, HashOfChoiceKey> choices_;
     std::unordered_map<CallKey, BufferKind, HashOfCallKey> kinds_;  // by of_plan(); with a table

@@ -85,9 +85,7 @@ public:
                  const DeviceAddresses& at, DeviceDraft& draft, const OwnMemory* own)
         : request_(request),
           layout_(layout_of(request, me)),
-          memory_(program, layout_,
-                  as_size(request.schedule.ranks()) * as_size(request.call.count) *
-                      size_of(request.call.type)),
+          memory_(program, most_of(request)),
           me_(me),
           at_(at),
           draft_(draft) {
@@ -217,7 +215,7 @@ LlDraft::LlDraft(const PlanRequest& request, World& world)
     : me_(world.rank()),
       request_(request),
       program_(std::move(compile(request, me_).front())),
-      memory_(program_, most_of(request), most_of(request).reachable(program_)),
+      memory_(program_, most_of(request), ProgramMemory(program_, most_of(request)).end()),
       bytes_(memory_.end()) {
     const Layout layout = layout_of(request, me_);
     std::vector<std::vector<std::size_t>> for_sender(as_size(world.size()));

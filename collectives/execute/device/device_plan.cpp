@@ -169,9 +169,9 @@ private:
         const Rank me = world().rank();
         const RankProgram program = std::move(compile(request, me).front());
         const CollectiveSpec spec(request.call.collective, world().size(), request.call.root);
-        allocate(MostBytes(spec, request.schedule.chunks(),
-                           as_size(request.call.count) * size_of(request.call.type))
-                     .reachable(program));
+        const MostBytes most(spec, request.schedule.chunks(),
+                             as_size(request.call.count) * size_of(request.call.type));
+        allocate(ProgramMemory(program, most).end());
         return draft_direct(program, request, me, addresses());
     }
 

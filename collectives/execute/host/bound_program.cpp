@@ -16,11 +16,10 @@ constexpr PeerMemory callers_input, callers_output;
 
 }  // namespace
 
-// The call, its layout at this rank, and where the program's memory lies that peers reach.
+// The call and its layout at this rank.
 struct BoundProgram::Binding {
     const Call& call;
     Layout layout;
-    ProgramMemory memory;
     bool divides;
 };
 
@@ -29,11 +28,12 @@ BoundProgram::BoundProgram(const HostBuffers& buffers, const PlanRequest& reques
     : buffers_(buffers),
       program_(program),
       most_(buffers.spec, buffers.chunks, as_size(request.call.count) * size_of(request.call.type)),
+      reachable_(program_, most_),
       queue_(buffers.device == nullptr ? nullptr : buffers.device->queue()),
       moves_(request.call.type, request.call.op, queue_.get()),
       ends_(program_.steps.size()),
       begins_(as_size(buffers.spec.ranks())),
-      own_places_(program_, most_, request.sends_only_messages() ? most_.reachable(program_) : 0),
+      own_places_(program_, most_, request.sends_only_messages() ? reachable_.end() : 0),
       own_(allocate(own_places_.end())) {
     memory_.assign(begins_.size(), {.data = own_.get()});
     make_room();
@@ -106,14 +106,15 @@ EndpointNeeds BoundProgram::needs(std::size_t most_bytes_of_message) const {
 }
 
 void BoundProgram::bind(const Call& call, bool divides) {
-    if (bound_ && call.lengths == nullptr && *bound_ == call) return replace_buffers();
+    if (rescale(call, divides)) return replace_buffers();
     bound_.reset();
     if (call.lengths == nullptr) bound_ = call;
+    divides_ = divides;
     expect_room_for_sources(call.type);
     const Layout layout(call, buffers_.spec, buffers_.me, buffers_.chunks);
-    const std::size_t all = as_size(buffers_.spec.ranks()) * as_size(call.count);
-    const Binding binding{call, layout, {program_, layout, all * size_of(call.type)}, divides};
-    moves_.restart(call.type, call.op);
+    const Binding binding{call, layout, divides};
+    at(begins_, buffers_.me) = callers_buffers();
+    moves_.restart(call.type, call.op, has_block_for_chunk());
     posts_.clear();
     own_places_.place_transit(program_, layout);
     prologue_end_ = add_moves(program_.prologue, binding);
@@ -126,48 +127,77 @@ void BoundProgram::bind(const Call& call, bool divides) {
     add_moves(program_.settling_late, binding);
 }
 
-std::byte* BoundProgram::begin_of(bool is_input) const {
-    return buffers_.memory.memory(is_input ? Place::In::input : Place::In::output).data();
+// Returns false if the call needs other moves than the last one. Those of a call without elements
+// are missing.
+bool BoundProgram::rescale(const Call& call, bool divides) {
+    if (!bound_ || call.lengths != nullptr) return false;
+    if (*bound_ == call) return true;
+    if (!has_block_for_chunk() || divides != divides_ || bound_->count == 0 || call.count == 0)
+        return false;
+    if (call.type != bound_->type) expect_room_for_sources(call.type);
+    const std::size_t old_block = as_size(bound_->count) * size_of(bound_->type),
+                      block = as_size(call.count) * size_of(call.type);
+    bound_ = call;
+    moves_.rescale(call.type, call.op, old_block, block);
+    for (Post& post : posts_) {
+        const std::size_t growth = post.memory.blocks * (block - old_block);
+        post.memory.address += static_cast<std::ptrdiff_t>(growth);
+        post.memory.offset += growth;
+        post.bytes = post.blocks * block;
+    }
+    return true;
+}
+
+BoundProgram::Begins BoundProgram::callers_buffers() const {
+    return {buffers_.memory.memory(Place::In::input).data(),
+            buffers_.memory.memory(Place::In::output).data()};
 }
 
 void BoundProgram::replace_buffers() {
-    for (const bool is_input : {true, false}) {
-        const PeerMemory& buffer = is_input ? callers_input : callers_output;
-        std::byte* const begin = begin_of(is_input);
+    const auto replace = [&](const PeerMemory& buffer, std::byte*& begin, std::byte* now) {
+        if (now == begin) return;
+        begin = now;
         moves_.place_peer(buffer, begin);
         for (Post& post : posts_)
             if (post.memory.peer == &buffer) post.memory.address = begin + post.memory.offset;
-    }
+    };
+    const Begins now = callers_buffers();
+    Begins& mine = at(begins_, buffers_.me);
+    replace(callers_input, mine.input, now.input);
+    replace(callers_output, mine.output, now.output);
 }
 
 // Adds the step's messages, and the moves that pack those that are not in one piece.
 void BoundProgram::add_messages(const ProgramStep& step, StepEnds& ends, const Binding& binding) {
-    const auto add = [&](Rank peer, const Moves::Operand& memory, std::size_t bytes) {
-        if (bytes > 0) posts_.push_back({peer, memory, bytes});
+    const auto add = [&](const ChunkMessage& message, const Moves::Operand& memory) {
+        const std::size_t bytes = bytes_of(message, binding.layout);
+        const auto blocks = static_cast<std::uint32_t>(message.parts.size());
+        if (bytes > 0) posts_.push_back({message.peer, memory, bytes, blocks});
     };
     const auto add_in_place = [&](const ChunkMessage& message) {
-        add(message.peer, operand({std::nullopt, message.parts.front().place}, binding),
-            bytes_of(message, binding.layout));
+        add(message, operand({std::nullopt, message.parts.front().place}, binding));
     };
     own_places_.place_inbox(step, binding.layout);
     for (const ChunkMessage& message : step.receives) add_in_place(message);
     ends.receives = static_cast<std::uint32_t>(posts_.size());
     moves_.close();
     std::size_t packed = own_places_.outbox();
+    std::uint32_t blocks = 0;  // that are packed
     for (const ChunkMessage& message : step.sends) {
         if (message.is_in_one_piece()) {
             add_in_place(message);
             continue;
         }
-        const std::size_t begin = packed;
+        const auto next = [&] { return Moves::Operand{own_.get() + packed, nullptr, 0, blocks}; };
+        add(message, next());
         for (const ChunkMessage::Part& part : message.parts) {
-            const Moves::Operand out{own_.get() + packed},
-                source = operand({std::nullopt, part.place}, binding);
+            const Moves::Operand out = next(),
+                                 source = operand({std::nullopt, part.place}, binding);
             const std::size_t bytes = binding.layout.bytes_of(part.chunk);
             moves_.add({&out, 1}, {&source, 1}, bytes);
             packed += bytes;
+            ++blocks;
         }
-        add(message.peer, {own_.get() + begin}, packed - begin);
     }
     ends.sends = static_cast<std::uint32_t>(posts_.size());
     ends.packing = moves_.size();
@@ -189,24 +219,26 @@ std::uint32_t BoundProgram::add_moves(const std::vector<ChunkMove>& moves, const
 
 Moves::Operand BoundProgram::operand(const MovePlace& end, const Binding& binding) const {
     const auto [in, number] = end.place;
+    const auto blocks = end.place.has_neighbour() ? static_cast<std::uint32_t>(number) : 0;
     if (in == ChunkPlace::In::transit || in == ChunkPlace::In::inbox)
-        return {own_.get() + own_places_.offset_of(end.place)};
+        return {own_.get() + own_places_.offset_of(end.place), nullptr, 0, blocks};
     const Rank owner = end.peer.value_or(buffers_.me);
     const Layout of_owner = binding.layout.of(owner);
     const PlanMemory& memory = at(memory_, owner);
     if (!end.place.is_of_caller())
-        return {memory.data + binding.memory.offset_of(end.place, of_owner)};
+        return {memory.data + reachable_.offset_of(end.place, of_owner), nullptr, 0, blocks};
     const bool is_input = in == ChunkPlace::In::input;
     const std::size_t offset = of_owner.offset_of(
         side_of(end.place, buffers_.in_place, Positions(buffers_.spec, owner)), number);
-    if (!end.peer)
-        return {begin_of(is_input) + offset, is_input ? &callers_input : &callers_output, offset};
-    const auto& buffer = is_input ? memory.buffers->input : memory.buffers->output;
-    if (!buffers_.are_addressed()) return {nullptr, &buffer.memory, offset};  // by the kernel
-    // Until the peer's buffers have been looked up, any address will do.
     const Begins& begins = at(begins_, owner);
     std::byte* const begin = is_input ? begins.input : begins.output;
-    return {(begin != nullptr ? begin : memory.data) + offset, &buffer.memory, offset};
+    if (!end.peer)
+        return {begin + offset, is_input ? &callers_input : &callers_output, offset, blocks};
+    const auto& buffer = is_input ? memory.buffers->input : memory.buffers->output;
+    if (!buffers_.are_addressed())
+        return {nullptr, &buffer.memory, offset, blocks};  // by the kernel
+    // Until the peer's buffers have been looked up, any address will do.
+    return {(begin != nullptr ? begin : memory.data) + offset, &buffer.memory, offset, blocks};
 }
 
 void BoundProgram::look_up_buffers(Rank peer) {

@@ -43,6 +43,7 @@ public:
         Rank peer;
         Moves::Operand memory;
         std::size_t bytes;
+        std::uint32_t blocks;
     };
     /// Where the parts of a step end in the lists of moves and posts, which have them in order.
     struct StepEnds {
@@ -56,16 +57,17 @@ public:
 
     DeviceQueue* queue() { return queue_.get(); }
     /// Returns the bytes that peers reach in any call; 0 if the rank has no peers by memory.
-    std::size_t most_reachable_bytes() const { return most_.reachable(program_); }
+    std::size_t most_reachable_bytes() const { return reachable_.end(); }
     /// Returns the needs of any call, except for the plan's number.
     EndpointNeeds needs(std::size_t most_bytes_of_message) const;
 
     /// Sets the memory that each rank reaches; only this rank's, private, if there are no peers by
     /// memory.
     void place(std::vector<PlanMemory> of_ranks) { memory_ = std::move(of_ranks); }
-    /// Turns places into addresses. If only the buffers have changed since the last call, replaces
-    /// these. Takes time in proportion to the rank's moves, and allocates nothing. `divides`:
-    /// results are read once more.
+    /// Turns places into addresses. Adapts those of the last call if that is possible: if only the
+    /// buffers have changed, or also the length where each chunk is a block. Takes time in
+    /// proportion to the rank's moves, and allocates nothing. `divides`: results are read once
+    /// more.
     void bind(const Call& call, bool divides);
     /// Replaces the buffers of a peer by those that it has published.
     void look_up_buffers(Rank peer);
@@ -77,7 +79,7 @@ public:
     std::uint32_t early_end() const { return early_end_; }
 
 private:
-    // Where this process finds the buffers of a peer.
+    // Where this process finds the buffers of a rank.
     struct Begins {
         std::byte *input = nullptr, *output = nullptr;
     };
@@ -86,7 +88,9 @@ private:
     std::shared_ptr<std::byte> allocate(std::size_t bytes) const;
     void make_room();
     void expect_room_for_sources(DataType type) const;
-    std::byte* begin_of(bool is_input) const;
+    bool rescale(const Call& call, bool divides);
+    bool has_block_for_chunk() const { return buffers_.spec.blocks() == buffers_.chunks; }
+    Begins callers_buffers() const;
     void replace_buffers();
     void add_messages(const ProgramStep& step, StepEnds& ends, const Binding& binding);
     std::uint32_t add_moves(const std::vector<ChunkMove>& moves, const Binding& binding);
@@ -95,11 +99,13 @@ private:
     const HostBuffers& buffers_;
     const RankProgram& program_;
     MostBytes most_;
+    ProgramMemory reachable_;
     std::unique_ptr<DeviceQueue> queue_;
     Moves moves_;
     std::vector<Post> posts_;
     std::vector<StepEnds> ends_;
     std::optional<Call> bound_;  // if its blocks have equal lengths
+    bool divides_ = false;
     std::uint32_t prologue_end_ = 0, early_end_ = 0;
     std::vector<PlanMemory> memory_;  // by rank
     std::vector<Begins> begins_;      // by rank

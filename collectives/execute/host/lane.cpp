@@ -169,10 +169,10 @@ void Lane::post(const Step& step) {
     do_moves(ends.packing);
     const auto in_pieces = [&](std::uint32_t end, const auto& post_piece) {
         for (; post_ < end; ++post_) {
-            const auto& [peer, memory, bytes] = run_->posts()[post_];
-            for (std::size_t done = 0; done < bytes; done += most_bytes_)
-                post_piece(peer,
-                           std::span(memory.address + done, std::min(most_bytes_, bytes - done)));
+            const BoundProgram::Post& post = run_->posts()[post_];
+            for (std::size_t done = 0; done < post.bytes; done += most_bytes_)
+                post_piece(post.peer, std::span(post.memory.address + done,
+                                                std::min(most_bytes_, post.bytes - done)));
         }
     };
     in_pieces(ends.receives, [&](Rank peer, std::span<std::byte> memory) {

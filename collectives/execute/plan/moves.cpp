@@ -31,11 +31,12 @@ void Moves::add(std::span<const Operand> outs, std::span<const Operand> sources,
     if (bytes == 0 || is_in_place) return;
     if (moves_.size() > joinable_from_ && joins(moves_.back(), outs, sources, is_final)) {
         moves_.back().bytes += bytes;
+        ++moves_.back().blocks;
         make_room_beside(moves_.back());
         return;
     }
     const bool single_copy = std::ranges::any_of(sources, is_far);
-    moves_.push_back({bytes, static_cast<std::uint32_t>(outs_.size()),
+    moves_.push_back({bytes, 1, static_cast<std::uint32_t>(outs_.size()),
                       static_cast<std::uint32_t>(outs.size()),
                       static_cast<std::uint32_t>(sources_.size()),
                       static_cast<std::uint32_t>(sources.size()), is_final, single_copy});
@@ -70,21 +71,45 @@ void Moves::make_room_beside(const Move& move) {
     copied_in_.resize(std::max(copied_in_.size(), beside_result(move) * piece_of(move)));
 }
 
-// Two buffers of a peer may be neighbours now, but not in the next run.
-bool Moves::follows(const Operand& last, std::size_t bytes, const Operand& next) const {
+// Two buffers of a peer may be neighbours now, but not in the next run. Two parts of the plan's
+// memory may be, but not with blocks of another length.
+bool Moves::follows(const Operand& last, const Move& move, const Operand& next) const {
+    if (one_block_each_ && last.blocks + move.blocks != next.blocks) return false;
     if (last.peer != next.peer) return false;
-    if (last.peer != nullptr) return last.offset + bytes == next.offset;
-    return last.address + bytes == next.address;
+    if (last.peer != nullptr) return last.offset + move.bytes == next.offset;
+    return last.address + move.bytes == next.address;
 }
 
-void Moves::restart(DataType type, Op op) {
-    if (reduce_ == nullptr || type != type_ || op != op_) {
-        type_ = type;
-        op_ = op;
-        element_size_ = size_of(type);
-        reduce_ = find_reduce(type, op);
-        streaming_reduce_ = find_reduce(type, op, Stores::streaming);
+void Moves::use_kernels_for(DataType type, Op op) {
+    if (reduce_ != nullptr && type == type_ && op == op_) return;
+    type_ = type;
+    op_ = op;
+    element_size_ = size_of(type);
+    reduce_ = find_reduce(type, op);
+    streaming_reduce_ = find_reduce(type, op, Stores::streaming);
+}
+
+void Moves::rescale(DataType type, Op op, std::size_t old_block, std::size_t block) {
+    use_kernels_for(type, op);
+    const auto growth = static_cast<std::ptrdiff_t>(block - old_block);
+    const auto moved = [&](auto& addresses, std::vector<Operand>& operands) {
+        for (std::size_t i = 0; i < addresses.size(); ++i) {
+            const std::ptrdiff_t by = growth * operands[i].blocks;
+            operands[i].offset += static_cast<std::size_t>(by);
+            if (addresses[i] != nullptr) addresses[i] += by;
+        }
+    };
+    moved(outs_, all_outs_);
+    moved(sources_, all_sources_);
+    for (Move& move : moves_) {
+        move.bytes = move.blocks * block;
+        make_room_beside(move);
     }
+}
+
+void Moves::restart(DataType type, Op op, bool one_block_each) {
+    use_kernels_for(type, op);
+    one_block_each_ = one_block_each;
     moves_.clear();
     outs_.clear();
     sources_.clear();
@@ -116,7 +141,7 @@ bool Moves::joins(const Move& last, std::span<const Operand> outs, std::span<con
         return false;
     const auto all_follow = [&](const Operand* before, std::span<const Operand> next) {
         for (std::size_t i = 0; i < next.size(); ++i)
-            if (!follows(before[i], last.bytes, next[i])) return false;
+            if (!follows(before[i], last, next[i])) return false;
         return true;
     };
     return all_follow(all_outs_.data() + last.first_out, outs) &&

@@ -27,14 +27,18 @@ public:
         std::byte* address = nullptr;
         const PeerMemory* peer = nullptr;
         std::size_t offset = 0;
+        std::uint32_t blocks = 0;  ///< for rescale(): blocks before it, by which it moves
     };
 
     /// With a queue, all memory is that of its device.
     Moves(DataType type, Op op, DeviceQueue* queue = nullptr) : queue_(queue) { restart(type, op); }
 
     /// Removes all moves; those added from now on are of this type and operation. Keeps the memory
-    /// of its lists.
-    void restart(DataType type, Op op);
+    /// of its lists. `one_block_each`: each added move is a block of the same length, so that
+    /// rescale() is possible.
+    void restart(DataType type, Op op, bool one_block_each = false);
+    /// Adapts all moves to another length of a block, type and operation. No length may be 0.
+    void rescale(DataType type, Op op, std::size_t old_block, std::size_t block);
     /// Makes room for this many moves with this many operands in all, so that adding them allocates
     /// nothing.
     void reserve(std::size_t moves, std::size_t outs, std::size_t sources);
@@ -73,6 +77,7 @@ public:
 private:
     struct Move {
         std::size_t bytes;
+        std::uint32_t blocks;
         std::uint32_t first_out, outs;
         std::uint32_t first_source, sources;
         bool is_final;
@@ -80,7 +85,8 @@ private:
     };
     bool joins(const Move& last, std::span<const Operand> outs, std::span<const Operand> sources,
                bool is_final) const;
-    bool follows(const Operand& last, std::size_t bytes, const Operand& next) const;
+    bool follows(const Operand& last, const Move& move, const Operand& next) const;
+    void use_kernels_for(DataType type, Op op);
     bool replaces_source(const Move& move) const;
     std::size_t beside_result(const Move& move) const;
     std::size_t piece_of(const Move& move) const;
@@ -105,6 +111,7 @@ private:
     std::vector<const std::byte*> part_sources_;
     std::vector<std::byte*> part_outs_;
     std::size_t joinable_from_ = 0;
+    bool one_block_each_ = false;
 };
 
 }  // namespace tutti

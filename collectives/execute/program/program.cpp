@@ -17,18 +17,14 @@ bool ChunkMessage::is_in_one_piece() const {
     return true;
 }
 
-ProgramMemory::ProgramMemory(const RankProgram& program, const Layout& layout, std::size_t copied)
-    : slots_(program.copies_input ? round_up(copied, cache_line) : 0),
-      slot_bytes_(round_up(layout.most_bytes_of_chunk(), cache_line)) {}
+ProgramMemory::ProgramMemory(const RankProgram& program, const MostBytes& most)
+    : slots_(program.copies_input ? round_up(most.all_blocks(), cache_line) : 0),
+      slot_bytes_(round_up(most.chunk(), cache_line)),
+      end_(slots_ + as_size(program.slots) * slot_bytes_) {}
 
 std::size_t MostBytes::chunk() const {
     constexpr std::size_t most_bytes_of_element = 16;
     return block_ == 0 ? 0 : block_ / as_size(chunks_per_block_) + most_bytes_of_element;
-}
-
-std::size_t MostBytes::reachable(const RankProgram& program) const {
-    const std::size_t copy = program.copies_input ? as_size(spec_.ranks()) * block_ : 0;
-    return round_up(copy, cache_line) + as_size(program.slots) * round_up(chunk(), cache_line);
 }
 
 std::size_t MostBytes::transit(const RankProgram& program) const {

@@ -106,14 +106,34 @@ inline BufferSide side_of(ChunkPlace place, bool in_place, const Positions& of_o
     return place.in == ChunkPlace::In::output ? BufferSide::output : BufferSide::input;
 }
 
-/// Offsets in the memory of a program that peers reach, for one call: the copy of its input, then
-/// its slots. Only collectives with equal inputs copy them, so that the offsets are the same at all
-/// ranks.
+/// The most bytes that a program needs in any call with blocks of up to `block` bytes.
+class MostBytes {
+public:
+    MostBytes(const CollectiveSpec& spec, int chunks, std::size_t block)
+        : spec_(spec), chunks_per_block_(chunks / static_cast<int>(spec.blocks())), block_(block) {}
+
+    std::size_t chunk() const;
+    /// Returns those of the blocks of all ranks.
+    std::size_t all_blocks() const { return as_size(spec_.ranks()) * block_; }
+    std::size_t transit(const RankProgram& program) const;
+    std::size_t inbox(const ProgramStep& step) const;
+    std::size_t outbox(const ProgramStep& step) const;
+    std::size_t message(const ChunkMessage& message) const;
+
+private:
+    CollectiveSpec spec_;
+    int chunks_per_block_;
+    std::size_t block_;
+};
+
+/// Offsets in the memory of a program that peers reach: the copy of its input, then its slots. They
+/// are the same in all calls, and at all ranks, because only collectives with equal inputs copy
+/// them.
 class ProgramMemory {
 public:
-    /// `copied`: bytes of the longest input of a rank, if the program copies it.
-    ProgramMemory(const RankProgram& program, const Layout& layout, std::size_t copied);
+    ProgramMemory(const RankProgram& program, const MostBytes& most);
 
+    std::size_t end() const { return end_; }
     /// `layout` is that of the rank with the place.
     std::size_t offset_of(ChunkPlace place, const Layout& layout) const {
         return place.in == ChunkPlace::In::slot ? slots_ + as_size(place.number) * slot_bytes_
@@ -121,28 +141,7 @@ public:
     }
 
 private:
-    std::size_t slots_, slot_bytes_;
-};
-
-/// The most bytes that a program needs in any call with blocks of up to `block` bytes.
-class MostBytes {
-public:
-    MostBytes(const CollectiveSpec& spec, int chunks, std::size_t block)
-        : spec_(spec), chunks_per_block_(chunks / static_cast<int>(spec.blocks())), block_(block) {}
-
-    /// Returns those of the memory that peers reach, see ProgramMemory.
-    std::size_t reachable(const RankProgram& program) const;
-    std::size_t transit(const RankProgram& program) const;
-    std::size_t inbox(const ProgramStep& step) const;
-    std::size_t outbox(const ProgramStep& step) const;
-    std::size_t message(const ChunkMessage& message) const;
-
-private:
-    std::size_t chunk() const;
-
-    CollectiveSpec spec_;
-    int chunks_per_block_;
-    std::size_t block_;
+    std::size_t slots_, slot_bytes_, end_;
 };
 
 /// Offsets in the memory that only the rank itself uses, for one call: chunks in transit, then what
