@@ -10,7 +10,7 @@ namespace tutti {
 
 bool has_blocks(Collective collective) {
     return collective == Collective::reduce_scatter ||
-           (!reduces(collective) && collective != Collective::broadcast);
+           (!reduces(collective) && collective != Collective::broadcast && has_buffers(collective));
 }
 
 std::string name_of(const CollectiveForm& form) {

@@ -36,6 +36,8 @@ constexpr Named<Collective> collective_names[] = {
     {Collective::all_gather, "all_gather"}, {Collective::broadcast, "broadcast"},
     {Collective::reduce, "reduce"},         {Collective::scatter, "scatter"},
     {Collective::gather, "gather"},         {Collective::all_to_all, "all_to_all"},
+    {Collective::barrier, "barrier"},       {Collective::scan, "scan"},
+    {Collective::exscan, "exscan"},
 };
 
 template <class Value, std::size_t size>
@@ -82,7 +84,13 @@ std::size_t size_of(DataType type) {
 
 bool reduces(Collective collective) {
     return collective == Collective::all_reduce || collective == Collective::reduce_scatter ||
-           collective == Collective::reduce;
+           collective == Collective::reduce || is_prefix(collective);
+}
+
+bool has_buffers(Collective collective) { return collective != Collective::barrier; }
+
+bool is_prefix(Collective collective) {
+    return collective == Collective::scan || collective == Collective::exscan;
 }
 
 bool has_root(Collective collective) {
@@ -103,7 +111,11 @@ double busiest_share(Collective collective, int ranks) {
             return others;
         case Collective::broadcast:
         case Collective::reduce:
+        case Collective::scan:
+        case Collective::exscan:
             return 1;
+        case Collective::barrier:
+            return 0;
     }
     return 0;
 }

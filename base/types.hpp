@@ -39,7 +39,10 @@ enum class Collective {
     reduce,
     scatter,
     gather,
-    all_to_all
+    all_to_all,
+    barrier,
+    scan,
+    exscan
 };
 
 // Names are those of nccl-tests: `float` and `double` for float32 and float64.
@@ -60,8 +63,16 @@ std::span<const Collective> all_collectives();
 /// Returns the bytes of one element.
 std::size_t size_of(DataType type);
 
-/// Whether the collective combines data (all_reduce, reduce_scatter, reduce) instead of moving it.
+/// Whether the collective combines data (all_reduce, reduce_scatter, reduce, scan, exscan) instead
+/// of moving it.
 bool reduces(Collective collective);
+
+/// Whether ranks pass buffers to the collective: all but barrier.
+bool has_buffers(Collective collective);
+
+/// Whether a rank's result depends on the ranks before it, so that their order counts (scan,
+/// exscan).
+bool is_prefix(Collective collective);
 
 /// Whether one rank is the root (broadcast, reduce, scatter, gather).
 bool has_root(Collective collective);

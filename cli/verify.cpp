@@ -202,7 +202,7 @@ std::string in_words(const ProofSummary& summary, Collective collective) {
     if (summary.fault) return "WRONG: " + *summary.fault;
     if (summary.proofs == 0) return "not proved: " + summary.refusal.value_or("no rank counts");
     std::string text = "proved";
-    if (reduces(collective))
+    if (reduces(collective) && !is_prefix(collective))
         text += summary.same_bits ? "; all ranks get the same bits"
                                   : "; ranks may differ in the last bits";
     if (!summary.refusal) return text;

@@ -53,8 +53,8 @@ Communicator::State::State(std::unique_ptr<World> own_world, World& its_world,
     if (options.learn) learner.emplace(world, *options.learn);
     world.register_progress(plan_progress_);
     for (const Collective collective : all_collectives())
-        at(blocks_of_total_, collective) = total_bytes(
-            {.collective = collective, .type = DataType::uint8, .count = 1}, world.size());
+        blocks_of_total_.push_back(total_bytes(
+            {.collective = collective, .type = DataType::uint8, .count = 1}, world.size()));
 }
 
 // Waits for the peers, because they may still read this rank's memory.

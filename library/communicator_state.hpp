@@ -367,7 +367,7 @@ private:
     std::uint64_t uses_ = 0;  // equal on all ranks, because it decides which plan is evicted
     RecentCalls recent_;
     KnownClasses classes_;
-    std::array<std::int64_t, 8> blocks_of_total_;  // that total_bytes() counts, by collective
+    std::vector<std::int64_t> blocks_of_total_;  // that total_bytes() counts, by collective
     std::unordered_map<ChoiceKey, ChosenPlan, HashOfChoiceKey> choices_;
     std::unordered_map<CallKey, BufferKind, HashOfCallKey> kinds_;  // by of_plan(); with a table
 

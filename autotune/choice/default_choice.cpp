@@ -35,6 +35,9 @@ constexpr Rule rules[] = {
     {Collective::scatter, "linear", "linear", "two-level", "linear"},
     {Collective::gather, "linear", "linear", "two-level", "linear"},
     {Collective::all_to_all, "linear", "linear", "bruck", "round-robin"},
+    {Collective::barrier, "dissemination", "dissemination", "two-level", "two-level"},
+    {Collective::scan, "doubling", "chain", "doubling", "chain"},
+    {Collective::exscan, "doubling", "chain", "doubling", "chain"},
 };
 
 // Large messages between many ranks would all arrive at one receiver at once (incast).

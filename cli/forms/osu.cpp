@@ -122,6 +122,12 @@ std::string title_of(const CollectiveForm& form) {
             return "Gather" + v;
         case Collective::all_to_all:
             return "All-to-All" + v + " Personalized Exchange";
+        case Collective::barrier:
+            return "Barrier";
+        case Collective::scan:
+            return "Scan";
+        case Collective::exscan:
+            return "Exscan";
         default:
             return name_of(form);
     }
@@ -148,7 +154,7 @@ std::int64_t size_in_osu(const Key& key) {
 }
 
 struct ColumnsOfOsu {
-    bool size = true;
+    bool size = true;  ///< a barrier has none
     bool full = false;
     bool validation = false;
     std::vector<int> percentiles;
@@ -171,8 +177,7 @@ public:
         const auto& kinds = options_.sweep.buffers;
         const bool on_device = !kinds.empty() && kinds.front() == BufferKind::device;
         const std::string title =
-            columns_.size ? title_of({options_.sweep.collective, !options_.sweep.blocks.empty()})
-                          : "Barrier";
+            title_of({options_.sweep.collective, !options_.sweep.blocks.empty()});
         return fmt::format("\n# OSU MPI{} {} Latency Test by {}\n", on_device ? "-CUDA" : "", title,
                            notes.front());
     }
@@ -250,10 +255,9 @@ std::optional<Arguments> words_of_osu(const ProgramName& program, const Argument
     const std::string name(program.name);
     const Typed typed = read_flags(flags_of_osu, words, name);
     Arguments bench = bench_of(program, typed.others);
-    const bool is_barrier = program.name == osu_barrier;
     SizesOfOsu sizes;
     DataType type = DataType::int8;
-    std::string form = is_barrier ? "osu,barrier" : "osu", in_place = "no";
+    std::string form = "osu", in_place = "no";
     for (const auto& [flag, value] : typed.flags) {
         switch (flag->letter) {
             case 'h':
@@ -295,32 +299,25 @@ std::optional<Arguments> words_of_osu(const ProgramName& program, const Argument
     const auto add = [&](const Arguments& more) {
         bench.insert(bench.end(), more.begin(), more.end());
     };
-    if (!is_barrier) {
+    if (has_buffers(program.form.collective)) {
         add(sizes.words(program.form.collective, type));
         add({"-d", std::string(name_of(type))});
     }
     add({"--inplace", in_place, "--like", form});
     add(typed.others);
     add_candidates(typed, bench);
-    // The library's barrier has no algorithms and no result.
-    if (is_barrier)
-        for (std::size_t i = 1; i < bench.size(); ++i)
-            if (bench[i] == "--baseline=mpi" || (bench[i] == "mpi" && bench[i - 1] == "--baseline"))
-                bench[i] += "-barrier";
     return bench;
 }
 
 std::unique_ptr<BenchOutput> output_like_osu(const BenchOptions& options,
                                              std::span<const std::string> details) {
-    ColumnsOfOsu columns;
+    ColumnsOfOsu columns{.size = has_buffers(options.sweep.collective)};
     for (const std::string& detail : details) {
         const auto percentile =
             detail.starts_with('p')
                 ? decimal_number(std::string_view(detail).substr(1)).value_or(-1)
                 : -1;
-        if (detail == "barrier")
-            columns.size = false;
-        else if (detail == "full")
+        if (detail == "full")
             columns.full = true;
         else if (detail == "validation")
             columns.validation = true;
@@ -328,7 +325,7 @@ std::unique_ptr<BenchOutput> output_like_osu(const BenchOptions& options,
             columns.percentiles.push_back(static_cast<int>(percentile));
         else
             throw Error("--like osu," + detail +
-                        " is unknown; use full, validation, barrier or percentiles, such as --like "
+                        " is unknown; use full, validation or percentiles, such as --like "
                         "osu,full,p50,p99");
     }
     return std::make_unique<OutputLikeOsu>(options, std::move(columns));

@@ -60,7 +60,7 @@ const SuiteOfPrograms suites[] = {
       {"osu_gatherv", {Collective::gather, true}},
       {"osu_scatterv", {Collective::scatter, true}},
       {"osu_alltoallv", {Collective::all_to_all, true}},
-      {osu_barrier, {Collective::all_reduce}, "--counts 1 --datatype uint8 --op max"}}},
+      {"osu_barrier", {Collective::barrier}}}},
 };
 
 std::string names_of_programs(const SuiteOfPrograms& suite) {

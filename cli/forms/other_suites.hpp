@@ -27,9 +27,6 @@ struct ProgramName {
 /// Returns "bench COLLECTIVE" with the program's options.
 Arguments bench_of(const ProgramName& program, const Arguments& others);
 
-/// The program without sizes: a barrier is an all_reduce of one byte.
-inline constexpr std::string_view osu_barrier = "osu_barrier";
-
 /// Returns 'bench COLLECTIVE ...'; nothing if help was printed.
 using Translation = std::optional<Arguments> (*)(const ProgramName& program,
                                                  const Arguments& words);

@@ -337,6 +337,7 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
     options.table_is_named = app.get_option("--table")->count() > 0;
     const CollectiveForm form = parse_collective_form(collective);
     options.sweep.collective = form.collective;
+    if (!has_buffers(form.collective)) options.sweep.in_place = {false};
     set_blocks(form, app, options);
     if (options.run.resume.empty()) sort_output_file(output_file, options);
     auto& algorithms = options.search_space.algorithms;

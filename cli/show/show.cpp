@@ -57,7 +57,7 @@ void print_proof(const Schedule& schedule, const CollectiveSpec& spec) {
     }
     const Proof proof = prove(schedule, spec);
     fmt::print("proof      {}\n", proof.fault ? "WRONG: " + *proof.fault : std::string("delivers"));
-    if (spec.reduces())
+    if (reduces(spec.collective()) && !is_prefix(spec.collective()))
         fmt::print("bits       {}\n", proof.same_order_everywhere
                                           ? "the same on all ranks"
                                           : "ranks may differ in the last bits");

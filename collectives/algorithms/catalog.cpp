@@ -80,6 +80,15 @@ Schedule sparbit_all_gather(int ranks);
 Schedule sparbit_reduce_scatter(int ranks);
 Schedule pat_all_gather(int ranks, int radix);
 Schedule pat_reduce_scatter(int ranks, int radix);
+Schedule dissemination_barrier(int ranks, int radix);
+Schedule doubling_scan(int ranks, int radix);
+Schedule tree_scan(int ranks, int radix);
+Schedule chain_scan(int ranks);
+Schedule one_shot_scan(int ranks);
+Schedule doubling_exscan(int ranks, int radix);
+Schedule tree_exscan(int ranks, int radix);
+Schedule chain_exscan(int ranks);
+Schedule one_shot_exscan(int ranks);
 Schedule locality_bruck_all_gather(int ranks, const Placement& placement);
 Schedule levels_all_reduce(int ranks, const Nesting& nesting, const Builder& among_leaders);
 Schedule levels_broadcast(int ranks, Rank root, const Nesting& nesting);
@@ -394,6 +403,39 @@ const Algorithm rows[] = {
      pairs_in_int},
     {all_to_all, "bruck", "blocks jump by the digits of their distance, in the base of the radix",
      of<bruck_all_to_all>, Takes::radix, pairs_in_int},
+    {barrier, "dissemination",
+     "each rank tells ranks ahead what it knows; the known ranks multiply by the radix",
+     of<dissemination_barrier>, Takes::radix},
+    {barrier, "tree", "gather up a k-nomial tree, then release down it (k: radix; 2: binomial)",
+     of<tree_all_reduce>, Takes::radix},
+    {barrier, "butterfly", "groups that grow by the radix tell each other (2: recursive doubling)",
+     of<butterfly_all_reduce>, Takes::radix},
+    {barrier, "linear", "all ranks tell rank 0, which tells all: a central counter",
+     of<linear_all_reduce>},
+    {barrier, "one-shot", "all ranks tell all ranks in one step", of<one_shot_all_reduce>},
+    {barrier, "two-level", "in each node, then among the nodes' leaders, then in each node",
+     [](const Job& j) {
+         return levels_all_reduce(j.ranks, by_node(j), [radix = radix_of(j)](int leaders) {
+             return dissemination_barrier(leaders, radix);
+         });
+     },
+     Takes::placement | Takes::radix},
+    {scan, "doubling",
+     "ranks add the sums of those before them; each spans a number of ranks that grows by the "
+     "radix",
+     of<doubling_scan>, Takes::radix},
+    {scan, "tree", "sums of groups rise up a tree, finished ones come down (radix: group size)",
+     of<tree_scan>, Takes::radix},
+    {scan, "chain", "the sum grows from rank to rank, in segments", of<chain_scan>,
+     Takes::segments},
+    {scan, "one-shot", "every rank adds all vectors before it by itself", of<one_shot_scan>},
+    {exscan, "doubling", "vectors move on by one rank, then scan by doubling", of<doubling_exscan>,
+     Takes::radix},
+    {exscan, "tree", "vectors move on by one rank, then scan by tree", of<tree_exscan>,
+     Takes::radix},
+    {exscan, "chain", "vectors move on by one rank, then scan by chain, in segments",
+     of<chain_exscan>, Takes::segments},
+    {exscan, "one-shot", "every rank adds all vectors before it by itself", of<one_shot_exscan>},
 };
 
 }  // namespace
@@ -410,6 +452,10 @@ Schedule build_in_order(const Algorithm& algorithm, const Job& job) {
     if (job.order.channels.empty()) return algorithm.build(job);
     std::vector<Schedule> channels;
     for (const auto& channel : job.order.channels) {
+        if (is_prefix(job.collective)) {  // the caller's order of ranks is part of the result
+            channels.push_back(algorithm.build(job));
+            continue;
+        }
         Job of_positions = job;
         if (!job.placement.nodes().empty()) of_positions.placement = job.placement.renamed(channel);
         const auto root = std::ranges::find(channel, job.root);

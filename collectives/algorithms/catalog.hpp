@@ -104,7 +104,7 @@ private:
 
 /// Builds the schedule of a job in its order: the algorithm works on positions, and the order gives
 /// the rank at each; each of several channels carries a share of the message. Without an order it
-/// returns the algorithm's schedule unchanged.
+/// returns the algorithm's schedule unchanged. A scan keeps its ranks' order in every channel.
 Schedule build_in_order(const Algorithm& algorithm, const Job& job);
 
 /// Every algorithm of every collective; the only list of them.

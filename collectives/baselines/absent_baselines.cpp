@@ -24,12 +24,6 @@ std::unique_ptr<Operation> mpi_baseline(World&, const LibraryCall&, const CallBu
 std::unique_ptr<Operation> mpi_nonblocking(World&, const LibraryCall&, const CallBuffers&) {
     throw Error(*mpi_missing());
 }
-
-std::optional<std::string> mpi_barrier_refuses(World&, const LibraryCall&) { return mpi_missing(); }
-
-std::unique_ptr<Operation> mpi_barrier(World&, const LibraryCall&, const CallBuffers&) {
-    throw Error(*mpi_missing());
-}
 #endif
 
 #ifdef TUTTI_WITHOUT_NCCL

@@ -19,11 +19,6 @@ const Baseline rows[] = {
      mpi_missing, [] {}, [](Collective) { return std::vector<std::string>(); },
      mpi_baseline_refuses, mpi_nonblocking, [] {}, /*is_default=*/false,
      /*blocks=*/false},
-    {"mpi-barrier",
-     "MPI_Barrier, next to an all_reduce of one element, which is tutti's barrier; has no result",
-     mpi_missing, [] {}, [](Collective) { return std::vector<std::string>(); }, mpi_barrier_refuses,
-     mpi_barrier, [] {}, /*is_default=*/false, /*blocks=*/true,
-     /*takes_device=*/false, /*has_result=*/false},
     {"nccl",
      "NCCL's own collective (ncclAllReduce, ...) on GPU memory, one rank per GPU; "
      "collectives that NCCL lacks are one group of ncclSend and ncclRecv",

@@ -44,7 +44,6 @@ struct Baseline {
     /// in different orders deadlock.
     bool blocks = true;
     bool takes_device = false;  ///< buffers on devices
-    bool has_result = true;     ///< otherwise only its time counts
 };
 
 /// Returns why these ranks or this call cannot use the library, including that some hosts lack it;
@@ -82,14 +81,6 @@ std::unique_ptr<Operation> mpi_baseline(World& world, const LibraryCall& call,
 /// algorithms for these, without names.
 std::unique_ptr<Operation> mpi_nonblocking(World& world, const LibraryCall& call,
                                            const CallBuffers& buffers);
-
-/// Returns why MPI_Barrier cannot be compared with this call, which must be an all_reduce of one
-/// element: the barrier of tutti.
-std::optional<std::string> mpi_barrier_refuses(World& world, const LibraryCall& call);
-
-/// MPI_Barrier, which has no buffers.
-std::unique_ptr<Operation> mpi_barrier(World& world, const LibraryCall& call,
-                                       const CallBuffers& buffers);
 
 /// Returns why NCCL's own collective cannot be compared for this call: no GPU or several ranks on
 /// one, host buffers, types that NCCL does not have, an all-to-all in place.

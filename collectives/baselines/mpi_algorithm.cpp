@@ -22,6 +22,8 @@ constexpr Named<Collective> spellings[] = {
     {Collective::all_gather, "allgather"}, {Collective::broadcast, "bcast"},
     {Collective::reduce, "reduce"},        {Collective::scatter, "scatter"},
     {Collective::gather, "gather"},        {Collective::all_to_all, "alltoall"},
+    {Collective::barrier, "barrier"},      {Collective::scan, "scan"},
+    {Collective::exscan, "exscan"},
 };
 
 std::optional<MpiControlVariable> open_mpi_setting(Collective collective, const std::string& what) {

@@ -151,6 +151,14 @@ protected:
             case Collective::all_to_all:
                 return call(mpi_collectives.all_to_all, PMPI_Ialltoall, input, count_, type_,
                             output, count_, type_, all);
+            case Collective::barrier:
+                return call(mpi_collectives.barrier, PMPI_Ibarrier, all);
+            case Collective::scan:
+                return call(mpi_collectives.scan, PMPI_Iscan, input, output, count_, type_, op_,
+                            all);
+            case Collective::exscan:
+                return call(mpi_collectives.exscan, PMPI_Iexscan, input, exscan_output(), count_,
+                            type_, op_, all);
             default:
                 throw Error(*mpi_lacks(call_.collective));
         }
@@ -213,6 +221,15 @@ private:
         }
     }
 
+    // Rank 0 has no result, but MPI libraries want memory for one there. In place it holds the
+    // input.
+    void* exscan_output() {
+        if (!buffers_.output.empty()) return buffers_.output.data();
+        if (buffers_.in_place) return const_cast<std::byte*>(buffers_.input.data());
+        unused_.resize(buffers_.input.size());
+        return unused_.data();
+    }
+
     void copy_to_output(const void* from) const {
         if (from != buffers_.output.data() && !buffers_.output.empty())
             std::memmove(buffers_.output.data(), from, buffers_.output.size());  // may overlap
@@ -220,6 +237,7 @@ private:
 
     CallBuffers buffers_;
     Blocks blocks_, sent_;  // if they differ; `sent_` in all_to_all
+    std::vector<std::byte> unused_;
     bool is_root_ = false;
     int count_ = 0;
     MPI_Datatype type_ = MPI_DATATYPE_NULL;
@@ -282,15 +300,6 @@ private:
     bool is_under_way_ = false;
 };
 
-class MpiBarrier final : public Operation {
-public:
-    explicit MpiBarrier(const World& world) : all_(communicator_of(mpi_handle(world))) {}
-    void run() override { check(mpi_collectives.barrier(all_)); }
-
-private:
-    MPI_Comm all_;
-};
-
 // Open MPI's AVX kernels add 8- and 16-bit integers with saturation (its issue 8045), so 200 + 200
 // is 255 instead of wrapping round. Such sums are only compared without these kernels.
 bool saturates(const Call& call) {
@@ -338,17 +347,6 @@ std::unique_ptr<Operation> mpi_baseline(World& world, const LibraryCall& what,
 std::unique_ptr<Operation> mpi_nonblocking(World& world, const LibraryCall& what,
                                            const CallBuffers& buffers) {
     return std::make_unique<MpiNonblocking>(world, what.call, buffers);
-}
-
-std::optional<std::string> mpi_barrier_refuses(World& world, const LibraryCall& what) {
-    if (auto refusal = ranks_are_not_of_mpi(world)) return refusal;
-    if (what.call.collective != Collective::all_reduce || what.call.count != 1)
-        return "a barrier is compared with an all_reduce of one element; use all_reduce --counts 1";
-    return std::nullopt;
-}
-
-std::unique_ptr<Operation> mpi_barrier(World& world, const LibraryCall&, const CallBuffers&) {
-    return std::make_unique<MpiBarrier>(world);
 }
 
 }  // namespace tutti

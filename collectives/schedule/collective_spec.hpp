@@ -9,9 +9,11 @@
 #pragma GCC visibility push(default)
 namespace tutti {
 
-/// A collective in terms of blocks. The message is one block (all_reduce, broadcast, reduce), one
-/// block per rank (all_gather, reduce_scatter, scatter, gather: block b belongs to rank b), or one
-/// per pair (all_to_all: block i * ranks + j goes from rank i to rank j).
+/// A collective in terms of blocks. The message is one block (all_reduce, broadcast, reduce, scan,
+/// exscan), one block per rank (all_gather, reduce_scatter, scatter, gather: block b belongs to
+/// rank b), or one per pair (all_to_all: block i * ranks + j goes from rank i to rank j). A
+/// barrier's block is a token of a few bytes, which is in no buffer: the result has a share of
+/// every rank, so no rank has it before all have entered.
 class CollectiveSpec {
 public:
     CollectiveSpec(Collective collective, int ranks, Rank root = {0})
@@ -20,7 +22,12 @@ public:
     Collective collective() const { return collective_; }
     int ranks() const { return ranks_; }
     Rank root() const { return root_; }
-    bool reduces() const { return tutti::reduces(collective_); }
+    /// Whether results combine shares of several ranks.
+    bool reduces() const { return tutti::reduces(collective_) || is_token(); }
+    /// Whether the block is a barrier's token: it is in no buffer, and may get a share twice.
+    bool is_token() const { return !has_buffers(collective_); }
+    /// Returns the number of ranks, from rank 0 on, whose shares are in the result of this rank.
+    int summands(Rank rank) const;
     /// Whether in place a rank's result takes the place of blocks that it is not made of, so that a
     /// plan must not read the buffer after it began to write it.
     bool exchanges() const;

@@ -30,7 +30,7 @@ public:
 
     Sum share_of(Rank rank) const { return static_cast<Sum>(rank.index) + 1; }
 
-    // Returns a + b, which must have no share in common.
+    // Returns a + b, which have no share in common except for tokens.
     Sum add(Sum a, Sum b) {
         const std::uint64_t pair =
             static_cast<std::uint64_t>(std::min(a, b)) << 32 | std::max(a, b);
@@ -52,6 +52,12 @@ public:
     }
     // Returns some rank whose share is in the sum.
     std::optional<Rank> any_in(Sum sum) const { return common(sum, sum); }
+    // Returns the last rank whose share is in the sum.
+    Rank last_in(Sum sum) const {
+        std::size_t word = words_ - 1;
+        while (set_of(sum)[word] == 0) --word;
+        return {static_cast<int>(word * 64 + 63) - std::countl_zero(set_of(sum)[word])};
+    }
 
 private:
     const std::uint64_t* set_of(Sum sum) const { return &sets_[sum * words_]; }
@@ -168,7 +174,8 @@ private:
         if (own == nothing)
             return fault(fmt::format("step {}: rank {} adds rank {}'s chunk {} to nothing", step,
                                      transfer.to.index, transfer.from.index, chunk));
-        if (const auto twice = sums_.common(own, arriving))
+        const auto twice = sums_.common(own, arriving);
+        if (twice && !spec_.is_token())
             return fault(
                 fmt::format("step {}: rank {} adds rank {}'s share of chunk {} a second time "
                             "(it arrives from rank {})",
@@ -193,19 +200,29 @@ private:
                 const Sum sum = held_[cell(rank, chunk)];
                 check_end(rank, chunk, sum);
                 if (first == nothing) first = sum;
-                if (sum != first) proof_.same_order_everywhere = false;
+                if (sum != first && has_equal_results()) proof_.same_order_everywhere = false;
             }
         }
     }
+
+    // Whether all ranks that have a result have the same one. A token has no value.
+    bool has_equal_results() const { return !spec_.is_token() && !is_prefix(spec_.collective()); }
 
     void check_end(Rank rank, int chunk, Sum sum) {
         if (sum == nothing)
             return fault(
                 fmt::format("at the end rank {} has nothing of chunk {}", rank.index, chunk));
         if (spec_.reduces()) {
-            if (const auto lost = sums_.missing_from(sum))
-                fault(fmt::format("at the end rank {} lacks rank {}'s share of chunk {}",
-                                  rank.index, lost->index, chunk));
+            const int wanted = spec_.summands(rank);
+            const auto lost = sums_.missing_from(sum);
+            if (lost && lost->index < wanted)
+                return fault(fmt::format("at the end rank {} lacks rank {}'s share of chunk {}",
+                                         rank.index, lost->index, chunk));
+            if (const Rank last = sums_.last_in(sum); last.index >= wanted)
+                fault(
+                    fmt::format("at the end rank {} has rank {}'s share of chunk {}, which is "
+                                "not part of its result",
+                                rank.index, last.index, chunk));
             return;
         }
         const Rank source = spec_.source_of(block_of(chunk));

@@ -186,5 +186,7 @@ void tutti::use_library_functions() {
         .gather_v = next_of("PMPI_Gatherv", &MPI_Gatherv),
         .all_to_all = next_of("PMPI_Alltoall", &MPI_Alltoall),
         .all_to_all_v = next_of("PMPI_Alltoallv", &MPI_Alltoallv),
-        .barrier = next_of("PMPI_Barrier", &MPI_Barrier)};
+        .barrier = next_of("PMPI_Barrier", &MPI_Barrier),
+        .scan = next_of("PMPI_Scan", &MPI_Scan),
+        .exscan = next_of("PMPI_Exscan", &MPI_Exscan)};
 }

@@ -11,6 +11,7 @@ from .units import size_words
 MPI_NAMES = {"all_reduce": "MPI_Allreduce", "reduce_scatter": "MPI_Reduce_scatter_block",
              "all_gather": "MPI_Allgather", "broadcast": "MPI_Bcast", "reduce": "MPI_Reduce",
              "scatter": "MPI_Scatter", "gather": "MPI_Gather", "all_to_all": "MPI_Alltoall",
+             "barrier": "MPI_Barrier", "scan": "MPI_Scan", "exscan": "MPI_Exscan",
              "reduce_scatter_v": "MPI_Reduce_scatter", "all_gather_v": "MPI_Allgatherv", "scatter_v": "MPI_Scatterv",
              "gather_v": "MPI_Gatherv", "all_to_all_v": "MPI_Alltoallv"}
 

@@ -88,6 +88,12 @@ const Formula formulas[] = {
     {all_to_all, "ring",        [](int p) { return p - 1; },       [](int p) { return (p - 1) / 2.0; }},
     {all_to_all, "bruck",       lg,                                [](int p) { return lg(p) / 2.0; }, true},
     {all_to_all, "butterfly",   lg,                                [](int p) { return lg(p) / 2.0; }, true},
+
+    {barrier, "tree",          [](int p) { return 2 * lg(p); },    [](int p) { return 1.0 * lg(p); }},
+    {barrier, "butterfly",     [](int p) { return floor_lg(p) + (is_power(p) ? 0 : 2); },
+                               [](int p) { return floor_lg(p) + (is_power(p) ? 0.0 : 1.0); }},
+    {barrier, "linear",        [](int) { return 2; },              [](int p) { return p - 1.0; }},
+    {barrier, "one-shot",      [](int) { return 1; },              [](int p) { return p - 1.0; }},
 };
 // clang-format on
 
@@ -254,6 +260,39 @@ int halvings(int ranks, int pieces) { return std::min(floor_lg(pieces), floor_lg
 int pat_aggregation(int p, int k) { return std::clamp((1 << lg(p)) / 2, 1, 1 << floor_lg(k)); }
 int not_a_power(int p) { return is_power(p) ? 0 : 1; }
 
+// Returns the peers of a rank that tells the ranks j k^i ahead, for all j below k, up to the last.
+int spread(int p, int k) {
+    int peers = 0;
+    for (int width = 1; width < p; width *= k) peers += std::min(k - 1, (p - 1) / width);
+    return peers;
+}
+
+// A level of a tree of prefixes has a transfer up if there are two groups of its width, and one
+// down if another one follows a group of groups.
+int prefix_tree_steps(int p, int k) {
+    int steps = 0;
+    for (int width = 1; width < p; width *= k)
+        steps += (2 * width <= p ? 1 : 0) + ((k + 1) * width <= p ? 1 : 0);
+    return steps;
+}
+
+// The last rank of a group sends to those after it in its own group of groups, and then, if it is
+// the last one of that, down to the next one at each lower level.
+int prefix_tree_sends(int p, int k) {
+    int most = 0;
+    for (int rank = 0; rank < p; ++rank) {
+        int sends = 0, width = 1;
+        for (; (rank + 1) % (k * width) == 0; width *= k)
+            sends += std::min(k - 1, (p - 1 - rank) / width);
+        const int digit = (rank + 1) / width % k - 1;
+        most = std::max(most, sends + std::min(k - 1 - digit, (p - 1 - rank) / width));
+    }
+    return most;
+}
+
+// Where all vectors move on by one rank first, all but the last do one more send.
+double after_shift(int p, int sends) { return p == 1 ? 0 : 1 + (p == 2 ? 0 : sends); }
+
 // clang-format off
 const RadixFormula newer_formulas[] = {
     {all_reduce,     "bine", [](int p, int) { return 2 * lg(p); },    [](int p, int) { return 2 * rest(p); }},
@@ -283,6 +322,17 @@ const RadixFormula newer_formulas[] = {
                             [](int p, int) { return rest(p); }},
     {all_gather,     "pat", [](int p, int k) { return floor_lg(pat_aggregation(p, k)) + (1 << lg(p)) / pat_aggregation(p, k) - 1; },
                             [](int p, int) { return rest(p); }},
+    {barrier, "dissemination", digits,                                [](int p, int k) { return 1.0 * spread(p, k); }},
+    {scan,   "doubling", digits,                                      [](int p, int k) { return 1.0 * spread(p, k); }},
+    {scan,   "tree", prefix_tree_steps,                               [](int p, int k) { return 1.0 * prefix_tree_sends(p, k); }},
+    {scan,   "chain", [](int p, int) { return p - 1; },               [](int p, int) { return p > 1 ? 1.0 : 0.0; }},
+    {scan,   "one-shot", [](int p, int) { return p > 1 ? 1 : 0; },    [](int p, int) { return p - 1.0; }},
+    {exscan, "doubling", [](int p, int k) { return p > 1 ? 1 + digits(p - 1, k) : 0; },
+                         [](int p, int k) { return after_shift(p, spread(p - 1, k)); }},
+    {exscan, "tree", [](int p, int k) { return p > 1 ? 1 + prefix_tree_steps(p - 1, k) : 0; },
+                     [](int p, int k) { return after_shift(p, prefix_tree_sends(p - 1, k)); }},
+    {exscan, "chain", [](int p, int) { return p - 1; },               [](int p, int) { return after_shift(p, 1); }},
+    {exscan, "one-shot", [](int p, int) { return p > 1 ? 1 : 0; },    [](int p, int) { return p - 1.0; }},
 };
 // clang-format on
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans of the whole catalog on real memory, ranks as threads.
 #include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "threads.hpp"
 
@@ -123,6 +125,29 @@ TEST_P(EveryPlan, IsRightWithARadixAndInChannelsOfItsOwn) {
 
 TEST_P(EveryPlan, OfMoreRanksIsRightWithARadixAndInChannelsOfItsOwn) {
     expect_right_with_a_radix_and_in_channels(8);
+}
+
+// Each rank in turn comes late, and no other one may leave before it enters.
+TEST_P(EveryPlan, OfABarrierEndsAfterAllRanksHaveEntered) {
+    for (const int ranks : {1, 2, 3, 4, 5, 6, 7, 8}) {
+        std::atomic<int> entered = 0;
+        test::run_over(GetParam(), ranks, 20, [&](World& world) {
+            Planner planner(world);
+            int runs = 0;
+            for (const Algorithm* algorithm : algorithms_of(Collective::barrier)) {
+                const Configuration configuration{.transport = std::string(GetParam())};
+                const auto plan = planner.plan({algorithm, configuration},
+                                               {.collective = Collective::barrier}, {});
+                for (int late = 0; late < ranks; ++late) {
+                    if (world.rank().index == late)
+                        std::this_thread::sleep_for(std::chrono::microseconds(200));
+                    ++entered;
+                    plan->run();
+                    EXPECT_GE(entered, ++runs * ranks) << algorithm->name << ", " << ranks;
+                }
+            }
+        });
+    }
 }
 
 // Many segments: a message plan uses several lanes. Two channels have their own orders.

@@ -35,10 +35,17 @@ public:
         for (int rank = 0; rank < spec_.ranks(); ++rank) place_input(rank);
         std::vector<int> order(ranks_.size());
         for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
-        for (bool moved = true; std::exchange(moved, false) && !fault_;) {
+        if (spec_.is_token()) {  // one rank comes when all others can do no more
             std::ranges::shuffle(order, dice_);
-            for (const int rank : order) moved = goes_on(rank) || moved;
+            const int late = order.back();
+            order.pop_back();
+            go_on(order);
+            for (const int rank : order)
+                if (at(ranks_, rank).is_done)
+                    fault_ = fmt::format("rank {} leaves before rank {} enters", rank, late);
+            order.push_back(late);
         }
+        go_on(order);
         for (int rank = 0; rank < spec_.ranks() && !fault_; ++rank) check(rank);
         for (const auto& [between, messages] : messages_)
             if (!messages.empty() && !fault_)
@@ -53,6 +60,13 @@ private:
         std::size_t at = 0;
         std::vector<std::vector<Value>> sent;  // by the messages of the current step
     };
+
+    void go_on(std::vector<int>& order) {
+        for (bool moved = true; std::exchange(moved, false) && !fault_;) {
+            std::ranges::shuffle(order, dice_);
+            for (const int rank : order) moved = goes_on(rank) || moved;
+        }
+    }
 
     Positions positions_of(int rank) const { return {spec_, Rank{rank}, chunks_}; }
     const RankProgram& program(int rank) const { return programs_[as_size(rank)]; }
@@ -84,7 +98,7 @@ private:
             if (!position) continue;
             Value expected{chunk, {}};
             if (spec_.reduces())
-                for (int one = 0; one < spec_.ranks(); ++one) expected.shares[one] = 1;
+                for (int one = 0; one < spec_.summands(Rank{rank}); ++one) expected.shares[one] = 1;
             else
                 expected.shares[spec_.source_of(chunk / (chunks_ / spec_.blocks())).index] = 1;
             if (value(rank, {ChunkPlace::In::output, first + *position}) != expected)
@@ -162,7 +176,7 @@ private:
                 fault_ = fmt::format("rank {} expects another message from {} in step {}", rank,
                                      message.peer.index, step.number);
             for (std::size_t i = 0; i < message.parts.size() && !fault_; ++i) {
-                if (arrived.front()[i].chunk != message.parts[i].chunk)
+                if (arrived.front()[i].chunk != message.parts[i].chunk && !spec_.is_token())
                     fault_ = fmt::format("rank {} expects another chunk from {} in step {}", rank,
                                          message.peer.index, step.number);
                 value(rank, message.parts[i].place) = arrived.front()[i];

@@ -78,12 +78,12 @@ TEST(Verify, SeesEveryDroppedTransferOfEveryAlgorithm) {
         }
 }
 
-// A reduction that arrives twice is always wrong.
+// A reduction that arrives twice is always wrong; only a barrier's token may do so.
 TEST(Verify, SeesEveryDoubledReductionOfEveryAlgorithm) {
     for (const Algorithm& algorithm : catalog())
         for (int ranks : {3, 4}) {
             const Job job{.collective = algorithm.collective, .ranks = ranks};
-            if (algorithm.refuses(job)) continue;
+            if (algorithm.refuses(job) || !has_buffers(job.collective)) continue;
             const Schedule schedule = algorithm.build(job);
             for (long nth = 0; nth < transfers_of(schedule); ++nth) {
                 bool is_reduction = false;
@@ -189,6 +189,40 @@ TEST(Verify, KnowsWhichAlgorithmsGiveAllRanksTheSameBits) {
     const Proof proof = prove(own_first, CollectiveSpec{Collective::all_reduce, 4});
     EXPECT_EQ(proof.fault, std::nullopt);
     EXPECT_FALSE(proof.same_order_everywhere);
+}
+
+// In a barrier each rank's end must depend on each rank's beginning.
+TEST(Verify, NamesTheRankWhoseEntryABarrierDoesNotAwait) {
+    // All tell the next rank at the same time, so no rank hears of the one two before it.
+    const Schedule neighbours({.ranks = 3, .chunks = 1, .steps = 1}, [](int, Step& step) {
+        for (Rank r : all_ranks(3)) step.reduce({.chunks = {}, .from = r, .to = Ring{3}.next(r)});
+    });
+    EXPECT_TRUE(holds(fault_of(neighbours, CollectiveSpec{Collective::barrier, 3}),
+                      {"rank 0 lacks", "rank 1's share"}));
+    // A token that replaces a rank's own says nothing of that rank.
+    const Schedule replaced({.ranks = 2, .chunks = 1, .steps = 1}, [](int, Step& step) {
+        for (Rank r : all_ranks(2)) step.copy({.chunks = {}, .from = r, .to = Ring{2}.next(r)});
+    });
+    EXPECT_TRUE(holds(fault_of(replaced, CollectiveSpec{Collective::barrier, 2}),
+                      {"rank 0 lacks", "rank 0's share"}));
+    const Schedule twice = find_algorithm(Collective::barrier, "dissemination")
+                               .build({.collective = Collective::barrier, .ranks = 3});
+    EXPECT_EQ(fault_of(twice, CollectiveSpec{Collective::barrier, 3}), "no fault found");
+    EXPECT_TRUE(prove(twice, CollectiveSpec{Collective::barrier, 3}).same_order_everywhere);
+}
+
+TEST(Verify, NamesAShareThatIsNotPartOfAPrefix) {
+    const Schedule whole = find_algorithm(Collective::all_reduce, "butterfly").build(four);
+    EXPECT_TRUE(holds(fault_of(whole, CollectiveSpec{Collective::scan, 4}),
+                      {"rank 0 has", "rank 3's share", "not part"}));
+    const Schedule inclusive = find_algorithm(Collective::scan, "doubling")
+                                   .build({.collective = Collective::scan, .ranks = 4});
+    EXPECT_EQ(fault_of(inclusive, CollectiveSpec{Collective::scan, 4}), "no fault found");
+    EXPECT_TRUE(prove(inclusive, CollectiveSpec{Collective::scan, 4}).same_order_everywhere);
+    EXPECT_TRUE(holds(fault_of(inclusive, CollectiveSpec{Collective::exscan, 4}),
+                      {"rank 1 has", "rank 1's share", "not part"}));
+    EXPECT_TRUE(holds(fault_of(inclusive, CollectiveSpec{Collective::all_reduce, 4}),
+                      {"rank 0 lacks", "rank 1's share"}));
 }
 
 TEST(Verify, RefusesToGiveARankItsOwnBlockBack) {

@@ -121,6 +121,7 @@ TEST(CheckData, HoldsNegativeNumbersWhereTheTypeHasThem) {
     for (Collective collective : all_collectives())
         for_each_case(collective, 2048, [](const CheckCase& check) {
             const Memory input = input_of(check, Rank{check.root});
+            if (input.empty()) return;  // a barrier
             const bool negative = with_type(check.type, [&]<class T>() {
                 if constexpr (std::unsigned_integral<T>) return true;
                 return std::ranges::any_of(elements_of<T>(input), [](T value) {

@@ -36,12 +36,14 @@ Terms with(Terms terms, int rank) {
     return terms;
 }
 
-/// `visit(check, right result)` on the root, for every collective, type and operation.
+/// `visit(check, right result)` on the root, for every type and operation of every collective with
+/// a drawn result for each element. A prefix has none where its ranks do not own the element.
 void for_each_result(const std::function<void(const CheckCase&, const Memory&)>& visit) {
     for (Collective collective : all_collectives())
-        for_each_case(collective, elements, [&](const CheckCase& check) {
-            visit(check, right_result(check, Rank{check.root}));
-        });
+        if (has_buffers(collective) && !is_prefix(collective))
+            for_each_case(collective, elements, [&](const CheckCase& check) {
+                visit(check, right_result(check, Rank{check.root}));
+            });
 }
 
 std::int64_t wrong_on_root(const CheckCase& check, const Memory& result) {
@@ -60,6 +62,23 @@ TEST(CheckSees, AShareThatIsMissingOrCountedTwice) {
             EXPECT_GT(wrong_of_terms(check, with(every_rank(check), rank)), 0)
                 << "twice " << rank << ": " << testing::PrintToString(check);
         }
+    });
+}
+
+TEST(CheckSees, AShareThatIsMissingInAPrefixOrNotPartOfIt) {
+    for_each_case(Collective::scan, elements, [](const CheckCase& check) {
+        const Rank rank{check.ranks / 2};
+        const auto wrong = [&](Terms terms, int missing, int more) {
+            std::erase(terms, missing);
+            for (int other = rank.index + 1; other <= more; ++other) terms.push_back(other);
+            return count_wrong(check, rank, combine_inputs(check, terms));
+        };
+        if (check.ranks == 1) return;
+        const Terms right = ranks_before(rank.index + 1);
+        EXPECT_GT(wrong(right, 0, 0), 0) << testing::PrintToString(check);
+        EXPECT_GT(wrong(right, rank.index, 0), 0) << testing::PrintToString(check);
+        if (rank.index + 1 == check.ranks) return;
+        EXPECT_GT(wrong(right, -1, rank.index + 1), 0) << testing::PrintToString(check);
     });
 }
 

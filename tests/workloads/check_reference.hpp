@@ -130,11 +130,13 @@ inline Memory combine_inputs(const CheckCase& check, const Terms& terms,
     });
 }
 
-inline Terms every_rank(const CheckCase& check) {
-    Terms terms(static_cast<std::size_t>(check.ranks));
+inline Terms ranks_before(int end) {
+    Terms terms(static_cast<std::size_t>(end));
     std::iota(terms.begin(), terms.end(), 0);
     return terms;
 }
+
+inline Terms every_rank(const CheckCase& check) { return ranks_before(check.ranks); }
 
 /// Block `index` of the input of `source`, or of the result of a reduction.
 inline Memory block(const CheckCase& check, const Memory& message, int source, int index) {
@@ -179,6 +181,12 @@ inline Memory right_result(const CheckCase& check, Rank rank) {
             return input_of(check, root);
         case Collective::scatter:
             return block(check, input_of(check, root), check.root, rank.index);
+        case Collective::barrier:
+            return {};
+        case Collective::scan:
+            return combine_inputs(check, ranks_before(rank.index + 1));
+        case Collective::exscan:
+            return rank.index == 0 ? Memory{} : combine_inputs(check, ranks_before(rank.index));
     }
     return {};
 }

@@ -126,6 +126,18 @@ TEST(Crossing, IsTheLeastThatMustLeaveAHostOrComeToIt) {
     expect(Collective::reduce, {0, n}, {n, 0}, n);
     expect(Collective::scatter, {2 * n, 0}, {0, 2 * n}, 2 * n);
     expect(Collective::gather, {0, 2 * n}, {2 * n, 0}, 2 * n);
+    expect(Collective::scan, {n, 0}, {0, n}, n);
+    expect(Collective::exscan, {n, 0}, {0, n}, n);
+    expect(Collective::barrier, {0, 0}, {0, 0}, 0);
+}
+
+// Ranks 0 and 2 are on one host, 1 and 3 on the other: sums go there, back and there again.
+TEST(Crossing, OfAPrefixDependsOnTheOrderOfTheRanks) {
+    const Crossing crossing =
+        least_crossing(call_of(Collective::scan, 1000), Placement::by_label({0, 1, 0, 1}));
+    EXPECT_EQ(crossing.out, (std::vector<double>{1000, 1000}));
+    EXPECT_EQ(crossing.in, (std::vector<double>{1000, 1000}));
+    EXPECT_EQ(crossing.total, 2000);
 }
 
 TEST(Crossing, OfOneHostIsNothing) {

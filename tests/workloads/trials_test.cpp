@@ -24,6 +24,7 @@ TEST(Trial, SpoilsTheWholeResultBeforeACheckedCall) {
             const Call call{.collective = collective, .type = type, .count = 1000};
             std::vector<std::byte> input(input_bytes(call, 1, Rank{0}));
             std::vector<std::byte> output(output_bytes(call, 1, Rank{0}));
+            if (output.empty()) continue;
             const PooledBuffers buffers{.call = {input, output, false}, .writable_input = input};
             Nothing nothing;
             const Trial trial = trial_of(nothing, *world, call, buffers, /*check=*/true);

@@ -25,6 +25,7 @@ void rewrite(std::span<std::byte> input) {
 }
 
 std::vector<std::int64_t> counts_of(const Sweep& sweep, DataType type, int ranks) {
+    if (!has_buffers(sweep.collective)) return {0};
     if (!sweep.counts.empty()) return sweep.counts;
     std::vector<std::int64_t> counts;
     for (const Bytes size : sweep.sizes)
@@ -60,8 +61,9 @@ bool is_of_devices(const Candidate& candidate) {
 std::vector<SweptCall> calls_of(const Sweep& sweep, int ranks) {
     const std::vector<Op> no_op{Op::sum};
     const std::vector<Rank> no_root{Rank{0}};
+    const std::vector<DataType> token{DataType::uint8};
     std::vector<SweptCall> calls;
-    for (const DataType type : sweep.types)
+    for (const DataType type : has_buffers(sweep.collective) ? sweep.types : token)
         for (const Op op : reduces(sweep.collective) ? sweep.ops : no_op)
             for (const Rank root : has_root(sweep.collective) ? sweep.roots : no_root) {
                 const Call call{sweep.collective, type, op, root};
@@ -146,9 +148,7 @@ CandidateTrial SweepPoints::trial_at(const Candidate& candidate, const CommonPoi
             operation_of(planner_, candidate, common.swept.call, buffers, sweep_.environment);
     });
     Trial& trial = made.trial;
-    trial =
-        trial_of(*made.chosen.operation, world_, common.swept.call, buffers,
-                 sweep_.check && (candidate.baseline == nullptr || candidate.baseline->has_result));
+    trial = trial_of(*made.chosen.operation, world_, common.swept.call, buffers, sweep_.check);
     trial.calls_of_run = calls_of_run(candidate);
     if (sweep_.input == InputState::rewritten) {
         if (buffers.registered != nullptr && buffers.registered->device() != nullptr)
@@ -200,8 +200,10 @@ void SweepPoints::fill(Point& point, const Measured& measured) const {
     point.time = summarise(measured.samples);
     point.bandwidth = bandwidth(point.key.coll, point.key.nranks, point.key.bytes,
                                 static_cast<double>(point.time.p50), point.key.blocks);
-    // Back-to-back calls with a root overlap, so the least time of one call is no bound.
-    const bool runs_ahead = has_root(point.key.coll) && measured.calls_of_sample > 1;
+    // Back-to-back calls in which some ranks need not wait for others overlap, so the least time of
+    // one call is no bound.
+    const bool runs_ahead =
+        (has_root(point.key.coll) || is_prefix(point.key.coll)) && measured.calls_of_sample > 1;
     // Limits are known for host memory only.
     const std::string& transport = point.key.configuration.transport;
     const bool is_on_host =

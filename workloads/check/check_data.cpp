@@ -104,7 +104,11 @@ void fill_shares(const CheckCase& check, Rank rank, std::span<std::byte> input) 
 template <class Word, class Visit>
 void for_each_run(const CheckCase& check, Rank rank, Visit visit) {
     const std::vector<Run> runs = result_runs(check, rank);
-    if (reduces(check.collective)) {
+    if (runs.empty()) return;
+    if (is_prefix(check.collective)) {
+        const PrefixOf<Word> expected(check, spec_of(check).summands(rank));
+        for (const Run& run : runs) visit(run, expected);
+    } else if (reduces(check.collective)) {
         const auto table = reduction_table(check.type, check.op, check.ranks);
         const Drawn<Word> expected(check, table.results);
         for (const Run& run : runs) visit(run, expected);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <concepts>
 #include <cstdlib>
 #include <limits>
+#include <vector>
 
+#include "base/index.hpp"
 #include "workloads/check/check_number.hpp"
 #include "workloads/check/check_values.hpp"
 
@@ -168,52 +171,86 @@ struct TruncatedAverage {
     }
     Value combine(Value a, Value b) const { return a + b; }
     std::uint64_t value(Value number) const { return pattern_of_number<T>(number); }
-    std::uint64_t result(Value total) const { return value(total / ranks); }
+    // With P > limit sums of some of the values wrap, as those of the type do.
+    std::uint64_t result(Value total) const { return value(static_cast<T>(total) / ranks); }
+};
+
+// The values of a table before they are stored.
+template <class Scheme>
+struct DrawnValues {
+    using Value = typename Scheme::Value;
+    std::vector<Value> shares;  // by places before the owner; [0] is not used
+    Value rest = Scheme::nothing;
+    std::array<Value, 256> owned;
 };
 
 template <class Scheme>
-ReductionTable tabulate(const Scheme& scheme, int ranks, std::uint64_t poison_pattern) {
-    ReductionTable table;
+DrawnValues<Scheme> drawn_values(const Scheme& scheme, int ranks, std::uint64_t poison_pattern) {
+    DrawnValues<Scheme> values;
     Draws draws;
-    auto rest = Scheme::nothing;
-    table.shares.push_back(0);
+    values.shares.push_back(Scheme::nothing);
     for (int before_owner = 1; before_owner < ranks; ++before_owner) {
-        const auto share = scheme.share(draws);
-        rest = scheme.combine(rest, share);
-        table.shares.push_back(scheme.value(share));
+        values.shares.push_back(scheme.share(draws));
+        values.rest = scheme.combine(values.rest, values.shares.back());
     }
-    for (std::size_t noise = 0; noise < table.results.size(); ++noise) {
-        do {
-            const auto owned = scheme.owned(draws, rest);
-            table.owned[noise] = scheme.value(owned);
-            table.results[noise] = scheme.result(scheme.combine(rest, owned));
-        } while (table.results[noise] == poison_pattern);
-    }
-    return table;
+    for (auto& owned : values.owned) do
+            owned = scheme.owned(draws, values.rest);
+        while (scheme.result(scheme.combine(values.rest, owned)) == poison_pattern);
+    return values;
 }
 
-template <class T>
-ReductionTable table_of(Op op, int ranks) {
-    const std::uint64_t all_bytes = std::numeric_limits<WordOf<sizeof(T)>>::max() / 0xffu;
-    const auto table = [&](const auto& scheme) {
-        return tabulate(scheme, ranks, poison_byte * all_bytes);
+// Calls visit(scheme, its values).
+template <class T, class Visit>
+auto with_scheme(Op op, int ranks, Visit visit) {
+    const auto with = [&](const auto& scheme) {
+        const std::uint64_t all_bytes = std::numeric_limits<WordOf<sizeof(T)>>::max() / 0xffu;
+        return visit(scheme, drawn_values(scheme, ranks, poison_byte * all_bytes));
     };
-    if (op == Op::min || op == Op::max) return table(Extreme<T>{.takes_largest = op == Op::max});
+    if (op == Op::min || op == Op::max) return with(Extreme<T>{.takes_largest = op == Op::max});
     if constexpr (std::integral<T>) {
-        if (op == Op::sum) return table(WrappingSum<T>{});
-        if (op == Op::prod) return table(WrappingProduct<T>{});
-        return table(TruncatedAverage<T>{ranks});
+        if (op == Op::sum) return with(WrappingSum<T>{});
+        if (op == Op::prod) return with(WrappingProduct<T>{});
+        return with(TruncatedAverage<T>{ranks});
     } else {
-        if (op == Op::sum) return table(ExactSum<T>{ranks});
-        if (op == Op::prod) return table(ExactProduct<T>{ranks});
-        return table(ExactAverage<T>{ranks});
+        if (op == Op::sum) return with(ExactSum<T>{ranks});
+        if (op == Op::prod) return with(ExactProduct<T>{ranks});
+        return with(ExactAverage<T>{ranks});
     }
 }
 
 }  // namespace
 
 ReductionTable reduction_table(DataType type, Op op, int ranks) {
-    return with_type(type, [&]<class T>() { return table_of<T>(op, ranks); });
+    const auto tabulate = [](const auto& scheme, const auto& values) {
+        ReductionTable table;
+        table.shares.push_back(0);
+        for (std::size_t i = 1; i < values.shares.size(); ++i)
+            table.shares.push_back(scheme.value(values.shares[i]));
+        for (std::size_t noise = 0; noise < table.results.size(); ++noise) {
+            table.owned[noise] = scheme.value(values.owned[noise]);
+            table.results[noise] = scheme.result(scheme.combine(values.rest, values.owned[noise]));
+        }
+        return table;
+    };
+    return with_type(type, [&]<class T>() { return with_scheme<T>(op, ranks, tabulate); });
+}
+
+std::vector<std::uint64_t> prefix_table(DataType type, Op op, int ranks, int summands) {
+    const auto tabulate = [&](const auto& scheme, const auto& values) {
+        std::vector<std::uint64_t> results;
+        for (int owner = 0; owner < ranks; ++owner) {
+            auto rest = scheme.nothing;
+            for (int rank = 0; rank < summands; ++rank)
+                if (rank != owner)
+                    rest = scheme.combine(rest,
+                                          values.shares[as_size((owner - rank + ranks) % ranks)]);
+            for (const auto& owned : values.owned)
+                results.push_back(
+                    scheme.result(owner < summands ? scheme.combine(rest, owned) : rest));
+        }
+        return results;
+    };
+    return with_type(type, [&]<class T>() { return with_scheme<T>(op, ranks, tabulate); });
 }
 
 }  // namespace tutti::check_data

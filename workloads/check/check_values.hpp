@@ -117,6 +117,31 @@ private:
     std::array<Word, 256> values_;
 };
 
+/// Returns the results for the shares of ranks 0 .. summands - 1, at [owner * 256 + noise], as bit
+/// patterns of the type. See ReductionTable.
+std::vector<std::uint64_t> prefix_table(DataType type, Op op, int ranks, int summands);
+
+/// The result of the first ranks' shares, per element.
+template <class Word>
+class PrefixOf {
+public:
+    PrefixOf(const CheckCase& check, int summands) : noise_(noise_of(check)), ranks_(check.ranks) {
+        for (const std::uint64_t pattern :
+             prefix_table(check.type, check.op, check.ranks, summands))
+            values_.push_back(static_cast<Word>(pattern));
+    }
+
+    Word operator()(std::int64_t position) const {
+        const auto owner = static_cast<std::size_t>(position % ranks_);
+        return values_[owner * 256 + (noise_.at(position) >> 56)];
+    }
+
+private:
+    Noise noise_;
+    int ranks_;
+    std::vector<Word> values_;
+};
+
 /// Each byte of memory that nothing was written to. Its second highest bit is set, see `Moved`.
 inline constexpr std::uint8_t poison_byte = 0xdb;
 

@@ -33,7 +33,7 @@ public:
           ranks_(ranks),
           in_place_(in_place),
           input_(input),
-          block_(static_cast<double>(call.count) * static_cast<double>(size_of(call.type))) {}
+          block_(has_buffers(call.collective) ? static_cast<double>(bytes_of_block(call)) : 0) {}
 
     double by_direct_access() const {
         const Traffic traffic = all_traffic();
@@ -90,6 +90,8 @@ private:
                 return in_place_ ? "add2_in_place" : "add2";
             case Collective::reduce:
             case Collective::reduce_scatter:
+            case Collective::scan:
+            case Collective::exscan:
                 return in_place_ ? "add_in_place" : "add";
             default:
                 return "copy";
@@ -134,6 +136,7 @@ private:
             traffic.reads += static_cast<double>(input_bytes(call_, ranks_, Rank{rank}));
             traffic.writes += static_cast<double>(output_bytes(call_, ranks_, Rank{rank}));
         }
+        if (call_.collective == Collective::exscan) traffic.reads -= block_;  // the last rank's
         if (!in_place_) {
             traffic.footprint = traffic.reads + traffic.writes;
             return traffic;
@@ -170,7 +173,11 @@ private:
             case Collective::broadcast:
                 return {2 * n - in_place_block, n / 2, n};
             case Collective::reduce:
+            case Collective::scan:
                 return {2 * n, n / 2, n};
+            case Collective::exscan:  // the first rank has no result, the last one's input is
+                                      // unused
+                return {p > 2 ? 2 * n : n, n / 2, n};
             case Collective::scatter:
             case Collective::gather:  // the root moves all of it
                 return {(p + 1) * n - 2 * in_place_block, others * n / 2, n};
@@ -247,6 +254,15 @@ Crossing least_crossing(const Call& call, const Placement& hosts) {
                 (has_root ? in : out) = (has_root ? ranks - here : here) * n;
                 if (has_root) crossing.total = in;
                 break;
+            case Collective::scan:
+            case Collective::exscan: {  // a sum of ranks before its last one, for those after its
+                                        // first
+                const auto [first, last] = std::ranges::minmax(nodes[host]);
+                in = last.index >= std::ssize(nodes[host]) ? n : 0;
+                out = first.index < ranks - here ? n : 0;
+                crossing.total += in;
+                break;
+            }
             default:  // no bound is known
                 break;
         }

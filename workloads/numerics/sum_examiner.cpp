@@ -38,7 +38,7 @@ auto with_float_type(DataType type, Visit visit) {
 }  // namespace
 
 std::optional<std::string> refuses_numerics(Collective collective, DataType type, Op op) {
-    if (!reduces(collective))
+    if (!reduces(collective) || is_prefix(collective))
         return fmt::format(
             "--numerics needs a reduction, not {}; use all_reduce, reduce_scatter or reduce",
             name_of(collective));

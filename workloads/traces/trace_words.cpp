@@ -85,6 +85,8 @@ constexpr Named<OpName> ops[] = {
     {collective(Collective::reduce), "reduce"},
     {collective(Collective::gather), "gather"},
     {collective(Collective::scatter), "scatter"},
+    {collective(Collective::scan), "scan"},
+    {collective(Collective::exscan), "exscan"},
     {{TraceOp::Kind::barrier}, "barrier"},
     {{TraceOp::Kind::barrier}, "monitoredbarrier"},
     {{TraceOp::Kind::barrier}, "allreducebarrier"},

@@ -70,8 +70,7 @@ Layout layout_of(const PlanRequest& request, Rank rank) {
 }
 
 MostBytes most_of(const PlanRequest& request) {
-    return {spec_of(request), request.schedule.chunks(),
-            as_size(request.call.count) * size_of(request.call.type)};
+    return {spec_of(request), request.schedule.chunks(), bytes_of_block(request.call)};
 }
 
 // Returns the size of a mailbox, for even or for odd runs.

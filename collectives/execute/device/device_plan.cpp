@@ -169,8 +169,7 @@ private:
         const Rank me = world().rank();
         const RankProgram program = std::move(compile(request, me).front());
         const CollectiveSpec spec(request.call.collective, world().size(), request.call.root);
-        const MostBytes most(spec, request.schedule.chunks(),
-                             as_size(request.call.count) * size_of(request.call.type));
+        const MostBytes most(spec, request.schedule.chunks(), bytes_of_block(request.call));
         allocate(ProgramMemory(program, most).end());
         return draft_direct(program, request, me, addresses());
     }

@@ -27,7 +27,7 @@ BoundProgram::BoundProgram(const HostBuffers& buffers, const PlanRequest& reques
                            const RankProgram& program)
     : buffers_(buffers),
       program_(program),
-      most_(buffers.spec, buffers.chunks, as_size(request.call.count) * size_of(request.call.type)),
+      most_(buffers.spec, buffers.chunks, bytes_of_block(request.call)),
       reachable_(program_, most_),
       queue_(buffers.device == nullptr ? nullptr : buffers.device->queue()),
       moves_(request.call.type, request.call.op, queue_.get()),
@@ -135,8 +135,7 @@ bool BoundProgram::rescale(const Call& call, bool divides) {
     if (!has_block_for_chunk() || divides != divides_ || bound_->count == 0 || call.count == 0)
         return false;
     if (call.type != bound_->type) expect_room_for_sources(call.type);
-    const std::size_t old_block = as_size(bound_->count) * size_of(bound_->type),
-                      block = as_size(call.count) * size_of(call.type);
+    const std::size_t old_block = bytes_of_block(*bound_), block = bytes_of_block(call);
     bound_ = call;
     moves_.rescale(call.type, call.op, old_block, block);
     for (Post& post : posts_) {

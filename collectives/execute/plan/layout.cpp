@@ -27,14 +27,14 @@ std::int64_t BlockLengths::longest() const { return longest_; }
 
 std::optional<int> Positions::in_input(int chunk) const {
     const std::int64_t block = chunk / chunks_per_block_;
-    if (!spec_.starts_with(rank_, block)) return std::nullopt;
+    if (spec_.is_token() || !spec_.starts_with(rank_, block)) return std::nullopt;
     return static_cast<int>(spec_.place_in_input(rank_, block) * chunks_per_block_ +
                             chunk % chunks_per_block_);
 }
 
 std::optional<int> Positions::in_output(int chunk) const {
     const std::int64_t block = chunk / chunks_per_block_;
-    if (!spec_.ends_with(rank_, block)) return std::nullopt;
+    if (spec_.is_token() || !spec_.ends_with(rank_, block)) return std::nullopt;
     return static_cast<int>(spec_.place_in_output(rank_, block) * chunks_per_block_ +
                             chunk % chunks_per_block_);
 }
@@ -73,7 +73,7 @@ Layout::Layout(const Call& call, const CollectiveSpec& spec, Rank rank, int chun
       rank_(rank),
       chunks_(chunks),
       lengths_(call.lengths),
-      count_(call.count),
+      count_(elements_of_block(call)),
       chunks_per_block_(chunks / static_cast<int>(spec.blocks())),
       shift_(shift_of(chunks_per_block_)),
       element_size_(size_of(call.type)) {}
@@ -159,12 +159,14 @@ std::size_t output_bytes(const Call& call, int ranks, Rank rank) {
 std::int64_t total_bytes(const Call& call, int ranks) {
     const std::int64_t all_blocks = CollectiveSpec{call.collective, ranks, call.root}.blocks();
     const auto size = static_cast<std::int64_t>(size_of(call.type));
+    if (!has_buffers(call.collective)) return 0;
     if (call.lengths != nullptr)
         return call.lengths->before(all_blocks) / (all_blocks > ranks ? ranks : 1) * size;
     return (all_blocks == 1 ? 1 : ranks) * call.count * size;
 }
 
 std::int64_t count_for(Collective collective, DataType type, int ranks, Bytes size) {
+    if (!has_buffers(collective)) return 0;
     const Call one{.collective = collective, .type = type, .count = 1};
     const std::int64_t bytes_of_one = total_bytes(one, ranks);
     return divide_up(size.count, bytes_of_one);

@@ -42,7 +42,8 @@ struct Call {
     DataType type = DataType::float32;
     Op op = Op::sum;
     Rank root = {0};
-    /// Elements of the vector (all_reduce, broadcast, reduce) or of one rank's block (the others).
+    /// Elements of the vector (all_reduce, broadcast, reduce, scan, exscan) or of one rank's block
+    /// (the others). A barrier ignores it.
     std::int64_t count = 0;
     /// The lengths of the blocks if they differ, which lie side by side in the buffers; `count` is
     /// then the longest. The object must live as long as calls with it are made.
@@ -55,6 +56,18 @@ struct Call {
                 (lengths != nullptr && other.lengths != nullptr && *lengths == *other.lengths));
     }
 };
+
+/// Returns the elements of a block, or of the longest one. A barrier's token has as many bytes for
+/// every type.
+inline std::int64_t elements_of_block(const Call& call) {
+    constexpr std::size_t token_bytes = 8;
+    return has_buffers(call.collective)
+               ? call.count
+               : static_cast<std::int64_t>(token_bytes / size_of(call.type));
+}
+inline std::size_t bytes_of_block(const Call& call) {
+    return static_cast<std::size_t>(elements_of_block(call)) * size_of(call.type);
+}
 
 /// One of the two buffers of a call.
 enum class BufferSide : std::uint8_t { input, output };
@@ -156,7 +169,7 @@ std::int64_t total_bytes(const Call& call, int ranks);
 
 /// Returns the element count whose size (as in nccl-tests) is at least `size`: sizes that are not a
 /// multiple are rounded up, so that a small size is never measured as nothing. 0 bytes are 0
-/// elements.
+/// elements, and so is any size of a barrier.
 std::int64_t count_for(Collective collective, DataType type, int ranks, Bytes size);
 
 /// Offsets of an in-place call's input and output in the buffer that holds both, in bytes; one of

@@ -114,7 +114,7 @@ Plan::Plan(Progress& progress, const PlanRequest& request, const CollectiveSpec&
     : progress_(progress),
       what_(request.what),
       schedule_(request.schedule),
-      most_bytes_of_block_(as_size(request.call.count) * size_of(request.call.type)),
+      most_bytes_of_block_(bytes_of_block(request.call)),
       blocks_(spec.blocks()),
       input_blocks_(as_size(spec.input_blocks(world().rank()))),
       output_blocks_(as_size(spec.output_blocks(world().rank()))),
@@ -132,8 +132,7 @@ Plan::~Plan() {
 void Plan::bind(const Call& call, const CallBuffers& buffers) {
     const bool is_repeated = is_bound_ && call == call_;
     if (is_repeated && caller_.is(buffers)) return;
-    const std::size_t bytes_of_block = as_size(call.count) * size_of(call.type);
-    if (!is_repeated) expect_to_serve(call, bytes_of_block);
+    if (!is_repeated) expect_to_serve(call);
     const CallerMemory caller(buffers);
     const CallBuffers& last = caller_.given();
     const bool has_both = !buffers.input.empty() && !buffers.output.empty();
@@ -141,7 +140,7 @@ void Plan::bind(const Call& call, const CallBuffers& buffers) {
         buffers.in_place == in_place_ && (!has_both || caller.is_together() == in_place_);
     const bool has_sizes_of_last = is_repeated && buffers.input.size() == last.input.size() &&
                                    buffers.output.size() == last.output.size();
-    if (!is_alike || !(has_sizes_of_last || has_sizes_of(call, bytes_of_block, buffers)))
+    if (!is_alike || !(has_sizes_of_last || has_sizes_of(call, buffers)))
         throw Error(
             fmt::format("the buffers do not fit {} of {} elements{}; pass buffers of the "
                         "sizes of the call",
@@ -160,19 +159,19 @@ void Plan::take(const Call& call, const CallerMemory& caller) {
     adapt();
 }
 
-bool Plan::has_sizes_of(const Call& call, std::size_t bytes_of_block,
-                        const CallBuffers& buffers) const {
+bool Plan::has_sizes_of(const Call& call, const CallBuffers& buffers) const {
+    const std::size_t block = bytes_of_block(call);
     if (call.lengths == nullptr)
-        return buffers.input.size() == input_blocks_ * bytes_of_block &&
-               buffers.output.size() == output_blocks_ * bytes_of_block;
+        return buffers.input.size() == input_blocks_ * block &&
+               buffers.output.size() == output_blocks_ * block;
     const int ranks = world().size();
     return buffers.input.size() == input_bytes(call, ranks, world().rank()) &&
            buffers.output.size() == output_bytes(call, ranks, world().rank());
 }
 
-void Plan::expect_to_serve(const Call& call, std::size_t bytes_of_block) const {
+void Plan::expect_to_serve(const Call& call) const {
     if (call.collective != call_.collective || call.root != call_.root ||
-        bytes_of_block > most_bytes_of_block_)
+        bytes_of_block(call) > most_bytes_of_block_)
         throw Error(
             fmt::format("{} serves calls of its collective and root with blocks of up to {} bytes; "
                         "make a new plan for this call",

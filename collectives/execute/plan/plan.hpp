@@ -167,9 +167,8 @@ private:
 
     /// Adapts to call() and caller(), which have changed.
     virtual void adapt() = 0;
-    void expect_to_serve(const Call& call, std::size_t bytes_of_block) const;
-    bool has_sizes_of(const Call& call, std::size_t bytes_of_block,
-                      const CallBuffers& buffers) const;
+    void expect_to_serve(const Call& call) const;
+    bool has_sizes_of(const Call& call, const CallBuffers& buffers) const;
     void begin_run();
     // Uses a call and buffers that fit.
     void take(const Call& call, const CallerMemory& caller);

@@ -37,6 +37,8 @@ struct MpiCollectives {
     decltype(&MPI_Alltoall) all_to_all = MPI_Alltoall;
     decltype(&MPI_Alltoallv) all_to_all_v = MPI_Alltoallv;
     decltype(&MPI_Barrier) barrier = MPI_Barrier;
+    decltype(&MPI_Scan) scan = MPI_Scan;
+    decltype(&MPI_Exscan) exscan = MPI_Exscan;
 };
 extern MpiCollectives mpi_collectives;
 

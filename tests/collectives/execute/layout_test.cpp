@@ -57,7 +57,8 @@ TEST(Layout, OfBuffersBeyondThirtyTwoBitsIsThatOfTheFormula) {
                       static_cast<std::size_t>(spec.output_blocks(rank)) * block);
         }
         const bool one = spec.blocks() == 1;
-        EXPECT_EQ(total_bytes(call, ranks), many * 4 * (one ? 1 : ranks));
+        EXPECT_EQ(total_bytes(call, ranks),
+                  has_buffers(collective) ? many * 4 * (one ? 1 : ranks) : 0);
     }
     const Call call{.collective = Collective::all_gather, .count = many};
     EXPECT_EQ(in_place_offsets(call, ranks, Rank{2}).input, 2 * block);
@@ -65,6 +66,18 @@ TEST(Layout, OfBuffersBeyondThirtyTwoBitsIsThatOfTheFormula) {
         in_place_offsets({.collective = Collective::reduce_scatter, .count = many}, ranks, Rank{2})
             .output,
         2 * block);
+}
+
+// A plan made for one type serves all.
+TEST(Layout, GivesABarriersTokenAsManyBytesForEveryType) {
+    const CollectiveSpec spec{Collective::barrier, 2};
+    for (const DataType type : all_data_types())
+        for (const std::int64_t count : {0, 100}) {
+            const Call call{.collective = Collective::barrier, .type = type, .count = count};
+            EXPECT_EQ(Layout(call, spec, Rank{0}, 1).bytes_of(0), 8u);
+            EXPECT_EQ(Layout(call, spec, Rank{0}, 1).in_input(0), std::nullopt);
+            EXPECT_EQ(Layout(call, spec, Rank{0}, 1).in_output(0), std::nullopt);
+        }
 }
 
 }  // namespace

@@ -40,6 +40,9 @@ TEST(CollectiveSpec, SaysWhoHasWhatBefore) {
     EXPECT_EQ(before(Collective::gather), "x.. .x. ..x ");
     // Block 3 i + j goes from rank i to rank j.
     EXPECT_EQ(before(Collective::all_to_all), "xxx...... ...xxx... ......xxx ");
+    EXPECT_EQ(before(Collective::barrier), "x x x ");
+    EXPECT_EQ(before(Collective::scan), "x x x ");
+    EXPECT_EQ(before(Collective::exscan), "x x x ");
 }
 
 TEST(CollectiveSpec, SaysWhoHasWhatAfter) {
@@ -51,6 +54,9 @@ TEST(CollectiveSpec, SaysWhoHasWhatAfter) {
     EXPECT_EQ(after(Collective::all_gather), "xxx xxx xxx ");
     EXPECT_EQ(after(Collective::gather), "... xxx ... ");
     EXPECT_EQ(after(Collective::all_to_all), "x..x..x.. .x..x..x. ..x..x..x ");
+    EXPECT_EQ(after(Collective::barrier), "x x x ");
+    EXPECT_EQ(after(Collective::scan), "x x x ");
+    EXPECT_EQ(after(Collective::exscan), ". x x ");
 }
 
 TEST(CollectiveSpec, SaysWhoseDataABlockIs) {
@@ -68,13 +74,26 @@ TEST(CollectiveSpec, SaysWhoseDataABlockIs) {
     EXPECT_EQ(sources(Collective::all_to_all), "000111222");
 }
 
-// A rank's buffers hold its blocks consecutively.
+TEST(CollectiveSpec, SaysHowManyRanksAResultIsMadeOf) {
+    const auto summands = [](Collective collective) {
+        const CollectiveSpec spec{collective, ranks, root};
+        std::string text;
+        for (int rank = 0; rank < ranks; ++rank) text += std::to_string(spec.summands(Rank{rank}));
+        return text;
+    };
+    EXPECT_EQ(summands(Collective::all_reduce), "333");
+    EXPECT_EQ(summands(Collective::barrier), "333");
+    EXPECT_EQ(summands(Collective::scan), "123");
+    EXPECT_EQ(summands(Collective::exscan), "012");
+}
+
+// A rank's buffers hold its blocks consecutively. A barrier's token is in none.
 TEST(CollectiveSpec, CountsAndPlacesTheBlocksOfARanksBuffers) {
     for (const Collective collective : all_collectives())
         for (int rank = 0; rank < ranks; ++rank) {
             const CollectiveSpec spec{collective, ranks, root};
             std::int64_t inputs = 0, outputs = 0;
-            for (std::int64_t block = 0; block < spec.blocks(); ++block) {
+            for (std::int64_t block = 0; block < spec.blocks() && !spec.is_token(); ++block) {
                 if (spec.starts_with(Rank{rank}, block)) {
                     EXPECT_EQ(spec.place_in_input(Rank{rank}, block), inputs++);
                 }

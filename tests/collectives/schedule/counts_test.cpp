@@ -61,7 +61,10 @@ TEST(LowerBound, IsThatOfTheFormulas) {
                                                         {reduce, 1},
                                                         {scatter, others},
                                                         {gather, others},
-                                                        {all_to_all, others}};
+                                                        {all_to_all, others},
+                                                        {barrier, 0},
+                                                        {scan, 1},
+                                                        {exscan, 1}};
         for (const auto& [collective, share] : shares) {
             const LowerBound bound = lower_bound(collective, ranks);
             EXPECT_EQ(bound.steps, rounds);
@@ -72,10 +75,14 @@ TEST(LowerBound, IsThatOfTheFormulas) {
     EXPECT_EQ(lower_bound(Collective::all_reduce, 1).busiest, 0);
 }
 
-// A useful bound can be reached: both parts are, by some algorithms of the catalog.
+// A useful bound can be reached: both parts are, by some algorithms of the catalog. A barrier's
+// tokens are no bytes of a vector. A chunk holds one value, so in an exscan of more than two ranks
+// some send their own vector and then a sum.
 TEST(LowerBound, IsReachedBySomeAlgorithm) {
     for (const Collective collective : all_collectives())
         for (const int ranks : {2, 4, 8, 16}) {
+            if (collective == Collective::barrier) continue;
+            if (collective == Collective::exscan && ranks > 2) continue;
             double least = std::numeric_limits<double>::infinity();
             for (const Algorithm* algorithm : algorithms_of(collective)) {
                 const Job job{.collective = collective, .ranks = ranks};
