@@ -97,8 +97,11 @@ inline std::string name_of_call(Collective collective, bool has_lengths) {
     return std::string(name_of(collective)) + (has_lengths ? "_v" : "");
 }
 
-/// Returns the call with the default operation and root where its collective has none.
+/// Returns the call with the default operation and root where its collective has none. All barriers
+/// are the same call.
 inline Call comparable(Call call) {
+    if (!has_buffers(call.collective))
+        return {.collective = call.collective, .type = DataType::uint8};
     if (!reduces(call.collective)) call.op = Op::sum;
     if (!has_root(call.collective)) call.root = Rank{0};
     return call;

@@ -98,9 +98,7 @@ Communicator::~Communicator() = default;
 Rank Communicator::rank() const { return state_->world.rank(); }
 int Communicator::size() const { return state_->world.size(); }
 
-void Communicator::barrier() {
-    state_->guarded([&] { state_->world.barrier(); });
-}
+void Communicator::barrier() { state_->run(arguments::barrier()); }
 
 void Communicator::send_bytes(std::span<const std::byte> data, Rank to, int tag) {
     state_->peer_messages().send(data, to, tag);

@@ -375,6 +375,14 @@ tutti_result tutti_all_to_all_v(tutti_comm* comm, const void* input, void* outpu
                                 const size_t* sent, const size_t* received, tutti_type type) {
     return run(comm, BlocksFromC{{Collective::all_to_all, input, output, 0, type}, sent, received});
 }
+tutti_result tutti_scan(tutti_comm* comm, const void* input, void* output, size_t count,
+                        tutti_type type, tutti_op op) {
+    return run(comm, {Collective::scan, input, output, count, type, op});
+}
+tutti_result tutti_exscan(tutti_comm* comm, const void* input, void* output, size_t count,
+                          tutti_type type, tutti_op op) {
+    return run(comm, {Collective::exscan, input, output, count, type, op});
+}
 tutti_result tutti_barrier(tutti_comm* comm) {
     return guarded([&] { ranks_of(comm).barrier(); });
 }
@@ -411,6 +419,17 @@ tutti_result tutti_start_scatter(tutti_comm* comm, const void* input, void* outp
 tutti_result tutti_start_all_to_all(tutti_comm* comm, const void* input, void* output, size_t count,
                                     tutti_type type, tutti_request** request) {
     return start(comm, {Collective::all_to_all, input, output, count, type}, request);
+}
+tutti_result tutti_start_scan(tutti_comm* comm, const void* input, void* output, size_t count,
+                              tutti_type type, tutti_op op, tutti_request** request) {
+    return start(comm, {Collective::scan, input, output, count, type, op}, request);
+}
+tutti_result tutti_start_exscan(tutti_comm* comm, const void* input, void* output, size_t count,
+                                tutti_type type, tutti_op op, tutti_request** request) {
+    return start(comm, {Collective::exscan, input, output, count, type, op}, request);
+}
+tutti_result tutti_start_barrier(tutti_comm* comm, tutti_request** request) {
+    return start(comm, {Collective::barrier, nullptr, nullptr, 0, TUTTI_UINT8}, request);
 }
 tutti_result tutti_start_reduce_scatter_v(tutti_comm* comm, const void* input, void* output,
                                           const size_t* counts, tutti_type type, tutti_op op,

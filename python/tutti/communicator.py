@@ -134,6 +134,14 @@ class Collectives(Generic[Result]):
         block stays in its data, and the other ranks receive their blocks in `data`."""
         return self._do(SCATTER, data, output, Op.SUM, root)
 
+    def scan(self, data: Data, output: Output = IN_PLACE, op: Op = Op.SUM) -> Result:
+        """Reduces the vectors of ranks 0 to `rank`. data: n, output: n."""
+        return self._do(SCAN, data, output, op)
+
+    def exscan(self, data: Data, output: Optional[Output] = IN_PLACE, op: Op = Op.SUM) -> Result:
+        """Reduces the vectors of the ranks before `rank`. data: n, output: n; rank 0's output stays as it is and may be None."""
+        return self._do(EXSCAN, data, output, op)
+
     def all_gather_v(self, data: Data, output: Output, counts: Counts) -> Result:
         """all_gather with blocks of different lengths. counts: the elements of each rank's block, the same on all ranks. data:
         counts[rank], output: their sum. In place (output=IN_PLACE), data has all blocks, of which block `rank` is the input."""
@@ -201,6 +209,18 @@ def reduce(ranks, data, output, op, root):
     return source, address_if_any(output), count, kind, operation(op), root
 
 
+def scan(_ranks, data, output, op, _root):
+    return *both(data, output, 1, 1, True), operation(op)
+
+
+def exscan(ranks, data, output, op, _root):
+    if output is IN_PLACE or ranks.rank > 0:
+        return *both(data, output, 1, 1, True), operation(op)
+    source, count, kind = read(data, False)
+    check_numbers(kind)
+    return source, address_if_any(output), count, kind, operation(op)
+
+
 def gather(ranks, data, output, _op, root):
     if root == ranks.rank:
         return *both(data, output, 1, ranks.size, False), root
@@ -260,6 +280,7 @@ def scatter_v(ranks, data, output, _op, root, counts):
 
 ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, ALL_TO_ALL = Form(all_reduce), Form(reduce_scatter), Form(all_gather), Form(all_to_all)
 BROADCAST, REDUCE, GATHER, SCATTER = Form(broadcast), Form(reduce), Form(gather), Form(scatter)
+SCAN, EXSCAN = Form(scan), Form(exscan)
 ALL_GATHER_V, REDUCE_SCATTER_V, ALL_TO_ALL_V = Form(all_gather_v), Form(reduce_scatter_v), Form(all_to_all_v)
 GATHER_V, SCATTER_V = Form(gather_v), Form(scatter_v)
 
@@ -442,6 +463,10 @@ def converted(form, arguments):
 
 class StartedCalls(Collectives[Request]):
     """Collectives that return at once."""
+
+    def barrier(self) -> Request:
+        """Its request is complete when all ranks have started it."""
+        return Request(self._pending, LIBRARY.tutti_start_barrier, (self._handle,))
 
     def _do(self, form, data, output=IN_PLACE, op=Op.SUM, root=0, counts=None):
         return Request(self._pending, form.start, form.arguments(self, data, output, op, root, counts))

@@ -65,6 +65,7 @@ def declare(library):
     collectives = {
         "all_reduce": [*moves, c_int], "reduce_scatter": [*moves, c_int], "reduce": [*moves, c_int, c_int],
         "broadcast": [c_void_p, c_void_p, c_size_t, c_int, c_int],
+        "scan": [*moves, c_int], "exscan": [*moves, c_int], "barrier": [c_void_p],
         "all_gather": moves, "all_to_all": moves, "gather": [*moves, c_int], "scatter": [*moves, c_int],
         "all_gather_v": [*blocks, c_int], "reduce_scatter_v": [*blocks, c_int, c_int], "all_to_all_v": [*blocks, counts, c_int],
         "gather_v": rooted_blocks, "scatter_v": rooted_blocks,
@@ -74,7 +75,7 @@ def declare(library):
         **collectives, **{f"start_{name}": [*types, POINTER(c_void_p)] for name, types in collectives.items()},
         "comm_create": [c_char_p, c_int, c_int, *made], "comm_create_from_environment": made,
         "comm_create_over_mpi": [c_int, *made], "comm_create_self": made, "comm_rank": [c_void_p], "comm_size": [c_void_p],
-        "barrier": [c_void_p], "send": message, "receive": message, "wait": [POINTER(c_void_p)],
+        "send": message, "receive": message, "wait": [POINTER(c_void_p)],
         "test": [POINTER(c_void_p), POINTER(c_int)],
         "allocate": [c_void_p, c_size_t, POINTER(c_void_p)], "free": [c_void_p, c_void_p, c_size_t],
     }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <random>
 
 #include "caller.hpp"
@@ -37,7 +38,8 @@ TEST(Communicator, DoesEveryOperation) {
         Communicator communicator(world);
         Caller caller(communicator, 1);
         for (const Collective collective :
-             {Collective::all_reduce, Collective::reduce_scatter, Collective::reduce})
+             {Collective::all_reduce, Collective::reduce_scatter, Collective::reduce,
+              Collective::scan, Collective::exscan})
             for (const Op op : all_ops())
                 caller.call({collective, DataType::int32, op, Rank{0}, 5000});
         EXPECT_EQ(caller.wrong(), 0);
@@ -85,6 +87,40 @@ TEST(Communicator, TakesVectorsArraysAndSpans) {
         pending.wait();
         EXPECT_TRUE(pending.test());
     });
+}
+
+TEST(Communicator, ReducesTheRanksBeforeEach) {
+    run_as_threads(3, 20, [&](World& world) {
+        Communicator all(world);
+        const int me = all.rank().index;
+        std::vector<int> mine{me + 1, 10}, before(me == 0 ? 0 : 2), upto(2);
+        all.scan(mine, upto);
+        EXPECT_EQ(upto, (std::vector<int>{(me + 1) * (me + 2) / 2, 10 * (me + 1)}));
+        all.exscan(mine, before);
+        EXPECT_EQ(before,
+                  me == 0 ? std::vector<int>{} : (std::vector<int>{me * (me + 1) / 2, 10 * me}));
+        all.start_exscan(mine, Op::max).wait();
+        EXPECT_EQ(mine, (std::vector<int>{std::max(me, 1), 10}));  // rank 0's stays
+        all.start_scan(mine, Op::min).wait();
+        EXPECT_EQ(mine, (std::vector<int>{1, 10}));
+    });
+}
+
+TEST(Communicator, LetsNoRankLeaveABarrierBeforeAllHaveEntered) {
+    for (const int ranks : {1, 2, 3, 4}) {
+        std::atomic<int> entered = 0;
+        run_as_threads(ranks, 20, [&](World& world) {
+            Communicator all(world);
+            for (int round = 1; round <= 100; ++round) {
+                ++entered;
+                if (round % 2 == 0)
+                    all.barrier();
+                else
+                    all.start_barrier().wait();
+                EXPECT_GE(entered, round * ranks);
+            }
+        });
+    }
 }
 
 template <class Data>

@@ -120,6 +120,15 @@ def every_collective(kind, form):
     form("all_to_all", data)
     equal(kind, data, swapped)
 
+    for name, ranks in (("scan", me + 1), ("exscan", me)):
+        data, output = kind.made(of_rank(me)), kind.made(none) if ranks else None
+        form(name, data, output)
+        equal(kind, data, of_rank(me))
+        if ranks:
+            equal(kind, output, [sum(at(r, i) for r in range(ranks)) for i in range(N)])
+        form(name, data, op=Op.MAX)
+        equal(kind, data, of_rank(max(ranks - 1, 0)))
+
     data = kind.made(of_rank(me))
     form("broadcast", data, root=last)
     equal(kind, data, of_rank(last))
@@ -150,6 +159,7 @@ def every_collective(kind, form):
         form("scatter", data, root=root)
         equal(kind, data[mine] if me == root else data, of_rank(root, size)[mine])
     RANKS.barrier()
+    RANKS.start.barrier().wait()
 
 
 def blocks_of_any_length(kind, form):

@@ -129,6 +129,24 @@ CallArguments all_to_all(Data& data, int ranks) {
     return in_place(Collective::all_to_all, data, {.count = length(data) / ranks});
 }
 
+template <class In, class Out>
+CallArguments scan(const In& input, Out& output, Op op) {
+    return apart(Collective::scan, input, output, {.count = length(input), .op = op});
+}
+template <class Data>
+CallArguments scan(Data& data, Op op) {
+    return in_place(Collective::scan, data, {.count = length(data), .op = op});
+}
+template <class In, class Out>
+CallArguments exscan(const In& input, Out& output, Op op) {
+    return apart(Collective::exscan, input, output, {.count = length(input), .op = op});
+}
+template <class Data>
+CallArguments exscan(Data& data, Op op) {
+    return in_place(Collective::exscan, data, {.count = length(data), .op = op});
+}
+inline CallArguments barrier() { return {{.collective = Collective::barrier}, {}}; }
+
 }  // namespace arguments
 }  // namespace tutti
 #pragma GCC visibility pop

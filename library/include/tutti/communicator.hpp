@@ -341,8 +341,48 @@ public:
         return start(arguments::all_to_all(data, size()), {counts});
     }
 
-    /// Returns when all ranks have entered it. Makes progress on pending calls meanwhile.
+    /// Reduces the vectors of ranks 0 to rank(), element by element.
+    /// input: n, output: n; in place data: n.
+    template <Elements In, MutableElements Out>
+    void scan(const In& input, Out&& output, Op op = Op::sum) {
+        run(arguments::scan(input, output, op));
+    }
+    template <MutableElements Data>
+    void scan(Data&& data, Op op = Op::sum) {
+        run(arguments::scan(data, op));
+    }
+    template <LastingElements In, LastingMutableElements Out>
+    Request start_scan(In&& input, Out&& output, Op op = Op::sum) {
+        return start(arguments::scan(input, output, op));
+    }
+    template <LastingMutableElements Data>
+    Request start_scan(Data&& data, Op op = Op::sum) {
+        return start(arguments::scan(data, op));
+    }
+
+    /// Reduces the vectors of the ranks before rank(). Rank 0's output stays as it is.
+    /// input: n, output: n, except on rank 0; in place data: n.
+    template <Elements In, MutableElements Out>
+    void exscan(const In& input, Out&& output, Op op = Op::sum) {
+        run(arguments::exscan(input, output, op));
+    }
+    template <MutableElements Data>
+    void exscan(Data&& data, Op op = Op::sum) {
+        run(arguments::exscan(data, op));
+    }
+    template <LastingElements In, LastingMutableElements Out>
+    Request start_exscan(In&& input, Out&& output, Op op = Op::sum) {
+        return start(arguments::exscan(input, output, op));
+    }
+    template <LastingMutableElements Data>
+    Request start_exscan(Data&& data, Op op = Op::sum) {
+        return start(arguments::exscan(data, op));
+    }
+
+    /// Returns when all ranks have entered it. Makes progress on pending calls meanwhile. The
+    /// request of a started one is complete when all ranks have started it.
     void barrier();
+    Request start_barrier() { return start(arguments::barrier()); }
 
     /// Sends a message of any length to another rank, which receives it with the same tag. Only for
     /// ranks of a rendezvous; with MPI, use MPI_Send. Thread-safe with other calls, and with send()

@@ -71,6 +71,27 @@ static void rooted_in_place(tutti_comm* comm, int me, int ranks, int in_place, i
     for (int i = 0; i < COUNT; ++i) EXPECT(result[i] == at(me, i) + 5);
 }
 
+static void prefixes(tutti_comm* comm, int me, int in_place, int started) {
+    static int32_t data[COUNT], out[COUNT];
+    tutti_request* request = NULL;
+    for (int inclusive = 0; inclusive < 2; ++inclusive) {
+        const void* const input = in_place ? TUTTI_IN_PLACE : data;
+        int32_t* const result = in_place ? data : out;
+        int32_t* const output = !in_place && !inclusive && me == 0 ? NULL : result;
+        const int ranks = me + inclusive;
+        fill(data, me, 1);
+        if (started)
+            EXPECT_OK((inclusive ? tutti_start_scan : tutti_start_exscan)(
+                comm, input, output, COUNT, TUTTI_INT32, TUTTI_SUM, &request));
+        else
+            EXPECT_OK((inclusive ? tutti_scan : tutti_exscan)(comm, input, output, COUNT,
+                                                              TUTTI_INT32, TUTTI_SUM));
+        EXPECT_OK(tutti_wait(&request));
+        for (int i = 0; ranks > 0 && i < COUNT; ++i) EXPECT(result[i] == sum_at(ranks, i));
+        for (int i = 0; ranks == 0 && i < COUNT; ++i) EXPECT(data[i] == at(me, i));
+    }
+}
+
 static void collectives(tutti_comm* comm, int me, int ranks) {
     static int32_t in[MOST_RANKS * COUNT], out[MOST_RANKS * COUNT];
     const int last = ranks - 1;
@@ -120,7 +141,11 @@ static void collectives(tutti_comm* comm, int me, int ranks) {
     EXPECT_OK(tutti_all_to_all(comm, in, out, COUNT, TUTTI_INT32));
     for (int r = 0; r < ranks; ++r)
         for (int i = 0; i < COUNT; ++i) EXPECT(out[r * COUNT + i] == at(r, me * COUNT + i));
+    for (int form = 0; form < 4; ++form) prefixes(comm, me, form % 2, form / 2);
+    tutti_request* request = NULL;
     EXPECT_OK(tutti_barrier(comm));
+    EXPECT_OK(tutti_start_barrier(comm, &request));
+    EXPECT_OK(tutti_wait(&request));
 }
 
 /* Blocks of different lengths: that of rank r has 300 r elements, and one more in odd rounds. */

@@ -110,7 +110,8 @@ int tutti_comm_size(const tutti_comm* comm);
 
 /* `count` is the number of elements of a rank's vector or block. Buffers with a block for each rank
  * have size * count elements. Buffers that a rank does not use may be NULL: `output` of reduce and
- * gather on other ranks than the root, and `input` of scatter there. */
+ * gather on other ranks than the root, `input` of scatter there, and `output` of exscan on rank 0.
+ * Rank r gets the reduction of ranks 0 to r in scan, of those before it in exscan. */
 tutti_result tutti_all_reduce(tutti_comm* comm, const void* input, void* output, size_t count,
                               tutti_type type, tutti_op op);
 tutti_result tutti_reduce(tutti_comm* comm, const void* input, void* output, size_t count,
@@ -126,6 +127,10 @@ tutti_result tutti_scatter(tutti_comm* comm, const void* input, void* output, si
                            tutti_type type, int root);
 tutti_result tutti_all_to_all(tutti_comm* comm, const void* input, void* output, size_t count,
                               tutti_type type);
+tutti_result tutti_scan(tutti_comm* comm, const void* input, void* output, size_t count,
+                        tutti_type type, tutti_op op);
+tutti_result tutti_exscan(tutti_comm* comm, const void* input, void* output, size_t count,
+                          tutti_type type, tutti_op op);
 tutti_result tutti_barrier(tutti_comm* comm);
 
 /* The same with blocks of different lengths, which may be 0 and lie side by side in rank order.
@@ -159,6 +164,11 @@ tutti_result tutti_start_scatter(tutti_comm* comm, const void* input, void* outp
                                  tutti_type type, int root, tutti_request** request);
 tutti_result tutti_start_all_to_all(tutti_comm* comm, const void* input, void* output, size_t count,
                                     tutti_type type, tutti_request** request);
+tutti_result tutti_start_scan(tutti_comm* comm, const void* input, void* output, size_t count,
+                              tutti_type type, tutti_op op, tutti_request** request);
+tutti_result tutti_start_exscan(tutti_comm* comm, const void* input, void* output, size_t count,
+                                tutti_type type, tutti_op op, tutti_request** request);
+tutti_result tutti_start_barrier(tutti_comm* comm, tutti_request** request);
 tutti_result tutti_start_reduce_scatter_v(tutti_comm* comm, const void* input, void* output, const size_t* counts, tutti_type type, tutti_op op, tutti_request** request);
 tutti_result tutti_start_all_gather_v(tutti_comm* comm, const void* input, void* output, const size_t* counts, tutti_type type, tutti_request** request);
 tutti_result tutti_start_gather_v(tutti_comm* comm, const void* input, void* output, size_t count, const size_t* counts, tutti_type type, int root, tutti_request** request);
