@@ -264,54 +264,51 @@ int barrier(const Next& next, MPI_Comm comm) {
     const auto by_library = [&] { return next(comm); };
     Ranks* const ranks = ranks_for(CallKind::barrier, comm);
     if (ranks == nullptr) return by_library();
-    return ranks->take_turn(CallKind::barrier, 0, 0, by_library, [&] {
-        const std::byte mine{};
-        std::byte all{};
-        ranks->run({{Collective::all_reduce, DataType::uint8, Op::max, Rank{0}, 1},
-                    {std::span(&mine, 1), std::span(&all, 1), false}});
-    });
+    return ranks->take_turn(CallKind::barrier, 0, 0, by_library,
+                            [&] { ranks->run(arguments::barrier()); });
 }
 
 /// Least bytes of a vector. The MPI library passes shorter vectors on without waiting.
 inline constexpr std::size_t least_scanned = 512;
-/// Greatest bytes of all vectors together for which an all-gather pays.
-inline constexpr std::size_t most_scanned = std::size_t{64} << 10;
 
-/// MPI_Scan and MPI_Exscan: all ranks gather all vectors, and each reduces those of the ranks
-/// before it in rank order. For short vectors that is faster than a chain through all ranks.
+/// MPI_Scan and MPI_Exscan.
 template <class Next, class Count>
-int scan_as(CallKind kind, const Next& next, const void* send, void* receive, Count count,
+int scan_as(Collective collective, const Next& next, const void* send, void* receive, Count count,
             MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
     const auto by_library = [&] { return next(send, receive, count, type, op, comm); };
+    const auto kind = static_cast<CallKind>(collective);
     Ranks* const ranks = ranks_for(kind, comm);
     if (ranks == nullptr) return by_library();
-    const auto call = combining(Collective::all_reduce, type, op, count);
-    const auto given = TypedBuffer::of(send == MPI_IN_PLACE ? receive : send, count, type);
+    const bool is_in_place = send == MPI_IN_PLACE;
+    const auto call = combining(collective, type, op, count);
+    const auto given = TypedBuffer::of(is_in_place ? receive : send, count, type);
     if (!call || !given) return by_library();
-    const bool pays = (given->bytes >= least_scanned || preloaded.always) &&
-                      given->bytes <= most_scanned / as_size(ranks->size());
+    const bool pays = given->bytes >= least_scanned || preloaded.always;
     if (!pays || !ranks->may_meet(kind)) return ranks->passed(kind, size_of(*given), by_library);
-    return ranks->take_turn(kind, size_of(*given), 0, by_library, [&] {
-        const std::size_t bytes = given->bytes;
-        const std::span<std::byte> all =
-            ranks->scratch(Ranks::Scratch::output, bytes * as_size(ranks->size()));
-        ranks->run(moving(Collective::all_gather, bytes, {given->memory(), all, false}));
-        const int vectors = ranks->rank() + (kind == CallKind::scan ? 1 : 0);
-        ranks->combine(*call, all, vectors, static_cast<std::byte*>(receive));
-    });
+    return ranks->take_turn(
+        kind, size_of(*given), 0, by_library,
+        [&] {
+            const bool has_output =
+                is_in_place || collective == Collective::scan || ranks->rank() > 0;
+            const std::span<std::byte> output{static_cast<std::byte*>(receive),
+                                              has_output ? given->bytes : 0};
+            if (is_in_place) return ranks->run({*call, in_place(output)});
+            ranks->run({*call, {packed_apart_from(output, *ranks, *given), output, false}});
+        },
+        *call);
 }
 
 template <class Next, class Count>
 int scan(const Next& next, const void* send, void* receive, Count count, MPI_Datatype type,
          MPI_Op op, MPI_Comm comm) {
-    return scan_as(CallKind::scan, next, send, receive, count, type, op, comm);
+    return scan_as(Collective::scan, next, send, receive, count, type, op, comm);
 }
 
 /// MPI leaves the result on rank 0 undefined. Here it stays unchanged.
 template <class Next, class Count>
 int exscan(const Next& next, const void* send, void* receive, Count count, MPI_Datatype type,
            MPI_Op op, MPI_Comm comm) {
-    return scan_as(CallKind::exscan, next, send, receive, count, type, op, comm);
+    return scan_as(Collective::exscan, next, send, receive, count, type, op, comm);
 }
 
 }  // namespace tutti::calls

@@ -223,17 +223,6 @@ std::int64_t Ranks::agree_on_lengths() {
     return set_lengths(exchange_.agreed());
 }
 
-void Ranks::combine(const Call& call, std::span<const std::byte> vectors, int how_many,
-                    std::byte* out) {
-    if (how_many == 0) return;
-    if (combiner_.kernel == nullptr || combiner_.type != call.type || combiner_.op != call.op)
-        combiner_ = {call.type, call.op, find_reduce(call.type, call.op)};
-    combiner_.vectors.clear();
-    for (int i = 0; i < how_many; ++i)
-        combiner_.vectors.push_back(vectors.data() + vectors.size() / as_size(size_) * as_size(i));
-    combiner_.kernel(&out, 1, combiner_.vectors.data(), as_size(how_many), as_size(call.count));
-}
-
 namespace {
 
 // Communicators that this thread is freeing, with the stack frame of each call. An error handler

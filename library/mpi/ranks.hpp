@@ -170,10 +170,6 @@ public:
     enum class Scratch : std::uint8_t { input, output };
     std::span<std::byte> scratch(Scratch which, std::size_t bytes);
 
-    /// Reduces the first `how_many` of the given contiguous vectors into `out`, in their order.
-    void combine(const Call& call, std::span<const std::byte> vectors, int how_many,
-                 std::byte* out);
-
     /// Frees tutti's resources. The MPI library does all later calls.
     void leave();
 
@@ -302,12 +298,6 @@ private:
     BlockExchange exchange_;
     std::vector<std::int64_t> counts_;
     BlockLengths lengths_;
-    struct Combiner {
-        DataType type = DataType::int32;
-        Op op = Op::sum;
-        ReduceKernel kernel = nullptr;
-        std::vector<const std::byte*> vectors = {};
-    } combiner_;  // for the last scan
 };
 
 /// The kinds of calls that tutti may do, a bit for each. 0 before MPI has started and after its

@@ -66,18 +66,7 @@ bool flag_in(const char* variable, const std::string& text) {
 
 }  // namespace
 
-std::string_view name_of(CallKind kind) {
-    switch (kind) {
-        case CallKind::barrier:
-            return "barrier";
-        case CallKind::scan:
-            return "scan";
-        case CallKind::exscan:
-            return "exscan";
-        default:
-            return name_of(static_cast<Collective>(kind));
-    }
-}
+std::string_view name_of(CallKind kind) { return name_of(static_cast<Collective>(kind)); }
 
 PreloadSettings preload_settings(const std::function<const char*(const char*)>& value_of) {
     PreloadSettings settings;

@@ -9,9 +9,8 @@
 
 namespace tutti {
 
-/// The kinds of calls that the preloaded library can take over: first the collectives of tutti in
-/// the order of Collective, then the barrier (an all-reduce of a byte) and the scans (an all-gather
-/// and a reduction).
+/// The kinds of calls that the preloaded library can take over: the collectives of tutti in the
+/// order of Collective.
 enum class CallKind : std::uint8_t {
     all_reduce,
     reduce_scatter,
@@ -30,7 +29,7 @@ std::string_view name_of(CallKind kind);
 /// Returns whether the vector that tutti shares out has a block of the call's size for each rank.
 constexpr bool is_of_blocks(CallKind kind) {
     return kind != CallKind::all_reduce && kind != CallKind::broadcast &&
-           kind != CallKind::reduce && kind != CallKind::barrier;
+           kind != CallKind::reduce && kind < CallKind::barrier;
 }
 
 /// The implementation of calls.
