@@ -67,11 +67,13 @@ std::optional<ExpectedPlan> expected_plan(const Configuration& configuration,
     const Choice choice{algorithm, configuration, environment};
     if (algorithm->refuses(job_of(choice, call.call, call.ranks(), call.hosts)))
         return std::nullopt;
-    const Route route = route_of(choice, call, transport->methods, machine.tuning);
+    RoutedCall routed = call;
+    routed.oversubscribed = is_oversubscribed(call.hosts, machine.cores);
+    const Route route = route_of(choice, routed, transport->methods, machine.tuning);
     const Way& way = route.ways[route.expected];
     ExpectedPlan plan{pipelined(route.schedule, way.pieces), way,
                       parameters_of(way.method, *transport, call.buffers)};
-    if (is_oversubscribed(call.hosts, machine.cores)) plan.parameters += " oversubscribed";
+    if (routed.oversubscribed) plan.parameters += " oversubscribed";
     return plan;
 }
 

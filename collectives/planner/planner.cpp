@@ -188,7 +188,8 @@ Route Planner::route(const Choice& choice, const Call& call, const CallBuffers& 
         throw Error(*refusal);
     const TransferMethods methods = opened(transport).methods;
     const BufferKind kind = kind_of(buffers, methods, registered, known);
-    return route_of(choice, {call, kind, world_.hosts(), buffers.in_place}, methods, tuning_);
+    return route_of(choice, {call, kind, world_.hosts(), buffers.in_place, world_.oversubscribed},
+                    methods, tuning_);
 }
 
 std::unique_ptr<Plan> Planner::plan_by(const Way& way, int number, std::string_view transport,

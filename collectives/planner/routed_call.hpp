@@ -13,6 +13,7 @@ struct RoutedCall {
     BufferKind buffers = BufferKind::registered;  ///< on all ranks
     Placement hosts;                              ///< ranks by host
     bool in_place = false;
+    bool oversubscribed = false;  ///< ranks of a host share cores
 
     int ranks() const;
 };

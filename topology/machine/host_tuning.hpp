@@ -13,9 +13,8 @@ struct HostTuning {
     Bytes stream_from{32 << 20};
     /// Whether timed passes may correct that choice; see StoreChoice.
     bool adapts_stores = true;
-    /// Largest vector for which only the LL protocol is used. It saves a signal, but copies each
-    /// byte twice. In unregistered memory larger calls try it, and copies in and out, which let
-    /// ranks run ahead.
+    /// Largest vector that travels in lines, which save a signal, but copy each byte twice; in
+    /// unregistered memory, the largest block.
     Bytes ll_up_to{256};
     Bytes ll_up_to_unregistered{256};
     /// Bytes received by a rank from which unregistered memory in huge pages is read through the

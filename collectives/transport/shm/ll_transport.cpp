@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -17,76 +18,121 @@
 namespace tutti {
 namespace {
 
-std::size_t lines_of(std::size_t bytes) { return divide_up(bytes, LlLine::capacity); }
-
-// The receiver's counts of lines taken and of messages read in the sender's memory, on a cache line
+// The receiver's counts of slots taken and of messages read in the sender's memory, on a cache line
 // of their own: the sender reads them only after a full round, or while it waits for a read.
 struct alignas(cache_line) Taken {
-    std::uint64_t lines;
+    std::uint64_t slots;
     std::uint64_t messages;
+    std::uint64_t bytes_of_slot;  // chosen by the receiver
 };
 
-// One end of the connection from one rank to another: a ring of lines in the receiver's memory.
-class LineRing {
+// One end of the connection from one rank to another: a ring of slots in the receiver's memory. A
+// slot holds a message, or a part of a longer one: a line with the flag that announces all of it,
+// then the data for which that line is too small.
+class SlotRing {
 public:
-    LineRing() = default;  // not connected: the peer is on another host
-    explicit LineRing(std::span<std::byte> memory)
-        : taken_(reinterpret_cast<Taken*>(memory.data())),
-          ring_(reinterpret_cast<LlLine*>(memory.data() + sizeof(Taken))),
-          mask_((memory.size() - sizeof(Taken)) / sizeof(LlLine) - 1) {}
+    struct Size {
+        // For messages of up to `most` bytes. Flags in all lines save a cache miss, but writing and
+        // reading them takes longer than copying. A sender that shares its core with the receiver
+        // runs ahead until the ring is full: the longer the ring, the fewer the switches.
+        Size(std::size_t most, bool oversubscribed)
+            : bytes_of_slot(most <= most_in_lines && !oversubscribed ? sizeof(LlLine)
+                                                                     : slot_for(most)),
+              slots(std::clamp(std::bit_floor((oversubscribed ? 128 : 16) * 1024 / bytes_of_slot),
+                               least_slots, most_slots)) {}
 
-    static std::size_t bytes(std::size_t lines) { return sizeof(Taken) + lines * sizeof(LlLine); }
+        std::size_t bytes() const { return sizeof(Taken) + slots * bytes_of_slot; }
+
+        std::size_t bytes_of_slot, slots;
+    };
+
+    SlotRing() = default;  // not connected: the peer is on another host
+    explicit SlotRing(std::span<std::byte> memory)
+        : taken_(reinterpret_cast<Taken*>(memory.data())), slots_(memory.subspan(sizeof(Taken))) {}
+
+    /// The receiver does this before the sender sends.
+    void receive_in(const Size& size) {
+        taken_->bytes_of_slot = size.bytes_of_slot;
+        learn_size();
+    }
 
     /// The number of messages that the receiver has read in the sender's memory.
     std::uint64_t& read_messages() const { return taken_->messages; }
 
-    /// Whether a line has arrived that was not taken.
-    bool has_arrived() const { return ring_ != nullptr && seen(line().flag) == next_ + 1; }
+    /// Whether a message has arrived that was not taken.
+    bool has_arrived() const { return mask_ != 0 && seen(slot(next_).flag) == next_ + 1; }
 
     /// Sends as much of the message as there is room for, and removes that part from `message`.
     void send(std::span<const std::byte>& message) {
-        const std::uint64_t first = next_;
+        if (mask_ == 0) learn_size();
         while (!message.empty()) {
             if (next_ - known_taken_ > mask_) {
-                known_taken_ = seen(taken_->lines);
+                known_taken_ = seen(taken_->slots);
                 if (next_ - known_taken_ > mask_) return;
             }
-            const std::size_t bytes = std::min(message.size(), LlLine::capacity);
-            line().write(message.data(), bytes, next_ + 1);
-            ++next_;
+            LlLine& line = slot(next_);
+            const std::size_t bytes = std::min(message.size(), most_in_this_slot());
+            if (bytes > LlLine::capacity)
+                std::memcpy(rest_of(line), message.data() + LlLine::capacity,
+                            bytes - LlLine::capacity);
+            line.write(message.data(), bytes, ++next_);
             message = message.subspan(bytes);
+            // The next message is likely to have the same length.
+            const std::byte* const next = &slot(next_).data[0];
+            for (std::size_t at = 0; at < std::min(bytes, most_prefetched); at += cache_line)
+                prefetch_to_write(next + at);
         }
-        // The next message is likely to have the same length.
-        for (std::uint64_t i = next_; i < next_ + (next_ - first) && i < next_ + 16; ++i)
-            prefetch_to_write(&ring_[i & mask_]);
     }
 
     /// Takes the part of the message that has arrived, and removes it from `into`.
     void take(std::span<std::byte>& into) {
         while (!into.empty()) {
-            const std::size_t bytes = std::min(into.size(), LlLine::capacity);
-            if (!line().read(into.data(), bytes, next_ + 1)) return;
+            LlLine& line = slot(next_);
+            const std::size_t bytes = std::min(into.size(), most_in_this_slot());
+            if (!line.read(into.data(), bytes, next_ + 1)) return;
+            if (bytes > LlLine::capacity)
+                std::memcpy(into.data() + LlLine::capacity, rest_of(line),
+                            bytes - LlLine::capacity);
             ++next_;
             into = into.subspan(bytes);
             // Done rarely, because it takes the line away from the sender; but before the ring is
             // full.
-            if (next_ - known_taken_ > mask_ / 4) publish(taken_->lines, known_taken_ = next_);
+            if (next_ - known_taken_ > mask_ / 4) publish(taken_->slots, known_taken_ = next_);
         }
     }
 
 private:
-    LlLine& line() const { return ring_[next_ & mask_]; }
+    static constexpr std::size_t most_in_lines = 512;
+    // A longer message is cut, so that the receiver takes its first part while the next is written.
+    static constexpr std::size_t most_in_slot = 1024 + LlLine::capacity;
+    static constexpr std::size_t least_slots = 16, most_slots = 256;
+    static constexpr std::size_t most_prefetched = 16 * cache_line;
+
+    static std::size_t slot_for(std::size_t message) {
+        const std::size_t in_slot = std::clamp(message, LlLine::capacity, most_in_slot);
+        return round_up(in_slot + sizeof(LlLine::flag), cache_line);
+    }
+    void learn_size() {
+        bytes_of_slot_ = taken_->bytes_of_slot;
+        mask_ = slots_.size() / bytes_of_slot_ - 1;
+    }
+    LlLine& slot(std::uint64_t number) const {
+        return *reinterpret_cast<LlLine*>(&slots_[(number & mask_) * bytes_of_slot_]);
+    }
+    static std::byte* rest_of(LlLine& line) { return reinterpret_cast<std::byte*>(&line + 1); }
+    std::size_t most_in_this_slot() const { return bytes_of_slot_ - sizeof(LlLine::flag); }
 
     Taken* taken_ = nullptr;
-    LlLine* ring_ = nullptr;
-    std::uint64_t mask_ = 0;
-    std::uint64_t next_ = 0;         // number of the next line, counted over all runs
+    std::span<std::byte> slots_;
+    std::size_t bytes_of_slot_ = 0;
+    std::uint64_t mask_ = 0;         // 0: the size is not known yet
+    std::uint64_t next_ = 0;         // number of the next slot, counted over all runs
     std::uint64_t known_taken_ = 0;  // last read (sender) or published (receiver)
 };
 
-// Messages up to this size travel in lines. The receiver reads larger ones in the sender's memory,
+// Messages up to this size travel in slots. The receiver reads larger ones in the sender's memory,
 // where the kernel lets it: the system call costs less than the second copy.
-constexpr std::size_t most_in_lines = 4096;
+constexpr std::size_t most_in_slots = 4096;
 
 // Messages may be cut: those to one peer go in the order posted.
 class LlEndpoint final : public Endpoint {
@@ -97,17 +143,14 @@ public:
         : me_(world.rank()),
           to_(as_size(world.size())),
           from_(to_.size()),
-          read_above_(processes.empty() ? std::numeric_limits<std::size_t>::max() : most_in_lines) {
+          read_above_(processes.empty() ? std::numeric_limits<std::size_t>::max() : most_in_slots) {
         sends_.reserve(needs.most_posts);
         receives_.reserve(needs.most_posts);
-        // Room for the messages of several runs, so that a sender rarely waits for a slow receiver.
-        const std::size_t lines =
-            std::clamp(std::bit_ceil(8 * lines_of(std::min(needs.most_bytes, read_above_))),
-                       std::size_t{64}, std::size_t{1024});
+        const SlotRing::Size size(std::min(needs.most_bytes, read_above_), world.oversubscribed);
         const std::span<const Rank> ranks = world.ranks_of_host();
-        needs.memory->ask(
-            ranks.size() * LineRing::bytes(lines),
-            [this, ranks, processes](auto shared) { use(std::move(shared), ranks, processes); });
+        needs.memory->ask(ranks.size() * size.bytes(), [this, ranks, processes, size](auto shared) {
+            use(std::move(shared), ranks, processes, size);
+        });
     }
 
     void post_receive(int, Rank from, std::span<std::byte> into) override {
@@ -140,26 +183,27 @@ public:
     }
 
 private:
-    // Each rank chooses the length of the rings that it receives from.
+    // Each rank chooses the size of the rings that it receives from.
     void use(std::unique_ptr<ReachableMemory> memory, std::span<const Rank> ranks,
-             std::span<const pid_t> processes) {
+             std::span<const pid_t> processes, const SlotRing::Size& size) {
         memory_ = std::move(memory);
         const auto ring = [&](Rank receiver, std::size_t sender) {
             const std::span<std::byte> piece = memory_->of(receiver);
             const std::size_t bytes = piece.size() / ranks.size();
-            return LineRing(piece.subspan(sender * bytes, bytes));
+            return SlotRing(piece.subspan(sender * bytes, bytes));
         };
         const auto me = as_size(std::ranges::find(ranks, me_) - ranks.begin());
         for (std::size_t place = 0; place < ranks.size(); ++place) {
             at(to_, ranks[place]).ring = ring(ranks[place], me);
             at(from_, ranks[place]).ring = ring(me_, place);
+            at(from_, ranks[place]).ring.receive_in(size);
             if (!processes.empty()) at(from_, ranks[place]).process = processes[place];
         }
     }
 
     // The messages in one direction between this rank and a peer; counted over all runs.
     struct Link {
-        LineRing ring;
+        SlotRing ring;
         pid_t process = 0;  // the sender's number
         std::uint64_t posted = 0, done = 0, offered = 0;
     };

@@ -44,14 +44,35 @@ TEST(Route, IsInPlaceWherePeersReachTheMemory) {
 TEST(Route, TriesAllMethodsThatMayBeFastestInUnregisteredMemory) {
     const auto of = [](std::int64_t bytes) { return ways("shm", BufferKind::unregistered, bytes); };
     const auto small = [](int pieces) { return Way{copy_in_copy_out, pieces, {}, 1}; };
-    EXPECT_EQ(of(257), (Ways{small(1), {lines}}));
-    EXPECT_EQ(of(4 * KiB - 1), (Ways{small(1), {lines}}));
-    EXPECT_EQ(of(4 * KiB), (Ways{small(1), {single_copy}, {lines}}));
-    EXPECT_EQ(of(16 * KiB), (Ways{small(1), {single_copy}, {lines}}));
-    EXPECT_EQ(of(16 * KiB + 1), (Ways{small(1), {single_copy}}));
+    EXPECT_EQ(of(257), (Ways{small(1)}));
+    EXPECT_EQ(of(4 * KiB - 1), (Ways{small(1)}));
+    EXPECT_EQ(of(4 * KiB), (Ways{small(1), {single_copy}}));
     EXPECT_EQ(of(64 * KiB), (Ways{small(1), small(2), {single_copy}}));
     EXPECT_EQ(of(MiB), (Ways{{copy_in_copy_out, 4}, {copy_in_copy_out, 32}, {single_copy}}));
     EXPECT_EQ(of(4 * MiB), (Ways{{copy_in_copy_out, 16}, {single_copy}}));
+}
+
+// With a root, some ranks only send: where ranks share cores, lines let these run far ahead.
+TEST(Route, UsesLinesForSmallBlocksInUnregisteredMemory) {
+    const auto goes_in_lines = [](Collective collective, std::int64_t bytes, bool oversubscribed) {
+        const char* const name = collective == Collective::all_to_all ? "round-robin" : "linear";
+        const Choice choice{&find_algorithm(collective, name),
+                            {.algorithm = name, .transport = "shm"}};
+        const Call call{.collective = collective, .type = DataType::uint8, .count = bytes};
+        return route_of(choice,
+                        {call, BufferKind::unregistered, Placement::one_node(ranks), false,
+                         oversubscribed},
+                        find_transport("shm").methods, {})
+                   .ways.front() == Way{lines};
+    };
+    for (const Collective collective : {Collective::gather, Collective::all_to_all})
+        for (const bool oversubscribed : {false, true}) {
+            EXPECT_TRUE(goes_in_lines(collective, 256, oversubscribed));
+            EXPECT_EQ(goes_in_lines(collective, 257, oversubscribed),
+                      oversubscribed && collective == Collective::gather);
+        }
+    EXPECT_TRUE(goes_in_lines(Collective::gather, 16 * KiB, true));
+    EXPECT_FALSE(goes_in_lines(Collective::gather, 16 * KiB + 1, true));
 }
 
 TEST(Route, ExpectsTheKernelToCopyLargeVectorsFastest) {
