@@ -21,7 +21,7 @@ PATIENCE = 10 if SANITIZED else 1  # factor of all timeouts
 FULL_MATRIX = os.environ.get("TUTTI_FULL_MATRIX") == "1"
 
 COLLECTIVES = ("all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce", "scatter",
-               "gather", "all_to_all")
+               "gather", "all_to_all", "barrier", "scan", "exscan")
 
 
 def needs_matplotlib(test):
