@@ -30,7 +30,8 @@ endif()
 if(TUTTI_SANITIZE)
     target_compile_options(tutti_flags INTERFACE -fsanitize=${TUTTI_SANITIZE}
         -fno-omit-frame-pointer -fno-sanitize-recover=undefined
-        $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)  # false alarms of g++ 12 in instrumented code
+        # false alarms of g++ 12 in instrumented code
+        "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-stringop-overflow;-Wno-array-bounds>")
     target_link_options(tutti_flags INTERFACE -fsanitize=${TUTTI_SANITIZE} -rdynamic)
 endif()
 if(TUTTI_FUZZ)

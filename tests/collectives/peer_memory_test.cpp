@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 #include <vector>
 
@@ -15,8 +16,9 @@
 
 namespace {
 
-std::size_t most_bytes_at_once = SIZE_MAX;
-int calls = 0;
+// Ranks of other tests are threads that all call the function below.
+std::atomic<std::size_t> most_bytes_at_once = SIZE_MAX;
+std::atomic<int> calls = 0;
 
 }  // namespace
 
@@ -26,7 +28,7 @@ extern "C" ssize_t process_vm_readv(pid_t process, const iovec* here, unsigned l
                                     unsigned long flags) {
     ++calls;
     iovec less = *here;
-    less.iov_len = std::min(less.iov_len, most_bytes_at_once);
+    less.iov_len = std::min(less.iov_len, most_bytes_at_once.load());
     return syscall(SYS_process_vm_readv, process, &less, here_count, there, there_count, flags);
 }
 
