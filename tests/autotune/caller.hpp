@@ -16,9 +16,9 @@ public:
     Caller(Communicator& communicator, int seed)
         : communicator_(communicator), dice_(static_cast<unsigned>(seed)) {}
 
-    /// One call, with one buffer or two in round.
-    void call(const Call& call) {
-        Job& job = prepared(call);
+    /// One call, with one buffer or two in round; in a part of `given`, if it is not empty.
+    void call(const Call& call, std::span<std::byte> given = {}) {
+        Job& job = prepared(call, given);
         communicator_.run(job.arguments);
         finish(job);
     }
@@ -53,7 +53,7 @@ private:
         Request pending = {};
     };
 
-    Job& prepared(const Call& call) {
+    Job& prepared(const Call& call, std::span<std::byte> given = {}) {
         const int ranks = communicator_.size();
         const Rank me = communicator_.rank();
         const bool in_place = (++calls_ % 2 == 0) && call.collective != Collective::scatter &&
@@ -65,11 +65,11 @@ private:
                                     : InPlace{.input = 0, .output = input + gap};
         const std::size_t bytes = std::max(at.input + input, at.output + output);
         const std::size_t begin = 8 * (dice_() % 4);
-        std::vector<std::byte>& memory = some_memory(begin + bytes);
-        const auto all = std::span(memory).subspan(begin, bytes);
+        std::vector<std::byte>* const own = given.empty() ? &some_memory(begin + bytes) : nullptr;
+        const auto all = (own != nullptr ? std::span(*own) : given).subspan(begin, bytes);
         Job job{.check = {call.collective, call.type, call.op, ranks, call.root.index, call.count,
                           calls_},
-                .memory = &memory,
+                .memory = own,
                 .arguments = {call, {}},
                 .output = all.subspan(at.output, output)};
         job.arguments.buffers = in_place
@@ -92,7 +92,7 @@ private:
 
     void finish(Job& job) {
         wrong_ += count_wrong(job.check, communicator_.rank(), job.output);
-        idle_.push_back(job.memory);
+        if (job.memory != nullptr) idle_.push_back(job.memory);
         const auto number = std::ranges::find(jobs_, &job, [](Job& one) { return &one; });
         jobs_.erase(number);
     }

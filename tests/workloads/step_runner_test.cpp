@@ -145,5 +145,27 @@ TEST(StepRunner, SharesTheTimeOfCompressionAmongTheStepsThatCommunicate) {
     EXPECT_DOUBLE_EQ(compress_ms->value, 4);
 }
 
+// The longest block is in the first step, but the second has more in all.
+TEST(ProgramBuffers, HaveRoomForEveryStep) {
+    Program program{
+        .name = "two steps", .groups = {{Rank{0}, Rank{1}}}, .calls = {}, .tasks = {{}, {}}};
+    const Call gather{.collective = Collective::all_gather, .type = DataType::float32};
+    using Counts = std::vector<std::int64_t>;
+    std::vector<Call> steps;
+    for (const Counts& counts : {Counts{3000, 0}, Counts{2000, 1500}})
+        steps.push_back(program.with_lengths(gather, counts, Blocks::exact));
+    GroupCall one{.label = "gather", .call = {}, .in_place = true};
+    one.set_steps(steps);
+    program.add_call(one);
+    run_as_threads(2, 20, [&](World& world) {
+        Planner planner(world);
+        const ProgramBuffers buffers(planner, program, BufferKind::registered);
+        for (int step = 0; step < 2; ++step) {
+            const PooledBuffers of_step = buffers.buffers_of(0, steps[as_size(step)]);
+            EXPECT_TRUE(of_step.registered->offset_of(of_step.call.output)) << step;
+        }
+    });
+}
+
 }  // namespace
 }  // namespace tutti

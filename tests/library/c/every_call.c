@@ -285,6 +285,116 @@ static void types(tutti_comm* comm, int ranks) {
     }
 }
 
+/* Sets element i to a small integer, which all types represent. Returns the bytes of an element. */
+static size_t put(void* data, int i, tutti_type type, int value) {
+    static const size_t sizes[] = {1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
+    unsigned char bytes[8] = {0};
+    const float number = (float)value;
+    const double wide = value;
+    uint32_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    if (type == TUTTI_HALF && value > 0)
+        bits = (((bits >> 23) - 127 + 15) << 10 | (bits >> 13 & 0x3FF)) << 16;
+    if (type == TUTTI_HALF || type == TUTTI_BFLOAT16)
+        memcpy(bytes, (unsigned char*)&bits + 2, 2);
+    else if (type == TUTTI_FLOAT)
+        memcpy(bytes, &number, 4);
+    else if (type == TUTTI_DOUBLE)
+        memcpy(bytes, &wide, 8);
+    else
+        bytes[0] = (unsigned char)value;
+    memcpy((unsigned char*)data + (size_t)i * sizes[type], bytes, sizes[type]);
+    return sizes[type];
+}
+
+/* Element i of rank r: 1 to 3, so that all types hold the product of 4 ranks; for averages times
+ * the ranks, so that they are whole. */
+static int drawn(int r, int i, int round, int ranks, tutti_op op) {
+    return (op == TUTTI_AVG ? ranks : 1) * ((5 * r + i + round) % 3 + 1);
+}
+
+static int combined(int ranks, int i, int round, tutti_op op) {
+    int all = drawn(0, i, round, ranks, op);
+    for (int r = 1; r < ranks; ++r) {
+        const int one = drawn(r, i, round, ranks, op);
+        if (op == TUTTI_SUM || op == TUTTI_AVG) all += one;
+        if (op == TUTTI_PROD) all *= one;
+        if ((op == TUTTI_MIN && one < all) || (op == TUTTI_MAX && one > all)) all = one;
+    }
+    return op == TUTTI_AVG ? all / ranks : all;
+}
+
+/* Random calls, the same on all ranks, in ordinary and in registered memory. */
+static void random_calls(tutti_comm* comm, int me, int ranks) {
+    enum { ALL_REDUCE, REDUCE, REDUCE_SCATTER, BROADCAST, ALL_GATHER, GATHER, SCATTER, ALL_TO_ALL };
+    static char ordinary[2][MOST_RANKS * COUNT * 8];
+    const size_t room = sizeof ordinary[0];
+    char expected[8];
+    void* registered = NULL;
+    EXPECT_OK(tutti_allocate(comm, 2 * room, &registered));
+    uint32_t dice = 7;
+    for (int round = 0; round < 1000; ++round) {
+        int draws[7];
+        for (int i = 0; i < 7; ++i) draws[i] = (int)((dice = dice * 1103515245u + 12345) >> 17);
+        const int kind = draws[0] % 8, root = draws[1] % ranks;
+        const tutti_type type = (tutti_type)(draws[2] % 12);
+        const tutti_op op = kind <= REDUCE_SCATTER ? (tutti_op)(draws[3] % 5) : TUTTI_SUM;
+        const int count = draws[4] % 9 == 0 ? draws[5] % COUNT : draws[5] % 40;
+        /* Only the root is in place in a gather or scatter, so these stay apart here. */
+        const int in_place = draws[6] % 2 == 0 && kind != GATHER && kind != SCATTER;
+        char* const first = draws[6] / 2 % 2 ? registered : ordinary[0];
+        char* const output = in_place ? first : draws[6] / 2 % 2 ? first + room : ordinary[1];
+        const size_t bytes_of_block = put(expected, 0, type, 0) * (size_t)count;
+        const int blocks = kind == REDUCE_SCATTER || kind == SCATTER || kind == ALL_TO_ALL ? ranks : 1;
+        char* const own = in_place && kind == ALL_GATHER ? first + (size_t)me * bytes_of_block : first;
+        for (int i = 0; i < blocks * count; ++i)
+            put(own, i, type, drawn(me, i, round, ranks, op));
+        const void* const input = in_place ? TUTTI_IN_PLACE : first;
+        const size_t n = (size_t)count;
+        int results = 1; /* blocks that are checked */
+        switch (kind) {
+            case ALL_REDUCE: EXPECT_OK(tutti_all_reduce(comm, input, output, n, type, op)); break;
+            case REDUCE:
+                EXPECT_OK(tutti_reduce(comm, input, output, n, type, op, root));
+                results = me == root;
+                break;
+            case REDUCE_SCATTER:
+                EXPECT_OK(tutti_reduce_scatter(comm, input, output, n, type, op));
+                break;
+            case BROADCAST: EXPECT_OK(tutti_broadcast(comm, first, n, type, root)); break;
+            case ALL_GATHER:
+                EXPECT_OK(tutti_all_gather(comm, input, output, n, type));
+                results = ranks;
+                break;
+            case GATHER:
+                EXPECT_OK(tutti_gather(comm, input, output, n, type, root));
+                results = me == root ? ranks : 0;
+                break;
+            case SCATTER: EXPECT_OK(tutti_scatter(comm, input, output, n, type, root)); break;
+            default:
+                EXPECT_OK(tutti_all_to_all(comm, input, output, n, type));
+                results = ranks;
+        }
+        const char* result = kind == BROADCAST ? first : output;
+        if (in_place && kind == REDUCE_SCATTER) result += (size_t)me * bytes_of_block;
+        for (int i = 0; i < results * count; ++i) {
+            const int block = i / count, place = i % count, mine = me * count + place;
+            const size_t size = put(expected, 0, type,
+                                    kind <= REDUCE           ? combined(ranks, i, round, op)
+                                    : kind == REDUCE_SCATTER ? combined(ranks, mine, round, op)
+                                    : kind == BROADCAST      ? drawn(root, i, round, ranks, op)
+                                    : kind == SCATTER        ? drawn(root, mine, round, ranks, op)
+                                    : kind == ALL_TO_ALL     ? drawn(block, mine, round, ranks, op)
+                                                         : drawn(block, place, round, ranks, op));
+            if (memcmp(result + (size_t)i * size, expected, size) == 0) continue;
+            fprintf(stderr, "round %d: collective %d of %d elements of type %d, operation %d, root %d\n",
+                    round, kind, count, (int)type, (int)op, root);
+            EXPECT(!"a right result");
+        }
+    }
+    EXPECT_OK(tutti_free(comm, registered, 2 * room));
+}
+
 static void started(tutti_comm* comm, int me, int ranks) {
     static double a[COUNT], b[COUNT], c[MOST_RANKS * COUNT];
     for (int i = 0; i < COUNT; ++i) {
@@ -455,6 +565,7 @@ static int as_rank(int me, int ranks, int listening, int port) {
     static int32_t memory[MOST_RANKS * COUNT];
     root_in_place(comm, me, ranks, memory);
     types(comm, ranks);
+    random_calls(comm, me, ranks);
     started(comm, me, ranks);
     messages(comm, me, ranks);
     registered(comm, me, ranks);
