@@ -81,9 +81,10 @@ void add_sweep(const OptionGroup& group, BenchOptions& options, SizeSweep& range
 
 void add_trials(const OptionGroup& group, BenchOptions& options) {
     SearchSpace& space = options.search_space;
-    group.parsed("--algo", space.algorithms, "all", split_list,
-                 "Algorithms, a list, all or none (see 'tutti list'); auto chooses by --table or "
-                 "by built-in rules, learn measures while the calls run");
+    group.parsed(
+        "--algo", space.algorithms, "all", split_list,
+        "Algorithms, a list, all or none (see 'tutti list'); all+ adds those by name; auto "
+        "chooses by --table or by built-in rules, learn measures while the calls run");
     group.text("--table", options.table_file,
                "Tuning table of 'tutti tune' for auto; learn starts from it and updates it");
     group.flag("--table-anyway", options.table_anyway,

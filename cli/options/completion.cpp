@@ -53,7 +53,7 @@ Arguments with(Arguments names, const Arguments& more) {
 Arguments rows_for(const CLI::Option& option, const Arguments& typed) {
     if (option.get_type_name() == "FILE") return {};
     const auto is = [&](const char* name) { return option.check_name(name); };
-    if (is("--algo")) return with(algorithms(typed), {"all", "auto", "learn", "none"});
+    if (is("--algo")) return with(algorithms(typed), {"all", "all+", "auto", "learn", "none"});
     if (is("--transport")) return with(names_of_all(transports()), {"all"});
     if (is("--baseline")) return with(names_of_all(baselines()), {"all", "none"});
     if (is("--datatype")) return with(names_of_all(all_data_types()), {"all"});

@@ -48,7 +48,7 @@ enum class Takes : unsigned {
     placement = 1,
     segments = knob_bit(&Configuration::segment),
     radix = knob_bit(&Configuration::radix),
-    its_name = 1U << 31,  ///< not a part: `all`, the tuner and the learner leave it out
+    its_name = 1U << 31,  ///< not a part: `all` and the learner leave it out, see selected_by()
 };
 constexpr Takes operator|(Takes a, Takes b) {
     return static_cast<Takes>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
@@ -79,6 +79,11 @@ public:
 
     /// Throws Error for a radix out of range.
     Schedule build(const Job& job) const;
+
+    /// Whether a word selects it without its name: "all", or "all+" with what "all" leaves out.
+    bool selected_by(std::string_view word) const {
+        return word == "all+" || (word == "all" && is_default);
+    }
 
     /// Whether its row says that it uses this knob.
     bool takes(const Knob& knob) const { return includes(takes_, Takes{knob_bit(knob.member)}); }

@@ -128,6 +128,8 @@ TEST(Candidates, AreSomeAlgorithmsOnlyIfNamed) {
     };
     EXPECT_FALSE(has_bine({"all"}));
     EXPECT_TRUE(has_bine({"all", "bine"}));
+    EXPECT_TRUE(has_bine({"all+"}));
+    EXPECT_TRUE(has_bine({"ring", "all+"}));
     EXPECT_TRUE(has_bine({"bine", "ring"}));
 }
 

@@ -11,21 +11,21 @@
 namespace tutti {
 namespace {
 
-bool asks_for_all(const std::vector<std::string>& names) {
-    return std::find(names.begin(), names.end(), "all") != names.end();
-}
-
-// Returns the rows that `names` select, each once and in the order of `all`. "all" selects the rows
-// for which `is_default` is true. `find` throws for unknown names, even next to "all".
-template <class Row, class Find, class IsDefault>
+// Returns the rows that `names` select, each once and in the order of `all`. `selects` tells
+// whether a word selects a row that it does not name. `find` throws for unknown names, even next to
+// "all".
+template <class Row, class Find, class Selects>
 std::vector<const Row*> chosen(const std::vector<std::string>& names, std::vector<const Row*> all,
-                               Find&& find, IsDefault&& is_default) {
+                               Find&& find, Selects&& selects) {
     std::set<const Row*> wanted;
-    for (const auto& name : names)
-        if (name != "all" && name != "none") wanted.insert(find(name));
-    std::erase_if(all, [&](const Row* row) {
-        return !wanted.contains(row) && !(asks_for_all(names) && is_default(*row));
-    });
+    for (const auto& name : names) {
+        const auto is_meant = [&](const Row* row) { return selects(*row, name); };
+        if (std::ranges::any_of(all, is_meant))
+            std::ranges::copy_if(all, std::inserter(wanted, wanted.end()), is_meant);
+        else if (name != "all" && name != "none")
+            wanted.insert(find(name));
+    }
+    std::erase_if(all, [&](const Row* row) { return !wanted.contains(row); });
     return all;
 }
 
@@ -131,15 +131,15 @@ std::vector<Candidate> candidates(Collective collective, const SearchSpace& sear
     const auto ours = chosen(
         search_space.algorithms, algorithms_of(collective),
         [&](const auto& name) { return &find_algorithm(collective, name); },
-        [](const Algorithm& row) { return row.is_default; });
+        [](const Algorithm& row, const auto& word) { return row.selected_by(word); });
     const auto over = chosen(
         search_space.transports, pointers(transports()),
         [](const auto& name) { return &find_transport(name); },
-        [](const TransportRow& row) { return !row.is_part; });
+        [](const TransportRow& row, const auto& word) { return word == "all" && !row.is_part; });
     const auto libraries = chosen(
         search_space.baselines, pointers(baselines()),
         [](const auto& name) { return &find_baseline(parted(name).library); },
-        [](const Baseline& row) { return row.is_default; });
+        [](const Baseline& row, const auto& word) { return word == "all" && row.is_default; });
     std::vector<Candidate> all;
     for (const Algorithm* row : ours)
         for (const TransportRow* transport : over)

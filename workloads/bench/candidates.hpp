@@ -51,8 +51,9 @@ struct Candidate {
     std::string name() const;
 };
 
-/// Names from the command line. "all" selects every one. For a library, "mpi/ring" selects one of
-/// its algorithms, and "mpi/all" its own choice and every algorithm that can be forced.
+/// Names from the command line. "all" selects every one; of algorithms, "all+" also those that
+/// "all" leaves out. For a library, "mpi/ring" selects one of its algorithms, and "mpi/all" its own
+/// choice and every algorithm that can be forced.
 struct SearchSpace {
     std::vector<std::string> algorithms{"all"};
     std::vector<std::string> transports{"all"};

@@ -82,8 +82,8 @@ std::vector<std::string> algorithms_in(const SearchSpace& search_space) {
     const auto known = algorithms_that([](const Algorithm&) { return true; });
     std::vector<std::string> names;
     for (const auto& name : search_space.algorithms) {
-        if (name == "all")
-            return algorithms_that([](const Algorithm& row) { return row.is_default; });
+        if (name == "all" || name == "all+")
+            return algorithms_that([&](const Algorithm& row) { return row.selected_by(name); });
         if (name == "none") continue;
         if (std::ranges::find(known, name) == known.end())
             throw Error(unknown_name("algorithm", name, known));
