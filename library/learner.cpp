@@ -62,8 +62,7 @@ RangeEvidence evidence_of(const Learner::Point& point, int ranks) {
 }  // namespace
 
 // The first exchanges are slow: caches are cold and ranks are late. So the minimum counts.
-Learner::Learner(World& world, Learning learning)
-    : world_(world), learning_(std::move(learning)), budget_(learning_.bound) {
+Learner::Learner(World& world, Learning learning) : world_(world), learning_(std::move(learning)) {
     if (!(learning_.bound > 0 && learning_.bound < 1))
         throw Error("Learning::bound must be between 0 and 1, for example 0.05");
     my_exchange_ns_ = std::numeric_limits<double>::max();
@@ -109,14 +108,15 @@ Learner::Point& Learner::begin(const CallKey& key, const Configuration& incumben
                        .emplace(kind_of(key), Point{.arms = std::move(arms),
                                                     .search = search,
                                                     .example = key,
-                                                    .shape = shape_of(key)})
+                                                    .shape = shape_of(key),
+                                                    .budget = RegretBudget(learning_.bound)})
                        .first->second;
     take_round(point);
     return point;
 }
 
 void Learner::take_round(Point& point) {
-    point.round = point.search.next(budget_);
+    point.round = point.search.next(point.budget);
     point.calls_done = 0;
     point.times = {};
     point.samples = {};
@@ -154,18 +154,18 @@ int Learner::arm_for(Point& point, const CallKey& key) {
 }
 
 void Learner::exclude(Point& point, int arm, double lost_ns) {
-    lost_ns_ += lost_ns;
+    point.lost_ns += lost_ns;
     point.search.exclude(arm);
     take_round(point);
 }
 
 void Learner::record(Point& point, CallShape shape, double call_ns, double making_ns) {
-    spent_ns_ += making_ns;
+    point.spent_ns += making_ns;
     if (shape != point.shape) {
         // One that was interrupted does not stand for others.
         const double mean_ns = point.search.mean_ns();
         const double usual = mean_ns == 0 ? call_ns : std::min(call_ns, most_of_others * mean_ns);
-        spent_ns_ += call_ns + usual * std::exchange(point.untimed_others, 0);
+        point.spent_ns += call_ns + usual * std::exchange(point.untimed_others, 0);
         return;
     }
     point.times.calls += call_ns;
@@ -194,28 +194,28 @@ void Learner::exchange(Point& point) {
                             std::accumulate(samples.begin(), samples.end(), 0.0) /
                             static_cast<double>(point.sampled);
     }
-    spent_ns_ += point.times.calls;
-    const Report mine{.spent = spent_ns_,
+    point.spent_ns += point.times.calls;
+    const Report mine{.spent = point.spent_ns,
                       .calls = point.times.calls,
                       .making = point.times.making,
                       .longest_making = point.times.longest_making,
                       .exchange = my_exchange_ns_,
-                      .lost = lost_ns_,
+                      .lost = point.lost_ns,
                       .samples = point.samples};
     const std::int64_t began = now_ns();
     const Report all = exchanged(world_, mine);
     exchange_ns_ = all.exchange;
-    budget_.spend(all.spent);
-    budget_.lose(all.lost);
-    lost_ns_ = 0;
+    point.budget.spend(all.spent);
+    point.budget.lose(all.lost);
+    point.lost_ns = 0;
     const RoundTimes times{.samples = std::span(all.samples).first(point.sampled),
                            .calls = all.calls,
                            .making = all.making,
                            .longest_making = all.longest_making,
                            .exchange = all.exchange};
-    point.search.record(point.round, times, budget_);
+    point.search.record(point.round, times, point.budget);
     take_round(point);
-    spent_ns_ = my_exchange_ns_ = ns_since(began);
+    point.spent_ns = my_exchange_ns_ = ns_since(began);
 }
 
 // Points of a subject are in the order of sizes.

@@ -63,6 +63,9 @@ public:
         std::int64_t next_sample = 0, sample_end = 0;  ///< calls_done at its begin and end
         std::int64_t between_samples = 0;              ///< distance of their begins
         RoundTimes times = {};                         ///< measured on this rank
+        RegretBudget budget;  ///< of this kind alone: calls that are few or short pay little
+        double lost_ns = 0;   ///< on this rank since the last exchange, with arms that cannot run
+        double spent_ns = 0;  ///< on this rank since the last exchange
         std::array<double, samples_of_round> samples = {};
         std::size_t sampled = 0;
     };
@@ -122,10 +125,7 @@ private:
 
     World& world_;
     Learning learning_;
-    RegretBudget budget_;
     std::map<Kind, Point> points_;
-    double lost_ns_ = 0;         // on this rank since the last exchange, with arms that cannot run
-    double spent_ns_ = 0;        // on this rank since the last exchange
     double my_exchange_ns_ = 0;  // time of the last exchange on this rank
     double exchange_ns_ = 0;     // minimum over all ranks
 };

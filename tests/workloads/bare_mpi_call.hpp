@@ -46,6 +46,15 @@ inline void bare_mpi_call(const Call& call, const CallBuffers& buffers) {
         case Collective::all_to_all:
             PMPI_Alltoall(input, n, MPI_FLOAT, output, n, MPI_FLOAT, all);
             break;
+        case Collective::barrier:
+            PMPI_Barrier(all);
+            break;
+        case Collective::scan:
+            PMPI_Scan(input, output, n, MPI_FLOAT, MPI_SUM, all);
+            break;
+        case Collective::exscan:
+            PMPI_Exscan(input, output, n, MPI_FLOAT, MPI_SUM, all);
+            break;
     }
 }
 
