@@ -72,6 +72,13 @@ int MPI_Gather(const void* s, int n, MPI_Datatype t, void* r, int m, MPI_Datatyp
 int MPI_Alltoall(const void* s, int n, MPI_Datatype t, void* r, int m, MPI_Datatype u, MPI_Comm c) {
     return noted(s, r, PMPI_Alltoall(s, n, t, r, m, u, c));
 }
+int MPI_Scan(const void* s, void* r, int n, MPI_Datatype t, MPI_Op op, MPI_Comm c) {
+    return noted(s, r, PMPI_Scan(s, r, n, t, op, c));
+}
+int MPI_Exscan(const void* s, void* r, int n, MPI_Datatype t, MPI_Op op, MPI_Comm c) {
+    return noted(s, r, PMPI_Exscan(s, r, n, t, op, c));
+}
+int MPI_Barrier(MPI_Comm c) { return noted(nullptr, nullptr, PMPI_Barrier(c)); }
 // Transports call these names, so that profiling layers do not see them.
 int PMPI_Isend(const void* b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request* q) {
     note_message(b, n, t);
