@@ -16,6 +16,9 @@ namespace {
 // Lower bound of the time of a call. It determines the length of the first round.
 constexpr double least_call_ns = 500, least_ns_per_byte = 0.02;
 
+// The searches of short calls may lose this many times the bound, by the time of their own calls.
+constexpr double own_share = 2;
+
 // A call of the same octave takes at most this many times as long.
 constexpr double most_of_others = 4;
 
@@ -62,7 +65,8 @@ RangeEvidence evidence_of(const Learner::Point& point, int ranks) {
 }  // namespace
 
 // The first exchanges are slow: caches are cold and ranks are late. So the minimum counts.
-Learner::Learner(World& world, Learning learning) : world_(world), learning_(std::move(learning)) {
+Learner::Learner(World& world, Learning learning)
+    : world_(world), learning_(std::move(learning)), budget_(learning_.bound) {
     if (!(learning_.bound > 0 && learning_.bound < 1))
         throw Error("Learning::bound must be between 0 and 1, for example 0.05");
     my_exchange_ns_ = std::numeric_limits<double>::max();
@@ -104,13 +108,15 @@ Learner::Point& Learner::begin(const CallKey& key, const Configuration& incumben
                                .incumbent = 0,
                                .exchange_ns = exchange_ns_,
                                .least_call_ns = least_call_ns + bytes * least_ns_per_byte});
-    Point& point = points_
-                       .emplace(kind_of(key), Point{.arms = std::move(arms),
-                                                    .search = search,
-                                                    .example = key,
-                                                    .shape = shape_of(key),
-                                                    .budget = RegretBudget(learning_.bound)})
-                       .first->second;
+    Point& point =
+        points_
+            .emplace(kind_of(key),
+                     Point{.arms = std::move(arms),
+                           .search = search,
+                           .example = key,
+                           .shape = shape_of(key),
+                           .budget = RegretBudget(own_share * learning_.bound, &budget_)})
+            .first->second;
     take_round(point);
     return point;
 }

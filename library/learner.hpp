@@ -22,6 +22,8 @@ class Learner {
 public:
     /// Collective.
     Learner(World& world, Learning learning);
+    Learner(const Learner&) = delete;  // searches point to its budget
+    Learner& operator=(const Learner&) = delete;
 
     static constexpr std::int64_t samples_of_round = 16;
 
@@ -63,7 +65,7 @@ public:
         std::int64_t next_sample = 0, sample_end = 0;  ///< calls_done at its begin and end
         std::int64_t between_samples = 0;              ///< distance of their begins
         RoundTimes times = {};                         ///< measured on this rank
-        RegretBudget budget;  ///< of this kind alone: calls that are few or short pay little
+        RegretBudget budget;                           ///< a part of that of all searches
         double lost_ns = 0;   ///< on this rank since the last exchange, with arms that cannot run
         double spent_ns = 0;  ///< on this rank since the last exchange
         std::array<double, samples_of_round> samples = {};
@@ -125,6 +127,7 @@ private:
 
     World& world_;
     Learning learning_;
+    RegretBudget budget_;
     std::map<Kind, Point> points_;
     double my_exchange_ns_ = 0;  // time of the last exchange on this rank
     double exchange_ns_ = 0;     // minimum over all ranks

@@ -117,6 +117,11 @@ double OnlineSearch::at_risk_ns(const Arm& challenger) const {
            2 * exchange_ns_;  // this round's, and that of the incumbent's next round
 }
 
+// Those exchanges, and making the plans.
+double OnlineSearch::overhead_ns(const Arm& challenger) const {
+    return (challenger.has_plans ? 0 : making_ns_) + 2 * exchange_ns_;
+}
+
 // Long enough to earn the missing budget and the cost of this round's own exchange, rounded up so
 // that the next round is not short again.
 Round OnlineSearch::round_of_incumbent(double missing_ns, const RegretBudget& budget) const {
@@ -135,9 +140,12 @@ Round OnlineSearch::next(const RegretBudget& budget) {
         // Exchanges gain nothing then, so they are rare.
         const double rest = exchange_ns_ * budget.usable_share() / share_of_exchanges;
         return round_of_incumbent(
-            is_known ? rest : 2 * exchange_ns_ - std::min(0.0, budget.left_ns()), budget);
+            is_known ? rest
+                     : 2 * exchange_ns_ - std::min({0.0, budget.left_ns(), budget.own_left_ns()}),
+            budget);
     }
-    const double missing = at_risk_ns(arm(*challenger)) - budget.left_ns();
+    const double missing = std::max(at_risk_ns(arm(*challenger)) - budget.left_ns(),
+                                    overhead_ns(arm(*challenger)) - budget.own_left_ns());
     if (missing > 0 || incumbent_is_due_) return round_of_incumbent(missing, budget);
     return {*challenger, calls_of_round(arm(*challenger))};
 }

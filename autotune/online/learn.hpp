@@ -16,21 +16,32 @@ namespace tutti {
 /// a share of the time spent.
 class RegretBudget {
 public:
-    explicit RegretBudget(double bound) : bound_(bound) {}
+    /// `all`: of all searches together, if this one is of some calls.
+    explicit RegretBudget(double bound, RegretBudget* all = nullptr) : bound_(bound), all_(all) {}
 
-    void spend(double ns) { spent_ns_ += ns; }
-    void lose(double ns) { lost_ns_ += ns; }
+    void spend(double ns) {
+        spent_ns_ += ns;
+        if (all_ != nullptr) all_->spend(ns);
+    }
+    void lose(double ns) {
+        lost_ns_ += ns;
+        if (all_ != nullptr) all_->lose(ns);
+    }
 
     double spent_ns() const { return spent_ns_; }
     double lost_ns() const { return lost_ns_; }
-    /// Returns the budget in ns that may still be lost. A fifth of the bound is a reserve for times
-    /// above the estimate.
-    double left_ns() const { return usable_share() * spent_ns_ - lost_ns_; }
+    /// Returns the budget in ns that all searches may still lose. A fifth of the bound is a reserve
+    /// for times above the estimate.
+    double left_ns() const { return all_ == nullptr ? own_left_ns() : all_->left_ns(); }
+    /// The same of these calls alone: what a search costs even if all arms are equal must be earned
+    /// by its own calls, or short calls would pay for what only long ones gain.
+    double own_left_ns() const { return usable_share() * spent_ns_ - lost_ns_; }
     /// Returns the share of the time spent that may be lost.
     double usable_share() const { return 0.8 * bound_; }
 
 private:
     double bound_;
+    RegretBudget* all_;
     double spent_ns_ = 0, lost_ns_ = 0;
 };
 
@@ -110,6 +121,7 @@ private:
     std::optional<int> next_challenger() const;
     std::int64_t calls_of_round(const Arm& challenger) const;
     double at_risk_ns(const Arm& challenger) const;
+    double overhead_ns(const Arm& challenger) const;
     Round round_of_incumbent(double missing_ns, const RegretBudget& budget) const;
     void evaluate(int challenger);
     void watch(std::span<const double> samples);

@@ -156,6 +156,31 @@ TEST(Learner, JudgesShortCallsByBlocks) {
     EXPECT_EQ(choice_if_one_waits(2'000), "ahead");
 }
 
+// Long calls have earned more than a plan costs. Short calls must not use that up before they have
+// earned it by themselves.
+TEST(Learner, LetsShortCallsPayByTheirOwnTime) {
+    const std::unique_ptr<World> world = world_of_one();
+    Learner learner(*world, {.arms = [](Collective) { return std::vector{named("other")}; }});
+    constexpr double making = 1e6, long_ns = 1e6, short_ns = 1000;
+    const auto call = [&](const CallKey& key, double ns) {
+        Learner::Point* known = learner.find(key);
+        Learner::Point& point = known != nullptr ? *known : learner.begin(key, named("default"));
+        const bool is_other = learner.arm_for(point, key) == 1;
+        learner.record(point, point.shape, ns, known == nullptr ? making : 0);
+        return is_other;
+    };
+    const auto begin_of_tries = [&](const CallKey& key, double ns) {
+        int calls = 0;
+        while (!call(key, ns) && calls < 1'000'000) ++calls;
+        return calls;
+    };
+    EXPECT_LT(begin_of_tries(call_of(1 << 20, 0), long_ns), 3000);
+    for (int i = 0; i < 3000; ++i) call(call_of(1 << 20, 0), long_ns);
+    const double earned = begin_of_tries(call_of(2, 0), short_ns) * short_ns * bound;
+    EXPECT_GT(earned, making / 4);
+    EXPECT_LT(earned, making * 10);
+}
+
 // Ranks begin the first call after an exchange of times at different times.
 TEST(Learner, LeavesOutTheFirstCallsOfATry) {
     const std::unique_ptr<World> world = world_of_one();

@@ -23,8 +23,7 @@ struct Learning {
     /// Returns the configurations to try for a collective. Empty: try all of this build. Must
     /// return the same on all ranks.
     std::function<std::vector<Configuration>(Collective)> arms = {};
-    /// Max fraction of the time in blocking collectives that may be lost by trying; of each
-    /// collective and octave of sizes by itself.
+    /// Max fraction of the time in blocking collectives that may be lost by trying.
     double bound = 0.05;
 };
 
