@@ -35,15 +35,20 @@ public:
         // For messages of up to `most` bytes. Flags in all lines save a cache miss, but writing and
         // reading them takes longer than copying. A sender that shares its core with the receiver
         // runs ahead until the ring is full: the longer the ring, the fewer the switches.
-        Size(std::size_t most, bool oversubscribed)
-            : bytes_of_slot(most <= most_in_lines && !oversubscribed ? sizeof(LlLine)
-                                                                     : slot_for(most)),
-              slots(std::clamp(std::bit_floor((oversubscribed ? 128 : 16) * 1024 / bytes_of_slot),
-                               least_slots, most_slots)) {}
+        Size(std::size_t most, bool oversubscribed) {
+            if (most <= most_in_lines && !oversubscribed) {
+                slots = std::max<std::size_t>(64, std::bit_ceil(8 * lines_of(most)));
+                return;
+            }
+            const std::size_t part = std::clamp(most, LlLine::capacity, most_in_slot);
+            bytes_of_slot = round_up(part + sizeof(LlLine::flag), cache_line);
+            const std::size_t most_bytes = (oversubscribed ? 128 : 16) * 1024;
+            slots = std::clamp<std::size_t>(std::bit_floor(most_bytes / bytes_of_slot), 16, 256);
+        }
 
         std::size_t bytes() const { return sizeof(Taken) + slots * bytes_of_slot; }
 
-        std::size_t bytes_of_slot, slots;
+        std::size_t bytes_of_slot = sizeof(LlLine), slots = 0;
     };
 
     SlotRing() = default;  // not connected: the peer is on another host
@@ -65,23 +70,26 @@ public:
     /// Sends as much of the message as there is room for, and removes that part from `message`.
     void send(std::span<const std::byte>& message) {
         if (mask_ == 0) learn_size();
+        const std::uint64_t first = next_;
+        std::size_t bytes = 0;
         while (!message.empty()) {
             if (next_ - known_taken_ > mask_) {
                 known_taken_ = seen(taken_->slots);
                 if (next_ - known_taken_ > mask_) return;
             }
             LlLine& line = slot(next_);
-            const std::size_t bytes = std::min(message.size(), most_in_this_slot());
+            bytes = std::min(message.size(), most_in_this_slot());
             if (bytes > LlLine::capacity)
                 std::memcpy(rest_of(line), message.data() + LlLine::capacity,
                             bytes - LlLine::capacity);
             line.write(message.data(), bytes, ++next_);
             message = message.subspan(bytes);
-            // The next message is likely to have the same length.
-            const std::byte* const next = &slot(next_).data[0];
-            for (std::size_t at = 0; at < std::min(bytes, most_prefetched); at += cache_line)
-                prefetch_to_write(next + at);
         }
+        // The next message is likely to have the same length.
+        std::size_t left = most_prefetched;
+        for (std::uint64_t i = next_; i < next_ + (next_ - first); ++i)
+            for (std::size_t at = 0; at < bytes && left > 0; at += cache_line, --left)
+                prefetch_to_write(&slot(i).data[0] + at);
     }
 
     /// Takes the part of the message that has arrived, and removes it from `into`.
@@ -105,12 +113,10 @@ private:
     static constexpr std::size_t most_in_lines = 512;
     // A longer message is cut, so that the receiver takes its first part while the next is written.
     static constexpr std::size_t most_in_slot = 1024 + LlLine::capacity;
-    static constexpr std::size_t least_slots = 16, most_slots = 256;
-    static constexpr std::size_t most_prefetched = 16 * cache_line;
+    static constexpr std::size_t most_prefetched = 16;  // lines
 
-    static std::size_t slot_for(std::size_t message) {
-        const std::size_t in_slot = std::clamp(message, LlLine::capacity, most_in_slot);
-        return round_up(in_slot + sizeof(LlLine::flag), cache_line);
+    static std::size_t lines_of(std::size_t message) {
+        return divide_up(message, LlLine::capacity);
     }
     void learn_size() {
         bytes_of_slot_ = taken_->bytes_of_slot;
