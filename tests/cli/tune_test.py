@@ -135,7 +135,7 @@ class Search(Tune):
         known = len(self.races())
         self.explain()
         self.run_here(*words, "--resume")
-        self.assertEqual(len(self.sections()), 16)
+        self.assertEqual(len(self.sections()), 2 * len(tutti.COLLECTIVES))
         self.assertTrue(all(section.get("complete", True) for section in self.sections()))
         self.assertGreater(len(self.races()), known)
 
