@@ -16,7 +16,8 @@ namespace {
 // Lower bound of the time of a call. It determines the length of the first round.
 constexpr double least_call_ns = 500, least_ns_per_byte = 0.02;
 
-// The searches of short calls may lose this many times the bound, by the time of their own calls.
+// The plans and exchanges of a search may cost this many times the bound, by the time of its own
+// calls.
 constexpr double own_share = 2;
 
 // A call of the same octave takes at most this many times as long.

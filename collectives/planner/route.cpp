@@ -82,9 +82,10 @@ constexpr Bytes small_piece{8 << 10};
 constexpr int many_pieces = 16;  // so that the first one is only a small part
 // From this size on it may be faster to let the kernel copy.
 constexpr Bytes worth_system_call{4 << 10};
-// Up to this size ranks that share cores, and ranks of several hosts, send a block: a sender leaves
-// long before the receiver comes. With 4 ranks on 2 cores, a gather of 2 KiB blocks takes a fourth
-// of the time that copies in shared memory take, of 16 KiB blocks a tenth less.
+// Up to this size of a block ranks that share cores send messages, as ranks of several hosts do up
+// to this size of the vector: a sender leaves long before the receiver comes. With 4 ranks on 2
+// cores, a gather of 2 KiB blocks takes a fourth of the time that copies in shared memory take, of
+// 16 KiB blocks a tenth less.
 constexpr Bytes most_in_lines{16 << 10};
 
 // Up to this size a rank does not wait for the readers of its copy in the plan's memory. Room for
@@ -151,7 +152,7 @@ void add_copying_ways(Route& route, const RoutedCall& call, TransferMethods meth
 
 // Returns whether a call in memory that peers do not reach goes in lines.
 bool is_for_lines(const RoutedCall& call, const HostTuning& tuning) {
-    const Bytes block{call.call.count * static_cast<std::int64_t>(size_of(call.call.type))};
+    const Bytes block{static_cast<std::int64_t>(bytes_of_block(call.call))};
     const bool runs_ahead = call.oversubscribed && has_root(call.call.collective);
     return block <= (runs_ahead ? most_in_lines : tuning.ll_up_to_unregistered);
 }

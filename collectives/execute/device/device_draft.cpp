@@ -69,10 +69,6 @@ Layout layout_of(const PlanRequest& request, Rank rank) {
     return {request.call, spec_of(request), rank, request.schedule.chunks()};
 }
 
-MostBytes most_of(const PlanRequest& request) {
-    return {spec_of(request), request.schedule.chunks(), bytes_of_block(request.call)};
-}
-
 // Returns the size of a mailbox, for even or for odd runs.
 std::size_t mailbox_bytes(std::size_t bytes) { return (bytes + 7) / 8 * sizeof(DeviceLine); }
 
@@ -84,7 +80,7 @@ public:
                  const DeviceAddresses& at, DeviceDraft& draft, const OwnMemory* own)
         : request_(request),
           layout_(layout_of(request, me)),
-          memory_(program, most_of(request)),
+          memory_(program, MostBytes(request)),
           me_(me),
           at_(at),
           draft_(draft) {
@@ -214,7 +210,7 @@ LlDraft::LlDraft(const PlanRequest& request, World& world)
     : me_(world.rank()),
       request_(request),
       program_(std::move(compile(request, me_).front())),
-      memory_(program_, most_of(request), ProgramMemory(program_, most_of(request)).end()),
+      memory_(program_, MostBytes(request), ProgramMemory(program_, MostBytes(request)).end()),
       bytes_(memory_.end()) {
     const Layout layout = layout_of(request, me_);
     std::vector<std::vector<std::size_t>> for_sender(as_size(world.size()));

@@ -168,9 +168,7 @@ private:
     DeviceDraft direct_draft(const PlanRequest& request) {
         const Rank me = world().rank();
         const RankProgram program = std::move(compile(request, me).front());
-        const CollectiveSpec spec(request.call.collective, world().size(), request.call.root);
-        const MostBytes most(spec, request.schedule.chunks(), bytes_of_block(request.call));
-        allocate(ProgramMemory(program, most).end());
+        allocate(ProgramMemory(program, MostBytes(request)).end());
         return draft_direct(program, request, me, addresses());
     }
 

@@ -27,7 +27,7 @@ BoundProgram::BoundProgram(const HostBuffers& buffers, const PlanRequest& reques
                            const RankProgram& program)
     : buffers_(buffers),
       program_(program),
-      most_(buffers.spec, buffers.chunks, bytes_of_block(request.call)),
+      most_(request),
       reachable_(program_, most_),
       queue_(buffers.device == nullptr ? nullptr : buffers.device->queue()),
       moves_(request.call.type, request.call.op, queue_.get()),

@@ -43,7 +43,7 @@ public:
         Rank peer;
         Moves::Operand memory;
         std::size_t bytes;
-        std::uint32_t blocks;
+        std::uint32_t blocks;  ///< its length, where each chunk is a block
     };
     /// Where the parts of a step end in the lists of moves and posts, which have them in order.
     struct StepEnds {

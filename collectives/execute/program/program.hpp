@@ -111,6 +111,10 @@ class MostBytes {
 public:
     MostBytes(const CollectiveSpec& spec, int chunks, std::size_t block)
         : spec_(spec), chunks_per_block_(chunks / static_cast<int>(spec.blocks())), block_(block) {}
+    /// The calls are the request's call and smaller ones.
+    explicit MostBytes(const PlanRequest& request)
+        : MostBytes({request.call.collective, request.schedule.ranks(), request.call.root},
+                    request.schedule.chunks(), bytes_of_block(request.call)) {}
 
     std::size_t chunk() const;
     /// Returns those of the blocks of all ranks.
