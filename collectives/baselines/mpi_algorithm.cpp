@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <limits>
 
-#include "base/name_table.hpp"
 #include "collectives/baselines/baselines.hpp"
+#include "collectives/baselines/mpi_names.hpp"
 #include "collectives/transport/messages/mpi.hpp"
 
 namespace tutti {
@@ -16,23 +16,13 @@ namespace {
 
 using Choice = MpiControlVariable::Choice;
 
-// MPI's name of a collective, as in Open MPI's settings.
-constexpr Named<Collective> spellings[] = {
-    {Collective::all_reduce, "allreduce"}, {Collective::reduce_scatter, "reduce_scatter_block"},
-    {Collective::all_gather, "allgather"}, {Collective::broadcast, "bcast"},
-    {Collective::reduce, "reduce"},        {Collective::scatter, "scatter"},
-    {Collective::gather, "gather"},        {Collective::all_to_all, "alltoall"},
-    {Collective::barrier, "barrier"},      {Collective::scan, "scan"},
-    {Collective::exscan, "exscan"},
-};
-
 std::optional<MpiControlVariable> open_mpi_setting(Collective collective, const std::string& what) {
-    return MpiControlVariable::find("coll_tuned_" + std::string(name_in(spellings, collective)) +
+    return MpiControlVariable::find("coll_tuned_" + std::string(name_in(mpi_names, collective)) +
                                     what);
 }
 
 std::optional<MpiControlVariable> mpich_setting(Collective collective, const std::string& what) {
-    std::string name(name_in(spellings, collective));
+    std::string name(name_in(mpi_names, collective));
     for (char& letter : name) letter = static_cast<char>(std::toupper(letter));
     return MpiControlVariable::find("MPIR_CVAR_" + name + what);
 }
@@ -247,7 +237,7 @@ std::vector<std::string> mpi_algorithms(Collective collective) {
 
 std::optional<std::string> mpi_lacks(Collective collective) {
     const auto is_called = [&](const Named<Collective>& row) { return row.value == collective; };
-    if (std::ranges::any_of(spellings, is_called)) return std::nullopt;
+    if (std::ranges::any_of(mpi_names, is_called)) return std::nullopt;
     return "MPI has no " + std::string(name_of(collective));
 }
 

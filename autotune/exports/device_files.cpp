@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <limits>
+#include <map>
+
+#include "autotune/exports/export.hpp"
+#include "base/json_writer.hpp"
+
+// Files for libraries whose buffers are on GPUs.
+namespace tutti {
+namespace {
+
+constexpr Named<Collective> names_in_nccl[] = {
+    {Collective::all_reduce, "allreduce"}, {Collective::reduce_scatter, "reducescatter"},
+    {Collective::all_gather, "allgather"}, {Collective::broadcast, "broadcast"},
+    {Collective::reduce, "reduce"},
+};
+
+int hosts_of(const JobShape& shape) {
+    return (shape.ranks + shape.ranks_per_host - 1) / shape.ranks_per_host;
+}
+
+std::string indented(const Json& json) { return json.dump(1) + "\n"; }
+
+}  // namespace
+
+std::string write_nccl_csv(const Export& exported) {
+    if (exported.settings.channels == 0)
+        throw Error(
+            "--to nccl-csv requires the number of channels, as NCCL's example plugin uses one "
+            "channel otherwise; use the number that NCCL_DEBUG=INFO prints, e.g. --channels 16");
+    std::string text;
+    for (const ExportedCell& cell : exported.cells)
+        for (const ExportedRule& rule : named_rules(cell)) {
+            constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+            text += fmt::format(
+                "{},{},{},{},simple,{},{},{},-1,-1\n", name_in(names_in_nccl, cell.collective),
+                rule.from.count,
+                is_open_ended(rule) ? most : static_cast<std::uint64_t>(rule.end.count - 1),
+                rule.algorithm->id, exported.settings.channels, hosts_of(cell.job_shape),
+                cell.job_shape.ranks);
+        }
+    return text;
+}
+
+std::string write_mscclpp(const Export& exported) {
+    if (exported.settings.gpu.empty())
+        throw Error("--to mscclpp-cutoffs requires the GPU's name; use for example --gpu H100");
+    Json profiles = Json::array();
+    std::map<int, Json> of_ranks;
+    for (const ExportedCell& cell : exported.cells)
+        for (const ExportedRule& rule : named_rules(cell))
+            of_ranks[cell.job_shape.ranks][std::string(name_in(names_in_nccl, cell.collective))]
+                .push_back({{"message_size", rule.from.count},
+                            {"algorithm", rule.algorithm->id},
+                            {"nblocks", 0},
+                            {"nthreads", 0}});
+    for (const auto& [ranks, collectives] : of_ranks)
+        profiles.push_back(
+            {{"sku", exported.settings.gpu}, {"scale", ranks}, {"collectives", collectives}});
+    return indented({{"version", 1}, {"profiles", profiles}});
+}
+
+std::string write_engine(const Export& exported) {
+    Json collectives = Json::object();
+    for (const ExportedCell& cell : exported.cells) {
+        Json& cutoffs = collectives[std::string(name_of(cell.collective))]
+                                   [std::to_string(cell.job_shape.ranks)];
+        cutoffs = Json::array();
+        for (const ExportedRule& rule : cell.rules)
+            cutoffs.push_back({{"from", rule.from.count},
+                               {"below", rule.end.count},
+                               {"use", rule.algorithm ? rule.algorithm->id : "library"}});
+    }
+    return indented({{"format", "tutti-cutoffs"},
+                     {"version", 1},
+                     {"gpu", exported.settings.gpu},
+                     {"collectives", collectives}});
+}
+
+}  // namespace tutti

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+
+#include "autotune/exports/export.hpp"
+#include "base/name_table.hpp"
+#include "collectives/baselines/mpi_names.hpp"
+
+// Libraries whose choices are environment variables: files for a shell's `.`.
+namespace tutti {
+namespace {
+
+// UCC and oneCCL do not tell blocks of equal lengths apart in a name.
+std::string_view name_without_blocks(Collective collective) {
+    return collective == Collective::reduce_scatter ? "reduce_scatter"
+                                                    : name_in(mpi_names, collective);
+}
+
+std::string in_capitals(std::string_view name) {
+    std::string text(name);
+    for (char& letter : text)
+        if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
+    return text;
+}
+
+// Collects the rules of each collective for one variable per collective.
+using TextsByCollective = std::map<Collective, std::vector<std::string>>;
+
+std::string exported_variables(const TextsByCollective& texts, std::string_view prefix) {
+    std::string lines;
+    for (const auto& [collective, rules] : texts)
+        lines += fmt::format("export {}{}='{}'\n", prefix,
+                             in_capitals(name_in(mpi_names, collective)), fmt::join(rules, ";"));
+    return lines;
+}
+
+}  // namespace
+
+std::string write_ucc(const Export& exported) {
+    std::vector<std::string> tokens;
+    for (const ExportedCell& cell : exported.cells)
+        for (const ExportedRule& rule : named_rules(cell)) {
+            // A rank's destination of a reduce_scatter is one block.
+            const std::int64_t blocks =
+                cell.collective == Collective::reduce_scatter ? cell.job_shape.ranks : 1;
+            const auto bytes = [&](Bytes size) {
+                return std::to_string((size.count + blocks - 1) / blocks);
+            };
+            tokens.push_back(fmt::format("{}:{}-{}:[{}]:@{}:inf",
+                                         name_without_blocks(cell.collective), bytes(rule.from),
+                                         is_open_ended(rule) ? "inf" : bytes(rule.end),
+                                         cell.job_shape.ranks, rule.algorithm->id));
+        }
+    if (tokens.empty()) return "";
+    return fmt::format("export UCC_TL_UCP_TUNE='{}'\n", fmt::join(tokens, "#"));
+}
+
+std::string write_oneccl(const Export& exported) {
+    TextsByCollective texts;
+    for (const ExportedCell& cell : exported.cells) {
+        if (cell.job_shape.ranks != exported.cells.front().job_shape.ranks)
+            throw Error(fmt::format(
+                "the variables of oneCCL hold for every number of ranks, but the table has {} and "
+                "{}; select one, for example --ranks {}",
+                exported.cells.front().job_shape.ranks, cell.job_shape.ranks,
+                cell.job_shape.ranks));
+        for (const ExportedRule& rule : named_rules(cell))
+            texts[cell.collective].push_back(
+                fmt::format("{}:{}-{}", rule.algorithm->id, rule.from.count,
+                            is_open_ended(rule) ? "max" : std::to_string(rule.end.count - 1)));
+    }
+    return exported_variables(texts, "CCL_");
+}
+
+std::string write_intel_mpi(const Export& exported) {
+    TextsByCollective texts;
+    for (const ExportedCell& cell : exported.cells)
+        for (const ExportedRule& rule : named_rules(cell))
+            texts[cell.collective].push_back(fmt::format("{0}:{1}-{2}@{3}-{3}", rule.algorithm->id,
+                                                         rule.from.count, rule.end.count - 1,
+                                                         cell.job_shape.ranks));
+    return exported_variables(texts, "I_MPI_ADJUST_");
+}
+
+}  // namespace tutti

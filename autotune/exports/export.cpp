@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/exports/export.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "autotune/table/range_text.hpp"
+#include "base/name_table.hpp"
+#include "base/source.hpp"
+#include "collectives/planner/route.hpp"
+
+namespace tutti {
+namespace {
+
+std::string_view open_mpi_ignores_size(Collective collective) {
+    switch (collective) {
+        case Collective::scatter:
+        case Collective::gather:
+            return "its ranks do not all know the size";
+        case Collective::scan:
+        case Collective::exscan:
+            return "it does not look at the size";
+        default:
+            return "";
+    }
+}
+
+constexpr std::string_view line_of_open_mpi =
+    "export OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_coll_tuned_dynamic_rules_filename={}";
+constexpr std::string_view line_of_open_mpi_5 =
+    "export OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_coll_tuned_dynamic_rules_filename={} "
+    "OMPI_MCA_coll_han_priority=0";
+
+constexpr ExportFormat rows_of_formats[] = {
+    {.name = "openmpi4",
+     .what = "dynamic rules of Open MPI 4 (coll/tuned)",
+     .library = ForeignLibrary::open_mpi,
+     .write = write_open_mpi,
+     .line = line_of_open_mpi,
+     .version = 4,
+     .ignores_size = open_mpi_ignores_size},
+    {.name = "openmpi5",
+     .what = "dynamic rules of Open MPI 5",
+     .library = ForeignLibrary::open_mpi,
+     .write = write_open_mpi,
+     .line = line_of_open_mpi_5,
+     .version = 5,
+     .ignores_size = open_mpi_ignores_size},
+    {.name = "mpich",
+     .what = "MPICH's selection of algorithms in JSON, based on its default (--base)",
+     .library = ForeignLibrary::mpich,
+     .write = write_mpich,
+     .line = "export MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE={}",
+     .has_comments = false},
+    {.name = "ucc",
+     .what = "UCC's score string as an environment variable",
+     .library = ForeignLibrary::ucc,
+     .write = write_ucc,
+     .line = ". {}"},
+    {.name = "oneccl",
+     .what = "environment variables of oneCCL, for one number of ranks",
+     .library = ForeignLibrary::oneccl,
+     .write = write_oneccl,
+     .line = ". {}"},
+    {.name = "intelmpi",
+     .what = "environment variables of Intel MPI (I_MPI_ADJUST_...)",
+     .library = ForeignLibrary::intel_mpi,
+     .write = write_intel_mpi,
+     .line = ". {}"},
+    // The protocol of small messages decides in NCCL, and tutti does not measure it.
+    {.name = "nccl-csv",
+     .what = "the CSV file of NCCL's example tuner plugin, from 1M on (--channels)",
+     .library = ForeignLibrary::nccl,
+     .write = write_nccl_csv,
+     .line = "export NCCL_TUNER_PLUGIN=example NCCL_TUNER_CONFIG_FILE={}",
+     .on_devices = true,
+     .least = {1 << 20}},
+    {.name = "mscclpp-cutoffs",
+     .what = "a profile for MSCCL++'s tuner in JSON (--gpu)",
+     .library = ForeignLibrary::mscclpp,
+     .write = write_mscclpp,
+     .line = "(the program that tunes MSCCL++ reads {})",
+     .has_comments = false,
+     .on_devices = true},
+    {.name = "engine-cutoffs",
+     .what = "sizes up to which one-shot, two-shot or the library is best, in JSON, for inference "
+             "engines",
+     .library = ForeignLibrary::engine,
+     .write = write_engine,
+     .line = "(the engine's configuration takes the sizes in {})",
+     .has_comments = false,
+     .on_devices = true},
+};
+
+// Collects what a collective's rules cover and why choices were left out.
+struct CoverageOfCollective {
+    std::set<int> ranks;
+    Bytes from{std::numeric_limits<std::int64_t>::max()}, end{0};
+    int named = 0, choices = 0;
+    std::vector<std::string> left_out;
+
+    void leave_out(std::string why) {
+        if (std::ranges::find(left_out, why) == left_out.end()) left_out.push_back(std::move(why));
+    }
+};
+
+// Returns why the library does not get the choice's algorithm; empty if it does.
+std::string objection(const ForeignAlgorithm* algorithm, const Configuration& choice, int ranks,
+                      const ExportSettings& settings) {
+    const std::string name = short_text(choice);
+    if (algorithm == nullptr) return name + " (the library has no such algorithm)";
+    using enum ForeignAlgorithm::Trait;
+    if (algorithm->trait == reorders && !settings.is_commutative)
+        return name +
+               " (wrong for operations that do not commute; use --commutative if programs "
+               "have none)";
+    if (algorithm->trait == needs_power_of_two &&
+        !std::has_single_bit(static_cast<unsigned>(ranks)))
+        return fmt::format("{} (not on {} ranks)", name, ranks);
+    return "";
+}
+
+bool is_default_of_library(const Configuration& choice) {
+    return !choice.is_ours() && choice.algorithm.empty();
+}
+
+ExportedRule rule_for(const SizesOfChoice& sizes, const MeasuredChoices& measured,
+                      const Export& exported, CoverageOfCollective& coverage) {
+    const Configuration& choice = sizes.choice;
+    ExportedRule rule{.from = std::max(sizes.from, exported.format->least), .end = sizes.end};
+    ++coverage.choices;
+    if (is_default_of_library(choice)) {
+        ++coverage.named;
+        return rule;
+    }
+    const ForeignAlgorithm* algorithm = foreign_algorithm(
+        exported.format->library, measured.collective, choice, exported.format->version);
+    if (std::string why = objection(algorithm, choice, measured.job_shape.ranks, exported.settings);
+        !why.empty()) {
+        coverage.leave_out(std::move(why));
+        return rule;
+    }
+    ++coverage.named;
+    rule.algorithm = algorithm;
+    rule.segment = choice.segment;
+    if (choice.is_ours() && choice.algorithm == "chain" && choice.segment.count == 0)
+        rule.segment = segment_on_host;
+    if (!choice.is_ours()) rule.fan_out = choice.radix;
+    return rule;
+}
+
+ExportedCell cell_for(const MeasuredChoices& measured, const Export& exported,
+                      CoverageOfCollective& coverage) {
+    ExportedCell cell{measured.collective, measured.job_shape, {}};
+    for (const SizesOfChoice& sizes : measured.sizes) {
+        const ExportedRule rule = rule_for(sizes, measured, exported, coverage);
+        if (rule.from >= rule.end) continue;
+        if (!cell.rules.empty() && cell.rules.back().agrees_with(rule))
+            cell.rules.back().end = rule.end;
+        else
+            cell.rules.push_back(rule);
+        coverage.from = std::min(coverage.from, rule.from);
+        coverage.end = std::max(coverage.end, rule.end);
+    }
+    coverage.ranks.insert(measured.job_shape.ranks);
+    const auto ignores_size = exported.format->ignores_size;
+    if (const std::string_view why =
+            ignores_size == nullptr ? "" : ignores_size(measured.collective);
+        !why.empty() && !cell.rules.empty()) {
+        if (cell.rules.size() > 1) {
+            coverage.leave_out(
+                fmt::format("choices by size on {} ranks ({})", measured.job_shape.ranks, why));
+            cell.rules.clear();
+        } else {
+            cell.rules.front().from = {0};
+            cell.rules.front().end = {std::numeric_limits<std::int64_t>::max()};
+        }
+    }
+    return cell;
+}
+
+std::string note_on(Collective collective, const CoverageOfCollective& coverage) {
+    std::string text =
+        fmt::format("{} on {} ranks", name_of(collective), fmt::join(coverage.ranks, ", "));
+    if (has_buffers(collective) && coverage.from < coverage.end)
+        text += fmt::format(", {} to {}", to_string(coverage.from), to_string(coverage.end));
+    text += fmt::format(": {} of {} choices", coverage.named, coverage.choices);
+    if (!coverage.left_out.empty())
+        text += fmt::format("; left to the library: {}", fmt::join(coverage.left_out, ", "));
+    return text;
+}
+
+std::string note_on_table(const Table& table, const std::vector<MeasuredChoices>& measured) {
+    std::set<std::string> topologies;
+    for (const MeasuredChoices& each : measured)
+        topologies.insert(printable(short_fingerprint(each.job_shape.topology)));
+    return fmt::format("tuned on topology {}{}{}, {} memory", fmt::join(topologies, ", "),
+                       table.written.empty() ? "" : ", " + printable(table.written),
+                       table.tool.empty() ? "" : ", by " + printable(table.tool),
+                       name_of(measured.front().buffers));
+}
+
+}  // namespace
+
+std::span<const ExportFormat> export_formats() { return rows_of_formats; }
+
+Export export_of(const Table& table, const ExportFormat& format, const ExportSettings& settings) {
+    ExportedPart part = settings.part;
+    part.on_devices = format.on_devices;
+    std::vector<MeasuredChoices> measured = measured_choices(table, part);
+    if (settings.ranks != 0)
+        std::erase_if(measured, [&](const MeasuredChoices& each) {
+            return each.job_shape.ranks != settings.ranks;
+        });
+    if (measured.empty())
+        throw Error(
+            fmt::format("the table has no measured choices for {} ranks; use another "
+                        "number for --ranks",
+                        settings.ranks));
+    Export exported{&format, settings, {}, {}};
+    std::map<Collective, CoverageOfCollective> coverage;
+    for (const MeasuredChoices& each : measured)
+        exported.cells.push_back(cell_for(each, exported, coverage[each.collective]));
+    exported.notes = {fmt::format("{}: {}", format.name, format.what),
+                      note_on_table(table, measured)};
+    for (const auto& [collective, one] : coverage)
+        exported.notes.push_back(note_on(collective, one));
+    exported.notes.emplace_back("other calls, ranks and sizes: the library's default");
+    return exported;
+}
+
+std::string head_of(const Export& exported, const std::string& file) {
+    std::string text;
+    for (const std::string& note : exported.notes) text += fmt::format("# {}\n", note);
+    return text + fmt::format("# job script: {}\n",
+                              fmt::format(fmt::runtime(exported.format->line), file));
+}
+
+std::string text_of(const Export& exported, const std::string& file) {
+    const std::string rules = exported.format->write(exported);
+    return exported.format->has_comments ? head_of(exported, file) + rules : rules;
+}
+
+std::vector<ExportedRule> named_rules(const ExportedCell& cell) {
+    std::vector<ExportedRule> rules;
+    for (const ExportedRule& rule : cell.rules)
+        if (rule.algorithm != nullptr) rules.push_back(rule);
+    return rules;
+}
+
+bool is_open_ended(const ExportedRule& rule) {
+    return rule.end.count == std::numeric_limits<std::int64_t>::max();
+}
+
+}  // namespace tutti

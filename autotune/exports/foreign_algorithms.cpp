@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/exports/foreign_algorithms.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace tutti {
+namespace {
+
+using enum Collective;
+using enum ForeignAlgorithm::Trait;
+constexpr ForeignLibrary ompi = ForeignLibrary::open_mpi, mpich = ForeignLibrary::mpich,
+                         ucc = ForeignLibrary::ucc, ccl = ForeignLibrary::oneccl,
+                         intel = ForeignLibrary::intel_mpi, nccl = ForeignLibrary::nccl,
+                         mscclpp = ForeignLibrary::mscclpp, engine = ForeignLibrary::engine;
+
+constexpr ForeignAlgorithm rows[] = {
+    // Open MPI: numbers of coll_tuned_*_algorithm.
+    {ompi, all_reduce, "1", "basic-linear", "linear"},
+    {ompi, all_reduce, "2", "nonoverlapping"},
+    {ompi, all_reduce, "3", "recursive-doubling", "butterfly"},
+    {ompi, all_reduce, "4", "ring", "ring", reorders},
+    {ompi, all_reduce, "5", "segmented-ring", "", reorders},
+    {ompi, all_reduce, "6", "rabenseifner", "halving-doubling"},
+    {ompi, reduce_scatter, "1", "basic-linear", "linear"},
+    {ompi, reduce_scatter, "2", "recursive-doubling"},
+    {ompi, reduce_scatter, "3", "recursive-halving", "butterfly"},
+    {ompi, reduce_scatter, "4", "butterfly"},
+    {ompi, all_gather, "1", "linear", "linear"},
+    {ompi, all_gather, "2", "bruck", "bruck"},
+    {ompi, all_gather, "3", "recursive-doubling", "butterfly"},
+    {ompi, all_gather, "4", "ring", "ring"},
+    {ompi, all_gather, "5", "neighbor"},
+    {ompi, all_gather, "6", "two-proc"},
+    {ompi, all_gather, "7", "sparbit", "sparbit", since_5},
+    {ompi, broadcast, "1", "basic-linear", "linear"},
+    {ompi, broadcast, "2", "chain"},
+    {ompi, broadcast, "3", "pipeline", "chain"},
+    {ompi, broadcast, "4", "split-binary-tree"},
+    {ompi, broadcast, "5", "binary-tree", "k-ary-tree"},
+    {ompi, broadcast, "6", "binomial", "tree"},
+    {ompi, broadcast, "7", "knomial"},
+    {ompi, broadcast, "8", "scatter-allgather", "butterfly"},
+    {ompi, broadcast, "9", "scatter-allgather-ring", "scatter-ring"},
+    {ompi, reduce, "1", "linear", "linear"},
+    {ompi, reduce, "2", "chain", "", reorders},
+    {ompi, reduce, "3", "pipeline", "chain", reorders},
+    {ompi, reduce, "4", "binary", "k-ary-tree", reorders},
+    {ompi, reduce, "5", "binomial", "tree", reorders},
+    {ompi, reduce, "6", "in-order-binary"},
+    {ompi, reduce, "7", "rabenseifner", "butterfly"},
+    {ompi, scatter, "1", "basic-linear", "linear"},
+    {ompi, scatter, "2", "binomial", "tree"},
+    {ompi, scatter, "3", "linear-nb"},
+    {ompi, gather, "1", "basic-linear", "linear"},
+    {ompi, gather, "2", "binomial", "tree"},
+    {ompi, gather, "3", "linear-sync"},
+    {ompi, all_to_all, "1", "linear", "linear"},
+    {ompi, all_to_all, "2", "pairwise", "round-robin"},
+    {ompi, all_to_all, "3", "modified-bruck", "bruck"},
+    {ompi, all_to_all, "4", "linear-sync"},
+    {ompi, all_to_all, "5", "two-proc"},
+    {ompi, barrier, "1", "linear", "linear"},
+    {ompi, barrier, "2", "double-ring"},
+    {ompi, barrier, "3", "recursive-doubling", "butterfly"},
+    {ompi, barrier, "4", "bruck", "dissemination"},
+    {ompi, barrier, "5", "two-proc"},
+    {ompi, barrier, "6", "tree", "tree"},
+    {ompi, scan, "1", "linear"},
+    {ompi, scan, "2", "recursive-doubling", "doubling"},
+    {ompi, exscan, "1", "linear"},
+    {ompi, exscan, "2", "recursive-doubling", "doubling"},
+
+    // MPICH: ends of MPIR_Allreduce_intra_...; what every version since 4.0 has. The file guards
+    // those that reorder.
+    {mpich, all_reduce, "recursive_doubling", "recursive-doubling", "butterfly"},
+    {mpich, all_reduce, "reduce_scatter_allgather", "reduce-scatter-allgather", "halving-doubling"},
+    {mpich, broadcast, "binomial", "binomial", "tree"},
+    {mpich, broadcast, "scatter_recursive_doubling_allgather",
+     "scatter-recursive-doubling-allgather", "butterfly"},
+    {mpich, broadcast, "scatter_ring_allgather", "scatter-ring-allgather", "scatter-ring"},
+    {mpich, all_gather, "brucks", "brucks", "bruck"},
+    {mpich, all_gather, "recursive_doubling", "recursive-doubling", "butterfly",
+     needs_power_of_two},
+    {mpich, all_gather, "ring", "ring", "ring"},
+    {mpich, all_to_all, "brucks", "brucks", "bruck"},
+    {mpich, all_to_all, "pairwise", "pairwise", "round-robin"},
+    {mpich, all_to_all, "scattered", "scattered", "linear"},
+    {mpich, reduce, "binomial", "binomial", "tree"},
+    {mpich, reduce, "reduce_scatter_gather", "reduce-scatter-gather", "butterfly"},
+    {mpich, reduce_scatter, "pairwise", "pairwise", "round-robin"},
+    {mpich, reduce_scatter, "recursive_doubling", "recursive-doubling"},
+    {mpich, reduce_scatter, "recursive_halving", "recursive-halving", "butterfly"},
+
+    // UCC: names of TL/UCP. The radix stays UCC's own.
+    {ucc, all_reduce, "knomial", "", "butterfly", any_radix},
+    {ucc, all_reduce, "sra_knomial", "", "halving-doubling"},
+    {ucc, all_reduce, "dbt", "", "double-tree"},
+    {ucc, all_reduce, "ring", "", "ring"},
+    {ucc, all_gather, "knomial", "", "butterfly"},
+    {ucc, all_gather, "ring", "", "ring"},
+    {ucc, all_gather, "bruck", "", "bruck"},
+    {ucc, all_gather, "sparbit", "", "sparbit"},
+    {ucc, all_gather, "linear", "", "one-shot"},
+    {ucc, broadcast, "knomial", "", "tree", any_radix},
+    {ucc, broadcast, "sag_knomial", "", "butterfly"},
+    {ucc, broadcast, "dbt", "", "double-tree"},
+    {ucc, all_to_all, "pairwise", "", "round-robin"},
+    {ucc, all_to_all, "bruck", "", "bruck"},
+    {ucc, reduce, "knomial", "", "tree", any_radix},
+    {ucc, reduce, "dbt", "", "double-tree"},
+    {ucc, reduce, "srg", "", "butterfly"},
+    {ucc, reduce_scatter, "ring", "", "ring"},
+    {ucc, reduce_scatter, "knomial", "", "butterfly"},
+
+    {ccl, all_reduce, "recursive_doubling", "", "butterfly"},
+    {ccl, all_reduce, "rabenseifner", "", "halving-doubling"},
+    {ccl, all_reduce, "ring", "", "ring"},
+
+    // Intel MPI: numbers of I_MPI_ADJUST_*.
+    {intel, all_reduce, "1", "", "butterfly"},
+    {intel, all_reduce, "2", "", "halving-doubling"},
+    {intel, all_reduce, "8", "", "ring"},
+    {intel, broadcast, "1", "", "tree"},
+    {intel, reduce, "2", "", "tree"},
+    {intel, reduce, "5", "", "butterfly"},
+    {intel, barrier, "1", "", "dissemination"},
+    {intel, barrier, "2", "", "butterfly"},
+
+    {nccl, all_reduce, "ring", "", "ring"},
+    {nccl, all_reduce, "tree", "", "double-tree"},
+    {nccl, all_gather, "ring", "", "ring"},
+    {nccl, all_gather, "pat", "", "pat"},
+    {nccl, reduce_scatter, "ring", "", "ring"},
+    {nccl, reduce_scatter, "pat", "", "pat"},
+    {nccl, broadcast, "ring", "", "chain"},
+    {nccl, reduce, "ring", "", "chain"},
+
+    {mscclpp, all_reduce, "default_allreduce_allpair_packet", "", "one-shot"},
+    {mscclpp, all_reduce, "default_allreduce_packet", "", "two-shot"},
+    {mscclpp, all_gather, "default_allgather_fullmesh", "", "one-shot"},
+
+    {engine, all_reduce, "one_shot", "", "one-shot"},
+    {engine, all_reduce, "two_shot", "", "two-shot"},
+    {engine, all_gather, "one_shot", "", "one-shot"},
+    {engine, reduce_scatter, "one_shot", "", "one-shot"},
+};
+
+// Whether the row stands for that radix: tutti's default is 2.
+bool has_radix_of(const ForeignAlgorithm& row, int radix) {
+    return row.trait == any_radix || radix == 0 || radix == 2;
+}
+
+}  // namespace
+
+const ForeignAlgorithm* foreign_algorithm(ForeignLibrary library, Collective collective,
+                                          const Configuration& choice, int version) {
+    if (choice.is_ours() ? choice.channels != 1 || !choice.order.empty() : choice.algorithm.empty())
+        return nullptr;
+    const auto is_meant = [&](const ForeignAlgorithm& row) {
+        if (row.library != library || row.collective != collective ||
+            (row.trait == since_5 && version < 5))
+            return false;
+        if (!choice.is_ours()) return row.baseline == choice.algorithm;
+        return row.ours == choice.algorithm && has_radix_of(row, choice.radix);
+    };
+    const auto* found = std::ranges::find_if(rows, is_meant);
+    return found == std::end(rows) ? nullptr : found;
+}
+
+std::span<const ForeignAlgorithm> foreign_algorithms() { return rows; }
+
+}  // namespace tutti

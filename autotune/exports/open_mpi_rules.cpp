@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <map>
+
+#include "autotune/exports/export.hpp"
+#include "collectives/baselines/mpi_names.hpp"
+
+// Dynamic rules of Open MPI's coll/tuned: whitespace-separated numbers,
+//     collectives { id, communicator sizes { ranks, message sizes { bytes, algorithm, fan-out,
+//     segment bytes } } }
+// The rule with the largest number up to the call's holds, so a default (algorithm 0) ends each
+// range. A communicator smaller than the first size gets the first rule, so 0 is always there.
+namespace tutti {
+namespace {
+
+constexpr struct {
+    Collective collective;
+    int id;
+} ids_of_collectives[] = {
+    {Collective::all_gather, 0}, {Collective::all_reduce, 2}, {Collective::all_to_all, 3},
+    {Collective::barrier, 6},    {Collective::broadcast, 7},  {Collective::exscan, 8},
+    {Collective::gather, 9},     {Collective::reduce, 11},    {Collective::reduce_scatter, 13},
+    {Collective::scan, 14},      {Collective::scatter, 15},
+};
+
+constexpr ExportedCell no_rules{};
+
+// Returns the cells by the number of ranks from which they hold: each up to the next one.
+std::map<int, const ExportedCell*> cells_by_ranks(const std::vector<ExportedCell>& cells,
+                                                  Collective collective) {
+    std::map<int, const ExportedCell*> from{{0, &no_rules}};
+    for (const ExportedCell& cell : cells) {
+        if (cell.collective != collective || named_rules(cell).empty()) continue;
+        from[cell.job_shape.ranks] = &cell;
+        from.try_emplace(cell.job_shape.ranks + 1, &no_rules);
+    }
+    return from;
+}
+
+struct MessageRule {
+    Bytes from;
+    std::string text;
+};
+
+std::vector<MessageRule> message_rules(
+    const ExportedCell& cell,
+    const std::function<std::string(const ExportedCell&, const ExportedRule&)>& id_of) {
+    constexpr std::string_view library_decides = "0 0 0";
+    std::vector<MessageRule> rules;
+    const auto add = [&](Bytes from, std::string text) {
+        if (!rules.empty() && rules.back().from == from) rules.pop_back();
+        if (rules.empty() || rules.back().text != text) rules.push_back({from, std::move(text)});
+    };
+    add({0}, std::string(library_decides));
+    for (const ExportedRule& rule : named_rules(cell)) {
+        add(rule.from,
+            fmt::format("{} {} {}", id_of(cell, rule), rule.fan_out, rule.segment.count));
+        if (!is_open_ended(rule)) add(rule.end, std::string(library_decides));
+    }
+    return rules;
+}
+
+}  // namespace
+
+std::string write_open_mpi(
+    const std::vector<ExportedCell>& cells,
+    const std::function<std::string(const ExportedCell&, const ExportedRule&)>& id_of) {
+    int collectives = 0;
+    std::string text;
+    for (const auto& [collective, id] : ids_of_collectives) {
+        const auto from = cells_by_ranks(cells, collective);
+        if (from.size() == 1) continue;
+        ++collectives;
+        text += fmt::format("{}  # {}\n{}  # communicator sizes\n", id,
+                            name_in(mpi_names, collective), from.size());
+        for (const auto& [ranks, cell] : from) {
+            const auto rules = message_rules(*cell, id_of);
+            text += fmt::format("  {} {}\n", ranks, rules.size());
+            for (const MessageRule& rule : rules)
+                text += fmt::format("    {} {}\n", rule.from.count, rule.text);
+        }
+    }
+    return fmt::format("{}  # collectives\n{}", collectives, text);
+}
+
+std::string write_open_mpi(const Export& exported) {
+    return write_open_mpi(exported.cells, [](const ExportedCell&, const ExportedRule& rule) {
+        return std::string(rule.algorithm->id);
+    });
+}
+
+}  // namespace tutti

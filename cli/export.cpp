@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/exports/export.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "autotune/table/table_json.hpp"
+#include "base/output.hpp"
+#include "cli/options/options.hpp"
+
+namespace tutti {
+namespace {
+
+struct ExportOptions {
+    std::string table_file, output_file;
+    const ExportFormat* format = nullptr;
+    ExportSettings settings;
+};
+
+std::string text_in(const std::string& file) {
+    std::ifstream stream(file, std::ios::binary);
+    std::string text{std::istreambuf_iterator<char>(stream), {}};
+    if (!stream) throw Error(fmt::format("cannot read '{}'; use another file for --base", file));
+    return text;
+}
+
+OneOf<const ExportFormat*> format_of_name() {
+    OneOf<const ExportFormat*> parse{"--to", {}};
+    for (const ExportFormat& format : export_formats())
+        parse.known.emplace_back(format.name, &format);
+    return parse;
+}
+
+std::optional<ExportOptions> parse_export(const Arguments& arguments) {
+    ExportOptions options;
+    ExportSettings& settings = options.settings;
+    std::string base_file;
+    CLI::App app{
+        "Writes the choices of a tuning table as the file that another library reads. Choices "
+        "without measurements, and algorithms that the library lacks, are left to the library.",
+        "tutti export"};
+    const OptionGroup file{app, "File"}, choices{app, "Choices"};
+    file.text("table", options.table_file, "Table of 'tutti tune'")->required();
+    file.parsed("--to", options.format, "", format_of_name(),
+                "Library and form of the file (see docs/how-to/tuning_libraries.md)")
+        ->required();
+    file.text("-o,--output", options.output_file,
+              "File to write; without it, the text goes to stdout and the notes to stderr");
+    file.text("--base", base_file,
+              "MPICH's libmpich.so, or its selection in JSON, to which the rules are added");
+    choices.text("--topology", settings.part.topology,
+                 "Beginning of the topology's fingerprint, if the table has several");
+    choices.number("--ranks", settings.ranks, 1, 1 << 24, "Only choices for this number of ranks");
+    choices.parsed(
+        "--buffers", settings.part.buffers, "",
+        [](const std::string& typed) {
+            BufferKind kind{};
+            parse_name(typed, kind);
+            return std::optional(kind);
+        },
+        "Kind of memory whose choices are used (default: unregistered, else registered; device "
+        "for GPU libraries)");
+    choices.flag("--commutative", settings.is_commutative,
+                 "Programs have no reduction operations that do not commute: also use algorithms "
+                 "that are wrong for these");
+    choices.number("--channels", settings.channels, 1, 64, "Number of channels for nccl-csv");
+    choices.text("--gpu", settings.gpu, "Name of the GPU for the cutoffs");
+    if (parse_or_help(app, arguments)) return std::nullopt;
+    if (!base_file.empty()) {
+        if (options.format->library != ForeignLibrary::mpich)
+            throw Error("--base works only with --to mpich");
+        settings.base = mpich_selection_in(text_in(base_file), base_file);
+    }
+    return options;
+}
+
+}  // namespace
+
+Exit run_export(const Arguments& arguments) {
+    const auto options = parse_export(arguments);
+    if (!options) return Exit::ok;
+    const Export exported =
+        export_of(read_choices(options->table_file), *options->format, options->settings);
+    const std::string& file = options->output_file;
+    if (file.empty()) {  // the notes must not mix with JSON
+        fmt::print(stderr, "{}", head_of(exported, "FILE"));
+        fmt::print("{}", exported.format->write(exported));
+        return Exit::ok;
+    }
+    const std::string path = std::filesystem::absolute(file).lexically_normal().string();
+    replace_file(file, text_of(exported, path), "the exported table");
+    fmt::print("{}", head_of(exported, path));
+    return Exit::ok;
+}
+
+}  // namespace tutti

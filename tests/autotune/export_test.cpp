@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/exports/export.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "autotune/table/table.hpp"
+#include "base/source.hpp"
+#include "table_samples.hpp"
+
+namespace tutti {
+namespace {
+
+using json = nlohmann::ordered_json;  // MPICH tries siblings in their order
+using test::ours;
+using test::seen_at;
+using test::subject_of;
+
+const ExportFormat& format(std::string_view name) {
+    return find_row(export_formats(), "format", name);
+}
+
+Configuration of_mpi(std::string algorithm, std::int64_t segment = 0) {
+    return {.impl = "mpi", .algorithm = std::move(algorithm), .segment = {segment}};
+}
+
+Section section(Collective collective, int ranks, std::vector<Range> ranges,
+                BufferKind buffers = BufferKind::unregistered) {
+    return {
+        {ranks, ranks, std::string(64, 'a')}, subject_of(collective, buffers), std::move(ranges)};
+}
+
+// Choices that change at 1 KiB and 64 KiB, measured from 8 B to 1 MiB.
+std::vector<Range> three_ranges(Configuration small, Configuration medium, Configuration large) {
+    return {{{0}, std::move(small), Origin::measured, {seen_at(8, 1e3), seen_at(512, 2e3)}},
+            {{1024}, std::move(medium), Origin::measured, {seen_at(4096, 3e3)}},
+            {{65536}, std::move(large), Origin::measured, {seen_at(1 << 20, 9e5)}}};
+}
+
+Export exported(const std::vector<Section>& sections, std::string_view to,
+                const ExportSettings& settings = {}) {
+    return export_of({.written = "2026-01-31T12:00:00.000Z", .sections = sections}, format(to),
+                     settings);
+}
+
+std::string written(const std::vector<Section>& sections, std::string_view to,
+                    const ExportSettings& settings = {}) {
+    const Export one = exported(sections, to, settings);
+    return one.format->write(one);
+}
+
+constexpr ExportSettings commutative{.is_commutative = true};
+
+// Reads rules as Open MPI does: the last one whose number is not above the call's.
+class OpenMpiRules {
+public:
+    explicit OpenMpiRules(const std::string& text) {
+        std::string bare;
+        std::istringstream lines(text);
+        for (std::string line; std::getline(lines, line);)
+            bare += line.substr(0, line.find('#')) + " ";
+        std::istringstream numbers(bare);
+        const auto next = [&] {
+            std::int64_t number = -1;
+            numbers >> number;
+            return number;
+        };
+        for (auto collectives = next(); collectives > 0; --collectives) {
+            auto& by_ranks = rules_[next()];
+            for (auto sizes = next(); sizes > 0; --sizes) {
+                auto& by_bytes = by_ranks[next()];
+                for (auto messages = next(); messages > 0; --messages) {
+                    Rule& rule = by_bytes[next()];
+                    for (std::int64_t* field : {&rule.algorithm, &rule.fan_out, &rule.segment})
+                        *field = next();
+                }
+            }
+        }
+        std::string rest;
+        EXPECT_FALSE(numbers >> rest) << rest;
+    }
+
+    struct Rule {
+        std::int64_t algorithm = 0, fan_out = 0, segment = 0;
+    };
+    Rule rule_for(std::int64_t collective, std::int64_t ranks, std::int64_t bytes) const {
+        const auto found = rules_.find(collective);
+        if (found == rules_.end()) return {};
+        return last_up_to(last_up_to(found->second, ranks), bytes);
+    }
+
+private:
+    template <class Value>
+    static const Value& last_up_to(const std::map<std::int64_t, Value>& map, std::int64_t number) {
+        EXPECT_EQ(map.begin()->first, 0);
+        return std::prev(map.upper_bound(number))->second;
+    }
+    std::map<std::int64_t, std::map<std::int64_t, std::map<std::int64_t, Rule>>> rules_;
+};
+
+constexpr std::pair<Collective, std::int64_t> id_in_open_mpi[] = {
+    {Collective::all_gather, 0}, {Collective::all_reduce, 2}, {Collective::all_to_all, 3},
+    {Collective::broadcast, 7},  {Collective::reduce, 11},    {Collective::reduce_scatter, 13}};
+
+// Returns the numbers of all of Open MPI 4's algorithms for a collective, by their names.
+std::map<std::string, std::int64_t> algorithms_in_open_mpi(Collective collective) {
+    std::map<std::string, std::int64_t> ids;
+    for (const ForeignAlgorithm& row : foreign_algorithms())
+        if (row.library == ForeignLibrary::open_mpi && row.collective == collective &&
+            row.trait != ForeignAlgorithm::Trait::since_5)
+            ids[std::string(row.baseline)] = *decimal_number(row.id);
+    return ids;
+}
+
+TEST(OpenMpiExport, CallsTheChosenAlgorithmInMeasuredCellsAndTheDefaultElsewhere) {
+    std::size_t covered = 0, untouched = 0;
+    for (const auto& [collective, id] : id_in_open_mpi) {
+        const auto ids = algorithms_in_open_mpi(collective);
+        const auto one = ids.begin(), two = std::next(one), three = std::next(two);
+        const auto rules = OpenMpiRules(written(
+            {section(collective, 2,
+                     three_ranges(of_mpi(one->first), of_mpi(two->first), of_mpi(three->first))),
+             section(collective, 3,
+                     three_ranges(of_mpi(two->first), of_mpi(""), of_mpi(one->first, 8192))),
+             section(collective, 6,
+                     three_ranges(of_mpi(three->first), of_mpi("later"), of_mpi(two->first)))},
+            "openmpi4", commutative));
+        const std::map<int, std::array<std::int64_t, 3>> wanted{
+            {2, {one->second, two->second, three->second}},
+            {3, {two->second, 0, one->second}},
+            {6, {three->second, 0, two->second}}};
+        for (int ranks = 1; ranks <= 8; ++ranks)
+            for (std::int64_t bytes = 1; bytes <= 16 << 20; bytes *= 2)
+                for (const std::int64_t size : {bytes, bytes + bytes / 2}) {
+                    const auto known = wanted.find(ranks);
+                    std::int64_t expected = 0;
+                    if (known != wanted.end() && size >= 4 && size < 2 << 20)
+                        expected = known->second[size < 1024 ? 0 : size < 65536 ? 1 : 2];
+                    const auto rule = rules.rule_for(id, ranks, size);
+                    EXPECT_EQ(rule.algorithm, expected) << ranks << " ranks, " << size << " bytes";
+                    EXPECT_EQ(rule.segment,
+                              ranks == 3 && expected == one->second && size >= 65536 ? 8192 : 0);
+                    ++(expected == 0 ? untouched : covered);
+                }
+    }
+    EXPECT_GE(covered, 200U);
+    EXPECT_GE(untouched, 200U);
+}
+
+TEST(OpenMpiExport, HasOneRuleForAllSizesWhereRanksSeeOtherSizes) {
+    for (const Collective collective : {Collective::scatter, Collective::gather}) {
+        const std::int64_t id = collective == Collective::scatter ? 15 : 9;
+        const auto same = of_mpi("binomial");
+        const auto rules = OpenMpiRules(
+            written({section(collective, 4, three_ranges(same, same, same))}, "openmpi4"));
+        for (const std::int64_t size : {0, 1, 1000, 1 << 30})
+            EXPECT_EQ(rules.rule_for(id, 4, size).algorithm, 2);
+        EXPECT_EQ(rules.rule_for(id, 5, 1000).algorithm, 0);
+        const Export differing = exported(
+            {section(collective, 4, three_ranges(same, of_mpi("basic-linear"), same))}, "openmpi4");
+        EXPECT_EQ(differing.format->write(differing), "0  # collectives\n");
+    }
+}
+
+TEST(OpenMpiExport, LeavesOutWhatIsWrongForOperationsThatDoNotCommute) {
+    const auto sections = std::vector{
+        section(Collective::all_reduce, 2,
+                three_ranges(of_mpi("recursive-doubling"), of_mpi("ring"), of_mpi("ring")))};
+    const OpenMpiRules safe(written(sections, "openmpi4"));
+    const OpenMpiRules all(written(sections, "openmpi4", commutative));
+    EXPECT_EQ(safe.rule_for(2, 2, 8).algorithm, 3);
+    EXPECT_EQ(safe.rule_for(2, 2, 4096).algorithm, 0);
+    EXPECT_EQ(all.rule_for(2, 2, 4096).algorithm, 4);
+}
+
+TEST(OpenMpiExport, KnowsNewAlgorithmsOnlyInVersion5) {
+    const auto sections =
+        std::vector{section(Collective::all_gather, 2,
+                            three_ranges(of_mpi("sparbit"), of_mpi("sparbit"), of_mpi("sparbit")))};
+    EXPECT_EQ(OpenMpiRules(written(sections, "openmpi4")).rule_for(0, 2, 64).algorithm, 0);
+    EXPECT_EQ(OpenMpiRules(written(sections, "openmpi5")).rule_for(0, 2, 64).algorithm, 7);
+}
+
+TEST(Export, TakesTheNamesakesOfTuttisAlgorithms) {
+    const OpenMpiRules rules(written(
+        {section(Collective::broadcast, 4,
+                 three_ranges(ours("tree", "shm"), ours("two-level", "shm"), ours("chain", "shm"))),
+         section(Collective::all_reduce, 4,
+                 three_ranges(ours("butterfly", "shm"), ours("halving-doubling", "mpi"),
+                              ours("one-shot", "shm")))},
+        "openmpi4"));
+    EXPECT_EQ(rules.rule_for(7, 4, 8).algorithm, 6);
+    EXPECT_EQ(rules.rule_for(7, 4, 1024).algorithm, 0);
+    EXPECT_EQ(rules.rule_for(7, 4, 65536).algorithm, 3);
+    EXPECT_EQ(rules.rule_for(7, 4, 65536).segment, 131072);
+    EXPECT_EQ(rules.rule_for(2, 4, 8).algorithm, 3);
+    EXPECT_EQ(rules.rule_for(2, 4, 1024).algorithm, 6);
+    EXPECT_EQ(rules.rule_for(2, 4, 65536).algorithm, 0);
+    Configuration wide = ours("tree", "shm");
+    wide.radix = 8;
+    EXPECT_EQ(foreign_algorithm(ForeignLibrary::open_mpi, Collective::broadcast, wide), nullptr);
+    EXPECT_EQ(foreign_algorithm(ForeignLibrary::ucc, Collective::broadcast, wide)->id, "knomial");
+    wide.channels = 2;
+    EXPECT_EQ(foreign_algorithm(ForeignLibrary::ucc, Collective::broadcast, wide), nullptr);
+}
+
+TEST(Export, NamesEachAlgorithmOnce) {
+    std::set<std::tuple<ForeignLibrary, Collective, std::string_view>> ids, baselines, namesakes;
+    for (const ForeignAlgorithm& row : foreign_algorithms()) {
+        EXPECT_TRUE(ids.emplace(row.library, row.collective, row.id).second) << row.id;
+        const bool is_new_baseline =
+            baselines.emplace(row.library, row.collective, row.baseline).second;
+        EXPECT_TRUE(row.baseline.empty() || is_new_baseline) << row.baseline;
+        const bool is_new_namesake =
+            namesakes.emplace(row.library, row.collective, row.ours).second;
+        EXPECT_TRUE(row.ours.empty() || is_new_namesake) << row.ours;
+    }
+}
+
+TEST(Export, WritesTheVariablesOfUccOneCclAndIntelMpi) {
+    const auto all_reduce = three_ranges(ours("butterfly", "shm"), of_mpi(""), ours("ring", "shm"));
+    EXPECT_EQ(written({section(Collective::all_reduce, 2, all_reduce)}, "ucc"),
+              "export UCC_TL_UCP_TUNE='allreduce:4-1024:[2]:@knomial:inf#"
+              "allreduce:65536-2097152:[2]:@ring:inf'\n");
+    EXPECT_EQ(written({section(Collective::reduce_scatter, 4, all_reduce)}, "ucc"),
+              "export UCC_TL_UCP_TUNE='reduce_scatter:1-256:[4]:@knomial:inf#"
+              "reduce_scatter:16384-524288:[4]:@ring:inf'\n");
+    EXPECT_EQ(written({section(Collective::all_reduce, 2, all_reduce)}, "oneccl"),
+              "export CCL_ALLREDUCE='recursive_doubling:4-1023;ring:65536-2097151'\n");
+    EXPECT_EQ(written({section(Collective::all_reduce, 2, all_reduce),
+                       section(Collective::all_reduce, 4, all_reduce)},
+                      "intelmpi"),
+              "export I_MPI_ADJUST_ALLREDUCE='1:4-1023@2-2;8:65536-2097151@2-2;"
+              "1:4-1023@4-4;8:65536-2097151@4-4'\n");
+    const std::vector both{section(Collective::all_reduce, 2, all_reduce),
+                           section(Collective::all_reduce, 4, all_reduce)};
+    EXPECT_THROW(written(both, "oneccl"), Error);
+    EXPECT_NO_THROW(written(both, "oneccl", {.ranks = 4}));
+}
+
+TEST(Export, WritesFilesForGpuLibrariesFromDeviceMemoryOnly) {
+    const auto ranges =
+        three_ranges(ours("one-shot", "cuda"), ours("two-shot", "cuda"), ours("ring", "nccl"));
+    const std::vector host{section(Collective::all_reduce, 8, ranges)};
+    const std::vector device{section(Collective::all_reduce, 8, ranges, BufferKind::device)};
+    EXPECT_THROW(written(host, "nccl-csv", {.channels = 16}), Error);
+    EXPECT_THROW(written(device, "nccl-csv"), Error);
+    EXPECT_EQ(written(device, "nccl-csv", {.channels = 16}),
+              "allreduce,1048576,2097151,ring,simple,16,1,8,-1,-1\n");
+    const json profile = json::parse(written(device, "mscclpp-cutoffs", {.gpu = "H200"}));
+    const json& choices = profile["profiles"][0]["collectives"]["allreduce"];
+    EXPECT_EQ(profile["profiles"][0]["scale"], 8);
+    EXPECT_EQ(choices[0]["algorithm"], "default_allreduce_allpair_packet");
+    EXPECT_EQ(choices[1]["message_size"], 1024);
+    const json cutoffs = json::parse(written(device, "engine-cutoffs"))["collectives"];
+    EXPECT_EQ(cutoffs["all_reduce"]["8"][0],
+              json::parse(R"({"from": 4, "below": 1024, "use": "one_shot"})"));
+    EXPECT_EQ(cutoffs["all_reduce"]["8"][2]["use"], "library");
+}
+
+TEST(Export, RefusesTablesWithoutMeasurementsOrWithSeveralTopologies) {
+    const auto choice = of_mpi("recursive-doubling");
+    Section predicted = section(Collective::all_reduce, 2, {{{0}, choice, Origin::predicted, {}}});
+    EXPECT_THROW(exported({predicted}, "openmpi4"), Error);
+    Section here = section(Collective::all_reduce, 2, three_ranges(choice, choice, choice));
+    Section there = here;
+    there.job_shape.topology = std::string(64, 'b');
+    EXPECT_THROW(exported({here, there}, "openmpi4"), Error);
+    EXPECT_EQ(exported({here, there}, "openmpi4", {.part = {.topology = "bb"}}).cells.size(), 1U);
+    EXPECT_THROW(exported({here}, "openmpi4", {.ranks = 3}), Error);
+}
+
+TEST(Export, PrefersMemoryOfOrdinaryProgramsAndPlainOperations) {
+    const auto of = [](const std::string& name) {
+        return three_ranges(of_mpi(name), of_mpi(name), of_mpi(name));
+    };
+    Section average = section(Collective::all_reduce, 2, of("basic-linear"));
+    average.subject.ops = OpClass::average;
+    const OpenMpiRules rules(written(
+        {average, section(Collective::all_reduce, 2, of("nonoverlapping"), BufferKind::registered),
+         section(Collective::all_reduce, 2, of("recursive-doubling"))},
+        "openmpi4"));
+    EXPECT_EQ(rules.rule_for(2, 2, 8).algorithm, 3);
+}
+
+// Evaluates MPICH's tree as the library does. Returns the leaf.
+std::string leaf_for(const json& tree, const std::map<std::string, std::int64_t>& facts) {
+    for (const auto& [condition, subtree] : tree.items()) {
+        if (condition.starts_with("algorithm=")) return condition.substr(10);
+        const auto at = condition.find_first_of("<=");
+        const bool includes = condition.substr(at, 2) == "<=";
+        const std::string what = condition.substr(0, at);
+        const std::string value = condition.substr(at + (includes ? 2 : 1));
+        const std::int64_t fact = facts.at(what);
+        const auto number = decimal_number(value);
+        const bool holds = value == "any" || value == "intra" ||
+                           (value == "pow2" && fact < facts.at("pow2")) ||
+                           (value == "yes" && fact != 0) || (value == "no" && fact == 0) ||
+                           (number && (fact < *number || (includes && fact == *number)));
+        if (holds) return leaf_for(subtree, facts);
+    }
+    return "nothing";
+}
+
+TEST(MpichExport, AddsRulesToTheLibrarysOwnSelection) {
+    const std::string base = R"({"collective=allreduce": {"comm_type=intra":
+        {"comm_size<3": {"count<=8": {"algorithm=few": {}}, "count=any": {"algorithm=many": {}}},
+         "comm_size=any": {"algorithm=others": {}}},
+        "comm_type=inter": {"algorithm=inter": {}}}})";
+    const ExportSettings settings{.base = base};
+    const auto ranges =
+        three_ranges(of_mpi("recursive-doubling"), of_mpi(""), of_mpi("reduce-scatter-allgather"));
+    const std::string text = written(
+        {section(Collective::all_reduce, 2, ranges), section(Collective::all_reduce, 4, ranges)},
+        "mpich", settings);
+    const json tree = json::parse(text)["collective=allreduce"];
+    const auto leaf = [&](int ranks, std::int64_t bytes, bool is_built_in = true) {
+        return leaf_for(tree, {{"comm_type", 0},
+                               {"comm_size", ranks},
+                               {"avg_msg_size", bytes},
+                               {"count", bytes / 4},
+                               {"pow2", ranks},
+                               {"is_op_built_in", is_built_in ? 1 : 0}});
+    };
+    const std::string doubling = "MPIR_Allreduce_intra_recursive_doubling";
+    const std::string halving = "MPIR_Allreduce_intra_reduce_scatter_allgather";
+    for (const int ranks : {2, 4}) {
+        EXPECT_EQ(leaf(ranks, 4), doubling);
+        EXPECT_EQ(leaf(ranks, 1023), doubling);
+        EXPECT_EQ(leaf(ranks, 65536), halving);
+        EXPECT_NE(leaf(ranks, 65536, /*is_built_in=*/false), halving);
+    }
+    EXPECT_EQ(leaf(2, 0), "few");
+    EXPECT_EQ(leaf(2, 4096), "many");
+    EXPECT_EQ(leaf(2, 4 << 20), "many");
+    for (const int ranks : {3, 5, 8}) EXPECT_EQ(leaf(ranks, 8), "others");
+    EXPECT_EQ(leaf(4, 4096), "others");
+}
+
+TEST(MpichExport, FindsTheSelectionInALibrary) {
+    const std::string device = R"({"collective=bcast":{}})";
+    const std::string whole = R"({"collective=allgather":{},"collective=bcast":{}})";
+    const std::string library = std::string("ELF\0", 4) + device + '\0' + whole + '\0' + "more";
+    EXPECT_EQ(mpich_selection_in(library, "libmpich.so"), whole);
+    EXPECT_EQ(mpich_selection_in(whole + "\n", "generic.json"), whole + "\n");
+    EXPECT_THROW(mpich_selection_in("ELF", "libmpi.so"), Error);
+    EXPECT_THROW(
+        written({section(Collective::all_reduce, 2,
+                         three_ranges(of_mpi("recursive-doubling"), of_mpi(""), of_mpi("")))},
+                "mpich"),
+        Error);
+}
+
+}  // namespace
+}  // namespace tutti
