@@ -67,16 +67,21 @@ struct CallClass {
     std::uint64_t hash() const { return (how ^ where * 31) * 0x9E3779B97F4A7C15U >> 32; }
 };
 
+/// Returns the octaves of a call's block and of all its blocks, which have that many bytes.
+inline std::uint64_t octaves_of(const Call& call, std::int64_t bytes) {
+    const auto octave_of_all = std::bit_width(static_cast<std::uint64_t>(bytes)),
+               octave = std::bit_width(static_cast<std::uint64_t>(octave_of(call)));
+    return static_cast<std::uint64_t>(octave) | static_cast<std::uint64_t>(octave_of_all) << 8;
+}
+
 /// `bytes` is the size of all blocks, as total_bytes() counts them.
 inline CallClass class_of(const CallKey& key, std::int64_t bytes) {
     const auto bits = [](auto value, int place) {
         return static_cast<std::uint64_t>(value) << place;
     };
-    const auto octave_of_all = std::bit_width(static_cast<std::uint64_t>(bytes)),
-               octave = std::bit_width(static_cast<std::uint64_t>(octave_of(key.call)));
-    return {bits(octave, 0) | bits(octave_of_all, 8) | bits(key.call.collective, 16) |
-                bits(key.call.type, 24) | bits(key.call.op, 32) | bits(key.in_place, 40) |
-                bits(key.mode, 48) | bits(key.has_lengths, 56),
+    return {octaves_of(key.call, bytes) | bits(key.call.collective, 16) | bits(key.call.type, 24) |
+                bits(key.call.op, 32) | bits(key.in_place, 40) | bits(key.mode, 48) |
+                bits(key.has_lengths, 56),
             bits(static_cast<std::uint32_t>(key.call.root.index), 0) |
                 bits(static_cast<std::uint32_t>(key.arena()), 32)};
 }

@@ -122,26 +122,29 @@ CallArguments Communicator::State::settled(const CallArguments& given) const {
 
 CallArguments Communicator::State::settled(const CallArguments& given,
                                            const BufferSizes& sizes) const {
+    return {comparable(given.call), used_parts(given, sizes)};
+}
+
+CallBuffers Communicator::State::used_parts(const CallArguments& given, const BufferSizes& sizes) {
     const auto& [input, output, at] = sizes;
-    const Call& call = given.call;
-    const CallBuffers& all = given.buffers;
-    CallArguments settled{comparable(call), all};
+    const auto& [call, all] = given;
+    CallBuffers used = all;
     if (!all.in_place) {
         if (input > 0) check_length(all.input.size(), input, "input", call);
         if (output > 0) check_length(all.output.size(), output, "output", call);
-        settled.buffers.input = all.input.first(input);
-        settled.buffers.output = all.output.first(output);
-        if (CallerMemory(settled.buffers).is_together())
+        used.input = all.input.first(input);
+        used.output = all.output.first(output);
+        if (overlap(used.input, used.output))
             throw Error(
                 fmt::format("input and output of {} overlap; pass one buffer for an in-place call",
                             name_of_call(call.collective, call.lengths != nullptr)));
-        return settled;
+        return used;
     }
     check_length(all.output.size(), std::max(at.input + input, at.output + output), "the buffer",
                  call);
-    settled.buffers.input = std::span<const std::byte>(all.output).subspan(at.input, input);
-    settled.buffers.output = all.output.subspan(at.output, output);
-    return settled;
+    used.input = std::span<const std::byte>(all.output).subspan(at.input, input);
+    used.output = all.output.subspan(at.output, output);
+    return used;
 }
 
 CallKey Communicator::State::key_of(const CallArguments& given, CallMode mode) const {
@@ -168,12 +171,13 @@ CallKey Communicator::State::key_of(const CallArguments& given, CallMode mode) c
 void Communicator::State::run(const CallArguments& given) {
     const std::uint64_t hash = RecentCall::hash_of(given);
     RecentCall& recent = recent_.place_of(hash);
-    const bool is_recent = recent.is(given);
+    const bool is_recent = recent.is(given) || resize(recent, given);
     if (is_recent) {
         const Learner::Needs needs = needs_of(recent.known, recent.shape);
         if (needs != Learner::Needs::search)
             return guarded([&] {
                 const std::int64_t began = needs == Learner::Needs::time ? now_ns() : 0;
+                recent.last_hash = hash;
                 run_plan(*recent.known.plan, recent.settled, &recent);
                 has_run(recent.known, recent.shape, began);
             });
@@ -195,9 +199,34 @@ void Communicator::State::run(const CallArguments& given) {
         }
         if (is_new) remember(call, known);
         const bool is_repeated = std::exchange(recent.last_hash, hash) == hash;
-        if (is_repeated && !call.key.has_lengths)  // lengths may change in the same object
-            recent = {given, call.settled, known, shape, hash};
+        if (!is_repeated || call.key.has_lengths) return;  // lengths may change in the same object
+        recent = {given, call.settled, known, shape, hash};
+        // The place of its class has its sizes in blocks. With a table, other lengths may be in
+        // another range.
+        if (call.place->of != call.of_class || known.plan->is_of_one_call ||
+            (selector && known.point == nullptr))
+            return;
+        recent.octaves = octaves_of(given.call, call.bytes);
+        recent.arena = call.key.arena();
+        recent.in_blocks = call.place->in_blocks;
     });
+}
+
+// Adapts a recent call to one of another length that has the same plan. Returns false if it may
+// have another one.
+bool Communicator::State::resize(RecentCall& recent, const CallArguments& given) {
+    if (recent.octaves == 0 || !recent.is_like(given)) return false;
+    const std::int64_t bytes = bytes_of_all(given.call);
+    if (octaves_of(given.call, bytes) != recent.octaves) return false;
+    if (!registered.is_empty() && key_of(given, CallMode::blocking).arena() != recent.arena)
+        return false;
+    const BufferSizes sizes = recent.in_blocks.times(as_size(block_bytes(given.call)));
+    recent.settled.buffers = used_parts(given, sizes);
+    recent.settled.call.count = recent.given.call.count = given.call.count;
+    recent.given.buffers = given.buffers;
+    recent.shape = Learner::shape_of(bytes, given.buffers.in_place);
+    recent.known.plan->slots.front()->bound_by = nullptr;
+    return true;
 }
 
 // The time of a call includes its look-up. That is over when the call turns out to be timed, so it
@@ -226,17 +255,21 @@ void Communicator::State::tell_if_left(const KnownPlan& known, Learner::CallShap
         known.plan->is_ours ? LeftToLibrary{} : LeftToLibrary{known.point, known.arm, shape};
 }
 
+std::int64_t Communicator::State::bytes_of_all(const Call& call) const {
+    return at(blocks_of_total_, call.collective) * block_bytes(call);
+}
+
 Communicator::State::CheckedCall Communicator::State::checked(const CallArguments& given,
                                                               CallMode mode) {
     CheckedCall checked;
     checked.key = key_of(given, mode);
-    const auto block = block_bytes(given.call);
-    checked.bytes = at(blocks_of_total_, given.call.collective) * block;
+    checked.bytes = bytes_of_all(given.call);
     checked.of_class = class_of(checked.key, checked.bytes);
     checked.place = &classes_.place_of(checked.of_class);
     const bool has_sizes = checked.place->of == checked.of_class && !checked.key.has_lengths;
     checked.settled =
-        has_sizes ? settled(given, checked.place->in_blocks.times(as_size(block))) : settled(given);
+        has_sizes ? settled(given, checked.place->in_blocks.times(as_size(block_bytes(given.call))))
+                  : settled(given);
     return checked;
 }
 

@@ -46,6 +46,7 @@ public:
     /// Returns the number of its arena, which may be reused; -1 if it was not adopted.
     std::int32_t disown(const ReachableMemory& memory);
 
+    bool is_empty() const { return arenas_.empty(); }
     /// Returns the place of the buffer; without an arena if any of it is unregistered memory.
     RegisteredPlace place_of(std::span<const std::byte> buffer) const;
     /// Returns null for -1.
@@ -92,31 +93,6 @@ struct LeftToLibrary {
     Learner::CallShape shape = {};
 };
 
-/// A recent call and its plan. It is kept from its second time on: calls whose lengths vary would
-/// only replace each other.
-struct RecentCall {
-    CallArguments given, settled;
-    KnownPlan known;
-    Learner::CallShape shape = {};  ///< if the communicator learns
-    std::uint64_t last_hash = 0;    ///< of the last call that was looked up here
-
-    bool is(const CallArguments& other) const {
-        const auto is_same = [](const auto& one, const auto& another) {
-            return one.data() == another.data() && one.size() == another.size();
-        };
-        return known.plan != nullptr && given.call == other.call &&
-               is_same(given.buffers.input, other.buffers.input) &&
-               is_same(given.buffers.output, other.buffers.output) &&
-               given.buffers.in_place == other.buffers.in_place;
-    }
-    static std::uint64_t hash_of(const CallArguments& given) {
-        const auto address = reinterpret_cast<std::uintptr_t>(given.buffers.output.data());
-        const auto number = static_cast<std::uint64_t>(given.call.count) << 4 |
-                            static_cast<std::uint64_t>(given.call.collective);
-        return (address >> 6) ^ number * 0x9E3779B97F4A7C15U;
-    }
-};
-
 /// The sizes and offsets of a rank's buffers. In place, the offsets are those in the buffer that
 /// holds both.
 struct BufferSizes {
@@ -128,6 +104,46 @@ struct BufferSizes {
         return {input * bytes_of_block,
                 output * bytes_of_block,
                 {at.input * bytes_of_block, at.output * bytes_of_block}};
+    }
+};
+
+/// A recent call and its plan. It is kept from its second time on, or that of a call that differs
+/// only in its length within the octave. Its place serves such calls by turns.
+struct RecentCall {
+    CallArguments given, settled;
+    KnownPlan known;
+    Learner::CallShape shape = {};  ///< if the communicator learns
+    std::uint64_t last_hash = 0;    ///< of the last call that was looked up here
+    std::uint64_t octaves = 0;      ///< see octaves_of(); 0: serves no other length
+    std::int32_t arena = -1;        ///< of its buffers
+    BufferSizes in_blocks = {};
+
+    bool is(const CallArguments& other) const {
+        return given.call.count == other.call.count && is_like(other) &&
+               given.buffers.input.size() == other.buffers.input.size() &&
+               given.buffers.output.size() == other.buffers.output.size();
+    }
+    /// Returns whether calls differ in their length at most.
+    bool is_like(const CallArguments& other) const {
+        const Call &one = given.call, &another = other.call;
+        return known.plan != nullptr && one.collective == another.collective &&
+               one.type == another.type && one.op == another.op && one.root == another.root &&
+               one.lengths == another.lengths &&
+               given.buffers.input.data() == other.buffers.input.data() &&
+               given.buffers.output.data() == other.buffers.output.data() &&
+               given.buffers.in_place == other.buffers.in_place;
+    }
+    static std::uint64_t hash_of(const CallArguments& given) {
+        const auto address = reinterpret_cast<std::uintptr_t>(given.buffers.output.data());
+        const auto count = static_cast<std::uint64_t>(given.call.count);
+        // A power of two ends the octave of a block, and begins that of all blocks.
+        const int octaves = std::bit_width(count) + std::bit_width(count - 1);
+        const auto number = static_cast<std::uint64_t>(octaves) |
+                            static_cast<std::uint64_t>(given.call.collective) << 8 |
+                            static_cast<std::uint64_t>(given.call.type) << 16 |
+                            static_cast<std::uint64_t>(given.call.op) << 24 |
+                            static_cast<std::uint64_t>(given.call.root.index) << 32;
+        return (address ^ number * 0xD6E8FEB86659FD93U) * 0x9E3779B97F4A7C15U;
     }
 };
 
@@ -146,12 +162,12 @@ struct KnownClass {
 class RecentCalls {
 public:
     /// Returns the place for a hash. It may hold another call.
-    RecentCall& place_of(std::uint64_t hash) { return calls_[(hash ^ hash >> 32) % calls_.size()]; }
+    RecentCall& place_of(std::uint64_t hash) { return calls_[hash >> 57]; }
     /// Forgets all: plans or registered memory have changed.
     void forget() { calls_.fill({}); }
 
 private:
-    std::array<RecentCall, 64> calls_;
+    std::array<RecentCall, 128> calls_;
 };
 
 class KnownClasses {
@@ -333,6 +349,10 @@ private:
         KnownClass* place;
     };
     CheckedCall checked(const CallArguments& given, CallMode mode);
+    // Returns the parts of the buffers that this rank uses. Throws Error for wrong lengths.
+    static CallBuffers used_parts(const CallArguments& given, const BufferSizes& sizes);
+    std::int64_t bytes_of_all(const Call& call) const;
+    bool resize(RecentCall& recent, const CallArguments& given);
     static Learner::Needs needs_of(const KnownPlan& known, Learner::CallShape shape);
     Learner::Needs needs_of(const CheckedCall& call, Learner::CallShape shape);
     void tell_if_left(const KnownPlan& known, Learner::CallShape shape);

@@ -75,9 +75,7 @@ std::span<const std::byte> copied(Ranks& ranks, const TypedBuffer& buffer) {
 
 std::span<const std::byte> packed_apart_from(std::span<const std::byte> output, Ranks& ranks,
                                              const TypedBuffer& buffer) {
-    const std::span<const std::byte> input = buffer.memory();
-    const bool overlaps = buffer.is_dense && input.data() < output.data() + output.size() &&
-                          output.data() < input.data() + input.size();
+    const bool overlaps = buffer.is_dense && overlap(buffer.memory(), output);
     return overlaps ? copied(ranks, buffer) : packed(ranks, buffer);
 }
 

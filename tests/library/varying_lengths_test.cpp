@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests programs whose lengths vary from call to call.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -56,6 +57,85 @@ TEST(VaryingLengths, HaveRightResults) {
                     << name_of(call.op) << " root " << call.root.index << " count " << call.count;
             }
         });
+}
+
+// Returns the arguments of a call in the same places of memory whatever its length: for all ranks
+// `input` and `output`, in place `output` alone.
+CallArguments in_places(const Call& call, int ranks, Rank me, std::span<std::byte> input,
+                        std::span<std::byte> output, bool in_place) {
+    const std::size_t in = input_bytes(call, ranks, me), out = output_bytes(call, ranks, me);
+    if (!in_place) return {call, {input.first(in), output.first(out), false}};
+    const InPlace at = in_place_offsets(call, ranks, me);
+    const auto all = output.first(std::max(at.input + in, at.output + out));
+    return {call, {all, all, true}};
+}
+
+// Calls that differ in nothing but their lengths, mostly within an octave, and return to those of
+// another one.
+TEST(VaryingLengths, HaveRightResultsInTheSameBuffers) {
+    for (const int ranks : {2, 3})
+        run_as_threads(ranks, 20, [&](World& world) {
+            Communicator communicator(world);
+            constexpr std::size_t most = 200 * 8 * 3;
+            std::vector<std::byte> ordinary(2 * most);
+            std::mt19937 same(3);
+            for (const std::span<std::byte> memory :
+                 {std::span(ordinary), communicator.allocate_bytes(2 * most)})
+                for (const Collective collective : all_collectives())
+                    for (int i = 0; i < 60; ++i) {
+                        const auto count = static_cast<std::int64_t>(
+                            same() % 8 == 0 ? same() % 201 : 33 + same() % 32);
+                        const Call call{collective, DataType::float64, Op::sum, Rank{ranks - 1},
+                                        count};
+                        const bool in_place = i % 20 >= 10 && collective != Collective::scatter &&
+                                              collective != Collective::gather;
+                        const Rank me = world.rank();
+                        const CheckCase check{collective,
+                                              call.type,
+                                              call.op,
+                                              ranks,
+                                              call.root.index,
+                                              count,
+                                              static_cast<std::uint64_t>(i)};
+                        const CallArguments given = in_places(call, ranks, me, memory.first(most),
+                                                              memory.subspan(most), in_place);
+                        const InPlace at = in_place ? in_place_offsets(call, ranks, me) : InPlace{};
+                        const auto output =
+                            given.buffers.output.subspan(at.output, output_bytes(call, ranks, me));
+                        poison(output);
+                        fill_input(check, me,
+                                   (in_place ? memory.subspan(most) : memory)
+                                       .subspan(at.input, input_bytes(call, ranks, me)));
+                        communicator.run(given);
+                        ASSERT_EQ(count_wrong(check, me, output), 0)
+                            << name_of(collective) << " of " << count << ", call " << i << " of "
+                            << ranks << " ranks";
+                    }
+        });
+}
+
+// Also after calls of other lengths in the same buffers.
+TEST(VaryingLengths, AreChecked) {
+    run_as_threads(2, 20, [](World& world) {
+        Communicator communicator(world);
+        std::vector<std::byte> memory(1024);
+        const auto run = [&](std::int64_t count, std::size_t input, std::size_t apart,
+                             std::size_t output) {
+            communicator.run({{Collective::all_reduce, DataType::uint8, Op::sum, Rank{0}, count},
+                              {std::span(memory).first(input),
+                               std::span(memory).subspan(apart, output), false}});
+        };
+        for (const std::size_t length : {40U, 40U, 41U, 42U}) run(length, length, 60, length);
+        EXPECT_THROW(run(43, 42, 60, 43), Error);
+        EXPECT_THROW(run(43, 43, 60, 42), Error);
+        try {
+            run(61, 61, 60, 61);
+            ADD_FAILURE() << "the input ends in the output";
+        } catch (const Error& error) {
+            EXPECT_THAT(error.what(), testing::HasSubstr("overlap"));
+        }
+        run(44, 44, 60, 44);
+    });
 }
 
 std::size_t bytes_in_memory() {

@@ -11,9 +11,7 @@ CallerMemory::CallerMemory(const CallBuffers& buffers)
       // Only read: it is a source, or a message that is sent.
       input_(const_cast<std::byte*>(buffers.input.data()), buffers.input.size()),
       output_(buffers.output) {
-    together_ = !input_.empty() && !output_.empty() &&
-                input_.data() < output_.data() + output_.size() &&
-                output_.data() < input_.data() + input_.size();
+    together_ = overlap(input_, output_);
     // In place, a rank may have one of the two only; then that is the memory.
     if (!together_ && buffers.in_place && output_.empty()) std::swap(input_, output_);
     if (!together_) return;

@@ -26,6 +26,12 @@ inline BufferKind memory_of(const CallBuffers& buffers) {
     return buffers.device == nullptr ? BufferKind::unregistered : BufferKind::device;
 }
 
+/// Returns whether they have a byte in common.
+inline bool overlap(std::span<const std::byte> one, std::span<const std::byte> other) {
+    return !one.empty() && !other.empty() && one.data() < other.data() + other.size() &&
+           other.data() < one.data() + one.size();
+}
+
 /// A location in memory of a rank before addresses are known: an offset in one of its memories.
 struct Place {
     enum class In : std::uint32_t {
