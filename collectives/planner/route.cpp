@@ -88,6 +88,11 @@ constexpr Bytes worth_system_call{4 << 10};
 // 16 KiB blocks a tenth less.
 constexpr Bytes most_in_lines{16 << 10};
 
+// Up to this size of the vector ranks that share cores do not work in registered memory, but copy
+// it, so that none waits for its readers. With 4 ranks on 2 cores, an all-gather of 4 KiB then
+// takes half of the time, one of 32 KiB as long.
+constexpr Bytes most_copied{8 << 10};
+
 // Up to this size a rank does not wait for the readers of its copy in the plan's memory. Room for
 // more runs would cost more than it saves, as less of it stays in the nearest cache: with four, a
 // broadcast of 4 KiB takes a fifth longer than without, with two it takes 6 % less.
@@ -150,6 +155,12 @@ void add_copying_ways(Route& route, const RoutedCall& call, TransferMethods meth
     }
 }
 
+// Returns whether a call in registered memory is made as one in memory that peers do not reach:
+// there ranks wait for the readers of their buffers.
+bool is_copied_anyway(const RoutedCall& call) {
+    return call.oversubscribed && Bytes{total_bytes(call.call, call.ranks())} <= most_copied;
+}
+
 // Returns whether a call in memory that peers do not reach goes in lines.
 bool is_for_lines(const RoutedCall& call, const HostTuning& tuning) {
     const Bytes block{static_cast<std::int64_t>(bytes_of_block(call.call))};
@@ -202,7 +213,8 @@ Route route_of(const Choice& choice, const RoutedCall& call, TransferMethods met
     route.stores =
         StoreChoice(all_buffers >= tuning.stream_from ? Stores::streaming : Stores::cached,
                     tuning.adapts_stores && all_buffers >= worth_adapting);
-    const bool is_registered = methods.has(registered) && call.buffers == BufferKind::registered;
+    const bool is_registered = methods.has(registered) && call.buffers == BufferKind::registered &&
+                               !(methods.has(copy_in_copy_out) && is_copied_anyway(call));
     const bool is_mapped =
         methods.has_only({mapped}) || (methods.has(mapped) && call.buffers == BufferKind::mapped);
     const bool is_in_place = is_registered || is_mapped;

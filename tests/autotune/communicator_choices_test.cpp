@@ -212,9 +212,11 @@ TEST(CommunicatorChoices, LearnsOfCallsWhoseLengthsChange) {
     });
 }
 
-std::string default_of(Collective collective, int ranks, std::int64_t count) {
+std::string default_of(Collective collective, int ranks, std::int64_t count,
+                       bool oversubscribed = false) {
     std::string best;
     run_as_threads(ranks, 20, [&](World& world) {
+        world.oversubscribed = oversubscribed;
         const Call call{.collective = collective, .type = DataType::float32, .count = count};
         const auto choices = default_choices(call, world);
         if (world.is_first()) best = choices.front().algorithm;
@@ -260,6 +262,15 @@ TEST(DefaultChoice, BetweenTwoRanksNothingIsSpreadFirst) {
             EXPECT_EQ(default_of(collective, 2, count), "tree");
     EXPECT_EQ(default_of(Collective::broadcast, 4, 2097152), "butterfly");
     EXPECT_EQ(default_of(Collective::all_reduce, 2, 2097152), "two-shot");
+}
+
+TEST(DefaultChoice, HasFewWaitsWhereRanksShareCores) {
+    for (const Collective collective : {Collective::broadcast, Collective::reduce})
+        for (const std::int64_t count : {1, 2097152})
+            EXPECT_EQ(default_of(collective, 4, count, true), "linear");
+    EXPECT_EQ(default_of(Collective::all_reduce, 4, 1, true), "one-shot");
+    EXPECT_EQ(default_of(Collective::all_reduce, 4, 2097152, true), "two-shot");
+    EXPECT_EQ(default_of(Collective::all_gather, 4, 1, true), "one-shot");
 }
 
 }  // namespace

@@ -14,11 +14,12 @@ constexpr std::int64_t KiB = 1 << 10, MiB = 1 << 20;
 constexpr int ranks = 4;
 
 // The route of an all_reduce of `bytes` by the ring, which sends a quarter of them at a time.
-Route route(std::string_view transport, BufferKind buffers, std::int64_t bytes) {
+Route route(std::string_view transport, BufferKind buffers, std::int64_t bytes,
+            bool oversubscribed = false) {
     const Algorithm& ring = find_algorithm(Collective::all_reduce, "ring");
     const Choice choice{&ring, {.algorithm = "ring", .transport = std::string(transport)}};
     const Call call{.type = DataType::uint8, .count = bytes};
-    return route_of(choice, {call, buffers, Placement::one_node(ranks)},
+    return route_of(choice, {call, buffers, Placement::one_node(ranks), false, oversubscribed},
                     find_transport(transport).methods, {});
 }
 
@@ -39,6 +40,16 @@ TEST(Route, IsInPlaceWherePeersReachTheMemory) {
         EXPECT_EQ(ways("shm", BufferKind::registered, bytes), (Ways{{registered}}));
         EXPECT_EQ(ways("shm", BufferKind::mapped, bytes), (Ways{{mapped}}));
     }
+}
+
+TEST(Route, CopiesSmallVectorsOfRegisteredMemoryWhereRanksShareCores) {
+    const auto of = [](BufferKind kind, std::int64_t bytes) {
+        return route("shm", kind, bytes, true).ways;
+    };
+    for (const std::int64_t bytes : {256L, 4 * KiB, 8 * KiB})
+        EXPECT_EQ(of(BufferKind::registered, bytes), of(BufferKind::unregistered, bytes));
+    EXPECT_EQ(of(BufferKind::registered, 8 * KiB + 4), (Ways{{registered}}));
+    EXPECT_EQ(of(BufferKind::mapped, 4 * KiB), (Ways{{mapped}}));
 }
 
 TEST(Route, TriesAllMethodsThatMayBeFastestInUnregisteredMemory) {
