@@ -399,9 +399,12 @@ void Communicator::State::find_kind(Agreed& agreed, const CallKey& key,
                                     const CallArguments& settled) {
     if (!selector || kinds_.contains(of_plan(key))) return;
     agree(agreed, key, settled);
-    kinds_[of_plan(key)] = key.is_registered()           ? BufferKind::registered
-                           : planner.are_mapped(*agreed) ? BufferKind::mapped
-                                                         : BufferKind::unregistered;
+    kinds_[of_plan(key)] = kind_of(key, *agreed);
+}
+
+BufferKind Communicator::State::kind_of(const CallKey& key, const BuffersOfAll& all) {
+    if (key.is_registered()) return BufferKind::registered;
+    return planner.are_mapped(all) ? BufferKind::mapped : BufferKind::unregistered;
 }
 
 const Range* Communicator::State::range_of(const CallKey& key, const CallArguments& settled) const {
@@ -422,7 +425,7 @@ ChosenPlan Communicator::State::choose(const CallKey& key, const CallArguments& 
                                        const Agreed& agreed) {
     const std::int64_t began = now_ns();
     bool is_as_requested = true;
-    for (const Configuration& configuration : configurations(key, preferred, range)) {
+    for (const Configuration& configuration : configurations(key, preferred, range, agreed)) {
         if (CachedPlan* const plan = find_or_make(key, configuration, settled, agreed)) {
             making_ns += now_ns() - began;
             return {plan, is_as_requested};
@@ -463,7 +466,8 @@ CachedPlan* Communicator::State::find_or_make(const CallKey& key,
 
 std::vector<Configuration> Communicator::State::configurations(const CallKey& key,
                                                                const Configuration* first,
-                                                               const Range* range) const {
+                                                               const Range* range,
+                                                               const Agreed& agreed) {
     std::vector<Configuration> configurations;
     if (first != nullptr) configurations.push_back(*first);
     if (range != nullptr) {
@@ -473,7 +477,7 @@ std::vector<Configuration> Communicator::State::configurations(const CallKey& ke
     }
     Call largest = key.call;
     largest.count = octave_of(key.call) / static_cast<std::int64_t>(size_of(key.call.type));
-    for (Configuration& fallback : default_choices(largest, world))
+    for (Configuration& fallback : default_choices(largest, kind_of(key, *agreed), world))
         configurations.push_back(std::move(fallback));
     if (is_preloaded)
         std::erase_if(configurations, [](const Configuration& one) {

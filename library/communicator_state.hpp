@@ -368,7 +368,8 @@ private:
         classes_.forget();
     }
     std::vector<Configuration> configurations(const CallKey& key, const Configuration* preferred,
-                                              const Range* range) const;
+                                              const Range* range, const Agreed& agreed);
+    BufferKind kind_of(const CallKey& key, const BuffersOfAll& all);
     OperationRequest request_for(const CallKey& key, const CallArguments& settled,
                                  const Agreed& agreed) const;
     Request::Slot& new_slot(std::unique_ptr<Operation> operation);

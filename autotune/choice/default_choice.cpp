@@ -18,6 +18,7 @@ namespace {
 // copying some KiB; between hosts a message takes ten times as long.
 constexpr Bytes small_on_host{16 * 1024};
 constexpr Bytes small_across_hosts{64 * 1024};
+constexpr Bytes small_if_copied{512 * 1024};
 
 // Algorithms by name: for small messages, for large ones; for several hosts with several ranks
 // each.
@@ -69,7 +70,7 @@ constexpr std::string_view large_across_hosts(Collective collective) {
     }
 }
 
-std::string_view guess(const Call& call, const World& world) {
+std::string_view guess(const Call& call, BufferKind buffers, const World& world) {
     const auto found = std::ranges::find(rules, call.collective, &Rule::collective);
     if (found == std::end(rules)) return algorithms_of(call.collective).front()->name;
     const Rule& rule = *found;
@@ -77,10 +78,17 @@ std::string_view guess(const Call& call, const World& world) {
     if (world.one_host()) {
         // Between two ranks all bytes cross once at best, so spreading a vector first gains
         // nothing: a broadcast took up to 10 times as long, a reduce of unregistered memory up to
-        // 4.6 times (of registered memory 0.7 times).
-        const bool goes_one_way =
-            call.collective == Collective::broadcast || call.collective == Collective::reduce;
-        const bool is_small = bytes <= small_on_host || (goes_one_way && world.size() == 2);
+        // 4.6 times. Where peers reach the memory, a spread reduce takes about half of the time,
+        // as both ranks add. Where they copy it, a second step costs more than it saves: two-shot
+        // takes up to 1.8 times as long as the butterfly.
+        const bool is_pair = world.size() == 2,
+                   is_reached = buffers == BufferKind::registered || buffers == BufferKind::mapped;
+        const bool stays_whole =
+            is_pair && (call.collective == Collective::broadcast ||
+                        (call.collective == Collective::reduce && !is_reached) ||
+                        (call.collective == Collective::all_reduce && !is_reached &&
+                         bytes <= small_if_copied));
+        const bool is_small = bytes <= small_on_host || stays_whole;
         const std::string_view shared =
             world.oversubscribed ? on_shared_cores(call.collective, is_small) : "";
         if (!shared.empty()) return shared;
@@ -115,9 +123,10 @@ Configuration of_row(const Algorithm& row, std::string_view transport, const Wor
 
 }  // namespace
 
-std::vector<Configuration> default_choices(const Call& call, const World& world) {
+std::vector<Configuration> default_choices(const Call& call, BufferKind buffers,
+                                           const World& world) {
     std::vector<Configuration> choices;
-    const std::string_view best = guess(call, world);
+    const std::string_view best = guess(call, buffers, world);
     for (const std::string_view transport : transports_for(world))
         choices.push_back(of_row(find_algorithm(call.collective, best), transport, world));
     for (const Configuration& other : all_choices(call.collective, world)) choices.push_back(other);

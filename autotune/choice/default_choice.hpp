@@ -3,15 +3,17 @@
 #include <vector>
 
 #include "base/configuration.hpp"
+#include "collectives/execute/plan/buffer_kind.hpp"
 #include "collectives/execute/plan/layout.hpp"
 #include "collectives/world/world.hpp"
 
 namespace tutti {
 
-/// The configurations for a call for which nothing was measured, the best guess first: few steps
-/// for small messages, few bytes for large ones, hierarchical algorithms across hosts; then all
-/// others that can run, libraries last. The same on all ranks.
-std::vector<Configuration> default_choices(const Call& call, const World& world);
+/// The configurations for a call in such buffers for which nothing was measured, the best guess
+/// first: few steps for small messages, few bytes for large ones, hierarchical algorithms across
+/// hosts; then all others that can run, libraries last. The same on all ranks.
+std::vector<Configuration> default_choices(const Call& call, BufferKind buffers,
+                                           const World& world);
 
 /// Returns everything that this build can try for a collective: each algorithm over each transport,
 /// and the libraries.

@@ -213,12 +213,12 @@ TEST(CommunicatorChoices, LearnsOfCallsWhoseLengthsChange) {
 }
 
 std::string default_of(Collective collective, int ranks, std::int64_t count,
-                       bool oversubscribed = false) {
+                       BufferKind buffers = BufferKind::unregistered, bool oversubscribed = false) {
     std::string best;
     run_as_threads(ranks, 20, [&](World& world) {
         world.oversubscribed = oversubscribed;
         const Call call{.collective = collective, .type = DataType::float32, .count = count};
-        const auto choices = default_choices(call, world);
+        const auto choices = default_choices(call, buffers, world);
         if (world.is_first()) best = choices.front().algorithm;
     });
     return best;
@@ -242,7 +242,8 @@ private:
 
 TEST(DefaultChoice, AcrossHostsTakesTheNearestWayToEachRank) {
     TwoHosts world;
-    const auto choices = default_choices({.collective = Collective::all_reduce, .count = 1}, world);
+    const auto choices = default_choices({.collective = Collective::all_reduce, .count = 1},
+                                         BufferKind::unregistered, world);
     EXPECT_EQ(choices.at(0).transport, "hybrid");
     EXPECT_EQ(choices.at(1).transport, "ucx");
 }
@@ -261,16 +262,28 @@ TEST(DefaultChoice, BetweenTwoRanksNothingIsSpreadFirst) {
         for (const std::int64_t count : {1, 8192, 65536, 2097152})
             EXPECT_EQ(default_of(collective, 2, count), "tree");
     EXPECT_EQ(default_of(Collective::broadcast, 4, 2097152), "butterfly");
+    EXPECT_EQ(default_of(Collective::all_reduce, 2, 131072), "butterfly");
     EXPECT_EQ(default_of(Collective::all_reduce, 2, 2097152), "two-shot");
 }
 
+TEST(DefaultChoice, BothOfTwoRanksAddWhereTheyReachTheMemory) {
+    for (const BufferKind kind : {BufferKind::registered, BufferKind::mapped}) {
+        EXPECT_EQ(default_of(Collective::reduce, 2, 8192, kind), "round-robin");
+        EXPECT_EQ(default_of(Collective::all_reduce, 2, 8192, kind), "two-shot");
+        EXPECT_EQ(default_of(Collective::broadcast, 2, 8192, kind), "tree");
+    }
+}
+
 TEST(DefaultChoice, HasFewWaitsWhereRanksShareCores) {
+    const auto shared = [](Collective collective, std::int64_t count) {
+        return default_of(collective, 4, count, BufferKind::unregistered, true);
+    };
     for (const Collective collective : {Collective::broadcast, Collective::reduce})
         for (const std::int64_t count : {1, 2097152})
-            EXPECT_EQ(default_of(collective, 4, count, true), "linear");
-    EXPECT_EQ(default_of(Collective::all_reduce, 4, 1, true), "one-shot");
-    EXPECT_EQ(default_of(Collective::all_reduce, 4, 2097152, true), "two-shot");
-    EXPECT_EQ(default_of(Collective::all_gather, 4, 1, true), "one-shot");
+            EXPECT_EQ(shared(collective, count), "linear");
+    EXPECT_EQ(shared(Collective::all_reduce, 1), "one-shot");
+    EXPECT_EQ(shared(Collective::all_reduce, 2097152), "two-shot");
+    EXPECT_EQ(shared(Collective::all_gather, 1), "one-shot");
 }
 
 }  // namespace
