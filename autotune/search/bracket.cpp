@@ -27,11 +27,6 @@ std::optional<double> prior_level(const SearchState& state, std::size_t family, 
     return least;
 }
 
-bool is_trusted(const SearchState& state) {
-    const std::optional<double> error = state.prior().error();
-    return error && *error <= state.options().model_error;
-}
-
 }  // namespace
 
 Ends ends_of(const SearchState& state, std::size_t family, std::size_t size) {
@@ -58,7 +53,7 @@ std::optional<double> level_between(const SearchState& state, std::size_t family
         return at_low + share * (at_high - at_low);
     };
     if (line == Line::logarithmic) return halfway(low_level, high_level);
-    if (!is_trusted(state)) return std::nullopt;
+    if (!state.trusted_error()) return std::nullopt;
     const std::optional<double> prior_low = prior_level(state, family, *ends.low);
     const std::optional<double> prior_high = prior_level(state, family, *ends.high);
     const std::optional<double> prior_here = prior_level(state, family, size);
@@ -74,31 +69,53 @@ void add_once(std::vector<int>& arms, int arm) {
     if (arm >= 0 && std::find(arms.begin(), arms.end(), arm) == arms.end()) arms.push_back(arm);
 }
 
-/// Returns the ratio of each family's time to the best at a size, by the interpolation that favours
-/// it most; 0 for families that cannot be interpolated.
-std::vector<double> least_gaps(const SearchState& state, std::size_t size) {
-    const std::size_t families = state.families().count();
-    std::vector<double> gaps(families, nowhere);
-    for (const Line line : all_lines) {
-        std::vector<std::optional<double>> levels(families);
-        double best = nowhere;
-        for (std::size_t family = 0; family < families; ++family) {
-            levels[family] = level_between(state, family, size, line);
-            if (levels[family]) best = std::min(best, *levels[family]);
-        }
-        for (std::size_t family = 0; family < families; ++family)
-            if (levels[family]) gaps[family] = std::min(gaps[family], *levels[family] - best);
+/// By how much families lose to the best at a size: logarithms of ratios, by one interpolation;
+/// none for families that it does not cover.
+using Gaps = std::vector<std::optional<double>>;
+
+Gaps gaps_by(Line line, const SearchState& state, std::size_t size) {
+    Gaps gaps;
+    double best = nowhere;
+    for (std::size_t family = 0; family < state.families().count(); ++family) {
+        gaps.push_back(level_between(state, family, size, line));
+        best = std::min(best, gaps.back().value_or(nowhere));
     }
-    for (double& gap : gaps)
-        if (gap == nowhere) gap = 0;
+    for (std::optional<double>& gap : gaps)
+        if (gap) *gap -= best;
     return gaps;
 }
+
+/// The families that cannot win at a size inside their brackets.
+class Losers {
+public:
+    Losers(const SearchState& state, std::size_t size) : state_(state) {
+        for (const Line line : all_lines) gaps_.push_back(gaps_by(line, state, size));
+    }
+
+    bool contains(std::size_t family, const Ends& ends) const {
+        if (!ends.are_both()) return false;
+        const double width = octaves(state_.sizes()[*ends.low], state_.sizes()[*ends.high]);
+        double least = nowhere;  // by the interpolation that favours it most
+        for (const Gaps& gaps : gaps_) least = std::min(least, gaps[family].value_or(nowhere));
+        if (least > std::log(1 + state_.options().bracket_slack_per_octave * width)) return true;
+        // Meeting both ends removes what the model gets wrong about a family at all sizes, about
+        // half of the variance. So its error is also that of the ratio of two families.
+        const std::optional<double> error = state_.trusted_error();
+        const std::optional<double> by_model = gaps_[static_cast<std::size_t>(Line::model)][family];
+        return error && by_model &&
+               *by_model > std::max(std::log(state_.options().model_slack), *error);
+    }
+
+private:
+    const SearchState& state_;
+    std::vector<Gaps> gaps_;  // by Line
+};
 
 /// Returns the level above which the model alone drops an arm. Doubles the factor if the model was
 /// not checked on both sides: an error of its bandwidths shows at large sizes only.
 double model_limit(const SearchState& state, std::size_t size) {
-    const std::optional<double> error = state.prior().error();
-    if (!error || *error > state.options().model_error) return nowhere;
+    const std::optional<double> error = state.trusted_error();
+    if (!error) return nowhere;
     double best = nowhere;
     for (std::size_t family = 0; family < state.families().count(); ++family)
         for (const int arm : state.families().members(family))
@@ -154,18 +171,13 @@ std::vector<int> candidates_at(const SearchState& state, std::size_t size) {
     std::vector<int> arms;
     add_once(arms, leader_below(state, size));
     add_once(arms, leader_above(state, size));
-    const std::vector<double> gaps = least_gaps(state, size);
+    const Losers losers(state, size);
     const double limit = model_limit(state, size);
-    for (std::size_t family = 0; family < gaps.size(); ++family) {
+    for (std::size_t family = 0; family < state.families().count(); ++family) {
         const Ends ends = ends_of(state, family, size);
         const int arm = representative_between(state, family, ends);
-        if (model_drops(state, arm, size, limit)) continue;
-        if (ends.are_both()) {
-            const double width = octaves(state.sizes()[*ends.low], state.sizes()[*ends.high]);
-            if (gaps[family] > std::log(1 + state.options().bracket_slack_per_octave * width))
-                continue;
-        }
-        add_once(arms, arm);
+        if (!model_drops(state, arm, size, limit) && !losers.contains(family, ends))
+            add_once(arms, arm);
     }
     return arms;
 }

@@ -22,7 +22,8 @@ bool step(SearchState& state, std::size_t family, std::size_t size, std::size_t 
     for (const std::ptrdiff_t neighbour : {place - stride, place + stride}) {
         if (neighbour < 0 || neighbour >= static_cast<std::ptrdiff_t>(scale.size())) continue;
         const int arm = at(scale, neighbour);
-        if (state.log().count(size, arm) == 0) racers.push_back(arm);
+        if (state.log().count(size, arm) == 0 && !state.model_puts_above(arm, start, size))
+            racers.push_back(arm);
     }
     if (racers.size() == 1) return false;
     state.race(size, racers, probe_repetitions);

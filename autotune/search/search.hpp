@@ -69,6 +69,11 @@ struct SearchOptions {
     double model_factor = 4;
     double model_error = 0.45;
 
+    /// Where measurements correct the model, it drops arms that it puts beyond this factor and
+    /// beyond its error: a family by its times at both ends of a bracket, a neighbour on a scale by
+    /// the member measured next to it.
+    double model_slack = 1.3;
+
     /// After the first pass the remaining time goes to the sizes with the largest doubt, until each
     /// choice is expected to lose less than `doubt`, or its rivals have `finalist_samples` each.
     double doubt = 0.002;
@@ -84,8 +89,8 @@ struct SearchOptions {
 /// Finds the best arm for each of the sizes (ascending) with few races: all families at the
 /// smallest and the largest size, then bisection in the logarithm of the size where winners differ
 /// (Hunold et al. 2018; ACCLAiM 2022; AutoCCL 2025 for the descent over parameters). A variant is
-/// dropped only between two sizes where it lost at both. The same samples give the same search.
-/// Ends early if the evaluator is over; what is known then is used.
+/// dropped between two sizes where it lost at both, or by a model that was right so far. The same
+/// samples give the same search. Ends early if the evaluator is over; what is known then is used.
 std::vector<Finding> search(Evaluator& evaluator, std::span<const Bytes> sizes,
                             const SearchOptions& options);
 

@@ -123,6 +123,19 @@ SearchState::SearchState(Evaluator& evaluator, std::span<const Bytes> sizes,
       prior_(evaluator, sizes),
       settled_(sizes.size(), false) {}
 
+std::optional<double> SearchState::trusted_error() const {
+    const std::optional<double> error = prior_.error();
+    return error && *error <= options_.model_error ? error : std::nullopt;
+}
+
+bool SearchState::model_puts_above(int arm, int measured, std::size_t size) const {
+    const std::optional<double> error = trusted_error();
+    const std::optional<double> level = prior_.level(arm, size);
+    const std::optional<double> known = prior_.level(measured, size);
+    if (!error || !level || !known) return false;
+    return *level - *known > std::max(std::log(options_.model_slack), errors_of_doubt * *error);
+}
+
 void SearchState::race(std::size_t size, std::span<const int> arms, int repetitions) {
     if (arms.empty() || is_over()) return;
     log_.add(size, arms, evaluator_.race(sizes_[size], arms, repetitions));

@@ -84,6 +84,12 @@ public:
     Prior& prior() { return prior_; }
     const Prior& prior() const { return prior_; }
 
+    /// Returns the model's error while it is small enough to drop arms; else none.
+    std::optional<double> trusted_error() const;
+    /// Returns whether the model puts an arm that far above a measured one of its family that a
+    /// race would be wasted.
+    bool model_puts_above(int arm, int measured, std::size_t size) const;
+
     /// Times each arm `repetitions` times, alternating, and adds the samples to the log.
     void race(std::size_t size, std::span<const int> arms, int repetitions);
 

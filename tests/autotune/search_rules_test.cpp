@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "autotune/search/search.hpp"
@@ -114,6 +115,43 @@ TEST(Search, AGoodModelSparesTheHopelessTheirLargestSizes) {
     weather.model_error = -1;
     machine.set(weather);
     EXPECT_EQ(sizes_raced_by(6, search(machine, twenty_sizes(), {})).count(Bytes{4 << 20}), 1U);
+}
+
+TEST(Search, AGoodModelSparesFamiliesThatLoseAtBothEndsTheSizesBetween) {
+    ModelMachine machine;
+    Weather weather = calm;
+    weather.model_error = 0.05;
+    machine.set(weather);
+    for (int i = 0; i < 6; ++i)
+        machine.add(plain(i),
+                    LatencyAndBandwidth{.latency_ns = 1000.0 + 200 * i, .ns_per_byte = 0.1});
+    // It loses by a factor of three, which is too little for interpolation over 19 octaves.
+    machine.add(plain(6), LatencyAndBandwidth{.latency_ns = 3000, .ns_per_byte = 0.3});
+    const std::set<Bytes> anchors{Bytes{8}, Bytes{4 << 20}};
+    for (const Bytes size : sizes_raced_by(6, search(machine, twenty_sizes(), {})))
+        EXPECT_TRUE(anchors.contains(size)) << size.count;
+
+    weather.model_error = -1;
+    machine.set(weather);
+    EXPECT_GT(sizes_raced_by(6, search(machine, twenty_sizes(), {})).size(), anchors.size());
+}
+
+TEST(Search, AGoodModelSparesNeighboursOnAScaleThatItPutsFarAbove) {
+    ModelMachine machine;
+    Weather weather = calm;
+    weather.model_error = 0.05;
+    machine.set(weather);
+    for (int i = 0; i < 4; ++i) machine.add(plain(i), [i](Bytes) { return 1500 + 100 * i; });
+    for (int segment = 0; segment < 8; ++segment)
+        machine.add({.family = 4, .level = {segment}},
+                    [segment](Bytes) { return 1000 * std::pow(2, std::abs(segment - 4)); });
+    const std::vector<Bytes> one_size = {Bytes{65536}};
+    const auto races = [&] { return search(machine, one_size, {})[0].entries.size(); };
+    const std::size_t with_model = races();
+    EXPECT_EQ(search(machine, one_size, {})[0].winner, 8);
+    weather.model_error = -1;
+    machine.set(weather);
+    EXPECT_LT(with_model, races());
 }
 
 /// Says that the arm that is best for large messages were a hundred times slower than it is.
