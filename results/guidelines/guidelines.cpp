@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/collective_form.hpp"
 #include "results/statistics/signed_rank.hpp"
 #include "results/stored/by_launch.hpp"
 #include "results/stored/fingerprint.hpp"
@@ -16,11 +17,6 @@ namespace tutti {
 namespace {
 
 using enum Collective;
-
-// Sizes of these are rounded up to whole elements for each rank.
-bool is_in_blocks(Collective coll) {
-    return coll != all_reduce && coll != broadcast && coll != reduce;
-}
 
 bool chooses(const Key& key) {
     return key.configuration.algorithm == "auto" || key.configuration.algorithm == "learn";
@@ -134,13 +130,14 @@ std::set<std::optional<Rank>> roots_for(const Guideline& guideline, const Guidel
     return roots;
 }
 
-// Finds the times with the same data. Only collectives in blocks have rounded sizes, so sizes that
-// are rounded to the same one are equal. The time of a slightly shorter vector is scaled up.
+// Finds the times with the same data. Sizes of collectives in blocks are rounded up to whole
+// elements for each rank, so sizes that are rounded to the same one are equal. The time of a
+// slightly shorter vector is scaled up.
 std::optional<Parts::value_type> of_same_request(
     const GuidelineCall& call, std::int64_t size, Collective coll,
     const std::map<std::int64_t, EstimatesByLaunch>& sizes) {
     if (const auto found = sizes.find(size); found != sizes.end()) return {{1, &found->second}};
-    if (is_in_blocks(call.coll) == is_in_blocks(coll)) return std::nullopt;
+    if (has_blocks(call.coll) == has_blocks(coll)) return std::nullopt;
     const std::int64_t unit =
         call.setting.nranks * static_cast<std::int64_t>(size_of(call.setting.dtype));
     const auto blocks = [&](std::int64_t bytes) { return bytes / unit + (bytes % unit != 0); };
@@ -152,6 +149,30 @@ std::optional<Parts::value_type> of_same_request(
     return longest;
 }
 
+// Finds the smallest call with data instead of one without: any size and type does as much.
+std::optional<Parts::value_type> of_smallest_request(const GuidelineCall& call, Collective coll,
+                                                     const GuidelineTimes& times) {
+    const std::pair<const std::int64_t, EstimatesByLaunch>* smallest = nullptr;
+    for (const auto& [other, sizes] : times) {
+        GuidelineSetting setting = other.setting;
+        setting.dtype = call.setting.dtype;
+        if (other.coll != coll || setting != call.setting) continue;
+        const auto found = sizes.upper_bound(0);
+        if (found != sizes.end() && (smallest == nullptr || found->first < smallest->first))
+            smallest = &*found;
+    }
+    if (smallest == nullptr) return std::nullopt;
+    return {{1, &smallest->second}};
+}
+
+std::optional<Parts::value_type> part_of(const GuidelineCall& call, std::int64_t size,
+                                         Collective coll, std::optional<Rank> root,
+                                         const GuidelineTimes& times) {
+    if (!has_buffers(call.coll)) return of_smallest_request(call, coll, times);
+    const auto other = times.find(sibling(call, coll, root));
+    return other == times.end() ? std::nullopt : of_same_request(call, size, coll, other->second);
+}
+
 void check_by_others(const std::string& candidate, const Guideline& guideline,
                      const GuidelineCall& call, const GuidelineTimes& times,
                      std::vector<GuidelineCheck>& checks) {
@@ -160,9 +181,8 @@ void check_by_others(const std::string& candidate, const Guideline& guideline,
         for (const auto& [size, takes] : times.at(call)) {
             Parts parts;
             for (const Collective coll : guideline.right)
-                if (const auto other = times.find(sibling(call, coll, root)); other != times.end())
-                    if (const auto part = of_same_request(call, size, coll, other->second))
-                        parts.push_back(*part);
+                if (const auto part = part_of(call, size, coll, root, times))
+                    parts.push_back(*part);
             if (parts.size() == guideline.right.size())
                 checks.push_back(check_of(candidate, guideline.words(), guideline.words(), call,
                                           size, takes, parts));
@@ -251,7 +271,10 @@ const std::vector<Guideline>& all_guidelines() {
         {reduce, {reduce_scatter, gather}},
         {reduce, {all_reduce}},
         {gather, {all_gather}},
-        {scatter, {broadcast}},  // and each rank keeps its block
+        {scatter, {broadcast}},           // and each rank keeps its block
+        {all_reduce, {scan, broadcast}},  // the last rank has the sum
+        {barrier, {all_reduce}},          // whose result needs all ranks
+        {barrier, {all_gather}},
     };
     return rules;
 }
