@@ -195,7 +195,7 @@ private:
     // waits for it, and a rank with less work than the receiver puts its input there.
     bool is_pushed(const Message& message) {
         const auto& [chunks, from, to, action] = message.first;
-        if (action == Action::reduce) return false;
+        if (action == Action::reduce || spec_.is_token()) return false;
         const std::int64_t block = sizes_.block_of(chunks);
         if (spec_.reduces()) return computed_.has(from, chunks) && spec_.ends_with(to, block);
         return spec_.source_of(block) == from && spec_.ends_with(to, block) &&

@@ -90,7 +90,8 @@ public:
     MessageSizes(const Call& call, std::int64_t blocks, int chunks)
         : count_(call.count),
           element_(static_cast<double>(size_of(call.type))),
-          chunks_per_block_(chunks / blocks) {}
+          chunks_per_block_(chunks / blocks),
+          are_tokens_(!has_buffers(call.collective)) {}
 
     std::int64_t block_of(Chunks chunks) const { return chunks.first / chunks_per_block_; }
 
@@ -98,6 +99,10 @@ public:
         return element_ * static_cast<double>(first_element(chunks.first + chunks.count) -
                                               first_element(chunks.first));
     }
+
+    /// Returns whether the chunks are not sent at all; a barrier's are, although they have no
+    /// bytes.
+    bool are_left_out(Chunks chunks) const { return !are_tokens_ && of(chunks) == 0; }
 
     /// Returns the bytes that a rank copies from its own input to its own output.
     double own(const CollectiveSpec& spec, Rank rank) const {
@@ -124,8 +129,10 @@ private:
     }
 
     static std::int64_t own_blocks(const CollectiveSpec& spec, Rank rank) {
-        if (spec.ranks() == 1) return 1;
-        if (spec.reduces()) return 0;
+        if (spec.ranks() == 1) return spec.ends_with(rank, 0) ? 1 : 0;
+        // The first rank's result of a scan is its input.
+        if (spec.reduces())
+            return spec.collective() == Collective::scan && spec.summands(rank) == 1 ? 1 : 0;
         switch (spec.collective()) {
             case Collective::all_gather:
             case Collective::all_to_all:
@@ -138,6 +145,7 @@ private:
     std::int64_t count_;
     double element_;
     std::int64_t chunks_per_block_;
+    bool are_tokens_;
 };
 
 /// Consecutive transfers between two ranks in one lane, which become one message.
@@ -148,14 +156,13 @@ struct Message {
     int end = 0;    ///< end of the last run
 };
 
-/// Calls visit(message) for the messages of a step; chunks without bytes are left out.
+/// Calls visit(message) for the messages of a step.
 template <class Visit>
 void for_each_message(const std::vector<Transfer>& transfers, const MessageSizes& sizes,
                       const Lanes& lanes, Visit&& visit) {
     Message message;
     for (const Transfer& transfer : transfers) {
-        const double bytes = sizes.of(transfer.chunks);
-        if (bytes == 0) continue;
+        if (sizes.are_left_out(transfer.chunks)) continue;
         const Transfer& first = message.first;
         const bool goes_on =
             message.parts > 0 && first.from == transfer.from && first.to == transfer.to &&
@@ -165,7 +172,7 @@ void for_each_message(const std::vector<Transfer>& transfers, const MessageSizes
             if (message.parts > 0) visit(message);
             message = {transfer, 0, 0, -1};
         }
-        message.bytes += bytes;
+        message.bytes += sizes.of(transfer.chunks);
         if (message.end != transfer.chunks.first) ++message.parts;
         message.end = transfer.chunks.first + transfer.chunks.count;
     }

@@ -28,6 +28,9 @@ const Schedules schedules[] = {
     {Collective::scatter, {"linear", "tree"}},
     {Collective::gather, {"linear", "tree"}},
     {Collective::all_to_all, {"linear", "bruck"}},
+    {Collective::barrier, {"dissemination", "linear"}},
+    {Collective::scan, {"doubling", "chain"}},
+    {Collective::exscan, {"one-shot"}},
 };
 
 // Values of the size column (total_bytes). Messages of these sizes and of parts of them hit every
@@ -43,7 +46,8 @@ std::vector<ModelProbe> calibration_plan(const Placement& hosts,
     std::vector<ModelProbe> plan;
     RoutedCall call{.hosts = hosts};
     for (const auto& [collective, algorithms] : schedules)
-        for (const std::int64_t size : sizes)
+        for (const std::int64_t size : sizes) {
+            if (!has_buffers(collective) && size != sizes.front()) continue;  // all are equal
             for (const BufferKind kind : kinds)
                 for (const std::string& transport : transports)
                     for (const std::string& algorithm : algorithms) {
@@ -56,6 +60,7 @@ std::vector<ModelProbe> calibration_plan(const Placement& hosts,
                         probe.configuration.transport = transport;
                         probe.call = call;
                     }
+        }
     return plan;
 }
 

@@ -59,6 +59,19 @@ TEST(CostModel, EqualsTheClosedFormsOfTheTextbook) {
     EXPECT_NEAR(predicted(Collective::reduce, "tree"), rounds * (message + N * R), 1e-3);
 }
 
+// A barrier has no bytes, but its ranks wait for one another.
+TEST(CostModel, ABarrierTakesLatenciesOnly) {
+    EXPECT_NEAR(predicted(Collective::barrier, "dissemination", 0), 3 * (L + 2 * o), 1e-3);
+    EXPECT_NEAR(predicted(Collective::barrier, "linear", 0, "shm-direct"), L + (P - 1) * o + L + o,
+                1e-3);
+}
+
+TEST(CostModel, AScanGrowsFromRankToRank) {
+    const Bytes whole{static_cast<std::int64_t>(N)};
+    EXPECT_NEAR(predicted(Collective::scan, "chain", n, "mpi", whole),
+                (P - 1) * (L + 2 * o + N * R), 1e-3);
+}
+
 TEST(CostModel, ARootSendsOneAfterTheOtherAndReceivesSo) {
     EXPECT_NEAR(predicted(Collective::broadcast, "linear"), (P - 1) * o + L + o + N * G, 1e-3);
     EXPECT_NEAR(predicted(Collective::gather, "linear"), o + L + (P - 1) * (o + N * G), 1e-3);
