@@ -28,6 +28,17 @@ CALLS = """\
 {"line":"end","lines":6}
 """
 
+BARRIERS = """\
+{"schema":"gradtrace/1","form":"lines","kind":"ops","model":"barriers","world":2}
+{"line":"op","rank":0,"op":"all_reduce","count":50}
+{"line":"op","rank":0,"op":"barrier"}
+{"line":"op","rank":0,"op":"scan","count":100}
+{"line":"op","rank":1,"op":"all_reduce","count":50}
+{"line":"op","rank":1,"op":"barrier"}
+{"line":"op","rank":1,"op":"scan","count":100}
+{"line":"end","lines":8}
+"""
+
 
 class Replay(tutti.Folder):
     def replay(self, *words, ranks=2):
@@ -74,6 +85,10 @@ class Replay(tutti.Folder):
         self.assertNotIn("padding_bytes", out)
         # Rank 1 sends 30 and 4 elements, and receives a message.
         self.assertEqual({step["key"]["bytes"] for step in steps}, {4 * (34 + 1000)})
+
+    def test_of_barriers_and_scans_uses_their_own_algorithms(self):
+        _, steps = self.replay(self.file("barriers.jsonl", BARRIERS))
+        self.assertEqual({(step["key"]["calls"], step["key"]["bytes"]) for step in steps}, {(3, 600)})
 
     def test_of_calls_pads_uneven_parts_and_reports_the_padding(self):
         trace = self.file("calls.jsonl", CALLS)

@@ -98,6 +98,26 @@ class Results(OnSimulatedGpus):
                                                 "no", mpi=True))
 
 
+BARRIER = """\
+{"schema":"gradtrace/1","form":"lines","kind":"ops","model":"barrier","world":2}
+{"line":"op","rank":0,"op":"all_reduce","count":100}
+{"line":"op","rank":0,"op":"barrier"}
+{"line":"op","rank":1,"op":"all_reduce","count":100}
+{"line":"op","rank":1,"op":"barrier"}
+{"line":"end","lines":6}
+"""
+
+
+class Workloads(OnSimulatedGpus):
+    def test_with_barriers_use_those_of_tutti(self):
+        done = tutti.run("workload", "replay", tutti.Folder.file(self, "barrier.jsonl", BARRIER), "--ranks", 2, "--buffers", "device",
+                         *BASELINE, "-n", 2, "--min-steps", 1, "-w", 0, "--json", self.file,
+                         LD_PRELOAD=PRELOAD, SIMULATED_GPUS="2", SIMULATED_NCCL_FAIL="")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        steps = [record for record in tutti.records(self.file) if record["kind"] == "step"]
+        self.assertEqual({step["check"]["state"] for step in steps}, {"ok"})
+
+
 class Refusals(OnSimulatedGpus):
     def refused(self, *words, **how):
         done = self.bench(*words, **how)

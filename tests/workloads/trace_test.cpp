@@ -231,6 +231,21 @@ TEST_F(Traces, OfCallsKeepGroupsGapsAndDependencies) {
     EXPECT_EQ(program.tasks[1][2].compute_ns, (std::vector<std::int64_t>{2500}));
 }
 
+TEST_F(Traces, OfCallsKeepBarriersAndScans) {
+    const Trace trace = read_trace(
+        file("sync.json", R"({"schema":"gradtrace/1","kind":"ops","model":"sync","world":2,"ranks":[
+{"rank":0,"ops":[{"op":"barrier"},{"op":"scan","count":5}]},
+{"rank":1,"ops":[{"op":"c10d::monitored_barrier_"},{"op":"scan","count":5}]}]})"));
+    const auto [program, padding] = program_of(std::get<OpsTrace>(trace.what), trace.model);
+    check(program);
+    ASSERT_EQ(program.calls.size(), 2u);
+    EXPECT_EQ(program.calls[0].label, "barrier");
+    EXPECT_EQ(program.calls[0].call.collective, Collective::barrier);
+    EXPECT_EQ(program.calls[0].call.count, 0);
+    EXPECT_EQ(program.calls[1].call.collective, Collective::scan);
+    EXPECT_EQ(bytes_of_step(program, Rank{0}), 20);
+}
+
 TEST_F(Traces, OfCallsSendUnevenPartsAsRecorded) {
     const Trace trace = read_trace(file("pipe.jsonl", ops));
     const auto [program, padding] = program_of(std::get<OpsTrace>(trace.what), trace.model);

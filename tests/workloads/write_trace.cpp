@@ -96,7 +96,7 @@ private:
             line["peer"] = op.peer.index;
         else
             line["group"] = op.group;
-        if (op.kind == Kind::barrier) return line;
+        if (!has_buffers(op.collective)) return line;
         line["dtype"] = trace_name_of(op.type);
         line["count"] = op.count;
         if (!op.sends.empty()) line["in_split"] = op.sends;
@@ -109,8 +109,6 @@ private:
         switch (op.kind) {
             case TraceOp::Kind::compute:
                 return "compute";
-            case TraceOp::Kind::barrier:
-                return "barrier";
             case TraceOp::Kind::send:
                 return "send";
             case TraceOp::Kind::recv:

@@ -10,7 +10,11 @@
 namespace tutti {
 namespace {
 
-constexpr const char* fallback = "ring";  // every collective has one
+// Returns the algorithm of a collective that lacks the wanted one.
+std::string fallback_for(Collective collective) {
+    const Algorithm* ring = algorithm_called(collective, "ring");
+    return std::string((ring != nullptr ? ring : algorithms_of(collective).front())->name);
+}
 
 class ByName final : public GroupMethod {
 public:
@@ -26,6 +30,7 @@ public:
                find_baseline(search_space_.baselines.front()).blocks;
     }
     std::optional<std::string> refuses(const Call& call, const PooledBuffers& buffers) override {
+        if (call.collective == Collective::barrier) choose_barrier(call, buffers);
         return refusal(group_, of(call.collective), call, buffers, environment_.hosts);
     }
     std::unique_ptr<Operation> operation(const Call& call, const PooledBuffers& buffers) override {
@@ -42,11 +47,25 @@ public:
     }
 
 private:
+    // A library without a barrier (NCCL) leaves it to an algorithm of tutti's that runs here.
+    void choose_barrier(const Call& call, const PooledBuffers& buffers) {
+        const auto is_refused = [&](const Candidate& candidate) {
+            return refusal(group_, candidate, call, buffers, environment_.hosts).has_value();
+        };
+        const Candidate& wanted = of(call.collective);
+        if (wanted.is_ours() || !is_refused(wanted)) return;
+        for (const Candidate& own : candidates(call.collective, {.baselines = {"none"}}))
+            if (!is_refused(own)) {
+                candidates_.insert_or_assign(call.collective, own);
+                return;
+            }
+    }
+
     const Candidate& of(Collective collective) {
         const auto known = candidates_.find(collective);
         if (known != candidates_.end()) return known->second;
         SearchSpace search_space = search_space_;
-        if (!is_for(collective)) search_space.algorithms = {fallback};
+        if (!is_for(collective)) search_space.algorithms = {fallback_for(collective)};
         return candidates_.emplace(collective, candidates(collective, search_space).front())
             .first->second;
     }

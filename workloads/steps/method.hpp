@@ -31,7 +31,7 @@ struct MadeOrRefused {
 class GroupMethod {
 public:
     virtual ~GroupMethod() = default;
-    /// Returns whether it implements this collective itself; otherwise a ring is used.
+    /// Returns whether it implements this collective itself; otherwise another algorithm is used.
     virtual bool is_for(Collective collective) const {
         (void)collective;
         return true;
@@ -75,7 +75,8 @@ std::optional<std::string> first_refusal(World& world, const std::optional<std::
 Environment environment_of(World& world);
 
 /// Returns a method for each algorithm and transport of a search space and for each of its
-/// libraries. It does all collectives that way; those without an algorithm of this name use a ring.
+/// libraries. It does all collectives that way; those without an algorithm of this name use a ring,
+/// and collectives without a ring their first algorithm. A library without a barrier uses tutti's.
 /// "all" selects the algorithms of all collectives. Throws Error for unknown names.
 std::vector<Method> methods_named(const SearchSpace& search_space);
 

@@ -43,8 +43,7 @@ void OpsBuilder::repeat_on_all(Rank recorded, LeftOut& left_out) {
     std::vector<TraceOp> kept;
     std::vector<std::int64_t> dropped;
     for (TraceOp op : ops) {
-        const bool is_call =
-            op.kind == TraceOp::Kind::collective || op.kind == TraceOp::Kind::barrier;
+        const bool is_call = op.kind == TraceOp::Kind::collective;
         const bool is_local = op.kind == TraceOp::Kind::compute || op.kind == TraceOp::Kind::wait;
         if (!is_local && !(is_call && op.group == 0)) {
             left_out.add("calls that were recorded on one rank only");
@@ -101,7 +100,7 @@ std::optional<OpName> replayable(const std::string& name, const std::string& typ
                                  LeftOut& left_out) {
     try {
         const OpName what = op_of_trace(name);
-        if (what.kind == TraceOp::Kind::barrier || what.kind == TraceOp::Kind::wait) return what;
+        if (!has_buffers(what.collective) || what.kind == TraceOp::Kind::wait) return what;
         try {
             type_of_trace(complex_type_of_trace(type).type);
             return what;
@@ -156,7 +155,7 @@ TraceOp op_of(const ImportedCall& imported, OpsBuilder& builder, const Fields& o
         return Rank{static_cast<int>(rank)};
     };
     op.root = call.root < 0 ? members.front() : rank_below(call.root, "root");
-    if (op.kind == TraceOp::Kind::barrier) return op;
+    if (!has_buffers(op.collective)) return op;
     require_size(call.input, of);
     require_size(call.output, of);
     op.type = with_place(of, [&] { return type_of_trace(type); });

@@ -73,10 +73,9 @@ private:
         op.after = fields.numbers("deps");
         op.compute_ns = fields.duration_ns("compute_us");
         read_id(rank, fields, op);
-        if (op.kind == TraceOp::Kind::collective || op.kind == TraceOp::Kind::barrier)
-            read_group(rank, fields, op);
+        if (op.kind == TraceOp::Kind::collective) read_group(rank, fields, op);
         const bool moves = op.kind != TraceOp::Kind::compute && op.kind != TraceOp::Kind::wait &&
-                           op.kind != TraceOp::Kind::barrier;
+                           has_buffers(op.collective);
         if (moves) {
             op.type =
                 with_place(fields, [&] { return type_of_trace(fields.text("dtype", "float32")); });

@@ -85,8 +85,7 @@ private:
 
     TraceOp call_of(const Fields& entry, const OpName& what) {
         ImportedCall call{.what = what, .rank = rank_};
-        const bool is_barrier = what.kind == TraceOp::Kind::barrier;
-        if (!is_barrier) {
+        if (has_buffers(what.collective)) {
             call.type = entry.text("dtype");
             call.input = entry.count("in_msg_size");
             call.output = entry.count("out_msg_size");

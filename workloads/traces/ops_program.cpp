@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/collective_form.hpp"
 #include "base/error.hpp"
 #include "base/index.hpp"
 #include "workloads/traces/trace.hpp"
@@ -18,7 +19,7 @@ using Kind = TraceOp::Kind;
 }
 
 std::string describe(const TraceOp& op) {
-    if (op.kind == Kind::barrier) return "a barrier";
+    if (!has_buffers(op.collective)) return "a barrier";
     return fmt::format("{} of {} elements", name_of(op.collective), op.count);
 }
 
@@ -66,8 +67,7 @@ private:
     std::vector<const TraceOp*> ops_of(Rank rank, int group) const {
         std::vector<const TraceOp*> mine;
         for (const TraceOp& op : at(trace_.ranks, rank))
-            if ((op.kind == Kind::collective || op.kind == Kind::barrier) && op.group == group)
-                mine.push_back(&op);
+            if (op.kind == Kind::collective && op.group == group) mine.push_back(&op);
         return mine;
     }
 
@@ -87,24 +87,14 @@ private:
         call.call.collective = first.collective;
         call.call.type = first.type;
         call.call.count = first.count;
-        if (first.kind == Kind::barrier) {  // like a call in which all depend on all
-            call.label = "barrier";
-            call.call.type = DataType::int32;
-            call.call.count = 1;
-        }
         if (has_root(first.collective)) {
             call.call.root = {place_in(members, first.root)};
             if (call.call.root.index < 0) refuse(first, "its root is not in its group");
         }
-        if (first.kind == Kind::collective && has_blocks(first.collective))
-            set_blocks(call.call, parts);
+        if (has_blocks(first.collective)) set_blocks(call.call, parts);
         call.in_place =
             first.collective == Collective::all_reduce || first.collective == Collective::broadcast;
         add(std::move(call), parts);
-    }
-
-    static bool has_blocks(Collective collective) {
-        return CollectiveSpec{collective, 2}.blocks() > 1;
     }
 
     // Ranks count their own blocks, which may differ; those of an all_to_all only as splits.

@@ -42,7 +42,7 @@ struct GradientTrace {
 
 /// One action of a rank; actions are in the order of its thread.
 struct TraceOp {
-    enum class Kind : std::uint8_t { compute, collective, barrier, send, recv, wait };
+    enum class Kind : std::uint8_t { compute, collective, send, recv, wait };
 
     Kind kind = Kind::compute;
     std::int64_t id = -1;  ///< identifies it for dependent actions; -1: there are none
