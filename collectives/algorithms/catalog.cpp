@@ -234,7 +234,7 @@ const Algorithm rows[] = {
      of<partial_halving_all_reduce>, by_name | Takes::radix},
     {all_reduce, "dual-root",
      "two k-ary trees of half the ranks each, whose roots exchange sums (Traeff; k: radix)",
-     of<dual_root_all_reduce>, by_name | Takes::radix | Takes::segments},
+     of<dual_root_all_reduce>, Takes::radix | Takes::segments},
     {all_reduce, "bucket", "a ring in each dimension of a grid (radix: the number of dimensions)",
      of<bucket_all_reduce>, by_name | Takes::radix},
     {all_reduce, "trivance", "reduce-scatter and all-gather in both directions, by powers of three",
