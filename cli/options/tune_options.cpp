@@ -57,7 +57,7 @@ void add_subjects(const OptionGroup& group, TuneRequest& request, SizeSweep& ran
 }
 
 void add_trials(const OptionGroup& group, SearchSpace& space) {
-    group.parsed("--algo", space.algorithms, "all", split_list,
+    group.parsed("--algo", space.algorithms, "all+", split_list,
                  "Algorithms, a list, all, or all+: also those that all leaves out");
     group.parsed("--transport", space.transports, "all", split_list, "Transports, a list or all");
     group.parsed("--baseline", space.baselines, "mpi", split_list,
