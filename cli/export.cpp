@@ -9,7 +9,9 @@
 
 #include "autotune/table/table_json.hpp"
 #include "base/output.hpp"
+#include "cli/check_rules.hpp"
 #include "cli/options/options.hpp"
+#include "cli/ranks/launcher.hpp"
 
 namespace tutti {
 namespace {
@@ -18,6 +20,10 @@ struct ExportOptions {
     std::string table_file, output_file;
     const ExportFormat* format = nullptr;
     ExportSettings settings;
+    bool checks = false;
+    std::string launcher;
+    std::string probe;  ///< part of a rank that --check started; empty: none
+    RunPlan plan;
 };
 
 std::string text_in(const std::string& file) {
@@ -68,7 +74,15 @@ std::optional<ExportOptions> parse_export(const Arguments& arguments) {
                  "that are wrong for these");
     choices.number("--channels", settings.channels, 1, 64, "Number of channels for nccl-csv");
     choices.text("--gpu", settings.gpu, "Name of the GPU for the cutoffs");
+    const OptionGroup check{app, "Check"}, hidden{app, ""};
+    check.flag("--check", options.checks,
+               "Run Open MPI with the rules and report whether it obeys each one; exit code 1 if "
+               "not");
+    check.text("--launcher", options.launcher,
+               "Command that starts the ranks of --check, e.g. 'mpirun -n 4'");
+    hidden.text("--probe", options.probe, "Part of a rank that --check started");
     if (parse_or_help(app, arguments)) return std::nullopt;
+    options.plan = plan_of("export", app, arguments);
     if (!base_file.empty()) {
         if (options.format->library != ForeignLibrary::mpich)
             throw Error("--base works only with --to mpich");
@@ -82,9 +96,13 @@ std::optional<ExportOptions> parse_export(const Arguments& arguments) {
 Exit run_export(const Arguments& arguments) {
     const auto options = parse_export(arguments);
     if (!options) return Exit::ok;
+    if (launcher().rank > 0 && options->probe.empty()) return Exit::ok;  // rank 0 does it
     const Export exported =
         export_of(read_choices(options->table_file), *options->format, options->settings);
+    if (!options->probe.empty()) return probe_rules(exported, options->probe);
     const std::string& file = options->output_file;
+    if (options->checks && file.empty())
+        return check_rules(exported, options->launcher, options->plan);
     if (file.empty()) {  // the notes must not mix with JSON
         fmt::print(stderr, "{}", head_of(exported, "FILE"));
         fmt::print("{}", exported.format->write(exported));
@@ -93,6 +111,7 @@ Exit run_export(const Arguments& arguments) {
     const std::string path = std::filesystem::absolute(file).lexically_normal().string();
     replace_file(file, text_of(exported, path), "the exported table");
     fmt::print("{}", head_of(exported, path));
+    if (options->checks) return check_rules(exported, options->launcher, options->plan);
     return Exit::ok;
 }
 

@@ -43,7 +43,7 @@ constexpr Command rows[] = {
     {"compare", "Compare A and B, with a verdict and an exit code for CI", run_compare},
     {"completion", "Print a completion script for bash, zsh or fish", run_completion},
     {"export", "Write a tuning table as the file of another library, such as Open MPI's rules",
-     run_export},
+     run_export, By::all_ranks},
     {"history", "Show one metric over many launches and where it changed", run_history},
     {"limits", "Measure the limits of this machine (under mpirun)", run_limits, By::all_ranks},
     {"list", "List collectives, algorithms, transports, baselines and workloads of this build",

@@ -41,7 +41,7 @@ std::optional<MeasuredSpan> measured_span(const Section& section) {
             span->end = {size > most / 2 ? most : 2 * size};
         }
     // A call without buffers has no size.
-    if (span && !has_buffers(section.subject.collective)) span->end = {most};
+    if (span && !has_buffers(section.subject.collective)) span = {{0}, {most}};
     return span;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replaces the baselines whose libraries were not found when configuring; CMake defines which.
 #include "collectives/baselines/baselines.hpp"
+#include "collectives/baselines/mpi_probe.hpp"
 #include "collectives/transport/gpu/nccl.hpp"
 #include "collectives/transport/messages/mpi.hpp"
 
@@ -18,6 +19,10 @@ std::optional<std::string> mpi_baseline_refuses(World&, const LibraryCall&) {
 }
 
 std::unique_ptr<Operation> mpi_baseline(World&, const LibraryCall&, const CallBuffers&) {
+    throw Error(*mpi_missing());
+}
+
+MpiProbe probe_mpi(std::span<const ProbedCall>, const std::function<void()>&) {
     throw Error(*mpi_missing());
 }
 

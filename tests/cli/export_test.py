@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables as files of other libraries: written, explained, refused."""
 import json
+import re
+import subprocess
 import unittest
 
 import tutti
@@ -65,6 +67,59 @@ class Files(Exports):
                 self.fails(64, "export", table, *words, key=key)
         self.fails(64, "export", self.folder / "none.json", "--to", "ucc", key="none.json")
         self.fails(64, "export", table, "--to", "openmpi4", "-o", "/proc/rules", key="/proc/rules")
+
+
+def open_mpi_4():
+    text = subprocess.run(["mpirun", "--version"], capture_output=True, text=True, check=False).stdout if not tutti.mpi_missing() else ""
+    return re.search(r"Open MPI\) 4\.", text) is not None
+
+
+@unittest.skipUnless(open_mpi_4(), "mpirun is not that of Open MPI 4")
+class Check(Exports):
+    ALGORITHMS = {"all_reduce": ("recursive-doubling", "ring", "rabenseifner", "nonoverlapping"),
+                  "reduce_scatter": ("recursive-halving", "recursive-doubling", "basic-linear", "butterfly"),
+                  "all_gather": ("bruck", "ring", "neighbor", "linear"), "broadcast": ("binomial", "pipeline", "chain", "binary-tree"),
+                  "reduce": ("binomial", "linear", "pipeline", "chain"), "all_to_all": ("pairwise", "linear", "linear-sync", "modified-bruck")}
+
+    def all_rules(self):
+        """A table with five rules for each of six collectives on 2 and 4 ranks, and one for others."""
+        sizes = (0, 64, 512, 4096, 32768)
+        sections = [section(collective, ranks, {size: mpi(names[(i + ranks) % 4]) for i, size in enumerate(sizes)})
+                    for collective, names in self.ALGORITHMS.items() for ranks in (2, 4)]
+        return self.table(*sections, section("scatter", 4, {0: mpi("binomial")}), section("gather", 4, {0: mpi("basic-linear")}),
+                          section("barrier", 4, {0: mpi("tree")}))
+
+    def check(self, table, launcher):
+        return tutti.run("export", table, "--to", "openmpi4", "--commutative", "--check", "--launcher", launcher, timeout=300)
+
+    def test_shows_that_every_measured_call_takes_the_named_algorithm_and_others_the_default(self):
+        done = self.check(self.all_rules(), f"{tutti.MPI_RUN} 4")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        calls = [int(number) for number in re.findall(r": (\d+) calls? obeyed it", done.stdout)]
+        self.assertEqual(len(calls), 6 * 2 * 5 + 3, done.stdout)
+        self.assertGreaterEqual(sum(calls), 200)
+        untouched, touched, unchecked = map(int, re.findall(r"(\d+)", done.stdout.splitlines()[-1]))
+        self.assertGreaterEqual(untouched, 30)
+        self.assertEqual(touched, 0)
+        self.assertGreater(unchecked, 0)  # those on 5 ranks
+
+    def test_finds_rules_that_another_component_hides(self):
+        done = self.check(self.small(), f"env OMPI_MCA_coll_tuned_priority=0 {tutti.MPI_RUN} 2")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertEqual(done.stdout.count("NOT obeyed"), 2, done.stdout)
+
+    def test_says_what_it_could_not_check(self):
+        table = self.table(*(section("all_reduce", ranks, {0: mpi("recursive-doubling"), 4096: mpi("ring")}) for ranks in (2, 4)))
+        done = self.check(table, f"{tutti.MPI_RUN} 2")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual((done.stdout.count("obeyed it"), done.stdout.count("too few ranks")), (2, 2))
+
+    def test_is_refused_without_the_means(self):
+        table = self.small()
+        for code, key, words in ((64, "--launcher", ("--to", "openmpi4", "--check")), (64, "openmpi4", ("--to", "ucc", "--check", "--launcher", "x")),
+                                 (3, "Open MPI", ("--to", "openmpi5", "--check", "--launcher", f"{tutti.MPI_RUN} 2"))):
+            with self.subTest(words=words):
+                self.fails(code, "export", table, *words, key=key)
 
 
 if __name__ == "__main__":

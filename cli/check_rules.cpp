@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/check_rules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <map>
+
+#include "base/collective_form.hpp"
+#include "base/index.hpp"
+#include "base/name_table.hpp"
+#include "base/output.hpp"
+#include "base/source.hpp"
+#include "cli/jobs/job.hpp"
+#include "cli/ranks/interruption.hpp"
+#include "cli/ranks/launcher.hpp"
+#include "collectives/baselines/baselines.hpp"
+#include "collectives/baselines/mpi_probe.hpp"
+
+namespace tutti {
+namespace {
+
+// Some of Open MPI's algorithms call other collectives (all_gather: gather and broadcast), which
+// must not fail meanwhile. So each launch replaces rules of one group only.
+enum class CallGroup { composed, simple };
+
+CallGroup group_of(Collective collective) {
+    return collective == Collective::all_reduce || collective == Collective::all_gather ||
+                   collective == Collective::reduce_scatter
+               ? CallGroup::composed
+               : CallGroup::simple;
+}
+
+// The rules that a launch replaces: those of a group with even or odd numbers.
+struct ReplacedRules {
+    std::string_view name;
+    CallGroup group;
+    std::size_t remainder;
+
+    bool has(Collective collective, std::size_t rule) const {
+        return group_of(collective) == group && rule % 2 == remainder;
+    }
+};
+
+constexpr std::array parts{ReplacedRules{"composed-even", CallGroup::composed, 0},
+                           ReplacedRules{"composed-odd", CallGroup::composed, 1},
+                           ReplacedRules{"simple-even", CallGroup::simple, 0},
+                           ReplacedRules{"simple-odd", CallGroup::simple, 1}};
+constexpr std::string_view no_algorithm = "99";
+constexpr std::string_view mark_of_library = "library: ", mark_of_answers = "answers: ";
+constexpr std::int64_t largest_probe = 64 << 20;
+
+// A call and the rule that holds for it: numbered over all cells; none for the library's default.
+struct ProbeOfRule {
+    ProbedCall call;
+    std::optional<std::size_t> rule;
+};
+
+// Collects calls of a cell: the smallest and largest of each rule, one between them, and those next
+// to the rules on as many ranks, one less and one more.
+class ProbesOfCell {
+public:
+    ProbesOfCell(const ExportedCell& cell, std::size_t first_rule, const Export& exported)
+        : cell_(cell), rules_(named_rules(cell)), first_rule_(first_rule) {
+        const int ranks = cell.job_shape.ranks;
+        for (const ExportedRule& rule : rules_) {
+            const std::int64_t first = rule.from.count;
+            const std::int64_t last = is_open_ended(rule) ? 2 * first + 1024 : rule.end.count - 1;
+            for (const std::int64_t size : {first - 1, first, (first + last) / 2, last, last + 1})
+                add(ranks, size);
+            for (const int others : {ranks - 1, ranks + 1})
+                if (others > 1 && !has_cell(exported, others)) add(others, first);
+        }
+    }
+
+    std::size_t next_rule() const { return first_rule_ + rules_.size(); }
+    std::vector<ProbeOfRule> probes;
+
+private:
+    bool has_cell(const Export& exported, int ranks) const {
+        return std::ranges::any_of(exported.cells, [&](const ExportedCell& other) {
+            return other.collective == cell_.collective && other.job_shape.ranks == ranks;
+        });
+    }
+
+    // MPI libraries return from empty calls at once, and blocks have whole bytes.
+    void add(int ranks, std::int64_t size) {
+        if (size > largest_probe) return;
+        size = std::max<std::int64_t>(size, 1);
+        if (has_blocks(cell_.collective)) size = (size + ranks - 1) / ranks * ranks;
+        const auto holds = [&](const ExportedRule& rule) {
+            return rule.from.count <= size && size < rule.end.count;
+        };
+        const auto found = std::ranges::find_if(rules_, holds);
+        std::optional<std::size_t> number;
+        if (ranks == cell_.job_shape.ranks && found != rules_.end())
+            number = first_rule_ + static_cast<std::size_t>(found - rules_.begin());
+        probes.push_back({{cell_.collective, ranks, {size}}, number});
+    }
+
+    const ExportedCell& cell_;
+    std::vector<ExportedRule> rules_;
+    std::size_t first_rule_;
+};
+
+std::vector<ProbeOfRule> probes_of(const Export& exported) {
+    std::vector<ProbeOfRule> all;
+    std::size_t rule = 0;
+    for (const ExportedCell& cell : exported.cells) {
+        const ProbesOfCell of_cell(cell, rule, exported);
+        all.insert(all.end(), of_cell.probes.begin(), of_cell.probes.end());
+        rule = of_cell.next_rule();
+    }
+    return all;
+}
+
+std::vector<ProbedCall> calls_of(const std::vector<ProbeOfRule>& probes) {
+    std::vector<ProbedCall> calls;
+    for (const ProbeOfRule& probe : probes) calls.push_back(probe.call);
+    return calls;
+}
+
+// Returns the number of a rule over all cells, in their order.
+std::size_t number_of(const Export& exported, const ExportedCell& wanted, Bytes from) {
+    std::size_t number = 0;
+    for (const ExportedCell& cell : exported.cells)
+        for (const ExportedRule& rule : named_rules(cell)) {
+            if (cell.collective == wanted.collective &&
+                cell.job_shape.ranks == wanted.job_shape.ranks && rule.from == from)
+                return number;
+            ++number;
+        }
+    return number;
+}
+
+// Returns the rules, of which some name an algorithm that does not exist.
+std::string rules_without(const Export& exported, const ReplacedRules& part) {
+    return write_open_mpi(exported.cells, [&](const ExportedCell& cell, const ExportedRule& rule) {
+        const bool is_replaced = part.has(cell.collective, number_of(exported, cell, rule.from));
+        return std::string(is_replaced ? no_algorithm : rule.algorithm->id);
+    });
+}
+
+// Compares the numbers of algorithms with the names that the running library gives them.
+void expect_same_numbers(const Export& exported) {
+    for (const ExportedCell& cell : exported.cells) {
+        const auto names = mpi_algorithms(cell.collective);
+        if (names.empty()) return;  // another library
+        for (const ExportedRule& rule : named_rules(cell)) {
+            const auto number = static_cast<std::size_t>(*decimal_number(rule.algorithm->id));
+            if (number > names.size() || names[number - 1] != rule.algorithm->baseline)
+                throw Error(
+                    fmt::format("this library's algorithm {} of {} is not {}; use another "
+                                "--to",
+                                number, name_of(cell.collective), rule.algorithm->baseline));
+        }
+    }
+}
+
+std::string answers_of(const Export& exported, const std::string& launcher, RunPlan plan,
+                       std::string_view part) {
+    constexpr double most_seconds = 300;
+    plan.set("probe", std::string(part));
+    Arguments words = plan.arguments();
+    words.insert(words.begin(), plan.command);
+    Child child(job_command(launcher, this_program(), words));
+    const auto code = child.wait(most_seconds);
+    if (code != 0)
+        throw Error(fmt::format("the ranks of --launcher '{}' failed: {}", launcher,
+                                code ? child.last_words() : "no answer within 300 s"),
+                    exit_of_child(code.value_or(1), Exit::not_comparable));
+    const std::string output = child.output();
+    const auto after = [&](std::string_view mark) {
+        const auto found = output.find(mark);
+        if (found == output.npos) return std::string();
+        const auto begin = found + mark.size();
+        return output.substr(begin, output.find('\n', begin) - begin);
+    };
+    const std::string library = after(mark_of_library), answers = after(mark_of_answers);
+    const std::string wanted = fmt::format("Open MPI {}.", exported.format->version);
+    if (!library.starts_with(wanted) || answers.size() != probes_of(exported).size())
+        throw Error(fmt::format("--launcher '{}' started {} instead of {}x; use another --to or "
+                                "--launcher",
+                                launcher, library.empty() ? "no ranks" : library, wanted),
+                    Exit::not_comparable);
+    return answers;
+}
+
+enum class Obedience { obeyed, not_obeyed, unchecked };
+
+using AnswersOfParts = std::array<std::string, parts.size()>;
+
+// Judges a call by its answers in the launches that replace rules of its group.
+Obedience obedience_of(const ProbeOfRule& probe, std::size_t index, const AnswersOfParts& all) {
+    const Collective collective = probe.call.collective;
+    Obedience found = Obedience::obeyed;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const auto answer = static_cast<ProbeAnswer>(at(all, i)[index]);
+        if (answer == ProbeAnswer::too_few_ranks) return Obedience::unchecked;
+        const bool is_replaced = probe.rule && at(parts, i).has(collective, *probe.rule);
+        if (at(parts, i).group == group_of(collective) &&
+            answer != (is_replaced ? ProbeAnswer::refused : ProbeAnswer::accepted))
+            found = Obedience::not_obeyed;
+    }
+    return found;
+}
+
+struct CountedCalls {
+    int right = 0, wrong = 0, unchecked = 0;
+    void add(Obedience obedience) {
+        ++(obedience == Obedience::obeyed       ? right
+           : obedience == Obedience::not_obeyed ? wrong
+                                                : unchecked);
+    }
+};
+
+}  // namespace
+
+Exit probe_rules(const Export& exported, const std::string& part) {
+    const TemporaryFolder folder;
+    const std::string file = folder.path() + "/rules.conf";
+    replace_file(file, rules_without(exported, find_row(parts, "part", part)), "the rules");
+    setenv("OMPI_MCA_coll_tuned_use_dynamic_rules", "1", /*overwrite=*/1);
+    setenv("OMPI_MCA_coll_tuned_dynamic_rules_filename", file.c_str(), /*overwrite=*/1);
+    const MpiProbe probe =
+        probe_mpi(calls_of(probes_of(exported)), [&] { expect_same_numbers(exported); });
+    if (!probe.answers.empty())
+        fmt::print("{}{}\n{}{}\n", mark_of_library, probe.library, mark_of_answers, probe.answers);
+    return Exit::ok;
+}
+
+Exit check_rules(const Export& exported, const std::string& launcher_command, RunPlan plan) {
+    if (exported.format->library != ForeignLibrary::open_mpi)
+        throw Error("--check works only with --to openmpi4 or openmpi5");
+    if (launcher_command.empty())
+        throw Error("--check starts ranks; use for example --launcher 'mpirun -n 4'");
+    if (launcher().is_there())
+        throw Error(
+            "--check starts the ranks itself; run it without a launcher, and use "
+            "--launcher");
+    constexpr std::string_view own_options[] = {"check", "launcher", "output"};
+    plan.erase(own_options);
+    end_on_signals();
+    const auto probes = probes_of(exported);
+    AnswersOfParts answers;
+    for (std::size_t i = 0; i < parts.size(); ++i)
+        at(answers, i) = answers_of(exported, launcher_command, plan, at(parts, i).name);
+    std::map<std::size_t, CountedCalls> by_rule;
+    CountedCalls outside, all;
+    for (std::size_t i = 0; i < probes.size(); ++i) {
+        const Obedience obedience = obedience_of(probes[i], i, answers);
+        (probes[i].rule ? by_rule[*probes[i].rule] : outside).add(obedience);
+        all.add(obedience);
+    }
+    std::size_t number = 0;
+    for (const ExportedCell& cell : exported.cells)
+        for (const ExportedRule& rule : named_rules(cell)) {
+            const CountedCalls& calls = by_rule[number++];
+            fmt::print("{} on {} ranks from {}: {}: {}\n", name_of(cell.collective),
+                       cell.job_shape.ranks, to_string(rule.from), rule.algorithm->baseline,
+                       calls.wrong > 0       ? "NOT obeyed"
+                       : calls.unchecked > 0 ? "not checked: too few ranks"
+                                             : counted(calls.right, "call") + " obeyed it");
+        }
+    fmt::print("# calls next to the rules: {} untouched, {} not, {} not checked\n", outside.right,
+               outside.wrong, outside.unchecked);
+    return all.wrong > 0 ? Exit::regression : Exit::ok;
+}
+
+}  // namespace tutti

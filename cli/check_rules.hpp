@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+
+#include "autotune/exports/export.hpp"
+#include "cli/options/run_plan.hpp"
+
+namespace tutti {
+
+/// Runs Open MPI with the rules of an export in four launches. In each, some rules name an
+/// algorithm that does not exist, so that exactly their calls fail; every rule has its turn. Prints
+/// for each rule whether it is obeyed, and whether calls next to the rules are untouched. `plan` is
+/// the command whose options the launches get. Throws Error.
+Exit check_rules(const Export& exported, const std::string& launcher, RunPlan plan);
+
+/// Does the work of a rank in such a launch; `part` names the rules that are replaced.
+Exit probe_rules(const Export& exported, const std::string& part);
+
+}  // namespace tutti
