@@ -44,6 +44,7 @@ constexpr Command rows[] = {
     {"completion", "Print a completion script for bash, zsh or fish", run_completion},
     {"export", "Write a tuning table as the file of another library, such as Open MPI's rules",
      run_export, By::all_ranks},
+    {"export-schedule", "Write a schedule for another library or simulator", run_export_schedule},
     {"history", "Show one metric over many launches and where it changed", run_history},
     {"limits", "Measure the limits of this machine (under mpirun)", run_limits, By::all_ranks},
     {"list", "List collectives, algorithms, transports, baselines and workloads of this build",

@@ -29,6 +29,7 @@ MAY_INCLUDE = {
     "results": ["base"],
     "collectives/schedule": ["base"],
     "collectives/algorithms": ["base", "collectives/schedule", "topology/placement"],
+    "collectives/formats": ["base", "topology/import/xml.hpp", "collectives/schedule"],
     "collectives/device": ["base", "kernels"],
     "collectives/heap": [],  # is preloaded into any program
     "collectives/world": ["base", "topology", "collectives/heap/tutti_heap.h"],

@@ -8,17 +8,14 @@
 #include <map>
 #include <optional>
 
-#include "base/collective_form.hpp"
-#include "base/name_table.hpp"
 #include "base/output.hpp"
 #include "base/source.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/values.hpp"
 #include "cli/script.hpp"
 #include "cli/show/stored_tables.hpp"
-#include "cli/show/ways.hpp"
+#include "cli/show/typed_schedule.hpp"
 #include "collectives/algorithms/catalog.hpp"
-#include "collectives/planner/planner.hpp"
 #include "collectives/schedule/count.hpp"
 #include "collectives/schedule/print.hpp"
 #include "collectives/schedule/verify.hpp"
@@ -31,19 +28,6 @@
 
 namespace tutti {
 namespace {
-
-// Finds an algorithm. Without a collective, the first of the catalog with that name is returned.
-const Algorithm& algorithm_named(const std::string& name, const std::string& collective) {
-    if (!collective.empty())
-        return find_algorithm(parse_collective_form(collective).collective, name);
-    std::vector<std::string> known;
-    for (const Algorithm& row : catalog()) {
-        if (row.name == name) return row;
-        if (std::find(known.begin(), known.end(), row.name) == known.end())
-            known.emplace_back(row.name);
-    }
-    throw Error(unknown_name("algorithm", name, known));
-}
 
 constexpr long most_transfers = 300'000'000;
 
@@ -84,49 +68,6 @@ void print_counts(const Algorithm& algorithm, const Job& job, const Schedule& sc
                job.collective == Collective::all_to_all ? "the data sent by one rank"
                : spec.blocks() == 1                     ? "the vector"
                                                         : "the blocks of all ranks");
-}
-
-// Options for a schedule as typed.
-struct TypedSchedule {
-    std::string name, collective, svg, order_file;
-    std::optional<Ways> ways;
-    bool as_json = false;
-    Job job{.ranks = 4};
-    Configuration configuration;
-    int per_node = 0, per_island = 0, most_steps = 64;
-};
-
-constexpr int most_ranks = 1 << 20;
-
-void add_schedule(const OptionGroup& group, TypedSchedule& typed) {
-    group.number("--ranks", typed.job.ranks, 1, most_ranks, "Number of ranks")
-        ->capture_default_str();
-    group.number("--root", typed.job.root.index, "Root rank of broadcast, reduce, scatter, gather");
-    group.number("--segments", typed.job.segments, 1, 1 << 20, "Segments of pipelined algorithms");
-    group.parsed(
-        "--placement", typed.ways, "",
-        [](const std::string& text) { return Ways(hosts_of_ranks(text, most_ranks)); },
-        "Hosts x ranks (2x4), or the host of each rank (a,a,b): prints which transfers go "
-        "through memory, and which by message");
-    group.number("--ranks-per-node", typed.per_node, 1, 1 << 20,
-                 "Ranks per node of hierarchical algorithms");
-    group.number("--ranks-per-island", typed.per_island, 1, 1 << 20,
-                 "Ranks per island within a node, for three-level");
-    for (const Knob& knob : knobs)
-        if (*knob.proved != '\0')
-            knob.visit(typed.configuration, [&](auto& value, const auto&) {
-                if constexpr (std::is_same_v<decltype(value), int&>) {
-                    auto* option = group.number(fmt::format("--{}", knob.name), value,
-                                                static_cast<int>(knob.least),
-                                                static_cast<int>(knob.most), knob.what);
-                    if (value >= knob.least) option->capture_default_str();
-                }
-            });
-    group.text("--order-by", typed.order_file,
-               "Rank order file with one line of ranks per channel");
-    group.number("--steps", typed.most_steps, "Number of steps to describe in words")
-        ->capture_default_str();
-    group.text("--svg", typed.svg, "SVG file for a drawing of the schedule ");
 }
 
 // Options for results files as typed.
@@ -174,57 +115,28 @@ void refuse_options_of(const OptionGroup& other, const std::string& shown) {
             throw Error(fmt::format("{} cannot be used with {}", option->get_name(), shown));
 }
 
-Exit show_schedule(TypedSchedule typed) {
-    auto& [name, collective, svg, order_file, ways, as_json, job, configuration, per_node,
-           per_island, most_steps] = typed;
-    // Accepts both orders: "show ring all_reduce", and "show all_reduce ring" as in bench.
-    for (const CollectiveForm& each : all_collective_forms())
-        if (name_of(each) == name && !collective.empty()) std::swap(name, collective);
-    const Algorithm& algorithm = algorithm_named(name, collective);
-    if (ways) job.ranks = ways->ranks();
-    if (job.root.index < 0 || job.root.index >= job.ranks)
-        throw Error(fmt::format("--root {} is not below --ranks {}; use 0 to {}", job.root.index,
-                                job.ranks, job.ranks - 1));
-    if (order_file == "topology")
-        throw Error(
-            "--order-by topology cannot be used with show, which has no ranks on a machine; use "
-            "--order-by FILE");
-    Placement hosts = ways ? ways->hosts()
-                           : Placement::in_nodes_of(job.ranks, per_node > 0 ? per_node : job.ranks);
-    if (per_island > 0) hosts = hosts.with_islands_of(per_island);
-    Environment environment{.ranks = job.ranks, .hosts = std::move(hosts)};
-    if (!order_file.empty() && order_file != "naive") {
-        configuration.order = order_file;
-        environment.orders[order_file] = read_order(order_file, job.ranks);
-    }
-    const int segments = job.segments;
-    job = job_of({&algorithm, configuration, environment},
-                 {.collective = algorithm.collective, .root = job.root}, job.ranks, {});
-    job.segments = segments;
-    if (const auto refusal = algorithm.refuses(job))
-        throw Error(
-            fmt::format("{} {} cannot be built: {}", name_of(job.collective), name, *refusal));
-    if (job.segments > 1 && !algorithm.pipelines)
-        throw Error(fmt::format("--segments cannot be used with {} {}, which is not pipelined",
-                                name_of(job.collective), name));
-    for (const Knob& knob : knobs)
-        if (knob.of(configuration) != knob.default_value && !makes_use(algorithm, knob))
-            throw Error(fmt::format("--{} cannot be used with {} {}, which takes no {}", knob.name,
-                                    name_of(job.collective), name, knob.name));
-    const Schedule schedule = build_in_order(algorithm, job);
+// Selects the output of a schedule.
+struct ShownParts {
+    std::string svg;
+    int most_steps = 64;
+};
+
+Exit show_schedule(TypedSchedule typed, const ShownParts& parts, bool as_json) {
+    const BuiltSchedule built = build(std::move(typed));
+    const auto& [algorithm, job, ways, schedule] = built;
     const WayOf names = ways ? ways->names() : WayOf();
     const std::string json =
-        as_json || !svg.empty()
+        as_json || !parts.svg.empty()
             ? fmt::format(R"({{"collective":"{}","algorithm":"{}","schedule":{}}})",
-                          name_of(job.collective), name, to_json(schedule, names))
+                          name_of(job.collective), algorithm.name, to_json(schedule, names))
             : "";
-    if (!svg.empty()) write_file(svg, drawn("schedule", json, svg), "--svg");
+    if (!parts.svg.empty()) write_file(parts.svg, drawn("schedule", json, parts.svg), "--svg");
     if (as_json) {
         fmt::print("{}\n", json);
         return Exit::ok;
     }
     print_counts(algorithm, job, schedule, ways);
-    if (schedule.steps() <= most_steps && job.ranks <= 64)
+    if (schedule.steps() <= parts.most_steps && job.ranks <= 64)
         fmt::print("\n{}", in_words(schedule, names));
     else
         fmt::print("\n({} steps on {} ranks are too many to describe; --steps raises the limit)\n",
@@ -270,6 +182,7 @@ Exit show_results(const Arguments& files, const TypedResults& typed) {
 Exit run_show(const Arguments& arguments) {
     Arguments words;
     TypedSchedule typed;
+    ShownParts parts;
     TypedResults typed_results;
     CLI::App app{
         "Describes a schedule and its cost against the lower bounds, or prints the tables of "
@@ -285,22 +198,19 @@ Exit run_show(const Arguments& arguments) {
                  "Print JSON: the transfers of each step, or rankings, ratios, intervals and "
                  "cautions of results");
     add_schedule(of_schedule, typed);
+    of_schedule.number("--steps", parts.most_steps, "Number of steps to describe in words")
+        ->capture_default_str();
+    of_schedule.text("--svg", parts.svg, "SVG file for a drawing of the schedule ");
     add_tables(of_tables, typed_results);
     if (parse_or_help(app, arguments)) return Exit::ok;
-    refuse_together(app, "--placement", {"--ranks", "--ranks-per-node"});
     if (names_a_file(words.front())) {
         refuse_options_of(of_schedule, "results files");
         return show_results(words, typed_results);
     }
     refuse_options_of(of_tables, "an algorithm");
-    if (words.size() > 2)
-        throw Error("'" + words[2] +
-                    "' is unexpected; use one algorithm and its collective, such as 'tutti show "
-                    "ring all_reduce'");
-    typed.as_json = typed_results.as_json;
-    typed.name = words[0];
-    if (words.size() > 1) typed.collective = words[1];
-    return show_schedule(std::move(typed));
+    refuse_together(app, "--placement", {"--ranks", "--ranks-per-node"});
+    typed.set_words(words, "show");
+    return show_schedule(std::move(typed), parts, typed_results.as_json);
 }
 
 }  // namespace tutti
