@@ -198,18 +198,31 @@ void Communicator::State::run(const CallArguments& given) {
             has_run(known, shape, began);
         }
         if (is_new) remember(call, known);
-        const bool is_repeated = std::exchange(recent.last_hash, hash) == hash;
-        if (!is_repeated || call.key.has_lengths) return;  // lengths may change in the same object
-        recent = {given, call.settled, known, shape, hash};
-        // The place of its class has its sizes in blocks. With a table, other lengths may be in
-        // another range.
-        if (call.place->of != call.of_class || known.plan->is_of_one_call ||
-            (selector && known.point == nullptr))
-            return;
-        recent.octaves = octaves_of(given.call, call.bytes);
-        recent.arena = call.key.arena();
-        recent.in_blocks = call.place->in_blocks;
+        if (std::exchange(recent.last_hash, hash) == hash) keep(recent, given, call, known, shape);
     });
+}
+
+void Communicator::State::keep(RecentCall& recent, const CallArguments& given,
+                               const CheckedCall& call, const KnownPlan& known,
+                               Learner::CallShape shape) {
+    recent.given = given;
+    recent.settled = call.settled;
+    recent.known = known;
+    recent.shape = shape;
+    recent.octaves = 0;
+    if (call.key.has_lengths) {
+        recent.lengths = *given.call.lengths;
+        recent.given.call.lengths = recent.settled.call.lengths = &recent.lengths;
+        return;
+    }
+    // The place of its class has its sizes in blocks. With a table, other lengths may be in another
+    // range.
+    if (call.place->of != call.of_class || known.plan->is_of_one_call ||
+        (selector && known.point == nullptr))
+        return;
+    recent.octaves = octaves_of(given.call, call.bytes);
+    recent.arena = call.key.arena();
+    recent.in_blocks = call.place->in_blocks;
 }
 
 // Adapts a recent call to one of another length that has the same plan. Returns false if it may

@@ -117,18 +117,19 @@ struct RecentCall {
     std::uint64_t octaves = 0;      ///< see octaves_of(); 0: serves no other length
     std::int32_t arena = -1;        ///< of its buffers
     BufferSizes in_blocks = {};
+    BlockLengths lengths;  ///< of its blocks, if they differ: the caller's may change
 
     bool is(const CallArguments& other) const {
-        return given.call.count == other.call.count && is_like(other) &&
+        return given.call.count == other.call.count && is_like(other) && given.call == other.call &&
                given.buffers.input.size() == other.buffers.input.size() &&
                given.buffers.output.size() == other.buffers.output.size();
     }
-    /// Returns whether calls differ in their length at most.
+    /// Returns whether calls differ in their lengths at most.
     bool is_like(const CallArguments& other) const {
         const Call &one = given.call, &another = other.call;
         return known.plan != nullptr && one.collective == another.collective &&
                one.type == another.type && one.op == another.op && one.root == another.root &&
-               one.lengths == another.lengths &&
+               (one.lengths == nullptr) == (another.lengths == nullptr) &&
                given.buffers.input.data() == other.buffers.input.data() &&
                given.buffers.output.data() == other.buffers.output.data() &&
                given.buffers.in_place == other.buffers.in_place;
@@ -352,6 +353,8 @@ private:
     // Returns the parts of the buffers that this rank uses. Throws Error for wrong lengths.
     static CallBuffers used_parts(const CallArguments& given, const BufferSizes& sizes);
     std::int64_t bytes_of_all(const Call& call) const;
+    void keep(RecentCall& recent, const CallArguments& given, const CheckedCall& call,
+              const KnownPlan& known, Learner::CallShape shape);
     bool resize(RecentCall& recent, const CallArguments& given);
     static Learner::Needs needs_of(const KnownPlan& known, Learner::CallShape shape);
     Learner::Needs needs_of(const CheckedCall& call, Learner::CallShape shape);

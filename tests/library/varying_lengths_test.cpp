@@ -114,6 +114,30 @@ TEST(VaryingLengths, HaveRightResultsInTheSameBuffers) {
         });
 }
 
+// Blocks change their lengths within one object. For rank 0, nothing else changes.
+TEST(VaryingLengths, OfBlocksMayChangeInTheirObject) {
+    run_as_threads(3, 20, [](World& world) {
+        Communicator communicator(world);
+        const auto me = as_size(world.rank().index);
+        std::vector<std::uint8_t> input(5, static_cast<std::uint8_t>(me)), output(9);
+        BlockLengths lengths;
+        for (int i = 0; i < 40; ++i) {
+            const std::int64_t second = i % 8 < 4 ? 3 : 1;
+            const std::array<std::int64_t, 3> counts{5, second, 4 - second};
+            lengths.set(counts);
+            std::ranges::fill(output, 9);
+            communicator.run(
+                {{Collective::all_gather, DataType::uint8, Op::sum, Rank{0}, 5, &lengths},
+                 {std::as_bytes(std::span(input)).first(as_size(counts[me])),
+                  std::as_writable_bytes(std::span(output)), false}});
+            std::vector<std::uint8_t> expected(9, 2);
+            std::fill_n(expected.begin(), 5 + second, 1);
+            std::fill_n(expected.begin(), 5, 0);
+            ASSERT_EQ(output, expected) << "call " << i;
+        }
+    });
+}
+
 // Also after calls of other lengths in the same buffers.
 TEST(VaryingLengths, AreChecked) {
     run_as_threads(2, 20, [](World& world) {
