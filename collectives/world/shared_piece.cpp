@@ -157,7 +157,7 @@ public:
         for (const std::size_t size : sizes) bytes += round_up(size, cache_line);
         mine_ = arenas_->take(bytes, ranks);
         if (mine_.file->key().error != 0) return;
-        std::memcpy(mine_.memory().data() + sizeof(Head), sizes.data(), sizes.size_bytes());
+        std::ranges::copy(std::as_bytes(sizes), mine_.memory().begin() + sizeof(Head));
         parts_ = sizes.size();
     }
     ~Piece() {
