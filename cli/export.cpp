@@ -73,7 +73,9 @@ std::optional<ExportOptions> parse_export(const Arguments& arguments) {
                  "Programs have no reduction operations that do not commute: also use algorithms "
                  "that are wrong for these");
     choices.number("--channels", settings.channels, 1, 64, "Number of channels for nccl-csv");
-    choices.text("--gpu", settings.gpu, "Name of the GPU for the cutoffs");
+    choices.text("--gpu", settings.gpu,
+                 "Name of the GPU as the device reports it, e.g. 'NVIDIA H200'; for "
+                 "mscclpp-cutoffs and engine-cutoffs");
     const OptionGroup check{app, "Check"}, hidden{app, ""};
     check.flag("--check", options.checks,
                "Run Open MPI with the rules and report whether it obeys each one; exit code 1 if "
@@ -83,6 +85,14 @@ std::optional<ExportOptions> parse_export(const Arguments& arguments) {
     hidden.text("--probe", options.probe, "Part of a rank that --check started");
     if (parse_or_help(app, arguments)) return std::nullopt;
     options.plan = plan_of("export", app, arguments);
+    const std::string_view format = options.format->name;
+    if (settings.channels != 0 && format != "nccl-csv")
+        throw Error("--channels works only with --to nccl-csv");
+    if (!settings.gpu.empty() && !format.ends_with("-cutoffs"))
+        throw Error("--gpu works only with --to mscclpp-cutoffs or engine-cutoffs");
+    if (!options.launcher.empty() && !options.checks && options.probe.empty())
+        throw Error("--launcher works only with --check");
+    if (options.output_file == "-") options.output_file.clear();
     if (!base_file.empty()) {
         if (options.format->library != ForeignLibrary::mpich)
             throw Error("--base works only with --to mpich");
@@ -104,8 +114,9 @@ Exit run_export(const Arguments& arguments) {
     if (options->checks && file.empty())
         return check_rules(exported, options->launcher, options->plan);
     if (file.empty()) {  // the notes must not mix with JSON
+        const std::string rules = exported.format->write(exported);
         fmt::print(stderr, "{}", head_of(exported, "FILE"));
-        fmt::print("{}", exported.format->write(exported));
+        fmt::print("{}", rules);
         return Exit::ok;
     }
     const std::string path = std::filesystem::absolute(file).lexically_normal().string();

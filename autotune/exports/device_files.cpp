@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <map>
 
@@ -19,6 +20,24 @@ constexpr Named<Collective> names_in_nccl[] = {
 
 int hosts_of(const JobShape& shape) {
     return (shape.ranks + shape.ranks_per_host - 1) / shape.ranks_per_host;
+}
+
+// An entry of MSCCL++ holds up to the next one.
+void expect_no_gap(const ExportedCell& cell) {
+    const ExportedRule* gap = nullptr;
+    bool has_named = false;
+    for (const ExportedRule& rule : cell.rules) {
+        if (rule.algorithm == nullptr) {
+            if (has_named) gap = &rule;
+            continue;
+        }
+        if (gap != nullptr)
+            throw Error(
+                fmt::format("--to mscclpp-cutoffs cannot leave {} to {} of {} to the library; use "
+                            "--to engine-cutoffs",
+                            to_string(gap->from), to_string(gap->end), name_of(cell.collective)));
+        has_named = true;
+    }
 }
 
 std::string indented(const Json& json) { return json.dump(1) + "\n"; }
@@ -46,16 +65,20 @@ std::string write_nccl_csv(const Export& exported) {
 
 std::string write_mscclpp(const Export& exported) {
     if (exported.settings.gpu.empty())
-        throw Error("--to mscclpp-cutoffs requires the GPU's name; use for example --gpu H100");
+        throw Error(
+            "--to mscclpp-cutoffs requires the GPU's name as the device reports it; use for "
+            "example --gpu 'NVIDIA H200'");
     Json profiles = Json::array();
     std::map<int, Json> of_ranks;
-    for (const ExportedCell& cell : exported.cells)
+    for (const ExportedCell& cell : exported.cells) {
+        expect_no_gap(cell);
         for (const ExportedRule& rule : named_rules(cell))
             of_ranks[cell.job_shape.ranks][std::string(name_in(names_in_nccl, cell.collective))]
-                .push_back({{"message_size", rule.from.count},
+                .push_back({{"message_size", std::max<std::int64_t>(rule.from.count, 1)},
                             {"algorithm", rule.algorithm->id},
                             {"nblocks", 0},
                             {"nthreads", 0}});
+    }
     for (const auto& [ranks, collectives] : of_ranks)
         profiles.push_back(
             {{"sku", exported.settings.gpu}, {"scale", ranks}, {"collectives", collectives}});

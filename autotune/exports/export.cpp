@@ -80,16 +80,19 @@ constexpr ExportFormat rows_of_formats[] = {
      .write = write_nccl_csv,
      .line = "export NCCL_TUNER_PLUGIN=example NCCL_TUNER_CONFIG_FILE={}",
      .on_devices = true,
-     .least = {1 << 20}},
+     .least = {1 << 20},
+     .rest = "one channel, as the example plugin sets it; remove '*nChannels = 1;' from its "
+             "plugin.c to get NCCL's default"},
     {.name = "mscclpp-cutoffs",
      .what = "a profile for MSCCL++'s tuner in JSON (--gpu)",
      .library = ForeignLibrary::mscclpp,
      .write = write_mscclpp,
      .line = "(the program that tunes MSCCL++ reads {})",
      .has_comments = false,
-     .on_devices = true},
+     .on_devices = true,
+     .rest = "the first entry also holds for smaller sizes, the last one for larger ones"},
     {.name = "engine-cutoffs",
-     .what = "sizes up to which one-shot, two-shot or the library is best, in JSON, for inference "
+     .what = "size ranges where one-shot, two-shot or the library is best, in JSON, for inference "
              "engines",
      .library = ForeignLibrary::engine,
      .write = write_engine,
@@ -158,9 +161,10 @@ ExportedRule rule_for(const SizesOfChoice& sizes, const MeasuredChoices& measure
 ExportedCell cell_for(const MeasuredChoices& measured, const Export& exported,
                       CoverageOfCollective& coverage) {
     ExportedCell cell{measured.collective, measured.job_shape, {}};
+    const int named_before = coverage.named;
     for (const SizesOfChoice& sizes : measured.sizes) {
+        if (std::max(sizes.from, exported.format->least) >= sizes.end) continue;
         const ExportedRule rule = rule_for(sizes, measured, exported, coverage);
-        if (rule.from >= rule.end) continue;
         if (!cell.rules.empty() && cell.rules.back().agrees_with(rule))
             cell.rules.back().end = rule.end;
         else
@@ -177,6 +181,7 @@ ExportedCell cell_for(const MeasuredChoices& measured, const Export& exported,
             coverage.leave_out(
                 fmt::format("choices by size on {} ranks ({})", measured.job_shape.ranks, why));
             cell.rules.clear();
+            coverage.named = named_before;
         } else {
             cell.rules.front().from = {0};
             cell.rules.front().end = {std::numeric_limits<std::int64_t>::max()};
@@ -190,7 +195,7 @@ std::string note_on(Collective collective, const CoverageOfCollective& coverage)
         fmt::format("{} on {} ranks", name_of(collective), fmt::join(coverage.ranks, ", "));
     if (has_buffers(collective) && coverage.from < coverage.end)
         text += fmt::format(", {} to {}", to_string(coverage.from), to_string(coverage.end));
-    text += fmt::format(": {} of {} choices", coverage.named, coverage.choices);
+    text += fmt::format(": {} of {} choices written", coverage.named, coverage.choices);
     if (!coverage.left_out.empty())
         text += fmt::format("; left to the library: {}", fmt::join(coverage.left_out, ", "));
     return text;
@@ -214,15 +219,15 @@ Export export_of(const Table& table, const ExportFormat& format, const ExportSet
     ExportedPart part = settings.part;
     part.on_devices = format.on_devices;
     std::vector<MeasuredChoices> measured = measured_choices(table, part);
+    std::set<int> known_ranks;
+    for (const MeasuredChoices& each : measured) known_ranks.insert(each.job_shape.ranks);
     if (settings.ranks != 0)
         std::erase_if(measured, [&](const MeasuredChoices& each) {
             return each.job_shape.ranks != settings.ranks;
         });
     if (measured.empty())
-        throw Error(
-            fmt::format("the table has no measured choices for {} ranks; use another "
-                        "number for --ranks",
-                        settings.ranks));
+        throw Error(fmt::format("the table has no measured choices for {} ranks; use --ranks {}",
+                                settings.ranks, fmt::join(known_ranks, " or ")));
     Export exported{&format, settings, {}, {}};
     std::map<Collective, CoverageOfCollective> coverage;
     for (const MeasuredChoices& each : measured)
@@ -231,13 +236,30 @@ Export export_of(const Table& table, const ExportFormat& format, const ExportSet
                       note_on_table(table, measured)};
     for (const auto& [collective, one] : coverage)
         exported.notes.push_back(note_on(collective, one));
-    exported.notes.emplace_back("other calls, ranks and sizes: the library's default");
+    exported.notes.push_back(fmt::format("other calls, ranks and sizes: {}", format.rest));
     return exported;
 }
 
+namespace {
+
+// Wraps a note. NCCL's example plugin reads lines of at most 255 bytes.
+std::string commented(std::string_view note) {
+    constexpr std::size_t most = 250;
+    std::string text;
+    while (note.size() > most) {
+        const std::size_t space = note.rfind(' ', most);
+        const std::size_t end = space == std::string_view::npos ? most : space;
+        text += fmt::format("# {}\n", note.substr(0, end));
+        note.remove_prefix(end == space ? end + 1 : end);
+    }
+    return text + fmt::format("# {}\n", note);
+}
+
+}  // namespace
+
 std::string head_of(const Export& exported, const std::string& file) {
     std::string text;
-    for (const std::string& note : exported.notes) text += fmt::format("# {}\n", note);
+    for (const std::string& note : exported.notes) text += commented(note);
     return text + fmt::format("# job script: {}\n",
                               fmt::format(fmt::runtime(exported.format->line), file));
 }

@@ -63,6 +63,8 @@ struct ExportFormat {
     bool has_comments = true;  ///< lines that begin with #
     bool on_devices = false;
     Bytes least = {};  ///< smaller sizes are left to the default
+    /// Describes calls that no rule covers.
+    std::string_view rest = "the library's default";
     /// Why rules do not depend on the size, for collectives where that is so.
     std::string_view (*ignores_size)(Collective) = nullptr;
 };

@@ -7,6 +7,7 @@
 
 #include "autotune/exports/export.hpp"
 #include "base/json_writer.hpp"
+#include "base/rounding.hpp"
 #include "collectives/baselines/mpi_names.hpp"
 
 // MPICH reads a tree: each key is a condition, siblings are tried in order, leaves name an
@@ -29,8 +30,9 @@ std::string size_condition(Collective collective, std::string_view relation) {
 
 // Converts the size: that of an all_to_all is one block. MPICH reads an int.
 std::int64_t size_for_mpich(const ExportedCell& cell, Bytes size) {
-    const std::int64_t count =
-        cell.collective == Collective::all_to_all ? size.count / cell.job_shape.ranks : size.count;
+    const std::int64_t count = cell.collective == Collective::all_to_all
+                                   ? divide_up(size.count, std::int64_t{cell.job_shape.ranks})
+                                   : size.count;
     return std::min<std::int64_t>(count, std::numeric_limits<int>::max());
 }
 

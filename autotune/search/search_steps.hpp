@@ -29,10 +29,10 @@ std::optional<double> level_between(const SearchState& state, std::size_t family
                                     Line line);
 
 /// Returns the candidates at a size where nothing has raced yet: the winners of the measured sizes
-/// on both sides, and one member of each family that may win in between. A family is left out only
-/// if it was measured on both sides and lost there so clearly that no interpolation comes near the
-/// best, or nor does the model bent to meet both ends; or if a model that was right so far predicts
-/// it to be much slower.
+/// on both sides, and one member of each family that may win in between. A family is left out if it
+/// was measured on both sides and lost so clearly that no interpolation comes near the best, or the
+/// model corrected by both measurements does not; or if a model that was right so far predicts it
+/// to be much slower.
 std::vector<int> candidates_at(const SearchState& state, std::size_t size);
 
 /// Returns the candidates at an anchor: a representative of each family, except families that a

@@ -48,15 +48,15 @@ Exit run_export_schedule(const Arguments& arguments) {
         ->required();
     const OptionGroup of_file{app, "Options"}, of_schedule{app, "Options for the schedule"};
     of_file.text("--to", to, "Format. " + formats_in_words())->required()->type_name(format_type());
-    of_file.text("-o,--output", file, "File, or beginning of the names of several; - is stdout");
-    const CLI::Option* place_option =
-        of_file.parsed("--inplace", in_place, "no", parse_as<Aliasing>,
-                       "Whether input and output are the same memory: no or yes; for MSCCL");
+    of_file.text("-o,--output", file, "File; for chakra the beginning of the names; - is stdout");
+    const CLI::Option* place_option = of_file.parsed(
+        "--inplace", in_place, "no", parse_as<Aliasing>,
+        "Whether input and output are the same memory: no or yes (mscclpp, msccl-xml)");
     const CLI::Option* size_option = of_file.parsed(
-        "--size", size, "1M", parse_bytes, "Size of the largest buffer of a rank; for simulators");
+        "--size", size, "1M", parse_bytes, "Size of the largest buffer of a rank (goal, chakra)");
     const CLI::Option* rate_option =
         of_file.parsed("--compute-rate", rate, "10G", parse_rate,
-                       "Bytes that a rank reduces in a second; for simulators");
+                       "Bytes that a rank reduces per second (goal, chakra)");
     add_schedule(of_schedule, typed);
     if (parse_or_help(app, arguments)) return Exit::ok;
     refuse_together(app, "--placement", {"--ranks", "--ranks-per-node"});

@@ -48,7 +48,7 @@ void add_schedule(const OptionGroup& group, TypedSchedule& typed) {
     group.parsed(
         "--placement", typed.ways, "",
         [](const std::string& text) { return Ways(hosts_of_ranks(text, most_ranks)); },
-        "Hosts x ranks (2x4), or the host of each rank (a,a,b): prints which transfers go "
+        "Hosts x ranks (2x4), or the host of each rank (a,a,b); show prints which transfers go "
         "through memory, and which by message");
     group.number("--ranks-per-node", typed.per_node, 1, 1 << 20,
                  "Ranks per node of hierarchical algorithms");

@@ -43,7 +43,10 @@ std::vector<std::vector<SimulatedNode>> simulated_nodes(const ExportedSchedule& 
     const CollectiveSpec& spec = exported.spec;
     const int chunks = exported.schedule.chunks();
     const bool is_of_pairs = spec.collective() == Collective::all_to_all;
-    const std::int64_t whole = exported.size.count * (is_of_pairs ? spec.ranks() : 1);
+    // A barrier's messages have one byte.
+    const std::int64_t whole = has_buffers(spec.collective())
+                                   ? exported.size.count * (is_of_pairs ? spec.ranks() : 1)
+                                   : chunks;
     if (whole < chunks)
         throw Error(
             fmt::format("--size {} is below one byte for each of {} chunks; use a larger "
