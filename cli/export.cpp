@@ -85,10 +85,9 @@ std::optional<ExportOptions> parse_export(const Arguments& arguments) {
     hidden.text("--probe", options.probe, "Part of a rank that --check started");
     if (parse_or_help(app, arguments)) return std::nullopt;
     options.plan = plan_of("export", app, arguments);
-    const std::string_view format = options.format->name;
-    if (settings.channels != 0 && format != "nccl-csv")
+    if (settings.channels != 0 && !options.format->has_channels)
         throw Error("--channels works only with --to nccl-csv");
-    if (!settings.gpu.empty() && !format.ends_with("-cutoffs"))
+    if (!settings.gpu.empty() && !options.format->has_gpu)
         throw Error("--gpu works only with --to mscclpp-cutoffs or engine-cutoffs");
     if (!options.launcher.empty() && !options.checks && options.probe.empty())
         throw Error("--launcher works only with --check");

@@ -7,6 +7,7 @@
 
 #include "autotune/exports/export.hpp"
 #include "base/json_writer.hpp"
+#include "base/rounding.hpp"
 
 // Files for libraries whose buffers are on GPUs.
 namespace tutti {
@@ -18,9 +19,7 @@ constexpr Named<Collective> names_in_nccl[] = {
     {Collective::reduce, "reduce"},
 };
 
-int hosts_of(const JobShape& shape) {
-    return (shape.ranks + shape.ranks_per_host - 1) / shape.ranks_per_host;
-}
+int hosts_of(const JobShape& shape) { return divide_up(shape.ranks, shape.ranks_per_host); }
 
 // An entry of MSCCL++ holds up to the next one.
 void expect_no_gap(const ExportedCell& cell) {

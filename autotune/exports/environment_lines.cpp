@@ -6,6 +6,7 @@
 
 #include "autotune/exports/export.hpp"
 #include "base/name_table.hpp"
+#include "base/rounding.hpp"
 #include "collectives/baselines/mpi_names.hpp"
 
 // Libraries whose choices are environment variables: files for a shell's `.`.
@@ -46,7 +47,7 @@ std::string write_ucc(const Export& exported) {
             const std::int64_t blocks =
                 cell.collective == Collective::reduce_scatter ? cell.job_shape.ranks : 1;
             const auto bytes = [&](Bytes size) {
-                return std::to_string((size.count + blocks - 1) / blocks);
+                return std::to_string(divide_up(size.count, blocks));
             };
             tokens.push_back(fmt::format("{}:{}-{}:[{}]:@{}:inf",
                                          name_without_blocks(cell.collective), bytes(rule.from),

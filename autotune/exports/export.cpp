@@ -80,6 +80,7 @@ constexpr ExportFormat rows_of_formats[] = {
      .write = write_nccl_csv,
      .line = "export NCCL_TUNER_PLUGIN=example NCCL_TUNER_CONFIG_FILE={}",
      .on_devices = true,
+     .has_channels = true,
      .least = {1 << 20},
      .rest = "one channel, as the example plugin sets it; remove '*nChannels = 1;' from its "
              "plugin.c to get NCCL's default"},
@@ -90,6 +91,7 @@ constexpr ExportFormat rows_of_formats[] = {
      .line = "(the program that tunes MSCCL++ reads {})",
      .has_comments = false,
      .on_devices = true,
+     .has_gpu = true,
      .rest = "the first entry also holds for smaller sizes, the last one for larger ones"},
     {.name = "engine-cutoffs",
      .what = "size ranges where one-shot, two-shot or the library is best, in JSON, for inference "
@@ -98,7 +100,8 @@ constexpr ExportFormat rows_of_formats[] = {
      .write = write_engine,
      .line = "(the engine's configuration takes the sizes in {})",
      .has_comments = false,
-     .on_devices = true},
+     .on_devices = true,
+     .has_gpu = true},
 };
 
 // Collects what a collective's rules cover and why choices were left out.

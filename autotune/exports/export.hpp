@@ -62,7 +62,9 @@ struct ExportFormat {
     int version = 0;           ///< the library's major version
     bool has_comments = true;  ///< lines that begin with #
     bool on_devices = false;
-    Bytes least = {};  ///< smaller sizes are left to the default
+    bool has_channels = false;  ///< the file names a number of channels
+    bool has_gpu = false;       ///< the file names the GPU
+    Bytes least = {};           ///< smaller sizes are left to the default
     /// Describes calls that no rule covers.
     std::string_view rest = "the library's default";
     /// Why rules do not depend on the size, for collectives where that is so.
