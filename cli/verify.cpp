@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "base/collective_form.hpp"
+#include "cli/options/algorithm_files.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/values.hpp"
 #include "collectives/algorithms/catalog.hpp"
@@ -214,10 +215,17 @@ std::string in_words(const ProofSummary& summary, Collective collective) {
     return text;
 }
 
+void verify_file(const std::string& path) {
+    const FileAlgorithm& file = algorithm_in_file(path);
+    const ProofSummary summary{.proofs = 1, .same_bits = file.expect_proof().same_order_everywhere};
+    fmt::print("{:<15} {:<17} {:>6} ranks   {}\n", name_of(file.spec.collective()), file.row->name,
+               file.spec.ranks(), in_words(summary, file.spec.collective()));
+}
+
 }  // namespace
 
 Exit run_verify(const Arguments& arguments) {
-    std::string collective_name, algorithm_name;
+    std::string collective_name, algorithm_name, file;
     IntRange ranks;
     ProvedValues values;
     CLI::App app{
@@ -229,12 +237,21 @@ Exit run_verify(const Arguments& arguments) {
     app.add_option("--algo", algorithm_name, "Algorithm (default: all)");
     const OptionGroup group(app, "Options");
     group.parsed("--ranks", ranks, "1..64", parse_range, "Rank counts: 8 or 1..64");
+    group.text("--from", file,
+               "Prove an algorithm in a file of MSCCL (XML), MSCCL++, SCCL or TACCL (JSON)");
     for (const Knob& knob : knobs)
         if (*knob.proved != '\0')
             group.parsed(
                 fmt::format("--{}", knob.name), values[&knob], knob.proved,
                 [&knob](const std::string& text) { return parse_values(knob, text); }, knob.what);
     if (parse_or_help(app, arguments)) return Exit::ok;
+    if (!file.empty()) {
+        for (const CLI::Option* option : app.get_options())
+            if (option->count() > 0 && !option->check_name("--from"))
+                throw Error(fmt::format("{} cannot be used with --from", option->get_name()));
+        verify_file(file);
+        return Exit::ok;
+    }
 
     std::optional<CollectiveForm> only;
     if (!collective_name.empty()) only = parse_collective_form(collective_name);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/collective_form.hpp"
+#include "cli/options/algorithm_files.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/values.hpp"
 #include "workloads/numerics/sum_examiner.hpp"
@@ -82,9 +83,10 @@ void add_sweep(const OptionGroup& group, BenchOptions& options, SizeSweep& range
 void add_trials(const OptionGroup& group, BenchOptions& options) {
     SearchSpace& space = options.search_space;
     group.parsed(
-        "--algo", space.algorithms, "all", split_list,
+        "--algo", space.algorithms, "all", parse_algorithms,
         "Algorithms, a list, all or none (see 'tutti list'); all+ adds those by name; auto "
-        "chooses by --table or by built-in rules, learn measures while the calls run");
+        "chooses by --table or by built-in rules, learn measures while the calls run; a FILE of "
+        "MSCCL, MSCCL++, SCCL or TACCL runs its schedule");
     group.text("--table", options.table_file,
                "Tuning table of 'tutti tune' for auto; learn starts from it and updates it");
     group.flag("--table-anyway", options.table_anyway,

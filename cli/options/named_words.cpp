@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cli/options/algorithm_files.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/values.hpp"
 
@@ -18,7 +19,8 @@ void NamedWords::add_option(const OptionGroup& group) {
 void NamedWords::read(const OptionGroup& group) {
     for (const std::string option : {"--algo", "--transport", "--baseline"})
         for (const std::string& typed : group.app().get_option(option)->results()) {
-            const std::vector<std::string> names = split_list(typed);
+            const std::vector<std::string> names =
+                option == "--algo" ? parse_algorithms(typed) : split_list(typed);
             if (std::ranges::find(names, "none") != names.end()) continue;
             for (const std::string& name : names)
                 if (name != "all") words_[option + " " + name];

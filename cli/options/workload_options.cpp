@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cli/options/algorithm_files.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/values.hpp"
 #include "workloads/models/model_list.hpp"
@@ -32,7 +33,7 @@ std::optional<BufferKind> parse_kind(const std::string& text) {
 
 void add_methods(const OptionGroup& group, WorkloadOptions& options) {
     SearchSpace& space = options.search_space;
-    group.parsed("--algo", space.algorithms, "auto,ring,two-shot", split_list,
+    group.parsed("--algo", space.algorithms, "auto,ring,two-shot", parse_algorithms,
                  "Algorithms, a list, all or none (see 'tutti list'); auto chooses by --table");
     group.text("--table", options.table_file,
                "Tuning table of 'tutti tune' for auto; without one, built-in rules");

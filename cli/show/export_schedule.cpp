@@ -44,8 +44,7 @@ Exit run_export_schedule(const Arguments& arguments) {
         "tutti export-schedule"};
     app.add_option("what", words,
                    "Algorithm (see 'tutti list') and its collective (default: the first that has "
-                   "it)")
-        ->required();
+                   "it)");
     const OptionGroup of_file{app, "Options"}, of_schedule{app, "Options for the schedule"};
     of_file.text("--to", to, "Format. " + formats_in_words())->required()->type_name(format_type());
     of_file.text("-o,--output", file, "File; for chakra the beginning of the names; - is stdout");
@@ -69,7 +68,7 @@ Exit run_export_schedule(const Arguments& arguments) {
     refuse_unused(place_option, format.purpose == For::programs);
     refuse_unused(size_option, format.purpose == For::simulators);
     refuse_unused(rate_option, format.purpose == For::simulators);
-    typed.set_words(words, "export-schedule");
+    typed.set_words(app, words, "export-schedule");
     const BuiltSchedule built = build(std::move(typed));
     const auto& [algorithm, job, ways, schedule] = built;
     const std::vector<ExportedFile> files = format.write(

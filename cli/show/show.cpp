@@ -10,6 +10,7 @@
 
 #include "base/output.hpp"
 #include "base/source.hpp"
+#include "cli/options/algorithm_files.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/values.hpp"
 #include "cli/script.hpp"
@@ -98,10 +99,10 @@ Selection selection_of(const TypedResults& typed) {
     return selection;
 }
 
-// Names of algorithms and collectives have no dots or slashes. Anything else that exists is read as
-// a results file, so that the message says what is wrong with it.
+// Anything else that exists is read as a results file, so that the message says what is wrong with
+// it.
 bool names_a_file(const std::string& word) {
-    if (word.find_first_of("./") != word.npos) return true;
+    if (is_path(word)) return true;
     const auto is_called_so = [&](const Algorithm& row) {
         return row.name == word || name_of(row.collective) == word;
     };
@@ -190,8 +191,7 @@ Exit run_show(const Arguments& arguments) {
         "tutti show"};
     app.add_option("what", words,
                    "Algorithm (see 'tutti list') and its collective (default: the first that has "
-                   "it), or results files (*.jsonl)")
-        ->required();
+                   "it), or results files (*.jsonl)");
     const OptionGroup of_schedule{app, "Options for an algorithm"},
         of_tables{app, "Options for results files"};
     app.add_flag("--json", typed_results.as_json,
@@ -203,13 +203,13 @@ Exit run_show(const Arguments& arguments) {
     of_schedule.text("--svg", parts.svg, "SVG file for a drawing of the schedule ");
     add_tables(of_tables, typed_results);
     if (parse_or_help(app, arguments)) return Exit::ok;
-    if (names_a_file(words.front())) {
+    if (!words.empty() && names_a_file(words.front())) {
         refuse_options_of(of_schedule, "results files");
         return show_results(words, typed_results);
     }
     refuse_options_of(of_tables, "an algorithm");
     refuse_together(app, "--placement", {"--ranks", "--ranks-per-node"});
-    typed.set_words(words, "show");
+    typed.set_words(app, words, "show");
     return show_schedule(std::move(typed), parts, typed_results.as_json);
 }
 

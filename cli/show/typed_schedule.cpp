@@ -8,6 +8,7 @@
 
 #include "base/collective_form.hpp"
 #include "base/name_table.hpp"
+#include "cli/options/algorithm_files.hpp"
 #include "collectives/planner/planner.hpp"
 
 namespace tutti {
@@ -30,7 +31,18 @@ constexpr int most_ranks = 1 << 20;
 
 }  // namespace
 
-void TypedSchedule::set_words(const Arguments& words, std::string_view command) {
+void TypedSchedule::set_words(const CLI::App& app, const Arguments& words,
+                              std::string_view command) {
+    if (!file.empty()) {
+        refuse_together(app, "--from", {"what", "--ranks", "--root"});
+        const FileAlgorithm& from = algorithm_in_file(file);
+        name = from.row->name;
+        collective = name_of(from.spec.collective());
+        job.ranks = from.spec.ranks();
+        job.root = from.spec.root();
+        return;
+    }
+    if (words.empty()) throw Error(fmt::format("what is required; see 'tutti {} --help'", command));
     if (words.size() > 2)
         throw Error(
             fmt::format("'{}' is unexpected; use one algorithm and its collective, such as "
@@ -41,6 +53,8 @@ void TypedSchedule::set_words(const Arguments& words, std::string_view command) 
 }
 
 void add_schedule(const OptionGroup& group, TypedSchedule& typed) {
+    group.text("--from", typed.file,
+               "Algorithm in a file of MSCCL (XML), MSCCL++, SCCL or TACCL (JSON), for its ranks");
     group.number("--ranks", typed.job.ranks, 1, most_ranks, "Number of ranks")
         ->capture_default_str();
     group.number("--root", typed.job.root.index, "Root rank of broadcast, reduce, scatter, gather");
@@ -69,7 +83,8 @@ void add_schedule(const OptionGroup& group, TypedSchedule& typed) {
 }
 
 BuiltSchedule build(TypedSchedule typed) {
-    auto& [name, collective, order_file, ways, job, configuration, per_node, per_island] = typed;
+    auto& [name, collective, order_file, file, ways, job, configuration, per_node, per_island] =
+        typed;
     // Accepts both orders: "show ring all_reduce", and "show all_reduce ring" as in bench.
     for (const CollectiveForm& each : all_collective_forms())
         if (name_of(each) == name && !collective.empty()) std::swap(name, collective);

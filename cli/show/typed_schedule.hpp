@@ -11,14 +11,15 @@ namespace tutti {
 
 /// A schedule as typed: an algorithm, its collective and the options of a job.
 struct TypedSchedule {
-    std::string name, collective, order_file;
+    std::string name, collective, order_file, file;
     std::optional<Ways> ways;
     Job job{.ranks = 4};
     Configuration configuration;
     int per_node = 0, per_island = 0;
 
-    /// Takes an algorithm, with or without a collective. Throws Error for more words.
-    void set_words(const Arguments& words, std::string_view command);
+    /// Takes the algorithm of --from, or words: an algorithm, with or without a collective. Throws
+    /// Error for other words.
+    void set_words(const CLI::App& app, const Arguments& words, std::string_view command);
 };
 
 /// Adds the options of a schedule.

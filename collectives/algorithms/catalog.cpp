@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <deque>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/name_table.hpp"
@@ -467,26 +469,49 @@ Schedule build_in_order(const Algorithm& algorithm, const Job& job) {
     return side_by_side(channels, static_cast<int>(blocks));
 }
 
+namespace {
+
+std::deque<Algorithm>& added_rows() {
+    static std::deque<Algorithm> added;
+    return added;
+}
+
+// Calls visit(row) for the rows of the catalog, then for added ones.
+template <class Visit>
+void for_each_row(Visit&& visit) {
+    for (const Algorithm& row : rows) visit(row);
+    for (const Algorithm& row : added_rows()) visit(row);
+}
+
+}  // namespace
+
+const Algorithm& add_algorithm(Algorithm algorithm) {
+    return added_rows().emplace_back(std::move(algorithm));
+}
+
 std::vector<const Algorithm*> algorithms_of(Collective collective) {
     std::vector<const Algorithm*> found;
-    for (const Algorithm& row : rows)
+    for_each_row([&](const Algorithm& row) {
         if (row.collective == collective) found.push_back(&row);
+    });
     return found;
 }
 
 const Algorithm* algorithm_called(Collective collective, std::string_view name) {
-    for (const Algorithm& row : rows)
-        if (row.collective == collective && row.name == name) return &row;
-    return nullptr;
+    const Algorithm* found = nullptr;
+    for_each_row([&](const Algorithm& row) {
+        if (found == nullptr && row.collective == collective && row.name == name) found = &row;
+    });
+    return found;
 }
 
 const Algorithm& find_algorithm(Collective collective, std::string_view name) {
     if (const Algorithm* row = algorithm_called(collective, name)) return *row;
     std::vector<std::string> known, has_it;
-    for (const Algorithm& row : rows) {
+    for_each_row([&](const Algorithm& row) {
         if (row.collective == collective) known.emplace_back(row.name);
         if (row.name == name) has_it.emplace_back(name_of(row.collective));
-    }
+    });
     if (has_it.empty())
         throw Error(unknown_name(std::string(name_of(collective)) + " algorithm", name, known));
     std::string text = "algorithm '" + std::string(name) + "' cannot do " +

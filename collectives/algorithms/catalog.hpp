@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/configuration.hpp"
@@ -33,7 +35,7 @@ struct Job {
 };
 
 /// Returns why an algorithm cannot do a job, and which to use instead; nothing if it can.
-using Refusal = std::optional<std::string> (*)(const Job&);
+using Refusal = std::function<std::optional<std::string>(const Job&)>;
 
 /// Returns the bit of a knob in Takes, e.g. knob_bit(&Configuration::radix).
 constexpr unsigned knob_bit(const Knob::Member& member) {
@@ -57,7 +59,7 @@ constexpr Takes operator|(Takes a, Takes b) {
 /// One row of the table of algorithms that tests, tuner, command and documents iterate over.
 class Algorithm {
 public:
-    using Build = Schedule (*)(const Job&);
+    using Build = std::function<Schedule(const Job&)>;
 
     /// `build_unsegmented` need not read Job::segments: build() pipelines all algorithms that use
     /// them.
@@ -66,16 +68,17 @@ public:
         : collective(of),
           name(row_name),
           idea(sentence),
-          refuses(refusal),
+          refuses(std::move(refusal)),
           pipelines(includes(takes, Takes::segments)),
           hierarchical(includes(takes, Takes::placement)),
           takes_radix(includes(takes, Takes::radix)),
           is_default(!includes(takes, Takes::its_name)),
           takes_(takes),
-          build_unsegmented_(build_unsegmented) {}
+          build_unsegmented_(std::move(build_unsegmented)) {}
     Algorithm(Collective of, std::string_view row_name, std::string_view sentence, Build build_it,
               Refusal refusal = any_ranks)
-        : Algorithm(of, row_name, sentence, build_it, Takes::nothing, refusal) {}
+        : Algorithm(of, row_name, sentence, std::move(build_it), Takes::nothing,
+                    std::move(refusal)) {}
 
     /// Throws Error for a radix out of range.
     Schedule build(const Job& job) const;
@@ -115,13 +118,17 @@ Schedule build_in_order(const Algorithm& algorithm, const Job& job);
 /// Every algorithm of every collective; the only list of them.
 std::span<const Algorithm> catalog();
 
+/// Adds an algorithm that is not built in, for the functions below; catalog() does not list it. The
+/// texts have to outlive the process. Call it before threads are started.
+const Algorithm& add_algorithm(Algorithm algorithm);
+
 /// Returns null if the collective has no such algorithm.
 const Algorithm* algorithm_called(Collective collective, std::string_view name);
 
 /// Throws Error that names the known algorithms, or the collectives that have one of this name.
 const Algorithm& find_algorithm(Collective collective, std::string_view name);
 
-/// Returns the algorithms of one collective, in the order of the catalog.
+/// Returns the algorithms of one collective, in the order of the catalog; added ones follow.
 std::vector<const Algorithm*> algorithms_of(Collective collective);
 
 }  // namespace tutti

@@ -115,7 +115,7 @@ std::vector<ExportedFile> msccl_xml(const ExportedSchedule& exported) {
     if (spec.root().index != 0)
         refuse_export(xml_format, fmt::format("root {}", spec.root().index),
                       "--root 0, or --to goal, chakra or dot");
-    const FilePlaces places(exported.schedule, spec, exported.in_place);
+    const FilePlaces places(exported.schedule.chunks(), spec, exported.in_place);
     const PlacedMoves placed = place_moves(exported.schedule, places, {.most_chunks = most_count});
     const auto programs = programs_of(placed, places, spec.ranks());
     const auto by_all_ranks = spec.collective() == Collective::all_to_all ? spec.ranks() : 1;

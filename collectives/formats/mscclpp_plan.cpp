@@ -430,7 +430,7 @@ private:
 std::vector<ExportedFile> mscclpp_plan(const ExportedSchedule& exported) {
     const CollectiveSpec& spec = exported.spec;
     const auto collective = msccl_name(spec.collective(), plan_format, &MscclName::plan);
-    const FilePlaces places(exported.schedule, spec, exported.in_place);
+    const FilePlaces places(exported.schedule.chunks(), spec, exported.in_place);
     const PlacedMoves placed = place_moves(exported.schedule, places, {.targets = Targets::apart});
     Json plan{{"name", exported.name},         {"collective", collective},
               {"protocol", "Simple"},          {"inplace", exported.in_place == Aliasing::in_place},

@@ -10,10 +10,8 @@
 
 namespace tutti {
 
-FilePlaces::FilePlaces(const Schedule& schedule, const CollectiveSpec& spec, Aliasing in_place)
-    : spec_(spec),
-      per_block_(static_cast<int>(schedule.chunks() / spec.blocks())),
-      in_place_(in_place) {
+FilePlaces::FilePlaces(int chunks, const CollectiveSpec& spec, Aliasing in_place)
+    : spec_(spec), per_block_(static_cast<int>(chunks / spec.blocks())), in_place_(in_place) {
     if (in_place == Aliasing::in_place && spec.exchanges())
         throw Error(fmt::format("{} cannot be exported in place; use --inplace no",
                                 name_of(spec.collective())));

@@ -36,7 +36,7 @@ struct NamesOf<Aliasing> {
 class FilePlaces {
 public:
     /// Throws Error if the collective cannot be in place.
-    FilePlaces(const Schedule& schedule, const CollectiveSpec& spec, Aliasing in_place);
+    FilePlaces(int chunks, const CollectiveSpec& spec, Aliasing in_place);
 
     FilePlace of_input(Rank rank, int chunk) const;
     FilePlace of_output(Rank rank, int chunk) const;

@@ -56,7 +56,7 @@ std::vector<std::vector<SimulatedNode>> simulated_nodes(const ExportedSchedule& 
     for (std::int64_t chunk = 0; chunk <= chunks; ++chunk)
         begins.push_back(whole / chunks * chunk + whole % chunks * chunk / chunks);
     // In place if possible, so that no time goes into copies from input to output.
-    const FilePlaces places(exported.schedule, spec,
+    const FilePlaces places(exported.schedule.chunks(), spec,
                             spec.exchanges() ? Aliasing::none : Aliasing::in_place);
     std::vector<std::vector<SimulatedNode>> nodes;
     for (const auto& program :
