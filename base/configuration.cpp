@@ -8,6 +8,17 @@ std::string text_of_value(bool is_size, std::int64_t value) {
     return is_size ? to_string(Bytes{value}) : std::to_string(value);
 }
 
+// Adds the knobs that differ from the default: "[16K,k4,x2]".
+void add_knobs(std::string& name, const Configuration& configuration) {
+    const char* separator = "[";
+    for (const Knob& knob : knobs) {
+        if (knob.of(configuration) == knob.default_value) continue;
+        name.append(separator).append(knob.mark).append(knob.text_of(configuration));
+        separator = ",";
+    }
+    if (*separator == ',') name.append("]");
+}
+
 }  // namespace
 
 std::int64_t Knob::of(const Configuration& configuration) const {
@@ -47,13 +58,7 @@ std::string letters_of_knobs() {
 
 std::string variant_name(const Configuration& configuration) {
     std::string name = configuration.algorithm;
-    const char* separator = "[";
-    for (const Knob& knob : knobs) {
-        if (knob.of(configuration) == knob.default_value) continue;
-        name.append(separator).append(knob.mark).append(knob.text_of(configuration));
-        separator = ",";
-    }
-    if (*separator == ',') name.append("]");
+    add_knobs(name, configuration);
     if (!configuration.order.empty()) name.append("@").append(configuration.order);
     return name;
 }
@@ -63,6 +68,7 @@ std::string to_string(const Configuration& configuration) {
         return variant_name(configuration).append("/").append(configuration.transport);
     std::string name = configuration.impl;
     if (!configuration.algorithm.empty()) name.append("/").append(configuration.algorithm);
+    add_knobs(name, configuration);
     return name;
 }
 

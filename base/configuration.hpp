@@ -171,7 +171,7 @@ std::string letters_of_knobs();
 std::string variant_name(const Configuration& configuration);
 
 /// Returns the variant with its transport, "ring[x2]@topology/shm", or a baseline: "mpi",
-/// "mpi/ring".
+/// "mpi/ring", "mpi/chain[32K,k2]".
 std::string to_string(const Configuration& configuration);
 
 }  // namespace tutti

@@ -14,6 +14,10 @@ void restore_mpi_settings() {}
 
 std::vector<std::string> mpi_algorithms(Collective) { return {}; }
 
+std::optional<std::int64_t> own_value_of_mpi(Collective, std::string_view, const Knob&) {
+    return std::nullopt;
+}
+
 std::optional<std::string> mpi_baseline_refuses(World&, const LibraryCall&) {
     return mpi_missing();
 }

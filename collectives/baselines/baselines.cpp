@@ -8,22 +8,27 @@
 namespace tutti {
 namespace {
 
+std::vector<std::string> no_algorithms(Collective) { return {}; }
+std::optional<std::int64_t> no_value(Collective, std::string_view, const Knob&) {
+    return std::nullopt;
+}
+
 const Baseline rows[] = {
     {"mpi",
      "the MPI library's own collective (MPI_Allreduce, ...); mpi/ring forces one of its "
      "algorithms, mpi/all tries every one",
-     mpi_missing, allow_forced_mpi_algorithms, mpi_algorithms, mpi_baseline_refuses, mpi_baseline,
-     restore_mpi_settings},
+     mpi_missing, allow_forced_mpi_algorithms, mpi_algorithms, own_value_of_mpi,
+     mpi_baseline_refuses, mpi_baseline, restore_mpi_settings},
     {"mpi-nonblocking",
      "the MPI library's non-blocking collective (MPI_Iallreduce, ...), polled with MPI_Test",
-     mpi_missing, [] {}, [](Collective) { return std::vector<std::string>(); },
-     mpi_baseline_refuses, mpi_nonblocking, [] {}, /*is_default=*/false,
+     mpi_missing, [] {}, no_algorithms, no_value, mpi_baseline_refuses, mpi_nonblocking, [] {},
+     /*is_default=*/false,
      /*blocks=*/false},
     {"nccl",
      "NCCL's own collective (ncclAllReduce, ...) on GPU memory, one rank per GPU; "
      "collectives that NCCL lacks are one group of ncclSend and ncclRecv",
-     nccl_missing, [] {}, [](Collective) { return std::vector<std::string>(); },
-     nccl_baseline_refuses, nccl_baseline, [] {}, /*is_default=*/true, /*blocks=*/false,
+     nccl_missing, [] {}, no_algorithms, no_value, nccl_baseline_refuses, nccl_baseline, [] {},
+     /*is_default=*/true, /*blocks=*/false,
      /*takes_device=*/true},
 };
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/configuration.hpp"
 #include "collectives/execute/plan/caller_memory.hpp"
 #include "collectives/execute/plan/layout.hpp"
 #include "collectives/execute/plan/plan.hpp"
@@ -20,6 +21,8 @@ struct LibraryCall {
     std::string algorithm = {};
     bool in_place = false;
     std::optional<BufferKind> buffers = BufferKind::unregistered;  ///< nullopt: any
+    Bytes segment = {};  ///< of a forced algorithm; 0: as the library has it set
+    int fan_out = 0;     ///< the same
 };
 
 /// A library's own collective, measured by the same loop as our plans.
@@ -32,6 +35,9 @@ struct Baseline {
     /// Returns the algorithms that can be forced. None before the library has started, or if it has
     /// no names.
     std::vector<std::string> (*algorithms)(Collective);
+    /// Returns the value that the library uses by itself, if a forced algorithm has such a
+    /// parameter (the radix is its fan-out).
+    std::optional<std::int64_t> (*own_value)(Collective, std::string_view algorithm, const Knob&);
     /// Returns why these ranks or this call cannot use it, although all ranks have it; nothing if
     /// they can. Collective.
     std::optional<std::string> (*refuses)(World&, const LibraryCall&);
@@ -66,6 +72,11 @@ void restore_mpi_settings();
 /// Returns the names of the running MPI library's algorithms for the collective. None before MPI
 /// runs.
 std::vector<std::string> mpi_algorithms(Collective collective);
+
+/// Returns the running MPI library's value of an algorithm's segment or fan-out; nothing if the
+/// algorithm has no such parameter.
+std::optional<std::int64_t> own_value_of_mpi(Collective collective, std::string_view algorithm,
+                                             const Knob& knob);
 
 /// Returns why MPI's own collective cannot be compared for this call: GPU memory, types that MPI
 /// does not have, counts beyond its int, an algorithm that cannot be forced or would be replaced.

@@ -128,21 +128,39 @@ bool has_long_vector(const LibraryCall& call, const World& world) {
     return call.call.count * world.size() > std::numeric_limits<int>::max();
 }
 
+constexpr const char* segment_setting = "_algorithm_segmentsize";
+constexpr const char* fan_out_setting = "_algorithm_chain_fanout";
+
+// Algorithms of Open MPI with parameters, which do_forced and do_this of coll/tuned hand on to
+// them (4.1.4). All cut the message into segments.
+constexpr struct {
+    Collective collective;
+    std::string_view algorithm;
+    bool has_fan_out = false;
+} with_segments[] = {
+    {Collective::all_reduce, "segmented-ring"}, {Collective::broadcast, "chain", true},
+    {Collective::broadcast, "pipeline"},        {Collective::broadcast, "split-binary-tree"},
+    {Collective::broadcast, "binary-tree"},     {Collective::broadcast, "binomial"},
+    {Collective::broadcast, "knomial"},         {Collective::reduce, "chain", true},
+    {Collective::reduce, "pipeline"},           {Collective::reduce, "binary"},
+    {Collective::reduce, "binomial"},           {Collective::reduce, "in-order-binary"},
+};
+
 // Returns bytes; 0 if messages are not cut.
-std::int64_t segment_of_open_mpi(Collective collective) {
-    const auto setting = open_mpi_setting(collective, "_algorithm_segmentsize");
+std::int64_t segment_of_open_mpi(const LibraryCall& call) {
+    if (call.segment.count > 0) return call.segment.count;
+    const auto setting = open_mpi_setting(call.call.collective, segment_setting);
     return setting ? setting->value() : 0;
 }
 bool has_less_than_a_segment_per_rank(const LibraryCall& call, const World& world) {
-    const std::int64_t segment = segment_of_open_mpi(call.call.collective);
+    const std::int64_t segment = segment_of_open_mpi(call);
     const auto element = static_cast<std::int64_t>(size_of(call.call.type));
     return segment == 0 ||
            call.call.count < world.size() * std::max<std::int64_t>(segment / element, 1);
 }
 bool has_less_than_two_segments(const LibraryCall& call, const World&) {
     const auto element = static_cast<std::int64_t>(size_of(call.call.type));
-    return call.call.count < 2 ||
-           segment_of_open_mpi(call.call.collective) > call.call.count / 2 * element;
+    return call.call.count < 2 || segment_of_open_mpi(call) > call.call.count / 2 * element;
 }
 
 constexpr std::string_view open_mpi = "Open MPI", mpich = "MPICH";
@@ -152,7 +170,7 @@ const Swap swaps[] = {
      "with fewer elements than ranks Open MPI runs recursive-doubling"},
     {open_mpi, Collective::all_reduce, "segmented-ring", has_less_than_a_segment_per_rank,
      "with less than one segment per rank Open MPI runs ring; set "
-     "OMPI_MCA_coll_tuned_allreduce_algorithm_segmentsize, for example to 65536"},
+     "a segment size, for example --segment 64K"},
     {open_mpi, Collective::all_reduce, "rabenseifner", has_fewer_elements_than_power,
      "with fewer elements than ranks Open MPI runs basic-linear"},
     {open_mpi, Collective::reduce, "rabenseifner", has_fewer_elements_than_power,
@@ -199,17 +217,26 @@ bool concerns(const Swap& swap, const LibraryCall& call, const std::string& libr
 
 MpiAlgorithm* MpiAlgorithm::in_force = nullptr;
 
-MpiAlgorithm::MpiAlgorithm(Collective collective, const std::string& name)
+MpiAlgorithm::MpiAlgorithm(const LibraryCall& call)
     : read_at_every_call_(mpi_library().starts_with(mpich)) {
     restore();
-    if (name.empty()) return;
+    if (call.algorithm.empty()) return;
+    const Collective collective = call.call.collective;
     const auto menu = menu_of(collective);
-    const auto number = menu ? number_of(name, *menu) : std::nullopt;
-    if (!number) throw Error("this MPI library has no algorithm '" + name + "'");
-    forced_.push_back({menu->variable, menu->variable.value(), *number});
+    const auto number = menu ? number_of(call.algorithm, *menu) : std::nullopt;
+    if (!number) throw Error("this MPI library has no algorithm '" + call.algorithm + "'");
+    const auto force = [&](const MpiControlVariable& variable, int value) {
+        forced_.push_back({variable, variable.value(), value});
+    };
+    force(menu->variable, *number);
+    if (const auto segment = open_mpi_setting(collective, segment_setting);
+        segment && call.segment.count > 0)
+        force(*segment, static_cast<int>(call.segment.count));
+    if (const auto fan_out = open_mpi_setting(collective, fan_out_setting);
+        fan_out && call.fan_out > 0)
+        force(*fan_out, call.fan_out);
     // Otherwise MPICH would first use the device's algorithm, which splits a collective by hosts.
-    if (const auto device = mpich_setting(collective, "_DEVICE_COLLECTIVE"))
-        forced_.push_back({*device, device->value(), 0});
+    if (const auto device = mpich_setting(collective, "_DEVICE_COLLECTIVE")) force(*device, 0);
 }
 
 MpiAlgorithm::~MpiAlgorithm() {
@@ -233,6 +260,22 @@ std::vector<std::string> mpi_algorithms(Collective collective) {
     if (const auto menu = menu_of(collective))
         for (const Choice& choice : menu->choices) names.push_back(choice.name);
     return names;
+}
+
+std::optional<std::int64_t> own_value_of_mpi(Collective collective, std::string_view algorithm,
+                                             const Knob& knob) {
+    const auto is_meant = [&](const auto& row) {
+        return row.collective == collective && row.algorithm == algorithm;
+    };
+    const auto* row = std::ranges::find_if(with_segments, is_meant);
+    if (row == std::end(with_segments)) return std::nullopt;
+    const char* setting = nullptr;
+    if (knob.member == Knob::Member{&Configuration::segment}) setting = segment_setting;
+    if (row->has_fan_out && knob.member == Knob::Member{&Configuration::radix})
+        setting = fan_out_setting;
+    if (setting == nullptr) return std::nullopt;
+    const auto variable = open_mpi_setting(collective, setting);
+    return variable ? std::optional<std::int64_t>(variable->value()) : std::nullopt;
 }
 
 std::optional<std::string> mpi_lacks(Collective collective) {

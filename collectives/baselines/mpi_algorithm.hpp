@@ -14,8 +14,7 @@ namespace tutti {
 /// program, so restore() resets them before other calls.
 class MpiAlgorithm {
 public:
-    /// An empty `name` means the library's own choice.
-    MpiAlgorithm(Collective collective, const std::string& name);
+    explicit MpiAlgorithm(const LibraryCall& call);
     ~MpiAlgorithm();
     MpiAlgorithm(const MpiAlgorithm&) = delete;
     MpiAlgorithm& operator=(const MpiAlgorithm&) = delete;

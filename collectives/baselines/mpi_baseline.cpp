@@ -248,9 +248,7 @@ private:
 class MpiCollective final : public MpiCall {
 public:
     MpiCollective(World& world, const LibraryCall& what, const CallBuffers& buffers)
-        : MpiCall(world, what.call, buffers),
-          algorithm_(what.call.collective, what.algorithm),
-          ranks_(world, algorithm_) {}
+        : MpiCall(world, what.call, buffers), algorithm_(what), ranks_(world, algorithm_) {}
 
     void run() override {
         algorithm_.force();

@@ -14,8 +14,12 @@ const Row* row_called(std::span<const Row> rows, std::string_view name) {
 }
 
 LibraryCall library_call(const Configuration& configuration, const OperationRequest& request) {
-    return {request.call, configuration.algorithm, request.buffers.in_place,
-            memory_of(request.buffers)};
+    return {.call = request.call,
+            .algorithm = configuration.algorithm,
+            .in_place = request.buffers.in_place,
+            .buffers = memory_of(request.buffers),
+            .segment = configuration.segment,
+            .fan_out = configuration.radix};
 }
 
 std::optional<std::string> library_refusal(World& world, const Configuration& configuration,

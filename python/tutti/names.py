@@ -63,12 +63,13 @@ def call_in_words(key):
 
 def candidate_in_words(key):
     """The same as the name of a candidate in results/records/key.cpp: "ring[x2] (shm)", "mpi/ring"."""
+    in_brackets = ",".join(_knobs_of(key))
+    knobs = f"[{in_brackets}]" if in_brackets else ""
     if key["impl"] != "tutti":
         forced = key["algo"] if key["algo"] != key["impl"] else ""  # older files name libraries this way
-        return key["impl"] + (f"/{forced}" if forced else "")
-    in_brackets = ",".join(_knobs_of(key))
+        return key["impl"] + (f"/{forced}" if forced else "") + knobs
     order = key.get("order")
-    name = key["algo"] + (f"[{in_brackets}]" if in_brackets else "") + (f"@{order}" if order else "")
+    name = key["algo"] + knobs + (f"@{order}" if order else "")
     return name + (f" ({key['transport']})" if key["transport"] else "")
 
 

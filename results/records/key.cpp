@@ -7,7 +7,7 @@ namespace tutti {
 
 std::string candidate_name(const Key& key, SegmentInName segment) {
     Configuration shown = key.configuration;
-    if (segment == SegmentInName::hidden) shown.segment = {};
+    if (segment == SegmentInName::hidden && shown.is_ours()) shown.segment = {};
     if (shown.is_ours()) return variant_name(shown);
     if (shown.algorithm == shown.impl) shown.algorithm.clear();  // older files name libraries so
     return to_string(shown);

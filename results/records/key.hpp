@@ -41,11 +41,11 @@ inline bool is_virtual(const auto& key) { return key.placement.starts_with(virtu
 /// 16 hex digits, the same on every machine: the head of SHA-256 over the key's JSON text.
 std::string point_id(const Key& key);
 
-/// Whether a name shows the segment of a pipelined algorithm: only where one was asked for, which a
-/// key cannot know.
+/// Whether a name shows the segment of one of tutti's pipelined algorithms: only where one was
+/// asked for, which a key cannot know.
 enum class SegmentInName { hidden, shown };
 
-/// Returns the name in tables: that of variant_name, or "mpi" or "mpi/ALGO" for a baseline.
+/// Returns the name in tables: that of variant_name, or "mpi" or "mpi/chain[32K]" for a baseline.
 std::string candidate_name(const Key& key, SegmentInName segment = SegmentInName::hidden);
 
 /// candidate_name with the transport: "ring (shm)".

@@ -65,12 +65,25 @@ class Baselines(tutti.Folder):
                 (3, "all_gather", "two-proc", ("--counts", 1001), "two ranks"),
                 (3, "all_gather", "neighbor", ("--counts", 1001), "runs ring"),
                 (3, "all_reduce", "ring", ("--counts", 2), "runs recursive-doubling"),
-                (2, "all_reduce", "segmented-ring", ("--counts", 1001), "segmentsize"),
+                (2, "all_reduce", "segmented-ring", ("--counts", 1001), "--segment"),
                 (2, "all_to_all", "pairwise", ("--counts", 1001, "--inplace", "yes"), "ignores forced")):
             with self.subTest(algorithm):
                 done = self.bench(ranks, collective, f"mpi/{algorithm}", *words)
                 self.assertEqual(done.returncode, 64, done.stderr)
                 self.assertRegex(done.stdout, rf"# skipped: mpi/{algorithm} at .*{says}")
+
+    def test_take_segments_and_a_fan_out_where_they_have_them(self):
+        self.needs_open_mpi()
+        for collective, algorithm, words, variants in (
+                ("broadcast", "pipeline", ("--segment", "4K,16K", "--radix", "2,3"), {(0, 0), (4096, 0), (16384, 0)}),
+                ("reduce", "chain", ("--segment", "4K", "--radix", "2,4"), {(0, 0), (4096, 0), (0, 2), (4096, 2)}),  # 4 is its own
+                ("broadcast", "basic-linear", ("--segment", "4K",), {(0, 0)}),
+                ("all_reduce", "segmented-ring", ("--segment", "4K,16K"), {(4096, 0), (16384, 0)})):
+            with self.subTest(algorithm):
+                points = self.points(3, collective, f"mpi/{algorithm}", "--counts", 50_001, "--inplace", "no", *words, "--allow-skips")
+                run = [point for point in points if "skipped" not in point]
+                self.assertEqual({(point["key"].get("seg", 0), point["key"].get("radix", 0)) for point in run}, variants)
+                self.assertTrue(all(point["check"]["state"] == "ok" for point in run))
 
     def test_need_no_setting_by_the_user(self):
         self.needs_open_mpi()

@@ -59,6 +59,11 @@ TEST(CandidateName, IsTheAlgorithmOrTheBaseline) {
               "ring");
     EXPECT_EQ(candidate_name({.configuration = {.impl = "mpi"}}), "mpi");
     EXPECT_EQ(candidate_name({.configuration = {.impl = "mpi", .algorithm = "mpi"}}), "mpi");
+    EXPECT_EQ(candidate_name({.configuration = {.impl = "mpi",
+                                                .algorithm = "chain",
+                                                .segment = {1 << 15},
+                                                .radix = 2}}),
+              "mpi/chain[32K,k2]");
     EXPECT_EQ(candidate_name({.configuration = {.impl = "mpi", .algorithm = "rabenseifner"}}),
               "mpi/rabenseifner");
 }

@@ -73,17 +73,42 @@ std::vector<std::string> algorithms_chosen(const Baseline& row, Collective colle
     return known;
 }
 
+void add_once(std::vector<std::int64_t>& values, std::int64_t value) {
+    if (std::ranges::find(values, value) == values.end()) values.push_back(value);
+}
+
 // Returns each value once, in the order given; only the default if the algorithm does not use the
 // knob.
 std::vector<std::int64_t> values_for(const Algorithm& row, const Knob& knob,
                                      const SearchSpace& search_space) {
     if (!makes_use(row, knob)) return {knob.default_value};
     std::vector<std::int64_t> values;
-    for (const std::int64_t wanted : search_space.values_of(knob)) {
-        const std::int64_t value = wanted == knob.same_as_default ? knob.default_value : wanted;
-        if (std::ranges::find(values, value) == values.end()) values.push_back(value);
-    }
+    for (const std::int64_t wanted : search_space.values_of(knob))
+        add_once(values, wanted == knob.same_as_default ? knob.default_value : wanted);
     return values;
+}
+
+// Returns the default, by which the library uses its own value, and then the others of the list.
+std::vector<std::int64_t> values_for(const Baseline& row, Collective collective,
+                                     const std::string& algorithm, const Knob& knob,
+                                     const SearchSpace& search_space) {
+    std::vector<std::int64_t> values{knob.default_value};
+    if (const auto own = row.own_value(collective, algorithm, knob))
+        for (const std::int64_t wanted : search_space.values_of(knob))
+            add_once(values, wanted == *own ? knob.default_value : wanted);
+    return values;
+}
+
+// Replaces each variant by one for each value of each knob.
+template <class Values>
+void vary(std::vector<Configuration>& variants, Values&& values_of) {
+    for (const Knob& knob : knobs) {
+        std::vector<Configuration> finer;
+        for (const Configuration& variant : variants)
+            for (const std::int64_t value : values_of(knob))
+                knob.set(finer.emplace_back(variant), value);
+        variants = std::move(finer);
+    }
 }
 
 // Adds the algorithm over the transport in every order and with every combination of its knobs.
@@ -94,14 +119,18 @@ void add_variants(const Algorithm& row, std::string_view transport, const Search
         variants.push_back({.algorithm = std::string(row.name),
                             .transport = std::string(transport),
                             .order = order == "naive" ? "" : order});
-    for (const Knob& knob : knobs) {
-        std::vector<Configuration> finer;
-        for (const Configuration& variant : variants)
-            for (const std::int64_t value : values_for(row, knob, search_space))
-                knob.set(finer.emplace_back(variant), value);
-        variants = std::move(finer);
-    }
+    vary(variants, [&](const Knob& knob) { return values_for(row, knob, search_space); });
     for (const Configuration& variant : variants) all.push_back({variant, &row});
+}
+
+// Adds a library's own choice, or one of its algorithms with every combination of its parameters.
+void add_variants(const Baseline& row, const std::string& algorithm, Collective collective,
+                  const SearchSpace& search_space, std::vector<Candidate>& all) {
+    std::vector<Configuration> variants{{.impl = std::string(row.name), .algorithm = algorithm}};
+    vary(variants, [&](const Knob& knob) {
+        return values_for(row, collective, algorithm, knob, search_space);
+    });
+    for (const Configuration& variant : variants) all.push_back({variant, nullptr, &row});
 }
 
 }  // namespace
@@ -146,8 +175,7 @@ std::vector<Candidate> candidates(Collective collective, const SearchSpace& sear
             add_variants(*row, transport->name, search_space, all);
     for (const Baseline* row : libraries)
         for (const auto& algorithm : algorithms_chosen(*row, collective, search_space.baselines))
-            all.push_back(
-                candidate_of(collective, {.impl = std::string(row->name), .algorithm = algorithm}));
+            add_variants(*row, algorithm, collective, search_space, all);
     return all;
 }
 
@@ -155,14 +183,31 @@ namespace {
 
 // Identifies what a candidate does for a call: equal if two candidates do the same.
 struct PlanSignature {
-    std::string transport;
-    std::uint64_t schedule;
-    Lanes lanes;
+    Configuration of_library;  // or transport, schedule and lanes of tutti's plan
+    std::string transport = {};
+    std::uint64_t schedule = 0;
+    Lanes lanes = {};
     auto operator<=>(const PlanSignature&) const = default;
 };
 
+// A library does not cut messages that fit into a segment, and has at most as many branches as
+// there are other ranks.
+PlanSignature signature_of_library(const Candidate& candidate, const Call& call, int ranks) {
+    Configuration same = candidate.configuration;
+    const std::int64_t vector = call.count * static_cast<std::int64_t>(size_of(call.type));
+    if (same.segment.count >= vector) same.segment = {};
+    for (const Knob& knob : knobs)
+        if (knob.member == Knob::Member{&Configuration::radix} && same.radix == knob.default_value)
+            same.radix = static_cast<int>(
+                candidate.baseline->own_value(call.collective, same.algorithm, knob).value_or(0));
+    same.radix = std::min(same.radix, ranks - 1);
+    return {same};
+}
+
 std::optional<PlanSignature> signature_of(const Candidate& candidate, const Call& call,
                                           const Environment& environment) {
+    if (candidate.baseline != nullptr)
+        return signature_of_library(candidate, call, environment.ranks);
     if (!candidate.is_ours()) return std::nullopt;
     const Job job = job_of({candidate.row, candidate.configuration, environment}, call,
                            environment.ranks, environment.hosts);
@@ -171,8 +216,8 @@ std::optional<PlanSignature> signature_of(const Candidate& candidate, const Call
     const auto print = fingerprint(schedule);
     if (!print) return std::nullopt;
     const Lanes lanes = lanes_for(*candidate.row, job, schedule);
-    return PlanSignature{candidate.configuration.transport, *print,
-                         lanes.count > 1 ? lanes : Lanes{}};
+    return PlanSignature{
+        {}, candidate.configuration.transport, *print, lanes.count > 1 ? lanes : Lanes{}};
 }
 
 }  // namespace
