@@ -117,11 +117,17 @@ std::vector<Verdict> verdicts_of(const Section& section, std::span<const Bytes> 
 void let_default_stay(Verdict& verdict) {
     const HoldOut& seen = verdict.evidence.hold_out.value();
     if (verdict.evidence.time.n == 0) verdict.evidence.time = seen.choice;
-    if (seen.gain_low > 1 || verdict.choice.impl == seen.library) return;
+    if (seen.gain_low <= 1) restore_default(verdict);
+}
+
+void restore_default(Verdict& verdict) {
+    const HoldOut& seen = verdict.evidence.hold_out.value();
+    const Configuration library{.impl = seen.library};
+    if (verdict.choice == library) return;
     verdict.evidence.runner_up = verdict.choice;
     verdict.evidence.runner_up_time = seen.choice;
     verdict.evidence.time = seen.default_;
-    verdict.choice = {.impl = seen.library};
+    verdict.choice = library;
     verdict.origin = Origin::kept;
 }
 

@@ -27,6 +27,9 @@ std::vector<Verdict> verdicts_of(const Section& section, std::span<const Bytes> 
 /// Replaces a choice by the library's own collective unless it was significantly faster.
 void let_default_stay(Verdict& verdict);
 
+/// Replaces a choice by the library's own collective, with which it was compared.
+void restore_default(Verdict& verdict);
+
 /// Replaces a choice that gave a wrong result by the library's own collective, at all sizes.
 void replace_wrong(std::vector<Verdict>& verdicts, const Configuration& wrong,
                    const Configuration& library);

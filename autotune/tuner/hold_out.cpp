@@ -116,7 +116,7 @@ std::int64_t LibraryComparison::improve(Section& section, const std::vector<Cand
             break;
         }
         const auto choice = std::ranges::find(all, verdict.choice, &Candidate::configuration);
-        if (choice == all.end() || !choice->is_ours()) continue;
+        if (choice == all.end() || choice->configuration == library->configuration) continue;
         auto [seen, choice_is_wrong] =
             compare(planner, pool, race, {*choice, *library}, verdict.evidence.size, options);
         if (choice_is_wrong) {

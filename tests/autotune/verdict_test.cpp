@@ -66,6 +66,11 @@ TEST(Verdict, TheDefaultStaysUnlessItIsSlowerBeyondDoubt) {
     EXPECT_EQ(open.origin, Origin::kept);
     EXPECT_EQ(open.evidence.runner_up, ring);
     EXPECT_EQ(open.evidence.time.p50, 110);
+
+    Verdict forced = verdict({.impl = "mpi", .algorithm = "ring"}, 8);
+    forced.evidence.hold_out = seen(0.99, 1.2);
+    let_default_stay(forced);
+    EXPECT_EQ(forced.choice, Configuration{.impl = "mpi"});
 }
 
 TEST(Verdict, AWrongChoiceIsNotTakenAtAnySize) {
