@@ -158,6 +158,12 @@ ExportedRule rule_for(const SizesOfChoice& sizes, const MeasuredChoices& measure
     if (choice.is_ours() && choice.algorithm == "chain" && choice.segment.count == 0)
         rule.segment = segment_on_host;
     if (!choice.is_ours()) rule.fan_out = choice.radix;
+    // A forced chain has Open MPI's default fan-out, which the file must name: with 0, a chain has
+    // one branch.
+    constexpr int default_fan_out = 4;
+    if (algorithm->library == ForeignLibrary::open_mpi && algorithm->baseline == "chain" &&
+        rule.fan_out == 0)
+        rule.fan_out = default_fan_out;
     return rule;
 }
 

@@ -177,6 +177,18 @@ TEST(OpenMpiExport, LeavesOutWhatIsWrongForOperationsThatDoNotCommute) {
     EXPECT_EQ(all.rule_for(2, 2, 4096).algorithm, 4);
 }
 
+TEST(OpenMpiExport, NamesTheFanOutOfAChain) {
+    const auto chain = of_mpi("chain"), binomial = of_mpi("binomial", 4096);
+    auto narrow = chain;
+    narrow.radix = 2;
+    const OpenMpiRules rules(written(
+        {section(Collective::broadcast, 6, three_ranges(chain, narrow, binomial))}, "openmpi4"));
+    EXPECT_EQ(rules.rule_for(7, 6, 8).fan_out, 4) << "that of a forced chain";
+    EXPECT_EQ(rules.rule_for(7, 6, 4096).fan_out, 2);
+    EXPECT_EQ(rules.rule_for(7, 6, 1 << 20).fan_out, 0);
+    EXPECT_EQ(rules.rule_for(7, 6, 1 << 20).segment, 4096);
+}
+
 TEST(OpenMpiExport, KnowsNewAlgorithmsOnlyInVersion5) {
     const auto sections =
         std::vector{section(Collective::all_gather, 2,
