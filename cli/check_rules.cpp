@@ -233,7 +233,7 @@ Exit probe_rules(const Export& exported, const std::string& part) {
     return Exit::ok;
 }
 
-Exit check_rules(const Export& exported, const std::string& launcher_command, RunPlan plan) {
+RulesCheck check_rules(const Export& exported, const std::string& launcher_command, RunPlan plan) {
     if (exported.format->library != ForeignLibrary::open_mpi)
         throw Error("--check works only with --to openmpi4 or openmpi5");
     if (launcher_command.empty())
@@ -256,23 +256,26 @@ Exit check_rules(const Export& exported, const std::string& launcher_command, Ru
         (probes[i].rule ? by_rule[*probes[i].rule] : outside).add(obedience);
         all.add(obedience);
     }
+    RulesCheck check;
     std::size_t number = 0;
     for (const ExportedCell& cell : exported.cells)
         for (const ExportedRule& rule : named_rules(cell)) {
             const CountedCalls& calls = by_rule[number++];
-            fmt::print("{} on {} ranks from {}: {}: {}\n", name_of(cell.collective),
-                       cell.job_shape.ranks, to_string(rule.from), rule.algorithm->baseline,
-                       calls.wrong > 0       ? "NOT obeyed"
-                       : calls.unchecked > 0 ? "not checked: too few ranks"
-                       : calls.right == 0    ? "not checked: its calls are too large"
-                                             : counted(calls.right, "call") + " obeyed it");
+            check.text +=
+                fmt::format("{} on {} ranks from {}: {}: {}\n", name_of(cell.collective),
+                            cell.job_shape.ranks, to_string(rule.from), rule.algorithm->baseline,
+                            calls.wrong > 0       ? "NOT obeyed"
+                            : calls.unchecked > 0 ? "not checked: too few ranks"
+                            : calls.right == 0    ? "not checked: its calls are too large"
+                                                  : counted(calls.right, "call") + " obeyed it");
         }
-    fmt::print(
+    check.text += fmt::format(
         "# calls outside the rules: {} use the library's default, {} do not, {} not checked\n",
         outside.right, outside.wrong, outside.unchecked);
     if (all.right == 0 && all.wrong == 0)
         throw Error("no rule was checked; use a --launcher with more ranks", Exit::not_comparable);
-    return all.wrong > 0 ? Exit::regression : Exit::ok;
+    check.is_obeyed = all.wrong == 0;
+    return check;
 }
 
 }  // namespace tutti

@@ -7,11 +7,16 @@
 
 namespace tutti {
 
+/// Whether Open MPI obeys an export's rules.
+struct RulesCheck {
+    std::string text;       ///< a line for each rule, and one about calls next to the rules
+    bool is_obeyed = true;  ///< by all calls that were checked
+};
+
 /// Runs Open MPI with the rules of an export in four launches. In each, some rules name an
-/// algorithm that does not exist, so that exactly their calls fail; every rule has its turn. Prints
-/// for each rule whether it is obeyed, and whether calls next to the rules are untouched. `plan` is
-/// the command whose options the launches get. Throws Error.
-Exit check_rules(const Export& exported, const std::string& launcher, RunPlan plan);
+/// algorithm that does not exist, so that exactly their calls fail; every rule has its turn. `plan`
+/// is the command whose options the launches get. Throws Error, also if no rule was checked.
+RulesCheck check_rules(const Export& exported, const std::string& launcher, RunPlan plan);
 
 /// Does the work of a rank in such a launch; `part` names the rules that are replaced.
 Exit probe_rules(const Export& exported, const std::string& part);

@@ -109,9 +109,13 @@ Exit run_export(const Arguments& arguments) {
     const Export exported =
         export_of(read_choices(options->table_file), *options->format, options->settings);
     if (!options->probe.empty()) return probe_rules(exported, options->probe);
+    const auto checked = [&] {
+        const RulesCheck check = check_rules(exported, options->launcher, options->plan);
+        fmt::print("{}", check.text);
+        return check.is_obeyed ? Exit::ok : Exit::regression;
+    };
     const std::string& file = options->output_file;
-    if (options->checks && file.empty())
-        return check_rules(exported, options->launcher, options->plan);
+    if (options->checks && file.empty()) return checked();
     if (file.empty()) {  // the notes must not mix with JSON
         const std::string rules = exported.format->write(exported);
         fmt::print(stderr, "{}", head_of(exported, "FILE"));
@@ -121,8 +125,7 @@ Exit run_export(const Arguments& arguments) {
     const std::string path = std::filesystem::absolute(file).lexically_normal().string();
     replace_file(file, text_of(exported, path), "the exported table");
     fmt::print("{}", head_of(exported, path));
-    if (options->checks) return check_rules(exported, options->launcher, options->plan);
-    return Exit::ok;
+    return options->checks ? checked() : Exit::ok;
 }
 
 }  // namespace tutti

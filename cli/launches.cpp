@@ -17,7 +17,8 @@ namespace tutti {
 namespace {
 
 // Options for the process that starts launches, which the launches do not get.
-constexpr std::string_view own_options[] = {"launches", "launcher", "output_file", "csv", "like"};
+constexpr std::string_view own_options[] = {"launches", "launcher", "output_file",
+                                            "output",   "csv",      "like"};
 constexpr double longest_launch_seconds = 24 * 3600;
 
 Command command_of(const NextLaunch& launch, const RunOptions& run) {

@@ -210,6 +210,12 @@ Exit tune_on_rank(RunContext& context, const TuneOptions& options, int cores,
     std::vector<std::string> notes = context.notes;
     TuneRequest request = options.request;
     request.protocol.clock = &context.clock;
+    if (options.library)
+        request.search_space.allows = [&format = format_of_library(*options.library), &options,
+                                       ranks = world.size()](Collective collective,
+                                                             const Configuration& choice) {
+            return can_express(format, collective, choice, ranks, options.exported);
+        };
     leave_out_unusable(request.search_space, planner, notes);
     expect_runner(request.search_space, request.collectives.front(), planner);
     request.environment = environment_of(world, {}, 0, 0, notes);
@@ -257,6 +263,7 @@ Exit run_tune(const Arguments& arguments) {
     if (job == TuneOptions::Job::explain) return explain_tables(*options);
     if (job == TuneOptions::Job::merge) return merge_tables(*options);
     if (job == TuneOptions::Job::model_only) return predict_table(*options);
+    if (options->library && options->request.holds_out) return tune_library(*options);
     if (options->run.starts_launches()) return tune_launches(*options);
     before_start(options->request.search_space);
     return run_ranks(options->run.ranks, [&](World& world) {

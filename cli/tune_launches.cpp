@@ -23,11 +23,12 @@ public:
           before_(merged(std::vector{table_in(options.table_file)})),
           table_(before_) {}
 
-    void search() {
+    Table search() {
         std::error_code none;
         std::filesystem::remove_all(folder_, none);
         make_folder();
         std::vector<TunedLaunch> launches;
+        Table found;
         for (int number = 1; number <= options_.run.launches; ++number) {
             const std::string file = fmt::format("{}/{}.json", folder_.string(), number);
             run(number, {{"table", file}, {"hold-out", "no"}});
@@ -37,12 +38,13 @@ public:
                                 "another host; use --table with a file in a shared folder",
                                 number, file));
             launches.push_back({read_table(file), races_in(file + ".races")});
-            Table found = agreed(launches, options_.request.search.hysteresis);
+            found = agreed(launches, options_.request.search.hysteresis);
             if (!found.model.empty())
                 found.model = model_with(model_from_json(found.model, file), before_.model,
                                          options_.table_file);
             keep(merged(std::vector{before_, found}));
         }
+        return found;
     }
 
     void hold_out() {
@@ -80,6 +82,8 @@ public:
         return any_wrong_ ? Exit::wrong_result : Exit::ok;
     }
 
+    bool any_wrong() const { return any_wrong_; }
+
 private:
     void make_folder() const {
         std::error_code failed;
@@ -111,6 +115,12 @@ private:
 };
 
 }  // namespace
+
+SearchedTable search_in_launches(const TuneOptions& options) {
+    LaunchesOfTune launches(options);
+    Table found = launches.search();
+    return {std::move(found), launches.any_wrong()};
+}
 
 Exit tune_launches(const TuneOptions& options) {
     expect_launches(options.run);

@@ -10,6 +10,21 @@ namespace tutti {
 /// code, if a launch fails.
 Exit tune_launches(const TuneOptions& options);
 
+/// The result of several launches that searched.
+struct SearchedTable {
+    Table found;  ///< without what the file had before
+    bool any_wrong = false;
+};
+/// Searches as tune_launches does, without the validation.
+SearchedTable search_in_launches(const TuneOptions& options);
+
+/// Tunes the MPI library itself: searches its algorithms, writes its file, and compares jobs
+/// without and with the file. Choices without a gain are taken out. Throws Error.
+Exit tune_library(const TuneOptions& options);
+/// Returns the format of the file that the MPI library of this build reads. Throws Error if it is
+/// another library, or has no such file.
+const ExportFormat& format_of_library(ForeignLibrary library);
+
 // Jobs of 'tutti tune' that need no ranks. All throw Error.
 Exit explain_tables(const TuneOptions& options);
 Exit merge_tables(const TuneOptions& options);

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "autotune/table/range_text.hpp"
 #include "base/name_table.hpp"
@@ -136,6 +137,11 @@ bool is_default_of_library(const Configuration& choice) {
     return !choice.is_ours() && choice.algorithm.empty();
 }
 
+const ForeignAlgorithm* foreign_algorithm(const ExportFormat& format, Collective collective,
+                                          const Configuration& choice) {
+    return foreign_algorithm(format.library, collective, choice, format.version);
+}
+
 ExportedRule rule_for(const SizesOfChoice& sizes, const MeasuredChoices& measured,
                       const Export& exported, CoverageOfCollective& coverage) {
     const Configuration& choice = sizes.choice;
@@ -145,8 +151,8 @@ ExportedRule rule_for(const SizesOfChoice& sizes, const MeasuredChoices& measure
         ++coverage.named;
         return rule;
     }
-    const ForeignAlgorithm* algorithm = foreign_algorithm(
-        exported.format->library, measured.collective, choice, exported.format->version);
+    const ForeignAlgorithm* algorithm =
+        foreign_algorithm(*exported.format, measured.collective, choice);
     if (std::string why = objection(algorithm, choice, measured.job_shape.ranks, exported.settings);
         !why.empty()) {
         coverage.leave_out(std::move(why));
@@ -276,6 +282,24 @@ std::string head_of(const Export& exported, const std::string& file) {
 std::string text_of(const Export& exported, const std::string& file) {
     const std::string rules = exported.format->write(exported);
     return exported.format->has_comments ? head_of(exported, file) + rules : rules;
+}
+
+bool can_express(const ExportFormat& format, Collective collective, const Configuration& choice,
+                 int ranks, const ExportSettings& settings) {
+    return is_default_of_library(choice) ||
+           objection(foreign_algorithm(format, collective, choice), choice, ranks, settings)
+               .empty();
+}
+
+std::map<std::string, std::string> environment_of(const ExportFormat& format,
+                                                  const std::string& file) {
+    std::map<std::string, std::string> variables;
+    std::istringstream words{std::string(format.line)};
+    for (std::string word; words >> word;)
+        if (const auto equals = word.find('='); equals != word.npos)
+            variables[word.substr(0, equals)] =
+                fmt::format(fmt::runtime(word.substr(equals + 1)), file);
+    return variables;
 }
 
 std::vector<ExportedRule> named_rules(const ExportedCell& cell) {

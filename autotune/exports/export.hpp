@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -83,6 +84,14 @@ std::string text_of(const Export& exported, const std::string& file);
 
 /// Returns the notes and the line for the job script, each with "# " before it.
 std::string head_of(const Export& exported, const std::string& file);
+
+/// Returns whether the library's file can name the choice for these ranks.
+bool can_express(const ExportFormat& format, Collective collective, const Configuration& choice,
+                 int ranks, const ExportSettings& settings);
+
+/// Returns the variables that the format's line for the job script sets.
+std::map<std::string, std::string> environment_of(const ExportFormat& format,
+                                                  const std::string& file);
 
 /// Returns the rules of a cell that name an algorithm.
 std::vector<ExportedRule> named_rules(const ExportedCell& cell);

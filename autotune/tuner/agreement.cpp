@@ -2,6 +2,8 @@
 #include "autotune/tuner/agreement.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -193,6 +195,50 @@ Table agreed(std::span<const TunedLaunch> launches, double hysteresis) {
 Table held_out(Table table, std::span<const Table> launches) {
     for (Section& section : table.sections) hold_against(section, launches);
     for (const Table& launch : launches) table.written = launch.written;
+    return table;
+}
+
+namespace {
+
+bool makes_default_slower(const Verdict& verdict, const std::optional<HoldOut>& seen) {
+    constexpr double most_loss = 0.02;
+    return seen && verdict.choice == Configuration{.impl = seen->library} && seen->gain_high < 1 &&
+           seen->gain < 1 - most_loss;
+}
+
+}  // namespace
+
+Table held_out(Table table, const JobShape& job_shape, std::span<const ComparedSize> compared,
+               Needed needed) {
+    for (Section& section : table.sections) {
+        if (section.job_shape != job_shape) continue;
+        std::map<Bytes, std::optional<HoldOut>> sizes;
+        for (const Bytes size : sizes_of(section)) sizes[size];
+        for (const ComparedSize& one : compared)
+            if (one.collective == section.subject.collective) sizes[one.size] = one.seen;
+        std::vector<Verdict> verdicts;
+        bool any_default_slower = false;
+        double logs_of_gains = 0;
+        for (const auto& [size, seen] : sizes) {
+            Verdict verdict = verdicts_of(section, std::array{size}).front();
+            const Configuration before = verdict.choice;
+            any_default_slower = any_default_slower || makes_default_slower(verdict, seen);
+            if (seen) verdict.evidence.hold_out = seen;
+            if (needed == Needed::gain) {
+                if (!seen) verdict.evidence.hold_out = HoldOut{.library = "mpi"};
+                let_default_stay(verdict);
+            } else if (seen && seen->gain_high < 1) {
+                restore_default(verdict);
+            }
+            if (seen && verdict.choice == before) logs_of_gains += std::log(seen->gain);
+            verdicts.push_back(verdict);
+        }
+        const bool has_no_gain = needed == Needed::no_loss && logs_of_gains <= 0;
+        for (Verdict& verdict : verdicts)
+            if ((any_default_slower || has_no_gain) && verdict.evidence.hold_out)
+                restore_default(verdict);
+        section.ranges = ranges_of(verdicts);
+    }
     return table;
 }
 

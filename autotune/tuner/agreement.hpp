@@ -27,4 +27,24 @@ Table agreed(std::span<const TunedLaunch> launches, double hysteresis);
 /// unchanged. `launches` are the tables that the launches made of this one.
 Table held_out(Table table, std::span<const Table> launches);
 
+/// A size at which launches compared the library's own collective with a file of the table's
+/// choices.
+struct ComparedSize {
+    Collective collective;
+    Bytes size;
+    HoldOut seen;
+};
+
+/// The evidence that a choice needs to stay in the file: a significant gain, or no significant
+/// loss.
+enum class Needed { gain, no_loss };
+
+/// Returns the table's choices for these ranks after such a comparison. The library's own
+/// collective replaces those that lack what they need; without a comparison they have no gain. A
+/// library looks at its rules in every call of a collective that has some: if that makes a size
+/// without a choice significantly slower, by more than 2 %, the collective loses all choices. With
+/// `no_loss`, so does one that gains nothing in the geometric mean of the compared sizes.
+Table held_out(Table table, const JobShape& job_shape, std::span<const ComparedSize> compared,
+               Needed needed);
+
 }  // namespace tutti

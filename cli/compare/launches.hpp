@@ -37,6 +37,10 @@ struct TwinJobs {
     LaunchOfBoth by_steps(const WantedMetrics& wanted) const;
 };
 
+/// Returns the variables with which Open MPI starts two jobs on the same cores, also as root. Other
+/// launchers ignore them.
+std::map<std::string, std::string> environment_of_twins();
+
 /// Names of metrics that are measured, not printed.
 constexpr const char* wall_time = "wall_time";  ///< from the start of a run to its end
 constexpr const char* cpu_time = "cpu_time";    ///< user and system time, see Child::cpu_seconds

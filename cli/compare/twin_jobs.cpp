@@ -300,6 +300,15 @@ private:
 
 }  // namespace
 
+std::map<std::string, std::string> environment_of_twins() {
+    return {{"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+            {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+            {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+            {"OMPI_MCA_hwloc_base_binding_policy", "none"},
+            {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
+            {"PRTE_MCA_hwloc_default_binding_policy", "none"}};
+}
+
 LaunchOfBoth TwinJobs::operator()(const WantedMetrics& wanted) const {
     return TwinLaunch(*this, wanted, false).run();
 }

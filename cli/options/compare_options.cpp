@@ -53,17 +53,6 @@ std::map<std::string, std::string> variables_of(const std::vector<std::string>& 
     return variables;
 }
 
-// Lets Open MPI start two jobs on the same cores, also as root. Other launchers ignore these
-// variables.
-std::map<std::string, std::string> environment_of_jobs() {
-    return {{"OMPI_ALLOW_RUN_AS_ROOT", "1"},
-            {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
-            {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
-            {"OMPI_MCA_hwloc_base_binding_policy", "none"},
-            {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
-            {"PRTE_MCA_hwloc_default_binding_policy", "none"}};
-}
-
 Command command_of_job(const TypedComparison& typed, const std::string& executable,
                        const std::string& own_words, const std::vector<std::string>& environment,
                        const std::vector<std::string>& common_words) {
@@ -79,7 +68,7 @@ Command command_of_job(const TypedComparison& typed, const std::string& executab
         executable.empty() ? this_program() : std::filesystem::absolute(executable).string(),
         words);
     command.is_of_this_host = typed.launcher.empty();
-    command.environment = environment_of_jobs();
+    command.environment = environment_of_twins();
     for (const auto& [name, value] : variables_of(environment)) command.environment[name] = value;
     return command;
 }
@@ -166,7 +155,7 @@ void set_stored(const TypedComparison& typed, const std::vector<std::string>& co
     baseline.a = typed.baseline;
     baseline.job = command_of_job(typed, typed.a, typed.words_b, typed.environment_b, common_words);
     // The job has the cores for itself, so it is placed as any other job.
-    for (const auto& [name, value] : environment_of_jobs())
+    for (const auto& [name, value] : environment_of_twins())
         if (name.find("_MCA_") != std::string::npos) baseline.job.environment.erase(name);
     for (const auto& [name, value] : variables_of(typed.environment_b))
         baseline.job.environment[name] = value;

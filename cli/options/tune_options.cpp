@@ -73,7 +73,8 @@ void add_search(const OptionGroup& group, TuneOptions& options, Typed& typed) {
     auto search = word_of("--search", {"bisect", "exhaustive", "evaluated"});
     search.old_spellings = {{"judged", "evaluated"}};
     group.parsed("--budget", request.budget_seconds, "150s", budget_of("--budget"),
-                 "Time limit including validation; with --launches, for each launch");
+                 "Time limit including validation; with --launches, for each launch; with "
+                 "--library, for everything (default there: 10m)");
     group.parsed("--search", typed.search, "bisect", search,
                  "Search: bisect, exhaustive (every variant at every size) or evaluated (bisect, "
                  "then exhaustive to evaluate it; see scripts/check_tuning)");
@@ -96,6 +97,19 @@ void add_search(const OptionGroup& group, TuneOptions& options, Typed& typed) {
     group.seed(request.protocol.seed, "Seed for candidate order and check data");
     add_rank_options(group, options.run);
     add_launches({group.app(), "Ranks"}, options.run);
+}
+
+void add_library(const OptionGroup& group, TuneOptions& options) {
+    const OneOf<std::optional<ForeignLibrary>> library{"--library",
+                                                       {{"openmpi", ForeignLibrary::open_mpi}}};
+    group.parsed("--library", options.library, "", library,
+                 "Tune the MPI library itself, and write the file that makes it use its fastest "
+                 "algorithms, without choices that fresh launches show to be no gain");
+    group.text("--output", options.library_file,
+               "File for --library (default: tutti-openmpi4.conf, by the library's version)");
+    group.flag("--commutative", options.exported.is_commutative,
+               "With --library: programs have no reduction operations that do not commute, so "
+               "algorithms that are wrong for these may be chosen");
 }
 
 void add_tables(const OptionGroup& group, TuneOptions& options, Typed& typed) {
@@ -143,6 +157,29 @@ void complete(TuneRequest& request, const Typed& typed) {
     request.holds_out = typed.hold_out != "no";
 }
 
+// Sets what tuning a library means. The ranks of its launches search and do not validate.
+void complete_for_library(const CLI::App& app, TuneOptions& options, const Typed& typed) {
+    for (const char* name :
+         {"--algo", "--transport", "--baseline", "--buffers", "--model", "--resume", "--search",
+          "--ranks", "--explain", "--merge", "--model-only"})
+        if (app.count(name) > 0) throw Error(fmt::format("{} cannot be used with --library", name));
+    if (options.job == TuneOptions::Job::hold_out)
+        throw Error("--hold-out only cannot be used with --library, which always compares");
+    TuneRequest& request = options.request;
+    if (request.types.size() > 1 || request.ops.size() > 1)
+        throw Error(
+            "the files of libraries do not distinguish types and operations; use one -d and one -o "
+            "with --library");
+    request.search_space.algorithms = {"none"};
+    request.search_space.baselines = {"mpi/all"};
+    request.buffers = {BufferKind::unregistered};
+    options.model = "none";
+    if (app.count("--budget") == 0) request.budget_seconds = 600;
+    if (app.count("--table") == 0) options.table_file.clear();
+    if (typed.hold_out == "no") return;  // a rank of a launch
+    if (app.count("--launches") == 0) options.run.launches = 3;
+}
+
 // Refuses options that would have no effect.
 void refuse_idle(const CLI::App& app, const TuneOptions& options) {
     using Job = TuneOptions::Job;
@@ -156,6 +193,8 @@ void refuse_idle(const CLI::App& app, const TuneOptions& options) {
         {"--svg", options.job == Job::explain, "works only with --explain; use --explain TABLE"},
         {"--for-ranks", predicts, "works only with --model-only"},
         {"--ranks-per-host", predicts, "works only with --model-only"},
+        {"--output", options.library.has_value(), "works only with --library"},
+        {"--commutative", options.library.has_value(), "works only with --library"},
         {"--launches", options.measures(), "works only for jobs that measure"},
         {"--launcher", options.measures(), "works only for jobs that measure"},
         {"--resume", !options.run.starts_launches(), "cannot be used with --launches"},
@@ -187,12 +226,14 @@ std::optional<TuneOptions> parse_tune(const Arguments& arguments) {
     add_trials({app, "Candidates"}, options.request.search_space);
     add_search({app, "Search"}, options, typed);
     add_tables({app, "Tables"}, options, typed);
+    add_library({app, "Library"}, options);
     options.named.add_option({app, "Candidates"});
     if (parse_or_help(app, arguments)) return std::nullopt;
     set_plan(options.run, plan_of("tune", app, arguments));
 
     options.named.read({app, ""});
     options.job = job_of(typed);
+    if (options.library) complete_for_library(app, options, typed);
     complete(options.request, typed);
     options.inputs = typed.explain.empty() ? typed.merge : typed.explain;
     if (options.job == TuneOptions::Job::model_only && options.rank_counts.empty())

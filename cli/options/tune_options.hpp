@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "autotune/exports/export.hpp"
 #include "autotune/tuner/tuner.hpp"
 #include "cli/options/named_words.hpp"
 #include "cli/options/run_options.hpp"
@@ -24,6 +25,10 @@ struct TuneOptions {
     bool keeps_anyway = false;  ///< keep the model although other programs used the cores
     std::string model;          ///< measure, stored or none
     bool resume = false;
+    /// Tune this library itself, and write its file; nullopt: tune tutti
+    std::optional<ForeignLibrary> library;
+    std::string library_file;  ///< empty: named after the library
+    ExportSettings exported;
     RunOptions run;
 
     bool measures() const { return job == Job::tune || job == Job::hold_out; }

@@ -181,5 +181,86 @@ TEST_F(HeldOut, SoIsWhatTheModelAloneSays) {
     EXPECT_EQ(held_out(earlier, std::vector(3, earlier)).sections, earlier.sections);
 }
 
+// The file has a ring for 64 B, a tree for 4 KiB and a chain for 1 MiB.
+class ComparedSizes : public Agreement {
+protected:
+    ComparedSizes() {
+        file.ranges = {{{0}, ring, Origin::measured, {test::seen_at(64, 1e3)}},
+                       {{512}, tree, Origin::measured, {test::seen_at(4096, 2e3)}},
+                       {{65536}, chain, Origin::measured, {test::seen_at(1 << 20, 9e5)}}};
+    }
+
+    static ComparedSize compared(std::int64_t size, double low, double high) {
+        return {Collective::all_reduce,
+                {size},
+                {.library = "mpi", .gain = (low + high) / 2, .gain_low = low, .gain_high = high}};
+    }
+
+    std::vector<Configuration> choices_after(const std::vector<ComparedSize>& all, Needed needed,
+                                             const JobShape& shape = test::two_ranks) const {
+        const Table after = held_out({.sections = {file}}, shape, all, needed);
+        std::vector<Configuration> choices;
+        for (const std::int64_t size : {64, 4096, 1 << 20})
+            choices.push_back(range_at(after.sections.at(0), {size}).choice);
+        return choices;
+    }
+
+    Section file = chosen(ring);
+    const Configuration library{.impl = "mpi"};
+    const std::vector<ComparedSize> all{compared(64, 1.02, 1.1), compared(4096, 0.98, 1.1),
+                                        compared(1 << 20, 0.8, 0.99)};
+};
+
+TEST_F(ComparedSizes, StayInTheFileIfTheyAreFasterBeyondTheInterval) {
+    EXPECT_EQ(choices_after(all, Needed::gain), (std::vector{ring, library, library}));
+}
+
+TEST_F(ComparedSizes, AreTakenOutIfTheyAreSlowerBeyondTheInterval) {
+    EXPECT_EQ(choices_after(all, Needed::no_loss), (std::vector{ring, tree, library}));
+}
+
+TEST_F(ComparedSizes, ThatWereNotComparedHaveNoGainAndNoLoss) {
+    auto others = all;
+    for (ComparedSize& one : others) one.collective = Collective::broadcast;
+    EXPECT_EQ(choices_after(others, Needed::gain), std::vector(3, library));
+    EXPECT_EQ(choices_after(others, Needed::no_loss), (std::vector{ring, tree, chain}));
+}
+
+TEST_F(ComparedSizes, BetweenThoseOfTheTableAreTakenOutAlone) {
+    const Table after =
+        held_out({.sections = {file}}, test::two_ranks,
+                 std::vector{compared(4096, 1.1, 1.2), compared(16384, 0.8, 0.9)}, Needed::no_loss);
+    const Section& section = after.sections.at(0);
+    EXPECT_EQ(range_at(section, {4096}).choice, tree);
+    EXPECT_EQ(range_at(section, {16384}).choice, library);
+    EXPECT_EQ(range_at(section, {1 << 20}).choice, chain);
+}
+
+TEST_F(ComparedSizes, AllLoseTheirChoicesIfRulesSlowTheDefaultDown) {
+    file.ranges[0].choice = library;
+    const auto with_default = [&](double low, double high) {
+        return std::vector{compared(64, low, high), compared(4096, 1.1, 1.2),
+                           compared(1 << 20, 1.1, 1.2)};
+    };
+    EXPECT_EQ(choices_after(with_default(0.94, 0.97), Needed::gain), std::vector(3, library));
+    const std::vector<Configuration> kept{library, tree, chain};
+    EXPECT_EQ(choices_after(with_default(0.94, 1.01), Needed::gain), kept) << "uncertain";
+    EXPECT_EQ(choices_after(with_default(0.98, 0.99), Needed::gain), kept) << "small";
+}
+
+TEST_F(ComparedSizes, AllLoseTheirChoicesIfTheyGainNothingTogether) {
+    const auto both = [&](double first, double second) {
+        return std::vector{compared(64, first - 0.1, first + 0.1),
+                           compared(4096, second - 0.1, second + 0.1)};
+    };
+    EXPECT_EQ(choices_after(both(1.02, 1.01), Needed::no_loss)[0], ring);
+    EXPECT_EQ(choices_after(both(1.02, 0.97), Needed::no_loss)[0], library);
+    EXPECT_EQ(choices_after(both(1.02, 0.97), Needed::no_loss)[1], library);
+}
+
+TEST_F(ComparedSizes, OfOtherRanksStay) {
+    EXPECT_EQ(choices_after(all, Needed::gain, {.ranks = 4}), (std::vector{ring, tree, chain}));
+}
+
 }  // namespace
 }  // namespace tutti

@@ -189,6 +189,25 @@ TEST(OpenMpiExport, NamesTheFanOutOfAChain) {
     EXPECT_EQ(rules.rule_for(7, 6, 1 << 20).segment, 4096);
 }
 
+TEST(OpenMpiExport, ExpressesWhatItWrites) {
+    const auto expresses = [](const char* algorithm, const ExportSettings& settings) {
+        return can_express(format("openmpi4"), Collective::all_reduce, of_mpi(algorithm), 2,
+                           settings);
+    };
+    EXPECT_TRUE(expresses("", {}));
+    EXPECT_TRUE(expresses("rabenseifner", {}));
+    EXPECT_FALSE(expresses("ring", {}));
+    EXPECT_TRUE(expresses("ring", commutative));
+    EXPECT_FALSE(expresses("other", commutative));
+}
+
+TEST(Export, KnowsTheVariablesOfTheLineForTheJobScript) {
+    const auto variables = environment_of(format("openmpi5"), "/a folder/rules");
+    EXPECT_EQ(variables.size(), 3U);
+    EXPECT_EQ(variables.at("OMPI_MCA_coll_tuned_dynamic_rules_filename"), "/a folder/rules");
+    EXPECT_EQ(variables.at("OMPI_MCA_coll_han_priority"), "0");
+}
+
 TEST(OpenMpiExport, KnowsNewAlgorithmsOnlyInVersion5) {
     const auto sections =
         std::vector{section(Collective::all_gather, 2,

@@ -130,7 +130,9 @@ void add_variants(const Baseline& row, const std::string& algorithm, Collective 
     vary(variants, [&](const Knob& knob) {
         return values_for(row, collective, algorithm, knob, search_space);
     });
-    for (const Configuration& variant : variants) all.push_back({variant, nullptr, &row});
+    for (const Configuration& variant : variants)
+        if (!search_space.allows || search_space.allows(collective, variant))
+            all.push_back({variant, nullptr, &row});
 }
 
 }  // namespace

@@ -65,6 +65,9 @@ struct SearchSpace {
     /// uses is a separate candidate.
     std::map<std::string, std::vector<std::int64_t>, std::less<>> knobs = {};
 
+    /// Whether a library's algorithm may be a candidate; empty: all may.
+    std::function<bool(Collective, const Configuration&)> allows = {};
+
     std::vector<std::int64_t> values_of(const Knob& knob) const;
 };
 

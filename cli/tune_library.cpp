@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "autotune/table/range_text.hpp"
+#include "autotune/table/table_json.hpp"
+#include "autotune/table/verdict.hpp"
+#include "autotune/tuner/agreement.hpp"
+#include "autotune/tuner/hold_out.hpp"
+#include "autotune/tuner/table_writer.hpp"
+#include "base/clock.hpp"
+#include "base/output.hpp"
+#include "cli/build_info.hpp"
+#include "cli/check_rules.hpp"
+#include "cli/compare/launches.hpp"
+#include "cli/launches.hpp"
+#include "cli/progress/progress_bar.hpp"
+#include "cli/ranks/interruption.hpp"
+#include "cli/tune_tables.hpp"
+#include "collectives/transport/messages/mpi.hpp"
+
+namespace tutti {
+namespace {
+
+using Compared = std::vector<ComparedSize>;
+
+// Returns the library of the ranks with the file's variables, or without them.
+Command bench_command(const TuneOptions& options, const Arguments& words,
+                      const std::map<std::string, std::string>& variables) {
+    Command command = job_command(options.run.launcher, this_program(), words);
+    command.environment = environment_of_twins();
+    command.environment.insert(variables.begin(), variables.end());
+    return command;
+}
+
+// Combines the launches of a comparison in which A had no file and B had it.
+HoldOut seen_in(const MetricResult& metric) {
+    HoldOut seen{.library = "mpi"};
+    std::vector<double> tuned, own, gains;
+    for (const LaunchOfMetric& launch : metric.launches) {
+        tuned.push_back(launch.b_ns);
+        own.push_back(launch.a_ns);
+        gains.push_back(std::exp(-launch.change));
+    }
+    seen.choice = interval_of(tuned);
+    seen.default_ = interval_of(own);
+    set_gain(seen, gains);
+    if (gains.size() < 6) {  // too few for an interval of 95 %: neither a gain nor a loss
+        seen.gain_low = std::min(seen.gain_low, 1.0);
+        seen.gain_high = std::max(seen.gain_high, 1.0);
+    }
+    return seen;
+}
+
+// Names the algorithm that a file's rules give to a call.
+std::string choice_in(const Export& exported, const JobShape& shape, const ComparedSize& call) {
+    for (const ExportedCell& cell : exported.cells)
+        if (cell.job_shape == shape && cell.collective == call.collective)
+            for (const ExportedRule& rule : named_rules(cell))
+                if (rule.from <= call.size && call.size < rule.end)
+                    return to_string(
+                        Configuration{.impl = "mpi",
+                                      .algorithm = std::string(rule.algorithm->baseline),
+                                      .segment = rule.segment,
+                                      .radix = rule.fan_out});
+    return "default";
+}
+
+class LibraryTuning {
+public:
+    explicit LibraryTuning(const TuneOptions& options)
+        : options_(options), format_(format_of_library(*options.library)) {
+        if (options_.library_file.empty())
+            options_.library_file = fmt::format("tutti-{}.conf", format_.name);
+        file_ = std::filesystem::absolute(options_.library_file).lexically_normal().string();
+        if (options_.table_file.empty()) options_.table_file = options_.library_file + ".json";
+        unproved_ = options_.table_file + ".unproved";
+        for (const auto& [name, value] : environment_of(format_, file_))
+            if (std::getenv(name.c_str()) != nullptr)
+                throw Error(fmt::format(
+                    "the environment sets {}, so that the library's default cannot be measured; "
+                    "unset it",
+                    name));
+    }
+
+    Exit run() {
+        search();
+        if (!tuned().empty()) {
+            expect_obedience();
+            take_out(compared(2), Needed::gain);
+        }
+        if (!tuned().empty()) prove();
+        const Export now = exported();
+        if (tuned().empty()) {
+            fmt::print("# no choice is faster than the default; {} is not written\n",
+                       options_.library_file);
+            return exit();
+        }
+        keep_table(table_, options_.table_file);
+        replace_file(file_, text_of(now, file_), "the library's file");
+        fmt::print("# table: {0} (tutti tune --explain {0})\n{1}", options_.table_file,
+                   head_of(now, file_));
+        return exit();
+    }
+
+private:
+    double seconds_left() const {
+        return options_.request.budget_seconds - seconds_since(began_ns_);
+    }
+
+    void search() {
+        constexpr double share = 1.0 / 3;  // the two comparisons take the rest
+        TuneOptions search = options_;
+        search.table_file = unproved_;
+        std::filesystem::remove(unproved_);
+        search.run.plan.set("budget",
+                            fmt::format("{:.1f}s", share * seconds_left() / options_.run.launches));
+        SearchedTable searched = search_in_launches(search);
+        any_wrong_ = searched.any_wrong;
+        if (searched.found.sections.empty())
+            throw Error("time budget too small to tune anything; raise --budget");
+        shape_ = searched.found.sections.front().job_shape;
+        table_ = merged(std::vector{table_in(options_.table_file), std::move(searched.found)});
+        fmt::print("# tutti {}\n# {} on {}; {} launches\n", version(), mpi_library(),
+                   to_string(shape_), options_.run.launches);
+    }
+
+    // Compares the file as it would be written now, and takes out what is slower.
+    void prove() {
+        const Compared proof = compared(1);
+        const Export before = exported();
+        take_out(proof, Needed::no_loss);
+        print(proof, before, exported());
+    }
+
+    Export exported() const { return export_of(table_, format_, options_.exported); }
+
+    // Returns the collectives that have rules for these ranks.
+    std::vector<Collective> tuned() const {
+        std::vector<Collective> collectives;
+        for (const ExportedCell& cell : exported().cells)
+            if (cell.job_shape == shape_ && !named_rules(cell).empty())
+                collectives.push_back(cell.collective);
+        return collectives;
+    }
+
+    void expect_obedience() const {
+        RunPlan plan{.command = "export", .given = {}, .values = {}, .typed = {}};
+        keep_table(table_, unproved_);
+        plan.given = {{"table", {unproved_}, GivenOption::Kind::positional},
+                      {"to", {std::string(format_.name)}}};
+        if (options_.exported.is_commutative)
+            plan.given.push_back({"commutative", {}, GivenOption::Kind::flag});
+        const RulesCheck check = check_rules(exported(), options_.run.launcher, plan);
+        if (!check.is_obeyed)
+            throw Error(fmt::format("the library does not obey the file:\n{}", check.text),
+                        Exit::regression);
+    }
+
+    // Compares jobs without and with the file in fresh launches, for the collectives that have
+    // rules. Uses an equal share of the remaining time for this and each of the later
+    // `comparisons`.
+    Compared compared(int comparisons) const {
+        const std::string path = std::filesystem::absolute(unproved_ + ".rules").string();
+        replace_file(path, text_of(exported(), path), "the rules");
+        const std::vector<Collective> wanted = tuned();
+        double seconds = seconds_left() / comparisons;
+        Compared all;
+        for (std::size_t i = 0; i < wanted.size(); ++i) {
+            const std::int64_t began = now_ns();
+            const auto some =
+                compared(wanted[i], path, seconds / static_cast<double>(wanted.size() - i));
+            all.insert(all.end(), some.begin(), some.end());
+            seconds -= seconds_since(began);
+        }
+        return all;
+    }
+
+    Compared compared(Collective collective, const std::string& path, double seconds) const {
+        const TextByName& given = options_.run.plan.values;
+        Arguments words{"bench",      std::string(name_of(collective)),
+                        "--algo",     "none",
+                        "--baseline", "mpi",
+                        "--buffers",  "unregistered",
+                        "--inplace",  "no",
+                        "--limits",   "none"};
+        for (const char* name : {"minbytes", "maxbytes", "stepfactor", "datatype", "op"})
+            words.insert(words.end(), {fmt::format("--{}", name), given.at(name)});
+        const TwinJobs jobs{.a = bench_command(options_, words, {}),
+                            .b = bench_command(options_, words, environment_of(format_, path))};
+        const ComparisonEvents events{
+            .progress =
+                [&](const std::string& text) {
+                    show_on_last_line(fmt::format("{}: {}", name_of(collective), text));
+                },
+            .after_launch = [](const StagedLaunch&) {}};
+        const ComparisonResult result = compare(jobs, {.budget_seconds = seconds}, events);
+        show_on_last_line("");
+        if (!result.wrong.empty())
+            throw Error(fmt::format("{}", fmt::join(result.wrong, "\n")), Exit::wrong_result);
+        Compared all;
+        for (const MetricResult& metric : result.metrics) {
+            std::string name, size;
+            std::istringstream(metric.metric.name) >> name >> size;
+            all.push_back({collective, parse_bytes(size), seen_in(metric)});
+        }
+        return all;
+    }
+
+    void take_out(const Compared& all, Needed needed) {
+        table_ = held_out(table_, shape_, all, needed);
+    }
+
+    static void print(const ComparedSize& one, const std::string& before, const std::string& now) {
+        const HoldOut& seen = one.seen;
+        fmt::print("{:<15}{:>9}{:>12.2f}{:>12.2f}   {:.3f} [{:.3f}, {:.3f}]   {}{}\n",
+                   name_of(one.collective), to_string(one.size), seen.default_.p50 / 1e3,
+                   seen.choice.p50 / 1e3, 1 / seen.gain, 1 / seen.gain_high, 1 / seen.gain_low,
+                   before,
+                   before != now        ? " (taken out)"
+                   : seen.gain_high < 1 ? " (slower)"
+                                        : "");
+    }
+
+    // Prints the last comparison. Without a rule, a collective has the default's times.
+    void print(const Compared& proof, const Export& before, const Export& now) const {
+        fmt::print("# {:<13}{:>9}{:>12}{:>12}   {}\n", "collective", "size", "default us",
+                   "tuned us", "tuned / default [95 %]   choice");
+        std::map<Collective, std::vector<double>> logs;
+        for (const ComparedSize& one : proof) {
+            const std::string was = choice_in(before, shape_, one),
+                              is = choice_in(now, shape_, one);
+            print(one, was, is);
+            const bool is_in_force = was == is && std::ranges::count(tuned(), one.collective) > 0;
+            logs[one.collective].push_back(is_in_force ? -std::log(one.seen.gain) : 0);
+        }
+        for (const Collective collective : options_.request.collectives) {
+            const auto found = logs.find(collective);
+            if (found == logs.end()) {
+                fmt::print("# {}: the default at all sizes\n", name_of(collective));
+                continue;
+            }
+            double sum = 0;
+            for (const double one : found->second) sum += one;
+            fmt::print("# {}: {:.3f} of the default's time (geometric mean of {} sizes)\n",
+                       name_of(collective),
+                       std::exp(sum / static_cast<double>(found->second.size())),
+                       found->second.size());
+        }
+    }
+
+    Exit exit() const { return any_wrong_ ? Exit::wrong_result : Exit::ok; }
+
+    TuneOptions options_;
+    const ExportFormat& format_;
+    std::string file_;      // absolute
+    std::string unproved_;  // the table until its choices are proved
+    std::int64_t began_ns_ = now_ns();
+    Table table_;
+    JobShape shape_;
+    bool any_wrong_ = false;
+};
+
+}  // namespace
+
+const ExportFormat& format_of_library(ForeignLibrary library) {
+    const std::string running = mpi_library();
+    std::string known;
+    for (const ExportFormat& format : export_formats()) {
+        if (format.library != library) continue;
+        const std::string name = fmt::format("Open MPI {}.", format.version);
+        if (running.starts_with(name)) return format;
+        known += (known.empty() ? "" : " or ") + name;
+    }
+    throw Error(fmt::format("--library: this tutti runs on {}, not on {}x; use a build for that",
+                            running, known));
+}
+
+Exit tune_library(const TuneOptions& options) {
+    if (options.run.launcher.empty())
+        throw Error("--library requires --launcher, for example 'mpirun -n 2'");
+    expect_launches(options.run);
+    end_on_signals();
+    announce_kept("the library's file is not written yet");
+    return LibraryTuning(options).run();
+}
+
+}  // namespace tutti

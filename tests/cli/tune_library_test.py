@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The MPI library itself, tuned in one command: its file is proved and complete, or absent."""
+import re
+import unittest
+
+import tutti
+from export_test import open_mpi_4
+
+LAUNCHER = f"{tutti.MPI_RUN} 2"
+
+
+@unittest.skipUnless(open_mpi_4(), "mpirun is not that of Open MPI 4")
+class TuneLibrary(tutti.Folder):
+    def setUp(self):
+        super().setUp()
+        self.rules = self.folder / "rules.conf"
+
+    def words(self, *more):
+        return ("tune", *more, "--library", "openmpi", "--output", self.rules)
+
+    def test_writes_a_file_of_choices_that_were_faster_in_fresh_launches(self):
+        out = self.ok(*self.words("reduce_scatter", "--launcher", LAUNCHER, "-b", "8", "-e", "256K", "-f", 32, "--launches", 2,
+                                  "--budget", "40s"), timeout=300)
+        rows = re.findall(r"^reduce_scatter +(\d+K?) +([\d.]+) +([\d.]+) +([\d.]+) \[([\d.]+), ([\d.]+)\]   (\S+)(.*)$", out, re.M)
+        self.assertIn([row[0] for row in rows], ([], ["8", "256", "8K", "256K"]), out)
+        for _, _, _, ratio, low, high, choice, note in rows:
+            self.assertTrue(float(low) <= float(ratio) <= float(high), out)
+            if choice != "default" and float(low) > 1:
+                self.assertIn("taken out", note, out)
+        if not self.rules.exists():  # the default is the fastest here
+            self.assertIn("is not written", out)
+            return
+        self.assertIn(f"OMPI_MCA_coll_tuned_dynamic_rules_filename={self.rules}\n", out)
+        self.ok("export", f"{self.rules}.json", "--to", "openmpi4", "--check", "--launcher", LAUNCHER, timeout=120)
+        self.assertEqual(self.rules.read_text().count("job script"), 1)
+
+    def test_leaves_no_file_if_a_launch_fails(self):
+        done = tutti.run(*self.words("reduce", "--launcher", "false", "-e", "64"))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertFalse(self.rules.exists())
+
+    def test_is_refused_in_one_line(self):
+        started = ("--launcher", LAUNCHER)
+        for key, words in (("--launcher", ()), ("--algo", (*started, "--algo", "ring")), ("--baseline", (*started, "--baseline", "mpi")),
+                           ("-d", (*started, "-d", "float,half")), ("--ranks", ("--ranks", 2))):
+            with self.subTest(key=key):
+                self.fails(64, *self.words(*words), key=key)
+        self.fails(64, *self.words(*started), key="use_dynamic_rules", OMPI_MCA_coll_tuned_use_dynamic_rules="1")
+        self.fails(64, "tune", "--library", "mpich", *started, key="openmpi")
+        self.fails(64, "tune", "--output", "x", key="--library")
+        self.fails(64, "tune", "--commutative", key="--library")
+
+
+if __name__ == "__main__":
+    unittest.main()
