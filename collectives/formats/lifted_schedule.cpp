@@ -189,8 +189,10 @@ private:
         const auto [cell, is_new] = at(memory_, rank).try_emplace(places_.memory_of(rank, place));
         const int last = newest(rank, version(value).chunk);
         if (!is_new) --version(cell->second).uses;
-        // The last place of the rank's value is overwritten, or it had none: this is its new value.
-        if (last < 0 || (!is_new && cell->second == last && version(last).uses == 0))
+        // The last place of the rank's value is overwritten, or it had none: this is its new value,
+        // unless it is in scratch or in flight, from which another one may come first.
+        const bool is_first = last < 0 && place.buffer != FileBuffer::scratch;
+        if (is_first || (!is_new && cell->second == last && version(last).uses == 0))
             value = own(rank, value);
         cell->second = value;
         ++version(value).uses;
