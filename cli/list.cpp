@@ -10,6 +10,7 @@
 #include "cli/provenance.hpp"
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/baselines/baselines.hpp"
+#include "collectives/schedule/count.hpp"
 #include "collectives/transport/table/transports.hpp"
 #include "topology/meters/energy_meters.hpp"
 #include "workloads/scenarios/workload.hpp"
@@ -96,6 +97,18 @@ void print_text() {
     print_entries(energy_meters());
 }
 
+// Returns the number of steps, and the vectors that the busiest rank sends or receives, with the
+// default parameters and 4 ranks on each node; "-" if the algorithm does not support these ranks.
+std::string cost_of(const Algorithm& algorithm, int ranks) {
+    constexpr int ranks_of_node = 4;
+    const Job job{.collective = algorithm.collective,
+                  .ranks = ranks,
+                  .placement = Placement::in_nodes_of(ranks, ranks_of_node)};
+    if (algorithm.refuses(job)) return "-";
+    const Counts counts = count(algorithm.build(job), {job.collective, ranks});
+    return fmt::format("{}, {:.3g}", counts.steps, counts.busiest());
+}
+
 void print_markdown() {
     const auto table = [](const char* first, const std::vector<ListedRow>& entries) {
         fmt::print("| {} | idea |\n|---|---|\n", first);
@@ -108,10 +121,10 @@ void print_markdown() {
         if (has_blocks(collective))
             fmt::print("Also as `{}`, with blocks of different lengths.\n\n",
                        with_lengths(collective));
-        fmt::print("| algorithm | idea | takes |\n|---|---|---|\n");
-        for (const ListedRow& entry : entries_of_algorithms(collective))
-            fmt::print("| `{}` | {} | {} |\n", entry.name, entry.what,
-                       fmt::join(entry.takes, ", "));
+        fmt::print("| algorithm | idea | takes | 8 ranks | 12 ranks |\n|---|---|---|---|---|\n");
+        for (const Algorithm* row : algorithms_of(collective))
+            fmt::print("| `{}` | {} | {} | {} | {} |\n", row->name, row->idea,
+                       fmt::join(taken_by(*row), ", "), cost_of(*row, 8), cost_of(*row, 12));
         fmt::print("\n");
     }
     fmt::print("## Transports\n\n");

@@ -59,6 +59,8 @@ Schedule bruck_all_to_all(int ranks, int radix);
 Schedule circulant_all_gather(int ranks, int radix);
 Schedule circulant_reduce_scatter(int ranks, int radix);
 Schedule circulant_all_reduce(int ranks, int radix);
+Schedule circulant_broadcast(int ranks, Rank root, int blocks);
+Schedule circulant_reduce(int ranks, Rank root, int blocks);
 Schedule double_tree_broadcast(int ranks, Rank root);
 Schedule double_tree_reduce(int ranks, Rank root);
 Schedule double_tree_all_reduce(int ranks);
@@ -340,6 +342,10 @@ const Algorithm rows[] = {
     {broadcast, "postal",
      "a new rank sends after `radix` steps, others at each step: the fastest tree for that latency",
      of<postal_broadcast>, by_name | Takes::radix},
+    {broadcast, "circulant",
+     "every rank receives another block at each step, for any rank count (Traeff)",
+     [](const Job& j) { return circulant_broadcast(j.ranks, j.root, j.segments); },
+     by_name | Takes::own_segments},
     {reduce, "ring", "pieces of the message are summed along the ring to the root",
      [](const Job& j) { return mirrored(ring_broadcast(j.ranks, j.root), Action::reduce); }},
     {reduce, "tree", "partial sums merge up a k-nomial tree (k: radix; 2: binomial)",
@@ -366,6 +372,9 @@ const Algorithm rows[] = {
      of<k_ary_tree_reduce>, by_name | Takes::radix | Takes::segments},
     {reduce, "postal", "the broadcast of postal backwards", of<postal_reduce>,
      by_name | Takes::radix},
+    {reduce, "circulant", "the broadcast of circulant backwards (Traeff)",
+     [](const Job& j) { return circulant_reduce(j.ranks, j.root, j.segments); },
+     by_name | Takes::own_segments},
     {scatter, "ring", "blocks travel along the ring, the farthest first", of<ring_scatter>},
     {scatter, "tree",
      "down a k-nomial tree: each step divides the blocks by k (k: radix; 2: binomial)",
@@ -444,10 +453,10 @@ const Algorithm rows[] = {
 
 std::span<const Algorithm> catalog() { return rows; }
 
-// Pipelining is done only here; an algorithm treats all segments the same way.
+// Pipelining is done only here, for all algorithms that treat segments the same way.
 Schedule Algorithm::build(const Job& job) const {
-    const Schedule whole = build_unsegmented_(job);
-    return pipelines ? pipelined(whole, job.segments) : whole;
+    const Schedule built = build_(job);
+    return pipelines && !cuts_itself ? pipelined(built, job.segments) : built;
 }
 
 Schedule build_in_order(const Algorithm& algorithm, const Job& job) {

@@ -49,6 +49,7 @@ enum class Takes : unsigned {
     nothing = 0,
     placement = 1,
     segments = knob_bit(&Configuration::segment),
+    own_segments = segments | 1U << 30,  ///< segments, but it is not the same to all of them
     radix = knob_bit(&Configuration::radix),
     its_name = 1U << 31,  ///< not a part: `all` and the learner leave it out, see selected_by()
 };
@@ -61,20 +62,21 @@ class Algorithm {
 public:
     using Build = std::function<Schedule(const Job&)>;
 
-    /// `build_unsegmented` need not read Job::segments: build() pipelines all algorithms that use
-    /// them.
-    Algorithm(Collective of, std::string_view row_name, std::string_view sentence,
-              Build build_unsegmented, Takes takes, Refusal refusal = any_ranks)
+    /// `build_it` need not read Job::segments unless the algorithm takes own_segments: build()
+    /// pipelines all others that take segments.
+    Algorithm(Collective of, std::string_view row_name, std::string_view sentence, Build build_it,
+              Takes takes, Refusal refusal = any_ranks)
         : collective(of),
           name(row_name),
           idea(sentence),
           refuses(std::move(refusal)),
           pipelines(includes(takes, Takes::segments)),
+          cuts_itself(includes(takes, Takes{1U << 30})),
           hierarchical(includes(takes, Takes::placement)),
           takes_radix(includes(takes, Takes::radix)),
           is_default(!includes(takes, Takes::its_name)),
           takes_(takes),
-          build_unsegmented_(std::move(build_unsegmented)) {}
+          build_(std::move(build_it)) {}
     Algorithm(Collective of, std::string_view row_name, std::string_view sentence, Build build_it,
               Refusal refusal = any_ranks)
         : Algorithm(of, row_name, sentence, std::move(build_it), Takes::nothing,
@@ -96,6 +98,7 @@ public:
     std::string_view idea;  ///< one sentence
     Refusal refuses;
     bool pipelines;     ///< uses Job::segments
+    bool cuts_itself;   ///< and is not pipelined by build()
     bool hierarchical;  ///< uses Job::placement
     bool takes_radix;   ///< uses the radix: the factor per step
     bool is_default;    ///< included in "all"
@@ -107,7 +110,7 @@ private:
     }
 
     Takes takes_;
-    Build build_unsegmented_;
+    Build build_;
 };
 
 /// Builds the schedule of a job in its order: the algorithm works on positions, and the order gives

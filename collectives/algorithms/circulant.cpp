@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "base/index.hpp"
@@ -28,6 +29,99 @@ Schedule spreading_all_gather(int ranks, const std::vector<int>& known) {
     });
 }
 
+// Returns 1 .. P, in which each number is the next one divided by the radix, rounded up.
+std::vector<int> shares(int ranks, int radix) {
+    std::vector<int> numbers{ranks};
+    while (numbers.back() > 1) numbers.push_back(divide_up(numbers.back(), radix));
+    std::reverse(numbers.begin(), numbers.end());
+    return numbers;
+}
+
+// Finds the block that a rank receives in each step of a broadcast (Traeff, arXiv 2407.18004).
+// Ranks are counted from the root. The steps use the jumps in turn, the shortest first: rank r
+// receives from rank r - jump. In each period of q steps, one for each of the q jumps, a rank
+// receives q new blocks. Block and jump have the same numbers in the first period, as the root
+// sends block k over jump k. A rank misses one block of the period: the one that it has received a
+// period early. All that it sends in a period, it has from the last period or from earlier steps of
+// this one.
+class BlocksOfSteps {
+public:
+    BlocksOfSteps(int ranks, int blocks) : jumps_(shares(ranks, 2)), last_block_(blocks - 1) {
+        period_ = int_size(jumps_) - 1;
+        jumps_.push_back(2 * ranks);  // longer than all
+        steps_ = ranks == 1 ? 0 : last_block_ + period_;
+        if (ranks > 1) skipped_ = (period_ - steps_ % period_) % period_;
+    }
+
+    int steps() const { return steps_; }
+    int jump(int step) const { return at(jumps_, (skipped_ + step) % period_); }
+    // The blocks after the last one do not exist. The last one takes their place, but a rank
+    // receives it only once.
+    std::optional<int> received(int rank, int step) const {
+        const std::vector<int> of_period = received_in_period(rank);
+        const auto block_of = [&](int number) {
+            const int all = skipped_ + number;
+            return at(of_period, all % period_) + all / period_ * period_ - skipped_;
+        };
+        const int block = block_of(step);
+        if (block < 0) return std::nullopt;
+        if (block < last_block_) return block;
+        for (int earlier = std::max(0, step - 2 * period_); earlier < step; ++earlier)
+            if (block_of(earlier) >= last_block_) return std::nullopt;
+        return last_block_;
+    }
+
+private:
+    struct Search {
+        int rank;                    // once around the circle from the root
+        int last_end;                // where the path of the last step ends
+        std::vector<char> is_taken;  // whether a step has this block
+        std::vector<int> blocks;     // one for each step
+    };
+
+    // A path of long and then shorter jumps leads to each rank; its last one is the number of the
+    // rank's first block.
+    int first_block(int rank) const {
+        int jump = period_;
+        for (int left = rank; left > 0; left -= at(jumps_, jump))
+            while (at(jumps_, jump) > left) --jump;
+        return jump;
+    }
+
+    // Continues a path from the root, which ends at `place`, with jumps from this one downwards. A
+    // step takes a path that ends at least its jump short of the rank, but less than the next jump:
+    // the last jump of the path is the step's block.
+    void extend(Search& search, int place, int jump) const {
+        const auto limit_of = [&](int later) {
+            return search.rank - at(jumps_, int_size(search.blocks) + later);
+        };
+        for (; jump >= 0; --jump) {
+            const int end = place + at(jumps_, jump);
+            if (at(search.is_taken, jump) != 0 || end > limit_of(0) || end >= search.last_end)
+                continue;
+            if (end <= limit_of(1)) extend(search, end, jump);
+            if (place > limit_of(1)) return;
+            search.last_end = end;
+            search.blocks.push_back(jump);
+            at(search.is_taken, jump) = 1;
+        }
+    }
+
+    // Returns a block for each step of a period; negative numbers are those of the period before.
+    std::vector<int> received_in_period(int rank) const {
+        const int ranks = at(jumps_, period_), first = first_block(rank);
+        Search search{ranks + rank, 2 * ranks, std::vector<char>(jumps_.size()), {}};
+        at(search.is_taken, first) = 1;
+        extend(search, 0, period_);
+        for (int& block : search.blocks) block = block == period_ ? first : block - period_;
+        return search.blocks;
+    }
+
+    std::vector<int> jumps_;
+    int last_block_, period_ = 0, steps_ = 0;
+    int skipped_ = 0;  // steps of the first period
+};
+
 }  // namespace
 
 // Known blocks multiply by the radix until all P are known: ceil(log P) steps and (P-1)/P of the
@@ -42,10 +136,7 @@ Schedule bruck_all_gather(int ranks, int radix) {
 // which makes the mirror image a reduce-scatter with equally even steps (Traeff, arXiv 2410.14234,
 // for radix 2).
 Schedule circulant_all_gather(int ranks, int radix) {
-    std::vector<int> known{ranks};
-    while (known.back() > 1) known.push_back(divide_up(known.back(), radix));
-    std::reverse(known.begin(), known.end());
-    return spreading_all_gather(ranks, known);
+    return spreading_all_gather(ranks, shares(ranks, radix));
 }
 
 Schedule circulant_reduce_scatter(int ranks, int radix) {
@@ -56,6 +147,26 @@ Schedule circulant_reduce_scatter(int ranks, int radix) {
 // two. Best for medium and large messages on odd rank counts.
 Schedule circulant_all_reduce(int ranks, int radix) {
     return circulant_reduce_scatter(ranks, radix).then(circulant_all_gather(ranks, radix));
+}
+
+// The message goes in blocks: after ceil(log P) steps, every rank receives another block at each
+// step, which is as early as possible for any P: P-1 + blocks steps of a chain become ceil(log P)
+// - 1 + blocks.
+Schedule circulant_broadcast(int ranks, Rank root, int blocks) {
+    const Ring ring{ranks};
+    const BlocksOfSteps blocks_of(ranks, blocks);
+    return Schedule({ranks, /*chunks=*/blocks, blocks_of.steps()}, [=](int now, Step& step) {
+        for (int relative = 1; relative < ranks; ++relative) {
+            const Rank to = ring.ahead(root, relative), from = ring.behind(to, blocks_of.jump(now));
+            if (!step.concerns(from, to)) continue;
+            if (const auto block = blocks_of.received(relative, now))
+                step.copy({.chunks = {*block, 1}, .from = from, .to = to});
+        }
+    });
+}
+
+Schedule circulant_reduce(int ranks, Rank root, int blocks) {
+    return mirrored(circulant_broadcast(ranks, root, blocks), Action::reduce);
 }
 
 // A block for the rank d places ahead jumps v radix^k places for every digit v of d: ceil(log P)

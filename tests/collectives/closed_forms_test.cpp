@@ -312,6 +312,8 @@ const RadixFormula newer_formulas[] = {
     {reduce,    "k-ary-tree", depth,                                  [](int p, int) { return p > 1 ? 1.0 : 0.0; }},
     {broadcast, "postal", postal_sends,                               [](int p, int k) { return 1.0 * postal_sends(p, k); }},
     {reduce,    "postal", postal_sends,                               [](int p, int) { return p > 1 ? 1.0 : 0.0; }},
+    {broadcast, "circulant", [](int p, int) { return lg(p); },        [](int p, int) { return 1.0 * lg(p); }},
+    {reduce,    "circulant", [](int p, int) { return lg(p); },        [](int p, int) { return p > 1 ? 1.0 : 0.0; }},
     {broadcast, "scatter-ring", [](int p, int) { return lg(p) + p - 1; }, [](int p, int) { return 2 * rest(p); }},
     {all_reduce,     "trivance", [](int p, int) { return 2 * digits(p, 3); }, [](int p, int) { return 2 * rest(p); }},
     {reduce_scatter, "trivance", [](int p, int) { return digits(p, 3); },     [](int p, int) { return rest(p); }},
@@ -447,7 +449,7 @@ TEST(Transfers, OfATreeAddADigitToTheRelativeRank) {
 // Pipelining adds one step per additional segment and no bytes.
 TEST(Counts, OfPipelinedAlgorithmsGrowByOneStepPerSegment) {
     for (const Algorithm& algorithm : catalog()) {
-        if (!algorithm.pipelines) continue;
+        if (!algorithm.pipelines || algorithm.cuts_itself) continue;
         for (int ranks : {2, 3, 8, 13}) {
             Job job{.collective = algorithm.collective, .ranks = ranks};
             if (algorithm.refuses(job)) continue;
@@ -459,6 +461,19 @@ TEST(Counts, OfPipelinedAlgorithmsGrowByOneStepPerSegment) {
             EXPECT_NEAR(cut.busiest(), whole.busiest(), 1e-9) << algorithm.name;
         }
     }
+}
+
+// A rank cannot have all of n blocks earlier: the last one leaves the root after n steps, and takes
+// ceil(log P) - 1 more. The root sends a block at each step.
+TEST(Counts, OfTheCirculantBroadcastAreThoseOfTheBound) {
+    for (int ranks = 2; ranks <= 40; ++ranks)
+        for (int blocks : {1, 2, 3, 5, 8, 32}) {
+            const Job job{.collective = broadcast, .ranks = ranks, .segments = blocks};
+            const Counts counts = count(find_algorithm(broadcast, "circulant").build(job),
+                                        CollectiveSpec{broadcast, ranks});
+            EXPECT_EQ(counts.steps, blocks - 1 + lg(ranks)) << ranks << " ranks";
+            EXPECT_NEAR(counts.busiest(), 1.0 * counts.steps / blocks, 1e-9) << ranks << " ranks";
+        }
 }
 
 // An inner node of one tree is a leaf of the other: no rank sends more than a vector and a half
