@@ -55,20 +55,12 @@ public:
 
     int steps() const { return steps_; }
     int jump(int step) const { return at(jumps_, (skipped_ + step) % period_); }
-    // The blocks after the last one do not exist. The last one takes their place, but a rank
-    // receives it only once.
+    // A rank receives exactly one number that is not below that of the last block: this one.
     std::optional<int> received(int rank, int step) const {
-        const std::vector<int> of_period = received_in_period(rank);
-        const auto block_of = [&](int number) {
-            const int all = skipped_ + number;
-            return at(of_period, all % period_) + all / period_ * period_ - skipped_;
-        };
-        const int block = block_of(step);
-        if (block < 0) return std::nullopt;
-        if (block < last_block_) return block;
-        for (int earlier = std::max(0, step - 2 * period_); earlier < step; ++earlier)
-            if (block_of(earlier) >= last_block_) return std::nullopt;
-        return last_block_;
+        const int all = skipped_ + step;
+        const int block = at(received_in_period(rank), all % period_) + all / period_ * period_;
+        if (block < skipped_) return std::nullopt;
+        return std::min(block - skipped_, last_block_);
     }
 
 private:
