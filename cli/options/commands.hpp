@@ -15,6 +15,7 @@ Exit run_check_guidelines(const Arguments& arguments);
 Exit run_ci_guard(const Arguments& arguments);
 Exit run_compare(const Arguments& arguments);
 Exit run_completion(const Arguments& arguments);
+Exit run_doctor(const Arguments& arguments);
 Exit run_export(const Arguments& arguments);
 Exit run_export_schedule(const Arguments& arguments);
 Exit run_history(const Arguments& arguments);

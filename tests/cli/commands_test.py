@@ -8,8 +8,8 @@ import xml.dom.minidom
 import tutti
 from tutti import COLLECTIVES, QUICK, needs_matplotlib
 
-COMMANDS = ("bench", "check-guidelines", "ci-guard", "compare", "completion", "history", "limits", "list", "report", "results", "run", "show",
-            "topo", "tune", "verify", "workload")
+COMMANDS = ("bench", "check-guidelines", "ci-guard", "compare", "completion", "doctor", "export", "export-schedule", "history", "limits", "list", "report",
+            "results", "run", "show", "topo", "tune", "verify", "workload")
 
 
 class Help(tutti.Folder):
