@@ -84,8 +84,7 @@ public:
         for (const auto& [name, value] : environment_of(format_, file_))
             if (std::getenv(name.c_str()) != nullptr)
                 throw Error(fmt::format(
-                    "the environment sets {}, so that the library's default cannot be measured; "
-                    "unset it",
+                    "the environment sets {}, which changes the library's default; unset it",
                     name));
     }
 
@@ -100,13 +99,13 @@ public:
         if (tuned().empty()) {
             fmt::print("# no choice is faster than the default; {} is not written\n",
                        options_.library_file);
-            return exit();
+            return Exit::ok;
         }
         keep_table(table_, options_.table_file);
         replace_file(file_, text_of(now, file_), "the library's file");
         fmt::print("# table: {0} (tutti tune --explain {0})\n{1}", options_.table_file,
                    head_of(now, file_));
-        return exit();
+        return Exit::ok;
     }
 
 private:
@@ -122,7 +121,9 @@ private:
         search.run.plan.set("budget",
                             fmt::format("{:.1f}s", share * seconds_left() / options_.run.launches));
         SearchedTable searched = search_in_launches(search);
-        any_wrong_ = searched.any_wrong;
+        if (searched.any_wrong)
+            throw Error("results of the library are wrong (see above); its file is not written",
+                        Exit::wrong_result);
         if (searched.found.sections.empty())
             throw Error("time budget too small to tune anything; raise --budget");
         shape_ = searched.found.sections.front().job_shape;
@@ -255,8 +256,6 @@ private:
         }
     }
 
-    Exit exit() const { return any_wrong_ ? Exit::wrong_result : Exit::ok; }
-
     TuneOptions options_;
     const ExportFormat& format_;
     std::string file_;      // absolute
@@ -264,7 +263,6 @@ private:
     std::int64_t began_ns_ = now_ns();
     Table table_;
     JobShape shape_;
-    bool any_wrong_ = false;
 };
 
 }  // namespace
@@ -276,10 +274,10 @@ const ExportFormat& format_of_library(ForeignLibrary library) {
         if (format.library != library) continue;
         const std::string name = fmt::format("Open MPI {}.", format.version);
         if (running.starts_with(name)) return format;
-        known += (known.empty() ? "" : " or ") + name;
+        known += (known.empty() ? "" : " or ") + name + "x";
     }
-    throw Error(fmt::format("--library: this tutti runs on {}, not on {}x; use a build for that",
-                            running, known));
+    throw Error(
+        fmt::format("--library: this tutti runs on {}; use a build for {}", running, known));
 }
 
 Exit tune_library(const TuneOptions& options) {

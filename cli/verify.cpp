@@ -237,8 +237,9 @@ Exit run_verify(const Arguments& arguments) {
     app.add_option("--algo", algorithm_name, "Algorithm (default: all)");
     const OptionGroup group(app, "Options");
     group.parsed("--ranks", ranks, "1..64", parse_range, "Rank counts: 8 or 1..64");
-    group.text("--from", file,
-               "Prove an algorithm in a file of MSCCL (XML), MSCCL++, SCCL or TACCL (JSON)");
+    group.text(
+        "--from", file,
+        "File with the schedule to prove: MSCCL XML, an MSCCL++ plan, or JSON of SCCL or TACCL");
     for (const Knob& knob : knobs)
         if (*knob.proved != '\0')
             group.parsed(

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 
 #include "base/index.hpp"
@@ -16,6 +17,8 @@ using Seen = std::optional<Answer>;
 
 // Enough for the shared memory of a rank's plans and of a registered buffer of some MiB.
 constexpr Bytes shared_memory_of_rank{128 << 20};
+// Enough for the buffers that a rank registers with an RDMA device.
+constexpr Bytes locked_memory_of_rank{1 << 30};
 // Descriptors that a rank needs for itself and for each other rank.
 constexpr std::uint64_t files_of_rank = 64, files_of_peer = 8;
 
@@ -36,13 +39,13 @@ bool has_any(const std::vector<std::string>& words, const std::vector<std::strin
     });
 }
 
-// Returns whether a list of components leaves out all of these: "^a,b" excludes, "a,b" includes.
-bool leaves_out(const std::string& list, const std::vector<std::string>& wanted) {
+// Returns whether a list of components leaves out shared memory: "a,b" includes components, and has
+// none of `parts`; or "^a,b" excludes them, and has one of the names of `all` parts.
+bool leaves_out(const std::string& list, const std::vector<std::string>& parts,
+                const std::vector<std::string>& all) {
     if (list.empty()) return false;
-    if (!list.starts_with('^')) return !has_any(words_of(list), wanted);
-    const std::vector<std::string> excluded = words_of(list.substr(1));
-    return std::ranges::all_of(wanted,
-                               [&](const std::string& one) { return has_any(excluded, {one}); });
+    if (list.starts_with('^')) return has_any(words_of(list.substr(1)), all);
+    return !has_any(words_of(list), parts);
 }
 
 Seen cores(const HostCondition& on) {
@@ -54,16 +57,19 @@ Seen cores(const HostCondition& on) {
     return answer;
 }
 
-// Ranks with the same cores, of which there are too few, although the host has enough.
+// Reports ranks that share too few cores although the host has enough.
 Seen binding(const HostCondition& on) {
     if (on.ranks() < 2) return std::nullopt;
     std::map<CoreSet, int> ranks_on;
     for (const CoreSet& own : on.cores_of_ranks) ++ranks_on[own];
     for (const auto& [own, ranks] : ranks_on)
         if (ranks > int_size(own) && on.ranks() <= int_size(on.host.cores))
-            return Answer{fmt::format("{} ranks are bound to {} of the host's {} cores", ranks,
-                                      own.size(), on.host.cores.size()),
-                          "mpirun --bind-to core --map-by core, or --bind-to none"};
+            return Answer{
+                fmt::format("{} ranks are bound to {} of the host's {} cores", ranks, own.size(),
+                            on.host.cores.size()),
+                "bind each rank to its own cores: Open MPI --bind-to core (with threads: --map-by "
+                "slot:PE=N), MPICH -bind-to core, srun --cpu-bind=cores; in a container, "
+                "allow more CPUs"};
     return Answer{"each rank has a core"};
 }
 
@@ -73,26 +79,24 @@ Seen numa_nodes_of_ranks(const HostCondition& on) {
             return std::ranges::find_first_of(node.cores, own) != node.cores.end();
         });
     };
-    const auto nodes = std::ranges::count_if(on.host.numa_nodes,
-                                             [](const NumaNode& n) { return !n.cores.empty(); });
-    if (nodes < 2) return std::nullopt;
-    if (std::ranges::any_of(on.cores_of_ranks,
-                            [&](const CoreSet& own) { return nodes_of(own) > 1; }))
-        return Answer{
-            fmt::format("ranks may move between {} NUMA nodes, away from their memory", nodes),
-            "mpirun --bind-to core, or --bind-to numa"};
-    return Answer{"each rank stays on its NUMA node"};
+    if (on.host.numa_nodes.size() < 2) return std::nullopt;
+    std::ptrdiff_t most = 0;
+    for (const CoreSet& own : on.cores_of_ranks) most = std::max(most, nodes_of(own));
+    if (most < 2) return Answer{"each rank stays on its NUMA node"};
+    return Answer{fmt::format("a rank may move between {} NUMA nodes, away from its memory", most),
+                  "bind each rank to one NUMA node: Open MPI --bind-to numa, or --bind-to core for "
+                  "one thread per rank"};
 }
 
 Seen cpu_time(const HostCondition& on) {
     const double cpus = static_cast<double>(on.facts.usable_cpus.size());
-    if (!on.facts.cpu_quota) return Answer{"no limit of CPU time"};
+    if (!on.facts.cpu_quota) return Answer{"no limit on CPU time"};
     Answer answer{
         fmt::format("the cgroup grants the time of {:g} of {:g} CPUs", *on.facts.cpu_quota, cpus)};
     if (*on.facts.cpu_quota < std::min<double>(cpus, on.ranks()))
         answer.cure =
-            "docker --cpus, or limits.cpu in Kubernetes: at least one CPU per rank; else the "
-            "kernel stops ranks for parts of each 100 ms";
+            "raise the limit to one CPU per rank (docker --cpus, Kubernetes limits.cpu); otherwise "
+            "the kernel stops the ranks in a part of each 100 ms";
     return answer;
 }
 
@@ -124,13 +128,13 @@ Seen shared_memory_size(const HostCondition& on) {
         fmt::format("/dev/shm has {}, of which {} are free", describe(*all), describe(*free))};
     if (all->count < needed.count)
         answer.cure = fmt::format(
-            "docker run --shm-size=2g (or --ipc=host), or mount -o remount,size=2g "
-            "/dev/shm: {} ranks may need {}",
-            on.ranks(), describe(needed));
+            "docker run --shm-size={0} (or --ipc=host), or mount -o remount,size={0} /dev/shm: the "
+            "ranks may need {1}",
+            std::bit_ceil(static_cast<std::uint64_t>(needed.count)), describe(needed));
     else if (free->count < needed.count)
         answer.cure =
-            fmt::format("remove what ended programs have left in /dev/shm: {} ranks may need {}",
-                        on.ranks(), describe(needed));
+            fmt::format("remove what ended programs have left in /dev/shm: the ranks may need {}",
+                        describe(needed));
     return answer;
 }
 
@@ -144,10 +148,11 @@ Seen shared_memory(const HostCondition& on) {
 Seen memory_of_peers(const HostCondition& on) {
     if (!on.was_tried || on.ranks() < 2) return std::nullopt;
     if (!on.reading_refused) return Answer{"ranks read each other's memory through the kernel"};
-    return Answer{
-        "ranks cannot read each other's memory: " + *on.reading_refused,
-        "docker run --cap-add=SYS_PTRACE, or sysctl kernel.yama.ptrace_scope=0; else large "
-        "messages are copied twice"};
+    return Answer{"ranks cannot read each other's memory: " + *on.reading_refused,
+                  on.reading_refused->find("other processes") != std::string::npos
+                      ? "start all ranks of a host in one container, or with --pid=host"
+                      : "docker run --cap-add=SYS_PTRACE, or sysctl kernel.yama.ptrace_scope=0; "
+                        "otherwise large messages are copied twice"};
 }
 
 Seen free_memory(const HostCondition& on) {
@@ -164,8 +169,8 @@ Seen huge_pages(const HostCondition& on) {
     Answer answer{"transparent huge pages: " + on.settings.huge_pages};
     if (on.settings.huge_pages == "never")
         answer.cure =
-            "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled: large buffers need "
-            "512 times fewer page look-ups";
+            "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled: large buffers "
+            "then need 512 times fewer TLB entries";
     return answer;
 }
 
@@ -185,8 +190,9 @@ Seen clock_source(const HostCondition& on) {
     if (has_any({on.settings.clock_source},
                 {"hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"}))
         answer.cure =
-            "boot with tsc=reliable (dmesg says why the kernel has left tsc): each look at the "
-            "clock costs a system call of a microsecond";
+            "find out why the kernel rejected tsc (dmesg | grep -i tsc), and boot with "
+            "tsc=reliable "
+            "only if it is stable; with this source, reading the clock is a system call";
     return answer;
 }
 
@@ -194,12 +200,13 @@ Seen numa_balancing(const HostCondition& on) {
     if (on.host.numa_nodes.size() < 2) return std::nullopt;
     if (!on.settings.balances_numa_nodes)
         return Answer{"the kernel leaves pages on their NUMA node"};
-    return Answer{"the kernel unmaps pages to see who uses them (numa_balancing)",
-                  "sysctl kernel.numa_balancing=0 if ranks are bound"};
+    return Answer{
+        "automatic NUMA balancing is on: the kernel unmaps pages to see which node uses them",
+        "sysctl kernel.numa_balancing=0 if ranks are bound"};
 }
 
 Seen open_files(const HostCondition& on) {
-    if (!on.settings.open_files) return Answer{"no limit of open files"};
+    if (!on.settings.open_files) return Answer{"no limit on open files"};
     const std::uint64_t needed =
         files_of_rank + files_of_peer * static_cast<std::uint64_t>(on.ranks());
     Answer answer{fmt::format("at most {} open files", *on.settings.open_files)};
@@ -211,17 +218,20 @@ Seen open_files(const HostCondition& on) {
 // Registered memory of an RDMA device is locked.
 Seen locked_memory(const HostCondition& on) {
     if (on.settings.rdma_devices.empty()) return std::nullopt;
-    if (!on.settings.locked_memory) return Answer{"no limit of locked memory"};
-    return Answer{
-        fmt::format("at most {} of locked memory, but {} needs more for its buffers",
-                    describe(Bytes{static_cast<std::int64_t>(*on.settings.locked_memory)}),
-                    on.settings.rdma_devices.front()),
-        "ulimit -l unlimited, also for the daemon that starts the ranks (LimitMEMLOCK)"};
+    if (!on.settings.locked_memory) return Answer{"no limit on locked memory"};
+    const Bytes most{static_cast<std::int64_t>(*on.settings.locked_memory)};
+    Answer answer{fmt::format("at most {} of locked memory, in which {} has its buffers",
+                              describe(most), on.settings.rdma_devices.front())};
+    if (most < locked_memory_of_rank)
+        answer.cure =
+            "ulimit -l unlimited, also for the daemon that starts the ranks (LimitMEMLOCK)";
+    return answer;
 }
 
 Seen ucx(const HostCondition& on) {
     if (on.ucx_transports.empty() && on.why_no_ucx.empty()) return std::nullopt;
-    if (!on.why_no_ucx.empty()) return Answer{on.why_no_ucx, "see UCX_LOG_LEVEL=info ucx_info -d"};
+    if (!on.why_no_ucx.empty())
+        return Answer{on.why_no_ucx, "run UCX_LOG_LEVEL=info ucx_info -d, which prints the reason"};
     Answer answer{fmt::format("UCX uses {}", fmt::join(on.ucx_transports, " "))};
     const bool has_rdma = std::ranges::any_of(on.ucx_transports, [](const std::string& one) {
         return one.starts_with("rc") || one.starts_with("dc") || one.starts_with("ud");
@@ -239,8 +249,10 @@ Seen ucx_within_host(const HostCondition& on) {
     if (list.empty()) return std::nullopt;
     Answer answer{"UCX_TLS=" + list};
     if (on.ranks() > 1 &&
-        leaves_out(list, {"all", "shm", "sm", "mm", "posix", "sysv", "cma", "xpmem", "knem"}))
-        answer.cure = "add shm to UCX_TLS: ranks of a host use the network";
+        leaves_out(list, {"all", "shm", "sm", "mm", "posix", "sysv", "cma", "xpmem", "knem"},
+                   {"shm", "sm", "all"}))
+        answer.cure =
+            "add shm to UCX_TLS; without it, ranks of a host communicate over the network";
     return answer;
 }
 
@@ -261,10 +273,11 @@ Seen openmpi_within_host(const HostCondition& on) {
     const std::string list = on.variable("OMPI_MCA_btl");
     if (list.empty()) return std::nullopt;
     Answer answer{"OMPI_MCA_btl=" + list};
-    if (on.ranks() > 1 && leaves_out(list, {"vader", "sm"}))
+    if (on.ranks() > 1 && leaves_out(list, {"vader", "sm"}, {"vader", "sm"}))
         answer.cure =
-            "unset OMPI_MCA_btl, or add vader (Open MPI 4) or sm (5): ranks of a host use the "
-            "network";
+            "unset OMPI_MCA_btl, or allow vader (Open MPI 4) or sm (5); without it, ranks of a "
+            "host "
+            "communicate over the network";
     return answer;
 }
 
@@ -272,8 +285,11 @@ Seen openmpi_single_copy(const HostCondition& on) {
     for (const char* name : {"OMPI_MCA_btl_vader_single_copy_mechanism", "OMPI_MCA_smsc"})
         if (const std::string value = on.variable(name);
             value == "none" || value == "^cma,knem,xpmem")
-            return Answer{fmt::format("{}={}", name, value),
-                          fmt::format("unset {}: large messages are copied twice", name)};
+            return Answer{
+                fmt::format("{}={}", name, value),
+                fmt::format("if memory of peers can be read (see above), unset {}; until then, "
+                            "large messages are copied twice",
+                            name)};
     return std::nullopt;
 }
 
@@ -313,18 +329,18 @@ Seen nccl(const HostCondition& on) {
     std::vector<std::string> all, harmful;
     for (const auto& [name, value] : active) {
         all.push_back(name + "=" + value);
-        const bool is_off = has_any({name}, {"NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE",
-                                             "NCCL_IB_DISABLE", "NCCL_NET_DISABLE"}) &&
-                            !value.starts_with('0');
+        const bool is_off =
+            has_any({name}, {"NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_IB_DISABLE"}) &&
+            !value.starts_with('0');
         const bool is_forced =
             has_any({name}, {"NCCL_ALGO", "NCCL_PROTO", "NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS"});
         const bool is_slow =
             name == "NCCL_DEBUG" && (value.starts_with("TRACE") || value.starts_with("INFO"));
         if (is_off || is_forced || is_slow) harmful.push_back(name);
     }
-    Answer answer{fmt::format("NCCL has {}", fmt::join(all, " "))};
+    Answer answer{fmt::format("set for NCCL: {}", fmt::join(all, " "))};
     if (!harmful.empty())
-        answer.cure = fmt::format("unset {} unless a measurement says that it is faster so",
+        answer.cure = fmt::format("unset {}, unless you have measured that NCCL is faster with it",
                                   fmt::join(harmful, " "));
     return answer;
 }

@@ -106,12 +106,12 @@ void print(const std::vector<json>& hosts, bool all) {
         fmt::print("{} {}{}: {}\n", is_fine ? " " : "!", answer.at("check").get<std::string>(),
                    where, answer.at("seen").get<std::string>());
         if (is_fine) continue;
-        fmt::print("    use: {}\n", answer.at("cure").get<std::string>());
+        fmt::print("    fix: {}\n", answer.at("cure").get<std::string>());
         ++cures;
     }
-    fmt::print("# {} rank{}, {} host{}: {} of {} checks found something to change\n", ranks,
-               ranks == 1 ? "" : "s", hosts.size(), hosts.size() == 1 ? "" : "s", cures,
-               answers.size());
+    fmt::print("# {}, {}: {} to change, {} fine{}\n", counted(ranks, "rank"),
+               counted(int_size(hosts), "host"), counted(cures, "setting"),
+               answers.size() - as_size(cures), all ? "" : " (--all prints them)");
 }
 
 Exit tell(const std::vector<json>& hosts, const DoctorOptions& options) {
@@ -139,7 +139,8 @@ Exit run_doctor(const Arguments& arguments) {
     app.add_flag("--all", options.all, "Print all settings, also those that need no change");
     app.add_flag("--json", options.as_json, "JSON output, with all answers");
     app.add_option("--root", options.root,
-                   "Machine whose /proc and /sys are copied in a folder, instead of this one")
+                   "Folder with a copy of another machine's /proc and /sys to check (default: this "
+                   "machine). Limits and environment are those of this process")
         ->type_name("FOLDER");
     add_rendezvous(OptionGroup(app, "Ranks"));
     if (parse_or_help(app, arguments)) return Exit::ok;

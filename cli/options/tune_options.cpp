@@ -102,14 +102,16 @@ void add_search(const OptionGroup& group, TuneOptions& options, Typed& typed) {
 void add_library(const OptionGroup& group, TuneOptions& options) {
     const OneOf<std::optional<ForeignLibrary>> library{"--library",
                                                        {{"openmpi", ForeignLibrary::open_mpi}}};
-    group.parsed("--library", options.library, "", library,
-                 "Tune the MPI library itself, and write the file that makes it use its fastest "
-                 "algorithms, without choices that fresh launches show to be no gain");
+    group.parsed(
+        "--library", options.library, "", library,
+        "MPI library to tune. Writes its rules file, with only the choices that were faster "
+        "than the default in fresh launches");
     group.text("--output", options.library_file,
-               "File for --library (default: tutti-openmpi4.conf, by the library's version)");
+               "Rules file that --library writes (default: tutti-openmpi4.conf or "
+               "tutti-openmpi5.conf, by the library's version)");
     group.flag("--commutative", options.exported.is_commutative,
-               "With --library: programs have no reduction operations that do not commute, so "
-               "algorithms that are wrong for these may be chosen");
+               "With --library: all reduction operations of the programs commute. Also choose "
+               "algorithms that require this");
 }
 
 void add_tables(const OptionGroup& group, TuneOptions& options, Typed& typed) {

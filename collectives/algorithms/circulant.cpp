@@ -40,10 +40,9 @@ std::vector<int> shares(int ranks, int radix) {
 // Finds the block that a rank receives in each step of a broadcast (Traeff, arXiv 2407.18004).
 // Ranks are counted from the root. The steps use the jumps in turn, the shortest first: rank r
 // receives from rank r - jump. In each period of q steps, one for each of the q jumps, a rank
-// receives q new blocks. Block and jump have the same numbers in the first period, as the root
-// sends block k over jump k. A rank misses one block of the period: the one that it has received a
-// period early. All that it sends in a period, it has from the last period or from earlier steps of
-// this one.
+// receives one block of this period and q-1 of the previous one, and no block twice: the block that
+// it got early is left out of the next period. What it sends, it has from the previous period or
+// from earlier steps of this one.
 class BlocksOfSteps {
 public:
     BlocksOfSteps(int ranks, int blocks) : jumps_(shares(ranks, 2)), last_block_(blocks - 1) {
@@ -55,7 +54,7 @@ public:
 
     int steps() const { return steps_; }
     int jump(int step) const { return at(jumps_, (skipped_ + step) % period_); }
-    // A rank receives exactly one number that is not below that of the last block: this one.
+    // Numbers above the last block stand for the last block. A rank receives exactly one of them.
     std::optional<int> received(int rank, int step) const {
         const int all = skipped_ + step;
         const int block = at(received_in_period(rank), all % period_) + all / period_ * period_;
@@ -65,8 +64,8 @@ public:
 
 private:
     struct Search {
-        int rank;                    // once around the circle from the root
-        int last_end;                // where the path of the last step ends
+        int rank;      // its distance from the root, plus P, so that no limit is negative
+        int last_end;  // where the path of the last step ends
         std::vector<char> is_taken;  // whether a step has this block
         std::vector<int> blocks;     // one for each step
     };
@@ -80,9 +79,9 @@ private:
         return jump;
     }
 
-    // Continues a path from the root, which ends at `place`, with jumps from this one downwards. A
-    // step takes a path that ends at least its jump short of the rank, but less than the next jump:
-    // the last jump of the path is the step's block.
+    // Continues a path from the root, which ends at `place`, with jumps from this one downwards
+    // (depth first). A step takes a path whose end lies at least its jump before the rank, but not
+    // as far as the next jump. The last jump of the path is the step's block.
     void extend(Search& search, int place, int jump) const {
         const auto limit_of = [&](int later) {
             return search.rank - at(jumps_, int_size(search.blocks) + later);
@@ -111,7 +110,8 @@ private:
 
     std::vector<int> jumps_;
     int last_block_, period_ = 0, steps_ = 0;
-    int skipped_ = 0;  // steps of the first period
+    int skipped_ =
+        0;  // steps of the first period that are left out, so that the last one is complete
 };
 
 }  // namespace
@@ -141,9 +141,8 @@ Schedule circulant_all_reduce(int ranks, int radix) {
     return circulant_reduce_scatter(ranks, radix).then(circulant_all_gather(ranks, radix));
 }
 
-// The message goes in blocks: after ceil(log P) steps, every rank receives another block at each
-// step, which is as early as possible for any P: P-1 + blocks steps of a chain become ceil(log P)
-// - 1 + blocks.
+// Sends the message in blocks, in ceil(log P) - 1 + blocks steps: the minimum for any P if a rank
+// sends and receives one block per step. A chain takes P - 2 + blocks.
 Schedule circulant_broadcast(int ranks, Rank root, int blocks) {
     const Ring ring{ranks};
     const BlocksOfSteps blocks_of(ranks, blocks);

@@ -59,11 +59,13 @@ public:
                 }
         }
         constexpr const char* match =
-            "use a program whose sends and receives, or signals and waits, match";
+            "use a program in which sends and receives, and signals and waits, match, and no "
+            "operations wait for each other";
         for (std::size_t i = 0; i < blocks.size(); ++i)
             if (next[i] < blocks[i].operations.size()) {
                 line_ = blocks[i].operations[next[i]].line;
-                refute(fmt::format("makes rank {} wait for ever", blocks[i].rank.index), match);
+                refute(fmt::format("deadlocks: rank {} waits here for ever", blocks[i].rank.index),
+                       match);
             }
         line_ = 1;  // errors from here on concern the whole program
         for (const auto& [counter, left] : counts_)
@@ -151,7 +153,7 @@ private:
             }
     }
 
-    // Makes a value of another rank, or an older one, part of the rank's newest value.
+    // Adds a transfer: the rank's newest version of the chunk now copies, or adds, this value.
     int receive(Rank rank, int value, Action action) {
         if (versions_.size() >= most_versions)
             source_.fail(line_, "has too many transfers; use a file of fewer ranks or chunks");
@@ -170,7 +172,7 @@ private:
         return version(value).rank == rank ? value : receive(rank, value, Action::copy);
     }
 
-    // Returns what a rank reads in its memory or in that of another one, which has to have it.
+    // Returns the value at a place. If another rank reads it, the owner gets the value first.
     int read(Rank rank, FilePlace place, Rank reader) {
         const auto found = at(memory_, rank).find(places_.memory_of(rank, place));
         if (found == at(memory_, rank).end())
@@ -189,8 +191,8 @@ private:
         const auto [cell, is_new] = at(memory_, rank).try_emplace(places_.memory_of(rank, place));
         const int last = newest(rank, version(value).chunk);
         if (!is_new) --version(cell->second).uses;
-        // The last place of the rank's value is overwritten, or it had none: this is its new value,
-        // unless it is in scratch or in flight, from which another one may come first.
+        // The rank takes the value as its own if this overwrites the last place of its newest
+        // value, or if it had none. Scratch does not count, because another value may arrive first.
         const bool is_first = last < 0 && place.buffer != FileBuffer::scratch;
         if (is_first || (!is_new && cell->second == last && version(last).uses == 0))
             value = own(rank, value);
@@ -198,7 +200,7 @@ private:
         ++version(value).uses;
     }
 
-    // Returns a sum that the rank makes; its own part has to be its last value of the chunk.
+    // Returns the sum. One of the two values must be the rank's newest value of the chunk.
     int add(Rank rank, int a, int b) {
         const int chunk = version(a).chunk;
         const std::string who = fmt::format("makes rank {} add ", rank.index);
@@ -207,7 +209,7 @@ private:
         if (!spec_.reduces())
             refute(fmt::format("{}to chunk {}, but {} adds nothing", who, chunk,
                                name_of(spec_.collective())),
-                   "use another collective");
+                   "use a file that says it is a reduction, such as allreduce");
         const int last = newest(rank, chunk);
         if (a != last && b == last) std::swap(a, b);
         if (a != last) {

@@ -20,8 +20,8 @@ using ReadCounter = std::array<int, 4>;
 constexpr int signal_counter = 0, semaphore_counter = 1, message_counter = 2;
 constexpr int dependence_counter = 3;  ///< the only kind that a wait does not use up
 
-/// An operation in a file. It copies the source to all targets, or each of several to its own, or
-/// writes the sum of the sources to all targets. All have the same count.
+/// An operation in a file. It copies one source to all targets, or source i to target i. If it
+/// `reduces`, it writes the sum of all sources to each target. All have the same count.
 struct ReadOperation {
     int line = 0;
     bool reduces = false;

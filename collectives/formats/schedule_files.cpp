@@ -26,7 +26,8 @@ ImportedSchedule parse_schedule(std::string_view text, std::string_view name) {
     const auto begin = text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
     if (begin != text.npos && text[begin] == '<') return read_msccl_xml(source);
     if (begin == text.npos || text[begin] != '{')
-        source.fail(1, "is no schedule; use MSCCL XML, an MSCCL++ plan or JSON of SCCL or TACCL");
+        source.fail(1,
+                    "is not a schedule; use MSCCL XML, an MSCCL++ plan or JSON of SCCL or TACCL");
     return text.find("\"gpus\"") != text.npos ? read_mscclpp_plan(source) : read_sccl_json(source);
 }
 
@@ -50,8 +51,8 @@ int chunks_of_message(const CollectiveSpec& spec, const std::vector<FileBuffers>
                                               spec.ranks()));
     }
     if (chunks > most_file_chunks || chunks * spec.ranks() > 4 * std::int64_t{most_file_chunks})
-        source.fail(first.line, fmt::format("has {} chunks on {} ranks; use a file of at most {} "
-                                            "for all ranks",
+        source.fail(first.line, fmt::format("has {} chunks on {} ranks; use a file with at most {} "
+                                            "on all ranks together",
                                             chunks, spec.ranks(), 4 * most_file_chunks));
     return static_cast<int>(chunks);
 }

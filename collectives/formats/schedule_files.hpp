@@ -18,8 +18,8 @@ struct ImportedSchedule {
 
 /// Reads MSCCL XML, an MSCCL++ execution plan, or an algorithm of SCCL or TACCL (JSON). The content
 /// determines the format. Messages and reads of peers' memory become transfers. Throws Error
-/// "FILE:LINE: problem; cure", with Exit::wrong_result if the program cannot deliver. Most wrong
-/// programs are left to the proof.
+/// "FILE:LINE: problem; cure", with Exit::wrong_result if the program cannot deliver. Most
+/// errors of a program are found by the proof.
 ImportedSchedule read_schedule(const std::filesystem::path& file);
 
 /// Reads a schedule from memory; `name` replaces the file name in errors.

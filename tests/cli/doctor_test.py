@@ -44,14 +44,14 @@ class Doctor(tutti.Folder):
         done = tutti.run("doctor", "--root", self.prepared({}))
         self.assertEqual(self.found(done), [])
         self.assertEqual(done.stdout.count("\n"), 1)
-        self.assertRegex(done.stdout, r"^# 1 rank, .*: 0 of ")
+        self.assertRegex(done.stdout, r"^# 1 rank, .*: 0 settings ")
 
     def test_names_what_is_wrong_on_prepared_machines(self):
         for check, files in PREPARED:
             with self.subTest(check=check):
                 done = tutti.run("doctor", "--root", self.prepared(files))
                 self.assertEqual(self.found(done), [check])
-                self.assertIn("    use: ", done.stdout)
+                self.assertIn("    fix: ", done.stdout)
                 subprocess.run(["rm", "-r", self.folder / "root"], check=True)
 
     def test_prints_all_answers_as_json(self):
