@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <set>
 
 #include "base/index.hpp"
 
@@ -48,10 +49,16 @@ bool leaves_out(const std::string& list, const std::vector<std::string>& parts,
     return !has_any(words_of(list), parts);
 }
 
+// Returns the number of cores that the host's ranks may use.
+int usable_cores(const HostCondition& on) {
+    std::set<int> all;
+    for (const CoreSet& own : on.cores_of_ranks) all.insert(own.begin(), own.end());
+    return int_size(all);
+}
+
 Seen cores(const HostCondition& on) {
     const int cores = int_size(on.host.cores);
-    Answer answer{fmt::format("{} rank{} on {} core{}", on.ranks(), on.ranks() == 1 ? "" : "s",
-                              cores, cores == 1 ? "" : "s")};
+    Answer answer{fmt::format("{} on {}", counted(on.ranks(), "rank"), counted(cores, "core"))};
     if (on.ranks() > cores)
         answer.cure = "start at most one rank per core: ranks that wait take time from the others";
     return answer;
@@ -79,7 +86,7 @@ Seen numa_nodes_of_ranks(const HostCondition& on) {
             return std::ranges::find_first_of(node.cores, own) != node.cores.end();
         });
     };
-    if (on.host.numa_nodes.size() < 2) return std::nullopt;
+    if (on.ranks() < 2 || on.host.numa_nodes.size() < 2) return std::nullopt;
     std::ptrdiff_t most = 0;
     for (const CoreSet& own : on.cores_of_ranks) most = std::max(most, nodes_of(own));
     if (most < 2) return Answer{"each rank stays on its NUMA node"};
@@ -89,11 +96,12 @@ Seen numa_nodes_of_ranks(const HostCondition& on) {
 }
 
 Seen cpu_time(const HostCondition& on) {
-    const double cpus = static_cast<double>(on.facts.usable_cpus.size());
     if (!on.facts.cpu_quota) return Answer{"no limit on CPU time"};
-    Answer answer{
-        fmt::format("the cgroup grants the time of {:g} of {:g} CPUs", *on.facts.cpu_quota, cpus)};
-    if (*on.facts.cpu_quota < std::min<double>(cpus, on.ranks()))
+    const int cores = usable_cores(on);
+    Answer answer{fmt::format("the cgroup grants the time of {:g} CPUs, for {} on {}",
+                              *on.facts.cpu_quota, counted(on.ranks(), "rank"),
+                              counted(cores, "core"))};
+    if (*on.facts.cpu_quota < std::min(cores, on.ranks()))
         answer.cure =
             "raise the limit to one CPU per rank (docker --cpus, Kubernetes limits.cpu); otherwise "
             "the kernel stops the ranks in a part of each 100 ms";
@@ -101,13 +109,13 @@ Seen cpu_time(const HostCondition& on) {
 }
 
 Seen threads(const HostCondition& on) {
-    const int threads = std::atoi(on.variable("OMP_NUM_THREADS").c_str());
+    const std::int64_t threads = std::atoi(on.variable("OMP_NUM_THREADS").c_str());
     if (threads < 1) return std::nullopt;
-    Answer answer{fmt::format("OMP_NUM_THREADS={}, {} ranks, {} cores", threads, on.ranks(),
-                              on.facts.usable_cores)};
-    if (threads > 1 && threads * on.ranks() > on.facts.usable_cores)
-        answer.cure = fmt::format("OMP_NUM_THREADS={}",
-                                  std::max(1, on.facts.usable_cores / std::max(1, on.ranks())));
+    const int cores = usable_cores(on);
+    Answer answer{fmt::format("OMP_NUM_THREADS={}, {} on {}", threads, counted(on.ranks(), "rank"),
+                              counted(cores, "core"))};
+    if (threads > 1 && threads * on.ranks() > cores)
+        answer.cure = fmt::format("OMP_NUM_THREADS={}", std::max(1, cores / on.ranks()));
     return answer;
 }
 
@@ -156,10 +164,11 @@ Seen memory_of_peers(const HostCondition& on) {
 }
 
 Seen free_memory(const HostCondition& on) {
-    const auto &all = on.settings.memory, &free = on.settings.available_memory;
-    if (!all || !free || all->count <= 0) return std::nullopt;
-    Answer answer{fmt::format("{} of {} of memory are free", describe(*free), describe(*all))};
-    if (free->count < all->count / 20)
+    const Bytes all = on.facts.memory;
+    const auto& free = on.settings.available_memory;
+    if (!free || all.count <= 0) return std::nullopt;
+    Answer answer{fmt::format("{} of {} of memory are free", describe(*free), describe(all))};
+    if (free->count < all.count / 20)
         answer.cure = "end programs that use memory: the kernel is about to swap";
     return answer;
 }

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -46,6 +47,9 @@ HostCondition condition_in(const std::filesystem::path& root) {
     CoreSet all(on.host.cores.size());
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
     on.cores_of_ranks = {all};
+    on.facts.name = on.host.name.empty() ? root.string() : on.host.name;
+    // These would be those of the file system that has the folder.
+    on.settings.shared_memory = on.settings.free_shared_memory = std::nullopt;
     return on;
 }
 
@@ -75,8 +79,8 @@ json answers_of(const HostCondition& on) {
     for (const HostCheck& check : checks()) {
         const auto answer = check.look(on);
         if (!answer) continue;
-        answers.push_back({{"check", check.name}, {"seen", answer->seen}});
-        if (!answer->cure.empty()) answers.back()["cure"] = answer->cure;
+        answers.push_back({{"check", check.name}, {"seen", printable(answer->seen)}});
+        if (!answer->cure.empty()) answers.back()["cure"] = printable(answer->cure);
     }
     return {{"host", printable(on.facts.name)}, {"ranks", on.ranks()}, {"answers", answers}};
 }
@@ -151,8 +155,7 @@ Exit run_doctor(const Arguments& arguments) {
         std::vector<json> hosts;
         for (const std::string& text : gather_all_texts(world, mine))
             if (!text.empty()) hosts.push_back(json::parse(text));
-        const Exit code = world.is_first() ? tell(hosts, options) : Exit::ok;
-        return code;
+        return world.is_first() ? tell(hosts, options) : Exit::ok;
     });
 }
 

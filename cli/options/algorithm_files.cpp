@@ -25,6 +25,15 @@ std::optional<std::string> refusal_of_file(const Job& job, const CollectiveSpec&
     return std::nullopt;
 }
 
+// Returns whether commands know an algorithm, a collective or another word of that name.
+bool is_taken(std::string_view name) {
+    static constexpr std::string_view words[] = {"all", "all+", "auto", "learn", "none"};
+    return std::ranges::find(words, name) != std::end(words) ||
+           std::ranges::any_of(catalog(), [&](const Algorithm& row) {
+               return row.name == name || name_of(row.collective) == name;
+           });
+}
+
 }  // namespace
 
 bool is_path(const std::string& word) { return word.find_first_of("./") != word.npos; }
@@ -37,12 +46,18 @@ const FileAlgorithm& algorithm_in_file(const std::string& path) {
                std::string_view("._-").find(static_cast<char>(c)) != std::string_view::npos;
     };
     if (name.empty() || !std::ranges::all_of(name, may_be_in_name))
+        throw Error(fmt::format(
+            "{} cannot be the name of an algorithm; use a file whose name has only letters, "
+            "digits, dots and dashes",
+            in_quotes(name)));
+    if (is_taken(name))
         throw Error(
-            fmt::format("{} is no name for an algorithm; use a file whose name has only letters, "
-                        "digits, dots and dashes",
-                        in_quotes(name)));
+            fmt::format("'{}' has a name that tutti uses itself; call the file {}.xml or "
+                        "{}.json",
+                        path, name, name));
     if (const auto known = files.find(name); known != files.end()) {
-        if (known->second.path == path) return known->second;
+        std::error_code none;
+        if (std::filesystem::equivalent(known->second.path, path, none)) return known->second;
         throw Error(fmt::format("'{}' and '{}' have the same name; rename one of them",
                                 known->second.path, path));
     }

@@ -189,8 +189,9 @@ constexpr Takes across_nodes = Takes::segments | Takes::placement;
 
 using enum Collective;
 
-// The second line is its row.
-const Algorithm rows[] = {
+// The second line is its row. Rows are never destroyed: a thread may still make a plan when the
+// program ends.
+const std::vector<Algorithm>& rows = *new std::vector<Algorithm>{
     {all_reduce, "ring", "chunks are summed along the ring, then the sums go around it once more",
      of<ring_all_reduce>},
     {all_reduce, "tree",
@@ -480,7 +481,7 @@ Schedule build_in_order(const Algorithm& algorithm, const Job& job) {
 namespace {
 
 std::deque<Algorithm>& added_rows() {
-    static std::deque<Algorithm> added;
+    static auto& added = *new std::deque<Algorithm>;
     return added;
 }
 

@@ -49,7 +49,8 @@ enum class Takes : unsigned {
     nothing = 0,
     placement = 1,
     segments = knob_bit(&Configuration::segment),
-    own_segments = segments | 1U << 30,  ///< segments, but it is not the same to all of them
+    cuts_itself = 1U << 30,
+    own_segments = segments | cuts_itself,  ///< segments, but it is not the same to all of them
     radix = knob_bit(&Configuration::radix),
     its_name = 1U << 31,  ///< not a part: `all` and the learner leave it out, see selected_by()
 };
@@ -71,7 +72,7 @@ public:
           idea(sentence),
           refuses(std::move(refusal)),
           pipelines(includes(takes, Takes::segments)),
-          cuts_itself(includes(takes, Takes{1U << 30})),
+          cuts_itself(includes(takes, Takes::cuts_itself)),
           hierarchical(includes(takes, Takes::placement)),
           takes_radix(includes(takes, Takes::radix)),
           is_default(!includes(takes, Takes::its_name)),

@@ -56,6 +56,13 @@ struct Movement {
     std::vector<std::int64_t> blocks;
 };
 
+// A broadcast is also an all_gather of which only one block has chunks.
+bool has_equal_blocks(const Movement& movement) {
+    std::vector<std::size_t> chunks_of(static_cast<std::size_t>(movement.spec.blocks()));
+    for (const std::int64_t block : movement.blocks) ++chunks_of[static_cast<std::size_t>(block)];
+    return std::ranges::count(chunks_of, chunks_of.front()) == std::ssize(chunks_of);
+}
+
 std::optional<Movement> movement_of(const std::vector<AddressedChunk>& chunks, int ranks) {
     for (const Collective collective :
          {Collective::all_gather, Collective::broadcast, Collective::all_to_all,
@@ -67,7 +74,8 @@ std::optional<Movement> movement_of(const std::vector<AddressedChunk>& chunks, i
                 if (!block) break;
                 movement.blocks.push_back(*block);
             }
-            if (movement.blocks.size() == chunks.size()) return movement;
+            if (movement.blocks.size() == chunks.size() && has_equal_blocks(movement))
+                return movement;
         }
     return std::nullopt;
 }
@@ -93,7 +101,9 @@ ImportedSchedule read_sccl_json(const Source& source) {
         described.fail(fmt::format("is not of 1 to {} chunks", most_file_chunks));
     std::ranges::stable_sort(chunks, {}, &AddressedChunk::address);
     const auto movement = movement_of(chunks, ranks);
-    if (!movement) described.fail("are no all_gather, broadcast, scatter, gather or all_to_all");
+    if (!movement)
+        described.fail(
+            "are not an all_gather, broadcast, scatter, gather or all_to_all with equal blocks");
     const auto blocks = static_cast<int>(movement->spec.blocks());
     const int per_block = int_size(chunks) / blocks;
     std::vector<int> in_block(as_size(blocks));
@@ -101,9 +111,8 @@ ImportedSchedule read_sccl_json(const Source& source) {
     for (int i = 0; i < int_size(chunks); ++i) {
         const auto block = static_cast<int>(at(movement->blocks, i));
         const int place = at(in_block, block)++;
-        if (place >= per_block || int_size(chunks) != per_block * blocks ||
-            !number_of.emplace(at(chunks, i).address, block * per_block + place).second)
-            described.fail("do not have equally many distinct addresses in each block");
+        if (!number_of.emplace(at(chunks, i).address, block * per_block + place).second)
+            described.fail("do not have distinct addresses");
     }
     std::vector<std::vector<Transfer>> steps;
     const JsonPlace listed = whole.needed("steps");

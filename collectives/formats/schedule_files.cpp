@@ -14,7 +14,8 @@ namespace tutti {
 
 ImportedSchedule read_schedule(const std::filesystem::path& file) {
     std::ifstream stream(file, std::ios::binary);
-    if (!stream || std::filesystem::is_directory(file))
+    std::error_code none;
+    if (!stream || std::filesystem::is_directory(file, none))
         throw Error(fmt::format("cannot read '{}'; use a file of MSCCL, MSCCL++, SCCL or TACCL",
                                 printable(file.string())));
     const std::string text{std::istreambuf_iterator<char>(stream), {}};

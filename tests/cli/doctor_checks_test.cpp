@@ -12,11 +12,10 @@ namespace {
 HostCondition healthy() {
     HostCondition on;
     on.facts.cores = 4;
-    on.facts.usable_cores = 4;
-    on.facts.usable_cpus = {0, 1, 2, 3};
+    on.facts.memory = Bytes{std::int64_t{16} << 30};
     on.facts.governor = "performance";
     on.settings.shared_memory = on.settings.free_shared_memory = Bytes{std::int64_t{8} << 30};
-    on.settings.memory = on.settings.available_memory = Bytes{std::int64_t{16} << 30};
+    on.settings.available_memory = Bytes{std::int64_t{16} << 30};
     on.settings.open_files = 1024;
     on.settings.huge_pages = "madvise";
     on.settings.governor_driver = "acpi-cpufreq";
@@ -107,13 +106,24 @@ TEST(Doctor, NamesEachMisconfiguration) {
 
 TEST(Doctor, AcceptsSettingsThatDoNoHarm) {
     HostCondition on = healthy();
-    on.environment = {{"OMP_NUM_THREADS", "2"},        {"UCX_TLS", "rc,shm,self"},
+    on.environment = {{"OMP_NUM_THREADS", "1"},        {"UCX_TLS", "rc,shm,self"},
                       {"UCX_NET_DEVICES", "mlx5_0:1"}, {"OMPI_MCA_btl", "^openib"},
                       {"NCCL_SOCKET_IFNAME", "eth0"},  {"NCCL_P2P_DISABLE", "0"}};
     on.facts.governor = "powersave";
     on.settings.governor_driver = "intel_pstate";
     on.settings.open_files = std::nullopt;
     EXPECT_EQ(found_in(on), std::vector<std::string>{});
+}
+
+// Ranks with several cores each use them for threads.
+TEST(Doctor, CountsTheCoresOfAllRanks) {
+    HostCondition on = healthy();
+    on.cores_of_ranks = {{0, 1}, {2, 3}};
+    on.environment = {{"OMP_NUM_THREADS", "2"}};
+    on.facts.cpu_quota = 2;
+    EXPECT_EQ(found_in(on), std::vector<std::string>{});
+    on.environment = {{"OMP_NUM_THREADS", "2000000000"}};
+    EXPECT_EQ(found_in(on), std::vector<std::string>{"threads"});
 }
 
 // The environment takes precedence over the file.

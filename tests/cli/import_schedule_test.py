@@ -59,6 +59,18 @@ class Files(tutti.Folder):
         self.assertEqual(shown.count("(copy)"), 6)
         self.assertRegex(shown, r"steps +2 .* 2\nsent +0\.6667 n .*\nreceived +0\.6667 n .* 0\.6667 n\n")
 
+    def test_of_sccl_may_be_broadcasts_scatters_and_gathers(self):
+        rest = [1, 2]
+        for collective, chunks, sends in (
+                ("broadcast", [([0], [0, 1, 2])] * 2, [[0, 0, 1], [1, 0, 1], [0, 0, 2], [1, 0, 2]]),
+                ("scatter", [([0], [to]) for to in (0, *rest)], [[to, 0, to] for to in rest]),
+                ("gather", [([of], [0]) for of in (0, *rest)], [[of, of, 0] for of in rest])):
+            text = json.loads(corpus("sccl.json"))
+            text["collective"]["chunks"] = [{"addr": number, "pre": before, "post": after} for number, (before, after) in enumerate(chunks)]
+            text["steps"] = [text["steps"][0] | {"sends": sends}]
+            with self.subTest(collective):
+                self.assertRegex(self.ok("verify", "--from", self.file("some.json", json.dumps(text))), collective + " .*proved")
+
     def test_may_have_one_buffer_in_place(self):
         for buffer in "io":
             text = corpus("butterfly.xml").replace(f'{buffer}_chunks="1"', f'{buffer}_chunks="0"')
@@ -109,8 +121,8 @@ class Files(tutti.Folder):
                 done = self.fails(USAGE, "verify", "--from", self.file("damaged", text.replace(old, new, 1)), key=key)
                 self.assertRegex(done.stderr, r"damaged:\d+: ")
         self.fails(USAGE, "verify", "--from", self.folder, key="cannot read")
-        self.fails(USAGE, "verify", "--from", self.folder / "none", key="cannot read")
-        self.fails(USAGE, "verify", "--from", self.file("empty", ""), key="is no schedule")
+        self.fails(USAGE, "verify", "--from", self.folder / "missing", key="cannot read")
+        self.fails(USAGE, "verify", "--from", self.file("empty", ""), key="is not a schedule")
         self.fails(USAGE, "verify", "all_reduce", "--from", CORPUS / "ring.xml", key="--from")
         self.fails(USAGE, "show", "ring", "--from", CORPUS / "ring.xml", key="--from")
         self.fails(USAGE, "show", "--from", CORPUS / "ring.xml", "--ranks", 3, key="--ranks has no effect")
@@ -137,6 +149,10 @@ class Candidates(tutti.Folder):
         self.fails(USAGE, "bench", "all_reduce", "--ranks", 3, "--algo", file, *tutti.QUICK, key="'ring.xml' cannot do all_reduce, only all_gather")
         done = self.fails(USAGE, "bench", "all_gather", "--ranks", 4, "--algo", file, "--counts", 8, "--baseline", "none", *tutti.QUICK)
         self.assertIn("use 3 ranks", done.stdout)
+        self.ok("bench", "all_gather", "--ranks", 3, "--algo", f"{file},{file.parent}/./ring.xml", "--counts", 8, "--baseline", "none", *tutti.QUICK)
+        for name in ("ring", "all", "broadcast"):
+            taken = self.file(name, file.read_text(encoding="utf-8"))
+            self.fails(USAGE, "bench", "all_gather", "--ranks", 3, "--algo", taken, *tutti.QUICK, key="tutti uses itself")
         (self.folder / "ring.xml").write_bytes(file.read_bytes())
         self.fails(USAGE, "bench", "all_gather", "--ranks", 3, "--algo", f"{file},{self.folder / 'ring.xml'}", key="rename")
 

@@ -22,9 +22,9 @@ std::optional<std::uint64_t> limit_of(int resource) {
     return limit.rlim_cur;
 }
 
-// Reads "23 kB" of a key in /proc/meminfo.
-std::optional<Bytes> memory_of(const Path& root, std::string_view key) {
-    const auto text = sysfs::value_of(root / "proc/meminfo", key);
+// Reads "23 kB".
+std::optional<Bytes> available_memory(const Path& root) {
+    const auto text = sysfs::value_of(root / "proc/meminfo", "MemAvailable");
     if (!text) return std::nullopt;
     return Bytes{std::strtoll(text->c_str(), nullptr, 10) * 1024};
 }
@@ -84,8 +84,7 @@ std::vector<std::string> nccl_lines_of(const Path& root) {
 
 HostSettings host_settings(const Path& root) {
     HostSettings settings{
-        .memory = memory_of(root, "MemTotal"),
-        .available_memory = memory_of(root, "MemAvailable"),
+        .available_memory = available_memory(root),
         .open_files = limit_of(RLIMIT_NOFILE),
         .locked_memory = limit_of(RLIMIT_MEMLOCK),
         .huge_pages = chosen_word(root / "sys/kernel/mm/transparent_hugepage/enabled"),

@@ -24,7 +24,7 @@ struct HostSettings {
     };
 
     std::optional<Bytes> shared_memory, free_shared_memory;  ///< of /dev/shm
-    std::optional<Bytes> memory, available_memory;
+    std::optional<Bytes> available_memory;
     std::optional<std::uint64_t> open_files,
         locked_memory;                         ///< this process's limits; none: no limit
     std::string huge_pages;                    ///< transparent: "always", "madvise" or "never"
