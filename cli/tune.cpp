@@ -210,6 +210,7 @@ Exit tune_on_rank(RunContext& context, const TuneOptions& options, int cores,
     std::vector<std::string> notes = context.notes;
     TuneRequest request = options.request;
     request.protocol.clock = &context.clock;
+    request.search_space.names_own_values = true;
     if (options.library)
         request.search_space.allows = [&format = format_of_library(*options.library), &options,
                                        ranks = world.size()](Collective collective,

@@ -164,8 +164,8 @@ ExportedRule rule_for(const SizesOfChoice& sizes, const MeasuredChoices& measure
     if (choice.is_ours() && choice.algorithm == "chain" && choice.segment.count == 0)
         rule.segment = segment_on_host;
     if (!choice.is_ours()) rule.fan_out = choice.radix;
-    // A forced chain has Open MPI's default fan-out, which the file must name: with 0, a chain has
-    // one branch.
+    // The file must name the fan-out of a chain: with 0, a chain has one branch. Tables that do not
+    // name it mean Open MPI's default.
     constexpr int default_fan_out = 4;
     if (algorithm->library == ForeignLibrary::open_mpi && algorithm->baseline == "chain" &&
         rule.fan_out == 0)

@@ -288,6 +288,8 @@ std::optional<std::string> mpi_algorithm_refuses(const LibraryCall& call, const 
     if (call.algorithm.empty()) return std::nullopt;
     if (call.call.lengths != nullptr)
         return "tutti forces algorithms only of calls with blocks of equal lengths";
+    if (call.segment.count > std::numeric_limits<int>::max())
+        return "an MPI library's segment size is an int: at most 2^31-1 bytes";
     const std::string library = mpi_library();
     const auto menu = menu_of(call.call.collective);
     if (!menu || !number_of(call.algorithm, *menu))

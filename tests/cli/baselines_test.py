@@ -85,6 +85,11 @@ class Baselines(tutti.Folder):
                 self.assertEqual({(point["key"].get("seg", 0), point["key"].get("radix", 0)) for point in run}, variants)
                 self.assertTrue(all(point["check"]["state"] == "ok" for point in run))
 
+    def test_refuse_segments_beyond_an_int(self):
+        self.needs_open_mpi()
+        done = self.bench(2, "broadcast", "mpi/pipeline", "--counts", 1001, "--segment", "2G")
+        self.assertRegex(done.stdout, r"# skipped: mpi/pipeline\[2G\] at .*2\^31-1 bytes")
+
     def test_need_no_setting_by_the_user(self):
         self.needs_open_mpi()
         self.assertNotIn(SWITCH, self.launch().get("env", {}))

@@ -104,6 +104,27 @@ TEST(Candidates, WithEqualTransfersAreListedOnce) {
                                       "two-level/shm", "mpi"}));
 }
 
+// The library cuts messages into 4 KiB by itself.
+TEST(Candidates, OfALibraryUseItsOwnValuesByDefault) {
+    Baseline library = find_baseline("mpi");
+    library.own_value = [](Collective, std::string_view, const Knob& knob) {
+        return std::string_view(knob.name) == "segment" ? std::optional<std::int64_t>(4096)
+                                                        : std::nullopt;
+    };
+    std::vector<Candidate> all;
+    for (const std::int64_t segment : {0, 4096, 16384, 65536})
+        all.push_back(
+            {{.impl = "mpi", .algorithm = "pipeline", .segment = {segment}}, nullptr, &library});
+    const auto left = [&](std::int64_t count) {
+        return names_of(
+            distinct(all, {.collective = Collective::broadcast, .count = count}, {.ranks = 2}));
+    };
+    using Names = std::vector<std::string>;
+    EXPECT_EQ(left(100), Names{"mpi/pipeline"}) << "nothing is cut";
+    EXPECT_EQ(left(4096), (Names{"mpi/pipeline", "mpi/pipeline[16K]"}));
+    EXPECT_EQ(left(16384), (Names{"mpi/pipeline", "mpi/pipeline[16K]", "mpi/pipeline[64K]"}));
+}
+
 TEST(Candidates, AreDistinctByTransportAndLeftInWhereNothingIsKnown) {
     const auto all = candidates(Collective::all_to_all, {.algorithms = {"butterfly", "bruck"},
                                                          .transports = {"loopback", "shm"},

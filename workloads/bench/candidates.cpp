@@ -88,14 +88,19 @@ std::vector<std::int64_t> values_for(const Algorithm& row, const Knob& knob,
     return values;
 }
 
-// Returns the default, by which the library uses its own value, and then the others of the list.
+// Returns the library's own value first, as its number if `names_own_values`, else as the default.
+// The others of the list follow.
 std::vector<std::int64_t> values_for(const Baseline& row, Collective collective,
                                      const std::string& algorithm, const Knob& knob,
                                      const SearchSpace& search_space) {
-    std::vector<std::int64_t> values{knob.default_value};
-    if (const auto own = row.own_value(collective, algorithm, knob))
+    const auto own = row.own_value(collective, algorithm, knob);
+    const bool is_named =
+        search_space.names_own_values && own && *own >= knob.least && *own <= knob.most;
+    std::vector<std::int64_t> values{is_named ? *own : knob.default_value};
+    if (own)
         for (const std::int64_t wanted : search_space.values_of(knob))
-            add_once(values, wanted == *own ? knob.default_value : wanted);
+            add_once(values,
+                     wanted == *own || wanted == knob.default_value ? values.front() : wanted);
     return values;
 }
 
@@ -196,12 +201,13 @@ struct PlanSignature {
 // there are other ranks.
 PlanSignature signature_of_library(const Candidate& candidate, const Call& call, int ranks) {
     Configuration same = candidate.configuration;
+    for (const Knob& knob : knobs)
+        if (knob.of(same) == knob.default_value)
+            if (const auto own =
+                    candidate.baseline->own_value(call.collective, same.algorithm, knob))
+                knob.set(same, *own);
     const std::int64_t vector = call.count * static_cast<std::int64_t>(size_of(call.type));
     if (same.segment.count >= vector) same.segment = {};
-    for (const Knob& knob : knobs)
-        if (knob.member == Knob::Member{&Configuration::radix} && same.radix == knob.default_value)
-            same.radix = static_cast<int>(
-                candidate.baseline->own_value(call.collective, same.algorithm, knob).value_or(0));
     same.radix = std::min(same.radix, ranks - 1);
     return {same};
 }

@@ -65,6 +65,9 @@ struct SearchSpace {
     /// uses is a separate candidate.
     std::map<std::string, std::vector<std::int64_t>, std::less<>> knobs = {};
 
+    /// Names the knobs of a library's algorithm also if they have the library's own values, for
+    /// tables that are read where the library does not run.
+    bool names_own_values = false;
     /// Whether a library's algorithm may be a candidate; empty: all may.
     std::function<bool(Collective, const Configuration&)> allows = {};
 
