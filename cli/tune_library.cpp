@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
+#include <set>
 #include <sstream>
+#include <string_view>
 
 #include "autotune/table/range_text.hpp"
 #include "autotune/table/table_json.hpp"
@@ -72,6 +74,24 @@ std::string choice_in(const Export& exported, const JobShape& shape, const Compa
     return "default";
 }
 
+// Throws Error if the environment changes the default that the file is compared with.
+void expect_own_default(const std::map<std::string, std::string>& of_file) {
+    for (char** each = environ; *each != nullptr; ++each) {
+        const std::string_view setting(*each);
+        const std::string name(setting.substr(0, setting.find('=')));
+        if (of_file.contains(name) || name.starts_with("OMPI_MCA_coll_tuned_"))
+            throw Error(fmt::format(
+                "the environment sets {}, which changes the library's default; unset it", name));
+    }
+}
+
+// Explains why a comparison has no result.
+std::string reasons_in(const ComparisonResult& result) {
+    std::set<std::string> reasons;
+    for (const auto& [metric, why] : result.missing) reasons.insert(why);
+    return result.launches == 0 ? "no launch ended" : fmt::format("{}", fmt::join(reasons, ", "));
+}
+
 class LibraryTuning {
 public:
     explicit LibraryTuning(const TuneOptions& options)
@@ -81,11 +101,7 @@ public:
         file_ = std::filesystem::absolute(options_.library_file).lexically_normal().string();
         if (options_.table_file.empty()) options_.table_file = options_.library_file + ".json";
         unproved_ = options_.table_file + ".unproved";
-        for (const auto& [name, value] : environment_of(format_, file_))
-            if (std::getenv(name.c_str()) != nullptr)
-                throw Error(fmt::format(
-                    "the environment sets {}, which changes the library's default; unset it",
-                    name));
+        expect_own_default(environment_of(format_, file_));
     }
 
     Exit run() {
@@ -95,16 +111,8 @@ public:
             take_out(compared(2), Needed::gain);
         }
         if (!tuned().empty()) prove();
-        const Export now = exported();
-        if (tuned().empty()) {
-            fmt::print("# no choice is faster than the default; {} is not written\n",
-                       options_.library_file);
-            return Exit::ok;
-        }
-        keep_table(table_, options_.table_file);
-        replace_file(file_, text_of(now, file_), "the library's file");
-        fmt::print("# table: {0} (tutti tune --explain {0})\n{1}", options_.table_file,
-                   head_of(now, file_));
+        write();
+        remove_working_files();
         return Exit::ok;
     }
 
@@ -117,7 +125,7 @@ private:
         constexpr double share = 1.0 / 3;  // the two comparisons take the rest
         TuneOptions search = options_;
         search.table_file = unproved_;
-        std::filesystem::remove(unproved_);
+        remove_working_files();
         search.run.plan.set("budget",
                             fmt::format("{:.1f}s", share * seconds_left() / options_.run.launches));
         SearchedTable searched = search_in_launches(search);
@@ -127,7 +135,8 @@ private:
         if (searched.found.sections.empty())
             throw Error("time budget too small to tune anything; raise --budget");
         shape_ = searched.found.sections.front().job_shape;
-        table_ = merged(std::vector{table_in(options_.table_file), std::move(searched.found)});
+        table_ = std::move(searched.found);
+        export_of(with_earlier(), format_, options_.exported);  // throws before the comparisons
         fmt::print("# tutti {}\n# {} on {}; {} launches\n", version(), mpi_library(),
                    to_string(shape_), options_.run.launches);
     }
@@ -140,6 +149,36 @@ private:
         print(proof, before, exported());
     }
 
+    // Returns the choices of this run with those of earlier runs for other calls.
+    Table with_earlier() const { return replaced_in(table_in(options_.table_file), table_); }
+
+    void write() const {
+        const Table all = with_earlier();
+        const Export now = export_of(all, format_, options_.exported);
+        const bool has_rules = std::ranges::any_of(
+            now.cells, [](const ExportedCell& cell) { return !named_rules(cell).empty(); });
+        const bool is_there = std::filesystem::exists(file_);
+        // The next run reads this table, so it must not keep the choices that were replaced.
+        if (has_rules || std::filesystem::exists(options_.table_file))
+            keep_table(all, options_.table_file);
+        if (tuned().empty())
+            fmt::print("# no choice is faster than the default; {} {}\n", options_.library_file,
+                       has_rules  ? "keeps the choices for other calls"
+                       : is_there ? "holds older choices; remove it"
+                                  : "is not written");
+        if (!has_rules) return;
+        replace_file(file_, text_of(now, file_), "the library's file");
+        fmt::print("# table: {0} (tutti tune --explain {0})\n{1}", options_.table_file,
+                   head_of(now, file_));
+    }
+
+    void remove_working_files() const {
+        std::error_code none;  // a file that stays does no harm
+        for (const char* ending : {"", ".rules", ".launches"})
+            std::filesystem::remove_all(unproved_ + ending, none);
+    }
+
+    // Returns the choices that this run has found.
     Export exported() const { return export_of(table_, format_, options_.exported); }
 
     // Returns the collectives that have rules for these ranks.
@@ -205,6 +244,9 @@ private:
         show_on_last_line("");
         if (!result.wrong.empty())
             throw Error(fmt::format("{}", fmt::join(result.wrong, "\n")), Exit::wrong_result);
+        if (result.metrics.empty())
+            throw Error(fmt::format("{}: nothing was compared ({}); use a larger --budget",
+                                    name_of(collective), reasons_in(result)));
         Compared all;
         for (const MetricResult& metric : result.metrics) {
             std::string name, size;
@@ -234,11 +276,12 @@ private:
         fmt::print("# {:<13}{:>9}{:>12}{:>12}   {}\n", "collective", "size", "default us",
                    "tuned us", "tuned / default [95 %]   choice");
         std::map<Collective, std::vector<double>> logs;
+        const std::vector<Collective> in_force = tuned();
         for (const ComparedSize& one : proof) {
             const std::string was = choice_in(before, shape_, one),
                               is = choice_in(now, shape_, one);
             print(one, was, is);
-            const bool is_in_force = was == is && std::ranges::count(tuned(), one.collective) > 0;
+            const bool is_in_force = was == is && std::ranges::count(in_force, one.collective) > 0;
             logs[one.collective].push_back(is_in_force ? -std::log(one.seen.gain) : 0);
         }
         for (const Collective collective : options_.request.collectives) {
@@ -261,7 +304,7 @@ private:
     std::string file_;      // absolute
     std::string unproved_;  // the table until its choices are proved
     std::int64_t began_ns_ = now_ns();
-    Table table_;
+    Table table_;  // found by this run
     JobShape shape_;
 };
 

@@ -124,9 +124,11 @@ void restore_default(Verdict& verdict) {
     const HoldOut& seen = verdict.evidence.hold_out.value();
     const Configuration library{.impl = seen.library};
     if (verdict.choice == library) return;
-    verdict.evidence.runner_up = verdict.choice;
-    verdict.evidence.runner_up_time = seen.choice;
-    verdict.evidence.time = seen.default_;
+    if (seen.default_.n > 0) {
+        verdict.evidence.runner_up = verdict.choice;
+        verdict.evidence.runner_up_time = seen.choice;
+        verdict.evidence.time = seen.default_;
+    }
     verdict.choice = library;
     verdict.origin = Origin::kept;
 }

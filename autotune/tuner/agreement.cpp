@@ -227,6 +227,7 @@ Table held_out(Table table, const JobShape& job_shape, std::span<const ComparedS
             if (needed == Needed::gain) {
                 if (!seen) verdict.evidence.hold_out = HoldOut{.library = "mpi"};
                 let_default_stay(verdict);
+                verdict.evidence.hold_out = seen;
             } else if (seen && seen->gain_high < 1) {
                 restore_default(verdict);
             }
@@ -240,6 +241,17 @@ Table held_out(Table table, const JobShape& job_shape, std::span<const ComparedS
         section.ranges = ranges_of(verdicts);
     }
     return table;
+}
+
+Table replaced_in(Table earlier, const Table& newer) {
+    std::erase_if(earlier.sections, [&](const Section& old) {
+        return std::ranges::any_of(newer.sections, [&](const Section& section) {
+            return section.job_shape == old.job_shape &&
+                   section.subject.collective == old.subject.collective &&
+                   section.subject.buffers == old.subject.buffers;
+        });
+    });
+    return merged(std::vector{std::move(earlier), newer});
 }
 
 }  // namespace tutti

@@ -47,4 +47,9 @@ enum class Needed { gain, no_loss };
 Table held_out(Table table, const JobShape& job_shape, std::span<const ComparedSize> compared,
                Needed needed);
 
+/// Returns an earlier table of a library with the sections of a newer one. A library's file has one
+/// set of rules for a collective, so sections for other types and operations of the same collective
+/// go, too.
+Table replaced_in(Table earlier, const Table& newer);
+
 }  // namespace tutti

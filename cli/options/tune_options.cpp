@@ -159,14 +159,17 @@ void complete(TuneRequest& request, const Typed& typed) {
     request.holds_out = typed.hold_out != "no";
 }
 
-// Sets what tuning a library means. The ranks of its launches search and do not validate.
+// Sets what tuning a library means.
 void complete_for_library(const CLI::App& app, TuneOptions& options, const Typed& typed) {
     for (const char* name :
          {"--algo", "--transport", "--baseline", "--buffers", "--model", "--resume", "--search",
           "--ranks", "--explain", "--merge", "--model-only"})
         if (app.count(name) > 0) throw Error(fmt::format("{} cannot be used with --library", name));
-    if (options.job == TuneOptions::Job::hold_out)
-        throw Error("--hold-out only cannot be used with --library, which always compares");
+    // The launches of a search do not validate.
+    const bool is_launch = app.count("--table") > 0 && app.count("--launcher") == 0;
+    if (typed.hold_out == "only" || (typed.hold_out == "no" && !is_launch))
+        throw Error(fmt::format(
+            "--hold-out {} cannot be used with --library, which always compares", typed.hold_out));
     TuneRequest& request = options.request;
     if (request.types.size() > 1 || request.ops.size() > 1)
         throw Error(

@@ -226,6 +226,15 @@ TEST_F(ComparedSizes, ThatWereNotComparedHaveNoGainAndNoLoss) {
     EXPECT_EQ(choices_after(others, Needed::no_loss), (std::vector{ring, tree, chain}));
 }
 
+TEST_F(ComparedSizes, ThatWereNotComparedKeepTheEvidenceOfTheSearch) {
+    const Table after = held_out({.sections = {file}}, test::two_ranks,
+                                 std::vector{compared(64, 1.02, 1.1)}, Needed::gain);
+    const Range& left = after.sections.at(0).ranges.at(1);
+    EXPECT_EQ(left.choice, library);
+    ASSERT_EQ(left.evidence.size(), 2u);
+    EXPECT_EQ(left.evidence[0], test::seen_at(4096, 2e3));
+}
+
 TEST_F(ComparedSizes, BetweenThoseOfTheTableAreTakenOutAlone) {
     const Table after =
         held_out({.sections = {file}}, test::two_ranks,
@@ -260,6 +269,27 @@ TEST_F(ComparedSizes, AllLoseTheirChoicesIfTheyGainNothingTogether) {
 
 TEST_F(ComparedSizes, OfOtherRanksStay) {
     EXPECT_EQ(choices_after(all, Needed::gain, {.ranks = 4}), (std::vector{ring, tree, chain}));
+}
+
+// A second run of `tune --library` found trees. The first one found rings for the same calls, for
+// another type, another collective and other ranks.
+TEST_F(Agreement, ANewerSectionOfALibraryReplacesThoseOfItsCollective) {
+    Section half = chosen(ring), broadcast = chosen(ring), four_ranks = chosen(ring);
+    half.subject.types = TypeClass::half;
+    broadcast.subject.collective = Collective::broadcast;
+    four_ranks.job_shape.ranks = 4;
+    Section newer = chosen(tree);
+    newer.is_complete = false;
+    const Table table = replaced_in({.sections = {chosen(ring), half, broadcast, four_ranks}},
+                                    {.sections = {newer}});
+    ASSERT_EQ(table.sections.size(), 3u);
+    const auto choice_of = [&](const Section& section) {
+        const Section* found = find_section(table, section.job_shape, section.subject);
+        return found == nullptr ? Configuration{} : found->ranges.at(0).choice;
+    };
+    EXPECT_EQ(choice_of(newer), tree);
+    EXPECT_EQ(choice_of(broadcast), ring);
+    EXPECT_EQ(choice_of(four_ranks), ring);
 }
 
 }  // namespace

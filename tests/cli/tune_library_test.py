@@ -18,7 +18,19 @@ class TuneLibrary(tutti.Folder):
     def words(self, *more):
         return ("tune", *more, "--library", "openmpi", "--output", self.rules)
 
+    def test_keeps_earlier_choices_and_the_parameters_that_the_library_had(self):
+        table = self.folder / "rules.conf.json"
+        done = tutti.run_ranks(2, "tune", "broadcast", "--algo", "none", "--baseline", "mpi/chain", "--radix", 4, "--model", "none",
+                               "--hold-out", "no", "-b", "64K", "-e", "64K", "--segment", "8K", "--buffers", "unregistered",
+                               "--table", table)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('"radix": 4', table.read_text())
+        self.ok(*self.words("reduce", "--launcher", LAUNCHER, "-b", 8, "-e", 8, "--launches", 1, "--budget", "15s"), timeout=120)
+        self.assertIn("broadcast on 2 ranks", self.rules.read_text())
+        self.assertIn('"algorithm": "chain"', table.read_text())
+
     def test_writes_a_file_of_choices_that_were_faster_in_fresh_launches(self):
+        self.rules.write_text("older")
         out = self.ok(*self.words("reduce_scatter", "--launcher", LAUNCHER, "-b", "8", "-e", "256K", "-f", 32, "--launches", 2,
                                   "--budget", "40s"), timeout=300)
         rows = re.findall(r"^reduce_scatter +(\d+K?) +([\d.]+) +([\d.]+) +([\d.]+) \[([\d.]+), ([\d.]+)\]   (\S+)(.*)$", out, re.M)
@@ -27,8 +39,9 @@ class TuneLibrary(tutti.Folder):
             self.assertTrue(float(low) <= float(ratio) <= float(high), out)
             if choice != "default" and float(low) > 1:
                 self.assertIn("taken out", note, out)
-        if not self.rules.exists():  # the default is the fastest here
-            self.assertIn("is not written", out)
+        self.assertEqual(list(self.folder.glob("*unproved*")), [])
+        if self.rules.read_text() == "older":  # the default is the fastest here
+            self.assertIn("older choices", out)
             return
         self.assertIn(f"OMPI_MCA_coll_tuned_dynamic_rules_filename={self.rules}\n", out)
         self.ok("export", f"{self.rules}.json", "--to", "openmpi4", "--check", "--launcher", LAUNCHER, timeout=120)
@@ -45,7 +58,11 @@ class TuneLibrary(tutti.Folder):
                            ("-d", (*started, "-d", "float,half")), ("--ranks", ("--ranks", 2))):
             with self.subTest(key=key):
                 self.fails(64, *self.words(*words), key=key)
-        self.fails(64, *self.words(*started), key="use_dynamic_rules", OMPI_MCA_coll_tuned_use_dynamic_rules="1")
+        for variable in ("use_dynamic_rules", "bcast_algorithm_segmentsize"):
+            self.fails(64, *self.words(*started), key=variable, **{f"OMPI_MCA_coll_tuned_{variable}": "1"})
+        for words in (("--hold-out", "no"), ("--hold-out", "only"), ("--hold-out", "no", "--table", "t")):
+            self.fails(64, *self.words(*started, *words), key="always compares")
+        self.fails(64, *self.words("--hold-out", "no"), key="always compares")
         self.fails(64, "tune", "--library", "mpich", *started, key="openmpi")
         self.fails(64, "tune", "--output", "x", key="--library")
         self.fails(64, "tune", "--commutative", key="--library")
