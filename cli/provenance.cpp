@@ -15,6 +15,7 @@
 #include "collectives/transport/gpu/nccl.hpp"
 #include "collectives/transport/messages/mpi.hpp"
 #include "collectives/transport/ucx/ucx.hpp"
+#include "collectives/world/host_processes.hpp"
 #include "results/records/identity.hpp"
 #include "results/records/launch.hpp"
 #include "results/tables/cautions.hpp"
@@ -88,8 +89,7 @@ std::vector<RankPlace> places_of_all(World& world) {
     char name[256] = {};
     gethostname(name, sizeof name - 1);
     const auto names = gather_all_texts(world, name);
-    const auto cpus =
-        gather_all_texts(world, fmt::format("{}", fmt::join(host_facts().usable_cpus, ",")));
+    const auto cpus = usable_cpus_of_ranks(world);
     const auto processes = gather_all(world, getpid());
     const auto gpus = gather_all_texts(world, gpu_uuid_of(world));
     std::vector<RankPlace> places;

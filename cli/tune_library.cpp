@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -21,6 +20,7 @@
 #include "cli/build_info.hpp"
 #include "cli/check_rules.hpp"
 #include "cli/compare/launches.hpp"
+#include "cli/jobs/job.hpp"
 #include "cli/launches.hpp"
 #include "cli/progress/progress_bar.hpp"
 #include "cli/ranks/interruption.hpp"
@@ -32,7 +32,7 @@ namespace {
 
 using Compared = std::vector<ComparedSize>;
 
-// Returns the library of the ranks with the file's variables, or without them.
+// Returns a job of the library with these variables of the file, or with none.
 Command bench_command(const TuneOptions& options, const Arguments& words,
                       const std::map<std::string, std::string>& variables) {
     Command command = job_command(options.run.launcher, this_program(), words);
@@ -76,13 +76,10 @@ std::string choice_in(const Export& exported, const JobShape& shape, const Compa
 
 // Throws Error if the environment changes the default that the file is compared with.
 void expect_own_default(const std::map<std::string, std::string>& of_file) {
-    for (char** each = environ; *each != nullptr; ++each) {
-        const std::string_view setting(*each);
-        const std::string name(setting.substr(0, setting.find('=')));
+    for (const auto& [name, value] : environment_of_process())
         if (of_file.contains(name) || name.starts_with("OMPI_MCA_coll_tuned_"))
             throw Error(fmt::format(
                 "the environment sets {}, which changes the library's default; unset it", name));
-    }
 }
 
 // Explains why a comparison has no result.

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstdlib>
 #include <set>
+#include <sstream>
 
 #include "base/index.hpp"
 
@@ -23,21 +24,21 @@ constexpr Bytes locked_memory_of_rank{1 << 30};
 // Descriptors that a rank needs for itself and for each other rank.
 constexpr std::uint64_t files_of_rank = 64, files_of_peer = 8;
 
+// Unlike an option, a variable may have empty items.
 std::vector<std::string> words_of(const std::string& list) {
     std::vector<std::string> words;
-    std::size_t begin = 0;
-    while (begin <= list.size()) {
-        const std::size_t end = std::min(list.find(',', begin), list.size());
-        if (end > begin) words.push_back(list.substr(begin, end - begin));
-        begin = end + 1;
-    }
+    std::istringstream stream(list);
+    for (std::string word; std::getline(stream, word, ',');)
+        if (!word.empty()) words.push_back(word);
     return words;
 }
 
+bool is_in(const std::string& word, const std::vector<std::string>& words) {
+    return std::ranges::find(words, word) != words.end();
+}
+
 bool has_any(const std::vector<std::string>& words, const std::vector<std::string>& wanted) {
-    return std::ranges::any_of(words, [&](const std::string& word) {
-        return std::ranges::find(wanted, word) != wanted.end();
-    });
+    return std::ranges::any_of(words, [&](const std::string& word) { return is_in(word, wanted); });
 }
 
 // Returns whether a list of components leaves out shared memory: "a,b" includes components, and has
@@ -50,7 +51,7 @@ bool leaves_out(const std::string& list, const std::vector<std::string>& parts,
 }
 
 // Returns the number of cores that the host's ranks may use.
-int usable_cores(const HostCondition& on) {
+int cores_of_all(const HostCondition& on) {
     std::set<int> all;
     for (const CoreSet& own : on.cores_of_ranks) all.insert(own.begin(), own.end());
     return int_size(all);
@@ -97,7 +98,7 @@ Seen numa_nodes_of_ranks(const HostCondition& on) {
 
 Seen cpu_time(const HostCondition& on) {
     if (!on.facts.cpu_quota) return Answer{"no limit on CPU time"};
-    const int cores = usable_cores(on);
+    const int cores = cores_of_all(on);
     Answer answer{fmt::format("the cgroup grants the time of {:g} CPUs, for {} on {}",
                               *on.facts.cpu_quota, counted(on.ranks(), "rank"),
                               counted(cores, "core"))};
@@ -111,7 +112,7 @@ Seen cpu_time(const HostCondition& on) {
 Seen threads(const HostCondition& on) {
     const std::int64_t threads = std::atoi(on.variable("OMP_NUM_THREADS").c_str());
     if (threads < 1) return std::nullopt;
-    const int cores = usable_cores(on);
+    const int cores = cores_of_all(on);
     Answer answer{fmt::format("OMP_NUM_THREADS={}, {} on {}", threads, counted(on.ranks(), "rank"),
                               counted(cores, "core"))};
     if (threads > 1 && threads * on.ranks() > cores)
@@ -196,8 +197,7 @@ Seen governor(const HostCondition& on) {
 Seen clock_source(const HostCondition& on) {
     if (on.settings.clock_source.empty()) return std::nullopt;
     Answer answer{"clock source " + on.settings.clock_source};
-    if (has_any({on.settings.clock_source},
-                {"hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"}))
+    if (is_in(on.settings.clock_source, {"hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"}))
         answer.cure =
             "find out why the kernel rejected tsc (dmesg | grep -i tsc), and boot with "
             "tsc=reliable "
@@ -272,7 +272,7 @@ Seen ucx_devices(const HostCondition& on) {
     for (const HostSettings::Interface& one : on.settings.interfaces) known.push_back(one.name);
     Answer answer{"UCX_NET_DEVICES=" + list};
     for (const std::string& device : words_of(list))
-        if (!has_any({device.substr(0, device.find(':'))}, known))
+        if (!is_in(device.substr(0, device.find(':')), known))
             answer.cure = fmt::format("{} is not a device of this host; use one of: {}", device,
                                       fmt::join(known, " "));
     return answer;
@@ -285,8 +285,7 @@ Seen openmpi_within_host(const HostCondition& on) {
     if (on.ranks() > 1 && leaves_out(list, {"vader", "sm"}, {"vader", "sm"}))
         answer.cure =
             "unset OMPI_MCA_btl, or allow vader (Open MPI 4) or sm (5); without it, ranks of a "
-            "host "
-            "communicate over the network";
+            "host communicate over the network";
     return answer;
 }
 
@@ -339,10 +338,10 @@ Seen nccl(const HostCondition& on) {
     for (const auto& [name, value] : active) {
         all.push_back(name + "=" + value);
         const bool is_off =
-            has_any({name}, {"NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_IB_DISABLE"}) &&
+            is_in(name, {"NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_IB_DISABLE"}) &&
             !value.starts_with('0');
         const bool is_forced =
-            has_any({name}, {"NCCL_ALGO", "NCCL_PROTO", "NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS"});
+            is_in(name, {"NCCL_ALGO", "NCCL_PROTO", "NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS"});
         const bool is_slow =
             name == "NCCL_DEBUG" && (value.starts_with("TRACE") || value.starts_with("INFO"));
         if (is_off || is_forced || is_slow) harmful.push_back(name);

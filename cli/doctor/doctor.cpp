@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "cli/doctor/checks.hpp"
+#include "cli/jobs/job.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/run_options.hpp"
+#include "collectives/world/host_processes.hpp"
 #include "collectives/world/peer_memory.hpp"
 #include "topology/detect/detect.hpp"
 #include "topology/detect/sysfs.hpp"
@@ -28,16 +28,6 @@ struct DoctorOptions {
     std::filesystem::path root;
 };
 
-std::map<std::string, std::string> environment_of_process() {
-    std::map<std::string, std::string> variables;
-    for (char** one = environ; one != nullptr && *one != nullptr; ++one) {
-        const std::string line = *one;
-        if (const auto equals = line.find('='); equals != line.npos)
-            variables[line.substr(0, equals)] = line.substr(equals + 1);
-    }
-    return variables;
-}
-
 // Returns the condition of a machine whose files are in a folder, for one rank on all its cores.
 HostCondition condition_in(const std::filesystem::path& root) {
     HostCondition on{.facts = host_facts(root),
@@ -53,24 +43,27 @@ HostCondition condition_in(const std::filesystem::path& root) {
     return on;
 }
 
-// Returns the condition of this rank's host. Collective.
-HostCondition condition_of_host(World& world) {
+// Returns the condition of this rank's host; only the first rank of a host inspects it, and the
+// others return nothing. Collective.
+std::optional<HostCondition> condition_of_host(World& world) {
+    const auto cpus = usable_cpus_of_ranks(world);
+    const auto reading_refused = peer_memory_refuses(world),
+               sharing_refused = shared_memory_refuses(world);
+    if (!world.is_leader()) return std::nullopt;
+    const UcxResources ucx = ucx_resources();
     HostCondition on{.facts = host_facts(),
                      .settings = host_settings(),
                      .host = detect_host(),
                      .environment = environment_of_process(),
                      .has_other_hosts = !world.one_host(),
-                     .was_tried = true};
+                     .was_tried = true,
+                     .reading_refused = reading_refused,
+                     .sharing_refused = sharing_refused,
+                     .ucx_transports = ucx.transports,
+                     .why_no_ucx = ucx.why_none};
     const CoreOfCpu core_of_cpu(on.host.cores);
-    const auto cpus =
-        gather_all_texts(world, fmt::format("{}", fmt::join(on.facts.usable_cpus, ",")));
     for (const Rank rank : world.ranks_of_host())
         on.cores_of_ranks.push_back(core_of_cpu.of(sysfs::parse_list(at(cpus, rank))));
-    on.reading_refused = peer_memory_refuses(world);
-    on.sharing_refused = shared_memory_refuses(world);
-    auto ucx = ucx_resources();
-    on.ucx_transports = std::move(ucx.transports);
-    on.why_no_ucx = std::move(ucx.why_none);
     return on;
 }
 
@@ -150,8 +143,8 @@ Exit run_doctor(const Arguments& arguments) {
     if (parse_or_help(app, arguments)) return Exit::ok;
     if (!options.root.empty()) return tell({answers_of(condition_in(options.root))}, options);
     return run_ranks({}, [&](World& world) {
-        const HostCondition condition = condition_of_host(world);
-        const std::string mine = world.is_leader() ? answers_of(condition).dump() : "";
+        const auto condition = condition_of_host(world);
+        const std::string mine = condition ? answers_of(*condition).dump() : "";
         std::vector<json> hosts;
         for (const std::string& text : gather_all_texts(world, mine))
             if (!text.empty()) hosts.push_back(json::parse(text));

@@ -24,6 +24,16 @@ extern char** environ;
 
 namespace tutti {
 
+std::map<std::string, std::string> environment_of_process() {
+    std::map<std::string, std::string> variables;
+    for (char** one = environ; one != nullptr && *one != nullptr; ++one) {
+        const std::string text = *one;
+        if (const auto equals = text.find('='); equals != text.npos)
+            variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+    }
+    return variables;
+}
+
 std::vector<std::string> shell_words(std::string_view text) {
     std::vector<std::string> words;
     bool is_in_word = false;
@@ -101,12 +111,10 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 }
 
 std::vector<std::string> with_environment(const std::map<std::string, std::string>& added) {
+    std::map<std::string, std::string> variables = added;
+    variables.merge(environment_of_process());
     std::vector<std::string> all;
-    for (char** one = environ; *one != nullptr; ++one) {
-        const std::string text = *one;
-        if (!added.contains(text.substr(0, text.find('=')))) all.push_back(text);
-    }
-    for (const auto& [name, value] : added) all.push_back(name + "=" + value);
+    for (const auto& [name, value] : variables) all.push_back(name + "=" + value);
     return all;
 }
 

@@ -31,6 +31,9 @@ struct Command {
     bool is_of_this_host = false;  ///< true for a tutti job with all ranks on this host
 };
 
+/// Returns the environment of this process.
+std::map<std::string, std::string> environment_of_process();
+
 /// Returns the path of the running executable.
 std::string this_program();
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/world/host_processes.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -21,6 +23,10 @@ namespace tutti {
 std::string name_of_this_host() {
     const HostFacts facts = host_facts();
     return facts.name + " " + facts.boot_id;
+}
+
+std::vector<std::string> usable_cpus_of_ranks(World& world) {
+    return gather_all_texts(world, fmt::format("{}", fmt::join(host_facts().usable_cpus, ",")));
 }
 
 bool take_turns(int ranks, int cores, std::optional<double> cpu_quota) {

@@ -17,6 +17,10 @@ std::string name_of_this_host();
 /// its quota grants.
 bool take_turns(int ranks, int cores, std::optional<double> cpu_quota);
 
+/// Returns the CPUs that each rank may use, in rank order, as lists for sysfs::parse_list(): "0,2".
+/// Collective.
+std::vector<std::string> usable_cpus_of_ranks(World& world);
+
 /// The ranks know this of each other from the start.
 struct RanksOnHosts {
     Placement hosts;

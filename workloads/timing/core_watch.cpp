@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/timing/core_watch.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -12,8 +10,8 @@
 
 #include "base/clock.hpp"
 #include "base/index.hpp"
+#include "collectives/world/host_processes.hpp"
 #include "topology/detect/detect.hpp"
-#include "topology/detect/host_facts.hpp"
 #include "topology/detect/sysfs.hpp"
 #include "topology/meters/host_counters.hpp"
 
@@ -30,8 +28,7 @@ std::int64_t process_ns() {
 }  // namespace
 
 CoreWatch::CoreWatch(World& world) : world_(world) {
-    const auto lists =
-        gather_all_texts(world, fmt::format("{}", fmt::join(host_facts().usable_cpus, ",")));
+    const auto lists = usable_cpus_of_ranks(world);
     std::set<int> usable;
     for (const Rank rank : world.ranks_of_host())
         for (const int cpu : sysfs::parse_list(lists[as_size(rank)])) usable.insert(cpu);
