@@ -51,9 +51,11 @@ foreach(preload tutti_mpi tutti_mpi_abi)
         install(TARGETS ${preload} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${runtime} NAMELINK_COMPONENT libtutti-dev)
     endif()
 endforeach()
+# A plugin is no library to link: it has a folder of its own.
+install(TARGETS tutti_nccl_plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tutti COMPONENT ${runtime})
 install(CODE "set(tutti_headers \"\${CMAKE_INSTALL_PREFIX}/${headers}\")" COMPONENT libtutti-dev)
 install(SCRIPT cmake/install_headers.cmake COMPONENT libtutti-dev)
-install(FILES collectives/heap/tutti_heap.h library/c/include/tutti/tutti.h DESTINATION ${headers} COMPONENT libtutti-dev)
+install(FILES collectives/heap/tutti_heap.h library/c/include/tutti/tutti.h collectives/baselines/tutti_nccl.h DESTINATION ${headers} COMPONENT libtutti-dev)
 install(EXPORT tutti NAMESPACE tutti:: FILE tutti-config.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tutti
     COMPONENT libtutti-dev)
 write_basic_package_version_file(tutti-config-version.cmake COMPATIBILITY SameMinorVersion)
@@ -75,7 +77,7 @@ install(CODE "
         list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${file}\")
     endforeach()" COMPONENT libtutti-dev)
 # The libraries without the command.
-add_custom_target(tutti_libraries DEPENDS tutti_shared tutti_c tutti_heap)
+add_custom_target(tutti_libraries DEPENDS tutti_shared tutti_c tutti_heap tutti_nccl_plugin)
 foreach(preload tutti_mpi tutti_mpi_abi)
     if(TARGET ${preload})
         add_dependencies(tutti_libraries ${preload})

@@ -58,7 +58,8 @@ tutti_package(${runtime} "collective communication by the best algorithm for eac
 tutti::Communicator does the collectives of a C++ program by the algorithm that
 was fastest on this machine, libtutti_c those of programs in C. libtutti_mpi
 does the same for unmodified MPI programs. libtutti_heap, in any program,
-allocates memory that other processes of the host can reach."
+allocates memory that other processes of the host can reach. NCCL loads
+libtutti_nccl to follow a tuning table."
     SECTION libs)
 tutti_package(libtutti-dev "collective communication by the best algorithm (development files)
 Headers of libtutti and libtutti_c, and what CMake and pkg-config need to find

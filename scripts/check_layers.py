@@ -42,6 +42,7 @@ MAY_INCLUDE = {
     "autotune": ["base", "topology", "collectives", "results", "workloads", "autotune"],
     "library": ["base", "topology", "collectives", "results", *CHOOSING],
     "library/mpi": [*BELOW_COLLECTIVES, "collectives", "results", *CHOOSING, "library"],
+    "library/nccl": ["base", "collectives/baselines", "autotune/choice", "autotune/table"],
     "cli": [*BELOW_CLI],
     "tests": [*BELOW_CLI, "cli"],
 }

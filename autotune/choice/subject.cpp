@@ -3,11 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "collectives/world/gather_machine.hpp"
-#include "topology/machine/fingerprint.hpp"
-
 namespace tutti {
 
 TypeClass class_of(Collective collective, DataType type) {
@@ -38,14 +33,6 @@ std::string to_string(const Subject& subject) {
     if (reduces(subject.collective))
         text += fmt::format(" {} {}", name_of(subject.types), name_of(subject.ops));
     return fmt::format("{} {}", text, name_of(subject.buffers));
-}
-
-JobShape job_shape_of(World& world) {
-    std::size_t fullest = 0;
-    for (const auto& host : world.hosts().nodes()) fullest = std::max(fullest, host.size());
-    return {.ranks = world.size(),
-            .ranks_per_host = static_cast<int>(fullest),
-            .topology = fingerprint(gather_machine(world))};
 }
 
 }  // namespace tutti

@@ -58,6 +58,7 @@ struct JobShape {
     int ranks_per_host = 1;  ///< on the host with the most ranks
     std::string
         topology;  ///< fingerprint of all hosts' structure (topology/machine/fingerprint.hpp)
+    int hosts() const { return (ranks + ranks_per_host - 1) / ranks_per_host; }
     auto operator<=>(const JobShape&) const = default;
 };
 

@@ -7,7 +7,6 @@
 
 #include "autotune/exports/export.hpp"
 #include "base/json_writer.hpp"
-#include "base/rounding.hpp"
 
 // Files for libraries whose buffers are on GPUs.
 namespace tutti {
@@ -18,8 +17,6 @@ constexpr Named<Collective> names_in_nccl[] = {
     {Collective::all_gather, "allgather"}, {Collective::broadcast, "broadcast"},
     {Collective::reduce, "reduce"},
 };
-
-int hosts_of(const JobShape& shape) { return divide_up(shape.ranks, shape.ranks_per_host); }
 
 // An entry of MSCCL++ holds up to the next one.
 void expect_no_gap(const ExportedCell& cell) {
@@ -56,7 +53,7 @@ std::string write_nccl_csv(const Export& exported) {
                 "{},{},{},{},simple,{},{},{},-1,-1\n", name_in(names_in_nccl, cell.collective),
                 rule.from.count,
                 is_open_ended(rule) ? most : static_cast<std::uint64_t>(rule.end.count - 1),
-                rule.algorithm->id, exported.settings.channels, hosts_of(cell.job_shape),
+                rule.algorithm->id, exported.settings.channels, cell.job_shape.hosts(),
                 cell.job_shape.ranks);
         }
     return text;

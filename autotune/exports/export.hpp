@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "autotune/exports/foreign_algorithms.hpp"
-#include "autotune/exports/measured_choices.hpp"
+#include "autotune/table/measured_choices.hpp"
 
 namespace tutti {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/exports/measured_choices.hpp"
+#include "autotune/table/measured_choices.hpp"
 
 #include <fmt/format.h>
 
