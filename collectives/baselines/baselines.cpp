@@ -26,8 +26,10 @@ const Baseline rows[] = {
      /*blocks=*/false},
     {"nccl",
      "NCCL's own collective (ncclAllReduce, ...) on GPU memory, one rank per GPU; "
-     "collectives that NCCL lacks are one group of ncclSend and ncclRecv",
-     nccl_missing, [] {}, no_algorithms, no_value, nccl_baseline_refuses, nccl_baseline, [] {},
+     "collectives that NCCL lacks are one group of ncclSend and ncclRecv; nccl/tree-ll128-4 forces "
+     "an algorithm, protocol and number of channels, nccl/all tries every one",
+     nccl_missing, allow_forced_nccl_algorithms, nccl_algorithm_names, no_value,
+     nccl_baseline_refuses, nccl_baseline, [] {},
      /*is_default=*/true, /*blocks=*/false,
      /*takes_device=*/true},
 };

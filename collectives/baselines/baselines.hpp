@@ -93,6 +93,14 @@ std::unique_ptr<Operation> mpi_baseline(World& world, const LibraryCall& call,
 std::unique_ptr<Operation> mpi_nonblocking(World& world, const LibraryCall& call,
                                            const CallBuffers& buffers);
 
+/// Lets NCCL load libtutti_nccl.so, which forces its algorithms, unless the user has set another
+/// tuner. Call this before NCCL starts.
+void allow_forced_nccl_algorithms();
+
+/// Returns the names of NCCL's algorithms for the collective, with protocols and numbers of
+/// channels (see parse_nccl_choice). Some of them need GPUs or networks that are not there.
+std::vector<std::string> nccl_algorithm_names(Collective collective);
+
 /// Returns why NCCL's own collective cannot be compared for this call: no GPU or several ranks on
 /// one, host buffers, types that NCCL does not have, an all-to-all in place.
 std::optional<std::string> nccl_baseline_refuses(World& world, const LibraryCall& call);

@@ -2,11 +2,15 @@
 #include <fmt/format.h>
 #include <nccl.h>
 
+#include <algorithm>
 #include <exception>
+#include <map>
+#include <tuple>
 
 #include "base/index.hpp"
 #include "base/name_table.hpp"
 #include "collectives/baselines/baselines.hpp"
+#include "collectives/baselines/nccl_plugin.hpp"
 #include "collectives/device/gpus.hpp"
 #include "collectives/device/memory_device.hpp"
 #include "collectives/transport/gpu/gpu_placement.hpp"
@@ -36,12 +40,13 @@ ncclRedOp_t op_of(Op op) {
 
 class NcclCollective final : public Operation {
 public:
-    NcclCollective(World& world, const Call& call, const CallBuffers& buffers)
+    NcclCollective(World& world, const LibraryCall& what, const CallBuffers& buffers)
         : world_(world),
+          algorithm_(what.algorithm),
           ranks_(NcclRanks::of(world)),
           queue_(buffers.device->queue()),
           stream_(static_cast<cudaStream_t>(queue_->handle())) {
-        bind(call, buffers);
+        bind(what.call, buffers);
     }
 
     void bind(const Call& call, const CallBuffers& buffers) override {
@@ -59,11 +64,25 @@ public:
         if (std::uncaught_exceptions() > 0) ranks_.give_up();
     }
 
+    // NCCL has asked the plugin by the time that ask() returns.
     void start() override {
+        const NcclPlugin* const plugin =
+            algorithm_.empty() ? NcclPlugin::in_use() : &NcclPlugin::loaded();
+        const std::uint64_t refused = plugin == nullptr ? 0 : plugin->refused();
+        if (plugin != nullptr) plugin->force(algorithm_);
         ranks_.ask([this] { return describe(); },
                    [this](void* comm) { return begin(static_cast<ncclComm_t>(comm)); });
         end_ = queue_->mark();
+        is_as_forced_ = plugin == nullptr || plugin->refused() == refused;
+        if (!is_as_forced_ && must_be_as_forced_)
+            throw Error(fmt::format(
+                "NCCL cannot use {} for {} of {} elements, although it does for one element",
+                algorithm_, describe(), call_.count));
     }
+
+    /// Lets start() throw if NCCL uses another algorithm.
+    void insist() { must_be_as_forced_ = true; }
+    bool is_as_forced() const { return is_as_forced_; }
 
     bool test() override {
         if (!end_) return true;
@@ -154,6 +173,8 @@ private:
     }
 
     World& world_;
+    std::string algorithm_;  // empty: NCCL's own choice
+    bool is_as_forced_ = true, must_be_as_forced_ = false;
     NcclRanks& ranks_;
     std::unique_ptr<DeviceQueue> queue_;
     cudaStream_t stream_;
@@ -174,6 +195,49 @@ bool is_too_old_for(DataType type, World& world) {
     return !true_on_all_ranks(world, gpus().at(mine).capability >= 90);
 }
 
+// Calls of one element by forced algorithms: whether NCCL can use these.
+struct NcclTrials {
+    std::map<std::tuple<Collective, DataType, Op, std::string>, bool> can_use;
+};
+
+// Collective. NCCL rules algorithms out by the ranks, the type and the operation.
+std::optional<std::string> cannot_use(World& world, const LibraryCall& what) {
+    const auto try_it = [&] {
+        LibraryCall trial = what;
+        trial.call.count = 1;
+        const auto memory = gpu_memory(gpu_number(world));
+        const std::size_t input = input_bytes(trial.call, world.size(), world.rank());
+        const std::size_t output = output_bytes(trial.call, world.size(), world.rank());
+        const auto bytes = memory->allocate(input + output);
+        NcclCollective call(world, trial,
+                            {.input = {bytes.get(), input},
+                             .output = {bytes.get() + input, output},
+                             .device = memory.get()});
+        call.start();
+        call.wait();
+        return call.is_as_forced();
+    };
+    auto& trials = world.attribute<NcclTrials>([] { return std::make_shared<NcclTrials>(); });
+    const std::tuple key{what.call.collective, what.call.type, what.call.op, what.algorithm};
+    auto known = trials.can_use.find(key);
+    if (known == trials.can_use.end()) known = trials.can_use.emplace(key, try_it()).first;
+    if (known->second) return std::nullopt;
+    return fmt::format("NCCL cannot use {} for {} of {} on these GPUs", what.algorithm,
+                       name_of(what.call.collective), name_of(what.call.type));
+}
+
+// Collective.
+std::optional<std::string> cannot_force(World& world, const LibraryCall& what) {
+    if (auto missing = missing_on_any(world, NcclPlugin::loaded().missing())) return missing;
+    if (world.one_process() && world.size() > 1)
+        return "NCCL's algorithms are forced for a whole process; start one process for each rank";
+    const auto names = nccl_algorithm_names(what.call.collective);
+    if (std::ranges::find(names, what.algorithm) == names.end())
+        return fmt::format("NCCL has no algorithm {} for {}", what.algorithm,
+                           name_of(what.call.collective));
+    return cannot_use(world, what);
+}
+
 }  // namespace
 
 std::optional<std::string> nccl_baseline_refuses(World& world, const LibraryCall& what) {
@@ -184,8 +248,6 @@ std::optional<std::string> nccl_baseline_refuses(World& world, const LibraryCall
     }
     if (auto refusal = nccl_refuses(world)) return refusal;
     if (call.lengths != nullptr) return "tutti calls NCCL with blocks of equal lengths only";
-    if (!what.algorithm.empty())
-        return fmt::format("tutti cannot force NCCL's algorithm {}; set NCCL_ALGO", what.algorithm);
     if (reduces(call.collective) && !type_of(call.type))
         return fmt::format("NCCL has no type {}", name_of(call.type));
     if (reduces(call.collective) && is_too_old_for(call.type, world))
@@ -195,13 +257,16 @@ std::optional<std::string> nccl_baseline_refuses(World& world, const LibraryCall
         return fmt::format("NCCL has no {}", name_of(call.collective));
     if (call.collective == Collective::all_to_all && what.in_place)
         return "NCCL has no all_to_all in place: it would send data that it has overwritten";
+    if (!what.algorithm.empty()) return cannot_force(world, what);
     return std::nullopt;
 }
 
 std::unique_ptr<Operation> nccl_baseline(World& world, const LibraryCall& what,
                                          const CallBuffers& buffers) {
     if (buffers.device == nullptr) throw Error("NCCL needs buffers of a GPU: --buffers device");
-    return std::make_unique<NcclCollective>(world, what.call, buffers);
+    auto call = std::make_unique<NcclCollective>(world, what, buffers);
+    call->insist();
+    return call;
 }
 
 }  // namespace tutti

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """NCCL between GPUs that threads of the host stand for: right results, one rank for each GPU, and
 what the program makes of everything that can go wrong there. Not NCCL itself: nothing here is a figure."""
+import json
 import os
 import re
 import signal
@@ -116,6 +117,62 @@ class Workloads(OnSimulatedGpus):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         steps = [record for record in tutti.records(self.file) if record["kind"] == "step"]
         self.assertEqual({step["check"]["state"] for step in steps}, {"ok"})
+
+
+class Plugin(OnSimulatedGpus):
+    """NCCL's algorithms by libtutti_nccl.so: forced, and by a table."""
+    PLUGIN = str(Path(tutti.EXECUTABLE).with_name("libtutti_nccl.so"))
+
+    def calls(self):
+        """Returns the choices that NCCL's profiler saw on rank 0, by collective and bytes."""
+        found = {}
+        for line in map(json.loads, (self.folder / "calls.jsonl").read_text(encoding="utf-8").splitlines()):
+            if line["event"] == "call" and line["rank"] == 0:
+                choice = "-".join(map(str, (line["algorithm"], line["protocol"], line["channels"])))
+                found.setdefault((line["collective"], line["bytes"]), set()).add(choice)
+        return found
+
+    def profiled(self):
+        return {"NCCL_PROFILER_PLUGIN": self.PLUGIN, "TUTTI_NCCL_CALLS": str(self.folder / "calls.jsonl")}
+
+    @tutti.needs_mpi
+    def test_forces_algorithms_in_one_launch(self):
+        names = ("", "tree-ll128-4", "ring-simple", "ring-ll-1", "nvls-simple", "collnet-direct-simple")
+        baselines = ",".join(f"nccl/{name}" if name else "nccl" for name in names)
+        points = self.points(2, "all_reduce", "--algo", "none", "--baseline", baselines, "--counts", "1000", "-r", 2, "--inplace", "no", "--allow-skips",
+                             mpi=True, **self.profiled())
+        reasons = {point["key"]["algo"]: point.get("skipped", "") for point in points}
+        self.assertEqual({name for name, reason in reasons.items() if not reason}, set(names[:4]))
+        for name in names[4:]:
+            self.assertIn(f"NCCL cannot use {name}", reasons[name])
+        # The default has the least cost: here a tree by LL on 2 channels.
+        self.assertEqual(self.calls()["all_reduce", 4000], {"tree-ll128-4", "ring-simple-2", "ring-ll-1", "tree-ll-2"})
+
+    def test_forces_nothing_for_ranks_that_are_threads(self):
+        points = self.points(2, "all_reduce", "--algo", "none", "--baseline", "nccl,nccl/ring-ll", "--counts", 10, "--inplace", "no",
+                             "--allow-skips")
+        skipped = {point["key"]["algo"]: point["skipped"] for point in points if "skipped" in point}
+        self.assertEqual(list(skipped), ["ring-ll"])
+        self.assertIn("process", skipped["ring-ll"])
+
+    @tutti.needs_mpi
+    def test_makes_nccl_follow_a_tuned_table(self):
+        table = self.folder / "table.json"
+        environment = {"LD_PRELOAD": PRELOAD, "SIMULATED_GPUS": "2", "SIMULATED_NCCL_FAIL": ""}
+        done = tutti.run_ranks(2, "tune", "all_reduce", "--algo", "none", "--baseline", "nccl,nccl/ring-simple-1,nccl/tree-ll-4",
+                               "--buffers", "device", "-b", "4K", "-e", "64K", "-f", 16, "--model", "none", "--hold-out", "no",
+                               "--budget", "10s", "--table", table, **environment)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        tuned = json.loads(table.read_text(encoding="utf-8"))
+        ranges = tuned["sections"][0]["ranges"]
+        for one, name in zip(ranges, ("ring-simple-1", "tree-ll-4", "ring-simple-1")):  # whichever was the fastest
+            one["choice"] = {"impl": "nccl", "algorithm": name}
+        table.write_text(json.dumps(tuned), encoding="utf-8")
+        self.points(2, "all_reduce", *BASELINE, "-b", "4K", "-e", "64K", "-f", 16, "-r", 2, "--inplace", "no", mpi=True,
+                    NCCL_TUNER_PLUGIN=self.PLUGIN, TUTTI_NCCL_TABLE=str(table), **self.profiled())
+        for size in (4096, 65536):
+            expected = [one["choice"]["algorithm"] for one in ranges if one["from"] <= size][-1]
+            self.assertEqual(self.calls()["all_reduce", size], {expected})
 
 
 class Refusals(OnSimulatedGpus):

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "collectives/baselines/baselines.hpp"
+#include "collectives/baselines/nccl_choice.hpp"
 #include "workloads/bench/sweep.hpp"
 
 namespace tutti {
@@ -170,6 +172,39 @@ TEST(Candidates, AreAlgorithmsOfALibraryToo) {
     // The library lists its algorithms only while it runs.
     EXPECT_EQ(names({"mpi/all"}), std::vector<std::string>{"mpi"});
     EXPECT_THROW(names({"mpx/ring"}), Error);
+}
+
+TEST(Candidates, AreAlgorithmsOfNcclWithProtocolsAndChannels) {
+    const auto names = [](Collective collective, const std::string& baseline) {
+        return names_of(candidates(
+            collective, {.algorithms = {"none"}, .transports = {}, .baselines = {baseline}}));
+    };
+    // A ring by three protocols, each with NCCL's number of channels and with six others.
+    EXPECT_EQ(names(Collective::broadcast, "nccl/all").size(), 1U + 3 * 7);
+    // Tree and ring by three protocols, NVLS and its tree by one; CollNet has NCCL's number only.
+    EXPECT_EQ(names(Collective::all_reduce, "nccl/all").size(), 1U + (6 + 2) * 7 + 2);
+    EXPECT_EQ(names(Collective::all_gather, "nccl/all").size(), 1U + (3 + 2) * 7 + 1);
+    for (const Collective collective : all_collectives())
+        for (const std::string& name : nccl_algorithm_names(collective))
+            EXPECT_EQ(to_string(parse_nccl_choice(name)), name);
+    EXPECT_EQ(names(Collective::all_reduce, "nccl/tree-ll128-4"),
+              std::vector<std::string>{"nccl/tree-ll128-4"});
+    EXPECT_THROW(names(Collective::broadcast, "nccl/tree-ll128-4"), Error);
+    EXPECT_THROW(names(Collective::all_reduce, "nccl/collnet-chain-simple-4"), Error);
+}
+
+TEST(NcclChoice, IsReadFromItsParts) {
+    EXPECT_EQ(parse_nccl_choice("nvls-tree-simple-16"), (NcclChoice{5, 2, 16}));
+    EXPECT_EQ(parse_nccl_choice("nvls-simple"), (NcclChoice{4, 2, 0}));
+    EXPECT_EQ(parse_nccl_choice("collnet-direct"), (NcclChoice{2, NcclChoice::by_nccl, 0}));
+    EXPECT_EQ(parse_nccl_choice("ring-4"), (NcclChoice{1, NcclChoice::by_nccl, 4}));
+    for (const char* wrong : {"", "nvls-", "ring-ll-", "ring-ll-0", "ring-ll-65", "ring-4-ll",
+                              "Ring", "ring-ll256", "ringll", "ring-ll--1", "ring-ll-4x"})
+        EXPECT_THROW(parse_nccl_choice(wrong), Error) << wrong;
+    EXPECT_EQ(to_string(NcclChoice{}), "default");
+    EXPECT_FALSE(limits_channels(parse_nccl_choice("collnet-chain"), 1));
+    EXPECT_TRUE(limits_channels(parse_nccl_choice("nvls"), 1));
+    EXPECT_FALSE(limits_channels(parse_nccl_choice("nvls"), 2));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "base/hashes.hpp"
 #include "tests/simulated_gpu/gpu.hpp"
 
 namespace tutti::simulated {
@@ -27,8 +28,17 @@ ncclResult_t complain(ncclResult_t result, const std::string& what) {
     return result;
 }
 
+namespace {
+
+std::uint64_t hash_of(const ncclUniqueId& id) {
+    return fnv1a(std::as_bytes(std::span(id.internal)));
+}
+
+}  // namespace
+
 Communicator::Communicator(const ncclUniqueId& id, int ranks, int rank)
     : mailbox_(id),
+      plugins_(hash_of(id), ranks, rank),
       ranks_(ranks),
       rank_(rank),
       gpu_(current_number()),
@@ -114,6 +124,7 @@ void Communicator::abort() {
 
 void Communicator::enqueue() {
     const long number = asked_++;
+    for (Work& work : next_.works()) work.handle = plugins_.launch(work.description);
     stream_of(stream_).add(
         [self = shared_from_this(), number, group = std::make_shared<Group>(std::move(next_))] {
             while (!self->go_on(number, *group))
@@ -138,6 +149,7 @@ bool Communicator::go_on(long number, Group& group) {
         return false;
     }
     ++ended_;
+    for (const Work& work : group.works()) plugins_.end(work.handle);
     return true;
 }
 

@@ -60,6 +60,7 @@ private:
     bool go_on(long number, Group& group);
 
     Mailbox mailbox_;
+    Plugins plugins_;
     int ranks_, rank_, gpu_;
     std::recursive_mutex mutex_;
     Phase phase_ = Phase::joining;

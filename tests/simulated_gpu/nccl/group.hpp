@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/simulated_gpu/nccl/mailbox.hpp"
+#include "tests/simulated_gpu/nccl/plugins.hpp"
 
 namespace tutti::simulated {
 
@@ -26,6 +27,8 @@ struct Work {
     std::vector<Message> messages = {};
     std::function<void()> finish = [] {};
     std::shared_ptr<std::vector<std::byte>> inbox = {};
+    Described description = {};
+    void* handle = nullptr;  ///< the profiler's
 };
 
 /// The calls of one group on one communicator; their messages advance together.
@@ -36,6 +39,8 @@ public:
     /// Advances all messages as far as possible; returns true once all are done. Throws
     /// std::runtime_error if the requests of two ranks do not match.
     bool go_on(Mailbox& mailbox, int me);
+
+    std::vector<Work>& works() { return works_; }
 
 private:
     std::vector<Work> works_;

@@ -150,6 +150,18 @@ std::uint64_t sort_of(int collective, int op, int root) {
     return static_cast<std::uint64_t>((collective * 16 + op) * 64 + root);
 }
 
+// Describes a collective for plugins.
+Work described(Work work, const Share& share, int function, const char* name, ncclDataType_t type) {
+    constexpr const char* types[] = {"ncclInt8",    "ncclUint8",   "ncclInt32",   "ncclUint32",
+                                     "ncclInt64",   "ncclUint64",  "ncclFloat16", "ncclFloat32",
+                                     "ncclFloat64", "ncclBfloat16"};
+    const bool has_blocks = function == 2 || function == 3;
+    const std::size_t blocks = has_blocks ? static_cast<std::size_t>(share.ranks) : 1;
+    work.description = {function, name, blocks * share.bytes(), share.count,
+                        type < std::size(types) ? types[type] : "Unknown"};
+    return work;
+}
+
 ncclResult_t message(Message::Direction direction, void* memory, std::size_t count,
                      ncclDataType_t name, int peer, ncclComm_t comm, cudaStream_t stream) {
     return ask(comm, stream, [&](Communicator& of) {
@@ -267,7 +279,7 @@ ncclResult_t ncclAllReduce(const void* input, void* output, std::size_t count, n
                            ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
     return ask(comm, stream, [&](Communicator& of) {
         const Share share = share_of(of, input, output, count, type, sort_of(1, op, 0), {});
-        return all_reduce(share, known(op, share.type, of));
+        return described(all_reduce(share, known(op, share.type, of)), share, 4, "AllReduce", type);
     });
 }
 
@@ -278,7 +290,8 @@ ncclResult_t ncclReduceScatter(const void* input, void* output, std::size_t coun
         const Sides sides{.inputs = static_cast<std::size_t>(of.ranks()),
                           .in_place_input = static_cast<std::size_t>(of.rank())};
         const Share share = share_of(of, input, output, count, type, sort_of(2, op, 0), sides);
-        return reduce_scatter(share, known(op, share.type, of));
+        return described(reduce_scatter(share, known(op, share.type, of)), share, 3,
+                         "ReduceScatter", type);
     });
 }
 
@@ -288,7 +301,7 @@ ncclResult_t ncclReduce(const void* input, void* output, std::size_t count, nccl
         must_be_rank(root, of);
         const Sides sides{.outputs = of.rank() == root ? std::size_t{1} : 0};
         const Share share = share_of(of, input, output, count, type, sort_of(3, op, root), sides);
-        return reduce(share, known(op, share.type, of), root);
+        return described(reduce(share, known(op, share.type, of), root), share, 1, "Reduce", type);
     });
 }
 
@@ -297,7 +310,8 @@ ncclResult_t ncclAllGather(const void* input, void* output, std::size_t count, n
     return ask(comm, stream, [&](Communicator& of) {
         const Sides sides{.outputs = static_cast<std::size_t>(of.ranks()),
                           .in_place_output = static_cast<std::size_t>(of.rank())};
-        return all_gather(share_of(of, input, output, count, type, sort_of(4, 0, 0), sides));
+        const Share share = share_of(of, input, output, count, type, sort_of(4, 0, 0), sides);
+        return described(all_gather(share), share, 2, "AllGather", type);
     });
 }
 
@@ -306,8 +320,8 @@ ncclResult_t ncclBroadcast(const void* input, void* output, std::size_t count, n
     return ask(comm, stream, [&](Communicator& of) {
         must_be_rank(root, of);
         const Sides sides{.inputs = of.rank() == root ? std::size_t{1} : 0};
-        return broadcast(share_of(of, input, output, count, type, sort_of(5, 0, root), sides),
-                         root);
+        const Share share = share_of(of, input, output, count, type, sort_of(5, 0, root), sides);
+        return described(broadcast(share, root), share, 0, "Broadcast", type);
     });
 }
 
