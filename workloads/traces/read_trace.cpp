@@ -18,10 +18,10 @@ namespace fs = std::filesystem;
 constexpr const char* forms_read =
     "known formats are gradtrace/1 as scripts/record_ddp writes it (JSON or JSON Lines), and "
     "traces "
-    "of PARAM, PyTorch (execution trace, profiler, flight recorder) and Chakra, a file for each "
-    "rank";
+    "of PARAM, PyTorch (execution trace, profiler, flight recorder), Chakra and NCCL (inspector, "
+    "libtutti_nccl), a file for each rank";
 
-constexpr std::string_view endings_in_folders[] = {".json", ".json.gz", ".et", ".et.gz"};
+constexpr std::string_view endings_in_folders[] = {".json", ".json.gz", ".et", ".et.gz", ".log"};
 
 // Returns the numbers in a name, in order; one after "rank" comes last.
 std::vector<std::int64_t> numbers_in_name(const fs::path& file) {
@@ -160,6 +160,31 @@ bool is_in_lines(std::string_view text, const Source& source) {
     }
 }
 
+// Returns the lines of a log of NCCL; none if it is none. The last line may be torn, as the job may
+// have crashed or still run.
+std::optional<JsonValue> lines_of_nccl(std::string_view text, const Source& source) {
+    constexpr std::size_t characters_of_first_name = 20;
+    const std::string_view begin = text.substr(0, characters_of_first_name);
+    if (begin.find("\"header\"") == begin.npos && begin.find("\"event\"") == begin.npos)
+        return std::nullopt;
+    JsonValue::List lines;
+    for (int number = 1; !text.empty(); ++number) {
+        const std::size_t end = text.find('\n');
+        const std::string_view line = text.substr(0, end);
+        text.remove_prefix(end == text.npos ? text.size() : end + 1);
+        if (line.find_first_not_of(" \t\r") == line.npos) continue;
+        try {
+            JsonValue json = parse_json(line, source, number);
+            if (lines.empty() && !is_line_of_nccl(json)) return std::nullopt;
+            lines.push_back(std::move(json));
+        } catch (const NotJson&) {
+            if (lines.empty()) return std::nullopt;
+            if (!text.empty()) throw;
+        }
+    }
+    return JsonValue{1, JsonValue::Object{{"nccl_lines", {1, std::move(lines)}}}};
+}
+
 // Names formats that hold no calls to replay, and what to do instead.
 const char* advice_for(std::string_view text) {
     if (text.starts_with("SQLite format 3"))
@@ -197,6 +222,7 @@ bool has_item_with(const JsonValue& document, std::string_view field) {
 
 JsonValue document_of_json(std::string_view text, const Source& source) {
     if (is_in_lines(text, source)) return joined_lines(text, source);
+    if (auto lines = lines_of_nccl(text, source)) return std::move(*lines);
     JsonValue document;
     try {
         document = parse_json(text, source, 1);
@@ -279,7 +305,8 @@ struct Form {
     std::string_view name;  // begins the name of the trace
     bool (*fits)(const JsonValue& document);
     OpsTrace (*import)(const std::vector<RankFile>& files, std::string& note);
-    std::optional<std::int64_t> (*rank)(const RankFile& file);  // by its content
+    // Returns the rank by the content. Null: the files need no order.
+    std::optional<std::int64_t> (*rank)(const RankFile& file);
 };
 
 bool is_list_of_entries(const JsonValue& document) {
@@ -306,6 +333,8 @@ const Form forms[] = {
      [](const RankFile& file) { return rank_in(file.document.find("distributedInfo")); }},
     {"flight-recorder", [](const JsonValue& one) { return one.find("entries") != nullptr; },
      ops_of_flight_recorder, [](const RankFile& file) { return rank_in(&file.document); }},
+    {"nccl", [](const JsonValue& one) { return one.find("nccl_lines") != nullptr; },
+     ops_of_nccl_log, nullptr},
 };
 
 const Form* form_of(const JsonValue& document) {
@@ -339,7 +368,7 @@ std::vector<std::vector<std::int64_t>> ranks_in_names(const std::vector<RankFile
 
 // Sorts the files of a folder by rank: by their content, or else by a number in their names.
 void sort_by_rank(std::vector<RankFile>& files, const Form& form, const std::string& folder) {
-    if (files.size() == 1) return;
+    if (files.size() == 1 || form.rank == nullptr) return;
     const auto place_of = [&](const std::vector<std::int64_t>& ranks, std::size_t rank) {
         return static_cast<std::size_t>(std::ranges::find(ranks, static_cast<std::int64_t>(rank)) -
                                         ranks.begin());

@@ -74,10 +74,10 @@ struct Trace {
 };
 
 /// Reads a trace of any kind: tutti's as JSON Lines or as one JSON document (gradtrace/1), or one
-/// of PARAM, PyTorch (execution trace, profiler, flight recorder) or Chakra. The latter have a file
-/// for each rank: `typed` is then a folder, in which ranks are found by content or name, or a list
-/// with commas in the order of ranks. Each file may be compressed by gzip. Throws Error, one line
-/// with file and line, if a file is not a trace, is truncated or contradicts itself.
+/// of PARAM, PyTorch (execution trace, profiler, flight recorder), Chakra or NCCL. The latter have
+/// a file for each rank: `typed` is then a folder, in which ranks are found by content or name, or
+/// a list with commas in the order of ranks. Each file may be compressed by gzip. Throws Error, one
+/// line with file and line, if a file is not a trace, is truncated or contradicts itself.
 Trace read_trace(const std::string& typed);
 
 /// A step of a trace of ops as a program.

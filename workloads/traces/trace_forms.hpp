@@ -96,6 +96,11 @@ OpsTrace ops_of_messages(const std::vector<RankFile>& files, std::string& note);
 OpsTrace ops_of_profiler(const std::vector<RankFile>& files, std::string& note);
 /// Reads dumps of PyTorch's flight recorder.
 OpsTrace ops_of_flight_recorder(const std::vector<RankFile>& files, std::string& note);
+/// Returns whether it is a line of a log by NCCL's inspector or by libtutti_nccl.so.
+bool is_line_of_nccl(const JsonValue& line);
+/// Reads such logs: the documents have the lines as "nccl_lines". The lines name the ranks, so the
+/// files may be in any order, and one may have several ranks.
+OpsTrace ops_of_nccl_log(const std::vector<RankFile>& files, std::string& note);
 
 /// Converts names of recorders: "float32", "c10::BFloat16", "Tensor(long int)". Throws Error naming
 /// the known ones.
