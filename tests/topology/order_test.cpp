@@ -142,5 +142,44 @@ TEST_F(OrderFile, IsRefusedByLine) {
     EXPECT_THROW(read_order("/nowhere/order", 2), Error);
 }
 
+TEST(PlacementOf, GroupsRanksByHostPackageNumaNodeAndCache) {
+    const Placement placement = placement_of(std::vector<RankBinding>{
+        {.host = 0, .package = 0, .numa_node = 0, .cache = 0},
+        {.host = 0, .package = 0, .numa_node = 0, .cache = 1},
+        {.host = 0, .package = 0, .numa_node = 1, .cache = 2},
+        {.host = 0, .package = 1, .numa_node = 2, .cache = 3},
+        {.host = 1, .package = 0, .numa_node = 0, .cache = 0},
+        {.host = 1},  // may run anywhere on its host
+    });
+    const auto sizes = [&](Level level) { return placement.groups(level).size(); };
+    EXPECT_EQ(sizes(Level::host), 2U);
+    EXPECT_EQ(sizes(Level::package), 4U);
+    EXPECT_EQ(sizes(Level::numa), 5U);
+    EXPECT_EQ(sizes(Level::cache), 6U);
+}
+
+TEST(PlacementOf, LeavesOutLevelsOfWhichNothingIsKnown) {
+    const Placement placement =
+        placement_of(std::vector<RankBinding>{{.package = 0}, {.package = 1}});
+    ASSERT_EQ(placement.levels().size(), 2U);
+    EXPECT_EQ(placement.levels().front().level, Level::package);
+}
+
+TEST(BindingsThatFill, AreOnEachGpuOrElseOnEachCore) {
+    Host host = example_host();
+    const auto gpus = std::ranges::count(host.devices, DeviceKind::gpu, &Device::kind);
+    const std::size_t cores = host.cores.size();
+    ASSERT_GT(gpus, 0);
+    EXPECT_EQ(std::ssize(bindings_that_fill({{host, host}, {}})), 2 * gpus);
+    std::erase_if(host.devices, [](const Device& one) { return one.kind == DeviceKind::gpu; });
+    const auto bindings = bindings_that_fill({{host, host}, {}});
+    ASSERT_EQ(bindings.size(), 2 * cores);
+    EXPECT_EQ(bindings.front().host, 0);
+    EXPECT_EQ(bindings.back().host, 1);
+    EXPECT_EQ(bindings.back().core, static_cast<int>(cores) - 1);
+    host.cores.clear();
+    EXPECT_THROW(bindings_that_fill({{host}, {}}), Error);
+}
+
 }  // namespace
 }  // namespace tutti

@@ -159,4 +159,58 @@ RankBinding binding_of(const Host& host, const std::vector<int>& cpus) {
             .core = cores.size() == 1 ? cores.front() : -1};
 }
 
+Placement placement_of(std::span<const RankBinding> binding_of_rank) {
+    std::map<Level, std::vector<int>> labels;
+    for (const RankBinding& binding : binding_of_rank) {
+        labels[Level::host].push_back(binding.host);
+        labels[Level::package].push_back(binding.package);
+        labels[Level::numa].push_back(binding.numa_node);
+        labels[Level::cache].push_back(binding.cache);
+    }
+    std::erase_if(labels, [](const auto& level) {
+        return std::ranges::all_of(level.second, [](int label) { return label < 0; });
+    });
+    return Placement::of_levels(int_size(binding_of_rank), std::move(labels));
+}
+
+namespace {
+
+RankBinding binding_of_gpu(const Host& host, const Device& gpu) {
+    RankBinding binding;
+    if (!gpu.numa_node) return binding;
+    const auto node = std::ranges::find(host.numa_nodes, *gpu.numa_node, &NumaNode::os_index);
+    if (node == host.numa_nodes.end()) return binding;
+    binding.numa_node = static_cast<int>(node - host.numa_nodes.begin());
+    binding.package = place_of(host.packages, node->cores);
+    return binding;
+}
+
+std::vector<RankBinding> bindings_that_fill(const Host& host) {
+    std::vector<RankBinding> bindings;
+    for (const Device& device : host.devices)
+        if (device.kind == DeviceKind::gpu) {
+            const int gpu = int_size(bindings);
+            bindings.push_back(binding_of_gpu(host, device));
+            bindings.back().gpu = gpu;
+        }
+    if (bindings.empty())
+        for (const Core& core : host.cores) bindings.push_back(binding_of(host, core.threads));
+    if (bindings.empty())
+        throw Error("the description of " + host.name +
+                    " has neither GPUs nor cores; use another file");
+    return bindings;
+}
+
+}  // namespace
+
+std::vector<RankBinding> bindings_that_fill(const Machine& machine) {
+    std::vector<RankBinding> all;
+    for (std::size_t host = 0; host < machine.hosts.size(); ++host)
+        for (RankBinding binding : bindings_that_fill(machine.hosts[host])) {
+            binding.host = static_cast<int>(host);
+            all.push_back(binding);
+        }
+    return all;
+}
+
 }  // namespace tutti

@@ -7,6 +7,7 @@
 
 #include "base/index.hpp"
 #include "topology/machine/machine.hpp"
+#include "topology/placement/placement.hpp"
 
 namespace tutti {
 
@@ -25,6 +26,15 @@ struct RankBinding {
 /// Returns the binding of a rank that may run on these CPUs (the operating system's numbers), as
 /// positions in the host's lists. The caller sets RankBinding::host.
 RankBinding binding_of(const Host& host, const std::vector<int>& cpus);
+
+/// Returns the caches, NUMA nodes, packages and hosts of ranks with these bindings. Ranks that may
+/// run in several parts of a level form a group of their own there; a level where that is so for
+/// all ranks is left out.
+Placement placement_of(std::span<const RankBinding> binding_of_rank);
+
+/// Returns the bindings of ranks that fill a machine: one on each GPU of a host, or on each core of
+/// a host without GPUs. Throws Error for a host without either.
+std::vector<RankBinding> bindings_that_fill(const Machine& machine);
 
 /// The order of ranks in algorithms, such as the neighbours in a ring. Each channel is a
 /// permutation of all ranks; channels carry equal shares of the message at the same time. Without

@@ -90,15 +90,6 @@ std::vector<RankBinding> sites_of_ranks(World& world) {
     return sites;
 }
 
-Placement placement_of(const std::vector<RankBinding>& sites) {
-    std::vector<int> hosts, numa_nodes;
-    for (const RankBinding& site : sites) {
-        hosts.push_back(site.host);
-        numa_nodes.push_back(site.numa_node);
-    }
-    return Placement::by_labels(hosts, numa_nodes);
-}
-
 Order order_called(const std::string& name, World& world, const std::vector<RankBinding>& sites) {
     if (name.empty() || name == "naive") return {};
     if (name == "topology") return order_by_topology(sites);

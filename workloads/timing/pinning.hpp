@@ -46,10 +46,6 @@ std::string describe_pinning(int ranks_on_core);
 /// Returns where every rank may run now. Collective; the same on all ranks.
 std::vector<RankBinding> sites_of_ranks(World& world);
 
-/// Returns the hosts as nodes, with their NUMA nodes as islands. Ranks that may run on several NUMA
-/// nodes share one island of their host.
-Placement placement_of(const std::vector<RankBinding>& sites);
-
 /// Returns the order for a value of --order-by: naive, topology or a file. Collective; only rank 0
 /// reads the file. Throws Error with a correction.
 Order order_called(const std::string& name, World& world, const std::vector<RankBinding>& sites);
