@@ -4,11 +4,14 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
+#include "base/level.hpp"
 #include "base/units.hpp"
 
 #pragma GCC visibility push(default)
@@ -24,10 +27,21 @@ struct Configuration {
     Bytes segment;               ///< pipeline segment; 0: the host's default, or no pipelining
     int radix = 0;               ///< fan-out per step; 0: the default, or the algorithm has none
     int channels = 1;            ///< equal shares of the message that travel at the same time
+    int levels = 0;              ///< a bit for each Level of hierarchical algorithms; 0: all
+    int level_algorithms = 0;    ///< of these levels, see level_algorithm_names; 0: automatic
 
     bool is_ours() const { return impl == "tutti"; }
     auto operator<=>(const Configuration&) const = default;
 };
+
+/// The algorithms of levels, by their names in the knob level-algorithms.
+inline constexpr std::array<std::string_view, 5> level_algorithm_names{"tree", "ring", "butterfly",
+                                                                       "one-shot", "multi-rail"};
+
+/// How a knob's value is typed and shown: a number (or a size), or words joined by "+". The value
+/// of a set has a bit for each of its words; that of a list has four bits for each of its words in
+/// turn, the first one lowest: the word's number, counted from 1.
+enum class KnobForm : std::uint8_t { number, set, list };
 
 /// A numeric parameter of a configuration. Names, options, tables, records, searches, proofs and
 /// figures use only the list below: a new knob needs a member above, a row below and its use, in
@@ -41,10 +55,13 @@ struct Knob {
     std::int64_t default_value;    ///< left out of names and files
     std::int64_t least, most;      ///< range of the other values
     std::int64_t same_as_default;  ///< a value that does the same as the default
-    const char* mark;              ///< before its value in brackets: "k" in "tree[k4]/shm"
-    const char* letter;            ///< before it in decision maps: "r" in "tree/shm r4"
-    const char* legend;            ///< in figures, with {} for its value: "radix {}"
-    const char* searched;          ///< values that the tuner tries, as typed, ascending
+    KnobForm form = KnobForm::number;
+    /// Returns the word of a place in a set or list; empty after the last one.
+    std::string_view (*word)(std::size_t place) = nullptr;
+    const char* mark;      ///< before its value in brackets: "k" in "tree[k4]/shm"
+    const char* letter;    ///< before it in decision maps: "r" in "tree/shm r4"
+    const char* legend;    ///< in figures, with {} for its value: "radix {}"
+    const char* searched;  ///< values that the tuner tries, as typed, ascending
     /// Values for which schedules are proved: "2..8", or "3"; empty if it changes no schedule, or
     /// only through the number of segments.
     const char* proved;
@@ -54,12 +71,17 @@ struct Knob {
     constexpr bool is_size() const {
         return std::holds_alternative<Bytes Configuration::*>(member);
     }
+    constexpr bool has_words() const { return word != nullptr; }
     std::int64_t of(const Configuration& configuration) const;
     void set(Configuration& configuration, std::int64_t value) const;
-    /// Returns the value as typed: "64K" or "4".
+    /// Returns the value as typed: "64K", "4" or "cache+host".
     std::string text_of(const Configuration& configuration) const;
     /// Returns the default as typed: "auto" if it is outside least .. most.
     std::string default_text() const;
+    /// Returns the value of words joined by "+"; none if they are not the knob's.
+    std::optional<std::int64_t> value_of_words(std::string_view text) const;
+    /// Returns all words.
+    std::vector<std::string> words() const;
 
     /// Calls visit(value, default) with both of the member's own type.
     template <class Visit, class MaybeConst>
@@ -123,10 +145,54 @@ inline constexpr std::array knobs{
          .what = "Channels: equal shares of the message that travel at the same time",
          .help = "Numbers of channels: equal shares of the message that travel at the same time, "
                  "e.g. 1,2"},
+    Knob{.name = "levels",
+         .key_name = "levels",
+         .member = &Configuration::levels,
+         .default_value = 0,
+         .least = 1,
+         .most = (1 << all_levels.size()) - 1,
+         .same_as_default = 0,
+         .form = KnobForm::set,
+         .word =
+             [](std::size_t place) {
+                 return place < all_levels.size() ? NamesOf<Level>::rows[place].name
+                                                  : std::string_view();
+             },
+         .mark = "l=",
+         .letter = "l=",
+         .legend = "levels {}",
+         .searched = "auto",
+         .proved = "auto",
+         .what = "Levels of machines in which the algorithm levels divides the ranks",
+         .help =
+             "Levels in which the algorithm levels divides the ranks, e.g. cache+host,numa+host "
+             "(auto: all that divide them)"},
+    Knob{.name = "level-algorithms",
+         .key_name = "level_algorithms",
+         .member = &Configuration::level_algorithms,
+         .default_value = 0,
+         .least = 1,
+         .most = (1 << 28) - 1,
+         .same_as_default = 0,
+         .form = KnobForm::list,
+         .word =
+             [](std::size_t place) {
+                 return place < level_algorithm_names.size() ? level_algorithm_names[place]
+                                                             : std::string_view();
+             },
+         .mark = "a=",
+         .letter = "a=",
+         .legend = "{}",
+         .searched = "auto,butterfly+one-shot",
+         .proved = "auto",
+         .what = "Algorithm of each level, the largest first; the last one counts for all others",
+         .help = "Algorithms of the levels, the largest first; the last one counts for all others, "
+                 "e.g. ring+tree,butterfly+one-shot (auto: by collective)"},
 };
 
-/// Whether `searched` is a list of ascending values within least .. most.
+/// Whether `searched` is a list of ascending values within least .. most. Words are not checked.
 constexpr bool has_valid_values(const Knob& knob) {
+    if (knob.has_words()) return true;
     constexpr std::string_view units = "KMG";
     std::string_view rest = knob.searched;
     for (std::int64_t before = -1;;) {
@@ -163,7 +229,7 @@ static_assert(is_distinct(&Knob::name) && is_distinct(&Knob::key_name) &&
                   is_distinct(&Knob::mark) && is_distinct(&Knob::letter),
               "two knobs have the same .name, .key_name, .mark or .letter");
 
-/// Returns the knobs by their letters in decision maps: "s: segment, r: radix, c: channels".
+/// Returns the knobs by their letters in decision maps: "s: segment, r: radix, ...".
 std::string letters_of_knobs();
 
 /// Returns the algorithm with the knobs that differ from the default, without its transport:

@@ -155,6 +155,10 @@ json knobs_as_json() {
                        {"what", knob.what},
                        {"default", knob.default_value},
                        {"is_size", knob.is_size()},
+                       {"form", knob.form == KnobForm::set    ? "set"
+                                : knob.form == KnobForm::list ? "list"
+                                                              : "number"},
+                       {"words", knob.words()},
                        {"mark", knob.mark},
                        {"letter", knob.letter},
                        {"legend", knob.legend}});

@@ -65,16 +65,24 @@ void prove_job(const Algorithm& algorithm, const Job& job, ProofSummary& summary
 }
 
 // Returns placements: equal and unequal nodes, ranks assigned by node and round-robin, nodes with
-// islands.
+// islands, and five levels.
 std::vector<Placement> splits_of(int ranks) {
     std::vector<int> growing, in_turn;
+    std::map<Level, std::vector<int>> deep;
     for (int rank = 0; rank < ranks; ++rank) {
         growing.push_back(
             std::bit_width(static_cast<unsigned>(rank)));  // nodes of 1, 1, 2, 4, ... ranks
         in_turn.push_back(rank % 3);
+        for (const auto& [level, size] : {std::pair{Level::rack, 24},
+                                          {Level::host, 12},
+                                          {Level::package, 6},
+                                          {Level::numa, 5},
+                                          {Level::cache, 2}})
+            deep[level].push_back(rank / size);
     }
     return {Placement::in_nodes_of(ranks, 4, 2), Placement::in_nodes_of(ranks, 1),
-            Placement::by_label(growing).with_islands_of(3), Placement::by_label(in_turn)};
+            Placement::by_label(growing).with_islands_of(3), Placement::by_label(in_turn),
+            Placement::of_levels(ranks, deep)};
 }
 
 // Proves one root and configuration; for pipelined and hierarchical algorithms also segments and
@@ -192,6 +200,10 @@ CallSummary call_with_lengths(const Algorithm& algorithm, const IntRange& ranks)
 }
 
 IntRange parse_values(const Knob& knob, const std::string& text) {
+    if (knob.has_words()) {
+        const int value = word_value_of(knob, text);
+        return {value, value};
+    }
     const IntRange values = parse_range(text);
     if (values.first < knob.least || values.last > knob.most)
         throw Error(fmt::format("{} {} is out of range; use --{} {}..{}", knob.name, text,

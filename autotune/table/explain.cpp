@@ -131,8 +131,9 @@ std::string head_of(const Table& table) {
 
 std::string notes() {
     return "# choice: algorithm/transport; " + letters_of_knobs() +
-           ". at: the size at which time, runner-up and gain\n"
-           "# were measured. gain: time of the library's default over the choice's time; for a "
+           ".\n"
+           "# at: the size at which time, runner-up and gain were measured.\n"
+           "# gain: time of the library's default over the choice's time; for a "
            "kept "
            "default: time of the best\n"
            "# other variant over the default's. runner-up: how much slower it was than the choice. "

@@ -2,6 +2,7 @@
 #include "cli/options/values.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -23,6 +24,7 @@ std::optional<std::int64_t> count_in(std::string_view text, std::int64_t most) {
 
 std::optional<std::int64_t> value_of(const Knob& knob, const std::string& typed) {
     if (typed == "auto") return knob.default_value;
+    if (knob.has_words()) return knob.value_of_words(typed);
     const std::optional<std::int64_t> value =
         knob.is_size() ? parse_bytes(typed).count : count_in(typed, knob.most);
     return value && *value >= knob.least ? value : std::nullopt;
@@ -132,20 +134,29 @@ std::optional<Rank> parse_root(const std::string& text) {
 
 std::function<std::vector<std::int64_t>(const std::string& text)> values_of(const Knob& knob) {
     return [&knob](const std::string& text) {
-        const std::string remedy = knob.is_size()
-                                       ? fmt::format("for example --{} 64K", knob.name)
-                                       : fmt::format("a list of {} .. {}", knob.least, knob.most);
+        const std::string remedy =
+            knob.is_size() ? fmt::format("for example --{} 64K", knob.name)
+            : knob.has_words()
+                ? fmt::format("auto, or {}, joined by +", fmt::join(knob.words(), ", "))
+                : fmt::format("a list of {} .. {}", knob.least, knob.most);
         std::vector<std::int64_t> values;
         for (const auto& item : split_list(text)) {
             const auto value = value_of(knob, item);
             if (!value)
-                throw Error(
-                    fmt::format("--{} {} is out of range; use {}", knob.name, item, remedy));
+                throw Error(fmt::format("--{} {} is {}; use {}", knob.name, item,
+                                        knob.has_words() ? "unknown" : "out of range", remedy));
             values.push_back(*value);
         }
         if (values.empty()) throw Error(fmt::format("--{} is empty; use {}", knob.name, remedy));
         return values;
     };
+}
+
+int word_value_of(const Knob& knob, const std::string& text) {
+    const std::vector<std::int64_t> values = values_of(knob)(text);
+    if (values.size() > 1)
+        throw Error(fmt::format("--{} {} has several values; use one of them", knob.name, text));
+    return static_cast<int>(values.front());
 }
 
 double parse_timeout(const std::string& option, const std::string& text) {

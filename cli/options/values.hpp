@@ -63,6 +63,9 @@ std::optional<Rank> parse_root(const std::string& text);
 /// Returns a parser for a list of a knob's values; "auto" is its default.
 std::function<std::vector<std::int64_t>(const std::string& text)> values_of(const Knob& knob);
 
+/// Parses one value of a knob that has words.
+int word_value_of(const Knob& knob, const std::string& text);
+
 /// Parses -T: "250ms", or a bare number of seconds as nccl-tests has it; above 0.
 double parse_timeout(const std::string& option, const std::string& text);
 

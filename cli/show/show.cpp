@@ -63,7 +63,7 @@ void print_counts(const Algorithm& algorithm, const Job& job, const Schedule& sc
     fmt::print("received   {:<12} by the busiest rank; lower bound of sent and received {:.4g} n\n",
                vectors(counts.most_received()), bound.busiest);
     fmt::print("messages   {:<12} in total\n", counts.messages);
-    if (ways) fmt::print("{}", describe_ways(*ways, schedule, spec));
+    if (ways) fmt::print("{}", describe_ways(*ways, schedule, spec, most_transfers));
     print_proof(schedule, spec);
     fmt::print("n is {}; bounds assume one message at a time in each direction\n",
                job.collective == Collective::all_to_all ? "the data sent by one rank"

@@ -61,9 +61,10 @@ void add_schedule(const OptionGroup& group, TypedSchedule& typed) {
     group.number("--segments", typed.job.segments, 1, 1 << 20, "Segments of pipelined algorithms");
     group.parsed(
         "--placement", typed.ways, "",
-        [](const std::string& text) { return Ways(hosts_of_ranks(text, most_ranks)); },
-        "Hosts x ranks (2x4), or the host of each rank (a,a,b); show prints which transfers go "
-        "through memory, and which by message");
+        [](const std::string& text) { return Ways(parse_placement(text, most_ranks)); },
+        "Hosts x ranks (2x4), the host of each rank (a,a,b), parts of each level (switch:2,host:4,"
+        "numa:2,cache:3,rank:8) or a machine's file, in copies (64xFILE); show prints which "
+        "transfers go through memory, and which by message");
     group.number("--ranks-per-node", typed.per_node, 1, 1 << 20,
                  "Ranks per node of hierarchical algorithms");
     group.number("--ranks-per-island", typed.per_island, 1, 1 << 20,
@@ -72,6 +73,13 @@ void add_schedule(const OptionGroup& group, TypedSchedule& typed) {
         if (*knob.proved != '\0')
             knob.visit(typed.configuration, [&](auto& value, const auto&) {
                 if constexpr (std::is_same_v<decltype(value), int&>) {
+                    if (knob.has_words()) {
+                        group.parsed(
+                            fmt::format("--{}", knob.name), value, knob.default_text(),
+                            [&knob](const std::string& text) { return word_value_of(knob, text); },
+                            knob.what);
+                        return;
+                    }
                     auto* option = group.number(fmt::format("--{}", knob.name), value,
                                                 static_cast<int>(knob.least),
                                                 static_cast<int>(knob.most), knob.what);
@@ -97,7 +105,7 @@ BuiltSchedule build(TypedSchedule typed) {
         throw Error(
             "--order-by topology cannot be used here, as there are no ranks on a machine; use "
             "--order-by FILE");
-    Placement hosts = ways ? ways->hosts()
+    Placement hosts = ways ? ways->placement()
                            : Placement::in_nodes_of(job.ranks, per_node > 0 ? per_node : job.ranks);
     if (per_island > 0) hosts = hosts.with_islands_of(per_island);
     Environment environment{.ranks = job.ranks, .hosts = std::move(hosts)};

@@ -10,27 +10,32 @@
 
 namespace tutti {
 
-/// Parses "2x4" (two hosts with four ranks each) or the host of each rank ("a,a,b"), and returns
-/// the number of each rank's host. Throws Error for no ranks or more than `most`.
-std::vector<int> hosts_of_ranks(const std::string& text, int most);
+/// Parses the place of each rank: "2x4" (two hosts with four ranks each), the host of each rank
+/// ("a,a,b"), the parts of each level and the ranks in each of the smallest
+/// ("host:64,package:2,rank:96"), or the file of a machine that ranks fill ("h100.xml"), in several
+/// copies ("64xh100.xml"). Throws Error for no ranks or more than `most`.
+Placement parse_placement(const std::string& text, int most);
 
 /// Ranks on hosts. Transfers go through memory within a host, and by message to other hosts.
 class Ways {
 public:
-    explicit Ways(std::vector<int> host_of_rank) : host_of_rank_(std::move(host_of_rank)) {}
+    explicit Ways(Placement placement);
 
     int ranks() const { return static_cast<int>(host_of_rank_.size()); }
-    Placement hosts() const { return Placement::by_label(host_of_rank_); }
+    const Placement& placement() const { return placement_; }
     bool is_by_message(const Transfer& transfer) const;
     /// Names the ways: "memory" and "message".
     WayOf names() const;
 
 private:
+    Placement placement_;
     std::vector<int> host_of_rank_;
 };
 
-/// Counts the transfers and the data of each way, and compares what crosses between hosts with the
-/// least that any algorithm sends. One line each.
-std::string describe_ways(const Ways& ways, const Schedule& schedule, const CollectiveSpec& spec);
+/// Counts the transfers and the data of each way, and compares what crosses between hosts, and
+/// between the parts of other levels, with the least that any algorithm sends. One line each.
+/// Throws Error for more than `most_transfers`.
+std::string describe_ways(const Ways& ways, const Schedule& schedule, const CollectiveSpec& spec,
+                          long most_transfers);
 
 }  // namespace tutti

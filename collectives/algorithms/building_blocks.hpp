@@ -14,6 +14,13 @@ using Nesting = std::vector<Grouping>;
 /// An algorithm for a group of any size.
 using Builder = std::function<Schedule(int ranks)>;
 
+/// How a hierarchical schedule divides ranks, and communicates in each level.
+struct LevelPlan {
+    Nesting nesting;
+    int algorithms = 0;       ///< Configuration::level_algorithms
+    Builder all_reduce = {};  ///< among the leaders of the outermost groups, in place of these
+};
+
 Schedule chain_broadcast(int ranks, Rank root);
 Schedule tree_broadcast(int ranks, Rank root, int radix = 2);
 Schedule tree_reduce(int ranks, Rank root, int radix = 2);

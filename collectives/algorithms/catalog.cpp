@@ -94,13 +94,14 @@ Schedule tree_exscan(int ranks, int radix);
 Schedule chain_exscan(int ranks);
 Schedule one_shot_exscan(int ranks);
 Schedule locality_bruck_all_gather(int ranks, const Placement& placement);
-Schedule levels_all_reduce(int ranks, const Nesting& nesting, const Builder& among_leaders);
-Schedule levels_broadcast(int ranks, Rank root, const Nesting& nesting);
-Schedule levels_reduce(int ranks, Rank root, const Nesting& nesting);
-Schedule levels_scatter(int ranks, Rank root, const Nesting& nesting);
-Schedule levels_gather(int ranks, Rank root, const Nesting& nesting);
-Schedule levels_all_gather(int ranks, const Nesting& nesting);
-Schedule levels_reduce_scatter(int ranks, const Nesting& nesting);
+Schedule levels_all_reduce(int ranks, const LevelPlan& plan);
+Schedule levels_broadcast(int ranks, Rank root, const LevelPlan& plan);
+Schedule levels_reduce(int ranks, Rank root, const LevelPlan& plan);
+Schedule levels_scatter(int ranks, Rank root, const LevelPlan& plan);
+Schedule levels_gather(int ranks, Rank root, const LevelPlan& plan);
+Schedule levels_all_gather(int ranks, const LevelPlan& plan);
+Schedule levels_reduce_scatter(int ranks, const LevelPlan& plan);
+Schedule levels_summed_reduce_scatter(int ranks, const LevelPlan& plan);
 Schedule multi_rail_all_reduce(int ranks, const Placement& placement);
 Schedule multi_rail_broadcast(int ranks, Rank root, const Placement& placement);
 Schedule multi_rail_reduce(int ranks, Rank root, const Placement& placement);
@@ -135,6 +136,22 @@ Placement placed(const Job& job) {
     return job.placement.nodes().empty() ? Placement::one_node(job.ranks) : job.placement;
 }
 
+// Returns the groups of the chosen levels without those that divide nothing more: groups of one
+// rank, those of a smaller level once more, and one of all ranks.
+Nesting by_levels(const Job& job) {
+    const Placement placement = placed(job);
+    Nesting nesting;
+    for (const Level level : all_levels) {
+        const int chosen = job.configuration.levels;
+        if (chosen != 0 && (chosen >> as_size(level) & 1) == 0) continue;
+        const Grouping& groups = placement.groups(level);
+        if (groups.size() > 1 && int_size(groups) < job.ranks &&
+            (nesting.empty() || groups != nesting.back()))
+            nesting.push_back(groups);
+    }
+    return nesting;
+}
+
 Nesting by_node(const Job& job) { return {placed(job).nodes()}; }
 Nesting by_island(const Job& job) { return {placed(job).islands(), placed(job).nodes()}; }
 
@@ -164,11 +181,26 @@ Schedule call(Schedule (*build)(int, const Placement&), const Job& j) {
 Schedule call(Schedule (*build)(int, Rank, const Placement&), const Job& j) {
     return build(j.ranks, j.root, placed(j));
 }
-Schedule nest(Schedule (*build)(int, const Nesting&), const Job& j, const Nesting& levels) {
-    return build(j.ranks, levels);
+Schedule call(Schedule (*build)(int, const LevelPlan&), const Job& j, const LevelPlan& plan) {
+    return build(j.ranks, plan);
 }
-Schedule nest(Schedule (*build)(int, Rank, const Nesting&), const Job& j, const Nesting& levels) {
-    return build(j.ranks, j.root, levels);
+Schedule call(Schedule (*build)(int, Rank, const LevelPlan&), const Job& j, const LevelPlan& plan) {
+    return build(j.ranks, j.root, plan);
+}
+
+// The algorithms of levels that two-level and three-level have: for blocks, trees inside groups.
+constexpr int tree_and_trees = 0x11, ring_and_trees = 0x12, butterfly_and_trees = 0x13;
+int algorithms_by_name(Collective collective) {
+    switch (collective) {
+        case Collective::scatter:
+        case Collective::gather:
+            return tree_and_trees;
+        case Collective::all_gather:
+        case Collective::reduce_scatter:
+            return ring_and_trees;
+        default:
+            return 0;
+    }
 }
 
 template <auto build>
@@ -176,16 +208,35 @@ Schedule of(const Job& job) {
     return call(build, job);
 }
 template <auto build>
+Schedule in_levels(const Job& job) {
+    return call(build, job, {by_levels(job), job.configuration.level_algorithms});
+}
+template <auto build>
 Schedule in_nodes(const Job& job) {
-    return nest(build, job, by_node(job));
+    return call(build, job, {by_node(job), algorithms_by_name(job.collective)});
 }
 template <auto build>
 Schedule in_islands(const Job& job) {
-    return nest(build, job, by_island(job));
+    return call(build, job, {by_island(job), algorithms_by_name(job.collective)});
+}
+
+Schedule butterfly_in_nodes(const Job& job) {
+    return levels_all_reduce(job.ranks, {by_node(job), 0, butterfly_of(job)});
+}
+Schedule barrier_in_nodes(const Job& job) {
+    const auto among_leaders = [radix = radix_of(job)](int leaders) {
+        return dissemination_barrier(leaders, radix);
+    };
+    return levels_all_reduce(job.ranks, {by_node(job), 0, among_leaders});
+}
+Schedule barrier_in_levels(const Job& job) {
+    return levels_all_reduce(job.ranks, {by_levels(job), butterfly_and_trees});
 }
 
 constexpr Takes by_name = Takes::its_name;
 constexpr Takes across_nodes = Takes::segments | Takes::placement;
+constexpr Takes by_level = Takes::levels | Takes::level_algorithms;
+constexpr Takes across_levels = Takes::segments | by_level;
 
 using enum Collective;
 
@@ -220,14 +271,14 @@ const std::vector<Algorithm>& rows = *new std::vector<Algorithm>{
      of<two_shot_all_reduce>},
     {all_reduce, "two-level",
      "reduce in each node, a ring across the nodes' leaders, broadcast in each node",
-     [](const Job& j) { return levels_all_reduce(j.ranks, by_node(j), ring_all_reduce); },
-     across_nodes},
+     in_nodes<levels_all_reduce>, across_nodes},
     {all_reduce, "two-level-butterfly", "as two-level, with butterfly in place of the ring",
-     [](const Job& j) { return levels_all_reduce(j.ranks, by_node(j), butterfly_of(j)); },
-     across_nodes | Takes::radix},
+     butterfly_in_nodes, across_nodes | Takes::radix},
     {all_reduce, "three-level", "as two-level, with a level of NUMA nodes inside each node",
-     [](const Job& j) { return levels_all_reduce(j.ranks, by_island(j), ring_all_reduce); },
-     across_nodes},
+     in_islands<levels_all_reduce>, by_name | across_nodes},
+    {all_reduce, "levels",
+     "reduce in each cache, NUMA node, package, host; a ring across hosts; broadcast in each",
+     in_levels<levels_all_reduce>, across_levels},
     {all_reduce, "multi-rail",
      "every rank of a node all-reduces a share of the message across nodes",
      of<multi_rail_all_reduce>, across_nodes},
@@ -264,7 +315,10 @@ const std::vector<Algorithm>& rows = *new std::vector<Algorithm>{
     {all_gather, "two-level", "gather in each node, a ring across nodes, broadcast in each node",
      in_nodes<levels_all_gather>, across_nodes},
     {all_gather, "three-level", "as two-level, with a level of NUMA nodes inside each node",
-     in_islands<levels_all_gather>, across_nodes},
+     in_islands<levels_all_gather>, by_name | across_nodes},
+    {all_gather, "levels",
+     "collect in groups of each level, a ring across hosts, missing blocks to members",
+     in_levels<levels_all_gather>, across_levels},
     {all_gather, "multi-rail", "every rank of a node gathers across nodes, then sends to its node",
      of<multi_rail_all_gather>, across_nodes},
     {all_gather, "bine", "as butterfly, with partners at shorter distances (Bine, Swing)",
@@ -296,9 +350,11 @@ const std::vector<Algorithm>& rows = *new std::vector<Algorithm>{
     {reduce_scatter, "one-shot", "every rank reads its block of all vectors and sums it itself",
      of<one_shot_reduce_scatter>},
     {reduce_scatter, "two-level", "reduce in each node, a ring across nodes, scatter in each node",
-     in_nodes<levels_reduce_scatter>, across_nodes},
+     in_nodes<levels_summed_reduce_scatter>, across_nodes},
     {reduce_scatter, "three-level", "as two-level, with a level of NUMA nodes inside each node",
-     in_islands<levels_reduce_scatter>, across_nodes},
+     in_islands<levels_summed_reduce_scatter>, by_name | across_nodes},
+    {reduce_scatter, "levels", "the all_gather of levels backwards",
+     in_levels<levels_reduce_scatter>, across_levels},
     {reduce_scatter, "multi-rail",
      "reduce-scatter in each node, then each rank of a node across nodes",
      of<multi_rail_reduce_scatter>, across_nodes},
@@ -330,7 +386,9 @@ const std::vector<Algorithm>& rows = *new std::vector<Algorithm>{
     {broadcast, "two-level", "to one leader per node, then inside each node",
      in_nodes<levels_broadcast>, across_nodes},
     {broadcast, "three-level", "as two-level, with a level of NUMA nodes inside each node",
-     in_islands<levels_broadcast>, across_nodes},
+     in_islands<levels_broadcast>, by_name | across_nodes},
+    {broadcast, "levels", "to one leader in each group of each level, the largest first",
+     in_levels<levels_broadcast>, across_levels},
     {broadcast, "multi-rail",
      "every rank of a node forwards a share of the message to the next node, then to its own",
      of<multi_rail_broadcast>, across_nodes},
@@ -362,7 +420,9 @@ const std::vector<Algorithm>& rows = *new std::vector<Algorithm>{
     {reduce, "two-level", "inside each node, then across the nodes' leaders",
      in_nodes<levels_reduce>, across_nodes},
     {reduce, "three-level", "as two-level, with a level of NUMA nodes inside each node",
-     in_islands<levels_reduce>, across_nodes},
+     in_islands<levels_reduce>, by_name | across_nodes},
+    {reduce, "levels", "the broadcast of levels backwards", in_levels<levels_reduce>,
+     across_levels},
     {reduce, "multi-rail",
      "every rank of a node sums a share of the message on its way to the root",
      of<multi_rail_reduce>, across_nodes},
@@ -387,7 +447,10 @@ const std::vector<Algorithm>& rows = *new std::vector<Algorithm>{
     {scatter, "two-level", "to one leader per node, which scatters inside its node",
      in_nodes<levels_scatter>, Takes::placement},
     {scatter, "three-level", "as two-level, with a level of NUMA nodes inside each node",
-     in_islands<levels_scatter>, Takes::placement},
+     in_islands<levels_scatter>, by_name | Takes::placement},
+    {scatter, "levels",
+     "to one leader in each group of each level, which distributes the blocks inside",
+     in_levels<levels_scatter>, by_level},
     {gather, "ring", "blocks travel along the ring to the root",
      [](const Job& j) { return mirrored(ring_scatter(j.ranks, j.root), Action::copy); }},
     {gather, "tree",
@@ -402,7 +465,8 @@ const std::vector<Algorithm>& rows = *new std::vector<Algorithm>{
     {gather, "two-level", "to one leader per node, then to the root", in_nodes<levels_gather>,
      Takes::placement},
     {gather, "three-level", "as two-level, with a level of NUMA nodes inside each node",
-     in_islands<levels_gather>, Takes::placement},
+     in_islands<levels_gather>, by_name | Takes::placement},
+    {gather, "levels", "the scatter of levels backwards", in_levels<levels_gather>, by_level},
     {all_to_all, "ring", "blocks travel along the ring to their receiver", of<ring_all_to_all>,
      pairs_in_int},
     {all_to_all, "butterfly", "ranks that differ in one bit swap half of their blocks (hypercube)",
@@ -425,12 +489,9 @@ const std::vector<Algorithm>& rows = *new std::vector<Algorithm>{
      of<linear_all_reduce>},
     {barrier, "one-shot", "all ranks tell all ranks in one step", of<one_shot_all_reduce>},
     {barrier, "two-level", "in each node, then among the nodes' leaders, then in each node",
-     [](const Job& j) {
-         return levels_all_reduce(j.ranks, by_node(j), [radix = radix_of(j)](int leaders) {
-             return dissemination_barrier(leaders, radix);
-         });
-     },
-     Takes::placement | Takes::radix},
+     barrier_in_nodes, Takes::placement | Takes::radix},
+    {barrier, "levels", "up and down the levels, a butterfly across hosts", barrier_in_levels,
+     Takes::levels},
     {scan, "doubling",
      "ranks add the sums of those before them; each spans a number of ranks that grows by the "
      "radix",

@@ -52,6 +52,8 @@ enum class Takes : unsigned {
     cuts_itself = 1U << 30,
     own_segments = segments | cuts_itself,  ///< segments, but it is not the same to all of them
     radix = knob_bit(&Configuration::radix),
+    levels = placement | knob_bit(&Configuration::levels),
+    level_algorithms = knob_bit(&Configuration::level_algorithms),
     its_name = 1U << 31,  ///< not a part: `all` and the learner leave it out, see selected_by()
 };
 constexpr Takes operator|(Takes a, Takes b) {

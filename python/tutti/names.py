@@ -6,7 +6,7 @@ import json
 import re
 
 from .columns import FIELDS
-from .knobs import KNOBS
+from .knobs import KNOBS, in_words
 
 
 def size_text(count):
@@ -75,10 +75,9 @@ def candidate_in_words(key):
 
 def _knobs_of(key):
     """The knobs that differ from their defaults. Fields that another version added are among them, so that no two keys get one name."""
-    known = [(knob["mark"], knob["is_size"], key.get(knob["key"], knob["default"]), knob["default"]) for knob in KNOBS]
-    unknown = [(f"{name}=", False, value, None) for name, value in key.items()
-               if name not in FIELDS and all(name != knob["key"] for knob in KNOBS)]
-    return [f"{mark}{size_text(value) if is_size else value}" for mark, is_size, value, default in known + unknown if value != default]
+    values = [(knob, key.get(knob["key"], knob["default"])) for knob in KNOBS]
+    known = [f"{knob['mark']}{size_text(value) if knob['is_size'] else in_words(knob, value)}" for knob, value in values if value != knob["default"]]
+    return known + [f"{name}={value}" for name, value in key.items() if name not in FIELDS and all(name != knob["key"] for knob in KNOBS)]
 
 
 def key_id(record):

@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass, field
 
-from tutti.knobs import KNOBS
+from tutti.knobs import KNOBS, in_words
 
 from .naming import Names
 from .units import size_words
@@ -61,7 +61,7 @@ class Candidate:
         return named(self.algorithm) + over + (f" ({', '.join(extras)})" if extras else "")
 
     def _extras(self):
-        extras = [knob["legend"].format(size_words(value) if knob["is_size"] else value)
+        extras = [knob["legend"].format(size_words(value) if knob["is_size"] else in_words(knob, value))
                   for knob, value in zip(KNOBS, self.knobs, strict=True) if value != knob["default"]]
         extras += [f"order by {self.order}"] if self.order else []
         return extras

@@ -127,6 +127,38 @@ class Show(tutti.Folder):
                          {(0, 1): "message", (1, 2): "memory", (2, 0): "message"})
         self.assertNotIn("way", self.ok("show", "ring", "all_gather", "--json"))
 
+    def crossings(self, text):
+        """By level: vectors between its parts, their number, the least, messages and the least."""
+        lines = re.findall(r"(?m)^(cache|numa|package|host|switch|rack) +(.* messages.*)$", text)
+        return {level: [float(number) for number in re.findall(r"[0-9.]+", numbers)] for level, numbers in lines}
+
+    def test_counts_what_crosses_each_level(self):
+        for placement, parts in (("host:64,package:2,cache:12,rank:8", {"cache": 1536, "package": 128, "host": 64}),
+                                 ("rack:2,switch:2,host:2,numa:3", {"numa": 24, "host": 8, "switch": 4, "rack": 2})):
+            found = self.crossings(self.ok("show", "levels", "all_reduce", "--placement", placement, "--level-algorithms", "tree"))
+            least = {level: 2 * (count - 1) for level, count in parts.items()}
+            self.assertEqual(found, {level: [least[level], count, least[level], least[level], least[level]] for level, count in parts.items()})
+        self.assertEqual(self.crossings(self.ok("show", "levels", "--placement", "2x4")), {})
+
+    def test_chooses_levels_and_their_algorithms(self):
+        words = ("show", "levels", "all_reduce", "--placement", "host:2,numa:2,cache:2,rank:2")
+        of_hosts = self.ok(*words, "--levels", "host", "--level-algorithms", "ring+tree")
+        two_level = self.ok("show", "two-level", *words[2:])
+        self.assertEqual(of_hosts.partition("\n")[2], two_level.partition("\n")[2])
+        self.assertNotEqual(self.ok(*words).partition("\n")[2], two_level.partition("\n")[2])
+
+    def test_takes_the_file_of_a_machine_as_a_placement(self):
+        machine = self.file("machine.json", self.ok("topo", "--json"))
+        cores = sum(len(host["cores"]) for host in json.loads(machine.read_text(encoding="utf-8"))["hosts"])
+        text = self.ok("show", "levels", "broadcast", "--placement", f"3x{machine}")
+        self.assertIn(f"broadcast levels on {3 * cores} ranks", text)
+        self.assertEqual(self.crossings(text)["host"], [2, 3, 2, 2, 2])
+
+    def test_refuses_placements_that_are_no_trees(self):
+        for placement, part in (("host:2,rack:2", "rack"), ("host:0", "host:0"), ("host:2,rank:x", "rank:x"), ("rank:2,host:2", "ranks"),
+                                ("host:1048577", "1048576"), ("hots:2", "'host'")):
+            self.fails(64, "show", "levels", "--placement", placement, key=part)
+
     def test_makes_no_proof_that_needs_too_much_memory(self):
         """Before, 4096 ranks took 9 GB and 40 s."""
         text = self.ok("show", "ring", "all_reduce", "--ranks", 4096)

@@ -13,6 +13,8 @@ public:
     AllocationCount& operator=(const AllocationCount&) = delete;
 
     long so_far() const;
+    /// Returns the most bytes that were allocated at the same time.
+    long most_bytes() const;
 };
 
 }  // namespace tutti::test

@@ -176,5 +176,32 @@ TEST(BuildingAPlan, AllocatesInProportionToItsTransfersAmongThousandsOfRanks) {
     }
 }
 
+// 64 hosts of 4 NUMA nodes with two caches of 8 ranks each: a rank builds the schedule and its plan
+// in 8 MiB. The time, whose goal is 0.2 s, and the cost of a plan in segments are only printed.
+TEST(BuildingAPlan, ByLevelsTakesLittleMemoryAmong4096Ranks) {
+    const PartCount parts[] = {{Level::host, 64}, {Level::numa, 4}, {Level::cache, 2}};
+    const Placement placement = Placement::in_parts(parts, 8);
+    const Algorithm& levels = find_algorithm(Collective::all_reduce, "levels");
+    for (const int segments : {1, 32})
+        for (const Rank rank : {Rank{0}, Rank{4094}}) {
+            const std::int64_t begin = now_ns();
+            const test::AllocationCount count;
+            PlanRequest request{.schedule = levels.build(
+                                    {.ranks = 4096, .segments = segments, .placement = placement}),
+                                .call = {.collective = Collective::all_reduce, .count = 1 << 20},
+                                .method = TransferMethod::registered};
+            for (const auto& host : placement.nodes())
+                request.hosts.insert(request.hosts.end(), host.size(), host.front().index / 64);
+            compile(request, rank);
+            std::cout << fmt::format("{:8.3f} s {:5.1f} MiB  ",
+                                     static_cast<double>(now_ns() - begin) * 1e-9,
+                                     static_cast<double>(count.most_bytes()) / (1 << 20))
+                      << segments << " segments, rank " << rank.index << '\n';
+            if (segments == 1) {
+                EXPECT_LE(count.most_bytes(), 8 << 20);
+            }
+        }
+}
+
 }  // namespace
 }  // namespace tutti

@@ -151,7 +151,7 @@ class TheirCode(unittest.TestCase):
         self.follow("knob")
         sys.path[:0] = [str(FOLDER / "python"), str(FOLDER / "scripts")]
         from plots.candidates import Candidate
-        self.assertEqual(Candidate("tutti", "chain", "shm", knobs=(0, 0, 1, 4)).label, "chain · shm (4 lanes)")
+        self.assertEqual(Candidate("tutti", "chain", "shm", knobs=(0, 0, 1, 0, 0, 4)).label, "chain · shm (4 lanes)")
         self.assertIn(" chain[l4] ", self.run_it("tutti show lanes.jsonl"))
 
     def test_a_knob_with_invalid_values_does_not_compile(self):

@@ -22,8 +22,8 @@ from tutti.lines import lines_of
 
 pandas = module("pandas")
 KEY = {"coll": "reduce", "impl": "tutti", "algo": "tree", "transport": "ucx", "dtype": "half", "op": "max", "root": 2, "count": 11,
-       "bytes": 22, "inplace": True, "buf": "cuda", "nranks": 4, "ppn": 3, "seg": 512, "radix": 5, "channels": 6, "placement": "scatter",
-       "input": "rewritten", "blocks": "skewed", "order": "topology"}
+       "bytes": 22, "inplace": True, "buf": "cuda", "nranks": 4, "ppn": 3, "seg": 512, "radix": 5, "channels": 6,
+       "levels": 9, "level_algorithms": 69, "placement": "scatter", "input": "rewritten", "blocks": "skewed", "order": "topology"}
 TIMES = {name: 100 + place for place, name in enumerate(("min", "p05", "p25", "p50", "p75", "p95", "p99", "max", "mean", "sd"))}
 POINT = {"point": "id", "key": KEY, "skipped": "why", "mode": "b2b", "def": "max_local", "n": 31, "n_invalid": 32, "n_warm": 60,
          "calls_of_sample": 61, "stop_reason": "max_n", "t_ns": TIMES, "skew_p50_ns": 62, "device_p50_ns": 63, "clock_residual_ns": 64,
@@ -88,7 +88,7 @@ class OfTheIndex(unittest.TestCase):
         """A missing value would be no group of pandas, and unit "" means none."""
         verdict = {name: value for name, value in VERDICT.items() if name not in columns.DEFAULTS}
         point = {"key": {name: value for name, value in KEY.items() if f"key.{name}" not in columns.DEFAULTS}}
-        of_key = {"seg": 0, "radix": 0, "channels": 1}
+        of_key = {"seg": 0, "radix": 0, "channels": 1, "levels": 0, "level_algorithms": 0}
         for kind, record, expected in (("verdicts", verdict, {"p": 1.0, "unit": "ns", "higher_is_better": False, "stage": 1, "method": "turns"}),
                                        ("verdicts", verdict | {"unit": ""}, {"unit": ""}),
                                        ("points", point, of_key | {"calls_of_sample": 1}),

@@ -84,7 +84,7 @@ class Looks(unittest.TestCase):
             self.assertEqual(palette.line(Candidate("tutti", "ring", "shm"))["color"], KNOWN["ring"][0])
 
     def test_variants_and_transports_of_an_algorithm_share_its_hue_and_differ_in_marker_or_fill(self):
-        candidates = [Candidate("tutti", "tree", transport, knobs=(0, radix, 1)) for radix in (0, 3, 4, 8) for transport in ("shm", "mpi", "ucx")]
+        candidates = [Candidate("tutti", "tree", transport, knobs=(0, radix, 1, 0, 0)) for radix in (0, 3, 4, 8) for transport in ("shm", "mpi", "ucx")]
         lines = [Palette(candidates).line(candidate) for candidate in candidates]
         self.assertEqual(len({line["color"] for line in lines}), 1)
         self.assertEqual(len({(line["marker"], line["fillstyle"], line["markerfacecolor"]) for line in lines}), len(lines))

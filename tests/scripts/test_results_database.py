@@ -374,6 +374,7 @@ class Names(unittest.TestCase):
                          "broadcast 4K float root 0 in place registered rewritten tree[64K,k4,x2]@topology (shm), 4 ranks")
         blocks = synthetic.key("all_to_all", "tutti", "linear", "shm", 4096) | {"blocks": "random:7"}
         self.assertEqual(names.call_in_words(blocks).split(), ["all_to_all_v", "4K", "float", "host", "random:7"])
+        self.assertEqual(names.candidate_in_words(key | {"levels": 9, "level_algorithms": 69}), "tree[l=cache+host,a=multi-rail+one-shot] (shm)")
         self.assertEqual(names.candidate_in_words(key | {"lanes": 4}), "tree[lanes=4] (shm)", "a field of another version")
         forced = synthetic.key("all_reduce", "mpi", "ring", "", 1000)
         self.assertEqual(names.metric_of({"kind": "point", "key": forced}), "all_reduce 1000 float sum host mpi/ring, 4 ranks")

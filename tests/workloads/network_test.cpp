@@ -113,7 +113,7 @@ TEST(Crossing, IsTheLeastThatMustLeaveAHostOrComeToIt) {
     const double n = 1000;
     const auto expect = [&](Collective collective, std::vector<double> out, std::vector<double> in,
                             double total) {
-        const Crossing crossing = least_crossing(call_of(collective, 1000), hosts);
+        const LeastCrossing crossing = least_crossing(call_of(collective, 1000), hosts);
         EXPECT_EQ(crossing.out, out) << name_of(collective);
         EXPECT_EQ(crossing.in, in) << name_of(collective);
         EXPECT_EQ(crossing.total, total) << name_of(collective);
@@ -133,7 +133,7 @@ TEST(Crossing, IsTheLeastThatMustLeaveAHostOrComeToIt) {
 
 // Ranks 0 and 2 are on one host, 1 and 3 on the other: sums go there, back and there again.
 TEST(Crossing, OfAPrefixDependsOnTheOrderOfTheRanks) {
-    const Crossing crossing =
+    const LeastCrossing crossing =
         least_crossing(call_of(Collective::scan, 1000), Placement::by_label({0, 1, 0, 1}));
     EXPECT_EQ(crossing.out, (std::vector<double>{1000, 1000}));
     EXPECT_EQ(crossing.in, (std::vector<double>{1000, 1000}));
@@ -151,8 +151,8 @@ TEST(Crossing, Adds) {
     for (const Collective collective : all_collectives())
         for (const auto& labels : {std::vector{0, 0, 1, 2, 2, 2}, std::vector{0, 1, 0, 1, 2, 0}})
             for (int root = 0; root < 6; ++root) {
-                const Crossing crossing = least_crossing(call_of(collective, 10, Rank{root}),
-                                                         Placement::by_label(labels));
+                const LeastCrossing crossing = least_crossing(call_of(collective, 10, Rank{root}),
+                                                              Placement::by_label(labels));
                 double out = 0, in = 0;
                 for (std::size_t host = 0; host < 3; ++host) {
                     out += crossing.out[host];

@@ -204,74 +204,20 @@ private:
 
 }  // namespace
 
-Crossing least_crossing(const Call& call, const Placement& hosts) {
-    const auto& nodes = hosts.nodes();
-    const std::size_t count = nodes.size();
-    double ranks = 0;
-    for (const auto& node : nodes) ranks += static_cast<double>(node.size());
-    // n: elements of the vector or of one rank's block.
-    const double n = static_cast<double>(call.count) * static_cast<double>(size_of(call.type));
-    const double others = static_cast<double>(count) - 1;
-
-    Crossing crossing{std::vector<double>(count), std::vector<double>(count), 0};
-    for (std::size_t host = 0; host < count && count > 1; ++host) {
-        const auto here = static_cast<double>(nodes[host].size());
-        const bool has_root = std::ranges::find(nodes[host], call.root) != nodes[host].end();
-        double& out = crossing.out[host];
-        double& in = crossing.in[host];
-        switch (call.collective) {
-            case Collective::all_reduce:  // its share to others, a result or their shares from them
-                out = in = n;
-                crossing.total = 2 * others * n;
-                break;
-            case Collective::reduce_scatter:  // a share of each other block; one sum
-                out = (ranks - here) * n;
-                in = here * n;
-                crossing.total += out;
-                break;
-            case Collective::all_gather:
-                out = here * n;
-                in = (ranks - here) * n;
-                crossing.total += in;
-                break;
-            case Collective::all_to_all:
-                out = in = here * (ranks - here) * n;
-                crossing.total += out;
-                break;
-            case Collective::broadcast:
-                (has_root ? out : in) = n;
-                crossing.total = others * n;
-                break;
-            case Collective::reduce:
-                (has_root ? in : out) = n;
-                crossing.total = others * n;
-                break;
-            case Collective::scatter:
-                (has_root ? out : in) = (has_root ? ranks - here : here) * n;
-                if (has_root) crossing.total = out;
-                break;
-            case Collective::gather:
-                (has_root ? in : out) = (has_root ? ranks - here : here) * n;
-                if (has_root) crossing.total = in;
-                break;
-            case Collective::scan:
-            case Collective::exscan: {  // a sum of ranks before its last one, for those after its
-                                        // first
-                const auto [first, last] = std::ranges::minmax(nodes[host]);
-                in = last.index >= std::ssize(nodes[host]) ? n : 0;
-                out = first.index < ranks - here ? n : 0;
-                crossing.total += in;
-                break;
-            }
-            default:  // no bound is known
-                break;
-        }
-    }
+LeastCrossing least_crossing(const Call& call, const Placement& hosts) {
+    int ranks = 0;
+    for (const auto& host : hosts.nodes()) ranks += int_size(host);
+    LeastCrossing crossing =
+        least_crossing(CollectiveSpec{call.collective, ranks, call.root}, hosts.nodes());
+    const double bytes = static_cast<double>(call.count) * static_cast<double>(size_of(call.type));
+    for (auto* direction : {&crossing.out, &crossing.in})
+        for (double& one : *direction) one *= bytes;
+    crossing.total *= bytes;
     return crossing;
 }
 
 double least_time_between(const HostNetwork& network, const Call& call, const Placement& hosts) {
-    const Crossing crossing = least_crossing(call, hosts);
+    const LeastCrossing crossing = least_crossing(call, hosts);
     if (crossing.total == 0) return 0;
     double time = 0, all_out = 0, all_in = 0, all_burst = 0, latency = 0;
     bool knows_out = true, knows_in = true;  // for all hosts; otherwise the total could be larger

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "collectives/execute/plan/layout.hpp"
+#include "collectives/schedule/crossing.hpp"
 #include "results/records/key.hpp"
 #include "results/records/limits.hpp"
 #include "topology/placement/placement.hpp"
@@ -30,15 +31,8 @@ double least_time(const Limits& limits, const Call& call, const Placement& hosts
 /// Returns the same for a measured call.
 double least_time(const Limits& limits, const Key& key, const Placement& hosts);
 
-/// The least bytes that a call moves between hosts with any algorithm: out of and into each host,
-/// and in total (as many leave as arrive). Partial results of a host are combined before they
-/// leave, and are assumed to be no smaller than their inputs.
-struct Crossing {
-    std::vector<double> out, in;
-    double total = 0;
-};
-
-Crossing least_crossing(const Call& call, const Placement& hosts);
+/// Returns the least that a call moves between hosts with any algorithm, in bytes.
+LeastCrossing least_crossing(const Call& call, const Placement& hosts);
 
 /// Returns the least time in ns that the call needs between hosts: until the bytes that some host
 /// must send or receive have passed at its bandwidth, or all bytes at the bandwidth of all hosts
