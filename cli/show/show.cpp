@@ -15,6 +15,7 @@
 #include "cli/options/values.hpp"
 #include "cli/script.hpp"
 #include "cli/show/stored_tables.hpp"
+#include "cli/show/stragglers.hpp"
 #include "cli/show/typed_schedule.hpp"
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/schedule/count.hpp"
@@ -186,23 +187,33 @@ Exit run_show(const Arguments& arguments) {
     ShownParts parts;
     TypedResults typed_results;
     CLI::App app{
-        "Describes a schedule and its cost against the lower bounds, or prints the tables of "
-        "results files.",
+        "Describes a schedule and its cost against the lower bounds, prints the tables of results "
+        "files, or finds the rank that others wait for in logs of collectives.",
         "tutti show"};
     app.add_option("what", words,
                    "Algorithm (see 'tutti list') and its collective (default: the first that has "
-                   "it), or results files (*.jsonl)");
+                   "it), results files (*.jsonl), or logs for --stragglers");
+    bool finds_stragglers = false;
+    app.add_flag("--stragglers", finds_stragglers,
+                 "Find slow and missing ranks in logs of NCCL's inspector, libtutti_nccl or "
+                 "PyTorch's flight recorder: files or a folder");
     const OptionGroup of_schedule{app, "Options for an algorithm"},
         of_tables{app, "Options for results files"};
-    app.add_flag("--json", typed_results.as_json,
-                 "Print JSON: the transfers of each step, or rankings, ratios, intervals and "
-                 "cautions of results");
+    app.add_flag(
+        "--json", typed_results.as_json,
+        "Print JSON: the transfers of each step, rankings, ratios, intervals and cautions of "
+        "results, or the ranks of --stragglers");
     add_schedule(of_schedule, typed);
     of_schedule.number("--steps", parts.most_steps, "Number of steps to describe in words")
         ->capture_default_str();
     of_schedule.text("--svg", parts.svg, "SVG file for a drawing of the schedule ");
     add_tables(of_tables, typed_results);
     if (parse_or_help(app, arguments)) return Exit::ok;
+    if (finds_stragglers) {
+        refuse_options_of(of_schedule, "--stragglers");
+        refuse_options_of(of_tables, "--stragglers");
+        return show_stragglers(words, typed_results.as_json);
+    }
     if (!words.empty() && names_a_file(words.front())) {
         refuse_options_of(of_schedule, "results files");
         return show_results(words, typed_results);

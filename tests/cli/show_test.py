@@ -197,6 +197,37 @@ class OtherForms(Shown):
         self.fails(USAGE, "show", "ring", "--csv", key="--csv")
 
 
+class Stragglers(tutti.Folder):
+    def logs(self, late):
+        """Logs of NCCL's inspector of three ranks; rank `late` arrives 20 us after the others."""
+        for rank in range(3):
+            lines = [{"header": {"id": "0x1", "rank": rank, "n_ranks": 3, "nnodes": 1}, "metadata": {"hostname": "node1", "pid": 70 + rank},
+                      "coll_perf": {"coll": "AllReduce", "coll_sn": call, "coll_msg_size_bytes": 8192,
+                                    "coll_exec_time_us": 30 if rank == late else 50 + (rank + call) % 3}} for call in range(100)]
+            self.file(f"node1-pid{70 + rank}.log", "".join(json.dumps(line) + "\n" for line in lines))
+
+    def test_are_named_with_their_process(self):
+        for late in range(3):
+            self.logs(late)
+            out = self.ok("show", "--stragglers", self.folder)
+            self.assertIn(f"rank {late} (node1:{70 + late})", out)
+            found = json.loads(self.ok("show", "--stragglers", "--json", self.folder))
+            self.assertEqual((found["straggler"], found["missing"], found["collectives"]), (late, None, 100))
+            self.assertEqual(found["ranks"][late]["last"], 100)
+
+    def test_are_none_if_there_are_none(self):
+        self.logs(None)
+        self.assertIsNone(json.loads(self.ok("show", "--stragglers", "--json", self.folder))["straggler"])
+
+    def test_need_the_logs_of_all_ranks(self):
+        self.logs(0)
+        out = self.ok("show", "--stragglers", *(self.folder / f"node1-pid{pid}.log" for pid in (70, 71)))
+        self.assertIn("no log", out)
+        self.fails(USAGE, "show", "--stragglers", key="logs")
+        self.fails(USAGE, "show", "--stragglers", self.folder, "--csv", key="--csv")
+        self.fails(USAGE, "show", "--stragglers", self.file("other.json", "[]"), key="other.json")
+
+
 class OtherRecords(Shown):
     def test_of_a_workload_are_its_steps(self):
         words = ("workload", "ddp", "--scale", "small", "--algo", "ring,tree", "--transport", "shm", "--baseline", "none", "--ranks", 2,

@@ -204,7 +204,7 @@ TEST_F(NcclLogs, ThatContradictEachOtherAreRefused) {
         {"largest", inspected("0x1", 0, 2, 5, collective("AllReduce", 8)) +
                         inspected("0x2", 0, 1, 6, collective("AllReduce", 8))},
         {"no line before", own_log().substr(own_log().find("{\"event\":\"call\""))},
-        {"no communicator", "{\"event\":\"done\",\"communicator\":\"1\",\"rank\":0}\n"},
+        {"no communicator", "{\"event\":\"later\",\"communicator\":\"1\",\"rank\":0}\n"},
     };
     for (const auto& [key, text] : cases) {
         const std::string words = refused(file("a.log", text));

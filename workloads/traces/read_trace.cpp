@@ -455,10 +455,16 @@ Inputs inputs_in_list(const std::string& typed) {
     return inputs;
 }
 
+Inputs inputs_in(const std::string& typed) {
+    return fs::is_directory(typed) ? inputs_in_folder(typed) : inputs_in_list(typed);
+}
+
 }  // namespace
 
+std::vector<RankFile> rank_files_in(const std::string& typed) { return inputs_in(typed).ranks; }
+
 Trace read_trace(const std::string& typed) {
-    Inputs inputs = fs::is_directory(typed) ? inputs_in_folder(typed) : inputs_in_list(typed);
+    Inputs inputs = inputs_in(typed);
     std::vector<RankFile>& files = inputs.ranks;
     const Form* const form = form_of(files.front().document);
     const bool are_alike = std::ranges::all_of(

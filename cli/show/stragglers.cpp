@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/show/stragglers.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/index.hpp"
+#include "base/json_writer.hpp"
+#include "base/source.hpp"
+#include "workloads/traces/stragglers.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr double ns_per_ms = 1e6;
+
+std::string share_of(double part, double whole) {
+    constexpr double percent = 100;
+    return whole == 0 ? "N/A" : fmt::format("{:.1f} %", percent * part / whole);
+}
+
+void print_ranks(const Stragglers& found) {
+    fmt::print("{:>6} {:>12} {:>12} {:>9} {:>16} {:>8}  {}\n", "rank", "collectives", "last there",
+               "share", "others waited", "missing", "process");
+    for (std::size_t rank = 0; rank < found.ranks.size(); ++rank) {
+        const RankArrivals& one = found.ranks[rank];
+        fmt::print("{:>6} {:>12} {:>12} {:>9} {:>13.3f} ms {:>8}  {}\n", rank, one.calls, one.last,
+                   share_of(static_cast<double>(one.last), static_cast<double>(one.calls)),
+                   one.caused_wait_ns / ns_per_ms, one.missing,
+                   one.name.empty() ? "no log" : printable(one.name));
+    }
+}
+
+std::string verdict(const Stragglers& found) {
+    std::string text;
+    if (const auto slow = found.slow_rank()) {
+        const RankArrivals& one = at(found.ranks, *slow);
+        text += fmt::format(
+            "Straggler: rank {} ({}) arrived last in {} of {} collectives; the others waited "
+            "{:.3f} ms for it, {} of their time in collectives.\n",
+            *slow, printable(one.name), one.last, one.calls, one.caused_wait_ns / ns_per_ms,
+            share_of(one.caused_wait_ns, found.spent_ns));
+    } else if (found.calls > 0) {
+        text += fmt::format("No straggler in {} collectives.\n", found.calls);
+    } else {
+        text += "No collective has times of all its ranks; use the logs of all ranks.\n";
+    }
+    if (const auto missing = found.missing_rank()) {
+        const RankArrivals& one = at(found.ranks, *missing);
+        text += fmt::format(
+            "Missing: rank {} ({}) has not begun {} collectives that other ranks have begun.\n",
+            *missing, printable(one.name), one.missing);
+    }
+    return text;
+}
+
+Json to_json(const Stragglers& found) {
+    Json ranks = Json::array();
+    for (const RankArrivals& one : found.ranks)
+        ranks.push_back({{"process", one.name},
+                         {"collectives", one.calls},
+                         {"last", one.last},
+                         {"others_waited_ns", one.caused_wait_ns},
+                         {"missing", one.missing}});
+    const auto or_null = [](std::optional<int> rank) { return rank ? Json(*rank) : Json(); };
+    return {{"collectives", found.calls},
+            {"spent_ns", found.spent_ns},
+            {"straggler", or_null(found.slow_rank())},
+            {"missing", or_null(found.missing_rank())},
+            {"ranks", std::move(ranks)}};
+}
+
+}  // namespace
+
+Exit show_stragglers(const Arguments& files, bool as_json) {
+    if (files.empty()) throw Error("--stragglers needs logs; use files of all ranks, or a folder");
+    const Stragglers found = stragglers_in(fmt::format("{}", fmt::join(files, ",")));
+    if (as_json) {
+        fmt::print("{}\n", one_line(to_json(found)));
+        return Exit::ok;
+    }
+    print_ranks(found);
+    fmt::print("\n{}", verdict(found));
+    return Exit::ok;
+}
+
+}  // namespace tutti

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tutti {
+
+/// The arrivals of one rank at collectives. The last rank to arrive does not wait for others, so
+/// its call takes the least time; every other rank waits for it as much longer as its own takes.
+struct RankArrivals {
+    std::string name;           ///< "HOST:PID", or the file
+    std::int64_t calls = 0;     ///< collectives whose times are known on all of their ranks
+    std::int64_t last = 0;      ///< it arrived last
+    double expected_last = 0;   ///< as often as if all ranks were alike
+    double caused_wait_ns = 0;  ///< mean wait of the other ranks for it, over these calls
+    std::int64_t missing = 0;   ///< collectives that other ranks have begun, and it has not
+};
+
+struct Stragglers {
+    std::vector<RankArrivals> ranks;  ///< of the whole job
+    std::int64_t calls = 0;
+    double spent_ns = 0;  ///< time of the longest rank, over all calls
+
+    /// Returns the rank that others wait for: last much more often than by chance, and for at least
+    /// 2 % of the time; none if there is none.
+    std::optional<int> slow_rank() const;
+    /// Returns the rank that has begun the fewest collectives, if another has begun more.
+    std::optional<int> missing_rank() const;
+};
+
+/// Reads logs of NCCL's inspector or libtutti_nccl.so, or dumps of PyTorch's flight recorder with
+/// times (TORCH_NCCL_ENABLE_TIMING=1): `typed` as for read_trace(). Clocks of hosts are not
+/// compared. Throws Error naming the file.
+Stragglers stragglers_in(const std::string& typed);
+
+}  // namespace tutti
