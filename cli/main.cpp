@@ -33,6 +33,8 @@ struct Command {
 
 // The list of all commands.
 constexpr Command rows[] = {
+    {"aggressor", "Keep memory, cores or the network of this host busy, to disturb other programs",
+     run_aggressor, By::all_ranks},
     {"bench", "Sweep message sizes over algorithms, transports and libraries (under mpirun)",
      run_bench, By::all_ranks},
     {"check-guidelines",

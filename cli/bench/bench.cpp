@@ -20,6 +20,7 @@
 #include "autotune/tuner/known_machine.hpp"
 #include "base/clock.hpp"
 #include "cli/auto/chooser.hpp"
+#include "cli/bench/aggressors.hpp"
 #include "cli/bench/job_turns.hpp"
 #include "cli/build_info.hpp"
 #include "cli/forms/bench_output.hpp"
@@ -176,6 +177,9 @@ std::vector<std::string> reading_notes(const BenchOptions& options, const World&
             "including headers");
     if (world.kind() == "threads" && !options.run.ranks.threads)
         notes.push_back("one rank: use mpirun -np N, or --ranks N for N threads");
+    if (!options.aggressors.empty())
+        notes.push_back(fmt::format("each candidate is measured alone and next to '{}', in turn",
+                                    fmt::join(options.aggressors, "' and '")));
     if (options.fault) notes.push_back("injected fault: " + to_string(*options.fault));
     return notes;
 }
@@ -410,6 +414,8 @@ Exit bench_on_rank(RunContext& context, const BenchOptions& options, OtherFiles 
         turns.expect_named();
         return Exit::ok;
     }
+    Aggressors aggressors(world, options.aggressors);
+    sweep.disturbances = aggressors.disturbances();
     const HostMeters meters(world);
     if (meters.any()) sweep.protocol.meters = &meters;
     SweepPace pace = pace_of(sweep, world);

@@ -8,6 +8,7 @@
 #include "base/stretches.hpp"
 #include "cli/forms/bench_output.hpp"
 #include "results/tables/cautions.hpp"
+#include "results/tables/slowdowns.hpp"
 #include "workloads/bench/sweep_points.hpp"
 
 namespace tutti {
@@ -45,20 +46,28 @@ public:
         return table_header(all, columns_);
     }
 
-    // Formats one block per kind of buffers.
+    // Formats one block per kind of buffers and aggressor.
     std::string rows(std::span<const Point> points, const Fastest& fastest) override {
         std::string text;
         if (const std::string& blocks = points.front().key.blocks; blocks != blocks_) {
             blocks_ = blocks;
             text += fmt::format("# blocks: {}\n", blocks);
         }
-        const auto kinds = stretches(points, [](const Point& one, const Point& other) {
+        const auto is_of_kind = [](const Point& one, const Point& other) {
             return one.key.buf == other.key.buf;
-        });
+        };
+        const auto is_beside = [](const Point& one, const Point& other) {
+            return one.key.aggressor == other.key.aggressor;
+        };
+        const auto kinds = stretches(points, is_of_kind);
         for (const auto of_kind : kinds) {
             if (kinds.size() > 1)
                 text += fmt::format("# {} buffers\n", name_of_buffers(of_kind.front().key));
-            text += rows_of_kind(of_kind, fastest);
+            for (const auto beside_one : stretches(of_kind, is_beside)) {
+                if (const std::string& beside = beside_one.front().key.aggressor; !beside.empty())
+                    text += fmt::format("# next to {}\n", beside);
+                text += rows_of_block(beside_one, fastest);
+            }
         }
         return text;
     }
@@ -68,6 +77,7 @@ public:
     std::string end(std::span<const Point> all, const Results& launches) override {
         std::string text = fastest_table(launches.points);
         if (!text.empty()) text += cautions_below(launches.launches, launches.ends);
+        text += slowdown_table(launches.points);
         return text + table_footer(all);
     }
 
@@ -77,7 +87,7 @@ private:
         return kind == nullptr ? std::string_view(key.buf) : name_of(kind->value);
     }
 
-    std::string rows_of_kind(std::span<const Point> points, const Fastest& fastest) const {
+    std::string rows_of_block(std::span<const Point> points, const Fastest& fastest) const {
         std::vector<TableRow> rows = rows_of(points);
         if (!options_.all_rows && rows.size() > few_candidates)
             rows = rows_that_matter(rows, fastest);

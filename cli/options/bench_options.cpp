@@ -138,6 +138,12 @@ void add_timing(const OptionGroup& group, BenchOptions& options) {
                  "Approximate time for the whole sweep; shortens --max-time");
     group.parsed("--sync", protocol.sync, "auto", parse_sync,
                  "Start of a call: deadline, barrier, row (many calls after one barrier) or auto");
+    group
+        .list("--aggressor", options.aggressors,
+              "Program next to the ranks on each host: every candidate is also measured while it "
+              "runs; memory[:THREADS], cpu[:THREADS], network, or a shell command; may be repeated")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     group.parsed("--order", protocol.shuffle, "random",
                  one_of<bool>("--order", {{"random", true}, {"given", false}}),
                  "Candidate order: random or given");
@@ -245,6 +251,19 @@ void expect_a_file_each(const BenchOptions& options) {
             if (is_one_file(one->second, other->second))
                 throw Error(fmt::format("{} and {} both name '{}'; use another file for {}",
                                         other->first, one->first, one->second, one->first));
+}
+
+// An aggressor takes a core for some milliseconds at a time. So a sample is the mean of calls over
+// several such times: the median of short ones would show none of them, and calls that start at
+// deadlines would be dropped if they are late.
+void set_aggressors(BenchOptions& options) {
+    if (options.aggressors.empty()) return;
+    if (!options.turns.empty())
+        throw Error("--aggressor cannot be used in 'tutti compare'; use 'tutti bench'");
+    Protocol& protocol = options.sweep.protocol;
+    protocol.sample_ns = 20'000'000;
+    protocol.batch_seconds = std::max(protocol.batch_seconds, 0.02);
+    if (protocol.sync == Protocol::Sync::automatic) protocol.sync = Protocol::Sync::back_to_back;
 }
 
 void check(const BenchOptions& options) {
@@ -362,6 +381,7 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
     // Skips the measurement of limits in a comparison: both jobs would measure different ones, and
     // have less time for what is compared.
     if (!options.turns.empty() && options.run.limits == "stored") options.run.limits = "none";
+    set_aggressors(options);
     check(options);
     resume_if_asked(options.run);
     return std::move(options);

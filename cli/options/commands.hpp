@@ -10,6 +10,7 @@ namespace tutti {
 using Arguments = std::vector<std::string>;
 
 // The commands. Each gets the arguments after its name, and throws Error.
+Exit run_aggressor(const Arguments& arguments);
 Exit run_bench(const Arguments& arguments);
 Exit run_check_guidelines(const Arguments& arguments);
 Exit run_ci_guard(const Arguments& arguments);

@@ -57,6 +57,7 @@ std::vector<PlannedCall> planned_calls(const Sweep& sweep, int ranks) {
                                     ? sweep.predict(candidate, call, kind)
                                     : std::nullopt;
                 one.most_seconds += static_cast<double>(sweep.in_place.size()) *
+                                    static_cast<double>(1 + sweep.disturbances.size()) *
                                     most_seconds_of_trial(sweep.protocol, ns.value_or(0) * 1e-9);
             }
     }

@@ -15,8 +15,8 @@ LEAST_CALLS = 6  # fewer have no 95 % interval of their median; older files have
 HOSTS = {"hosts": "key.nranks / key.ppn"}
 # The fields of a point's key, without its knobs.
 FIELDS = ("coll", "impl", "algo", "transport", "dtype", "op", "root", "count", "bytes", "inplace", "buf", "nranks", "ppn",
-          "placement", "input", "blocks", "order")
-KEY = {name: f"key.{name}" for name in (*FIELDS[:-4], *(knob["key"] for knob in KNOBS), *FIELDS[-4:-1])} | {
+          "placement", "input", "blocks", "aggressor", "order")
+KEY = {name: f"key.{name}" for name in (*FIELDS[:-5], *(knob["key"] for knob in KNOBS), *FIELDS[-5:-1])} | {
     "rank_order": "key.order"} | HOSTS  # ORDER is a word of SQL
 TIMES = {f"{name}_ns": f"t_ns.{name}" for name in ("min", "p05", "p25", "p50", "p75", "p95", "p99", "max", "mean", "sd")}
 

@@ -57,7 +57,7 @@ def call_in_words(key):
     """The same as the name of a call in results/records/key.cpp."""
     words = [collective_of(key), size_text(key["bytes"]), key["dtype"], key["op"] if key["op"] != "none" else "",
              f"root {key['root']}" if key["root"] >= 0 else "", "in place" if key["inplace"] else "", key["buf"],
-             key.get("input"), key.get("blocks")]
+             key.get("input"), key.get("blocks"), f"next to {key['aggressor']}" if key.get("aggressor") else ""]
     return " ".join(filter(None, words))
 
 

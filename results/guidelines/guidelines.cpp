@@ -318,7 +318,8 @@ GuidelineTimes guideline_times(const std::string& candidate, const Results& resu
         for (const Point& point : launch.points) {
             const Key& key = point.key;
             if (!is_of(candidate, key) || point.skipped || is_wrong(point)) continue;
-            if (!key.blocks.empty()) continue;  // guidelines are about equal blocks
+            // Guidelines are about equal blocks, on hosts without other load.
+            if (!key.blocks.empty() || !key.aggressor.empty()) continue;
             require_possible(point);
             GuidelineSetting setting = of_launch;
             setting.nranks = key.nranks;

@@ -32,6 +32,7 @@ std::string call_in_words(const Key& key) {
     words += " " + key.buf;
     for (const std::string* more : {&key.input, &key.blocks})
         if (!more->empty()) words += " " + *more;
+    if (!key.aggressor.empty()) words += " next to " + key.aggressor;
     return words;
 }
 

@@ -29,6 +29,7 @@ struct Key {
     std::string placement;  // empty: as the launcher placed the ranks
     std::string input;      // rewritten before each call; empty: as the call before left it
     std::string blocks;     // rule for the lengths of blocks ("skewed"); empty: all are equal
+    std::string aggressor;  // load next to the ranks ("memory:2"); empty: there is none
 
     auto operator<=>(const Key&) const = default;
 };

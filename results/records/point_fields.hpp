@@ -101,6 +101,7 @@ void walk(auto& f, Is<Key> auto& key) {
     f.may("placement", key.placement);
     f.may("input", key.input);
     f.may("blocks", key.blocks);
+    f.may("aggressor", key.aggressor);
     f.may("order", key.configuration.order);
     for (const Knob& knob : std::span(knobs).subspan(1)) walk(f, knob, key.configuration);
 }

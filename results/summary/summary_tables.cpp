@@ -11,7 +11,7 @@ namespace {
 
 auto shape_of(const Key& key) {
     return std::tuple(name_of(key.coll), key.nranks, key.ppn, name_of(key.dtype), key.op, key.root,
-                      key.inplace, key.buf, key.placement, key.input, key.blocks);
+                      key.inplace, key.buf, key.placement, key.input, key.blocks, key.aggressor);
 }
 
 auto shape_of(const StepKey& key) {

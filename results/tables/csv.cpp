@@ -56,7 +56,7 @@ Columns csv_columns(const Point&) {
     for (const Knob& knob : knobs)
         add(columns, knob.key_name, std::string("key/") + knob.key_name,
             std::to_string(knob.of(Configuration{})));
-    add(columns, {"placement", "input", "blocks"}, "key/");
+    add(columns, {"placement", "input", "blocks", "aggressor"}, "key/");
     add(columns, "rank_order", "key/order");
     add(columns, {"hosts", "skipped", "mode", "def", "n", "n_invalid", "n_warm", "calls_of_sample",
                   "stop_reason"});

@@ -39,7 +39,7 @@ std::string us_cell(const RankedCell* cell) {
 // Points of one subject are ranked in one table.
 auto subject_of(const Key& key) {
     return std::tie(key.coll, key.dtype, key.op, key.root, key.buf, key.input, key.blocks,
-                    key.placement, key.inplace);
+                    key.aggressor, key.placement, key.inplace);
 }
 
 std::string line_of(std::string_view size, std::string_view best, std::string_view time,
@@ -144,6 +144,7 @@ std::string subject_in_words(const Key& key) {
     title += fmt::format(", {}, {} memory", key.inplace ? "in place" : "out of place", key.buf);
     for (const std::string& more : {key.input, key.blocks, key.placement})
         if (!more.empty()) title += ", " + more;
+    if (!key.aggressor.empty()) title += ", next to " + key.aggressor;
     return title;
 }
 

@@ -21,6 +21,10 @@ class Process:
     def parent(self):
         return int(self._stat()[1])
 
+    def state(self):
+        """The letter of ps: R, S, T (stopped) ..."""
+        return self._stat()[0]
+
     def cpu_seconds(self):
         in_user_space, in_kernel = map(int, self._stat()[11:13])
         return (in_user_space + in_kernel) / os.sysconf("SC_CLK_TCK")

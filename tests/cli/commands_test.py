@@ -8,7 +8,7 @@ import xml.dom.minidom
 import tutti
 from tutti import COLLECTIVES, QUICK, needs_matplotlib
 
-COMMANDS = ("bench", "check-guidelines", "ci-guard", "compare", "completion", "doctor", "export", "export-schedule", "history", "limits", "list", "report",
+COMMANDS = ("aggressor", "bench", "check-guidelines", "ci-guard", "compare", "completion", "doctor", "export", "export-schedule", "history", "limits", "list", "report",
             "results", "run", "show", "topo", "tune", "verify", "workload")
 
 

@@ -61,7 +61,8 @@ TEST(Csv, HasEachValueInItsColumn) {
     EXPECT_EQ(
         out.str(),
         "session,launch,t,git,machine,metric,point,coll,impl,algo,transport,dtype,op,root,count,"
-        "bytes,inplace,buf,nranks,ppn,seg,radix,channels,placement,input,blocks,rank_order,hosts,"
+        "bytes,inplace,buf,nranks,ppn,seg,radix,channels,placement,input,blocks,aggressor,rank_"
+        "order,hosts,"
         "skipped,mode,def,n,n_invalid,n_warm,calls_of_sample,stop_reason,min_ns,p05_ns,p25_ns,p50_"
         "ns,"
         "p75_ns,p95_ns,p99_ns,max_ns,mean_ns,sd_ns,ci95_p50_low_ns,ci95_p50_high_ns,rho1,n_slow,"
@@ -72,7 +73,8 @@ TEST(Csv, HasEachValueInItsColumn) {
         "ring[512,k5,x6]@topology (shm), 8 ranks on 4 hosts, scatter\"," +
             point_id(point.key) +
             ",all_reduce,tutti,ring,shm,float,sum,3,256,1024,0,host,8,2,512,5,6,scatter,rewritten,"
-            "skewed,topology,4,,deadline,last_arrival,9,41,42,43,target_ci,101,102,103,104,105,106,"
+            "skewed,,topology,4,,deadline,last_arrival,9,41,42,43,target_ci,101,102,103,104,105,"
+            "106,"
             "107,"
             "108,109.5,110.5,111,112,0.125,13,44,90,80,71.0,72.0,1060.0,1050.0,0.0625,0.5,ok,45,"
             "73.0,74.0,75.0,one-shot/shm\r\n");

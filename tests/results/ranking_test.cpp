@@ -193,5 +193,12 @@ TEST(Fastest, KindsOfMemoryAreNeverOneRanking) {
     EXPECT_EQ(fastest_table(points), "");  // one candidate of each
 }
 
+TEST(Fastest, TimesNextToAnAggressorAreNeverInTheRankingOfAQuietHost) {
+    std::vector<Point> points{point_of("ring", 8, 100), point_of("tree", 8, 90)};
+    points[1].key.aggressor = "memory";
+    const Fastest fastest = fastest_of(points);
+    EXPECT_EQ(fastest.of_all.size(), 2u);
+}
+
 }  // namespace
 }  // namespace tutti

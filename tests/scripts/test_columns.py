@@ -23,7 +23,8 @@ from tutti.lines import lines_of
 pandas = module("pandas")
 KEY = {"coll": "reduce", "impl": "tutti", "algo": "tree", "transport": "ucx", "dtype": "half", "op": "max", "root": 2, "count": 11,
        "bytes": 22, "inplace": True, "buf": "cuda", "nranks": 4, "ppn": 3, "seg": 512, "radix": 5, "channels": 6,
-       "levels": 9, "level_algorithms": 69, "placement": "scatter", "input": "rewritten", "blocks": "skewed", "order": "topology"}
+       "levels": 9, "level_algorithms": 69, "placement": "scatter", "input": "rewritten", "blocks": "skewed", "aggressor": "memory",
+       "order": "topology"}
 TIMES = {name: 100 + place for place, name in enumerate(("min", "p05", "p25", "p50", "p75", "p95", "p99", "max", "mean", "sd"))}
 POINT = {"point": "id", "key": KEY, "skipped": "why", "mode": "b2b", "def": "max_local", "n": 31, "n_invalid": 32, "n_warm": 60,
          "calls_of_sample": 61, "stop_reason": "max_n", "t_ns": TIMES, "skew_p50_ns": 62, "device_p50_ns": 63, "clock_residual_ns": 64,

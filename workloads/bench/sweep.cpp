@@ -28,11 +28,17 @@ public:
                 continue;
             }
             std::vector<Point> points;
-            for (const BufferKind kind : pool.kinds())
+            for (const BufferKind kind : pool.kinds()) {
+                const auto first = static_cast<std::ptrdiff_t>(points.size());
                 for (const bool in_place : sweep_.in_place) {
                     done_by_all(world_, [&] { events_.before_point(title_of(swept)); });
                     measure_candidates(pool, {swept, in_place, kind}, points);
                 }
+                std::stable_sort(points.begin() + first, points.end(),
+                                 [](const Point& one, const Point& other) {
+                                     return one.key.aggressor < other.key.aggressor;
+                                 });
+            }
             done_by_all(world_, [&] { events_.after_point(points); });
         }
     }
@@ -49,7 +55,9 @@ private:
                 point.key.count == swept.count && point.key.blocks == swept.blocks)
                 points.push_back(point);
         const std::size_t kinds = std::max<std::size_t>(sweep_.buffers.size(), 1);
-        if (points.size() != sweep_.candidates.size() * sweep_.in_place.size() * kinds) return {};
+        if (points.size() !=
+            sweep_.candidates.size() * conditions() * sweep_.in_place.size() * kinds)
+            return {};
         return points;
     }
 
@@ -58,40 +66,71 @@ private:
                std::to_string(swept.count) + " " + std::string(name_of(swept.call.type));
     }
 
+    // Without, and with each disturbance.
+    std::size_t conditions() const { return 1 + sweep_.disturbances.size(); }
+
+    // A candidate with all that its trials need.
+    struct Prepared {
+        const Candidate& candidate;
+        Point blank;  // or why it is skipped
+        ChosenOperation chosen = {};
+        Trial trial = {};
+    };
+
+    Prepared prepared(const Candidate& candidate, const CommonPoint& common,
+                      const PooledBuffers& buffers) const {
+        Prepared one{candidate, points_.blank_point(candidate, common)};
+        one.blank.skipped = points_.reason_to_skip(candidate, common, buffers);
+        if (one.blank.skipped) return one;
+        CandidateTrial made = points_.trial_at(candidate, common, buffers);
+        one.chosen = std::move(made.chosen);
+        one.trial = std::move(made.trial);
+        return one;
+    }
+
     void measure_candidates(const BufferPool& pool, const CommonPoint& common,
                             std::vector<Point>& points) {
         const PooledBuffers buffers =
             pool.buffers_for(common.swept.call, common.in_place, common.kind);
-        std::vector<ChosenOperation> operations;
+        std::vector<Prepared> candidates;
+        for (const Candidate& candidate : sweep_.candidates)
+            candidates.push_back(prepared(candidate, common, buffers));
         std::vector<Trial> trials;
-        std::vector<std::size_t> point_of;  // by trial
-        const std::size_t first = points.size();
-        for (const Candidate& candidate : sweep_.candidates) {
-            Point& point = points.emplace_back(points_.blank_point(candidate, common));
-            point.skipped = points_.reason_to_skip(candidate, common, buffers);
-            if (point.skipped) continue;
-            CandidateTrial made = points_.trial_at(candidate, common, buffers);
-            operations.push_back(std::move(made.chosen));
-            trials.push_back(std::move(made.trial));
-            point_of.push_back(points.size() - 1);
+        std::vector<std::pair<std::size_t, const Prepared*>> of_trial;  // its point and candidate
+        for (std::size_t condition = 0; condition < conditions(); ++condition) {
+            const Disturbance* disturbance =
+                condition == 0 ? nullptr : &sweep_.disturbances[condition - 1];
+            for (const Prepared& one : candidates) {
+                Point& point = points.emplace_back(one.blank);
+                if (disturbance != nullptr) {
+                    point.key.aggressor = disturbance->name;
+                    point.predicted_ns.reset();  // models predict quiet hosts
+                }
+                if (point.skipped) continue;
+                trials.push_back(one.trial);
+                trials.back().disturbance = disturbance;
+                of_trial.emplace_back(points.size() - 1, &one);
+            }
         }
         Protocol protocol = sweep_.protocol;
         protocol.seed += ++number_;
         protocol.max_seconds = seconds_for(trials.size());
         const auto measured = measure(world_, trials, protocol);
         for (std::size_t i = 0; i < measured.size(); ++i) {
-            Point& point = points[point_of[i]];
-            events_.after_candidate({.candidate = sweep_.candidates[point_of[i] - first],
+            const auto& [place, one] = of_trial[i];
+            Point& point = points[place];
+            Operation& operation = *one->chosen.operation;
+            events_.after_candidate({.candidate = one->candidate,
                                      .key = point.key,
                                      .call = common.swept.call,
                                      .buffers = buffers,
-                                     .operation = *operations[i].operation});
+                                     .operation = operation});
             if (measured[i].samples.empty() && measured[i].check.state != CheckState::fail)
                 point.skipped = "no call began on time on all ranks; use --sync barrier";
             else
                 points_.fill(point, measured[i]);
-            if (operations[i].operation->left_over()) ++point.measured.check.n_wrong;
-            if (operations[i].choice) point.choice = operations[i].choice();
+            if (operation.left_over()) ++point.measured.check.n_wrong;
+            if (one->chosen.choice) point.choice = one->chosen.choice();
         }
         points_.agree_on_failures(points);
     }

@@ -34,6 +34,8 @@ struct Sweep {
     int ranks_per_node = 0;    ///< of `environment.hosts`, for the record; 0: as launched
     int ranks_per_island = 0;  ///< the same of the islands
     Protocol protocol;
+    /// Each candidate is measured without and with each of them.
+    std::vector<Disturbance> disturbances;
     std::optional<Limits> limits;  ///< of these hosts, for comparison
     /// A model's predicted time of a candidate, in ns; empty: no model.
     std::function<std::optional<double>(const Candidate&, const Call&, BufferKind)> predict;
@@ -60,7 +62,7 @@ struct SweepEvents {
     /// operation and overwrite the buffers.
     std::function<void(const MeasuredCandidate&)> after_candidate = [](const auto&) {};
     /// All candidates of one size, measured; in the order of the candidates, in place last, and
-    /// so for one kind of buffers after the other.
+    /// so for one aggressor and one kind of buffers after the other, first without an aggressor.
     std::function<void(const std::vector<Point>&)> after_point = [](const auto&) {};
 };
 

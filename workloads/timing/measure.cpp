@@ -18,8 +18,7 @@
 namespace tutti {
 namespace {
 
-constexpr std::int64_t back_to_back_ns = 500'000;    // length of a sample of Start::back_to_back
-constexpr std::int64_t most_calls_of_sample = 1000;  // calls in it
+constexpr std::int64_t least_ns_of_call = 500;       // in a sample of several: limits their number
 constexpr std::int64_t most_calls_of_warm_up = 200;  // unless more were asked for
 constexpr std::int64_t second_ns = 1'000'000'000;
 constexpr std::int64_t settling_calls = 2;     // not timed, after another trial's batch
@@ -180,6 +179,7 @@ private:
         const std::int64_t calls = samples * calls_of_sample;
         const std::uint64_t seed = 2 * protocol_.seed + 1;
         if (last) prepare(seed);
+        if (trial_.disturbance != nullptr) trial_.disturbance->begin();
         const bool may_settle = trial_.keeps_input || !last;
         for (std::int64_t i = 0; may_settle && call_ns_ < batch_ns_ && i < calls_to_settle; ++i) {
             if (i == 0) world_.barrier();
@@ -195,6 +195,7 @@ private:
         const std::int64_t mine = now_ns() - began;
         network_bytes_.end(calls);
         energy_.end(calls * trial_.calls_of_run);
+        if (trial_.disturbance != nullptr) trial_.disturbance->end();
         TimedBatch batch;
         if (!last || last_call_counts())
             batch = gather_batch(world_, batches_.start(), times, calls_of_sample);
@@ -213,12 +214,13 @@ private:
 
     // Uses several calls in one go, because single calls take longer with the wait for their start.
     std::int64_t chosen_calls_of_sample() {
+        const std::int64_t most = protocol_.sample_ns / least_ns_of_call;
         const std::int64_t calls =
-            std::clamp<std::int64_t>(back_to_back_ns / call_ns_, 4, most_calls_of_sample);
+            std::clamp<std::int64_t>(protocol_.sample_ns / call_ns_, 4, most);
         const auto times = batches_.run(*trial_.operation, {.calls_of_sample = calls});
         measured_.n_warm += calls;
         call_ns_ = slowest((times[0].end_ns - times[0].begin_ns) / calls);
-        return std::clamp<std::int64_t>(back_to_back_ns / call_ns_, 1, most_calls_of_sample);
+        return std::clamp<std::int64_t>(protocol_.sample_ns / call_ns_, 1, most);
     }
 
     // In place, the checked call at the end is a single one, so it is no sample of several.

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "collectives/execute/plan/plan.hpp"
@@ -30,12 +31,21 @@ struct Protocol {
     std::int64_t fixed_samples = 0;
     std::int64_t warm_up_calls = 3;  ///< at least, and during `warm_up_ns`, unless both are 0
     std::int64_t warm_up_ns = 1'000'000;
+    std::int64_t sample_ns = 500'000;         ///< intended length of a sample of back_to_back
     double batch_seconds = 0.001;             ///< intended length of a batch
     std::int64_t most_calls_of_batch = 1000;  ///< before the next trial's batch
     GlobalClock* clock = nullptr;             ///< for deadlines on several hosts; else unused
     const HostMeters* meters = nullptr;       ///< for energy; null: it is not counted
     bool shuffle = true;  ///< random order in each round, by the seed; else as given
     std::uint64_t seed = 1;
+};
+
+/// A program next to the ranks that runs only during the batches of some trials. Both functions are
+/// collective.
+struct Disturbance {
+    std::string name;
+    std::function<void()> begin;
+    std::function<void()> end;
 };
 
 /// One operation that takes part in a point, and how to check it. All calls are collective.
@@ -51,6 +61,8 @@ struct Trial {
     std::int64_t calls_of_run = 1;
     /// Whether repeated calls leave the input unchanged (not so in place).
     bool keeps_input = true;
+    /// Runs during each batch, but not during the warm-up; null: nothing does.
+    const Disturbance* disturbance = nullptr;
 };
 
 /// Times all trials against each other: rounds of short batches in changing order, until each has

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tutti bench --aggressor` measures each candidate alone and next to a program, which runs only meanwhile."""
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import tutti
+from tutti import QUICK
+
+sys.path.insert(0, str(tutti.ROOT / "scripts/lib"))
+from processes import Process, descendants, wait_until  # noqa: E402  # pylint: disable=wrong-import-position
+
+SMALL = ("bench", "all_reduce", "--counts", "64,4096", "--algo", "ring,tree", "--transport", "shm", "--baseline", "none",
+         "--ranks", "2", "--inplace", "both")
+
+
+class Aggressor(tutti.Folder):
+    def bench(self, *words, **settings):
+        file = self.folder / "out.jsonl"
+        return tutti.run(*SMALL, *words, "--json", file, **settings), tutti.points(file)
+
+    def test_each_candidate_is_measured_alone_and_next_to_it(self):
+        done, points = self.bench("--aggressor", "cpu", "--aggressor", "memory:2", *QUICK)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = {(point["key"].get("aggressor", ""), point["key"]["algo"], point["key"]["count"], point["key"]["inplace"])
+                 for point in points}
+        self.assertEqual(found, {(aggressor, algorithm, count, inplace) for aggressor in ("", "cpu", "memory:2")
+                                 for algorithm in ("ring", "tree") for count in (64, 4096) for inplace in (False, True)})
+        self.assertEqual(len(points), len(found))
+        self.assertTrue(all(point["check"]["state"] == "ok" for point in points))
+        self.assertIn("# next to cpu\n", done.stdout)
+        self.assertIn(", next to memory:2;", done.stdout)
+        # The records print the same tables later.
+        shown = tutti.run("show", self.folder / "out.jsonl").stdout
+        self.assertIn(", next to memory:2;", shown)
+        # Guidelines are about hosts without other load.
+        checked = tutti.run("check-guidelines", self.folder / "out.jsonl")
+        self.assertNotIn("cpu", checked.stdout)
+
+    def test_the_program_runs_only_during_its_batches(self):
+        """It writes a number a thousand times a second. It cannot have written as often as time passed."""
+        log = self.folder / "log"
+        began = time.monotonic()
+        done, points = self.bench("--aggressor", f"while :; do echo >> {log}; sleep 0.001; done", "-n", "4", "--batch-time", "50ms")
+        seconds = time.monotonic() - began
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual({point["key"].get("aggressor", "")[:5] for point in points}, {"", "while"})
+        written = log.stat().st_size
+        self.assertGreater(written, 10)
+        self.assertLess(written, 0.9 * seconds * 1000)
+        time.sleep(0.1)
+        self.assertEqual(log.stat().st_size, written, "the program still runs")
+
+    def test_no_program_is_left_behind_when_the_ranks_are_killed(self):
+        log = self.folder / "pids"
+        job = subprocess.Popen([tutti.EXECUTABLE, *SMALL, "--aggressor", f"echo $$ > {log}; while :; do sleep 0.01; done",
+                                "--max-time", "60s", "--target-ci", "0.001%"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=tutti.CLEAN)
+        self.addCleanup(job.kill)
+        wait_until(lambda: log.exists() and log.read_text().endswith("\n"), "the program has started")
+        processes = descendants(job.pid)
+        self.assertIn(int(log.read_text()), [process.pid for process in processes])
+        job.send_signal(signal.SIGKILL)
+        job.wait()
+        wait_until(lambda: not any(process.is_alive() for process in processes), "the program is gone")
+
+    def test_a_stopped_program_is_not_left_behind_either(self):
+        """A process starts one, stops it and ends."""
+        code = ("import os, signal, subprocess\n"
+                f"child = subprocess.Popen([{tutti.EXECUTABLE!r}, 'aggressor', '--parent', str(os.getpid()), 'cpu'],\n"
+                "                         stdout=subprocess.PIPE, process_group=0)\n"
+                "child.stdout.readline()\n"
+                "os.kill(child.pid, signal.SIGUSR1)\n"
+                "print(child.pid, flush=True)\n"
+                "input()\n")
+        with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
+            self.addCleanup(parent.kill)
+            supervisor = Process(int(parent.stdout.readline()))
+            worker, = descendants(supervisor.pid)
+            wait_until(lambda: worker.state() == "T", "the worker is stopped")
+            parent.kill()
+        wait_until(lambda: not supervisor.is_alive() and not worker.is_alive(), "both are gone")
+
+    def test_each_host_has_one_under_a_launcher_too(self):
+        """Whatever rank the launcher gave to the process that starts it."""
+        for rank in ("0", "1"):
+            with subprocess.Popen([tutti.EXECUTABLE, "aggressor", "--parent", str(os.getpid()), "cpu"], stdout=subprocess.PIPE,
+                                  text=True, env=tutti.CLEAN | {"OMPI_COMM_WORLD_RANK": rank, "OMPI_COMM_WORLD_SIZE": "2"}) as aggressor:
+                self.assertEqual(aggressor.stdout.readline(), "ready\n")
+                aggressor.terminate()
+
+    def test_refusals_say_what_to_use(self):
+        done, _ = self.bench("--aggressor", "no-such-program", *QUICK)
+        self.assertEqual(done.returncode, 64)
+        self.assertRegex(done.stderr, "'no-such-program' .*64.*; use ")
+        done, _ = self.bench("--aggressor", "network", *QUICK)
+        self.assertEqual(done.returncode, 64)
+        self.assertRegex(done.stderr, "several hosts; use ")
+        for load in ("memory:0", "cpu:x", "network:2", "cpu:"):
+            with self.subTest(load=load):
+                done = tutti.run("aggressor", load)
+                self.assertEqual(done.returncode, 64)
+                self.assertIn("use memory, cpu", done.stderr)
+        done = tutti.run("aggressor", "network", "--to", "127.0.0.1:1")
+        self.assertEqual(done.returncode, 64)
+        self.assertIn("'tutti aggressor network'", done.stderr)
+
+    def test_the_network_is_kept_busy_until_the_receiver_ends(self):
+        with subprocess.Popen([tutti.EXECUTABLE, "aggressor", "network"], stdout=subprocess.PIPE, text=True) as receiver:
+            self.addCleanup(receiver.kill)
+            port = int(receiver.stdout.readline())
+            with subprocess.Popen([tutti.EXECUTABLE, "aggressor", "network", "--to", f"127.0.0.1:{port}"],
+                                  stderr=subprocess.PIPE, text=True) as sender:
+                self.addCleanup(sender.kill)
+                before = received_by_loopback()
+                wait_until(lambda: received_by_loopback() - before > 64 << 20, "64 MiB are received")
+                receiver.kill()
+                _, said = sender.communicate(timeout=30)
+                self.assertEqual(sender.returncode, 64)
+                self.assertIn("receiver closed", said)
+
+
+def received_by_loopback():
+    """Bytes."""
+    with open("/proc/net/dev", encoding="utf-8") as interfaces:
+        return next(int(line.split()[1]) for line in interfaces if line.strip().startswith("lo:"))
+
+
+if __name__ == "__main__":
+    unittest.main()
