@@ -25,9 +25,10 @@ namespace {
 constexpr std::int64_t close_timeout_ns = 2'000'000'000;
 constexpr std::int64_t launcher_kills_within_ns = 2'000'000'000;  // Open MPI's takes 1 s
 
-// Polling a network is a system call; this many polls take as long as a message and its answer.
-// Within a host polls are short, and Backoff decides when to yield.
-constexpr long polls_of_a_round_trip = 32;
+// Polling a network is a system call; this many polls take about a millisecond. A rank with a core
+// of its own yields only after that: a busy program of another job would keep the core for a time
+// slice of 3 ms. Within a host polls are short, and Backoff decides when to yield.
+constexpr long polls_before_yield = 2048;
 
 // This many polls without progress take about a millisecond.
 constexpr long looks_between_watches = 8192;
@@ -111,7 +112,7 @@ UcxWorker::UcxWorker(World& world)
         release();
         throw;
     }
-    if (!world_.one_host()) looks_before_yield_ = polls_of_a_round_trip;
+    if (!world_.one_host()) looks_before_yield_ = polls_before_yield;
     if (world_.oversubscribed) looks_before_yield_ = 0;
     world_.register_progress(*this);
 }
