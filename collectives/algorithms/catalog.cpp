@@ -107,6 +107,10 @@ Schedule multi_rail_broadcast(int ranks, Rank root, const Placement& placement);
 Schedule multi_rail_reduce(int ranks, Rank root, const Placement& placement);
 Schedule multi_rail_all_gather(int ranks, const Placement& placement);
 Schedule multi_rail_reduce_scatter(int ranks, const Placement& placement);
+Schedule multi_rail_scatter(int ranks, Rank root, const Placement& placement);
+Schedule multi_rail_gather(int ranks, Rank root, const Placement& placement);
+Schedule multi_rail_all_to_all(int ranks, const Placement& placement);
+Schedule two_level_all_to_all(int ranks, const Placement& placement);
 
 namespace {
 
@@ -451,6 +455,9 @@ const std::vector<Algorithm>& rows = *new std::vector<Algorithm>{
     {scatter, "levels",
      "to one leader in each group of each level, which distributes the blocks inside",
      in_levels<levels_scatter>, by_level},
+    {scatter, "multi-rail",
+     "every rank of the root's node sends the blocks of a share of the ranks",
+     of<multi_rail_scatter>, Takes::placement},
     {gather, "ring", "blocks travel along the ring to the root",
      [](const Job& j) { return mirrored(ring_scatter(j.ranks, j.root), Action::copy); }},
     {gather, "tree",
@@ -467,6 +474,8 @@ const std::vector<Algorithm>& rows = *new std::vector<Algorithm>{
     {gather, "three-level", "as two-level, with a level of NUMA nodes inside each node",
      in_islands<levels_gather>, by_name | Takes::placement},
     {gather, "levels", "the scatter of levels backwards", in_levels<levels_gather>, by_level},
+    {gather, "multi-rail", "the scatter of multi-rail backwards", of<multi_rail_gather>,
+     Takes::placement},
     {all_to_all, "ring", "blocks travel along the ring to their receiver", of<ring_all_to_all>,
      pairs_in_int},
     {all_to_all, "butterfly", "ranks that differ in one bit swap half of their blocks (hypercube)",
@@ -478,6 +487,13 @@ const std::vector<Algorithm>& rows = *new std::vector<Algorithm>{
      pairs_in_int},
     {all_to_all, "bruck", "blocks jump by the digits of their distance, in the base of the radix",
      of<bruck_all_to_all>, Takes::radix, pairs_in_int},
+    {all_to_all, "two-level",
+     "to one leader per node, among the leaders, then to the ranks: one message per pair of nodes",
+     of<two_level_all_to_all>, Takes::placement, pairs_in_int},
+    {all_to_all, "multi-rail",
+     "every rank exchanges with one rank of each other node the blocks of both nodes, then sends "
+     "them on inside",
+     of<multi_rail_all_to_all>, Takes::placement, pairs_in_int},
     {barrier, "dissemination",
      "each rank tells ranks ahead what it knows; the known ranks multiply by the radix",
      of<dissemination_barrier>, Takes::radix},

@@ -29,7 +29,6 @@ public:
 
     int rails() const { return rails_; }
     int nodes() const { return static_cast<int>(nodes_.size()); }
-    int most_in_a_node() const { return most_in_a_node_; }
     const Grouping& members() const { return nodes_; }
 
     // Returns the ranks of a node whose blocks a rail carries: its owner, and ranks without a rail.
@@ -70,6 +69,30 @@ public:
                                 }
                             }
                         });
+    }
+
+    // Each rank without a rail sends to an owner in its node, which carries its blocks.
+    using Give = std::function<void(Rank rank, Step& step, Rank from, Rank to)>;
+    Schedule from_ranks_without_a_rail(int chunks, const Give& give) const {
+        const int rounds = (most_in_a_node_ - 1) / rails_;
+        return Schedule({ranks_, chunks, rounds},
+                        [rails = rails_, nodes = nodes_, give](int round, Step& step) {
+                            for (const auto& node : nodes)
+                                for (int rail = 0; rail < rails; ++rail) {
+                                    const int giver = (round + 1) * rails + rail;
+                                    if (giver >= int_size(node)) continue;
+                                    const Rank from = member(node, giver);
+                                    const Rank to = member(node, rail);
+                                    if (step.concerns(from, to)) give(from, step, from, to);
+                                }
+                        });
+    }
+    // The same backwards.
+    Schedule to_ranks_without_a_rail(int chunks, const Give& take) const {
+        const auto backwards = [take](Rank rank, Step& step, Rank from, Rank to) {
+            take(rank, step, to, from);
+        };
+        return from_ranks_without_a_rail(chunks, backwards);
     }
 
     static Rank member(const std::vector<Rank>& node, int number) { return at(node, number); }
@@ -131,17 +154,10 @@ Schedule multi_rail_reduce(int ranks, Rank root, const Placement& placement) {
 Schedule multi_rail_all_gather(int ranks, const Placement& placement) {
     const Rails rails{ranks, placement};
     const int count = rails.rails();
-    const int rounds = (rails.most_in_a_node() - 1) / count;
-    const Schedule give({ranks, /*chunks=*/ranks, rounds}, [=](int round, Step& step) {
-        for (const auto& node : rails.members())
-            for (int rail = 0; rail < count; ++rail) {
-                const int giver = (round + 1) * count + rail;
-                if (giver >= static_cast<int>(node.size())) continue;
-                const Rank from = Rails::member(node, giver);
-                step.copy(
-                    {.chunks = chunk_of(from), .from = from, .to = Rails::member(node, rail)});
-            }
-    });
+    const Schedule give =
+        rails.from_ranks_without_a_rail(ranks, [](Rank rank, Step& step, Rank from, Rank to) {
+            step.copy({.chunks = chunk_of(rank), .from = from, .to = to});
+        });
     const auto pieces = [&](int rail) {
         std::vector<std::vector<Chunks>> of_nodes;
         for (const auto& node : rails.members()) of_nodes.push_back(runs_of(rails.on(rail, node)));
@@ -171,6 +187,80 @@ Schedule multi_rail_all_gather(int ranks, const Placement& placement) {
 // The all-gather backwards: inside a node the rails' shares are added up first.
 Schedule multi_rail_reduce_scatter(int ranks, const Placement& placement) {
     return mirrored(multi_rail_all_gather(ranks, placement), Action::reduce);
+}
+
+// The root distributes the blocks to the owners of its node, every owner sends to its counterparts
+// the blocks that they carry, and these send on those of ranks without a rail: the root's node
+// sends each block of other nodes once, spread evenly over its rails.
+Schedule multi_rail_scatter(int ranks, Rank root, const Placement& placement) {
+    const Rails rails{ranks, placement, root};
+    const auto deal = [=](int round, Step& step) {
+        const Rank owner = Rails::member(rails.members().front(), round + 1);
+        if (!step.concerns(root, owner)) return;
+        std::vector<Rank> carried;
+        for (const auto& node : rails.members())
+            for (const Rank rank : rails.on(round + 1, node)) carried.push_back(rank);
+        for (const Chunks run : runs_of(carried))
+            step.copy({.chunks = run, .from = root, .to = owner});
+    };
+    const auto across = [=](int round, Step& step) {
+        const auto& node = at(rails.members(), round + 1);
+        for (int rail = 0; rail < rails.rails(); ++rail)
+            for (const Chunks run : runs_of(rails.on(rail, node)))
+                step.copy({.chunks = run,
+                           .from = Rails::member(rails.members().front(), rail),
+                           .to = Rails::member(node, rail)});
+    };
+    return Schedule({ranks, /*chunks=*/ranks, rails.rails() - 1}, deal)
+        .then(Schedule({ranks, ranks, rails.nodes() - 1}, across))
+        .then(rails.to_ranks_without_a_rail(ranks, [](Rank rank, Step& step, Rank from, Rank to) {
+            step.copy({.chunks = chunk_of(rank), .from = from, .to = to});
+        }));
+}
+
+Schedule multi_rail_gather(int ranks, Rank root, const Placement& placement) {
+    return mirrored(multi_rail_scatter(ranks, root, placement), Action::copy);
+}
+
+// Every owner sends its counterpart in each other node one message with the blocks that its rail
+// carries for all ranks there, then to each rank of its node the blocks that have arrived for it:
+// of H nodes of R ranks, a rank sends H - 1 messages to other nodes instead of R (H - 1).
+Schedule multi_rail_all_to_all(int ranks, const Placement& placement) {
+    const Rails rails{ranks, placement};
+    const int chunks = ranks * ranks, nodes = rails.nodes();
+    const Schedule give =
+        rails.from_ranks_without_a_rail(chunks, [=](Rank rank, Step& step, Rank from, Rank to) {
+            const int own = rank.index * ranks;
+            step.copy({.chunks = {own, rank.index}, .from = from, .to = to});
+            step.copy(
+                {.chunks = {own + rank.index + 1, ranks - rank.index - 1}, .from = from, .to = to});
+        });
+    const auto exchange = [=](int round, Step& step) {
+        for (int node = 0; node < nodes; ++node) {
+            const auto& sending = at(rails.members(), node);
+            const auto& receiving = at(rails.members(), (node + round + 1) % nodes);
+            for (int rail = 0; rail < rails.rails(); ++rail) {
+                const Rank from = Rails::member(sending, rail);
+                const Rank to = Rails::member(receiving, rail);
+                if (!step.concerns(from, to)) continue;
+                for (const Rank rank : rails.on(rail, sending))
+                    for (const Chunks run : runs_of(receiving))
+                        step.copy({.chunks = {rank.index * ranks + run.first, run.count},
+                                   .from = from,
+                                   .to = to});
+            }
+        }
+    };
+    const auto send_arrived = [=](int rail, Rank owner, Rank other, Step& step) {
+        for (const auto& node : rails.members())
+            for (const Rank rank : rails.on(rail, node))
+                if (rank != other)
+                    step.copy({.chunks = {rank.index * ranks + other.index, 1},
+                               .from = owner,
+                               .to = other});
+    };
+    return give.then(Schedule({ranks, chunks, nodes - 1}, exchange))
+        .then(rails.inside(chunks, send_arrived));
 }
 
 }  // namespace tutti

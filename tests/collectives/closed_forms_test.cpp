@@ -9,6 +9,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "base/index.hpp"
 #include "collectives/algorithms/catalog.hpp"
@@ -571,6 +572,63 @@ TEST(Counts, OfTheMultiRailBroadcastSendTheMessageOncePerNode) {
             sent_by_nodes(schedule, CollectiveSpec{broadcast, job.ranks, {1}}, split.node_of_rank);
         EXPECT_EQ(std::ranges::count(sent, 1.0), split.nodes - 1) << split.name;
         EXPECT_EQ(std::ranges::count(sent, 0.0), 1) << split.name;
+    }
+}
+
+int size_of_node(const Split& split, int node) {
+    return static_cast<int>(std::ranges::count(split.node_of_rank, node));
+}
+
+// Each block for another node leaves its node once, also if nodes are unequal; the root's node
+// sends all others' blocks, or each node its own to the root.
+TEST(Counts, OfBlocksByNodesCrossBetweenNodesOnce) {
+    for (const Split& split : splits()) {
+        const int ranks = static_cast<int>(split.node_of_rank.size());
+        const Placement placement = Placement::by_label(split.node_of_rank);
+        const auto sent = [&](Collective collective, const char* name) {
+            const Job job{
+                .collective = collective, .ranks = ranks, .root = {1}, .placement = placement};
+            return sent_by_nodes(find_algorithm(collective, name).build(job),
+                                 CollectiveSpec{collective, ranks, {1}}, split.node_of_rank);
+        };
+        const int roots_node = split.node_of_rank.at(1);
+        for (int node = 0; node < split.nodes; ++node) {
+            const auto at_node = static_cast<std::size_t>(node);
+            const double size = size_of_node(split, node), others = ranks - size;
+            for (const char* name : {"two-level", "multi-rail"})
+                EXPECT_NEAR(sent(all_to_all, name)[at_node], size * others / ranks, 1e-9)
+                    << name << ", " << split.name;
+            const bool is_roots = node == roots_node;
+            EXPECT_NEAR(sent(scatter, "multi-rail")[at_node], is_roots ? others / ranks : 0, 1e-9)
+                << split.name;
+            EXPECT_NEAR(sent(gather, "multi-rail")[at_node], is_roots ? 0 : size / ranks, 1e-9)
+                << split.name;
+        }
+    }
+}
+
+// One message for each ordered pair of nodes, or one for each rail of it: as many as the smallest
+// node has ranks.
+TEST(Counts, OfAllToAllByNodesAreOneMessagePerPairOfNodesAndRail) {
+    for (const Split& split : splits()) {
+        const int ranks = static_cast<int>(split.node_of_rank.size());
+        int rails = ranks;
+        for (int node = 0; node < split.nodes; ++node)
+            rails = std::min(rails, size_of_node(split, node));
+        for (const auto& [name, most] : {std::pair{"two-level", 1}, {"multi-rail", rails}}) {
+            const Job job{.collective = all_to_all,
+                          .ranks = ranks,
+                          .placement = Placement::by_label(split.node_of_rank)};
+            const Schedule schedule = find_algorithm(all_to_all, name).build(job);
+            std::set<std::tuple<int, Rank, Rank>> messages;  // by step, sender and receiver
+            for (int step = 0; step < schedule.steps(); ++step)
+                schedule.visit(step, [&](const Transfer& t) {
+                    if (at(split.node_of_rank, t.from) != at(split.node_of_rank, t.to))
+                        messages.insert({step, t.from, t.to});
+                });
+            EXPECT_EQ(int_size(messages), most * split.nodes * (split.nodes - 1))
+                << name << ", " << split.name;
+        }
     }
 }
 
