@@ -20,55 +20,91 @@ constexpr Bytes small_on_host{16 * 1024};
 constexpr Bytes small_across_hosts{64 * 1024};
 constexpr Bytes small_if_copied{512 * 1024};
 
-// Algorithms by name: for small messages, for large ones; for several hosts with several ranks
-// each.
+// Hosts with several ranks. Between two of them, leaders send as many bytes for their hosts as all
+// ranks together; among more, they send more. Measured on 2 and 4 hosts, with and without a limit
+// of 1 Gbit/s.
+constexpr Bytes small_between_two_hosts{64 * 1024};
+constexpr Bytes small_among_nodes{32 * 1024};
+// With so few ranks, the root's own messages take less time than a second level. Measured with 4
+// and 8 ranks.
+constexpr Bytes tiny_among_nodes{8 * 1024};
+constexpr int few_ranks = 8;
+
+// Algorithms by name.
+struct BySize {
+    std::string_view small, large;
+};
+
 struct Rule {
     Collective collective;
-    std::string_view small, large, small_by_node, large_by_node;
+    BySize on_host;
+    // Ranks of a host that share cores: fewer waits count more than that all cores move data at a
+    // time. With 4 and 8 ranks on 2 cores, a broadcast of 256 KiB by the butterfly takes 4 times as
+    // long as the readers' own copies, small all-reduces 1.3 to 1.9 times as long as one-shot.
+    BySize on_shared_cores;
+    // Hosts with one rank each. Large messages between many ranks would all arrive at one receiver
+    // at once (incast), so they go round a ring.
+    BySize across_hosts;
+    BySize across_nodes;  // hosts with several ranks
 };
 
 constexpr Rule rules[] = {
-    {Collective::all_reduce, "butterfly", "two-shot", "two-level-butterfly", "multi-rail"},
-    {Collective::reduce_scatter, "one-shot", "one-shot", "two-level", "multi-rail"},
-    {Collective::all_gather, "one-shot", "one-shot", "two-level", "multi-rail"},
-    {Collective::broadcast, "tree", "butterfly", "two-level", "multi-rail"},
-    {Collective::reduce, "tree", "round-robin", "two-level", "multi-rail"},
-    {Collective::scatter, "linear", "linear", "two-level", "linear"},
-    {Collective::gather, "linear", "linear", "two-level", "linear"},
-    {Collective::all_to_all, "linear", "linear", "bruck", "round-robin"},
-    {Collective::barrier, "dissemination", "dissemination", "two-level", "two-level"},
-    {Collective::scan, "doubling", "chain", "doubling", "chain"},
-    {Collective::exscan, "doubling", "chain", "doubling", "chain"},
+    {Collective::all_reduce,
+     {"butterfly", "two-shot"},
+     {"one-shot", "two-shot"},
+     {"butterfly", "ring"},
+     {"two-level-butterfly", "multi-rail"}},
+    {Collective::reduce_scatter,
+     {"one-shot", "one-shot"},
+     {"one-shot", "one-shot"},
+     {"one-shot", "ring"},
+     {"two-level", "multi-rail"}},
+    {Collective::all_gather,
+     {"one-shot", "one-shot"},
+     {"one-shot", "one-shot"},
+     {"one-shot", "ring"},
+     {"two-level", "multi-rail"}},
+    {Collective::broadcast,
+     {"tree", "butterfly"},
+     {"linear", "linear"},
+     {"tree", "butterfly"},
+     {"two-level", "multi-rail"}},
+    {Collective::reduce,
+     {"tree", "round-robin"},
+     {"linear", "linear"},
+     {"tree", "round-robin"},
+     {"two-level", "multi-rail"}},
+    {Collective::scatter,
+     {"linear", "linear"},
+     {"linear", "linear"},
+     {"linear", "linear"},
+     {"two-level", "multi-rail"}},
+    {Collective::gather,
+     {"linear", "linear"},
+     {"linear", "linear"},
+     {"linear", "linear"},
+     {"two-level", "linear"}},
+    {Collective::all_to_all,
+     {"linear", "linear"},
+     {"linear", "linear"},
+     {"linear", "round-robin"},
+     {"two-level", "round-robin"}},
+    {Collective::barrier,
+     {"dissemination", "dissemination"},
+     {"dissemination", "dissemination"},
+     {"dissemination", "dissemination"},
+     {"two-level", "two-level"}},
+    {Collective::scan,
+     {"doubling", "chain"},
+     {"doubling", "chain"},
+     {"doubling", "chain"},
+     {"doubling", "chain"}},
+    {Collective::exscan,
+     {"doubling", "chain"},
+     {"doubling", "chain"},
+     {"doubling", "chain"},
+     {"doubling", "chain"}},
 };
-
-// Ranks of a host that share cores: fewer waits count more than that all cores move data at a time.
-// With 4 and 8 ranks on 2 cores, a broadcast of 256 KiB by the butterfly takes 4 times as long as
-// the readers' own copies, small all-reduces 1.3 to 1.9 times as long as one-shot.
-constexpr std::string_view on_shared_cores(Collective collective, bool is_small) {
-    switch (collective) {
-        case Collective::broadcast:
-        case Collective::reduce:
-            return "linear";
-        case Collective::all_reduce:
-            return is_small ? "one-shot" : "";
-        default:
-            return "";
-    }
-}
-
-// Large messages between many ranks would all arrive at one receiver at once (incast).
-constexpr std::string_view large_across_hosts(Collective collective) {
-    switch (collective) {
-        case Collective::all_reduce:
-        case Collective::reduce_scatter:
-        case Collective::all_gather:
-            return "ring";
-        case Collective::all_to_all:
-            return "round-robin";
-        default:
-            return "";
-    }
-}
 
 std::string_view guess(const Call& call, BufferKind buffers, const World& world) {
     const auto found = std::ranges::find(rules, call.collective, &Rule::collective);
@@ -88,18 +124,19 @@ std::string_view guess(const Call& call, BufferKind buffers, const World& world)
                         (call.collective == Collective::reduce && !is_reached) ||
                         (call.collective == Collective::all_reduce && !is_reached &&
                          bytes <= small_if_copied));
-        const bool is_small = bytes <= small_on_host || stays_whole;
-        const std::string_view shared =
-            world.oversubscribed ? on_shared_cores(call.collective, is_small) : "";
-        if (!shared.empty()) return shared;
-        return is_small ? rule.small : rule.large;
+        const BySize& algorithms = world.oversubscribed ? rule.on_shared_cores : rule.on_host;
+        return bytes <= small_on_host || stays_whole ? algorithms.small : algorithms.large;
     }
-    const bool is_small = bytes <= small_across_hosts;
-    const bool has_nodes = static_cast<int>(world.hosts().nodes().size()) < world.size();
-    if (has_nodes) return is_small ? rule.small_by_node : rule.large_by_node;
-    const std::string_view large = large_across_hosts(call.collective);
-    if (is_small) return rule.small;
-    return large.empty() ? rule.large : large;
+    const int hosts = int_size(world.hosts().nodes());
+    if (hosts == world.size())
+        return bytes <= small_across_hosts ? rule.across_hosts.small : rule.across_hosts.large;
+    if (has_root(call.collective) && world.size() <= few_ranks && bytes <= tiny_among_nodes)
+        return "linear";
+    // Leaders would forward all blocks, where ranks can exchange them at the same time.
+    const bool is_pair = hosts == 2 && call.collective != Collective::all_to_all;
+    return bytes <= (is_pair ? small_between_two_hosts : small_among_nodes)
+               ? rule.across_nodes.small
+               : rule.across_nodes.large;
 }
 
 // Returns the best first. A transport that is absent or refuses these ranks is skipped later.
