@@ -242,6 +242,7 @@ TEST(Levels, UseOnlyLevelsThatDivideRanks) {
             job.configuration.level_algorithms = chosen;
             Job flat = job;
             flat.placement = Placement::by_label(hosts);
+            flat.configuration.levels = value_of("levels", "host");
             EXPECT_EQ(all_steps_of(built(job)), all_steps_of(built(flat))) << name_of(collective);
         }
 }
