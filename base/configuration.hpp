@@ -71,7 +71,7 @@ struct Knob {
     constexpr bool is_size() const {
         return std::holds_alternative<Bytes Configuration::*>(member);
     }
-    constexpr bool has_words() const { return word != nullptr; }
+    constexpr bool has_words() const { return form != KnobForm::number; }
     std::int64_t of(const Configuration& configuration) const;
     void set(Configuration& configuration, std::int64_t value) const;
     /// Returns the value as typed: "64K", "4" or "cache+host".
