@@ -163,31 +163,34 @@ inline constexpr std::array knobs{
          .legend = "levels {}",
          .searched = "auto",
          .proved = "auto",
-         .what = "Levels of machines in which the algorithm levels divides the ranks",
-         .help =
-             "Levels in which the algorithm levels divides the ranks, e.g. cache+host,numa+host "
-             "(auto: all that divide them)"},
-    Knob{.name = "level-algorithms",
-         .key_name = "level_algorithms",
-         .member = &Configuration::level_algorithms,
-         .default_value = 0,
-         .least = 1,
-         .most = (1 << 28) - 1,
-         .same_as_default = 0,
-         .form = KnobForm::list,
-         .word =
-             [](std::size_t place) {
-                 return place < level_algorithm_names.size() ? level_algorithm_names[place]
-                                                             : std::string_view();
-             },
-         .mark = "a=",
-         .letter = "a=",
-         .legend = "{}",
-         .searched = "auto,butterfly+one-shot",
-         .proved = "auto",
-         .what = "Algorithm of each level, the largest first; the last one counts for all others",
-         .help = "Algorithms of the levels, the largest first; the last one counts for all others, "
-                 "e.g. ring+tree,butterfly+one-shot (auto: by collective)"},
+         .what = "Levels at which the algorithm levels groups ranks",
+         .help = "Levels at which the algorithm 'levels' groups ranks: cache, numa, package, host, "
+                 "switch, "
+                 "rack, joined by +, e.g. cache+host,numa+host (auto: all that divide the ranks)"},
+    Knob{
+        .name = "level-algorithms",
+        .key_name = "level_algorithms",
+        .member = &Configuration::level_algorithms,
+        .default_value = 0,
+        .least = 1,
+        .most = (1 << 28) - 1,
+        .same_as_default = 0,
+        .form = KnobForm::list,
+        .word =
+            [](std::size_t place) {
+                return place < level_algorithm_names.size() ? level_algorithm_names[place]
+                                                            : std::string_view();
+            },
+        .mark = "a=",
+        .letter = "a=",
+        .legend = "{}",
+        .searched = "auto,butterfly+one-shot",
+        .proved = "auto",
+        .what = "Algorithms among the groups of the largest level, then inside them, and so on",
+        .help =
+            "Algorithms among the groups of the largest level, then inside them, and so on, joined "
+            "by + (the last one repeats): tree, ring, butterfly, one-shot, multi-rail, e.g. "
+            "ring+tree (auto: by collective)"},
 };
 
 /// Whether `searched` is a list of ascending values within least .. most. Words are not checked.

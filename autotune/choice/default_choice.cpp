@@ -25,8 +25,8 @@ constexpr Bytes small_if_copied{512 * 1024};
 // of 1 Gbit/s.
 constexpr Bytes small_between_two_hosts{64 * 1024};
 constexpr Bytes small_among_nodes{32 * 1024};
-// With so few ranks, the root's own messages take less time than a second level. Measured with 4
-// and 8 ranks.
+// Up to this number of ranks, the root's own messages take less time than a second level. Measured
+// with 4 and 8 ranks.
 constexpr Bytes tiny_among_nodes{8 * 1024};
 constexpr int few_ranks = 8;
 
@@ -63,7 +63,7 @@ constexpr Rule rules[] = {
      {"one-shot", "one-shot"},
      {"one-shot", "one-shot"},
      {"one-shot", "ring"},
-     {"two-level", "multi-rail"}},
+     {"locality-bruck", "multi-rail"}},
     {Collective::broadcast,
      {"tree", "butterfly"},
      {"linear", "linear"},

@@ -19,7 +19,8 @@ std::optional<Observation> observation_of(const Point& point) {
     const Key& key = point.key;
     if (point.skipped || !key.configuration.is_ours() || key.inplace ||
         !key.configuration.order.empty() || !key.placement.empty() || !key.blocks.empty() ||
-        point.time.p50 <= 0 || (key.buf != "registered" && key.buf != "host"))
+        !key.aggressor.empty() || point.time.p50 <= 0 ||
+        (key.buf != "registered" && key.buf != "host"))
         return std::nullopt;
     Observation seen;
     seen.configuration = key.configuration;

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <thread>
 
 #include "base/source.hpp"
@@ -22,22 +23,24 @@ namespace {
 
 constexpr int most_threads = 4096;
 
-pid_t worker = -1;  // process and group
+pid_t worker = 0;  // process and group
 
-// Runs the worker in a process group of its own, which SIGUSR1 stops and SIGUSR2 continues; it is
-// stopped at first. It ends with SIGTERM and with the parent, even if that is killed. Returns in
-// the worker only.
+// Runs the worker in a process group of its own, which is stopped at first; the line about it has
+// its number. It ends with SIGTERM and with the parent, even if that is killed. Returns in the
+// worker only. Throws Error if there can be no other process.
 void supervise_worker(pid_t parent) {
-    worker = ::fork();
-    if (worker == 0) {
+    const pid_t started = ::fork();
+    if (started < 0)
+        throw Error(fmt::format("cannot start a process ({}); allow more processes (ulimit -u)",
+                                std::strerror(errno)));
+    if (started == 0) {
         ::setpgid(0, 0);
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         std::raise(SIGSTOP);
         return;
     }
+    worker = started;
     ::setpgid(worker, worker);
-    std::signal(SIGUSR1, [](int) { ::kill(-worker, SIGSTOP); });
-    std::signal(SIGUSR2, [](int) { ::kill(-worker, SIGCONT); });
     std::signal(SIGTERM, [](int) {
         ::kill(-worker, SIGKILL);
         ::_exit(128 + SIGTERM);
@@ -47,7 +50,7 @@ void supervise_worker(pid_t parent) {
     int status = 0;
     while (::waitpid(worker, &status, WUNTRACED) < 0 && errno == EINTR) {
     }
-    fmt::print("{}\n", aggressor_is_ready);
+    fmt::print("{} {}\n", aggressor_is_ready, worker);
     std::fflush(stdout);
     while (::waitpid(worker, &status, 0) < 0 && errno == EINTR) {
     }
@@ -76,15 +79,15 @@ Exit run_aggressor(const Arguments& arguments) {
         "Keeps memory, cores or the network of this host busy until it is killed, so that its "
         "effect on other programs can be measured (see also 'tutti bench --aggressor').",
         "tutti aggressor"};
-    app.add_option("load", what,
-                   "memory[:THREADS] (copies past the caches), cpu[:THREADS], network, or a shell "
-                   "command")
+    app.add_option(
+           "load", what,
+           "memory[:THREADS] (copies of 128 MiB), cpu[:THREADS], network, or a shell command")
         ->required();
     const OptionGroup group(app, "Options");
     group
         .list("--to", targets,
-              "Addresses HOST:PORT of a receiver, which is 'tutti aggressor network' on another "
-              "host (network); the first that answers is used")
+              "For network: addresses HOST:PORT of a receiver, of which the first that answers is "
+              "used; start it with 'tutti aggressor network', which prints its port")
         ->delimiter(',');
     app.add_option("--parent", parent)->group("");  // added by 'tutti bench'
     if (parse_or_help(app, arguments)) return Exit::ok;
@@ -95,13 +98,18 @@ Exit run_aggressor(const Arguments& arguments) {
     }
     const auto colon = what.find(':');
     const auto* load = find_in(NamesOf<Load>::rows, what.substr(0, colon));
-    if (load == nullptr) return std::system(what.c_str()) == 0 ? Exit::ok : Exit::usage;
+    if (load == nullptr) {
+        // Its output would fill the memory of the rank that started it.
+        if (parent != 0 && std::freopen("/dev/null", "w", stdout) == nullptr) return Exit::usage;
+        return std::system(what.c_str()) == 0 ? Exit::ok : Exit::usage;
+    }
     if (load->value == Load::network && colon == what.npos) {
-        if (!targets.empty()) send_for_ever(targets);
-        receive_for_ever([](int port) {
-            fmt::print("{}\n", port);
+        const auto say = [](const auto& word) {
+            fmt::print("{}\n", word);
             std::fflush(stdout);
-        });
+        };
+        if (!targets.empty()) send_for_ever(targets, [&] { say("connected"); });
+        receive_for_ever([&](int port) { say(port); });
     }
     const auto threads =
         colon == what.npos ? 1 : number_in<int>(std::string_view(what).substr(colon + 1));

@@ -6,10 +6,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
+#include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "base/clock.hpp"
+#include "base/source.hpp"
 #include "workloads/aggressors/loads.hpp"
 #include "workloads/timing/done_by_all.hpp"
 
@@ -18,7 +22,30 @@ namespace {
 
 constexpr double start_limit_seconds = 10;
 constexpr double start_seconds = 0.2;  // in which a command that does not exist has ended
-constexpr int stop = SIGUSR1, go_on = SIGUSR2;
+constexpr double stop_limit_seconds = 1;
+
+void go_on(pid_t worker) { ::kill(-worker, SIGCONT); }
+
+// Returns once it is stopped. A process in the middle of a system call may need a moment.
+void stop(pid_t worker) {
+    ::kill(-worker, SIGSTOP);
+    AwakeTime waited;
+    while (waited.look_seconds() < stop_limit_seconds) {
+        std::ifstream file(fmt::format("/proc/{}/stat", worker));
+        std::string text;
+        std::getline(file, text);
+        const auto state = text.rfind(") ");
+        if (state == text.npos || text.compare(state + 2, 1, "T") == 0) return;
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+}
+
+// Returns what it wrote to stderr, in brackets; empty if that is nothing.
+std::string errors_of(const Child& aggressor) {
+    std::string text = aggressor.errors();
+    text.erase(text.find_last_not_of('\n') + 1);
+    return text.empty() ? "" : " (" + text + ")";
+}
 
 // Returns line `number` of its output, from 0. Throws Error if it prints less.
 std::string line_of(Child& aggressor, std::size_t number) {
@@ -31,7 +58,7 @@ std::string line_of(Child& aggressor, std::size_t number) {
             if (i == number) return line;
         if (has_ended) break;
     }
-    throw Error("an aggressor did not start: " + aggressor.last_words());
+    throw Error("an aggressor did not start" + errors_of(aggressor));
 }
 
 }  // namespace
@@ -40,88 +67,90 @@ Aggressors::Aggressors(World& world, const std::vector<std::string>& named) : wo
     for (const std::string& name : named) programs_.push_back(started(name));
     for (const Program& program : programs_)
         done_by_all(world_, [&] {
-            if (program.process == nullptr) return;
-            program.process->signal(go_on);
-            program.process->wait(start_seconds);
+            if (program.load.supervisor == nullptr) return;
+            go_on(program.load.worker);
+            program.load.supervisor->wait(start_seconds);
             expect_running(program);
-            program.process->signal(stop);
+            stop(program.load.worker);
         });
 }
 
 Aggressors::Program Aggressors::started(const std::string& name) const {
-    Program program{.name = name, .receiver = nullptr, .process = nullptr};
-    if (name != name_of(Load::network)) {
-        done_by_all(world_, [&] {
-            if (world_.is_leader()) program.process = run({name});
-        });
-        return program;
-    }
-    if (world_.one_host())
+    Program program{.name = name};
+    const bool is_network = name == name_of(Load::network);
+    if (is_network && world_.one_host())
         throw Error(
             "--aggressor network needs ranks on several hosts; use memory, cpu or a command");
     done_by_all(world_, [&] {
-        if (world_.is_leader()) program.receiver = run({name});
+        if (world_.is_leader()) (is_network ? program.receiver : program.load) = run({name});
     });
-    program.process = run_sender(program.receiver.get());
+    if (is_network) program.load = run_sender(program.receiver);
     return program;
 }
 
-std::unique_ptr<Child> Aggressors::run(const std::vector<std::string>& words) const {
+Aggressors::Process Aggressors::run(const std::vector<std::string>& words) const {
     Command command{.words = {this_program(), "aggressor", "--parent", std::to_string(::getpid())}};
     command.words.insert(command.words.end(), words.begin(), words.end());
-    auto child = std::make_unique<Child>(command);
-    if (line_of(*child, 0) != aggressor_is_ready)
-        throw Error("an aggressor did not start: " + child->last_words());
-    return child;
+    Process process{.supervisor = std::make_unique<Child>(command)};
+    const std::string line = line_of(*process.supervisor, 0);
+    const auto number =
+        line.starts_with(aggressor_is_ready)
+            ? number_in<pid_t>(std::string_view(line).substr(aggressor_is_ready.size() + 1))
+            : std::nullopt;
+    if (!number) throw Error("an aggressor did not start" + errors_of(*process.supervisor));
+    process.worker = *number;
+    return process;
 }
 
 // Each host sends to the next one. Collective.
-std::unique_ptr<Child> Aggressors::run_sender(Child* receiver) const {
+Aggressors::Process Aggressors::run_sender(const Process& receiver) const {
     std::string mine;
     done_by_all(world_, [&] {
-        if (receiver == nullptr) return;
-        receiver->signal(go_on);
-        const std::string port = line_of(*receiver, 1);
+        if (receiver.supervisor == nullptr) return;
+        go_on(receiver.worker);
+        const std::string port = line_of(*receiver.supervisor, 1);
         std::vector<std::string> ends;
         for (const std::string& address : addresses_of_host()) ends.push_back(address + ":" + port);
         mine = fmt::format("{}", fmt::join(ends, ","));
     });
     const auto of_rank = gather_all_texts(world_, mine);
     const auto leaders = world_.hosts().leaders();
-    std::unique_ptr<Child> sender;
+    Process sender;
     done_by_all(world_, [&] {
         const auto own = std::ranges::find(leaders, world_.rank());
         if (own == leaders.end()) return;
         const Rank next = own + 1 == leaders.end() ? leaders.front() : own[1];
         sender = run({std::string(name_of(Load::network)), "--to", at(of_rank, next)});
+        go_on(sender.worker);
+        line_of(*sender.supervisor, 1);  // connected
     });
     return sender;
 }
 
 void Aggressors::expect_running(const Program& program) {
-    if (program.process == nullptr) return;
-    const auto code = program.process->wait(0);
-    if (!code) return;
-    const std::string words = program.process->errors();
-    throw Error(fmt::format(
-        "--aggressor '{}' has ended with code {}{}; use memory, cpu, "
-        "network or a command that runs until it is killed",
-        program.name, *code,
-        program.process->last_words().empty() ? "" : " (" + program.process->last_words() + ")"));
+    for (const Process* process : {&program.receiver, &program.load}) {
+        if (process->supervisor == nullptr) continue;
+        if (const auto code = process->supervisor->wait(0))
+            throw Error(
+                fmt::format("--aggressor '{}' exited with code {}{}; use memory, cpu, network or a "
+                            "command that runs until it is killed",
+                            program.name, *code, errors_of(*process->supervisor)));
+    }
 }
 
 std::vector<Disturbance> Aggressors::disturbances() {
     std::vector<Disturbance> all;
     for (const Program& program : programs_) {
-        const auto send = [&program, this](int signal) {
+        const auto order = [&program, this](void (*change)(pid_t)) {
+            world_.barrier();  // other ranks may still be in a timed call
             done_by_all(world_, [&] {
                 expect_running(program);
-                if (program.process != nullptr) program.process->signal(signal);
+                if (program.load.supervisor != nullptr) change(program.load.worker);
             });
         };
         all.push_back({.name = program.name,
-                       .begin = [send] { send(go_on); },
-                       .end = [send] { send(stop); }});
+                       .begin = [order] { order(go_on); },
+                       .end = [order] { order(stop); }});
     }
     return all;
 }

@@ -11,7 +11,8 @@
 
 namespace tutti {
 
-/// The line by which 'tutti aggressor --parent' tells that it obeys signals.
+/// The first word of the line by which 'tutti aggressor --parent' tells the number of its worker, a
+/// process group that is stopped.
 inline constexpr std::string_view aggressor_is_ready = "ready";
 
 /// Programs next to the ranks, each on every host, that run only while a measurement resumes them:
@@ -28,15 +29,20 @@ public:
 
 private:
     // One on this host.
+    struct Process {
+        std::unique_ptr<Child> supervisor;
+        pid_t worker = 0;
+    };
+    // Without processes on ranks that are not the host's first.
     struct Program {
         std::string name;
-        std::unique_ptr<Child> receiver;  // only for `network`; it is never stopped
-        std::unique_ptr<Child> process;   // null on ranks that are not the host's first
+        Process receiver = {};  // only for `network`; it is never stopped
+        Process load = {};
     };
 
     Program started(const std::string& name) const;
-    std::unique_ptr<Child> run(const std::vector<std::string>& words) const;
-    std::unique_ptr<Child> run_sender(Child* receiver) const;
+    Process run(const std::vector<std::string>& words) const;
+    Process run_sender(const Process& receiver) const;
     static void expect_running(const Program& program);
 
     World& world_;

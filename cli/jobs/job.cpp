@@ -214,13 +214,9 @@ std::optional<int> Child::wait(double seconds) {
     return code_;
 }
 
-void Child::signal(int number) const {
-    if (!code_) ::kill(-process_, number);
-}
-
 void Child::end_all() {
     if (code_ || process_ < 0) return;
-    signal(SIGTERM);  // launchers forward it to the ranks
+    ::kill(-process_, SIGTERM);  // launchers forward it to the ranks
     // Reaps the child only after the whole group is killed: its process id identifies the group.
     siginfo_t ended{};
     AwakeTime waited;

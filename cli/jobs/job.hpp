@@ -60,8 +60,6 @@ public:
     /// Waits at most this long. Returns the exit code as shells have it (128 + signal); nothing if
     /// the child still runs.
     std::optional<int> wait(double seconds);
-    /// Sends a signal to its process group.
-    void signal(int number) const;
     /// Returns the time that it and the processes that it waited for spent on cores, on this host;
     /// 0 until wait() has seen its end.
     double cpu_seconds() const { return cpu_seconds_; }

@@ -260,6 +260,10 @@ void set_aggressors(BenchOptions& options) {
     if (options.aggressors.empty()) return;
     if (!options.turns.empty())
         throw Error("--aggressor cannot be used in 'tutti compare'; use 'tutti bench'");
+    std::vector<std::string> names = options.aggressors;
+    std::ranges::sort(names);
+    if (const auto twice = std::ranges::adjacent_find(names); twice != names.end())
+        throw Error(fmt::format("--aggressor '{}' is given twice; use each one once", *twice));
     Protocol& protocol = options.sweep.protocol;
     protocol.sample_ns = 20'000'000;
     protocol.batch_seconds = std::max(protocol.batch_seconds, 0.02);

@@ -20,8 +20,8 @@ std::string share_of(double part, double whole) {
 }
 
 void print_ranks(const Stragglers& found) {
-    fmt::print("{:>6} {:>12} {:>12} {:>9} {:>16} {:>8}  {}\n", "rank", "collectives", "last there",
-               "share", "others waited", "missing", "process");
+    fmt::print("{:>6} {:>12} {:>12} {:>9} {:>16} {:>8}  {}\n", "rank", "collectives",
+               "arrived last", "% last", "mean wait caused", "missing", "process");
     for (std::size_t rank = 0; rank < found.ranks.size(); ++rank) {
         const RankArrivals& one = found.ranks[rank];
         fmt::print("{:>6} {:>12} {:>12} {:>9} {:>13.3f} ms {:>8}  {}\n", rank, one.calls, one.last,
@@ -36,8 +36,8 @@ std::string verdict(const Stragglers& found) {
     if (const auto slow = found.slow_rank()) {
         const RankArrivals& one = at(found.ranks, *slow);
         text += fmt::format(
-            "Straggler: rank {} ({}) arrived last in {} of {} collectives; the others waited "
-            "{:.3f} ms for it, {} of their time in collectives.\n",
+            "Straggler: rank {} ({}) arrived last in {} of {} collectives; each other rank waited "
+            "{:.3f} ms for it on average, {} of its time in collectives.\n",
             *slow, printable(one.name), one.last, one.calls, one.caused_wait_ns / ns_per_ms,
             share_of(one.caused_wait_ns, found.spent_ns));
     } else if (found.calls > 0) {
@@ -48,7 +48,8 @@ std::string verdict(const Stragglers& found) {
     if (const auto missing = found.missing_rank()) {
         const RankArrivals& one = at(found.ranks, *missing);
         text += fmt::format(
-            "Missing: rank {} ({}) has not begun {} collectives that other ranks have begun.\n",
+            "Missing: rank {} ({}) has logged {} collectives fewer than another rank; if the job "
+            "hangs, the others wait for it.\n",
             *missing, printable(one.name), one.missing);
     }
     return text;

@@ -68,15 +68,19 @@ public:
     void start() override {
         const NcclPlugin* const plugin =
             algorithm_.empty() ? NcclPlugin::in_use() : &NcclPlugin::loaded();
-        const std::uint64_t refused = plugin == nullptr ? 0 : plugin->refused();
+        const auto before = plugin == nullptr ? tutti_nccl_counts{} : plugin->counts();
         if (plugin != nullptr) plugin->force(algorithm_);
         ranks_.ask([this] { return describe(); },
                    [this](void* comm) { return begin(static_cast<ncclComm_t>(comm)); });
         end_ = queue_->mark();
-        is_as_forced_ = plugin == nullptr || plugin->refused() == refused;
+        const auto after = plugin == nullptr ? tutti_nccl_counts{} : plugin->counts();
+        // NCCL does not ask for all calls: not on one rank, nor for symmetric memory.
+        is_as_forced_ =
+            algorithm_.empty() || (after.refused == before.refused && after.chosen > before.chosen);
         if (!is_as_forced_ && must_be_as_forced_)
             throw Error(fmt::format(
-                "NCCL cannot use {} for {} of {} elements, although it does for one element",
+                "NCCL used another algorithm than nccl/{} for {} of {} elements; remove it from "
+                "--baseline, or use other sizes",
                 algorithm_, describe(), call_.count));
     }
 
@@ -215,7 +219,7 @@ std::optional<std::string> cannot_use(World& world, const LibraryCall& what) {
                              .device = memory.get()});
         call.start();
         call.wait();
-        return call.is_as_forced();
+        return true_on_all_ranks(world, call.is_as_forced());
     };
     auto& trials = world.attribute<NcclTrials>([] { return std::make_shared<NcclTrials>(); });
     const std::tuple key{what.call.collective, what.call.type, what.call.op, what.algorithm};

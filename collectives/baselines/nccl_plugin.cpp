@@ -74,7 +74,7 @@ std::vector<std::string> nccl_algorithm_names(Collective collective) {
 NcclPlugin::NcclPlugin() {
     const std::string file = plugin_file();
     if (file.empty()) {
-        missing_ = "needs libtutti_nccl.so next to the command, which was not found";
+        missing_ = "libtutti_nccl.so was not found; set NCCL_TUNER_PLUGIN to its full path";
         return;
     }
     void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -83,8 +83,9 @@ NcclPlugin::NcclPlugin() {
         count_ = reinterpret_cast<tutti_nccl_count_function*>(dlsym(library, "tutti_nccl_count"));
     }
     if (force_ == nullptr || count_ == nullptr)
-        missing_ = fmt::format("{} is {}, which is not libtutti_nccl.so; unset it", plugin_variable,
-                               in_quotes(file, 200));
+        missing_ = fmt::format(
+            "{} {} cannot be loaded as libtutti_nccl.so; unset it, or use its full path",
+            plugin_variable, in_quotes(file, 200));
 }
 
 const NcclPlugin& NcclPlugin::loaded() {
@@ -99,11 +100,10 @@ void NcclPlugin::force(const std::string& algorithm) const {
     if (force_ != nullptr) force_(algorithm.c_str());
 }
 
-std::uint64_t NcclPlugin::refused() const {
-    if (count_ == nullptr) return 0;
+tutti_nccl_counts NcclPlugin::counts() const {
     tutti_nccl_counts counts{};
-    count_(&counts);
-    return counts.refused;
+    if (count_ != nullptr) count_(&counts);
+    return counts;
 }
 
 }  // namespace tutti

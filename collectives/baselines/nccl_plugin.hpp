@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-struct tutti_nccl_counts;
+#include "collectives/baselines/tutti_nccl.h"
 
 namespace tutti {
 
@@ -22,8 +22,8 @@ public:
 
     /// Forces an algorithm (see parse_nccl_choice) for the next calls, or none if it is empty.
     void force(const std::string& algorithm) const;
-    /// Returns how often NCCL could not use a forced algorithm.
-    std::uint64_t refused() const;
+    /// Returns how often NCCL used a forced algorithm, and how often it could not.
+    tutti_nccl_counts counts() const;
 
 private:
     NcclPlugin();

@@ -81,8 +81,9 @@ std::int64_t unix_ns() {
 
 }  // namespace
 
+// Never destroyed: NCCL's threads may still report calls while the process ends.
 CallLog& call_log() {
-    static CallLog log;
+    static CallLog& log = *new CallLog;
     return log;
 }
 

@@ -71,8 +71,8 @@ void read_table_of_tuner(TunedCommunicator& communicator, nccl::Logger logger) {
                         sha256(to_json(table)), ranks, hosts, choices.covered(), left));
     } catch (const std::exception& error) {
         say(logger, nccl::level_warning,
-            fmt::format("TUTTI_NCCL_TABLE '{}' is not used for {} ranks on {} hosts, NCCL chooses "
-                        "its algorithms: {}",
+            fmt::format("TUTTI_NCCL_TABLE '{}' is not used for {} ranks on {} hosts, where NCCL "
+                        "chooses; run 'tutti tune' with such ranks ({})",
                         file, ranks, hosts, error.what()));
     }
 }

@@ -65,7 +65,7 @@ std::vector<Slowdown> slowdowns_of(const Pair& pair) {
 std::string ratio_cell(const Ratio& ratio) {
     return ratio.is_known()
                ? fmt::format("{:.2f} ({:.2f} .. {:.2f})", ratio.value, ratio.low, ratio.high)
-               : fmt::format("{:.2f}", ratio.value);
+               : fmt::format("{:.2f} (too few samples)", ratio.value);
 }
 
 // By the subject next to the aggressor, in words.
@@ -92,9 +92,9 @@ std::string slowdown_table(std::span<const Point> points) {
     for (const auto& [subject, pair] : pairs_of(points)) {
         const std::vector<Slowdown> all = slowdowns_of(pair);
         if (all.empty()) continue;
-        text += fmt::format("# Slowdown: {}; times as long as alone (95 %)\n", subject);
-        text += fmt::format("# {:<34}  {:<24}  {:>10}  {}\n", "candidate", "mean of all sizes",
-                            "worst size", "there");
+        text += fmt::format("# Slowdown: {}: time next to it / time alone (95 %)\n", subject);
+        text += fmt::format("# {:<34}  {:<24}  {:>10}  {}\n", "candidate", "geometric mean",
+                            "worst size", "at worst size");
         for (const Slowdown& one : all)
             text +=
                 fmt::format("# {:<34}  {:<24}  {:>10}  {}\n", one.candidate, ratio_cell(*one.mean),

@@ -27,6 +27,7 @@ class Shape:
     placement: str = ""  # virtual ranks; or the nodes that were pretended
     input: str = ""      # rewritten before each call
     blocks: str = ""     # rule for the lengths of blocks, if they differ
+    aggressor: str = ""  # program next to the ranks, if there is one
     setup: Setup = Setup()  # machine, library and tutti, if the files have several
 
     @property
@@ -41,7 +42,7 @@ class Shape:
         parts += ["in place" if self.inplace else "out of place"]
         parts += [f"{self.memory} memory"] if self.memory else []
         parts += [word for word in (self.placement, self.input and f"input {self.input}", self.blocks and f"{self.blocks} blocks",
-                                  self.setup.details) if word]
+                                  self.aggressor and f"next to {self.aggressor}", self.setup.details) if word]
         return ", ".join(parts)
 
     @property
@@ -49,7 +50,7 @@ class Shape:
         """For anchors and file names, so only letters, digits and dashes."""
         parts = [self.coll, self.nranks, self.ppn, self.dtype, self.op]
         parts += [f"root{self.root}"] if self.root >= 0 else []
-        parts += ["in" if self.inplace else "out", self.memory, self.placement, self.input, self.blocks, self.setup.slug]
+        parts += ["in" if self.inplace else "out", self.memory, self.placement, self.input, self.blocks, self.aggressor, self.setup.slug]
         return slug_of("-".join(str(part) for part in parts if part != ""))
 
     def family(self, *free):
@@ -67,7 +68,8 @@ def shape_of(key, setup=Setup()):
     """Reads the shape from a point's key."""
     buf = key.get("buf") or ""
     return Shape(collective_of(key), key["nranks"], key.get("ppn") or 0, key["dtype"], key["op"], key["root"], key["inplace"],
-                 MEMORY.get(buf, buf), key.get("placement") or "", key.get("input") or "", key.get("blocks") or "", setup)
+                 MEMORY.get(buf, buf), key.get("placement") or "", key.get("input") or "", key.get("blocks") or "",
+                 key.get("aggressor") or "", setup)
 
 
 WORDS = {"coll": lambda s: s.coll, "nranks": lambda s: counted(s.nranks, "rank"),
@@ -76,7 +78,8 @@ WORDS = {"coll": lambda s: s.coll, "nranks": lambda s: counted(s.nranks, "rank")
          "inplace": lambda s: "in place" if s.inplace else "out of place",
          "memory": lambda s: s.memory, "placement": lambda s: s.placement,
          "input": lambda s: f"input {s.input}" if s.input else "",
-         "blocks": lambda s: f"{s.blocks} blocks" if s.blocks else "", "setup": lambda s: s.setup.title}
+         "blocks": lambda s: f"{s.blocks} blocks" if s.blocks else "",
+         "aggressor": lambda s: f"next to {s.aggressor}" if s.aggressor else "", "setup": lambda s: s.setup.title}
 # For the rows of a figure.
 SHORT = WORDS | {"ppn": lambda s: f"{s.ppn}/host", "inplace": lambda s: "in" if s.inplace else "out",
                  "setup": lambda s: s.setup.short}

@@ -83,6 +83,20 @@ std::vector<double> errors_of(const CostModel& model, const CostModel& truth, in
     return errors;
 }
 
+TEST(Observation, IsOfQuietHostsOnly) {
+    Point point;
+    point.key.configuration = {.impl = "tutti", .algorithm = "ring", .transport = "shm"};
+    point.key.buf = "registered";
+    point.key.nranks = point.key.ppn = 2;
+    point.key.count = 256;
+    point.key.bytes = {1024};
+    point.time.n = 20;
+    point.time.p50 = 1000;
+    EXPECT_TRUE(observation_of(point).has_value());
+    point.key.aggressor = "memory";
+    EXPECT_FALSE(observation_of(point).has_value());
+}
+
 TEST(Calibration, FindsWhatWasPlantedDespiteNoiseAndOutliers) {
     for (const int cores : {4, 2}) {  // a core for each rank, or one for two
         const CostModel truth = model_of(planted(), cores);

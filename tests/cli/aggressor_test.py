@@ -17,6 +17,17 @@ SMALL = ("bench", "all_reduce", "--counts", "64,4096", "--algo", "ring,tree", "-
          "--ranks", "2", "--inplace", "both")
 
 
+# Notes the time a thousand times a second.
+NOTES_TIMES = """
+import sys
+import time
+with open(sys.argv[1], "a", 1) as log:
+    while True:
+        print(time.monotonic(), file=log)
+        time.sleep(0.001)
+"""
+
+
 class Aggressor(tutti.Folder):
     def bench(self, *words, **settings):
         file = self.folder / "out.jsonl"
@@ -32,27 +43,30 @@ class Aggressor(tutti.Folder):
         self.assertEqual(len(points), len(found))
         self.assertTrue(all(point["check"]["state"] == "ok" for point in points))
         self.assertIn("# next to cpu\n", done.stdout)
-        self.assertIn(", next to memory:2;", done.stdout)
+        self.assertIn(", next to memory:2:", done.stdout)
         # The records print the same tables later.
         shown = tutti.run("show", self.folder / "out.jsonl").stdout
-        self.assertIn(", next to memory:2;", shown)
+        self.assertIn(", next to memory:2:", shown)
         # Guidelines are about hosts without other load.
         checked = tutti.run("check-guidelines", self.folder / "out.jsonl")
         self.assertNotIn("cpu", checked.stdout)
 
     def test_the_program_runs_only_during_its_batches(self):
-        """It writes a number a thousand times a second. It cannot have written as often as time passed."""
+        """It notes the time again and again: it is stopped while the candidates are measured alone."""
         log = self.folder / "log"
-        began = time.monotonic()
-        done, points = self.bench("--aggressor", f"while :; do echo >> {log}; sleep 0.001; done", "-n", "4", "--batch-time", "50ms")
-        seconds = time.monotonic() - began
+        program = self.folder / "program.py"
+        program.write_text(NOTES_TIMES, encoding="utf-8")
+        done, points = self.bench("--aggressor", f"exec {sys.executable} {program} {log}", "-n", "4", "--batch-time", "50ms")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual({point["key"].get("aggressor", "")[:5] for point in points}, {"", "while"})
-        written = log.stat().st_size
-        self.assertGreater(written, 10)
-        self.assertLess(written, 0.9 * seconds * 1000)
+        self.assertEqual({point["key"].get("aggressor", "")[:4] for point in points}, {"", "exec"})
+        times = [float(line) for line in log.read_text().splitlines()]
+        gaps = [later - earlier for earlier, later in zip(times, times[1:])]
+        # Two sizes and two placements, each with batches alone between those next to the program.
+        self.assertGreaterEqual(sum(gap > 0.015 for gap in gaps), 4)
+        self.assertGreater(len(times), 20)
+        stopped_at = log.stat().st_size
         time.sleep(0.1)
-        self.assertEqual(log.stat().st_size, written, "the program still runs")
+        self.assertEqual(log.stat().st_size, stopped_at, "the program still runs")
 
     def test_no_program_is_left_behind_when_the_ranks_are_killed(self):
         log = self.folder / "pids"
@@ -68,20 +82,20 @@ class Aggressor(tutti.Folder):
         wait_until(lambda: not any(process.is_alive() for process in processes), "the program is gone")
 
     def test_a_stopped_program_is_not_left_behind_either(self):
-        """A process starts one, stops it and ends."""
-        code = ("import os, signal, subprocess\n"
+        """A process starts one, which is stopped at first, and is killed."""
+        code = ("import os, subprocess\n"
                 f"child = subprocess.Popen([{tutti.EXECUTABLE!r}, 'aggressor', '--parent', str(os.getpid()), 'cpu'],\n"
-                "                         stdout=subprocess.PIPE, process_group=0)\n"
-                "child.stdout.readline()\n"
-                "os.kill(child.pid, signal.SIGUSR1)\n"
-                "print(child.pid, flush=True)\n"
+                "                         stdout=subprocess.PIPE, process_group=0, text=True)\n"
+                "print(child.pid, *child.stdout.readline().split()[1:], flush=True)\n"
                 "input()\n")
         with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
             self.addCleanup(parent.kill)
-            supervisor = Process(int(parent.stdout.readline()))
-            worker, = descendants(supervisor.pid)
-            wait_until(lambda: worker.state() == "T", "the worker is stopped")
+            numbers = parent.stdout.readline().split()
+            found = [Process(int(number)) for number in numbers]
+            states = [process.state() for process in found]
             parent.kill()
+        self.assertEqual(states[1:], ["T"])
+        supervisor, worker = found
         wait_until(lambda: not supervisor.is_alive() and not worker.is_alive(), "both are gone")
 
     def test_each_host_has_one_under_a_launcher_too(self):
@@ -89,8 +103,9 @@ class Aggressor(tutti.Folder):
         for rank in ("0", "1"):
             with subprocess.Popen([tutti.EXECUTABLE, "aggressor", "--parent", str(os.getpid()), "cpu"], stdout=subprocess.PIPE,
                                   text=True, env=tutti.CLEAN | {"OMPI_COMM_WORLD_RANK": rank, "OMPI_COMM_WORLD_SIZE": "2"}) as aggressor:
-                self.assertEqual(aggressor.stdout.readline(), "ready\n")
+                said = aggressor.stdout.readline()
                 aggressor.terminate()
+            self.assertRegex(said, r"^ready \d+\n$")
 
     def test_refusals_say_what_to_use(self):
         done, _ = self.bench("--aggressor", "no-such-program", *QUICK)
@@ -108,17 +123,23 @@ class Aggressor(tutti.Folder):
         self.assertEqual(done.returncode, 64)
         self.assertIn("'tutti aggressor network'", done.stderr)
 
+        done, _ = self.bench("--aggressor", "cpu", "--aggressor", "cpu", *QUICK)
+        self.assertEqual(done.returncode, 64)
+        self.assertRegex(done.stderr, "'cpu' .*twice; use ")
+
     def test_the_network_is_kept_busy_until_the_receiver_ends(self):
         with subprocess.Popen([tutti.EXECUTABLE, "aggressor", "network"], stdout=subprocess.PIPE, text=True) as receiver:
             self.addCleanup(receiver.kill)
             port = int(receiver.stdout.readline())
             with subprocess.Popen([tutti.EXECUTABLE, "aggressor", "network", "--to", f"127.0.0.1:{port}"],
-                                  stderr=subprocess.PIPE, text=True) as sender:
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as sender:
                 self.addCleanup(sender.kill)
+                said_first = sender.stdout.readline()
                 before = received_by_loopback()
                 wait_until(lambda: received_by_loopback() - before > 64 << 20, "64 MiB are received")
                 receiver.kill()
                 _, said = sender.communicate(timeout=30)
+                self.assertEqual(said_first, "connected\n")
                 self.assertEqual(sender.returncode, 64)
                 self.assertIn("receiver closed", said)
 

@@ -31,7 +31,7 @@ TEST(Slowdowns, AreMeansOverTheSizesAndTheWorstSize) {
                                        point_of("ring", 1024, 1600'000, "cpu"),
                                        point_of("tree", 1024, 600'000, "cpu")};
     const std::string table = slowdown_table(points);
-    EXPECT_NE(table.find(", next to cpu;"), table.npos) << table;
+    EXPECT_NE(table.find(", next to cpu:"), table.npos) << table;
     const auto tree = table.find("\n# tree (shm)"), ring = table.find("\n# ring (shm)");
     ASSERT_NE(tree, table.npos) << table;
     ASSERT_NE(ring, table.npos) << table;
@@ -49,9 +49,9 @@ TEST(Slowdowns, AreOfOneAggressorAndOneSubjectEach) {
         point_of("ring", 8, 100'000), point_of("ring", 8, 300'000, "memory"),
         point_of("ring", 8, 200'000, "cpu"), in_place, point_of("tree", 8, 1'000, "cpu")};
     const std::string table = slowdown_table(points);
-    EXPECT_NE(table.find(", next to cpu;"), table.npos) << table;
+    EXPECT_NE(table.find(", next to cpu:"), table.npos) << table;
     EXPECT_NE(table.find("2.00 (2.00 .. 2.00)"), table.npos) << table;
-    EXPECT_NE(table.find("next to memory;"), table.npos) << table;
+    EXPECT_NE(table.find("next to memory:"), table.npos) << table;
     EXPECT_NE(table.find("3.00 (3.00 .. 3.00)"), table.npos) << table;
     EXPECT_EQ(table.find("in place"), table.npos) << "was not measured alone";
     EXPECT_EQ(table.find("tree"), table.npos) << "was not measured alone";

@@ -86,6 +86,8 @@ std::string log_of_process(int pid) {
 TEST_F(NcclLogs, OfTheInspectorAreReplayedWithTheirGroups) {
     for (const int pid : {60, 70, 80, 90})
         file(fmt::format("node1-pid{}.log", pid), log_of_process(pid));
+    file("stdout.log", "[2026-11-28 10:00:00] INFO: epoch 1\n");  // the job's own output
+    file("empty.log", "");
     const OpsTrace trace = ops(folder());
     ASSERT_EQ(trace.ranks.size(), 4U);
     for (int rank = 0; rank < 4; ++rank) {

@@ -79,11 +79,15 @@ void receive_for_ever(const std::function<void(int port)>& announce) {
     }
 }
 
-void send_for_ever(const std::vector<std::string>& addresses) {
+void send_for_ever(const std::vector<std::string>& addresses,
+                   const std::function<void()>& announce) {
     std::string problem;
     for (const std::string& address : addresses) {
         const ConnectAttempt attempt = try_connect(parse_target(address));
-        if (attempt.socket) send_to(attempt.socket.number);
+        if (attempt.socket) {
+            announce();
+            send_to(attempt.socket.number);
+        }
         problem = attempt.problem;
     }
     throw Error(fmt::format("no connection to {} ({}); start 'tutti aggressor network' there",

@@ -28,8 +28,10 @@ struct NamesOf<Load> {
 [[noreturn]] void receive_for_ever(const std::function<void(int port)>& announce);
 
 /// Sends as fast as TCP allows, to the first of these addresses ("HOST:PORT") that answers, until
-/// the process ends. Throws Error if none answers, or if the peer closes the connection.
-[[noreturn]] void send_for_ever(const std::vector<std::string>& addresses);
+/// the process ends. `announce` is called once one has answered. Throws Error if none answers, or
+/// if the peer closes the connection.
+[[noreturn]] void send_for_ever(const std::vector<std::string>& addresses,
+                                const std::function<void()>& announce);
 
 /// Returns the addresses of this host that other hosts may reach.
 std::vector<std::string> addresses_of_host();

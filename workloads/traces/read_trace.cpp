@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
@@ -46,11 +47,27 @@ std::vector<std::int64_t> numbers_in_name(const fs::path& file) {
     return numbers;
 }
 
+constexpr std::size_t characters_of_first_name = 20;
+
+bool begins_as_log_of_nccl(std::string_view text) {
+    const std::string_view begin = text.substr(0, characters_of_first_name);
+    return begin.find("\"header\"") != begin.npos || begin.find("\"event\"") != begin.npos;
+}
+
+// Folders often also hold the output of the job in *.log.
+bool is_foreign_log(const fs::path& file) {
+    if (file.extension() != ".log") return false;
+    std::string begin(characters_of_first_name, ' ');
+    std::ifstream(file).read(begin.data(), static_cast<std::streamsize>(begin.size()));
+    return !begins_as_log_of_nccl(begin);
+}
+
 bool is_of_folder(const fs::directory_entry& entry) {
     const std::string name = entry.path().filename().string();
     return entry.is_regular_file() && !name.starts_with('.') &&  // such as "._0.json" of macOS
            std::ranges::any_of(endings_in_folders,
-                               [&](std::string_view ending) { return name.ends_with(ending); });
+                               [&](std::string_view ending) { return name.ends_with(ending); }) &&
+           !is_foreign_log(entry.path());
 }
 
 bool is_binary_chakra(const fs::path& file, std::string_view text) {
@@ -68,8 +85,9 @@ std::vector<fs::path> files_in(const fs::path& folder) {
         if (is_of_folder(entry)) files.push_back(entry.path());
     std::ranges::sort(files);
     if (files.empty())
-        throw Error(fmt::format("{}: has no *.json, *.et or *.gz; use --file TRACE.jsonl",
-                                folder.string()));
+        throw Error(
+            fmt::format("{}: no *.json, *.log, *.et or *.gz files; name the trace files or logs",
+                        folder.string()));
     return files;
 }
 
@@ -163,10 +181,7 @@ bool is_in_lines(std::string_view text, const Source& source) {
 // Returns the lines of a log of NCCL; none if it is none. The last line may be torn, as the job may
 // have crashed or still run.
 std::optional<JsonValue> lines_of_nccl(std::string_view text, const Source& source) {
-    constexpr std::size_t characters_of_first_name = 20;
-    const std::string_view begin = text.substr(0, characters_of_first_name);
-    if (begin.find("\"header\"") == begin.npos && begin.find("\"event\"") == begin.npos)
-        return std::nullopt;
+    if (!begins_as_log_of_nccl(text)) return std::nullopt;
     JsonValue::List lines;
     for (int number = 1; !text.empty(); ++number) {
         const std::size_t end = text.find('\n');
