@@ -47,7 +47,7 @@ VARIABLES = [
     ("TUTTI_HEAP_THRESHOLD, TUTTI_HEAP_RETAIN, TUTTI_HEAP_RESERVE, TUTTI_HEAP_FORK",
      "settings of `libtutti_heap.so` ([the heap](../background/shared_memory.md#the-environment))"),
     ("TUTTI_NCCL_TABLE, TUTTI_NCCL_TOPOLOGY, TUTTI_NCCL_FORCE, TUTTI_NCCL_CALLS",
-     "settings of `libtutti_nccl.so` ([the plugin for NCCL](../how-to/nccl_plugin.md#choices-by-a-table))"),
+     "settings of `libtutti_nccl.so` ([tuner and profiler plugin](../how-to/nccl_plugin.md#use-a-tuning-table))"),
     ("TUTTI_C_LIBRARY", "path of `libtutti_c.so` for the Python modules ([collectives](../how-to/using_the_library.md#from-python), [PyTorch](../how-to/pytorch.md))"),
     ("TUTTI_SCRIPTS", "folder of the command's scripts (default: relative to the command)"),
     ("TUTTI_PYTHON", "Python that runs these scripts (default: `/usr/bin/python3`)"),

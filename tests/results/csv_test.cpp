@@ -61,7 +61,8 @@ TEST(Csv, HasEachValueInItsColumn) {
     EXPECT_EQ(
         out.str(),
         "session,launch,t,git,machine,metric,point,coll,impl,algo,transport,dtype,op,root,count,"
-        "bytes,inplace,buf,nranks,ppn,seg,radix,channels,placement,input,blocks,aggressor,rank_"
+        "bytes,inplace,buf,nranks,ppn,seg,radix,channels,levels,level_algorithms,placement,input,"
+        "blocks,aggressor,rank_"
         "order,hosts,"
         "skipped,mode,def,n,n_invalid,n_warm,calls_of_sample,stop_reason,min_ns,p05_ns,p25_ns,p50_"
         "ns,"
@@ -72,7 +73,8 @@ TEST(Csv, HasEachValueInItsColumn) {
         "s1,2,today,c0ffee,ab,\"all_reduce_v 1K float sum root 3 host rewritten skewed "
         "ring[512,k5,x6]@topology (shm), 8 ranks on 4 hosts, scatter\"," +
             point_id(point.key) +
-            ",all_reduce,tutti,ring,shm,float,sum,3,256,1024,0,host,8,2,512,5,6,scatter,rewritten,"
+            ",all_reduce,tutti,ring,shm,float,sum,3,256,1024,0,host,8,2,512,5,6,0,0,scatter,"
+            "rewritten,"
             "skewed,,topology,4,,deadline,last_arrival,9,41,42,43,target_ci,101,102,103,104,105,"
             "106,"
             "107,"
