@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <fstream>
 #include <sstream>
 #include <thread>
 
 #include "base/clock.hpp"
 #include "base/source.hpp"
+#include "cli/ranks/cleaner.hpp"
 #include "workloads/aggressors/loads.hpp"
 #include "workloads/timing/done_by_all.hpp"
 
@@ -30,14 +30,8 @@ void go_on(pid_t worker) { ::kill(-worker, SIGCONT); }
 void stop(pid_t worker) {
     ::kill(-worker, SIGSTOP);
     AwakeTime waited;
-    while (waited.look_seconds() < stop_limit_seconds) {
-        std::ifstream file(fmt::format("/proc/{}/stat", worker));
-        std::string text;
-        std::getline(file, text);
-        const auto state = text.rfind(") ");
-        if (state == text.npos || text.compare(state + 2, 1, "T") == 0) return;
+    while (!is_stopped(worker) && waited.look_seconds() < stop_limit_seconds)
         std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
 }
 
 // Returns what it wrote to stderr, in brackets; empty if that is nothing.
