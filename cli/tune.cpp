@@ -220,7 +220,7 @@ Exit tune_on_rank(RunContext& context, const TuneOptions& options, int cores,
     leave_out_unusable(request.search_space, planner, notes);
     expect_runner(request.search_space, request.collectives.front(), planner);
     request.environment = environment_of(world, {}, 0, 0, notes);
-    request.environment.hosts = world.hosts();  // programs that read the table know only hosts
+    request.environment.hosts = world.hosts();  // programs know the same
     NamedWords named = options.named;
     for (const Collective collective : request.collectives)
         note_refusals(request.search_space, collective, planner, request.environment, named);

@@ -156,6 +156,22 @@ Nesting by_levels(const Job& job) {
     return nesting;
 }
 
+// `levels` over a larger level than the named one would be another algorithm.
+std::optional<std::string> unknown_levels(const Job& job) {
+    const Placement placement = placed(job);
+    std::string unknown;
+    for (const Level level : all_levels)
+        if ((job.configuration.levels >> as_size(level) & 1) != 0 &&
+            std::ranges::find(placement.levels(), level, &PlacementLevel::level) ==
+                placement.levels().end())
+            unknown += fmt::format("{}{}", unknown.empty() ? "" : ", ", name_of(level));
+    if (unknown.empty()) return std::nullopt;
+    return fmt::format(
+        "it needs levels that are not known ({}); bind ranks (mpirun --bind-to core), or use "
+        "--levels host",
+        unknown);
+}
+
 Nesting by_node(const Job& job) { return {placed(job).nodes()}; }
 Nesting by_island(const Job& job) { return {placed(job).islands(), placed(job).nodes()}; }
 
@@ -282,7 +298,7 @@ const std::vector<Algorithm>& rows = *new std::vector<Algorithm>{
      in_islands<levels_all_reduce>, by_name | across_nodes},
     {all_reduce, "levels",
      "reduce in each cache, NUMA node, package, host; a ring across hosts; broadcast in each",
-     in_levels<levels_all_reduce>, across_levels},
+     in_levels<levels_all_reduce>, across_levels, unknown_levels},
     {all_reduce, "multi-rail",
      "every rank of a node all-reduces a share of the message across nodes",
      of<multi_rail_all_reduce>, across_nodes},
@@ -322,7 +338,7 @@ const std::vector<Algorithm>& rows = *new std::vector<Algorithm>{
      in_islands<levels_all_gather>, by_name | across_nodes},
     {all_gather, "levels",
      "collect in groups of each level, a ring across hosts, missing blocks to members",
-     in_levels<levels_all_gather>, across_levels},
+     in_levels<levels_all_gather>, across_levels, unknown_levels},
     {all_gather, "multi-rail", "every rank of a node gathers across nodes, then sends to its node",
      of<multi_rail_all_gather>, across_nodes},
     {all_gather, "bine", "as butterfly, with partners at shorter distances (Bine, Swing)",
@@ -358,7 +374,7 @@ const std::vector<Algorithm>& rows = *new std::vector<Algorithm>{
     {reduce_scatter, "three-level", "as two-level, with a level of NUMA nodes inside each node",
      in_islands<levels_summed_reduce_scatter>, by_name | across_nodes},
     {reduce_scatter, "levels", "the all_gather of levels backwards",
-     in_levels<levels_reduce_scatter>, across_levels},
+     in_levels<levels_reduce_scatter>, across_levels, unknown_levels},
     {reduce_scatter, "multi-rail",
      "reduce-scatter in each node, then each rank of a node across nodes",
      of<multi_rail_reduce_scatter>, across_nodes},
@@ -392,7 +408,7 @@ const std::vector<Algorithm>& rows = *new std::vector<Algorithm>{
     {broadcast, "three-level", "as two-level, with a level of NUMA nodes inside each node",
      in_islands<levels_broadcast>, by_name | across_nodes},
     {broadcast, "levels", "to one leader in each group of each level, the largest first",
-     in_levels<levels_broadcast>, across_levels},
+     in_levels<levels_broadcast>, across_levels, unknown_levels},
     {broadcast, "multi-rail",
      "every rank of a node forwards a share of the message to the next node, then to its own",
      of<multi_rail_broadcast>, across_nodes},
@@ -425,8 +441,8 @@ const std::vector<Algorithm>& rows = *new std::vector<Algorithm>{
      in_nodes<levels_reduce>, across_nodes},
     {reduce, "three-level", "as two-level, with a level of NUMA nodes inside each node",
      in_islands<levels_reduce>, by_name | across_nodes},
-    {reduce, "levels", "the broadcast of levels backwards", in_levels<levels_reduce>,
-     across_levels},
+    {reduce, "levels", "the broadcast of levels backwards", in_levels<levels_reduce>, across_levels,
+     unknown_levels},
     {reduce, "multi-rail",
      "every rank of a node sums a share of the message on its way to the root",
      of<multi_rail_reduce>, across_nodes},
@@ -507,7 +523,7 @@ const std::vector<Algorithm>& rows = *new std::vector<Algorithm>{
     {barrier, "two-level", "in each node, then among the nodes' leaders, then in each node",
      barrier_in_nodes, Takes::placement | Takes::radix},
     {barrier, "levels", "up and down the levels, a butterfly across hosts", barrier_in_levels,
-     Takes::levels},
+     Takes::levels, unknown_levels},
     {scan, "doubling",
      "ranks add the sums of those before them; each spans a number of ranks that grows by the "
      "radix",

@@ -17,6 +17,8 @@
 #include "base/hashes.hpp"
 #include "base/index.hpp"
 #include "topology/detect/host_facts.hpp"
+#include "topology/detect/sysfs_host.hpp"
+#include "topology/placement/order.hpp"
 
 namespace tutti {
 
@@ -44,8 +46,16 @@ struct Mask {
 struct FactsOfRank {
     std::uint64_t host, machine, process;
     double cpu_quota;
+    RankBinding binding;
     Mask cores;
 };
+
+std::vector<int> cpus_of(const Mask& mask) {
+    std::vector<int> cpus;
+    for (int cpu = 0; cpu < static_cast<int>(8 * sizeof mask); ++cpu)
+        if (CPU_ISSET_S(cpu, sizeof mask, mask.words)) cpus.push_back(cpu);
+    return cpus;
+}
 
 std::uint64_t hash_of(std::string_view name) { return fnv1a(std::as_bytes(std::span(name))); }
 
@@ -71,33 +81,50 @@ bool have_too_few_cores(const std::vector<FactsOfRank>& facts, const std::vector
     return take_turns(int_size(together), CPU_COUNT_S(sizeof all, all.words), cpu_quota);
 }
 
-Placement placed_by(const std::vector<FactsOfRank>& facts, std::uint64_t FactsOfRank::*name) {
+// Returns a number for each rank, equal where the names are equal.
+std::vector<int> numbered_by(const std::vector<FactsOfRank>& facts,
+                             std::uint64_t FactsOfRank::*name) {
     std::map<std::uint64_t, int> number_of;
-    std::vector<int> labels;
+    std::vector<int> numbers;
     for (const FactsOfRank& one : facts)
-        labels.push_back(number_of.try_emplace(one.*name, int_size(number_of)).first->second);
-    return Placement::by_label(labels);
+        numbers.push_back(number_of.try_emplace(one.*name, int_size(number_of)).first->second);
+    return numbers;
+}
+
+Placement placed_by_bindings(const std::vector<FactsOfRank>& facts) {
+    std::vector<RankBinding> bindings;
+    for (const FactsOfRank& one : facts) bindings.push_back(one.binding);
+    const std::vector<int> hosts = numbered_by(facts, &FactsOfRank::host);
+    for (std::size_t rank = 0; rank < hosts.size(); ++rank) bindings[rank].host = hosts[rank];
+    return placement_of(bindings);
 }
 
 }  // namespace
 
-RanksOnHosts ranks_on_hosts(World& world, std::string_view name_of_host) {
-    static const HostFacts of_host = host_facts();  // slow: found once for all worlds
+const Host& structure_of_this_host() {
+    static const Host host = read_sysfs_host("/");
+    return host;
+}
+
+RanksOnHosts ranks_on_hosts(World& world, std::string_view name_of_host, const Host& structure) {
+    static const HostFacts of_host = host_facts(structure_of_this_host());
     constexpr double no_quota = std::numeric_limits<double>::infinity();
     FactsOfRank mine{.host = hash_of(name_of_host),
                      .machine = hash_of(of_host.boot_id),
                      .process = token_of_this_process(),
                      .cpu_quota = of_host.cpu_quota.value_or(no_quota),
+                     .binding = {},
                      .cores = {}};
     sched_getaffinity(0, sizeof mine.cores, mine.cores.words);
+    mine.binding = binding_of(structure, cpus_of(mine.cores));
     const auto facts = gather_all(world, mine);
-    RanksOnHosts ranks{.hosts = placed_by(facts, &FactsOfRank::host)};
+    RanksOnHosts ranks{.hosts = placed_by_bindings(facts)};
     for (const FactsOfRank& one : facts) ranks.processes.push_back(one.process);
     for (const auto& host : ranks.hosts.nodes())
         if (have_too_few_cores(facts, host, at(facts, host.front()).cpu_quota))
             ranks.are_oversubscribed = true;
     // Containers that share a machine count together, if it can be identified.
-    const Placement machines = placed_by(facts, &FactsOfRank::machine);
+    const Placement machines = Placement::by_label(numbered_by(facts, &FactsOfRank::machine));
     for (const auto& machine : machines.nodes())
         if (at(facts, machine.front()).machine != hash_of("") &&
             have_too_few_cores(facts, machine, std::nullopt))

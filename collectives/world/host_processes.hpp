@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collectives/world/world.hpp"
+#include "topology/machine/machine.hpp"
 
 namespace tutti {
 
@@ -23,6 +24,7 @@ std::vector<std::string> usable_cpus_of_ranks(World& world);
 
 /// The ranks know this of each other from the start.
 struct RanksOnHosts {
+    /// The hosts, and the packages, NUMA nodes and caches to which the launcher has bound ranks.
     Placement hosts;
     std::vector<std::uint64_t> processes;  ///< see World::processes
     /// Whether some machine runs more of these processes than it has cores. The same on all ranks,
@@ -30,8 +32,12 @@ struct RanksOnHosts {
     bool are_oversubscribed = false;
 };
 
+/// Returns the structure of this host by /proc and /sys, which are read once for all worlds.
+const Host& structure_of_this_host();
+
 /// Asks all ranks, in a single exchange. `name_of_host` is equal on the ranks of one host. Numbers
 /// the hosts in the order of their first rank. Collective.
-RanksOnHosts ranks_on_hosts(World& world, std::string_view name_of_host);
+RanksOnHosts ranks_on_hosts(World& world, std::string_view name_of_host,
+                            const Host& structure = structure_of_this_host());
 
 }  // namespace tutti

@@ -83,7 +83,8 @@ public:
     /// detect that. For waits of plans, which see only shared memory. Costs a system call.
     virtual void throw_if_lost() {}
 
-    /// Returns which ranks share a host.
+    /// Returns which ranks share a host and, if they were bound from the start, a package, a NUMA
+    /// node or a cache.
     virtual const Placement& hosts() const = 0;
     bool one_host() const { return hosts().nodes().size() == 1; }
     /// Returns the ranks of this rank's host, ascending.

@@ -253,6 +253,20 @@ TEST(Levels, RefuseAlgorithmsThatThisBuildLacks) {
     EXPECT_THROW(built(job), Error);
 }
 
+TEST(Levels, RefuseLevelsThatTheRanksDoNotKnow) {
+    Job job{.ranks = 8, .placement = Placement::in_nodes_of(8, 4)};
+    const Algorithm& levels = find_algorithm(all_reduce, "levels");
+    EXPECT_EQ(levels.refuses(job), std::nullopt);
+    job.configuration.levels = value_of("levels", "host");
+    EXPECT_EQ(levels.refuses(job), std::nullopt);
+    job.configuration.levels = value_of("levels", "cache+numa+host");
+    const auto refusal = levels.refuses(job);
+    ASSERT_TRUE(refusal);
+    EXPECT_NE(refusal->find("(cache, numa)"), std::string::npos) << *refusal;
+    job.placement = job.placement.with_islands_of(2);
+    EXPECT_NE(levels.refuses(job)->find("(cache)"), std::string::npos);
+}
+
 // Two hosts of two caches with two ranks each; a linear broadcast from rank 1, counted by hand.
 TEST(Crossings, CountVectorsAndMessagesOfEachLevel) {
     const PartCount parts[] = {{Level::host, 2}, {Level::cache, 2}};

@@ -48,7 +48,10 @@ int count_usable(const std::vector<Core>& cores, const std::vector<int>& cpus,
 }  // namespace
 
 HostFacts host_facts(const std::filesystem::path& root) {
-    const Host host = read_sysfs_host(root);
+    return host_facts(read_sysfs_host(root), root);
+}
+
+HostFacts host_facts(const Host& host, const std::filesystem::path& root) {
     const std::vector<int> cpus = allowed_cpus();
     const std::optional<double> quota = cpu_quota(root);
     utsname system{};

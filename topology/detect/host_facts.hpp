@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "topology/machine/machine.hpp"
 
 namespace tutti {
 
@@ -33,6 +34,9 @@ struct HostFacts {
 
 /// Reads the facts. `root` is "/" or a folder with a copy of another machine's /proc and /sys.
 HostFacts host_facts(const std::filesystem::path& root = "/");
+
+/// The same if read_sysfs_host() has read the host already.
+HostFacts host_facts(const Host& host, const std::filesystem::path& root = "/");
 
 /// Returns the number of ranks that can run without sharing a core: the cores that this process may
 /// use, limited by the cgroups' quota, and at least 1.
