@@ -179,7 +179,7 @@ std::string answers_of(const Export& exported, const std::string& launcher, RunP
         return output.substr(begin, output.find('\n', begin) - begin);
     };
     const std::string library = after(mark_of_library), answers = after(mark_of_answers);
-    const std::string wanted = fmt::format("Open MPI {}.", exported.format->version);
+    const std::string_view wanted = exported.format->running;
     if (!library.starts_with(wanted) || answers.size() != probes_of(exported).size())
         throw Error(fmt::format("--launcher '{}' started {} instead of {}x; use another --to or "
                                 "--launcher",
@@ -234,7 +234,7 @@ Exit probe_rules(const Export& exported, const std::string& part) {
 }
 
 RulesCheck check_rules(const Export& exported, const std::string& launcher_command, RunPlan plan) {
-    if (exported.format->library != ForeignLibrary::open_mpi)
+    if (!exported.format->has_canary)
         throw Error("--check works only with --to openmpi4 or openmpi5");
     if (launcher_command.empty())
         throw Error("--check starts ranks; use for example --launcher 'mpirun -n 4'");

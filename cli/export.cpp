@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "autotune/table/table_json.hpp"
 #include "base/output.hpp"
@@ -25,13 +23,6 @@ struct ExportOptions {
     std::string probe;  ///< part of a rank that --check started; empty: none
     RunPlan plan;
 };
-
-std::string text_in(const std::string& file) {
-    std::ifstream stream(file, std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(stream), {}};
-    if (!stream) throw Error(fmt::format("cannot read '{}'; use another file for --base", file));
-    return text;
-}
 
 OneOf<const ExportFormat*> format_of_name() {
     OneOf<const ExportFormat*> parse{"--to", {}};
@@ -95,7 +86,7 @@ std::optional<ExportOptions> parse_export(const Arguments& arguments) {
     if (!base_file.empty()) {
         if (options.format->library != ForeignLibrary::mpich)
             throw Error("--base works only with --to mpich");
-        settings.base = mpich_selection_in(text_in(base_file), base_file);
+        settings.base = mpich_selection_of(base_file);
     }
     return options;
 }

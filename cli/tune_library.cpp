@@ -77,7 +77,8 @@ std::string choice_in(const Export& exported, const JobShape& shape, const Compa
 // Throws Error if the environment changes the default that the file is compared with.
 void expect_own_default(const std::map<std::string, std::string>& of_file) {
     for (const auto& [name, value] : environment_of_process())
-        if (of_file.contains(name) || name.starts_with("OMPI_MCA_coll_tuned_"))
+        if (of_file.contains(name) || name.starts_with("OMPI_MCA_coll_tuned_") ||
+            name.starts_with("MPIR_CVAR_"))
             throw Error(fmt::format(
                 "the environment sets {}, which changes the library's default; unset it", name));
 }
@@ -99,6 +100,8 @@ public:
         if (options_.table_file.empty()) options_.table_file = options_.library_file + ".json";
         unproved_ = options_.table_file + ".unproved";
         expect_own_default(environment_of(format_, file_));
+        if (format_.library == ForeignLibrary::mpich)
+            options_.exported.base = mpich_selection_of(file_of_mpi_library());
     }
 
     Exit run() {
@@ -188,6 +191,10 @@ private:
     }
 
     void expect_obedience() const {
+        if (!format_.has_canary) {
+            fmt::print("# not checked: whether the library obeys the file\n");
+            return;
+        }
         RunPlan plan{.command = "export", .given = {}, .values = {}, .typed = {}};
         keep_table(table_, unproved_);
         plan.given = {{"table", {unproved_}, GivenOption::Kind::positional},
@@ -312,9 +319,9 @@ const ExportFormat& format_of_library(ForeignLibrary library) {
     std::string known;
     for (const ExportFormat& format : export_formats()) {
         if (format.library != library) continue;
-        const std::string name = fmt::format("Open MPI {}.", format.version);
-        if (running.starts_with(name)) return format;
-        known += (known.empty() ? "" : " or ") + name + "x";
+        if (running.starts_with(format.running)) return format;
+        known += fmt::format("{}{}{}", known.empty() ? "" : ", ", format.running,
+                             format.running.ends_with('.') ? "x" : "");
     }
     throw Error(
         fmt::format("--library: this tutti runs on {}; use a build for {}", running, known));

@@ -41,19 +41,25 @@ std::string indented(const Json& json) { return json.dump(1) + "\n"; }
 }  // namespace
 
 std::string write_nccl_csv(const Export& exported) {
-    if (exported.settings.channels == 0)
-        throw Error(
-            "--to nccl-csv requires the number of channels, as NCCL's example plugin uses one "
-            "channel otherwise; use the number that NCCL_DEBUG=INFO prints, e.g. --channels 16");
     std::string text;
     for (const ExportedCell& cell : exported.cells)
         for (const ExportedRule& rule : named_rules(cell)) {
+            const int channels =
+                rule.nccl.channels > 0 ? rule.nccl.channels : exported.settings.channels;
+            if (channels == 0)
+                throw Error(
+                    "--to nccl-csv requires the number of channels, as NCCL's example plugin uses "
+                    "one channel otherwise; use the number that NCCL_DEBUG=INFO prints, e.g. "
+                    "--channels 16");
+            const std::string_view protocol = rule.nccl.protocol == NcclChoice::by_nccl
+                                                  ? "simple"
+                                                  : name_in(nccl_protocols, rule.nccl.protocol);
             constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
             text += fmt::format(
-                "{},{},{},{},simple,{},{},{},-1,-1\n", name_in(names_in_nccl, cell.collective),
+                "{},{},{},{},{},{},{},{},-1,-1\n", name_in(names_in_nccl, cell.collective),
                 rule.from.count,
                 is_open_ended(rule) ? most : static_cast<std::uint64_t>(rule.end.count - 1),
-                rule.algorithm->id, exported.settings.channels, cell.job_shape.hosts(),
+                rule.algorithm->id, protocol, channels, cell.job_shape.hosts(),
                 cell.job_shape.ranks);
         }
     return text;

@@ -45,6 +45,8 @@ constexpr ExportFormat rows_of_formats[] = {
      .write = write_open_mpi,
      .line = line_of_open_mpi,
      .version = 4,
+     .running = "Open MPI 4.",
+     .has_canary = true,
      .ignores_size = open_mpi_ignores_size},
     {.name = "openmpi5",
      .what = "dynamic rules of Open MPI 5",
@@ -52,12 +54,24 @@ constexpr ExportFormat rows_of_formats[] = {
      .write = write_open_mpi,
      .line = line_of_open_mpi_5,
      .version = 5,
+     .running = "Open MPI 5.",
+     .has_canary = true,
+     .ignores_size = open_mpi_ignores_size},
+    {.name = "openmpi6",
+     .what = "dynamic rules of Open MPI 6 in JSON",
+     .library = ForeignLibrary::open_mpi,
+     .write = write_open_mpi_json,
+     .line = line_of_open_mpi_5,
+     .version = 6,
+     .running = "Open MPI 6.",
+     .has_comments = false,
      .ignores_size = open_mpi_ignores_size},
     {.name = "mpich",
      .what = "MPICH's selection of algorithms in JSON, based on its default (--base)",
      .library = ForeignLibrary::mpich,
      .write = write_mpich,
      .line = "export MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE={}",
+     .running = "MPICH",
      .has_comments = false},
     {.name = "ucc",
      .what = "UCC's score string as an environment variable",
@@ -74,9 +88,10 @@ constexpr ExportFormat rows_of_formats[] = {
      .library = ForeignLibrary::intel_mpi,
      .write = write_intel_mpi,
      .line = ". {}"},
-    // The protocol of small messages decides in NCCL, and tutti does not measure it.
+    // Below, NCCL's protocol decides, which tutti's algorithms do not have.
     {.name = "nccl-csv",
-     .what = "the CSV file of NCCL's example tuner plugin, from 1M on (--channels)",
+     .what =
+         "the CSV file of NCCL's example tuner plugin; tutti's algorithms from 1M on (--channels)",
      .library = ForeignLibrary::nccl,
      .write = write_nccl_csv,
      .line = "export NCCL_TUNER_PLUGIN=example NCCL_TUNER_CONFIG_FILE={}",
@@ -127,6 +142,9 @@ std::string objection(const ForeignAlgorithm* algorithm, const Configuration& ch
         return name +
                " (wrong for operations that do not commute; use --commutative if programs "
                "have none)";
+    if (algorithm->library == ForeignLibrary::nccl && !choice.is_ours() &&
+        parse_nccl_choice(choice.algorithm).protocol == NcclChoice::by_nccl)
+        return name + " (names no protocol)";
     if (algorithm->trait == needs_power_of_two &&
         !std::has_single_bit(static_cast<unsigned>(ranks)))
         return fmt::format("{} (not on {} ranks)", name, ranks);
@@ -142,10 +160,14 @@ const ForeignAlgorithm* foreign_algorithm(const ExportFormat& format, Collective
     return foreign_algorithm(format.library, collective, choice, format.version);
 }
 
+Bytes least_of(const Configuration& choice, const Export& exported) {
+    return choice.is_ours() ? exported.format->least : Bytes{0};
+}
+
 ExportedRule rule_for(const SizesOfChoice& sizes, const MeasuredChoices& measured,
                       const Export& exported, CoverageOfCollective& coverage) {
     const Configuration& choice = sizes.choice;
-    ExportedRule rule{.from = std::max(sizes.from, exported.format->least), .end = sizes.end};
+    ExportedRule rule{.from = std::max(sizes.from, least_of(choice, exported)), .end = sizes.end};
     ++coverage.choices;
     if (is_default_of_library(choice)) {
         ++coverage.named;
@@ -164,6 +186,8 @@ ExportedRule rule_for(const SizesOfChoice& sizes, const MeasuredChoices& measure
     if (choice.is_ours() && choice.algorithm == "chain" && choice.segment.count == 0)
         rule.segment = segment_on_host;
     if (!choice.is_ours()) rule.fan_out = choice.radix;
+    if (!choice.is_ours() && algorithm->library == ForeignLibrary::nccl)
+        rule.nccl = parse_nccl_choice(choice.algorithm);
     // The file must name the fan-out of a chain: with 0, a chain has one branch. Tables that do not
     // name it mean Open MPI's default.
     constexpr int default_fan_out = 4;
@@ -178,7 +202,7 @@ ExportedCell cell_for(const MeasuredChoices& measured, const Export& exported,
     ExportedCell cell{measured.collective, measured.job_shape, {}};
     const int named_before = coverage.named;
     for (const SizesOfChoice& sizes : measured.sizes) {
-        if (std::max(sizes.from, exported.format->least) >= sizes.end) continue;
+        if (least_of(sizes.choice, exported) >= sizes.end) continue;
         const ExportedRule rule = rule_for(sizes, measured, exported, coverage);
         if (!cell.rules.empty() && cell.rules.back().agrees_with(rule))
             cell.rules.back().end = rule.end;

@@ -10,6 +10,7 @@
 
 #include "autotune/exports/foreign_algorithms.hpp"
 #include "autotune/table/measured_choices.hpp"
+#include "collectives/baselines/nccl_choice.hpp"
 
 namespace tutti {
 
@@ -19,10 +20,12 @@ struct ExportedRule {
     const ForeignAlgorithm* algorithm = nullptr;  ///< null: the library's default
     Bytes segment;                                ///< 0: none
     int fan_out = 0;                              ///< 0: the library's
+    NcclChoice nccl = {};                         ///< NCCL's own, if that was measured
 
     /// Whether both mean the same algorithm.
     bool agrees_with(const ExportedRule& other) const {
-        return algorithm == other.algorithm && segment == other.segment && fan_out == other.fan_out;
+        return algorithm == other.algorithm && segment == other.segment &&
+               fan_out == other.fan_out && nccl == other.nccl;
     }
 };
 
@@ -60,12 +63,15 @@ struct ExportFormat {
     std::string (*write)(const Export&);
     /// The line for the job script, with {} for the file.
     std::string_view line;
-    int version = 0;           ///< the library's major version
+    int version = 0;  ///< the library's major version
+    /// Beginning of the library's name and version; empty: `tune --library` cannot tune it.
+    std::string_view running = {};
+    bool has_canary = false;   ///< calls with an algorithm that the library lacks fail
     bool has_comments = true;  ///< lines that begin with #
     bool on_devices = false;
     bool has_channels = false;  ///< the file names a number of channels
     bool has_gpu = false;       ///< the file names the GPU
-    Bytes least = {};           ///< smaller sizes are left to the default
+    Bytes least = {};           ///< tutti's algorithms are left out for smaller sizes
     /// Describes calls that no rule covers.
     std::string_view rest = "the library's default";
     /// Why rules do not depend on the size, for collectives where that is so.
@@ -105,6 +111,7 @@ std::string write_open_mpi(const Export& exported);
 std::string write_open_mpi(
     const std::vector<ExportedCell>& cells,
     const std::function<std::string(const ExportedCell&, const ExportedRule&)>& id_of);
+std::string write_open_mpi_json(const Export& exported);
 std::string write_mpich(const Export& exported);
 std::string write_ucc(const Export& exported);
 std::string write_oneccl(const Export& exported);
@@ -116,5 +123,6 @@ std::string write_engine(const Export& exported);
 /// Returns MPICH's selection in a file: JSON, or libmpich.so, which contains its default. Throws
 /// Error if there is none.
 std::string mpich_selection_in(std::string_view text, std::string_view name);
+std::string mpich_selection_of(const std::string& file);
 
 }  // namespace tutti

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
+
+#include "collectives/baselines/nccl_choice.hpp"
 
 namespace tutti {
 namespace {
@@ -127,14 +130,23 @@ constexpr ForeignAlgorithm rows[] = {
     {intel, barrier, "1", "", "dissemination"},
     {intel, barrier, "2", "", "butterfly"},
 
-    {nccl, all_reduce, "ring", "", "ring"},
-    {nccl, all_reduce, "tree", "", "double-tree"},
-    {nccl, all_gather, "ring", "", "ring"},
-    {nccl, all_gather, "pat", "", "pat"},
-    {nccl, reduce_scatter, "ring", "", "ring"},
-    {nccl, reduce_scatter, "pat", "", "pat"},
-    {nccl, broadcast, "ring", "", "chain"},
-    {nccl, reduce, "ring", "", "chain"},
+    // NCCL: names in the CSV file of its example plugin.
+    {nccl, all_reduce, "ring", "ring", "ring"},
+    {nccl, all_reduce, "tree", "tree", "double-tree"},
+    {nccl, all_reduce, "collnet_direct", "collnet-direct"},
+    {nccl, all_reduce, "collnet_chain", "collnet-chain"},
+    {nccl, all_reduce, "nvls", "nvls"},
+    {nccl, all_reduce, "nvls_tree", "nvls-tree"},
+    {nccl, all_gather, "ring", "ring", "ring"},
+    {nccl, all_gather, "collnet_direct", "collnet-direct"},
+    {nccl, all_gather, "nvls", "nvls"},
+    {nccl, all_gather, "pat", "pat", "pat"},
+    {nccl, reduce_scatter, "ring", "ring", "ring"},
+    {nccl, reduce_scatter, "collnet_direct", "collnet-direct"},
+    {nccl, reduce_scatter, "nvls", "nvls"},
+    {nccl, reduce_scatter, "pat", "pat", "pat"},
+    {nccl, broadcast, "ring", "ring", "chain"},
+    {nccl, reduce, "ring", "ring", "chain"},
 
     {mscclpp, all_reduce, "default_allreduce_allpair_packet", "", "one-shot"},
     {mscclpp, all_reduce, "default_allreduce_packet", "", "two-shot"},
@@ -151,17 +163,24 @@ bool has_radix_of(const ForeignAlgorithm& row, int radix) {
     return row.trait == any_radix || radix == 0 || radix == 2;
 }
 
+// Returns the name without protocol and channels.
+std::string name_in_nccl(const Configuration& choice) {
+    return to_string(NcclChoice{.algorithm = parse_nccl_choice(choice.algorithm).algorithm});
+}
+
 }  // namespace
 
 const ForeignAlgorithm* foreign_algorithm(ForeignLibrary library, Collective collective,
                                           const Configuration& choice, int version) {
     if (choice.is_ours() ? choice.channels != 1 || !choice.order.empty() : choice.algorithm.empty())
         return nullptr;
+    if (!choice.is_ours() && choice.impl != (library == nccl ? "nccl" : "mpi")) return nullptr;
+    const std::string own = choice.impl == "nccl" ? name_in_nccl(choice) : choice.algorithm;
     const auto is_meant = [&](const ForeignAlgorithm& row) {
         if (row.library != library || row.collective != collective ||
             (row.trait == since_5 && version < 5))
             return false;
-        if (!choice.is_ours()) return row.baseline == choice.algorithm;
+        if (!choice.is_ours()) return row.baseline == own;
         return row.ours == choice.algorithm && has_radix_of(row, choice.radix);
     };
     const auto* found = std::ranges::find_if(rows, is_meant);

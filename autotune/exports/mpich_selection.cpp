@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <map>
 
@@ -103,6 +105,13 @@ std::string mpich_selection_in(std::string_view text, std::string_view name) {
                         "maint/tuning/coll/mpir/generic.json of its source",
                         name));
     return std::string(longest);
+}
+
+std::string mpich_selection_of(const std::string& file) {
+    std::ifstream stream(file, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    if (!stream) throw Error(fmt::format("cannot read '{}'; use another file for --base", file));
+    return mpich_selection_in(text, file);
 }
 
 std::string write_mpich(const Export& exported) {

@@ -4,6 +4,8 @@
 #include <map>
 
 #include "autotune/exports/export.hpp"
+#include "base/json_writer.hpp"
+#include "base/source.hpp"
 #include "collectives/baselines/mpi_names.hpp"
 
 // Dynamic rules of Open MPI's coll/tuned: whitespace-separated numbers,
@@ -88,6 +90,32 @@ std::string write_open_mpi(const Export& exported) {
     return write_open_mpi(exported.cells, [](const ExportedCell&, const ExportedRule& rule) {
         return std::string(rule.algorithm->id);
     });
+}
+
+// Open MPI 6 shifts the communicator sizes of the older form by one entry. Its JSON has ranges and
+// needs no default: calls without a rule keep the library's choice. Names of collectives are those
+// that its parser takes, not those of its schema.
+std::string write_open_mpi_json(const Export& exported) {
+    Json collectives = Json::object();
+    for (const ExportedCell& cell : exported.cells) {
+        Json rules = Json::array();
+        for (const ExportedRule& rule : named_rules(cell)) {
+            Json one = {
+                {"msg_size_min", rule.from.count},
+                {"msg_size_max", is_open_ended(rule) ? Json("inf") : Json(rule.end.count - 1)},
+                {"alg", *decimal_number(rule.algorithm->id)}};
+            if (rule.fan_out > 0) one["faninout"] = rule.fan_out;
+            if (rule.segment.count > 0) one["seg_size"] = rule.segment.count;
+            rules.push_back(std::move(one));
+        }
+        if (rules.empty()) continue;
+        const int ranks = cell.job_shape.ranks;
+        collectives[std::string(name_in(mpi_names, cell.collective))].push_back(
+            {{"comm_size_min", ranks}, {"comm_size_max", ranks}, {"rules", std::move(rules)}});
+    }
+    const Json file = {
+        {"rule_file_version", 3}, {"module", "tuned"}, {"collectives", std::move(collectives)}};
+    return file.dump(1) + "\n";
 }
 
 }  // namespace tutti

@@ -100,15 +100,15 @@ void add_search(const OptionGroup& group, TuneOptions& options, Typed& typed) {
 }
 
 void add_library(const OptionGroup& group, TuneOptions& options) {
-    const OneOf<std::optional<ForeignLibrary>> library{"--library",
-                                                       {{"openmpi", ForeignLibrary::open_mpi}}};
+    const OneOf<std::optional<ForeignLibrary>> library{
+        "--library", {{"openmpi", ForeignLibrary::open_mpi}, {"mpich", ForeignLibrary::mpich}}};
     group.parsed(
         "--library", options.library, "", library,
         "MPI library to tune. Writes its rules file, with only the choices that were faster "
         "than the default in fresh launches");
     group.text("--output", options.library_file,
-               "Rules file that --library writes (default: tutti-openmpi4.conf or "
-               "tutti-openmpi5.conf, by the library's version)");
+               "File that --library writes (default: tutti-FORMAT.conf with the format of the "
+               "library's version, see export --to)");
     group.flag("--commutative", options.exported.is_commutative,
                "With --library: all reduction operations of the programs commute. Also choose "
                "algorithms that require this");

@@ -216,6 +216,31 @@ TEST(OpenMpiExport, KnowsNewAlgorithmsOnlyInVersion5) {
     EXPECT_EQ(OpenMpiRules(written(sections, "openmpi5")).rule_for(0, 2, 64).algorithm, 7);
 }
 
+TEST(OpenMpiExport, HasRangesInTheJsonOfVersion6) {
+    const std::vector sections{
+        section(Collective::reduce_scatter, 4,
+                three_ranges(of_mpi("butterfly"), of_mpi(""), of_mpi("recursive-halving"))),
+        section(Collective::broadcast, 2,
+                three_ranges(of_mpi("chain"), of_mpi("later"), of_mpi("binomial", 4096))),
+        section(Collective::broadcast, 6,
+                three_ranges(of_mpi(""), of_mpi(""), of_mpi("pipeline")))};
+    EXPECT_EQ(json::parse(written(sections, "openmpi6")), json::parse(R"({
+        "rule_file_version": 3, "module": "tuned", "collectives": {
+        "reduce_scatter_block": [{"comm_size_min": 4, "comm_size_max": 4, "rules": [
+            {"msg_size_min": 4, "msg_size_max": 1023, "alg": 4},
+            {"msg_size_min": 65536, "msg_size_max": 2097151, "alg": 3}]}],
+        "bcast": [{"comm_size_min": 2, "comm_size_max": 2, "rules": [
+            {"msg_size_min": 4, "msg_size_max": 1023, "alg": 2, "faninout": 4},
+            {"msg_size_min": 65536, "msg_size_max": 2097151, "alg": 6, "seg_size": 4096}]},
+          {"comm_size_min": 6, "comm_size_max": 6, "rules": [
+            {"msg_size_min": 65536, "msg_size_max": 2097151, "alg": 3}]}]}})"));
+    const auto same = of_mpi("binomial");
+    const json rules = json::parse(
+        written({section(Collective::gather, 4, three_ranges(same, same, same))}, "openmpi6"));
+    EXPECT_EQ(rules["collectives"]["gather"][0]["rules"],
+              json::parse(R"([{"msg_size_min": 0, "msg_size_max": "inf", "alg": 2}])"));
+}
+
 TEST(Export, TakesTheNamesakesOfTuttisAlgorithms) {
     const OpenMpiRules rules(written(
         {section(Collective::broadcast, 4,
@@ -282,6 +307,16 @@ TEST(Export, WritesFilesForGpuLibrariesFromDeviceMemoryOnly) {
     EXPECT_THROW(written(device, "nccl-csv"), Error);
     EXPECT_EQ(written(device, "nccl-csv", {.channels = 16}),
               "allreduce,1048576,2097151,ring,simple,16,1,8,-1,-1\n");
+    const auto of_nccl = [](std::string algorithm) {
+        return Configuration{.impl = "nccl", .algorithm = std::move(algorithm)};
+    };
+    EXPECT_EQ(written({section(Collective::all_reduce, 8,
+                               three_ranges(of_nccl("tree-ll"), of_nccl("nvls-tree-simple-16"),
+                                            of_nccl("ring")),
+                               BufferKind::device)},
+                      "nccl-csv", {.channels = 4}),
+              "allreduce,4,1023,tree,ll,4,1,8,-1,-1\n"
+              "allreduce,1024,65535,nvls_tree,simple,16,1,8,-1,-1\n");
     const json profile = json::parse(written(device, "mscclpp-cutoffs", {.gpu = "H200"}));
     const json& choices = profile["profiles"][0]["collectives"]["allreduce"];
     EXPECT_EQ(profile["profiles"][0]["scale"], 8);

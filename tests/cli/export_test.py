@@ -58,7 +58,7 @@ class Files(Exports):
 
     def test_are_refused_in_one_line(self):
         table = self.small()
-        for key, words in (("--base", ("--to", "mpich")), ("--channels", ("--to", "nccl-csv", "--buffers", "unregistered")),
+        for key, words in (("--base", ("--to", "mpich")),
                            ("--gpu", ("--to", "mscclpp-cutoffs", "--buffers", "unregistered")), ("openmpi4", ("--to", "openmpi")),
                            ("device", ("--to", "nccl-csv")), ("ranks", ("--to", "ucc", "--ranks", 3)),
                            ("topology", ("--to", "ucc", "--topology", "ff")), ("--base", ("--to", "ucc", "--base", table)),

@@ -63,9 +63,29 @@ class TuneLibrary(tutti.Folder):
         for words in (("--hold-out", "no"), ("--hold-out", "only"), ("--hold-out", "no", "--table", "t")):
             self.fails(64, *self.words(*started, *words), key="always compares")
         self.fails(64, *self.words("--hold-out", "no"), key="always compares")
-        self.fails(64, "tune", "--library", "mpich", *started, key="openmpi")
+        self.fails(64, "tune", "--library", "other", *started, key="openmpi")
+        self.fails(64, "tune", "--library", "mpich", *started, key="a build for MPICH")
         self.fails(64, "tune", "--output", "x", key="--library")
         self.fails(64, "tune", "--commutative", key="--library")
+
+
+def mpich():
+    return not tutti.mpi_missing() and re.search(r"MPI MPICH", tutti.run("--version").stdout) is not None
+
+
+@unittest.skipUnless(mpich(), "this build is not for MPICH")
+class TuneMpich(tutti.Folder):
+    def test_writes_a_selection_that_the_library_reads(self):
+        selection = self.folder / "selection.json"
+        out = self.ok("tune", "reduce_scatter,all_to_all", "--library", "mpich", "--output", selection, "--launcher", LAUNCHER, "-b", 8,
+                      "-e", "256K", "-f", 32, "--launches", 2, "--budget", "60s", timeout=300)
+        self.assertIn("not checked", out)
+        if not selection.exists():  # the default is the fastest here
+            return
+        self.assertIn(f"MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE={selection}\n", out)
+        done = tutti.run_ranks(2, "bench", "reduce_scatter", "--algo", "none", "--baseline", "mpi", "-b", 8, "-e", "256K", "-f", 32,
+                               "--limits", "none", MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE=str(selection))
+        self.assertEqual(done.returncode, 0, done.stderr)
 
 
 if __name__ == "__main__":

@@ -59,4 +59,7 @@ std::unique_ptr<MessageTransport> mpi_transport(World& world);
 /// Returns the library's name and version on one line, e.g. "Open MPI 4.1.4".
 std::string mpi_library();
 
+/// Returns the path of the file from which the library was loaded.
+std::string file_of_mpi_library();
+
 }  // namespace tutti

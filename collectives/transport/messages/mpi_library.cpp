@@ -2,6 +2,7 @@
 // The MPI library's name and error messages.
 #include "collectives/transport/messages/mpi_library.hpp"
 
+#include <dlfcn.h>
 #include <mpi.h>
 
 #include <string>
@@ -33,6 +34,14 @@ std::string mpi_library() {
     vendor = vendor.substr(0, vendor.find(" Version"));
     vendor = vendor.substr(0, vendor.find_last_not_of(" v") + 1);
     return std::string(vendor) + " " + std::string(line.substr(digit));
+}
+
+std::string file_of_mpi_library() {
+    Dl_info found{};
+    if (dladdr(reinterpret_cast<void*>(&PMPI_Get_library_version), &found) == 0 ||
+        found.dli_fname == nullptr)
+        throw Error("the file of the MPI library cannot be found");
+    return found.dli_fname;
 }
 
 }  // namespace tutti

@@ -22,6 +22,7 @@ int mpi_handle(const World&) { throw Error(*mpi_missing()); }
 std::unique_ptr<MessageTransport> mpi_transport(World&) { throw Error(*mpi_missing()); }
 
 std::string mpi_library() { return "none"; }
+std::string file_of_mpi_library() { throw Error(*mpi_missing()); }
 #endif
 
 #ifdef TUTTI_WITHOUT_UCX
