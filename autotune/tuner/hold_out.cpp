@@ -146,7 +146,8 @@ void hold_out(Planner& planner, const TuneRequest& request, const JobShape& job_
                 sections.emplace_back(task, section);
     for (std::size_t i = 0; i < sections.size(); ++i) {
         auto& [task, section] = sections[i];
-        const double seconds = share_of(world, began, request.budget_seconds, sections.size() - i);
+        const double seconds = share_of(world, began, request.budget_seconds,
+                                        1 / static_cast<double>(sections.size() - i));
         const std::int64_t began_here = now_ns();
         const MeasuringEvaluator::Race race{task.subject, task.type, task.op, request.environment,
                                             request.protocol};

@@ -65,6 +65,7 @@ private:
     };
     bool can_run(int arm, const Call& call);
     const std::set<int>& distinct_at(Bytes size) const;
+    const std::vector<double>& predictions_at(Bytes size) const;
     void go_to(Bytes size);
     void check_all_agree(Bytes size, std::span<const int> arms, int repetitions) const;
     Runner& runner_of(int arm);
@@ -82,7 +83,8 @@ private:
     PooledBuffers buffers_;
     std::map<int, Runner> runners_;
     std::set<int> checked_, wrong_;
-    mutable std::map<Bytes, std::set<int>> distinct_;  // arms without equivalents, by size
+    mutable std::map<Bytes, std::set<int>> distinct_;           // arms without equivalents, by size
+    mutable std::map<Bytes, std::vector<double>> predictions_;  // by arm, in ns; NaN: none
     std::uint64_t number_ = 0;
 };
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "autotune/tuner/hold_out.hpp"
 #include "base/index.hpp"
+#include "base/rounding.hpp"
 
 namespace tutti {
 
@@ -147,10 +150,30 @@ std::vector<std::vector<double>> MeasuringEvaluator::race(Bytes size, std::span<
     return times;
 }
 
+// A prediction walks a whole schedule, which takes milliseconds if it has many segments, and a
+// search asks for all arms again and again. So each rank computes a share, once.
+const std::vector<double>& MeasuringEvaluator::predictions_at(Bytes size) const {
+    const auto [place, is_new] = predictions_.try_emplace(size);
+    std::vector<double>& all = place->second;
+    if (!is_new) return all;
+    const Call call = call_of(race_, world_.size(), size);
+    const std::size_t ranks = as_size(world_.size()), me = as_size(world_.rank());
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    std::vector<double> mine(divide_up(variants_.size(), ranks), none);
+    for (std::size_t arm = me; arm < variants_.size(); arm += ranks)
+        mine[arm / ranks] =
+            prediction_(variants_[arm].candidate.configuration, call).value_or(none);
+    std::vector<double> shares(ranks * mine.size());
+    world_.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(shares)));
+    for (std::size_t arm = 0; arm < variants_.size(); ++arm)
+        all.push_back(shares[arm % ranks * mine.size() + arm / ranks]);
+    return all;
+}
+
 std::optional<double> MeasuringEvaluator::predicted_ns(int arm, Bytes size) const {
     if (!prediction_) return std::nullopt;
-    return prediction_(at(variants_, arm).candidate.configuration,
-                       call_of(race_, world_.size(), size));
+    const double found = at(predictions_at(size), arm);
+    return std::isnan(found) ? std::nullopt : std::optional(found);
 }
 
 bool MeasuringEvaluator::is_over() const { return from_rank0(world_, is_over_()); }

@@ -47,9 +47,19 @@ const Candidate* library_in(const std::vector<Candidate>& all) {
     return found == all.end() ? nullptr : &*found;
 }
 
-double share_of(World& world, std::int64_t began_ns, double budget, std::size_t tasks_left) {
+double work_of(const TuneTask& task, const SearchSpace& search_space) {
+    return static_cast<double>(candidates(task.subject.collective, search_space).size());
+}
+
+std::vector<TuneTask> shortest_first(std::vector<TuneTask> tasks, const SearchSpace& search_space) {
+    std::ranges::stable_sort(tasks, std::ranges::less{},
+                             [&](const TuneTask& task) { return work_of(task, search_space); });
+    return tasks;
+}
+
+double share_of(World& world, std::int64_t began_ns, double budget, double share) {
     const double left = std::max(budget - seconds_since(began_ns), 0.0);
-    return from_rank0(world, left) / static_cast<double>(tasks_left);
+    return from_rank0(world, left) * share;
 }
 
 std::vector<Range> ranges_found(std::span<const Finding> findings,

@@ -26,8 +26,15 @@ std::size_t most_bytes(const TuneRequest& request, int ranks);
 /// Returns the library with its own choice, if it is among the candidates; else null.
 const Candidate* library_in(const std::vector<Candidate>& all);
 
-/// Returns an equal part of the remaining budget, by rank 0's clock. Collective.
-double share_of(World& world, std::int64_t began_ns, double budget, std::size_t tasks_left);
+/// Returns the work of a task's search relative to others: its number of candidates, of which
+/// all_reduce has seven times as many as scatter.
+double work_of(const TuneTask& task, const SearchSpace& search_space);
+
+/// Orders tasks by their work. What the first ones leave of their time goes to the longer ones.
+std::vector<TuneTask> shortest_first(std::vector<TuneTask> tasks, const SearchSpace& search_space);
+
+/// Returns this share of the remaining budget, by rank 0's clock. Collective.
+double share_of(World& world, std::int64_t began_ns, double budget, double share);
 
 /// Converts the findings of a search to ranges of a table, with the evidence at each size.
 /// Neighbours share a choice if it costs less than `hysteresis`.
