@@ -195,8 +195,8 @@ Exit run_show(const Arguments& arguments) {
                    "it), results files (*.jsonl), or logs for --stragglers");
     bool finds_stragglers = false;
     app.add_flag("--stragglers", finds_stragglers,
-                 "Find slow and missing ranks in logs of NCCL's inspector, libtutti_nccl or "
-                 "PyTorch's flight recorder: files or a folder");
+                 "Find slow and missing ranks in logs of NCCL (inspector, RAS, NCCL_DEBUG, "
+                 "libtutti_nccl), PyTorch (profiler, flight recorder) or mpiP: files or a folder");
     const OptionGroup of_schedule{app, "Options for an algorithm"},
         of_tables{app, "Options for results files"};
     app.add_flag(

@@ -24,10 +24,13 @@ void print_ranks(const Stragglers& found) {
                "arrived last", "% last", "mean wait caused", "missing", "process");
     for (std::size_t rank = 0; rank < found.ranks.size(); ++rank) {
         const RankArrivals& one = found.ranks[rank];
-        fmt::print("{:>6} {:>12} {:>12} {:>9} {:>13.3f} ms {:>8}  {}\n", rank, one.calls, one.last,
-                   share_of(static_cast<double>(one.last), static_cast<double>(one.calls)),
-                   one.caused_wait_ns / ns_per_ms, one.missing,
-                   one.name.empty() ? "no log" : printable(one.name));
+        const double last = static_cast<double>(one.last), calls = static_cast<double>(one.calls);
+        fmt::print("{:>6} {:>12} {:>12} {:>9} {:>13.3f} ms {:>8}  {}{}{}\n", rank, one.calls,
+                   found.is_summed ? "N/A" : std::to_string(one.last),
+                   found.is_summed ? "N/A" : share_of(last, calls), one.caused_wait_ns / ns_per_ms,
+                   one.fault.empty() ? std::to_string(one.missing) : "N/A",
+                   one.name.empty() ? "no log" : printable(one.name), one.fault.empty() ? "" : ", ",
+                   one.fault);
     }
 }
 
@@ -35,22 +38,31 @@ std::string verdict(const Stragglers& found) {
     std::string text;
     if (const auto slow = found.slow_rank()) {
         const RankArrivals& one = at(found.ranks, *slow);
+        const std::string how =
+            found.is_summed
+                ? fmt::format("waited least in {} collectives", one.calls)
+                : fmt::format("arrived last in {} of {} collectives", one.last, one.calls);
         text += fmt::format(
-            "Straggler: rank {} ({}) arrived last in {} of {} collectives; each other rank waited "
-            "{:.3f} ms for it on average, {} of its time in collectives.\n",
-            *slow, printable(one.name), one.last, one.calls, one.caused_wait_ns / ns_per_ms,
+            "Straggler: rank {} ({}) {}; each other rank waited {:.3f} ms for it on average, {} of "
+            "its time in collectives.\n",
+            *slow, printable(one.name), how, one.caused_wait_ns / ns_per_ms,
             share_of(one.caused_wait_ns, found.spent_ns));
     } else if (found.calls > 0) {
         text += fmt::format("No straggler in {} collectives.\n", found.calls);
+    } else if (!found.has_times && found.begun > 0) {
+        text += fmt::format("The logs have no times; ranks are compared by {} collectives.\n",
+                            found.begun);
     } else {
         text += "No collective has times of all its ranks; use the logs of all ranks.\n";
     }
     if (const auto missing = found.missing_rank()) {
         const RankArrivals& one = at(found.ranks, *missing);
-        text += fmt::format(
-            "Missing: rank {} ({}) has logged {} collectives fewer than another rank; if the job "
-            "hangs, the others wait for it.\n",
-            *missing, printable(one.name), one.missing);
+        const std::string how =
+            one.fault.empty()
+                ? fmt::format("has logged {} collectives fewer than another rank", one.missing)
+                : one.fault;
+        text += fmt::format("Missing: rank {} ({}) {}; if the job hangs, the others wait for it.\n",
+                            *missing, printable(one.name), how);
     }
     return text;
 }
@@ -60,9 +72,10 @@ Json to_json(const Stragglers& found) {
     for (const RankArrivals& one : found.ranks)
         ranks.push_back({{"process", one.name},
                          {"collectives", one.calls},
-                         {"last", one.last},
+                         {"last", found.is_summed ? Json() : Json(one.last)},
                          {"others_waited_ns", one.caused_wait_ns},
-                         {"missing", one.missing}});
+                         {"missing", one.fault.empty() ? Json(one.missing) : Json()},
+                         {"fault", one.fault.empty() ? Json() : Json(one.fault)}});
     const auto or_null = [](std::optional<int> rank) { return rank ? Json(*rank) : Json(); };
     return {{"collectives", found.calls},
             {"spent_ns", found.spent_ns},

@@ -219,6 +219,29 @@ class Stragglers(tutti.Folder):
         self.logs(None)
         self.assertIsNone(json.loads(self.ok("show", "--stragglers", "--json", self.folder))["straggler"])
 
+    def test_of_summed_times_wait_least(self):
+        lines = ["@ mpiP", *(f"@ MPI Task Assignment : {rank} node{rank}" for rank in range(3)), "@--- Callsite Time statistics",
+                 *(f"Allreduce 1 {rank} 100 {ms} {ms} {ms} 1 1" for rank, ms in enumerate((0.5, 0.4, 0.5)))]
+        report = self.file("report.mpiP", "\n".join(lines) + "\n")
+        out = self.ok("show", "--stragglers", report)
+        self.assertIn("rank 1 (node1)", out)
+        self.assertIn("10.000 ms", out)
+        self.assertIn("20.0 %", out)
+        found = json.loads(self.ok("show", "--stragglers", "--json", report))
+        self.assertEqual((found["straggler"], found["missing"], found["collectives"]), (1, None, 100))
+        self.assertIsNone(found["ranks"][1]["last"])
+
+    def test_may_not_answer(self):
+        ranks = [{"rank": rank, "host": "10.0.0.1", "pid": 50 + rank} for rank in range(2)]
+        ranks[0]["collective_counts"] = {"AllReduce": 7}
+        ranks[1]["status"] = {"considered_dead": True}
+        snapshot = self.file("ras.json", json.dumps({"communicators_count": 1, "communicators": [
+            {"hash": "0x1", "secondary_hash": "0x2", "size": 2, "ranks": ranks[:1], "missing_ranks": ranks[1:]}]}))
+        self.assertIn("Missing: rank 1 (10.0.0.1:51)", self.ok("show", "--stragglers", snapshot))
+        found = json.loads(self.ok("show", "--stragglers", "--json", snapshot))
+        self.assertEqual((found["straggler"], found["missing"]), (None, 1))
+        self.assertIn("dead", found["ranks"][1]["fault"])
+
     def test_need_the_logs_of_all_ranks(self):
         self.logs(0)
         out = self.ok("show", "--stragglers", *(self.folder / f"node1-pid{pid}.log" for pid in (70, 71)))

@@ -1,52 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Traces of other recorders: PyTorch, PARAM, Chakra.
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-#include <unistd.h>
+#include <cstdlib>
 
-#include <algorithm>
-#include <fstream>
-#include <random>
-
-#include "base/error.hpp"
 #include "tests/topology/shared_data.hpp"
-#include "workloads/traces/trace.hpp"
+#include "tests/workloads/trace_folder.hpp"
 
 namespace tutti {
 namespace {
 
 namespace fs = std::filesystem;
 
-OpsProgram replayed(const std::string& typed) {
-    const Trace trace = read_trace(typed);
-    return program_of(std::get<OpsTrace>(trace.what), trace.model, Blocks::padded);
-}
-
-std::string refused(const std::string& typed) {
-    try {
-        replayed(typed);
-    } catch (const Error& error) {
-        return error.what();
-    }
-    return "";
-}
-
-class ForeignTraces : public testing::Test {
+class ForeignTraces : public TraceFolder {
 protected:
-    void SetUp() override {
-        folder_ = fs::temp_directory_path() /
-                  fmt::format("tutti-traces-{}-{}", getpid(),
-                              testing::UnitTest::GetInstance()->current_test_info()->name());
-        fs::create_directories(folder_);
-    }
-    void TearDown() override { fs::remove_all(folder_); }
-
-    std::string file(const std::string& name, const std::string& text) const {
-        std::ofstream(folder_ / name, std::ios::binary) << text;
-        return (folder_ / name).string();
-    }
-    std::string folder() const { return folder_.string(); }
-
     // Writes a file again with another content.
     void change(const std::string& name, const std::string& old, const std::string& now) const {
         std::string text = content_of(folder_ / name);
@@ -64,8 +29,6 @@ protected:
  "input_types": ["GenericList[Tensor({})]"], "outputs": [[[7, 8, 0, 64, 4, "cuda:0"]]]}}]}})",
                      name, after, type));
     }
-
-    fs::path folder_;
 };
 
 struct Case {
@@ -454,16 +417,10 @@ TEST_F(ForeignTraces, ThatAreDamagedAreRefusedOrRead) {
           "param_torch_ucc_alltoall_base/0.json", "nsys_gpu_trace.csv"})
         if (const auto path = shared_file(std::string("data/cases/traces/") + name))
             originals.emplace_back(path->filename().string(), content_of(*path));
-    std::mt19937 random(1);
-    for (const auto& [name, original] : originals) {
-        for (int trial = 0; trial < 500; ++trial) {
-            std::string damaged = original;
-            if (trial % 3 == 0) damaged.resize(random() % original.size());
-            for (unsigned change = 0; change < 1 + random() % 4 && !damaged.empty(); ++change)
-                damaged[random() % damaged.size()] = static_cast<char>(random());
-            EXPECT_EQ(refused(file(name, damaged)).find('\n'), std::string::npos);
-        }
-    }
+    for (const auto& [name, original] : originals)
+        for_each_damaged(name, original, 500, 1, [](const std::string& typed) {
+            EXPECT_EQ(refused(typed).find('\n'), std::string::npos);
+        });
 }
 
 }  // namespace

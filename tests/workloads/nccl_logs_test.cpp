@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Logs of NCCL's inspector and of libtutti_nccl.so as traces.
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <fstream>
-#include <random>
-
-#include "base/error.hpp"
-#include "workloads/traces/trace.hpp"
+#include "tests/workloads/trace_folder.hpp"
 
 namespace tutti {
 namespace {
-
-namespace fs = std::filesystem;
 
 // A line of the inspector, format v4.0.
 std::string inspected(const std::string& communicator, int rank, int ranks, int pid,
@@ -40,37 +30,7 @@ std::string message(const std::string& name, int peer, int bytes) {
         name, peer, bytes);
 }
 
-class NcclLogs : public testing::Test {
-protected:
-    void SetUp() override {
-        folder_ = fs::temp_directory_path() /
-                  fmt::format("tutti-logs-{}-{}", getpid(),
-                              testing::UnitTest::GetInstance()->current_test_info()->name());
-        fs::create_directories(folder_);
-    }
-    void TearDown() override { fs::remove_all(folder_); }
-
-    std::string file(const std::string& name, const std::string& text) const {
-        std::ofstream(folder_ / name, std::ios::binary) << text;
-        return (folder_ / name).string();
-    }
-    std::string folder() const { return folder_.string(); }
-
-    static OpsTrace ops(const std::string& typed) {
-        return std::get<OpsTrace>(read_trace(typed).what);
-    }
-    static std::string refused(const std::string& typed) {
-        try {
-            const Trace trace = read_trace(typed);
-            program_of(std::get<OpsTrace>(trace.what), trace.model, Blocks::padded);
-        } catch (const Error& error) {
-            return error.what();
-        }
-        return "";
-    }
-
-    fs::path folder_;
-};
+class NcclLogs : public TraceFolder {};
 
 // Ranks 0 and 1 of all are processes 70 and 60; the groups are of ranks {0, 2} and {1, 3}.
 std::string log_of_process(int pid) {
@@ -87,6 +47,8 @@ TEST_F(NcclLogs, OfTheInspectorAreReplayedWithTheirGroups) {
     for (const int pid : {60, 70, 80, 90})
         file(fmt::format("node1-pid{}.log", pid), log_of_process(pid));
     file("stdout.log", "[2026-11-28 10:00:00] INFO: epoch 1\n");  // the job's own output
+    file("job.log",
+         fmt::format("n:1:2 [0] NCCL INFO comm 0x1 rank 0 {} 4 - Init START\n", "nranks"));
     file("empty.log", "");
     const OpsTrace trace = ops(folder());
     ASSERT_EQ(trace.ranks.size(), 4U);
@@ -216,15 +178,10 @@ TEST_F(NcclLogs, ThatContradictEachOtherAreRefused) {
 }
 
 TEST_F(NcclLogs, ThatAreDamagedAreRefusedOrReadInOneLine) {
-    std::mt19937 random(2);
     for (const std::string& original : {log_of_process(60), own_log()})
-        for (int trial = 0; trial < 1000; ++trial) {
-            std::string damaged = original;
-            if (trial % 3 == 0) damaged.resize(random() % original.size());
-            for (unsigned change = 0; change < 1 + random() % 4 && !damaged.empty(); ++change)
-                damaged[random() % damaged.size()] = static_cast<char>(random());
-            EXPECT_EQ(refused(file("a.log", damaged)).find('\n'), std::string::npos);
-        }
+        for_each_damaged("a.log", original, 1000, 2, [](const std::string& typed) {
+            EXPECT_EQ(refused(typed).find('\n'), std::string::npos);
+        });
 }
 
 }  // namespace

@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/traces/stragglers.hpp"
 
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <functional>
-#include <random>
 
-#include "base/error.hpp"
+#include "tests/workloads/trace_folder.hpp"
 
 namespace tutti {
 namespace {
-
-namespace fs = std::filesystem;
 
 // Returns how long after the first rank a rank arrives at a call, in us.
 using Lateness = std::function<int(int rank, int call)>;
@@ -94,25 +84,35 @@ std::string by_flight_recorder(const LoggedJob& job, int rank) {
     return fmt::format(R"({{"version":"2.4","rank":{},"entries":[{}]}})", rank, entries);
 }
 
-class StragglerLogs : public testing::TestWithParam<std::string (*)(const LoggedJob&, int)> {
-protected:
-    void SetUp() override {
-        folder_ = fs::temp_directory_path() / fmt::format("tutti-stragglers-{}", getpid());
-        fs::create_directories(folder_);
+// The kernel of a call ends on all ranks at the same time. The clocks of ranks differ.
+std::string by_profiler(const LoggedJob& job, int rank) {
+    std::string events;
+    for (int call = 0; call < job.calls_of(rank); ++call) {
+        if (!job.ends(call)) continue;
+        const int took = job.took_us(rank, call);
+        events += fmt::format(
+            R"(,{{"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce_Sum_f32_RING_LL",)"
+            R"("ts":{},"dur":{},"args":{{"Collective name":"allreduce","dtype":"Float",)"
+            R"("In msg nelems":8,"Out msg nelems":8,"Group size":{},"Process Group Name":"0",)"
+            R"("Process Group Ranks":"[0, 1, ...]"}}}})",
+            1000 * call + 77 * rank - took, took, job.ranks);
     }
-    void TearDown() override { fs::remove_all(folder_); }
+    return fmt::format(
+        R"({{"distributedInfo":{{"rank":{},"world_size":{}}},"traceEvents":[)"
+        R"({{"ph":"X","cat":"cpu_op","name":"aten::add","ts":1,"dur":2,"args":{{}}}}{}]}})",
+        rank, job.ranks, events);
+}
 
+class StragglerLogs : public TraceFolder,
+                      public testing::WithParamInterface<std::string (*)(const LoggedJob&, int)> {
+protected:
     Stragglers found_in(const LoggedJob& job, int logs = 0) const {
         std::string list;
-        for (int rank = 0; rank < (logs > 0 ? logs : job.ranks); ++rank) {
-            const fs::path file = folder_ / fmt::format("rank{}.json", rank);
-            std::ofstream(file) << GetParam()(job, rank);
-            list += (rank == 0 ? "" : ",") + file.string();
-        }
+        for (int rank = 0; rank < (logs > 0 ? logs : job.ranks); ++rank)
+            list += (rank == 0 ? "" : ",") +
+                    file(fmt::format("rank{}.json", rank), GetParam()(job, rank));
         return stragglers_in(list);
     }
-
-    fs::path folder_;
 };
 
 TEST_P(StragglerLogs, NameTheRankThatIsOftenLate) {
@@ -158,30 +158,19 @@ TEST_P(StragglerLogs, NameNobodyIfAllAreLateByTurns) {
 
 TEST_P(StragglerLogs, ThatAreDamagedAreReadOrRefusedInOneLine) {
     const LoggedJob job{.ranks = 2, .calls = 4, .lateness = [](int rank, int) { return rank; }};
-    const std::string others = (folder_ / "1.json").string(), mine = (folder_ / "0.json").string();
-    std::ofstream(others) << GetParam()(job, 1);
-    const std::string original = GetParam()(job, 0);
-    std::mt19937 random(3);
-    for (int trial = 0; trial < 1000; ++trial) {
-        std::string damaged = original;
-        if (trial % 3 == 0) damaged.resize(random() % original.size());
-        for (unsigned change = 0; change < 1 + random() % 4 && !damaged.empty(); ++change)
-            damaged[random() % damaged.size()] = static_cast<char>(random());
-        std::ofstream(mine, std::ios::binary) << damaged;
-        try {
-            EXPECT_EQ(stragglers_in(mine + "," + others).ranks.empty(), false);
-        } catch (const Error& error) {
-            EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
-        }
-    }
+    const std::string others = file("1.json", GetParam()(job, 1));
+    for_each_damaged("0.json", GetParam()(job, 0), 5000, 3, [&](const std::string& typed) {
+        expect_stragglers_or_one_line(typed + "," + others);
+    });
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, StragglerLogs,
-                         testing::Values(by_inspector, by_plugin, by_flight_recorder),
+                         testing::Values(by_inspector, by_plugin, by_flight_recorder, by_profiler),
                          [](const auto& one) {
-                             return one.param == by_inspector ? "Inspector"
-                                    : one.param == by_plugin  ? "Plugin"
-                                                              : "FlightRecorder";
+                             return one.param == by_inspector  ? "Inspector"
+                                    : one.param == by_plugin   ? "Plugin"
+                                    : one.param == by_profiler ? "Profiler"
+                                                               : "FlightRecorder";
                          });
 
 class StragglersOfFewLogs : public StragglerLogs {};
@@ -218,11 +207,61 @@ TEST_P(StragglersInHangs, NameARankThatHasBegunNoSuchCollective) {
 
 INSTANTIATE_TEST_SUITE_P(Of, StragglersInHangs, testing::Values(by_plugin, by_flight_recorder));
 
-TEST(Stragglers, AreNotLookedForInOtherFiles) {
-    const auto file = fs::temp_directory_path() / fmt::format("tutti-no-log-{}.json", getpid());
-    std::ofstream(file) << R"([{"comms": "all_reduce", "in_msg_size": 4}])";
-    EXPECT_THROW(stragglers_in(file.string()), Error);
-    fs::remove(file);
+class StragglersIn : public TraceFolder {};
+
+TEST_F(StragglersIn, OtherFilesAreNotLookedFor) {
+    const std::string typed = file("a.json", R"([{"comms": "all_reduce", "in_msg_size": 4}])");
+    const std::string words = error_of([&] { stragglers_in(typed); });
+    EXPECT_NE(words.find("PARAM"), std::string::npos) << words;
+    EXPECT_NE(words.find("mpiP"), std::string::npos) << words;  // a kind that can be used
+}
+
+TEST_F(StragglersIn, LogsOfTwoKindsAreRefused) {
+    const LoggedJob job{.ranks = 2, .lateness = [](int, int) { return 0; }};
+    const std::string first = file("0.json", by_profiler(job, 0)),
+                      second = file("1.json", by_flight_recorder(job, 1));
+    for (const std::string& typed : {first + "," + second, second + "," + first}) {
+        const std::string words = error_of([&] { stragglers_in(typed); });
+        EXPECT_NE(words.find("flight recorder"), std::string::npos) << words;
+        EXPECT_NE(words.find("profiler"), std::string::npos) << words;
+        EXPECT_NE(words.find("one kind"), std::string::npos) << words;
+    }
+}
+
+// Steps that only one rank has recorded would be compared with other steps.
+TEST_F(StragglersIn, ProfilesOfOtherStepsAreRefused) {
+    LoggedJob job{.ranks = 2, .calls = 5, .lateness = [](int, int) { return 0; }};
+    const std::string first = file("0.json", by_profiler(job, 0));
+    job.calls = 6;
+    const std::string second = file("1.json", by_profiler(job, 1));
+    const std::string words = error_of([&] { stragglers_in(first + "," + second); });
+    EXPECT_NE(words.find("same steps"), std::string::npos) << words;
+}
+
+TEST_F(StragglersIn, ProfilesOfAPartOfTheRanksAreNotCompared) {
+    const LoggedJob job{.ranks = 3, .lateness = [](int rank, int) { return 10 * rank; }};
+    const std::string first = file("0.json", by_profiler(job, 0));
+    EXPECT_EQ(stragglers_in(first + "," + file("1.json", by_profiler(job, 1))).calls, 0);
+}
+
+// Their numbers tell which steps are the same.
+TEST_F(StragglersIn, ProfilesWithNumbersAreComparedByThem) {
+    const auto profile = [](int rank, int first) {
+        std::string events;
+        for (int number = first; number < first + 60; ++number)
+            events += fmt::format(
+                R"({}{{"cat":"kernel","ts":{},"dur":{},"args":{{"Collective name":"allreduce",)"
+                R"("Group size":2,"Process Group Name":"0","Seq":{}}}}})",
+                events.empty() ? "" : ",", 1000 * number, rank == 1 ? 50 : 60 + number, number);
+        return fmt::format(R"({{"distributedInfo":{{"rank":{}}},"traceEvents":[{}]}})", rank,
+                           events);
+    };
+    const std::string first = file("0.json", profile(0, 1)), second = file("1.json", profile(1, 3));
+    const Stragglers found = stragglers_in(first + "," + second);
+    EXPECT_EQ(found.calls, 58);
+    EXPECT_EQ(found.slow_rank(), 1);
+    // Rank 0 waits 10 + number us for rank 1, from number 3 to 60.
+    EXPECT_NEAR(found.ranks.at(1).caused_wait_ns, 1e3 * (58 * 10 + (60 * 61 / 2 - 3)), 1);
 }
 
 }  // namespace

@@ -9,23 +9,6 @@ namespace {
 
 constexpr std::int64_t most_ranks_of_logs = 1 << 16;
 
-void add_member(NcclLogs& logs, const Fields& line, const NcclMember& member, std::int64_t ranks,
-                const std::string& process) {
-    if (ranks < 1 || ranks > most_ranks_of_logs || member.rank < 0 || member.rank >= ranks)
-        line.refuse(fmt::format("rank {} of {} ranks is impossible", member.rank, ranks));
-    if (const auto [size, is_new] = logs.sizes.try_emplace(member.communicator, ranks);
-        !is_new && size->second != ranks)
-        line.refuse(
-            fmt::format("a communicator has {} ranks here and {} elsewhere", ranks, size->second));
-    if (const auto [known, is_new] = logs.process_of.try_emplace(member, process);
-        !is_new && known->second != process)
-        line.refuse("two processes are the same rank; use the logs of one job");
-    const auto [own, is_new] =
-        logs.processes[process].ranks.try_emplace(member.communicator, member.rank);
-    if (!is_new && own->second != member.rank)
-        line.refuse("a process is two ranks of a communicator, which cannot be replayed");
-}
-
 // The inspector logs bytes without a type.
 void set_bytes(LoggedNcclCall& call, std::int64_t bytes) {
     constexpr std::int64_t float_bytes = 4;
@@ -35,7 +18,6 @@ void set_bytes(LoggedNcclCall& call, std::int64_t bytes) {
 }
 
 void read_inspector_line(const Fields& line, NcclLogs& logs) {
-    logs.is_inspector = true;
     const Fields header = line.object("header"), metadata = line.object("metadata");
     const NcclMember member{header.text("id"), header.number("rank")};
     const std::string process =
@@ -88,6 +70,23 @@ void read_own_line(const Fields& line, NcclLogs& logs, RunningCalls& running) {
 
 }  // namespace
 
+void add_member(NcclLogs& logs, const Fields& line, const NcclMember& member, std::int64_t ranks,
+                const std::string& process) {
+    if (ranks < 1 || ranks > most_ranks_of_logs || member.rank < 0 || member.rank >= ranks)
+        line.refuse(fmt::format("rank {} of {} ranks is impossible", member.rank, ranks));
+    if (const auto [size, is_new] = logs.sizes.try_emplace(member.communicator, ranks);
+        !is_new && size->second != ranks)
+        line.refuse(
+            fmt::format("a communicator has {} ranks here and {} elsewhere", ranks, size->second));
+    if (const auto [known, is_new] = logs.process_of.try_emplace(member, process);
+        !is_new && known->second != process)
+        line.refuse("two processes are the same rank; use the logs of one job");
+    const auto [own, is_new] =
+        logs.processes[process].ranks.try_emplace(member.communicator, member.rank);
+    if (!is_new && own->second != member.rank)
+        line.refuse("a process is two ranks of a communicator, which cannot be replayed");
+}
+
 const std::string& NcclLogs::of_all() const {
     return std::ranges::max_element(sizes, {}, [](const auto& one) { return one.second; })->first;
 }
@@ -99,19 +98,29 @@ bool is_line_of_nccl(const JsonValue& line) {
     return is_inspectors || (line.find("event") != nullptr && line.find("communicator") != nullptr);
 }
 
-NcclLogs read_nccl_logs(const std::vector<RankFile>& files) {
-    NcclLogs logs;
-    RunningCalls running;
-    for (const RankFile& file : files)
-        for (const Fields& line : Fields(file.document, file.source).objects("nccl_lines"))
-            line.has("header") ? read_inspector_line(line, logs)
-                               : read_own_line(line, logs, running);
-    const Fields first(files.front().document, files.front().source);
+void require_communicator_of_all(const NcclLogs& logs, const Fields& first) {
     if (logs.sizes.empty()) first.refuse("no communicator; use the log of a job that used NCCL");
     for (const auto& [name, process] : logs.processes)
         if (!process.ranks.contains(logs.of_all()))
             first.refuse(fmt::format("process {} is not a rank of the largest communicator",
                                      printable(name)));
+}
+
+NcclLogs read_nccl_logs(const std::vector<RankFile>& files) {
+    NcclLogs logs;
+    RunningCalls running;
+    bool has_lines_of_inspector = false;
+    for (const RankFile& file : files)
+        for (const Fields& line : Fields(file.document, file.source).objects("nccl_lines")) {
+            const bool is_inspectors = line.has("header");
+            has_lines_of_inspector |= is_inspectors;
+            is_inspectors ? read_inspector_line(line, logs) : read_own_line(line, logs, running);
+        }
+    require_communicator_of_all(logs, {files.front().document, files.front().source});
+    logs.notes.emplace_back("roots are not logged: the first rank of a group is the root");
+    if (has_lines_of_inspector)
+        logs.notes.emplace_back(
+            "NCCL's inspector logs no calls below its least size (8 KiB by default)");
     return logs;
 }
 

@@ -38,6 +38,15 @@ private:
         return ranks;
     }
 
+    // Converts a rank of the call's communicator, whose ranks in the job are `group` (empty: all).
+    static std::int64_t rank_of_job(std::int64_t rank, const LoggedNcclCall& logged,
+                                    const std::vector<std::int64_t>& group) {
+        if (rank < 0 || group.empty()) return rank;
+        if (rank >= static_cast<std::int64_t>(group.size()))
+            logged.place.refuse(fmt::format("rank {} is not in its communicator", rank));
+        return at(group, rank);
+    }
+
     void import(const LoggedNcclCall& logged, Rank rank, std::optional<std::int64_t> begin_ns) {
         const auto what = replayable(logged.name, logged.type, left_out_);
         if (!what) return;
@@ -51,11 +60,8 @@ private:
         call.input = call.output = logged.count;
         if (what->collective == Collective::all_to_all)
             call.input *= logs_.sizes.at(logged.member.communicator);
-        if (logged.peer >= 0)
-            call.peer = is_of_all ? logged.peer
-                        : logged.peer < static_cast<std::int64_t>(call.group.size())
-                            ? at(call.group, logged.peer)
-                            : -1;
+        call.peer = rank_of_job(logged.peer, logged, call.group);
+        if (has_root(what->collective)) call.root = rank_of_job(logged.root, logged, call.group);
         TraceOp op = op_of(call, builder_, logged.place);
         op.id = next_++;
         std::optional<std::int64_t> launch_ns;
@@ -72,9 +78,7 @@ private:
 
 }  // namespace
 
-OpsTrace ops_of_nccl_log(const std::vector<RankFile>& files, std::string& note) {
-    const NcclLogs logs = read_nccl_logs(files);
-    const Fields first(files.front().document, files.front().source);
+OpsTrace ops_of(const NcclLogs& logs, const Fields& first, std::string& note) {
     const std::string& all = logs.of_all();
     const std::int64_t world = logs.sizes.at(all);
     const bool is_alone = logs.processes.size() == 1 && world > 1;
@@ -91,11 +95,13 @@ OpsTrace ops_of_nccl_log(const std::vector<RankFile>& files, std::string& note) 
         add_note(note,
                  fmt::format("all {} ranks replay the calls of rank {}", world, recorded.index));
     }
-    add_note(note, "roots are not logged: the first rank of a group is the root");
-    if (logs.is_inspector)
-        add_note(note, "NCCL's inspector logs no calls below its least size (8 KiB by default)");
+    for (const std::string& missing : logs.notes) add_note(note, missing);
     add_note(note, left_out.in_words());
     return builder.done();
+}
+
+OpsTrace ops_of_nccl_log(const std::vector<RankFile>& files, std::string& note) {
+    return ops_of(read_nccl_logs(files), {files.front().document, files.front().source}, note);
 }
 
 }  // namespace tutti

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
@@ -20,9 +19,10 @@ constexpr const char* forms_read =
     "known formats are gradtrace/1 as scripts/record_ddp writes it (JSON or JSON Lines), and "
     "traces "
     "of PARAM, PyTorch (execution trace, profiler, flight recorder), Chakra and NCCL (inspector, "
-    "libtutti_nccl), a file for each rank";
+    "libtutti_nccl, NCCL_DEBUG), a file for each rank";
 
-constexpr std::string_view endings_in_folders[] = {".json", ".json.gz", ".et", ".et.gz", ".log"};
+constexpr std::string_view endings_in_folders[] = {".json", ".json.gz", ".et",  ".et.gz",
+                                                   ".log",  ".txt",     ".out", ".mpiP"};
 
 // Returns the numbers in a name, in order; one after "rank" comes last.
 std::vector<std::int64_t> numbers_in_name(const fs::path& file) {
@@ -54,20 +54,17 @@ bool begins_as_log_of_nccl(std::string_view text) {
     return begin.find("\"header\"") != begin.npos || begin.find("\"event\"") != begin.npos;
 }
 
-// Folders often also hold the output of the job in *.log.
-bool is_foreign_log(const fs::path& file) {
-    if (file.extension() != ".log") return false;
-    std::string begin(characters_of_first_name, ' ');
-    std::ifstream(file).read(begin.data(), static_cast<std::streamsize>(begin.size()));
-    return !begins_as_log_of_nccl(begin);
+// Folders often also hold the output of the job, which may or may not be a log, and notes.
+bool is_output(const fs::path& file) {
+    constexpr std::string_view endings[] = {".log", ".txt", ".out", ".mpiP"};
+    return std::ranges::find(endings, file.extension().string()) != std::end(endings);
 }
 
 bool is_of_folder(const fs::directory_entry& entry) {
     const std::string name = entry.path().filename().string();
     return entry.is_regular_file() && !name.starts_with('.') &&  // such as "._0.json" of macOS
            std::ranges::any_of(endings_in_folders,
-                               [&](std::string_view ending) { return name.ends_with(ending); }) &&
-           !is_foreign_log(entry.path());
+                               [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
 bool is_binary_chakra(const fs::path& file, std::string_view text) {
@@ -86,7 +83,8 @@ std::vector<fs::path> files_in(const fs::path& folder) {
     std::ranges::sort(files);
     if (files.empty())
         throw Error(
-            fmt::format("{}: no *.json, *.log, *.et or *.gz files; name the trace files or logs",
+            fmt::format("{}: no traces or logs in *.json, *.log, *.txt, *.out, *.mpiP, *.et or "
+                        "*.gz files; name the trace files or logs",
                         folder.string()));
     return files;
 }
@@ -208,6 +206,10 @@ const char* advice_for(std::string_view text) {
     if (text.starts_with("\x80"))
         return "a pickle; write it as JSON: python3 -c \"import json, pickle, sys; "
                "json.dump(pickle.load(open(sys.argv[1], 'rb')), sys.stdout)\" FILE > 0.json";
+    constexpr std::size_t place_of_tar = 257;
+    if (text.size() > place_of_tar && text.substr(place_of_tar).starts_with("ustar"))
+        return "an archive, such as Score-P's profile.cubex; its texts (scorep-score -r) have no "
+               "times of single ranks, so use a report of mpiP";
     return nullptr;
 }
 
@@ -227,12 +229,6 @@ void refuse_table_of_kernels(std::string_view text, const fs::path& file) {
 bool is_json(std::string_view text) {
     const std::size_t begin = text.find_first_not_of(" \t\r\n");
     return begin != text.npos && (text[begin] == '{' || text[begin] == '[');
-}
-
-bool has_item_with(const JsonValue& document, std::string_view field) {
-    return document.list() && std::ranges::any_of(*document.list(), [&](const JsonValue& one) {
-               return one.find(field) != nullptr;
-           });
 }
 
 JsonValue document_of_json(std::string_view text, const Source& source) {
@@ -258,9 +254,17 @@ std::optional<JsonValue> document_of(const fs::path& file, const Source& source)
     std::string text = unzipped_file(file, "use --file TRACE.jsonl");
     if (is_binary_chakra(file, text)) return chakra_messages_in(text, source);
     text = in_utf8(text);
+    if (auto document = document_of_text(text, source)) return document;
     if (is_json(text)) return document_of_json(text, source);
     if (text.empty()) throw Error(fmt::format("{}: empty; record or copy it again", file.string()));
     return std::nullopt;
+}
+
+// Returns none for an output or a note that is no log.
+std::optional<JsonValue> document_of_output(const fs::path& file, const Source& source) {
+    const std::string text = in_utf8(unzipped_file(file, "use --file TRACE.jsonl"));
+    if (begins_as_log_of_nccl(text)) return document_of_json(text, source);
+    return document_of_text(text, source);
 }
 
 [[noreturn]] void refuse_foreign(const fs::path& file) {
@@ -315,51 +319,9 @@ Trace imported(std::string name, const std::vector<RankFile>& files,
     return trace;
 }
 
-// A form of traces that has a file for each rank.
-struct Form {
-    std::string_view name;  // begins the name of the trace
-    bool (*fits)(const JsonValue& document);
-    OpsTrace (*import)(const std::vector<RankFile>& files, std::string& note);
-    // Returns the rank by the content. Null: the files need no order.
-    std::optional<std::int64_t> (*rank)(const RankFile& file);
-};
-
-bool is_list_of_entries(const JsonValue& document) {
-    return document.list() && (document.list()->empty() || has_item_with(document, "comms") ||
-                               has_item_with(document, "compute"));
-}
-
-// Reads the field "rank" of an object.
-std::optional<std::int64_t> rank_in(const JsonValue* object) {
-    const JsonValue* const rank = object ? object->find("rank") : nullptr;
-    return rank && rank->whole_number() ? std::optional(*rank->whole_number()) : std::nullopt;
-}
-
-std::optional<std::int64_t> no_rank(const RankFile&) { return std::nullopt; }
-
-const Form forms[] = {
-    {"param", is_list_of_entries, ops_of_param, no_rank},
-    {"chakra", [](const JsonValue& one) { return one.find("nodes") != nullptr; }, ops_of_chakra,
-     rank_in_execution_trace},
-    {"chakra", [](const JsonValue& one) { return one.find("messages") != nullptr; },
-     ops_of_messages, no_rank},
-    {"profile", [](const JsonValue& one) { return one.find("traceEvents") != nullptr; },
-     ops_of_profiler,
-     [](const RankFile& file) { return rank_in(file.document.find("distributedInfo")); }},
-    {"flight-recorder", [](const JsonValue& one) { return one.find("entries") != nullptr; },
-     ops_of_flight_recorder, [](const RankFile& file) { return rank_in(&file.document); }},
-    {"nccl", [](const JsonValue& one) { return one.find("nccl_lines") != nullptr; },
-     ops_of_nccl_log, nullptr},
-};
-
-const Form* form_of(const JsonValue& document) {
-    const auto* const form =
-        std::ranges::find_if(forms, [&](const Form& one) { return one.fits(document); });
-    return form == std::end(forms) ? nullptr : form;
-}
-
 // Returns the ranks that all files name in their content; empty if one does not, or two are alike.
-std::vector<std::int64_t> ranks_in_content(const std::vector<RankFile>& files, const Form& form) {
+std::vector<std::int64_t> ranks_in_content(const std::vector<RankFile>& files,
+                                           const TraceForm& form) {
     std::vector<std::int64_t> ranks;
     for (const RankFile& file : files)
         if (const auto rank = form.rank(file)) ranks.push_back(*rank);
@@ -382,7 +344,7 @@ std::vector<std::vector<std::int64_t>> ranks_in_names(const std::vector<RankFile
 }
 
 // Sorts the files of a folder by rank: by their content, or else by a number in their names.
-void sort_by_rank(std::vector<RankFile>& files, const Form& form, const std::string& folder) {
+void sort_by_rank(std::vector<RankFile>& files, const TraceForm& form, const std::string& folder) {
     if (files.size() == 1 || form.rank == nullptr) return;
     const auto place_of = [&](const std::vector<std::int64_t>& ranks, std::size_t rank) {
         return static_cast<std::size_t>(std::ranges::find(ranks, static_cast<std::int64_t>(rank)) -
@@ -432,8 +394,20 @@ bool is_ours(const JsonValue& document) {
 
 Inputs inputs_in_folder(const std::string& folder) {
     Inputs inputs;
+    std::vector<RankFile> outputs;
+    int notes = 0;
     for (const fs::path& path : files_in(folder)) {
         const Source source("", path.string());
+        if (is_output(path)) {
+            auto document = document_of_output(path, source);
+            if (!document || form_of(*document) == nullptr)
+                ++notes;
+            else if (document->find("nccl_lines") != nullptr)
+                inputs.ranks.push_back({source, std::move(*document)});
+            else
+                outputs.push_back({source, std::move(*document)});
+            continue;
+        }
         auto document = document_of(path, source);
         const bool is_trace = document && (form_of(*document) || is_ours(*document));
         if (is_trace)
@@ -443,10 +417,15 @@ Inputs inputs_in_folder(const std::string& folder) {
         else
             ++inputs.foreign;
     }
+    // A job's output may have lines of NCCL_DEBUG, too.
     if (inputs.ranks.empty())
-        throw Error(
-            fmt::format("{}: no trace in {} files: {}", folder, inputs.foreign, forms_read));
-    const Form* const form = form_of(inputs.ranks.front().document);
+        inputs.ranks = std::move(outputs);
+    else
+        inputs.foreign += int_size(outputs);
+    if (inputs.ranks.empty())
+        throw Error(fmt::format("{}: no trace in {} files: {}", folder, inputs.foreign + notes,
+                                forms_read));
+    const TraceForm* const form = form_of(inputs.ranks.front().document);
     for (const RankFile& file : inputs.ranks)
         if (form_of(file.document) != form)
             throw Error(
@@ -481,10 +460,15 @@ std::vector<RankFile> rank_files_in(const std::string& typed) { return inputs_in
 Trace read_trace(const std::string& typed) {
     Inputs inputs = inputs_in(typed);
     std::vector<RankFile>& files = inputs.ranks;
-    const Form* const form = form_of(files.front().document);
+    const TraceForm* const form = form_of(files.front().document);
     const bool are_alike = std::ranges::all_of(
         files, [&](const RankFile& file) { return form_of(file.document) == form; });
     if (form != nullptr && are_alike) {
+        if (form->import == nullptr)
+            throw Error(
+                fmt::format("{}: {}, which has no calls to replay; use tutti show "
+                            "--stragglers",
+                            files.front().source.name(), form->title));
         if (inputs.groups) field_of(files.front().document, "comm_groups") = *inputs.groups;
         const std::string name = fs::path(files.front().source.name()).stem().string();
         Trace trace = imported(fmt::format("{}-{}", form->name, name), files, form->import);

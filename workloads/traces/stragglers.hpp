@@ -15,24 +15,29 @@ struct RankArrivals {
     std::int64_t last = 0;      ///< it arrived last
     double expected_last = 0;   ///< as often as if all ranks were alike
     double caused_wait_ns = 0;  ///< mean wait of the other ranks for it, over these calls
+    double deviation_ns = 0;    ///< the wait by chance, if only sums are known
     std::int64_t missing = 0;   ///< collectives that other ranks have begun, and it has not
+    std::string fault;          ///< why it does not answer, as "is considered dead"; empty: it does
 };
 
 struct Stragglers {
     std::vector<RankArrivals> ranks;  ///< of the whole job
     std::int64_t calls = 0;
-    double spent_ns = 0;  ///< time of the longest rank, over all calls
+    double spent_ns = 0;     ///< time of the longest rank, over all calls
+    std::int64_t begun = 0;  ///< collectives that the first rank to do so has begun
+    bool has_times = false;
+    bool is_summed = false;  ///< only sums of times are known, not which rank was last in a call
 
     /// Returns the rank that others wait for: last much more often than by chance, and for at least
     /// 2 % of the time; none if there is none.
     std::optional<int> slow_rank() const;
-    /// Returns the rank that has begun the fewest collectives, if another has begun more.
+    /// Returns a rank that does not answer, or the one that has begun the fewest collectives if
+    /// another has begun more.
     std::optional<int> missing_rank() const;
 };
 
-/// Reads logs of NCCL's inspector or libtutti_nccl.so, or dumps of PyTorch's flight recorder with
-/// times (TORCH_NCCL_ENABLE_TIMING=1): `typed` as for read_trace(). Clocks of hosts are not
-/// compared. Throws Error naming the file.
+/// Reads logs of one kind, which their content tells: `typed` as for read_trace(). Clocks of hosts
+/// are not compared. Throws Error naming the file.
 Stragglers stragglers_in(const std::string& typed);
 
 }  // namespace tutti

@@ -86,6 +86,32 @@ std::string unzipped(std::string_view bytes, const Source& source);
 /// be read.
 std::string unzipped_file(const std::filesystem::path& file, std::string_view cure);
 
+/// The times of all ranks in their collectives; see arrival_log.hpp.
+struct ArrivalLog;
+
+/// A kind of traces or logs, with a file for each rank or each process.
+struct TraceForm {
+    std::string_view name;   ///< begins the name of the trace
+    std::string_view title;  ///< in messages: "a log of NCCL's inspector"
+    bool (*fits)(const JsonValue& document) = nullptr;
+    /// Makes a document of a text that is not JSON; none for other texts. Null: the files are JSON.
+    std::optional<JsonValue> (*parse)(std::string_view text, const Source& source) = nullptr;
+    /// Null: the files have no calls that can be replayed.
+    OpsTrace (*import)(const std::vector<RankFile>& files, std::string& note) = nullptr;
+    /// Null: the files do not tell which rank others wait for.
+    ArrivalLog (*arrivals)(const std::vector<RankFile>& files) = nullptr;
+    /// Returns the rank by the content. Null: the files need no order.
+    std::optional<std::int64_t> (*rank)(const RankFile& file) = nullptr;
+};
+/// Returns the kind of a document; null if it is none of the table.
+const TraceForm* form_of(const JsonValue& document);
+/// Returns the document of a text in a form that is not JSON; none for other texts.
+std::optional<JsonValue> document_of_text(std::string_view text, const Source& source);
+/// Returns the titles of the kinds that tell which rank others wait for.
+std::string titles_of_logs();
+/// Returns whether the document is a list whose items have this field.
+bool has_item_with(const JsonValue& document, std::string_view field);
+
 /// Reads PARAM's commsTraceReplay: a list of calls and computing. `note` gets what was omitted.
 OpsTrace ops_of_param(const std::vector<RankFile>& files, std::string& note);
 /// Reads Chakra: the nodes record_param_comms of an execution trace, which has no times.
@@ -103,6 +129,17 @@ bool is_line_of_nccl(const JsonValue& line);
 /// Reads such logs: the documents have the lines as "nccl_lines". The lines name the ranks, so the
 /// files may be in any order, and one may have several ranks.
 OpsTrace ops_of_nccl_log(const std::vector<RankFile>& files, std::string& note);
+
+// Logs in text. A document has what its reader needs, with line numbers of the text.
+
+/// Knows the lines of NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=INIT,COLL: {"nccl_debug": [...]}.
+std::optional<JsonValue> document_of_nccl_debug(std::string_view text, const Source& source);
+/// Reads them. Several processes may write to one file.
+OpsTrace ops_of_nccl_debug(const std::vector<RankFile>& files, std::string& note);
+/// Knows snapshots of ncclras. Those of NCCL 2.28 with missing ranks lack a comma of JSON.
+std::optional<JsonValue> document_of_ras(std::string_view text, const Source& source);
+/// Knows reports of mpiP: {"mpip": TEXT}.
+std::optional<JsonValue> document_of_mpip(std::string_view text, const Source& source);
 
 /// Converts names of recorders: "float32", "c10::BFloat16", "Tensor(long int)". Throws Error naming
 /// the known ones.
