@@ -194,7 +194,7 @@ TEST_F(NcclDebug, KnowsWhenAnAddressIsUsedAgain) {
     std::string text;
     for (const int rank : {0, 1}) {
         text += creation(rank, 0, rank, 2, " commId 0xa");
-        text += call(rank, 0, 2, {.number = 0}) + call(rank, 0, 2, {.number = 1});
+        text += call(rank, 0, 2, {}) + call(rank, 0, 2, {});
         text += creation(rank, 0, 1 - rank, 2, " commId 0xb");
         text += call(rank, 0, 2, {.name = "Broadcast", .root = 0});
     }
