@@ -19,6 +19,7 @@
 #include "cli/show/typed_schedule.hpp"
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/schedule/count.hpp"
+#include "collectives/schedule/crossing.hpp"
 #include "collectives/schedule/print.hpp"
 #include "collectives/schedule/verify.hpp"
 #include "results/stored/by_launch.hpp"
@@ -52,7 +53,10 @@ void print_proof(const Schedule& schedule, const CollectiveSpec& spec) {
 void print_counts(const Algorithm& algorithm, const Job& job, const Schedule& schedule,
                   const std::optional<Ways>& ways) {
     const CollectiveSpec spec{job.collective, job.ranks, job.root};
-    const Counts counts = count(schedule, spec, most_transfers);
+    const std::vector<RankGroups> groups =
+        ways ? groups_to_count(*ways) : std::vector<RankGroups>{each_alone(job.ranks)};
+    const std::vector<Counts> all = count_crossings(schedule, spec, groups, most_transfers);
+    const Counts& counts = all.back();  // each rank alone
     const LowerBound bound = lower_bound(job.collective, job.ranks);
     const auto vectors = [&](long chunks) {
         return fmt::format("{:.4g} n", static_cast<double>(chunks) / counts.chunks_per_vector);
@@ -64,7 +68,7 @@ void print_counts(const Algorithm& algorithm, const Job& job, const Schedule& sc
     fmt::print("received   {:<12} by the busiest rank; lower bound of sent and received {:.4g} n\n",
                vectors(counts.most_received()), bound.busiest);
     fmt::print("messages   {:<12} in total\n", counts.messages);
-    if (ways) fmt::print("{}", describe_ways(*ways, schedule, spec, most_transfers));
+    if (ways) fmt::print("{}", describe_ways(*ways, spec, all));
     print_proof(schedule, spec);
     fmt::print("n is {}; bounds assume one message at a time in each direction\n",
                job.collective == Collective::all_to_all ? "the data sent by one rank"

@@ -10,7 +10,6 @@
 #include "base/error.hpp"
 #include "base/source.hpp"
 #include "cli/options/values.hpp"
-#include "collectives/schedule/crossing.hpp"
 #include "topology/import/import.hpp"
 #include "topology/placement/order.hpp"
 #include "topology/routes/rings.hpp"
@@ -113,17 +112,18 @@ WayOf Ways::names() const {
     };
 }
 
-std::string describe_ways(const Ways& ways, const Schedule& schedule, const CollectiveSpec& spec,
-                          long most_transfers) {
-    const std::vector<PlacementLevel>& levels = ways.placement().levels();
+std::vector<RankGroups> groups_to_count(const Ways& ways) {
     std::vector<RankGroups> groups;
-    for (const PlacementLevel& level : levels) groups.push_back(level.groups);
+    for (const PlacementLevel& level : ways.placement().levels()) groups.push_back(level.groups);
     groups.push_back(ways.placement().nodes());
-    RankGroups& single = groups.emplace_back();
-    for (const Rank rank : all_ranks(ways.ranks())) single.push_back({rank});
-    const std::vector<CrossingCounts> counts =
-        count_crossings(schedule, spec, groups, most_transfers);
-    const CrossingCounts &hosts = counts[levels.size()], &all = counts.back();
+    groups.push_back(each_alone(ways.ranks()));
+    return groups;
+}
+
+std::string describe_ways(const Ways& ways, const CollectiveSpec& spec,
+                          std::span<const Counts> counts) {
+    const std::vector<PlacementLevel>& levels = ways.placement().levels();
+    const Counts &hosts = counts[levels.size()], &all = counts.back();
 
     // Bounds are in the vector, or in blocks of one rank.
     const double blocks_of_n = spec.blocks() == 1 ? 1 : spec.ranks();
@@ -133,15 +133,15 @@ std::string describe_ways(const Ways& ways, const Schedule& schedule, const Coll
         "by memory  {:<12} transfers, {}\n"
         "by message {:<12} transfers, {}; lower bound {}\n"
         "crosses    {:<12} into or out of the busiest host; lower bound {}\n",
-        all.transfers - hosts.transfers, vectors(all.vectors - hosts.vectors), hosts.transfers,
-        vectors(hosts.vectors), vectors(least.total / blocks_of_n), vectors(hosts.busiest),
-        vectors(least.busiest() / blocks_of_n));
+        all.transfers - hosts.transfers, vectors(vectors_in(all) - vectors_in(hosts)),
+        hosts.transfers, vectors(vectors_in(hosts)), vectors(least.total / blocks_of_n),
+        vectors(hosts.busiest()), vectors(least.busiest() / blocks_of_n));
     if (levels.size() < 2) return text;
     for (std::size_t i = 0; i < levels.size(); ++i) {
         const LeastCrossing least_here = least_crossing(spec, levels[i].groups);
         text += fmt::format(
             "{:<10} {:<12} between {}, lower bound {}; {} messages, lower bound {}\n",
-            name_of(levels[i].level), vectors(counts[i].vectors), levels[i].groups.size(),
+            name_of(levels[i].level), vectors(vectors_in(counts[i])), levels[i].groups.size(),
             vectors(least_here.total / blocks_of_n), counts[i].messages, least_here.messages);
     }
     return text;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <span>
 #include <string>
 #include <vector>
 
 #include "collectives/schedule/collective_spec.hpp"
+#include "collectives/schedule/crossing.hpp"
 #include "collectives/schedule/print.hpp"
 #include "collectives/schedule/schedule.hpp"
 #include "topology/placement/placement.hpp"
@@ -32,10 +34,13 @@ private:
     std::vector<int> host_of_rank_;
 };
 
-/// Counts the transfers and the data of each way, and compares what crosses between hosts, and
+/// Returns the groups between which describe_ways() needs counts: the parts of each level, hosts,
+/// and each rank alone.
+std::vector<RankGroups> groups_to_count(const Ways& ways);
+
+/// Tells the transfers and the data of each way, and compares what crosses between hosts, and
 /// between the parts of other levels, with the least that any algorithm sends. One line each.
-/// Throws Error for more than `most_transfers`.
-std::string describe_ways(const Ways& ways, const Schedule& schedule, const CollectiveSpec& spec,
-                          long most_transfers);
+std::string describe_ways(const Ways& ways, const CollectiveSpec& spec,
+                          std::span<const Counts> counts);
 
 }  // namespace tutti

@@ -2,6 +2,7 @@
 #include "collectives/schedule/crossing.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -14,64 +15,69 @@ namespace {
 // Counts what crosses between the groups of one level.
 class LevelCounter {
 public:
-    LevelCounter(const RankGroups& groups, int ranks)
-        : group_of_(as_size(ranks)), sent_(groups.size()), received_(groups.size()) {
+    LevelCounter(const RankGroups& groups, int ranks, int chunks_per_vector)
+        : group_of_(as_size(ranks)) {
         for (std::size_t group = 0; group < groups.size(); ++group)
             for (const Rank rank : groups[group]) at(group_of_, rank) = static_cast<int>(group);
+        counts_.sent.resize(groups.size());
+        counts_.received.resize(groups.size());
+        counts_.chunks_per_vector = chunks_per_vector;
     }
 
-    void add(const Transfer& transfer, bool is_new_message) {
+    void add(int step, const Transfer& transfer, bool is_new_message) {
         const int from = at(group_of_, transfer.from), to = at(group_of_, transfer.to);
         if (from == to) return;
-        at(sent_, from) += transfer.chunks.count;
-        at(received_, to) += transfer.chunks.count;
-        ++transfers_;
-        messages_ += is_new_message ? 1 : 0;
+        if (std::exchange(last_step_, step) != step) ++counts_.steps;
+        at(counts_.sent, from) += transfer.chunks.count;
+        at(counts_.received, to) += transfer.chunks.count;
+        ++counts_.transfers;
+        if (is_new_message) ++counts_.messages;
     }
 
-    CrossingCounts counts(double chunks_per_vector) const {
-        CrossingCounts counts{.transfers = transfers_, .messages = messages_};
-        long all = 0, most = 0;
-        for (std::size_t group = 0; group < sent_.size(); ++group) {
-            all += sent_[group];
-            most = std::max({most, sent_[group], received_[group]});
-        }
-        counts.vectors = static_cast<double>(all) / chunks_per_vector;
-        counts.busiest = static_cast<double>(most) / chunks_per_vector;
-        return counts;
-    }
+    const Counts& counts() const { return counts_; }
 
 private:
     std::vector<int> group_of_;
-    std::vector<long> sent_, received_;
-    long transfers_ = 0, messages_ = 0;
+    int last_step_ = -1;
+    Counts counts_;
 };
 
 }  // namespace
 
-std::vector<CrossingCounts> count_crossings(const Schedule& schedule, const CollectiveSpec& spec,
-                                            std::span<const RankGroups> levels,
-                                            long most_transfers) {
+RankGroups each_alone(int ranks) {
+    RankGroups groups;
+    for (const Rank rank : all_ranks(ranks)) groups.push_back({rank});
+    return groups;
+}
+
+double vectors_in(const Counts& counts) {
+    const long chunks = std::reduce(counts.sent.begin(), counts.sent.end());
+    return static_cast<double>(chunks) / counts.chunks_per_vector;
+}
+
+std::vector<Counts> count_crossings(const Schedule& schedule, const CollectiveSpec& spec,
+                                    std::span<const RankGroups> levels, long most_transfers) {
+    const int ranks = schedule.ranks();
+    const bool per_pair = spec.collective() == Collective::all_to_all;
     std::vector<LevelCounter> counters;
-    for (const RankGroups& groups : levels) counters.emplace_back(groups, schedule.ranks());
-    // Schedules add what a rank sends to another in a step one after the other.
-    std::vector<std::pair<int, Rank>> latest(as_size(schedule.ranks()), {-1, Rank{}});
+    for (const RankGroups& groups : levels)
+        counters.emplace_back(groups, ranks, schedule.chunks() / (per_pair ? ranks : 1));
+    // The step of each rank's latest message and its receiver. Schedules add what a rank sends to
+    // another in a step one after the other.
+    std::vector<std::pair<int, Rank>> latest(as_size(ranks), {-1, Rank{}});
     long transfers = 0;
     for (int step = 0; step < schedule.steps(); ++step)
         schedule.visit(step, [&](const Transfer& transfer) {
             if (transfer.from == transfer.to) return;
             if (++transfers > most_transfers)
                 throw Error("more than " + std::to_string(most_transfers) + " transfers on " +
-                            std::to_string(schedule.ranks()) + " ranks; use fewer --ranks");
+                            std::to_string(ranks) + " ranks; use fewer --ranks");
             const std::pair now{step, transfer.to};
             const bool is_new_message = std::exchange(at(latest, transfer.from), now) != now;
-            for (LevelCounter& counter : counters) counter.add(transfer, is_new_message);
+            for (LevelCounter& counter : counters) counter.add(step, transfer, is_new_message);
         });
-    const bool per_pair = spec.collective() == Collective::all_to_all;
-    const double chunks_per_vector =
-        static_cast<double>(schedule.chunks()) / (per_pair ? schedule.ranks() : 1);
-    std::vector<CrossingCounts> all;
-    for (const LevelCounter& counter : counters) all.push_back(counter.counts(chunks_per_vector));
+    std::vector<Counts> all;
+    for (const LevelCounter& counter : counters) all.push_back(counter.counts());
     return all;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "collectives/schedule/collective_spec.hpp"
+#include "collectives/schedule/count.hpp"
 #include "collectives/schedule/schedule.hpp"
 
 namespace tutti {
@@ -12,19 +13,17 @@ namespace tutti {
 /// Ranks in groups; each rank is in one.
 using RankGroups = std::vector<std::vector<Rank>>;
 
-/// Data and messages that go from one group of ranks to another, such as between hosts.
-struct CrossingCounts {
-    double vectors = 0;  ///< as Counts::busiest(): the vector, or the blocks of all ranks
-    double busiest = 0;  ///< the vectors into or out of the busiest group, whichever is more
-    long transfers = 0;  ///< runs of chunks
-    long messages = 0;   ///< see Counts::messages
-};
+/// Returns a group for each rank.
+RankGroups each_alone(int ranks);
 
-/// Counts what crosses between the groups of each level, in one pass over the schedule. Throws
-/// Error for more than `most_transfers`.
-std::vector<CrossingCounts> count_crossings(const Schedule& schedule, const CollectiveSpec& spec,
-                                            std::span<const RankGroups> levels,
-                                            long most_transfers = std::numeric_limits<long>::max());
+/// Counts what crosses between the groups of each level, in one pass over the schedule: Counts with
+/// the groups in place of the ranks. Throws Error for more than `most_transfers` between ranks.
+std::vector<Counts> count_crossings(const Schedule& schedule, const CollectiveSpec& spec,
+                                    std::span<const RankGroups> levels,
+                                    long most_transfers = std::numeric_limits<long>::max());
+
+/// Returns the vectors that all send in total: the vector, or the blocks of all ranks.
+double vectors_in(const Counts& counts);
 
 /// The least that any algorithm sends between groups of ranks: out of and into each group, in total
 /// (as many leave as arrive), and in messages. Data is counted in vectors, or in blocks of one

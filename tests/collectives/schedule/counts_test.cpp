@@ -37,11 +37,13 @@ TEST(Counts, HaveNoStepsInWhichNothingMovesBetweenRanks) {
               0);
 }
 
-// Where the circle of ranks closes, a message has two runs of chunks.
+// Where the circle of ranks closes, a message has two runs of chunks. A rank's own chunk in between
+// divides no message.
 TEST(Counts, OfMessagesCountWhatARankSendsToAnotherInAStepOnce) {
     const Schedule schedule({.ranks = 2, .chunks = 4, .steps = 2}, [](int, Step& out) {
         out.copy({.chunks = {0, 1}, .from = {0}, .to = {1}});
         out.copy({.chunks = {1, 1}, .from = {1}, .to = {0}});
+        out.copy({.chunks = {2, 1}, .from = {0}, .to = {0}});
         out.copy({.chunks = {3, 1}, .from = {0}, .to = {1}});
     });
     const Counts counts = count(schedule, CollectiveSpec{Collective::all_reduce, 2});
