@@ -22,15 +22,36 @@ struct LevelPlan {
 };
 
 Schedule chain_broadcast(int ranks, Rank root);
+Schedule linear_broadcast(int ranks, Rank root);
+Schedule linear_scatter(int ranks, Rank root);
 Schedule tree_broadcast(int ranks, Rank root, int radix = 2);
 Schedule tree_reduce(int ranks, Rank root, int radix = 2);
 Schedule tree_scatter(int ranks, Rank root, int radix = 2);
 Schedule tree_gather(int ranks, Rank root, int radix = 2);
+Schedule tree_all_reduce(int ranks, int radix);
 Schedule ring_all_gather(int ranks);
 Schedule ring_reduce_scatter(int ranks);
 Schedule ring_all_reduce(int ranks);
+Schedule ring_scatter(int ranks, Rank root);
 Schedule butterfly_all_reduce(int ranks, int radix);
+Schedule butterfly_scatter(int ranks, Rank root);
 Schedule bruck_all_gather(int ranks, int radix);
+Schedule one_shot_all_reduce(int ranks);
+Schedule one_shot_all_gather(int ranks);
+Schedule multi_rail_all_reduce(int ranks, const Placement& placement);
+Schedule multi_rail_broadcast(int ranks, Rank root, const Placement& placement);
+Schedule multi_rail_all_gather(int ranks, const Placement& placement);
+
+/// A message of an all-to-all, with the blocks that some ranks send to others.
+struct BlockMessage {
+    std::vector<Rank> senders;
+    std::vector<Chunks> receivers;  ///< ranks, see runs_of
+    Rank from, to;                  ///< the ranks that exchange the message
+};
+
+/// Copies each sender's blocks for all receivers but itself, where the block from s to r of P ranks
+/// is chunk s P + r.
+void copy_blocks(Step& step, int ranks, const BlockMessage& message);
 
 // Numbers in a base, the radix of an algorithm. Up to most_radix, all fit an int for any rank count
 // that a schedule can have.

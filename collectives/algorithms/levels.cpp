@@ -12,17 +12,6 @@
 
 namespace tutti {
 
-Schedule linear_broadcast(int ranks, Rank root);
-Schedule linear_scatter(int ranks, Rank root);
-Schedule ring_scatter(int ranks, Rank root);
-Schedule butterfly_scatter(int ranks, Rank root);
-Schedule one_shot_all_reduce(int ranks);
-Schedule one_shot_all_gather(int ranks);
-Schedule tree_all_reduce(int ranks, int radix);
-Schedule multi_rail_all_reduce(int ranks, const Placement& placement);
-Schedule multi_rail_broadcast(int ranks, Rank root, const Placement& placement);
-Schedule multi_rail_all_gather(int ranks, const Placement& placement);
-
 namespace {
 
 constexpr Rank first_member{0};

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "base/index.hpp"
 #include "collectives/algorithms/building_blocks.hpp"
@@ -13,23 +15,27 @@ namespace {
 // smallest node has ranks. The root's node comes first, and the root first in it.
 class Rails {
 public:
-    Rails(int ranks, const Placement& placement, Rank root = {0})
-        : ranks_(ranks), nodes_(placement.nodes()) {
-        for (auto& node : nodes_) {
+    Rails(int ranks, const Placement& placement, Rank root = {0}) : ranks_(ranks) {
+        Grouping nodes = placement.nodes();
+        for (auto& node : nodes) {
             const auto found = std::ranges::find(node, root);
             if (found == node.end()) continue;
             std::rotate(node.begin(), found, found + 1);
-            std::swap(nodes_.front(), node);
+            std::swap(nodes.front(), node);
             break;
         }
-        const auto [least, most] = std::ranges::minmax(nodes_, {}, &std::vector<Rank>::size);
+        const auto [least, most] = std::ranges::minmax(nodes, {}, &std::vector<Rank>::size);
         rails_ = static_cast<int>(least.size());
         most_in_a_node_ = static_cast<int>(most.size());
+        std::vector<int> node_of(as_size(ranks));
+        for (int node = 0; node < int_size(nodes); ++node)
+            for (const Rank rank : at(nodes, node)) at(node_of, rank) = node;
+        nodes_ = std::make_shared<const Nodes>(Nodes{std::move(nodes), std::move(node_of)});
     }
 
     int rails() const { return rails_; }
-    int nodes() const { return static_cast<int>(nodes_.size()); }
-    const Grouping& members() const { return nodes_; }
+    int nodes() const { return int_size(nodes_->members); }
+    const Grouping& members() const { return nodes_->members; }
 
     // Returns the ranks of a node whose blocks a rail carries: its owner, and ranks without a rail.
     std::vector<Rank> on(int rail, const std::vector<Rank>& node) const {
@@ -46,7 +52,7 @@ public:
         std::vector<Group> groups;
         for (int rail = 0; rail < rails_; ++rail) {
             Group& group = groups.emplace_back();
-            for (const auto& node : nodes_) group.members.push_back(member(node, rail));
+            for (const auto& node : members()) group.members.push_back(member(node, rail));
             group.pieces = pieces(rail);
         }
         return on_each(ranks_, chunks, groups, inner);
@@ -57,17 +63,16 @@ public:
     using SendShare = std::function<void(int rail, Rank owner, Rank other, Step& step)>;
     Schedule inside(int chunks, const SendShare& send_share) const {
         return Schedule({ranks_, chunks, most_in_a_node_ - 1},
-                        [rails = rails_, nodes = nodes_, send_share](int round, Step& step) {
-                            for (const auto& node : nodes) {
-                                const int size = static_cast<int>(node.size());
-                                if (round + 1 >= size) continue;
-                                for (int rail = 0; rail < rails; ++rail) {
+                        [*this, send_share](int round, Step& step) {
+                            for_each_node(step, [&](const std::vector<Rank>& node) {
+                                const int size = int_size(node);
+                                for (int rail = 0; rail < rails_ && round + 1 < size; ++rail) {
                                     const Rank owner = member(node, rail);
                                     const Rank other = member(node, (rail + round + 1) % size);
                                     if (step.concerns(owner, other))
                                         send_share(rail, owner, other, step);
                                 }
-                            }
+                            });
                         });
     }
 
@@ -75,17 +80,17 @@ public:
     using Give = std::function<void(Rank rank, Step& step, Rank from, Rank to)>;
     Schedule from_ranks_without_a_rail(int chunks, const Give& give) const {
         const int rounds = (most_in_a_node_ - 1) / rails_;
-        return Schedule({ranks_, chunks, rounds},
-                        [rails = rails_, nodes = nodes_, give](int round, Step& step) {
-                            for (const auto& node : nodes)
-                                for (int rail = 0; rail < rails; ++rail) {
-                                    const int giver = (round + 1) * rails + rail;
-                                    if (giver >= int_size(node)) continue;
-                                    const Rank from = member(node, giver);
-                                    const Rank to = member(node, rail);
-                                    if (step.concerns(from, to)) give(from, step, from, to);
-                                }
-                        });
+        return Schedule({ranks_, chunks, rounds}, [*this, give](int round, Step& step) {
+            for_each_node(step, [&](const std::vector<Rank>& node) {
+                for (int rail = 0; rail < rails_; ++rail) {
+                    const int giver = (round + 1) * rails_ + rail;
+                    if (giver >= int_size(node)) continue;
+                    const Rank from = member(node, giver);
+                    const Rank to = member(node, rail);
+                    if (step.concerns(from, to)) give(from, step, from, to);
+                }
+            });
+        });
     }
     // The same backwards.
     Schedule to_ranks_without_a_rail(int chunks, const Give& take) const {
@@ -98,8 +103,20 @@ public:
     static Rank member(const std::vector<Rank>& node, int number) { return at(node, number); }
 
 private:
+    struct Nodes {
+        Grouping members;
+        std::vector<int> node_of;  // by rank
+    };
+
+    // Visits the nodes with ranks whose transfers the step takes.
+    template <class Visit>
+    void for_each_node(const Step& step, const Visit& visit) const {
+        if (step.only()) return visit(at(members(), at(nodes_->node_of, *step.only())));
+        for (const auto& node : members()) visit(node);
+    }
+
     int ranks_;
-    Grouping nodes_;
+    std::shared_ptr<const Nodes> nodes_;
     int rails_ = 1;
     int most_in_a_node_ = 1;
 };
@@ -171,14 +188,9 @@ Schedule multi_rail_all_gather(int ranks, const Placement& placement) {
         blocks_on.push_back(runs_of(all));
     }
     const auto send_share = [=](int rail, Rank owner, Rank other, Step& step) {
-        for (const Chunks run : at(blocks_on, rail)) {
-            // All but the other rank's own block, which may lie in the middle of a run.
-            const int own = std::clamp(other.index, run.first, run.first + run.count);
-            const int after = std::min(own + (own == other.index ? 1 : 0), run.first + run.count);
-            step.copy({.chunks = {run.first, own - run.first}, .from = owner, .to = other});
-            step.copy(
-                {.chunks = {after, run.first + run.count - after}, .from = owner, .to = other});
-        }
+        for (const Chunks run : at(blocks_on, rail))
+            for (const Chunks part : around(run, other))
+                step.copy({.chunks = part, .from = owner, .to = other});
     };
     return give.then(rails.across(ranks, pieces, ring_all_gather))
         .then(rails.inside(ranks, send_share));
@@ -205,11 +217,13 @@ Schedule multi_rail_scatter(int ranks, Rank root, const Placement& placement) {
     };
     const auto across = [=](int round, Step& step) {
         const auto& node = at(rails.members(), round + 1);
-        for (int rail = 0; rail < rails.rails(); ++rail)
+        for (int rail = 0; rail < rails.rails(); ++rail) {
+            const Rank from = Rails::member(rails.members().front(), rail);
+            const Rank to = Rails::member(node, rail);
+            if (!step.concerns(from, to)) continue;
             for (const Chunks run : runs_of(rails.on(rail, node)))
-                step.copy({.chunks = run,
-                           .from = Rails::member(rails.members().front(), rail),
-                           .to = Rails::member(node, rail)});
+                step.copy({.chunks = run, .from = from, .to = to});
+        }
     };
     return Schedule({ranks, /*chunks=*/ranks, rails.rails() - 1}, deal)
         .then(Schedule({ranks, ranks, rails.nodes() - 1}, across))
@@ -230,10 +244,7 @@ Schedule multi_rail_all_to_all(int ranks, const Placement& placement) {
     const int chunks = ranks * ranks, nodes = rails.nodes();
     const Schedule give =
         rails.from_ranks_without_a_rail(chunks, [=](Rank rank, Step& step, Rank from, Rank to) {
-            const int own = rank.index * ranks;
-            step.copy({.chunks = {own, rank.index}, .from = from, .to = to});
-            step.copy(
-                {.chunks = {own + rank.index + 1, ranks - rank.index - 1}, .from = from, .to = to});
+            copy_blocks(step, ranks, {{rank}, {{0, ranks}}, from, to});
         });
     const auto exchange = [=](int round, Step& step) {
         for (int node = 0; node < nodes; ++node) {
@@ -242,22 +253,15 @@ Schedule multi_rail_all_to_all(int ranks, const Placement& placement) {
             for (int rail = 0; rail < rails.rails(); ++rail) {
                 const Rank from = Rails::member(sending, rail);
                 const Rank to = Rails::member(receiving, rail);
-                if (!step.concerns(from, to)) continue;
-                for (const Rank rank : rails.on(rail, sending))
-                    for (const Chunks run : runs_of(receiving))
-                        step.copy({.chunks = {rank.index * ranks + run.first, run.count},
-                                   .from = from,
-                                   .to = to});
+                if (step.concerns(from, to))
+                    copy_blocks(step, ranks,
+                                {rails.on(rail, sending), runs_of(receiving), from, to});
             }
         }
     };
     const auto send_arrived = [=](int rail, Rank owner, Rank other, Step& step) {
         for (const auto& node : rails.members())
-            for (const Rank rank : rails.on(rail, node))
-                if (rank != other)
-                    step.copy({.chunks = {rank.index * ranks + other.index, 1},
-                               .from = owner,
-                               .to = other});
+            copy_blocks(step, ranks, {rails.on(rail, node), {chunk_of(other)}, owner, other});
     };
     return give.then(Schedule({ranks, chunks, nodes - 1}, exchange))
         .then(rails.inside(chunks, send_arrived));

@@ -138,6 +138,13 @@ std::vector<Chunks> runs_of(std::vector<Rank> ranks) {
     return runs;
 }
 
+std::array<Chunks, 2> around(Chunks run, Rank own) {
+    const int end = run.first + run.count;
+    const int before = std::clamp(own.index, run.first, end);
+    const int after = std::clamp(own.index + 1, run.first, end);
+    return {Chunks{run.first, before - run.first}, Chunks{after, end - after}};
+}
+
 Schedule on_each(int ranks, int chunks, const std::vector<Group>& groups,
                  const std::function<Schedule(int group_size)>& inner) {
     auto inners = std::make_shared<std::vector<Inner>>();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <array>
 #include <functional>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct Group {
 
 /// Returns the chunks of these ranks, where rank r owns chunk r, as runs of neighbours.
 std::vector<Chunks> runs_of(std::vector<Rank> ranks);
+
+/// Returns the parts of such a run before and after the rank's own chunk; they may be empty.
+std::array<Chunks, 2> around(Chunks run, Rank own);
 
 /// Runs one schedule in every group, all groups at the same time. `inner` is called once for each
 /// group with its size. A rank may be in several groups if their pieces do not overlap. With
