@@ -2,6 +2,8 @@
 #pragma once
 // Algorithms that other algorithms are built from. All others are declared where they are listed,
 // in catalog.cpp.
+#include <algorithm>
+
 #include "base/index.hpp"
 #include "collectives/schedule/schedule.hpp"
 #include "topology/placement/placement.hpp"
@@ -52,6 +54,22 @@ struct BlockMessage {
 /// Copies each sender's blocks for all receivers but itself, where the block from s to r of P ranks
 /// is chunk s P + r.
 void copy_blocks(Step& step, int ranks, const BlockMessage& message);
+
+/// Calls visit(from, to) for each rank and the one `places` ahead in the circle of ranks. Leaves
+/// out pairs whose transfers the step ignores, without looking at them all.
+template <class Visit>
+void for_each_pair(const Step& step, int ranks, int places, const Visit& visit) {
+    const Ring ring{ranks};
+    const auto only = step.only();
+    if (!only) {
+        for (const Rank from : all_ranks(ranks)) visit(from, ring.ahead(from, places));
+        return;
+    }
+    const Rank behind = ring.behind(*only, places);
+    const auto [first, last] = std::minmax(behind, *only);
+    visit(first, ring.ahead(first, places));
+    if (first != last) visit(last, ring.ahead(last, places));
+}
 
 // Numbers in a base, the radix of an algorithm. Up to most_radix, all fit an int for any rank count
 // that a schedule can have.

@@ -29,7 +29,12 @@ Schedule locality_bruck_all_gather(int ranks, const Placement& placement) {
             for (const Rank other : at(nodes, node))
                 if (other != from) step.copy({.chunks = blocks, .from = from, .to = other});
         };
+        const bool is_inside = now % 2 == 0;  // nodes
         for (int node = 0; node < node_count; ++node) {
+            const auto is_member = [&](Rank r) {
+                return std::ranges::count(at(nodes, node), r) > 0;
+            };
+            if (is_inside && step.only() && !is_member(*step.only())) continue;
             for (const Rank r : at(nodes, node))
                 if (now == 0) share(node, r, chunk_of(r));
             if (now == 0) continue;
@@ -38,10 +43,11 @@ Schedule locality_bruck_all_gather(int ranks, const Placement& placement) {
                 const Rank r = member(node, port);
                 const int first = port * have;
                 const Rank from = member(ring.ahead(Rank{node}, first).index, port);
+                if (!is_inside && !step.concerns(from, r)) continue;
                 for (int places = first; places < std::min(first + have, node_count); ++places)
                     for (const Chunks blocks :
                          at(blocks_of_node, ring.ahead(Rank{node}, places).index)) {
-                        if (now % 2 == 0)
+                        if (is_inside)
                             share(node, r, blocks);
                         else
                             step.copy({.chunks = blocks, .from = from, .to = r});

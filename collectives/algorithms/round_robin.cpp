@@ -8,21 +8,19 @@ namespace tutti {
 // and no rank receives from two at once. P-1 rounds, (P-1)/P of the message; every block is sent
 // directly by its owner. Best on a full crossbar.
 Schedule round_robin_all_gather(int ranks) {
-    const Ring ring{ranks};
     return Schedule({ranks, /*chunks=*/ranks, /*steps=*/ranks - 1}, [=](int round, Step& step) {
-        for (Rank r : all_ranks(ranks))
-            step.copy({.chunks = chunk_of(r), .from = r, .to = ring.ahead(r, round + 1)});
+        for_each_pair(step, ranks, round + 1, [&](Rank from, Rank to) {
+            step.copy({.chunks = chunk_of(from), .from = from, .to = to});
+        });
     });
 }
 
 // Each rank owns one chunk; at round k it receives the share of the rank k places before it.
 Schedule round_robin_reduce_scatter(int ranks) {
-    const Ring ring{ranks};
     return Schedule({ranks, /*chunks=*/ranks, /*steps=*/ranks - 1}, [=](int round, Step& step) {
-        for (Rank r : all_ranks(ranks)) {
-            const Rank owner = ring.ahead(r, round + 1);
-            step.reduce({.chunks = chunk_of(owner), .from = r, .to = owner});
-        }
+        for_each_pair(step, ranks, round + 1, [&](Rank from, Rank owner) {
+            step.reduce({.chunks = chunk_of(owner), .from = from, .to = owner});
+        });
     });
 }
 
@@ -58,13 +56,11 @@ Schedule round_robin_reduce(int ranks, Rank root) {
 // At round k every rank sends its block for the rank k places ahead: P-1 rounds, (P-1)/P of the
 // vector, each block once. Best for large blocks.
 Schedule round_robin_all_to_all(int ranks) {
-    const Ring ring{ranks};
     const Extent extent{ranks, /*chunks=*/ranks * ranks, /*steps=*/ranks - 1};
     return Schedule(extent, [=](int round, Step& step) {
-        for (Rank r : all_ranks(ranks)) {
-            const Rank to = ring.ahead(r, round + 1);
-            step.copy({.chunks = {r.index * ranks + to.index, 1}, .from = r, .to = to});
-        }
+        for_each_pair(step, ranks, round + 1, [&](Rank from, Rank to) {
+            step.copy({.chunks = {from.index * ranks + to.index, 1}, .from = from, .to = to});
+        });
     });
 }
 

@@ -8,7 +8,6 @@
 #include <limits>
 #include <memory>
 #include <numeric>
-#include <unordered_map>
 
 #include "base/error.hpp"
 #include "base/index.hpp"
@@ -93,17 +92,10 @@ namespace {
 struct Inner {
     Group group;
     Schedule schedule;
-    std::unordered_map<int, int> inner_rank_of;  // rank of the whole -> rank of the group
     int parts = 1;  // chunks of the whole per chunk of the group, if both cut the message alike
 
-    void write_step(int step, Step& out) const {
+    void write_step(int step, Step& out, std::optional<Rank> only = {}) const {
         if (step >= schedule.steps()) return;
-        std::optional<Rank> only;
-        if (out.only()) {
-            const auto inner = inner_rank_of.find(out.only()->index);
-            if (inner == inner_rank_of.end()) return;
-            only = Rank{inner->second};
-        }
         schedule.visit(
             step, [&](const Transfer& inner) { translate(inner, out); }, only);
     }
@@ -121,6 +113,29 @@ struct Inner {
                 transfer.chunks = piece;
                 out.add(transfer);
             }
+    }
+};
+
+// A rank of the whole in one of its groups.
+struct Membership {
+    Rank rank;
+    int group;
+    Rank inner;
+    auto operator<=>(const Membership&) const = default;
+};
+
+struct InnerSchedules {
+    std::vector<Inner> groups;
+    std::vector<Membership> memberships;  // sorted, so that those of a rank are found at once
+
+    void write_step(int step, Step& out) const {
+        if (!out.only()) {
+            for (const Inner& group : groups) group.write_step(step, out);
+            return;
+        }
+        for (const Membership& one :
+             std::ranges::equal_range(memberships, *out.only(), {}, &Membership::rank))
+            at(groups, one.group).write_step(step, out, one.inner);
     }
 };
 
@@ -147,20 +162,20 @@ std::array<Chunks, 2> around(Chunks run, Rank own) {
 
 Schedule on_each(int ranks, int chunks, const std::vector<Group>& groups,
                  const std::function<Schedule(int group_size)>& inner) {
-    auto inners = std::make_shared<std::vector<Inner>>();
+    auto all = std::make_shared<InnerSchedules>();
     Extent extent{.ranks = ranks, .chunks = chunks, .steps = 0};
     for (const Group& group : groups) {
-        Inner one{group, inner(int_size(group.members)), {}};
-        for (const Rank inner_rank : all_ranks(int_size(group.members)))
-            one.inner_rank_of[at(group.members, inner_rank).index] = inner_rank.index;
+        const int size = int_size(group.members);
+        Inner& one = all->groups.emplace_back(Inner{group, inner(size)});
+        for (const Rank member : all_ranks(size))
+            all->memberships.push_back(
+                {at(group.members, member), int_size(all->groups) - 1, member});
         if (group.pieces.empty()) extent.chunks = std::lcm(extent.chunks, one.schedule.chunks());
         extent.steps = std::max(extent.steps, one.schedule.steps());
-        inners->push_back(std::move(one));
     }
-    for (Inner& one : *inners) one.parts = extent.chunks / one.schedule.chunks();
-    return Schedule(extent, [inners](int step, Step& out) {
-        for (const Inner& one : *inners) one.write_step(step, out);
-    });
+    for (Inner& one : all->groups) one.parts = extent.chunks / one.schedule.chunks();
+    std::ranges::sort(all->memberships);
+    return Schedule(extent, [all](int step, Step& out) { all->write_step(step, out); });
 }
 
 namespace {

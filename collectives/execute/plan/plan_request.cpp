@@ -23,7 +23,10 @@ std::vector<RankStep> rank_steps(const PlanRequest& request, Rank rank) {
                 }
             },
             rank);
-        if (!step.is_empty()) steps.push_back(std::move(step));
+        if (step.is_empty()) continue;
+        step.sends.shrink_to_fit();
+        step.receives.shrink_to_fit();
+        steps.push_back(std::move(step));
     }
     return steps;
 }

@@ -114,11 +114,14 @@ struct ChunkState {
     Traffic traffic = {};             // the current step uses it so
 };
 
-// Groups transfers by peer, as indices; peers and transfers keep their order.
-std::vector<std::vector<std::size_t>> by_peer(const std::vector<RankTransfer>& transfers) {
+// Groups the chosen transfers by peer, as indices; peers and transfers keep their order.
+template <class Choose>
+std::vector<std::vector<std::size_t>> by_peer(const std::vector<RankTransfer>& transfers,
+                                              const Choose& choose) {
     std::vector<std::vector<std::size_t>> grouped;
     std::unordered_map<int, std::size_t> group_of;
     for (std::size_t i = 0; i < transfers.size(); ++i) {
+        if (!choose(transfers[i])) continue;
         const auto [known, is_new] = group_of.try_emplace(transfers[i].peer.index, grouped.size());
         if (is_new) grouped.emplace_back();
         grouped[known->second].push_back(i);
@@ -184,6 +187,12 @@ private:
         return transfer.peer != task_.me && task_.request.sends_messages(task_.me, transfer.peer);
     }
 
+    std::vector<std::vector<std::size_t>> message_groups(
+        const std::vector<RankTransfer>& transfers) const {
+        return by_peer(transfers,
+                       [this](const RankTransfer& transfer) { return is_message(transfer); });
+    }
+
     void count_own_copies() {
         for (int index = 0; index < task_.outputs; ++index) {
             const int number = number_of(index);
@@ -195,6 +204,12 @@ private:
 
     std::vector<Dependency>& dependencies() { return program_.steps.back().dependencies; }
     std::vector<ChunkMove>& moves() { return program_.steps.back().moves; }
+
+    // The chunks of a transfer wait for the same.
+    void depend_on(const Dependency& needed) {
+        if (dependencies().empty() || dependencies().back() != needed)
+            dependencies().push_back(needed);
+    }
 
     // Whether each rank only fetches: no rank writes to another one.
     bool peers_only_read() const { return buffers_.peers_read && !buffers_.peers_write; }
@@ -249,8 +264,7 @@ private:
             const bool is_message = this->is_message(receive);
             if (is_message && !arrives_at[i]) continue;
             if (is_pushed_here(step.number, receive, pushes_in_step)) continue;
-            if (receive.peer != task_.me && !is_message)
-                dependencies().push_back({receive.peer, step.number});
+            if (receive.peer != task_.me && !is_message) depend_on({receive.peer, step.number});
             auto& move = state_of(receive.chunk).traffic.move;
             if (!move) {
                 move = moves().size();
@@ -270,6 +284,7 @@ private:
             for (const RankTransfer& transfer : *transfers)
                 if (state_of(transfer.chunk).last_step == step.number)
                     free_memory_of(transfer.chunk, step.number);
+        moves().shrink_to_fit();
         if (!pushes_in_step.empty())
             program_.steps.push_back(
                 {.number = step.number, .dependencies = std::move(pushes_in_step)});
@@ -285,8 +300,7 @@ private:
 
     // A message is a reader that ends within its step.
     void add_messages_to_send(const RankStep& step) {
-        for (const auto& group : by_peer(step.sends)) {
-            if (!is_message(step.sends[group.front()])) continue;
+        for (const auto& group : message_groups(step.sends)) {
             ChunkMessage message{step.sends[group.front()].peer};
             for (const std::size_t i : group) {
                 const int index = step.sends[i].chunk;
@@ -301,8 +315,7 @@ private:
     std::vector<std::optional<ChunkPlace>> add_messages_to_receive(const RankStep& step) {
         std::vector<std::optional<ChunkPlace>> arrives_at(step.receives.size());
         int in_inbox = 0;
-        for (const auto& group : by_peer(step.receives)) {
-            if (!is_message(step.receives[group.front()])) continue;
+        for (const auto& group : message_groups(step.receives)) {
             ChunkMessage message{step.receives[group.front()].peer};
             for (const std::size_t i : group) {
                 const int index = step.receives[i].chunk;
@@ -374,7 +387,7 @@ private:
             program_.steps[computing.step].moves[computing.move].targets.push_back(target);
             program_.steps[computing.step].dependencies.push_back(until_free);
         } else {
-            dependencies().push_back(until_free);
+            depend_on(until_free);
             moves().push_back({{target},
                                {read_own(step, send.chunk)},
                                number_of(send.chunk),
@@ -546,99 +559,115 @@ private:
     std::unordered_map<int, int> last_read_by_;  // by peer: steps it must finish
 };
 
-// Splits each step into the parts of the lanes; leaves out empty ones. Returns the steps by lane.
-std::vector<std::vector<RankStep>> steps_of_lanes(const PlanRequest& request, Rank me) {
+// Returns the rank's tasks, one for each lane: splits each step into the parts of the lanes, and
+// leaves out empty ones.
+std::vector<Task> tasks_of(const PlanRequest& request, Rank rank) {
     const Lanes& lanes = request.lanes;
     std::vector<std::vector<RankStep>> steps(as_size(lanes.count));
     if (lanes.count == 1) {
-        steps.front() = rank_steps(request, me);
-        return steps;
+        steps.front() = rank_steps(request, rank);
+    } else {
+        for (const RankStep& step : rank_steps(request, rank)) {
+            for (auto& of_lane : steps) of_lane.push_back({.number = step.number});
+            for (const RankTransfer& send : step.sends)
+                at(steps, lanes.lane_of(send.chunk)).back().sends.push_back(send);
+            for (const RankTransfer& receive : step.receives)
+                at(steps, lanes.lane_of(receive.chunk)).back().receives.push_back(receive);
+            for (auto& of_lane : steps)
+                if (of_lane.back().is_empty()) of_lane.pop_back();
+        }
     }
-    for (const RankStep& step : rank_steps(request, me)) {
-        for (auto& of_lane : steps) of_lane.push_back({.number = step.number});
-        for (const RankTransfer& send : step.sends)
-            at(steps, lanes.lane_of(send.chunk)).back().sends.push_back(send);
-        for (const RankTransfer& receive : step.receives)
-            at(steps, lanes.lane_of(receive.chunk)).back().receives.push_back(receive);
-        for (auto& of_lane : steps)
-            if (of_lane.back().is_empty()) of_lane.pop_back();
-    }
-    return steps;
+    std::vector<Task> tasks;
+    for (auto& of_lane : steps)
+        tasks.emplace_back(request, rank, int_size(tasks), std::move(of_lane));
+    return tasks;
 }
 
-// Compiles programs of several ranks, each when it is first needed.
+using Transfers = std::vector<RankTransfer> RankStep::*;
+
+// Returns the peers of these transfers that are reached by memory.
+std::set<Rank> peers_by_memory(const Task& task, std::initializer_list<Transfers> of_interest) {
+    std::set<Rank> peers;
+    for (const RankStep& step : task.steps)
+        for (const Transfers transfers : of_interest)
+            for (const RankTransfer& transfer : step.*transfers)
+                if (transfer.peer != task.me &&
+                    !task.request.sends_messages(task.me, transfer.peer))
+                    peers.insert(transfer.peer);
+    return peers;
+}
+
+// Compiles programs of several ranks, each when it is first needed. It keeps only what ranks tell
+// each other, because tasks and programs take much more memory.
 class Compilation {
 public:
     explicit Compilation(const PlanRequest& request) : request_(request) {}
 
-    // Returns the program of a lane, with places that peers publish.
-    const RankProgram& program_of(Rank rank, int lane) {
-        const auto known = programs_.find({rank, lane});
-        if (known != programs_.end()) return known->second;
-        const std::set<Rank> peers = peers_by_memory(rank, lane);
-        PushNegotiation negotiation{};
-        if (!peers.empty()) negotiation.own = terms_of(rank, lane);
-        negotiation.senders.resize(as_size(request_.schedule.ranks()));
-        negotiation.receivers.resize(as_size(request_.schedule.ranks()));
-        for (const Rank peer : peers) {
-            at(negotiation.senders, peer) = at(terms_of(peer, lane).as_sender, rank);
-            at(negotiation.receivers, peer) = at(terms_of(peer, lane).as_receiver, rank);
+    // Returns the programs of a rank's tasks, with places that peers publish.
+    std::vector<RankProgram> programs_of(Rank rank, const std::vector<Task>& tasks) {
+        std::vector<RankProgram> programs;
+        for (const Task& task : tasks) {
+            const std::size_t lane = programs.size();
+            AgreedPushes pushes;
+            for (const Rank peer : peers_by_memory(task, {&RankStep::sends, &RankStep::receives})) {
+                const PushTerms& own = terms_of(rank, tasks)[lane];
+                pushes.agree(peer, own.for_peer(peer), terms_of(peer)[lane].for_peer(rank));
+            }
+            programs.push_back(Compiler(task, pushes).compile());
         }
-        AgreedPushes pushes(negotiation);
-        return programs_
-            .emplace(std::pair(rank, lane), Compiler(task_of(rank, lane), pushes).compile())
-            .first->second;
+        return programs;
+    }
+
+    // Returns the places that a rank publishes for another one, by lane.
+    const std::vector<SteppedList<ChunkPlace>>& published(Rank by, Rank reader) {
+        const auto [known, is_new] = published_.try_emplace({by, reader});
+        if (is_new)
+            for (const RankProgram& program : programs_of(by, tasks_of(request_, by))) {
+                auto& places = known->second.emplace_back();
+                for (const ChunkPlace place : at(program.published, reader))
+                    places.push_back(place);
+            }
+        return known->second;
     }
 
 private:
-    const Task& task_of(Rank rank, int lane) {
-        auto& tasks = tasks_[rank];
-        if (tasks.empty()) {
-            int number = 0;
-            for (auto& steps : steps_of_lanes(request_, rank))
-                tasks.emplace_back(request_, rank, number++, std::move(steps));
+    // Returns the terms by lane.
+    const std::vector<PushTerms>& terms_of(Rank rank) {
+        const auto known = terms_.find(rank);
+        return known == terms_.end() ? terms_of(rank, tasks_of(request_, rank)) : known->second;
+    }
+    const std::vector<PushTerms>& terms_of(Rank rank, const std::vector<Task>& tasks) {
+        const auto [known, is_new] = terms_.try_emplace(rank);
+        for (std::size_t lane = 0; is_new && lane < tasks.size(); ++lane) {
+            ProposedPushes pushes;
+            Compiler(tasks[lane], pushes).compile();
+            known->second.push_back(pushes.take_terms());
         }
-        return at(tasks, lane);
-    }
-
-    const PushTerms& terms_of(Rank rank, int lane) {
-        const auto known = terms_.find({rank, lane});
-        if (known != terms_.end()) return known->second;
-        ProposedPushes pushes(request_.schedule.ranks());
-        Compiler(task_of(rank, lane), pushes).compile();
-        return terms_.emplace(std::pair(rank, lane), pushes.take_terms()).first->second;
-    }
-
-    std::set<Rank> peers_by_memory(Rank rank, int lane) {
-        std::set<Rank> peers;
-        for (const RankStep& step : task_of(rank, lane).steps)
-            for (const auto* transfers : {&step.sends, &step.receives})
-                for (const RankTransfer& transfer : *transfers)
-                    if (transfer.peer != rank && !request_.sends_messages(rank, transfer.peer))
-                        peers.insert(transfer.peer);
-        return peers;
+        return known->second;
     }
 
     const PlanRequest& request_;
-    std::map<Rank, std::vector<Task>> tasks_;
-    std::map<std::pair<Rank, int>, PushTerms> terms_;  // by rank and lane
-    std::map<std::pair<Rank, int>, RankProgram> programs_;
+    std::map<Rank, std::vector<PushTerms>> terms_;
+    std::map<std::pair<Rank, Rank>, std::vector<SteppedList<ChunkPlace>>> published_;
 };
 
 }  // namespace
 
 std::vector<RankProgram> compile(const PlanRequest& request, Rank me) {
+    const std::vector<Task> tasks = tasks_of(request, me);
     Compilation all(request);
-    std::vector<RankProgram> programs;
-    for (int lane = 0; lane < request.lanes.count; ++lane) {
-        RankProgram& program = programs.emplace_back(all.program_of(me, lane));
-        for (ProgramStep& step : program.steps)
+    // Peers' programs come first, because two programs at the same time take twice the memory.
+    for (const Task& task : tasks)
+        for (const Rank peer : peers_by_memory(task, {&RankStep::receives}))
+            all.published(peer, me);
+    std::vector<RankProgram> programs = all.programs_of(me, tasks);
+    for (std::size_t lane = 0; lane < programs.size(); ++lane)
+        for (ProgramStep& step : programs[lane].steps)
             for (ChunkMove& move : step.moves)
                 for (MovePlace& source : move.sources)
                     if (source.place.in == ChunkPlace::In::published)
-                        source.place = at(all.program_of(*source.peer, lane).published,
-                                          me)[as_size(source.place.number)];
-    }
+                        source.place =
+                            all.published(*source.peer, me)[lane][as_size(source.place.number)];
     return programs;
 }
 

@@ -26,6 +26,7 @@ struct ChunkPlace {
     bool is_of_caller() const { return in == In::input || in == In::output; }
     /// Returns the place that is `chunks` chunks further on.
     ChunkPlace after(int chunks) const { return {in, number + chunks}; }
+    int steps_to(const ChunkPlace& next) const { return next.number - number; }
     /// Whether chunks at this and the next number are neighbours in memory, whatever their lengths.
     bool has_neighbour() const { return in != In::slot && in != In::published; }
 };
@@ -65,6 +66,7 @@ struct ChunkMessage {
 struct Dependency {
     Rank peer;
     int steps;
+    bool operator==(const Dependency&) const = default;
 };
 
 /// One step: waits until its messages may arrive, posts receives and sends, waits for the

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/execute/program/pushes.hpp"
 
-#include "base/index.hpp"
-
 namespace tutti {
 
 std::optional<int> PushTerms::push_step(const Sender& sender, const Receiver& receiver, int step) {
@@ -19,39 +17,35 @@ std::optional<int> PushTerms::push_step(const Sender& sender, const Receiver& re
     return std::nullopt;
 }
 
-ProposedPushes::ProposedPushes(int ranks) {
-    terms_.as_sender.resize(as_size(ranks));
-    terms_.as_receiver.resize(as_size(ranks));
+auto PushTerms::for_peer(Rank peer) const -> const ForPeer& {
+    static const ForPeer none;
+    const auto known = by_peer.find(peer);
+    return known == by_peer.end() ? none : known->second;
 }
 
 auto ProposedPushes::to(Rank receiver, int, const PushTerms::Sender& own) -> std::optional<Push> {
-    at(terms_.as_sender, receiver).push_back(own);
+    terms_.by_peer[receiver].as_sender.push_back(own);
     return std::nullopt;
 }
 
 std::optional<int> ProposedPushes::from(Rank sender, int, const PushTerms::Receiver& own) {
-    at(terms_.as_receiver, sender).push_back(own);
+    terms_.by_peer[sender].as_receiver.push_back(own);
     return std::nullopt;
 }
 
-AgreedPushes::AgreedPushes(const PushNegotiation& negotiation)
-    : negotiation_(negotiation),
-      sent_(negotiation.own.as_sender.size()),
-      received_(negotiation.own.as_receiver.size()) {}
-
 auto AgreedPushes::to(Rank receiver, int step, const PushTerms::Sender&) -> std::optional<Push> {
-    const std::size_t number = at(sent_, receiver)++;
-    const auto& theirs = at(negotiation_.receivers, receiver)[number];
-    const auto& ours = at(negotiation_.own.as_sender, receiver)[number];
-    const auto when = PushTerms::push_step(ours, theirs, step);
+    Peer& peer = peers_.at(receiver);
+    const std::size_t number = peer.sent++;
+    const PushTerms::Receiver theirs = peer.theirs.as_receiver[number];
+    const auto when = PushTerms::push_step(peer.own.as_sender[number], theirs, step);
     if (!when) return std::nullopt;
     return Push{*when, theirs.place, theirs.last_use};
 }
 
 std::optional<int> AgreedPushes::from(Rank sender, int step, const PushTerms::Receiver&) {
-    const std::size_t number = at(received_, sender)++;
-    return PushTerms::push_step(at(negotiation_.senders, sender)[number],
-                                at(negotiation_.own.as_receiver, sender)[number], step);
+    Peer& peer = peers_.at(sender);
+    const std::size_t number = peer.received++;
+    return PushTerms::push_step(peer.theirs.as_sender[number], peer.own.as_receiver[number], step);
 }
 
 }  // namespace tutti

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <map>
 #include <optional>
-#include <vector>
 
+#include "base/stepped_list.hpp"
 #include "collectives/execute/program/program.hpp"
 
 namespace tutti {
@@ -20,6 +21,10 @@ struct PushTerms {
         std::optional<int> computed_in;
         bool from_input = false;  ///< the chunk is unchanged from the sender's input
         int load = 0;             ///< chunks to handle in the step of the transfer, if it pushes
+
+        bool operator==(const Sender&) const = default;
+        Sender after(int) const { return *this; }
+        static int steps_to(const Sender&) { return 0; }
     };
     struct Receiver {
         bool is_open = false;  ///< whether the sender can ever write the place, if late enough
@@ -27,20 +32,27 @@ struct PushTerms {
         int last_use = -1;             ///< last step before in which the receiver uses the place
         int last_read_by_sender = -1;  ///< last step before in which the sender does
         int load = 0;                  ///< chunks to handle in that step, if it reads
-    };
-    std::vector<std::vector<Sender>> as_sender;      ///< this rank's terms, by receiver
-    std::vector<std::vector<Receiver>> as_receiver;  ///< this rank's terms, by sender
 
+        bool operator==(const Receiver&) const = default;
+        Receiver after(int chunks) const {
+            Receiver next = *this;
+            next.place = place.after(chunks);
+            return next;
+        }
+        int steps_to(const Receiver& next) const { return place.steps_to(next.place); }
+    };
+    /// Those for one peer. The chunks of a transfer mostly have the same ones.
+    struct ForPeer {
+        SteppedList<Sender> as_sender;
+        SteppedList<Receiver> as_receiver;
+    };
+    std::map<Rank, ForPeer> by_peer;
+
+    /// Returns those for a peer, which may be none.
+    const ForPeer& for_peer(Rank peer) const;
     /// Returns the step in which the sender writes into the receiver's place, for the transfer of
     /// `step`; nothing if the receiver reads it.
     static std::optional<int> push_step(const Sender& sender, const Receiver& receiver, int step);
-};
-
-/// The terms of a rank, and those of its peers for it.
-struct PushNegotiation {
-    PushTerms own;
-    std::vector<std::vector<PushTerms::Sender>> senders;      ///< by sender
-    std::vector<std::vector<PushTerms::Receiver>> receivers;  ///< by receiver
 };
 
 /// Decides for a compiler which chunks are pushed. It is called once for each chunk copied between
@@ -63,7 +75,6 @@ public:
 /// Records this rank's terms before the negotiation; nothing is pushed.
 class ProposedPushes final : public Pushes {
 public:
-    explicit ProposedPushes(int ranks);
     std::optional<Push> to(Rank receiver, int step, const PushTerms::Sender& own) override;
     std::optional<int> from(Rank sender, int step, const PushTerms::Receiver& own) override;
     PushTerms take_terms() { return std::move(terms_); }
@@ -72,17 +83,23 @@ private:
     PushTerms terms_;
 };
 
-/// Applies the result of the negotiation. It uses the exchanged terms, because a program with
-/// pushes would have others.
+/// Applies the rule to the terms of this rank and its peers, which are those before any push: a
+/// program with pushes would have others.
 class AgreedPushes final : public Pushes {
 public:
-    explicit AgreedPushes(const PushNegotiation& negotiation);
+    /// Adds a peer: this rank's terms for it, and its terms for this rank. Both must outlive this.
+    void agree(Rank peer, const PushTerms::ForPeer& own, const PushTerms::ForPeer& theirs) {
+        peers_.emplace(peer, Peer{own, theirs});
+    }
     std::optional<Push> to(Rank receiver, int step, const PushTerms::Sender& own) override;
     std::optional<int> from(Rank sender, int step, const PushTerms::Receiver& own) override;
 
 private:
-    const PushNegotiation& negotiation_;
-    std::vector<std::size_t> sent_, received_;  // by peer: chunks copied so far
+    struct Peer {
+        const PushTerms::ForPeer &own, &theirs;
+        std::size_t sent = 0, received = 0;  // chunks copied so far
+    };
+    std::map<Rank, Peer> peers_;
 };
 
 }  // namespace tutti
