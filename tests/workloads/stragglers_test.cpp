@@ -228,6 +228,20 @@ TEST_F(StragglersIn, LogsOfTwoKindsAreRefused) {
     }
 }
 
+// A shell lists rank10 before rank2.
+TEST_F(StragglersIn, FilesWithRanksMayBeInAnyOrder) {
+    const LoggedJob job{.ranks = 11, .lateness = [](int rank, int) { return rank == 2 ? 20 : 0; }};
+    for (const auto write : {by_profiler, by_flight_recorder}) {
+        std::string list;
+        for (const int rank : {0, 1, 10, 2, 3, 4, 5, 6, 7, 8, 9})
+            list +=
+                (rank == 0 ? "" : ",") + file(fmt::format("rank{}.json", rank), write(job, rank));
+        const Stragglers found = stragglers_in(list);
+        EXPECT_EQ(found.slow_rank(), 2);
+        EXPECT_TRUE(found.ranks.at(2).name.ends_with("rank2.json")) << found.ranks.at(2).name;
+    }
+}
+
 // Steps that only one rank has recorded would be compared with other steps.
 TEST_F(StragglersIn, ProfilesOfOtherStepsAreRefused) {
     LoggedJob job{.ranks = 2, .calls = 5, .lateness = [](int, int) { return 0; }};

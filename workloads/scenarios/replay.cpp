@@ -15,7 +15,7 @@ namespace {
 constexpr SettingRow setting_rows[] = {
     {"file",
      "Trace: JSON Lines of scripts/record_ddp, gradtrace/1 as JSON, or a folder of traces "
-     "of PARAM, PyTorch or Chakra, a file for each rank",
+     "of PARAM, PyTorch, Chakra or NCCL, a file for each rank",
      ""},
     {"bucket-cap", "Bytes after which a bucket is closed; recorded: the trace's buckets",
      "recorded"},

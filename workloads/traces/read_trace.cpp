@@ -455,7 +455,17 @@ Inputs inputs_in(const std::string& typed) {
 
 }  // namespace
 
-std::vector<RankFile> rank_files_in(const std::string& typed) { return inputs_in(typed).ranks; }
+std::vector<RankFile> rank_files_in(const std::string& typed) {
+    std::vector<RankFile> files = inputs_in(typed).ranks;
+    const TraceForm* const form = form_of(files.front().document);
+    const bool are_alike = std::ranges::all_of(
+        files, [&](const RankFile& file) { return form_of(file.document) == form; });
+    if (form == nullptr || form->rank == nullptr || !are_alike) return files;
+    if (ranks_in_content(files, *form).empty()) return files;
+    // A shell lists rank10 before rank2.
+    std::ranges::stable_sort(files, {}, [&](const RankFile& file) { return form->rank(file); });
+    return files;
+}
 
 Trace read_trace(const std::string& typed) {
     Inputs inputs = inputs_in(typed);

@@ -69,7 +69,8 @@ struct RankFile {
     Source source;  ///< its name
     JsonValue document;
 };
-/// Returns the files of a trace as typed for read_trace(), in the order of ranks.
+/// Returns the files of a trace as typed for read_trace(), in the order of ranks: those that the
+/// content names, else as typed.
 std::vector<RankFile> rank_files_in(const std::string& typed);
 /// Reads a Chakra trace in protobuf's wire format as {"messages": [{"id", "name", "type", "deps",
 /// "duration_micros", "attr"}]}. Throws Error naming the message that is damaged.
