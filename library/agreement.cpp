@@ -10,9 +10,9 @@
 #include "base/error.hpp"
 #include "base/hashes.hpp"
 #include "collectives/world/different_calls.hpp"
+#include "collectives/world/host_processes.hpp"
 #include "collectives/world/peer_memory.hpp"
 #include "library/communicator_state.hpp"
-#include "topology/detect/detect.hpp"
 
 namespace tutti {
 
@@ -48,9 +48,8 @@ struct SharedOptions {
     bool table_anyway = false;
 };
 
-// Finding the caches of this host takes a while, so it is done once.
 const HostTuning& tuning_of_this_host() {
-    static const HostTuning tuning = tuning_from(detect_structure());
+    static const HostTuning tuning = tuning_from(cores_of_this_host());
     return tuning;
 }
 

@@ -24,6 +24,10 @@ constexpr Bytes small_if_copied{512 * 1024};
 // ranks together; among more, they send more. Measured on 2 and 4 hosts, with and without a limit
 // of 1 Gbit/s.
 constexpr Bytes small_between_two_hosts{64 * 1024};
+// All-reduces of ranks that share cores: with 2 hosts of 2 and 4 ranks on 2 cores, the leaders'
+// exchange takes 0.55 to 0.8 of multi-rail's time without a limit. At 1 Gbit/s both take as long up
+// to 512 KiB, and it takes 1.2 of it at 1 MiB.
+constexpr Bytes small_between_two_shared_hosts{1024 * 1024};
 constexpr Bytes small_among_nodes{32 * 1024};
 // Up to this number of ranks, the root's own messages take less time than a second level. Measured
 // with 4 and 8 ranks.
@@ -41,6 +45,8 @@ struct Rule {
     // Ranks of a host that share cores: fewer waits count more than that all cores move data at a
     // time. With 4 and 8 ranks on 2 cores, a broadcast of 256 KiB by the butterfly takes 4 times as
     // long as the readers' own copies, small all-reduces 1.3 to 1.9 times as long as one-shot.
+    // After the linear barrier, the root of the call that follows is usually rank 0, which leaves
+    // first: its data is there when the others leave.
     BySize on_shared_cores;
     // Hosts with one rank each. Large messages between many ranks would all arrive at one receiver
     // at once (incast), so they go round a ring.
@@ -91,7 +97,7 @@ constexpr Rule rules[] = {
      {"two-level", "round-robin"}},
     {Collective::barrier,
      {"dissemination", "dissemination"},
-     {"dissemination", "dissemination"},
+     {"linear", "linear"},
      {"dissemination", "dissemination"},
      {"two-level", "two-level"}},
     {Collective::scan,
@@ -134,9 +140,10 @@ std::string_view guess(const Call& call, BufferKind buffers, const World& world)
         return "linear";
     // Leaders would forward all blocks, where ranks can exchange them at the same time.
     const bool is_pair = hosts == 2 && call.collective != Collective::all_to_all;
-    return bytes <= (is_pair ? small_between_two_hosts : small_among_nodes)
-               ? rule.across_nodes.small
-               : rule.across_nodes.large;
+    Bytes small = is_pair ? small_between_two_hosts : small_among_nodes;
+    if (is_pair && world.oversubscribed && call.collective == Collective::all_reduce)
+        small = small_between_two_shared_hosts;
+    return bytes <= small ? rule.across_nodes.small : rule.across_nodes.large;
 }
 
 // Returns the best first. A transport that is absent or refuses these ranks is skipped later.

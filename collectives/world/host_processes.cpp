@@ -101,13 +101,13 @@ Placement placed_by_bindings(const std::vector<FactsOfRank>& facts) {
 
 }  // namespace
 
-const Host& structure_of_this_host() {
-    static const Host host = read_sysfs_host("/");
+const Host& cores_of_this_host() {
+    static const Host host = read_sysfs_cores("/");
     return host;
 }
 
 RanksOnHosts ranks_on_hosts(World& world, std::string_view name_of_host, const Host& structure) {
-    static const HostFacts of_host = host_facts(structure_of_this_host());
+    static const HostFacts of_host = host_facts(cores_of_this_host());
     constexpr double no_quota = std::numeric_limits<double>::infinity();
     FactsOfRank mine{.host = hash_of(name_of_host),
                      .machine = hash_of(of_host.boot_id),

@@ -32,12 +32,13 @@ struct RanksOnHosts {
     bool are_oversubscribed = false;
 };
 
-/// Returns the structure of this host by /proc and /sys, which are read once for all worlds.
-const Host& structure_of_this_host();
+/// Returns cores, packages, NUMA nodes and caches of this host by /proc and /sys, read once. Unlike
+/// hwloc's detection, that does not look at devices, which takes milliseconds.
+const Host& cores_of_this_host();
 
 /// Asks all ranks, in a single exchange. `name_of_host` is equal on the ranks of one host. Numbers
 /// the hosts in the order of their first rank. Collective.
 RanksOnHosts ranks_on_hosts(World& world, std::string_view name_of_host,
-                            const Host& structure = structure_of_this_host());
+                            const Host& structure = cores_of_this_host());
 
 }  // namespace tutti

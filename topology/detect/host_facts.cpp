@@ -48,7 +48,7 @@ int count_usable(const std::vector<Core>& cores, const std::vector<int>& cpus,
 }  // namespace
 
 HostFacts host_facts(const std::filesystem::path& root) {
-    return host_facts(read_sysfs_host(root), root);
+    return host_facts(read_sysfs_cores(root), root);
 }
 
 HostFacts host_facts(const Host& host, const std::filesystem::path& root) {

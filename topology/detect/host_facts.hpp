@@ -35,7 +35,7 @@ struct HostFacts {
 /// Reads the facts. `root` is "/" or a folder with a copy of another machine's /proc and /sys.
 HostFacts host_facts(const std::filesystem::path& root = "/");
 
-/// The same if read_sysfs_host() has read the host already.
+/// The same if read_sysfs_cores() has read the host already.
 HostFacts host_facts(const Host& host, const std::filesystem::path& root = "/");
 
 /// Returns the number of ranks that can run without sharing a core: the cores that this process may

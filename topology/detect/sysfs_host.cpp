@@ -189,14 +189,16 @@ CpuIdentity read_cpu_identity(const Path& root) {
     return {};
 }
 
-Host read_sysfs_host(const Path& root) {
+Host read_sysfs_cores(const Path& root) {
     Host host;
     host.cpu = read_cpu_identity(root);
     host.cores = read_cores(root);
     host.packages = read_packages(root, host.cores);
     host.numa_nodes = read_numa_nodes(root, host.cores);
     host.caches = read_caches(root, host.cores);
-    return with_sysfs_devices(std::move(host), root);
+    return host;
 }
+
+Host read_sysfs_host(const Path& root) { return with_sysfs_devices(read_sysfs_cores(root), root); }
 
 }  // namespace tutti

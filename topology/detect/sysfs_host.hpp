@@ -11,6 +11,9 @@ namespace tutti {
 /// sandboxes), each processor of /proc/cpuinfo counts as a core.
 Host read_sysfs_host(const sysfs::Path& root);
 
+/// The same without devices, in a fraction of the time: only cores, packages, NUMA nodes, caches.
+Host read_sysfs_cores(const sysfs::Path& root);
+
 /// Returns "AMD EPYC 7402 24-Core Processor"; empty if unknown (on most ARM processors).
 std::string read_cpu_model(const sysfs::Path& root);
 
