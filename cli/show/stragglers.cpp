@@ -47,6 +47,14 @@ std::string verdict(const Stragglers& found) {
             "its time in collectives.\n",
             *slow, printable(one.name), how, one.caused_wait_ns / ns_per_ms,
             share_of(one.caused_wait_ns, found.spent_ns));
+    } else if (found.is_summed && found.costly_rank()) {
+        const RankArrivals& one = at(found.ranks, *found.costly_rank());
+        text += fmt::format(
+            "Perhaps rank {} ({}): each other rank waited {:.3f} ms for it, {} of its time in "
+            "collectives. A few long calls may be chance, which sums do not tell; use a log of "
+            "single calls.\n",
+            *found.costly_rank(), printable(one.name), one.caused_wait_ns / ns_per_ms,
+            share_of(one.caused_wait_ns, found.spent_ns));
     } else if (found.calls > 0) {
         text += fmt::format("No straggler in {} collectives.\n", found.calls);
     } else if (!found.has_times && found.begun > 0) {

@@ -231,6 +231,12 @@ class Stragglers(tutti.Folder):
         self.assertEqual((found["straggler"], found["missing"], found["collectives"]), (1, None, 100))
         self.assertIsNone(found["ranks"][1]["last"])
 
+    def test_by_chance_are_only_suspected(self):
+        lines = ["@ mpiP", "@--- Callsite Time statistics", "Allreduce 1 0 100 1 0.4 0 1 1", "Allreduce 1 1 100 1 0.6 0 1 1"]
+        report = self.file("report.mpiP", "\n".join(lines) + "\n")
+        self.assertIn("rank 0 (task 0)", self.ok("show", "--stragglers", report))
+        self.assertIsNone(json.loads(self.ok("show", "--stragglers", "--json", report))["straggler"])
+
     def test_may_not_answer(self):
         ranks = [{"rank": rank, "host": "10.0.0.1", "pid": 50 + rank} for rank in range(2)]
         ranks[0]["collective_counts"] = {"AllReduce": 7}

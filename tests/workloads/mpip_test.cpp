@@ -90,8 +90,20 @@ TEST_F(MpipReports, NameNobodyIfItMayBeChance) {
     };
     EXPECT_NEAR(mean_of_first(0.45).ranks.at(0).caused_wait_ns, 20e6, 1e3);
     EXPECT_EQ(mean_of_first(0.45).slow_rank(), std::nullopt);  // 20 ms
-    EXPECT_EQ(mean_of_first(0.3).slow_rank(), 0);              // 80 ms of 4 * 13 ms
+    EXPECT_EQ(mean_of_first(0.45).costly_rank(), 0);
+    EXPECT_EQ(mean_of_first(0.3).slow_rank(), 0);  // 80 ms of 4 * 13 ms
     EXPECT_EQ(found_in(3, [](int) { return TimesInReport{2, 1, 0.5}; }).slow_rank(), std::nullopt);
+    // One of 8 ranks is late by 1 ms in each of 200 calls: a rank is late 25 times in the mean,
+    // with the deviation sqrt(200 / 8 * 7 / 8) = 4.68. Rank 5 is late 40 times (3.2 deviations),
+    // or 48.
+    for (const auto& [late, named] : {std::pair{40, false}, {48, true}}) {
+        const double others = (200 - late) / 7.0;
+        const Stragglers found = found_in(8, [&](int rank) {
+            return TimesInReport{1, 1 - (rank == 5 ? late : others) / 200, 0};
+        });
+        EXPECT_EQ(found.costly_rank(), 5);
+        EXPECT_EQ(found.slow_rank().has_value(), named) << late;
+    }
     // 1 % of the time.
     EXPECT_EQ(
         found_in(2,

@@ -21,20 +21,22 @@ void compare_sums(const std::map<int, CallSums>& ranks, Stragglers& found) {
     const auto mean = [](const auto& one) { return one.second.mean_ns; };
     const auto [last, longest] = std::ranges::minmax_element(ranks, {}, mean);
     const auto calls = static_cast<double>(last->second.calls);
+    const auto members = static_cast<double>(ranks.size());
     double waited = 0, variance = 0;
     for (const auto& [rank, sums] : ranks) {
-        RankArrivals& arrivals = at(found.ranks, rank);
-        arrivals.calls += sums.calls;
+        at(found.ranks, rank).calls += sums.calls;
         waited += sums.mean_ns - last->second.mean_ns;
-        if (rank != last->first) variance = std::max(variance, most_variance(sums));
+        variance += most_variance(sums) / members;
     }
     found.calls += last->second.calls;
     found.spent_ns += calls * longest->second.mean_ns;
     RankArrivals& straggler = at(found.ranks, last->first);
-    straggler.caused_wait_ns += calls * waited / static_cast<double>(ranks.size() - 1);
-    // The rank and those that wait for it vary in opposite directions.
-    const double deviation = std::sqrt(variance) + std::sqrt(most_variance(last->second));
-    straggler.deviation_ns = std::hypot(straggler.deviation_ns, std::sqrt(calls) * deviation);
+    straggler.caused_wait_ns += calls * waited / (members - 1);
+    // If all ranks are alike, the correlation of two is at least -1 / (members - 1). So the
+    // difference between one and the mean of the others varies by at most this factor more.
+    const double factor = members / (members - 1);
+    straggler.deviation_ns =
+        std::hypot(straggler.deviation_ns, factor * std::sqrt(calls * variance));
 }
 
 Stragglers compared(const ArrivalLog& log) {
@@ -73,21 +75,27 @@ Stragglers compared(const ArrivalLog& log) {
 
 }  // namespace
 
-std::optional<int> Stragglers::slow_rank() const {
-    constexpr double least_share = 0.02, least_deviations = 4;
+std::optional<int> Stragglers::costly_rank() const {
+    constexpr double least_share = 0.02;
     const auto worst = std::ranges::max_element(ranks, {}, &RankArrivals::caused_wait_ns);
     if (worst == ranks.end() || worst->caused_wait_ns < least_share * spent_ns ||
         worst->caused_wait_ns == 0)
         return std::nullopt;
-    if (is_summed)
-        return worst->caused_wait_ns < least_deviations * worst->deviation_ns
-                   ? std::nullopt
-                   : std::optional(static_cast<int>(worst - ranks.begin()));
-    // Being last is a draw among the ranks: at most its variance is the mean.
-    const double deviation = std::sqrt(worst->expected_last);
-    if (static_cast<double>(worst->last) < worst->expected_last + least_deviations * deviation)
-        return std::nullopt;
     return static_cast<int>(worst - ranks.begin());
+}
+
+std::optional<int> Stragglers::slow_rank() const {
+    constexpr double least_deviations = 4;
+    const auto rank = costly_rank();
+    if (!rank) return std::nullopt;
+    const RankArrivals& worst = at(ranks, *rank);
+    if (is_summed)
+        return worst.caused_wait_ns < least_deviations * worst.deviation_ns ? std::nullopt : rank;
+    // Being last is a draw among the ranks: at most its variance is the mean.
+    const double deviation = std::sqrt(worst.expected_last);
+    return static_cast<double>(worst.last) < worst.expected_last + least_deviations * deviation
+               ? std::nullopt
+               : rank;
 }
 
 std::optional<int> Stragglers::missing_rank() const {

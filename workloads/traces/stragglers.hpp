@@ -28,6 +28,9 @@ struct Stragglers {
     bool has_times = false;
     bool is_summed = false;  ///< only sums of times are known, not which rank was last in a call
 
+    /// Returns the rank that others wait for the longest, if it is at least 2 % of the time. That
+    /// may be by chance.
+    std::optional<int> costly_rank() const;
     /// Returns the rank that others wait for: last much more often than by chance, and for at least
     /// 2 % of the time; none if there is none.
     std::optional<int> slow_rank() const;
