@@ -80,7 +80,8 @@ void expect_own_default(const std::map<std::string, std::string>& of_file) {
         if (of_file.contains(name) || name.starts_with("OMPI_MCA_coll_tuned_") ||
             name.starts_with("MPIR_CVAR_"))
             throw Error(fmt::format(
-                "the environment sets {}, which changes the library's default; unset it", name));
+                "the environment sets {}, which may change the default that is compared; unset it",
+                name));
 }
 
 // Explains why a comparison has no result.

@@ -48,8 +48,8 @@ std::string write_nccl_csv(const Export& exported) {
                 rule.nccl.channels > 0 ? rule.nccl.channels : exported.settings.channels;
             if (channels == 0)
                 throw Error(
-                    "--to nccl-csv requires the number of channels, as NCCL's example plugin uses "
-                    "one channel otherwise; use the number that NCCL_DEBUG=INFO prints, e.g. "
+                    "a choice names no number of channels, and NCCL's example plugin would use "
+                    "one; use --channels with the number that NCCL_DEBUG=INFO prints, e.g. "
                     "--channels 16");
             const std::string_view protocol = rule.nccl.protocol == NcclChoice::by_nccl
                                                   ? "simple"

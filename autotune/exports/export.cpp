@@ -144,7 +144,7 @@ std::string objection(const ForeignAlgorithm* algorithm, const Configuration& ch
                "have none)";
     if (algorithm->library == ForeignLibrary::nccl && !choice.is_ours() &&
         parse_nccl_choice(choice.algorithm).protocol == NcclChoice::by_nccl)
-        return name + " (names no protocol)";
+        return name + " (measured without a protocol; use --baseline nccl/all)";
     if (algorithm->trait == needs_power_of_two &&
         !std::has_single_bit(static_cast<unsigned>(ranks)))
         return fmt::format("{} (not on {} ranks)", name, ranks);

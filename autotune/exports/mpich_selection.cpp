@@ -110,7 +110,7 @@ std::string mpich_selection_in(std::string_view text, std::string_view name) {
 std::string mpich_selection_of(const std::string& file) {
     std::ifstream stream(file, std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(stream), {}};
-    if (!stream) throw Error(fmt::format("cannot read '{}'; use another file for --base", file));
+    if (!stream) throw Error(fmt::format("cannot read MPICH's selection from '{}'", file));
     return mpich_selection_in(text, file);
 }
 
@@ -120,15 +120,15 @@ std::string write_mpich(const Export& exported) {
             "--to mpich requires the selection of the MPICH that will read it, as the file "
             "replaces it; use --base LIBMPICH.so");
     Json tree = Json::parse(exported.settings.base, nullptr, /*allow_exceptions=*/false);
-    if (!tree.is_object()) throw Error("the file of --base is no JSON; use MPICH's libmpich.so");
+    if (!tree.is_object()) throw Error("MPICH's selection is no JSON; use its libmpich.so");
     std::map<Collective, Json> originals;
     for (const ExportedCell& cell : exported.cells) {
         if (named_rules(cell).empty()) continue;
         Json& collective = tree[fmt::format("collective={}", name_in(mpi_names, cell.collective))];
         if (!collective.is_object() || !collective.contains("comm_type=intra"))
             throw Error(
-                fmt::format("the file of --base has no selection for {}; use that of "
-                            "another version",
+                fmt::format("MPICH's selection has nothing for {}; use that of another "
+                            "version",
                             name_in(mpi_names, cell.collective)));
         // Cells ascend in ranks: each is added in front of the last branch, which holds for more.
         Json& intra = collective["comm_type=intra"];

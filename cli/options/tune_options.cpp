@@ -107,8 +107,8 @@ void add_library(const OptionGroup& group, TuneOptions& options) {
         "MPI library to tune. Writes its rules file, with only the choices that were faster "
         "than the default in fresh launches");
     group.text("--output", options.library_file,
-               "File that --library writes (default: tutti-FORMAT.conf with the format of the "
-               "library's version, see export --to)");
+               "File that --library writes: rules of Open MPI, or MPICH's selection (default: "
+               "tutti-FORMAT.conf, see export --to)");
     group.flag("--commutative", options.exported.is_commutative,
                "With --library: all reduction operations of the programs commute. Also choose "
                "algorithms that require this");

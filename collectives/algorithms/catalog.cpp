@@ -157,8 +157,8 @@ std::optional<std::string> unknown_levels(const Job& job) {
             unknown += fmt::format("{}{}", unknown.empty() ? "" : ", ", name_of(level));
     if (unknown.empty()) return std::nullopt;
     return fmt::format(
-        "it needs levels that are not known ({}); bind ranks (mpirun --bind-to core), or use "
-        "--levels host",
+        "the ranks' levels ({}) are not known; let the launcher bind ranks to cores, use --levels "
+        "host, or name levels by --placement where that is possible",
         unknown);
 }
 
