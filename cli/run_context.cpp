@@ -10,7 +10,7 @@
 #include "autotune/tuner/known_machine.hpp"
 #include "cli/build_info.hpp"
 #include "cli/provenance.hpp"
-#include "topology/detect/detect.hpp"
+#include "collectives/world/host_processes.hpp"
 
 namespace tutti {
 namespace {
@@ -19,7 +19,7 @@ namespace {
 HostTuning tuning_of_hosts(World& world, const std::optional<Limits>& limits,
                            std::optional<Bytes> stream_from) {
     HostTuning tuning;
-    if (world.is_first()) tuning = tuning_from(detect_structure());
+    if (world.is_first()) tuning = tuning_from(cores_of_this_host());
     if (limits) tuning.stream_from = limits->stream_from;
     if (stream_from) {
         tuning.stream_from = *stream_from;

@@ -204,7 +204,8 @@ ExportedCell cell_for(const MeasuredChoices& measured, const Export& exported,
     for (const SizesOfChoice& sizes : measured.sizes) {
         if (least_of(sizes.choice, exported) >= sizes.end) continue;
         const ExportedRule rule = rule_for(sizes, measured, exported, coverage);
-        if (!cell.rules.empty() && cell.rules.back().agrees_with(rule))
+        if (!cell.rules.empty() && cell.rules.back().end == rule.from &&
+            cell.rules.back().agrees_with(rule))
             cell.rules.back().end = rule.end;
         else
             cell.rules.push_back(rule);

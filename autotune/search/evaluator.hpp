@@ -34,7 +34,7 @@ public:
     /// Returns whether the arm can run at this size, as far as that is known without a race.
     virtual bool takes_part(int /*arm*/, Bytes /*size*/) const { return true; }
 
-    /// Returns the cost model's prediction in ns, if it has one.
+    /// Returns the cost model's prediction in ns, if it has one. Collective on real ranks.
     virtual std::optional<double> predicted_ns(int arm, Bytes size) const = 0;
 
     /// Returns whether to stop racing: time is up, or the user asked to stop.

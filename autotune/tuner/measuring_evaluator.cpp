@@ -153,9 +153,8 @@ std::vector<std::vector<double>> MeasuringEvaluator::race(Bytes size, std::span<
 // A prediction walks a whole schedule, which takes milliseconds if it has many segments, and a
 // search asks for all arms again and again. So each rank computes a share, once.
 const std::vector<double>& MeasuringEvaluator::predictions_at(Bytes size) const {
-    const auto [place, is_new] = predictions_.try_emplace(size);
-    std::vector<double>& all = place->second;
-    if (!is_new) return all;
+    if (const auto known = predictions_.find(size); known != predictions_.end())
+        return known->second;
     const Call call = call_of(race_, world_.size(), size);
     const std::size_t ranks = as_size(world_.size()), me = as_size(world_.rank());
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
@@ -165,9 +164,10 @@ const std::vector<double>& MeasuringEvaluator::predictions_at(Bytes size) const 
             prediction_(variants_[arm].candidate.configuration, call).value_or(none);
     std::vector<double> shares(ranks * mine.size());
     world_.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(shares)));
+    std::vector<double> all;
     for (std::size_t arm = 0; arm < variants_.size(); ++arm)
         all.push_back(shares[arm % ranks * mine.size() + arm / ranks]);
-    return all;
+    return predictions_[size] = std::move(all);
 }
 
 std::optional<double> MeasuringEvaluator::predicted_ns(int arm, Bytes size) const {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/tuner/tuner.hpp"
 
+#include <algorithm>
+
 #include "autotune/search/caching_evaluator.hpp"
 #include "autotune/tuner/tasks.hpp"
 #include "base/clock.hpp"
@@ -15,6 +17,13 @@ constexpr double seconds_between_preliminary = 1;
 
 // Work of the other parts, relative to a search.
 constexpr double evaluating = 10, holding_out = 0.5;
+
+// Returns a bit for each level.
+int known_levels(const Placement& placement) {
+    int bits = 0;
+    for (const PlacementLevel& known : placement.levels()) bits |= 1 << as_size(known.level);
+    return bits;
+}
 
 // Tunes one subject.
 class SubjectRun {
@@ -58,8 +67,15 @@ public:
     double evaluation_seconds() const { return cost_.evaluation_seconds; }
 
 private:
+    // Tables name the levels of these ranks: a program that does not know them, because its ranks
+    // are bound otherwise, refuses the choice instead of running another algorithm.
     std::vector<Candidate> distinct_candidates(const TuneTask& task) const {
-        const auto all = candidates(task.subject.collective, request_.search_space);
+        auto all = candidates(task.subject.collective, request_.search_space);
+        for (Candidate& candidate : all)
+            if (candidate.is_ours() &&
+                candidate.row->takes(*std::ranges::find(knobs, "levels", &Knob::name)) &&
+                candidate.configuration.levels == 0)
+                candidate.configuration.levels = known_levels(request_.environment.hosts);
         // All segments differ at the largest size; the evaluator notices equal ones at smaller
         // sizes.
         const MeasuringEvaluator::Race race{

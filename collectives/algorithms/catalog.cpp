@@ -148,6 +148,7 @@ Nesting by_levels(const Job& job) {
 
 // `levels` over a larger level than the named one would be another algorithm.
 std::optional<std::string> unknown_levels(const Job& job) {
+    if (job.configuration.levels == 0) return std::nullopt;
     const Placement placement = placed(job);
     std::string unknown;
     for (const Level level : all_levels)
@@ -460,7 +461,7 @@ const std::vector<Algorithm>& rows = *new std::vector<Algorithm>{
      in_islands<levels_scatter>, by_name | Takes::placement},
     {scatter, "levels",
      "to one leader in each group of each level, which distributes the blocks inside",
-     in_levels<levels_scatter>, by_level},
+     in_levels<levels_scatter>, by_level, unknown_levels},
     {scatter, "multi-rail",
      "the ranks of the root's node each send the blocks of a share of the ranks",
      of<multi_rail_scatter>, Takes::placement},
@@ -479,7 +480,8 @@ const std::vector<Algorithm>& rows = *new std::vector<Algorithm>{
      Takes::placement},
     {gather, "three-level", "as two-level, with a level of NUMA nodes inside each node",
      in_islands<levels_gather>, by_name | Takes::placement},
-    {gather, "levels", "the scatter of levels backwards", in_levels<levels_gather>, by_level},
+    {gather, "levels", "the scatter of levels backwards", in_levels<levels_gather>, by_level,
+     unknown_levels},
     {gather, "multi-rail", "the scatter of multi-rail backwards", of<multi_rail_gather>,
      Takes::placement},
     {all_to_all, "ring", "blocks travel along the ring to their receiver", of<ring_all_to_all>,

@@ -28,7 +28,7 @@ std::string name_of_this_host() {
 }
 
 std::vector<std::string> usable_cpus_of_ranks(World& world) {
-    return gather_all_texts(world, fmt::format("{}", fmt::join(host_facts().usable_cpus, ",")));
+    return gather_all_texts(world, fmt::format("{}", fmt::join(usable_cpus(), ",")));
 }
 
 bool take_turns(int ranks, int cores, std::optional<double> cpu_quota) {
@@ -49,13 +49,6 @@ struct FactsOfRank {
     RankBinding binding;
     Mask cores;
 };
-
-std::vector<int> cpus_of(const Mask& mask) {
-    std::vector<int> cpus;
-    for (int cpu = 0; cpu < static_cast<int>(8 * sizeof mask); ++cpu)
-        if (CPU_ISSET_S(cpu, sizeof mask, mask.words)) cpus.push_back(cpu);
-    return cpus;
-}
 
 std::uint64_t hash_of(std::string_view name) { return fnv1a(std::as_bytes(std::span(name))); }
 
@@ -113,10 +106,9 @@ RanksOnHosts ranks_on_hosts(World& world, std::string_view name_of_host, const H
                      .machine = hash_of(of_host.boot_id),
                      .process = token_of_this_process(),
                      .cpu_quota = of_host.cpu_quota.value_or(no_quota),
-                     .binding = {},
+                     .binding = binding_of(structure, usable_cpus()),
                      .cores = {}};
     sched_getaffinity(0, sizeof mine.cores, mine.cores.words);
-    mine.binding = binding_of(structure, cpus_of(mine.cores));
     const auto facts = gather_all(world, mine);
     RanksOnHosts ranks{.hosts = placed_by_bindings(facts)};
     for (const FactsOfRank& one : facts) ranks.processes.push_back(one.process);

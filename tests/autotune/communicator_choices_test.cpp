@@ -248,6 +248,33 @@ TEST(DefaultChoice, AcrossHostsTakesTheNearestWayToEachRank) {
     EXPECT_EQ(choices.at(1).transport, "ucx");
 }
 
+TEST(DefaultChoice, BetweenTwoHostsWhoseRanksShareCoresLeavesMoreToLeaders) {
+    TwoHosts world;
+    const auto best = [&](Collective collective, std::int64_t bytes) {
+        return default_choices(
+                   {.collective = collective, .type = DataType::float32, .count = bytes / 4},
+                   BufferKind::unregistered, world)
+            .front()
+            .algorithm;
+    };
+    EXPECT_EQ(best(Collective::all_reduce, 64 << 10), "two-level-butterfly");
+    EXPECT_EQ(best(Collective::all_reduce, 1 << 20), "multi-rail");
+    world.oversubscribed = true;
+    EXPECT_EQ(best(Collective::all_reduce, 1 << 20), "two-level-butterfly");
+    EXPECT_EQ(best(Collective::all_reduce, 2 << 20), "multi-rail");
+    EXPECT_EQ(best(Collective::broadcast, 1 << 20), "multi-rail");
+}
+
+TEST(DefaultChoice, OnSharedCoresRankZeroLeavesTheBarrierFirst) {
+    const auto barrier = [](int ranks, bool oversubscribed) {
+        return default_of(Collective::barrier, ranks, 1, BufferKind::unregistered, oversubscribed);
+    };
+    EXPECT_EQ(barrier(4, true), "linear");
+    EXPECT_EQ(barrier(16, true), "linear");
+    EXPECT_EQ(barrier(17, true), "dissemination");
+    EXPECT_EQ(barrier(4, false), "dissemination");
+}
+
 TEST(DefaultChoice, TriesOnlyAlgorithmsThatNeedNotBeNamed) {
     TwoHosts world;
     for (const Configuration& choice : all_choices(Collective::broadcast, world))

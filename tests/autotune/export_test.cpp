@@ -317,6 +317,13 @@ TEST(Export, WritesFilesForGpuLibrariesFromDeviceMemoryOnly) {
                       "nccl-csv", {.channels = 4}),
               "allreduce,4,1023,tree,ll,4,1,8,-1,-1\n"
               "allreduce,1024,65535,nvls_tree,simple,16,1,8,-1,-1\n");
+    const auto own = of_nccl("ring-simple-16");
+    EXPECT_EQ(written({section(Collective::all_reduce, 8,
+                               three_ranges(own, ours("ring", "nccl"), own), BufferKind::device)},
+                      "nccl-csv"),
+              "allreduce,4,1023,ring,simple,16,1,8,-1,-1\n"
+              "allreduce,65536,2097151,ring,simple,16,1,8,-1,-1\n")
+        << "between them, NCCL chooses";
     const json profile = json::parse(written(device, "mscclpp-cutoffs", {.gpu = "H200"}));
     const json& choices = profile["profiles"][0]["collectives"]["allreduce"];
     EXPECT_EQ(profile["profiles"][0]["scale"], 8);

@@ -7,6 +7,7 @@
 
 #include "autotune/choice/subject.hpp"
 #include "autotune/tuner/hold_out.hpp"
+#include "autotune/tuner/tasks.hpp"
 #include "collectives/world/world.hpp"
 
 namespace tutti {
@@ -57,6 +58,56 @@ TuneRequest small_request() {
     request.protocol.sync = Protocol::Sync::barrier;
     request.holds_out = false;
     return request;
+}
+
+// Three variants on two ranks, so that a rank has one more than the other.
+TEST(Tuner, SharesPredictionsAmongTheRanks) {
+    run_as_threads(2, 20, [](World& world) {
+        Planner planner(world);
+        const std::vector kinds{BufferKind::unregistered};
+        const BufferPool pool(world, 4096, kinds, {});
+        TuneRequest request = small_request();
+        request.search_space.algorithms = {"ring", "linear", "bruck"};
+        const auto variants = variants_of(candidates(Collective::all_gather, request.search_space));
+        ASSERT_EQ(variants.size(), 3u);
+        const MeasuringEvaluator::Race race{.subject = {Collective::all_gather}};
+        int asked = 0;
+        const auto predict = [&](const Configuration& configuration,
+                                 const Call& call) -> std::optional<double> {
+            ++asked;
+            if (configuration.algorithm == "linear") return std::nullopt;
+            return static_cast<double>(call.count) + (configuration.algorithm == "ring" ? .5 : .25);
+        };
+        const MeasuringEvaluator evaluator(planner, pool, race, variants, predict,
+                                           [] { return false; });
+        for (int again = 0; again < 2; ++again)
+            for (const std::int64_t bytes : {64, 128})
+                for (int arm = 0; arm < 3; ++arm) {
+                    const auto& configuration = at(variants, arm).candidate.configuration;
+                    const int before = asked;
+                    const auto expected = predict(configuration, call_of(race, 2, Bytes{bytes}));
+                    asked = before;
+                    EXPECT_EQ(evaluator.predicted_ns(arm, Bytes{bytes}), expected)
+                        << configuration.algorithm;
+                }
+        EXPECT_EQ(asked, world.is_first() ? 4 : 2);
+    });
+}
+
+TEST(Tuner, BeginsWithTheSubjectsThatHaveTheFewestCandidates) {
+    TuneRequest request = small_request();
+    request.collectives = {Collective::all_reduce, Collective::scatter, Collective::all_gather};
+    request.search_space.algorithms = {"all"};
+    const std::vector kinds{BufferKind::unregistered};
+    std::vector<Collective> order;
+    double most = 0;
+    for (const TuneTask& task : shortest_first(tasks_of(request, kinds), request.search_space)) {
+        order.push_back(task.subject.collective);
+        EXPECT_GE(work_of(task, request.search_space), most);
+        most = work_of(task, request.search_space);
+    }
+    const std::vector expected{Collective::scatter, Collective::all_gather, Collective::all_reduce};
+    EXPECT_EQ(order, expected);
 }
 
 // Over a device's own transport and by messages; host memory is another subject.

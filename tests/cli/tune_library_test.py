@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The MPI library itself, tuned in one command: its file is proved and complete, or absent."""
 import re
+import subprocess
 import unittest
 
 import tutti
@@ -79,10 +80,23 @@ class TuneMpich(tutti.Folder):
         selection = self.folder / "selection.json"
         out = self.ok("tune", "reduce_scatter,all_to_all", "--library", "mpich", "--output", selection, "--launcher", LAUNCHER, "-b", 8,
                       "-e", "256K", "-f", 32, "--launches", 2, "--budget", "60s", timeout=300)
-        self.assertIn("not checked", out)
-        if not selection.exists():  # the default is the fastest here
-            return
-        self.assertIn(f"MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE={selection}\n", out)
+        if selection.exists():  # else the default is the fastest here
+            self.assertIn("not checked", out)
+            self.assertIn(f"MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE={selection}\n", out)
+            self.runs_with(selection)
+
+    def test_reads_an_exported_selection(self):
+        table, selection = self.folder / "table.json", self.folder / "selection.json"
+        done = tutti.run_ranks(2, "tune", "reduce_scatter", "--algo", "none", "--baseline", "mpi/pairwise", "--model", "none", "--hold-out",
+                               "no", "-b", "8", "-e", "256K", "-f", 32, "--buffers", "unregistered", "--table", table)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        library = next(line.split()[2] for line in subprocess.run(["ldd", tutti.EXECUTABLE], capture_output=True, text=True,
+                                                                  check=True).stdout.splitlines() if "libmpich" in line)
+        self.ok("export", table, "--to", "mpich", "--base", library, "-o", selection)
+        self.assertIn("intra_pairwise", selection.read_text())
+        self.runs_with(selection)
+
+    def runs_with(self, selection):
         done = tutti.run_ranks(2, "bench", "reduce_scatter", "--algo", "none", "--baseline", "mpi", "-b", 8, "-e", "256K", "-f", 32,
                                "--limits", "none", MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE=str(selection))
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -266,6 +266,13 @@ TEST(Levels, RefuseLevelsThatTheRanksDoNotKnow) {
     EXPECT_NE(refusal->find("(cache, numa)"), std::string::npos) << *refusal;
     job.placement = job.placement.with_islands_of(2);
     EXPECT_NE(levels.refuses(job)->find("(cache)"), std::string::npos);
+    int rows = 0;
+    for (const Collective collective : all_collectives())
+        if (const Algorithm* row = algorithm_called(collective, "levels")) {
+            EXPECT_TRUE(row->refuses(job)) << name_of(collective);
+            ++rows;
+        }
+    EXPECT_EQ(rows, 8);
 }
 
 // Two hosts of two caches with two ranks each; a linear broadcast from rank 1, counted by hand.

@@ -13,21 +13,6 @@
 namespace tutti {
 namespace {
 
-// Tries larger and larger masks: the kernel refuses one that is too small and does not report its
-// number of CPUs.
-std::vector<int> allowed_cpus() {
-    for (std::size_t masks = 1; masks <= 1024; masks *= 2) {
-        std::vector<cpu_set_t> mask(masks);
-        const std::size_t bytes = masks * sizeof(cpu_set_t);
-        if (sched_getaffinity(0, bytes, mask.data()) != 0) continue;
-        std::vector<int> cpus;
-        for (int cpu = 0; cpu < static_cast<int>(masks) * CPU_SETSIZE; ++cpu)
-            if (CPU_ISSET_S(cpu, bytes, mask.data())) cpus.push_back(cpu);
-        return cpus;
-    }
-    return {};
-}
-
 // Returns "on" or "off": whether cores may exceed their base clock; "" if no driver says so.
 std::string turbo(const std::filesystem::path& cpus) {
     if (const auto no_turbo = sysfs::first_line(cpus / "intel_pstate/no_turbo"))
@@ -47,12 +32,27 @@ int count_usable(const std::vector<Core>& cores, const std::vector<int>& cpus,
 
 }  // namespace
 
+// Tries larger and larger masks: the kernel refuses one that is too small and does not report its
+// number of CPUs.
+std::vector<int> usable_cpus() {
+    for (std::size_t masks = 1; masks <= 1024; masks *= 2) {
+        std::vector<cpu_set_t> mask(masks);
+        const std::size_t bytes = masks * sizeof(cpu_set_t);
+        if (sched_getaffinity(0, bytes, mask.data()) != 0) continue;
+        std::vector<int> cpus;
+        for (int cpu = 0; cpu < static_cast<int>(masks) * CPU_SETSIZE; ++cpu)
+            if (CPU_ISSET_S(cpu, bytes, mask.data())) cpus.push_back(cpu);
+        return cpus;
+    }
+    return {};
+}
+
 HostFacts host_facts(const std::filesystem::path& root) {
     return host_facts(read_sysfs_cores(root), root);
 }
 
 HostFacts host_facts(const Host& host, const std::filesystem::path& root) {
-    const std::vector<int> cpus = allowed_cpus();
+    const std::vector<int> cpus = usable_cpus();
     const std::optional<double> quota = cpu_quota(root);
     utsname system{};
     uname(&system);

@@ -38,6 +38,9 @@ HostFacts host_facts(const std::filesystem::path& root = "/");
 /// The same if read_sysfs_cores() has read the host already.
 HostFacts host_facts(const Host& host, const std::filesystem::path& root = "/");
 
+/// Returns the CPUs on which this thread may run, ascending.
+std::vector<int> usable_cpus();
+
 /// Returns the number of ranks that can run without sharing a core: the cores that this process may
 /// use, limited by the cgroups' quota, and at least 1.
 int usable_cores();

@@ -7,16 +7,16 @@
 
 #include "base/index.hpp"
 #include "base/rounding.hpp"
-#include "topology/detect/detect.hpp"
+#include "collectives/world/host_processes.hpp"
 #include "topology/detect/host_facts.hpp"
 #include "workloads/timing/done_by_all.hpp"
 
 namespace tutti {
 
 std::vector<int> cpus_of_cores() {
-    const std::vector<int> usable = host_facts().usable_cpus;
+    const std::vector<int> usable = usable_cpus();
     std::vector<int> cpus;
-    for (const Core& core : detect_structure().cores)
+    for (const Core& core : cores_of_this_host().cores)
         for (const int thread : core.threads)
             if (std::ranges::binary_search(usable, thread)) {
                 cpus.push_back(thread);
@@ -83,7 +83,7 @@ std::string describe_pinning(int ranks_on_core) {
 }
 
 std::vector<RankBinding> sites_of_ranks(World& world) {
-    auto sites = gather_all(world, binding_of(detect_structure(), host_facts().usable_cpus));
+    auto sites = gather_all(world, binding_of(cores_of_this_host(), usable_cpus()));
     const Grouping& hosts = world.hosts().nodes();
     for (std::size_t host = 0; host < hosts.size(); ++host)
         for (const Rank rank : hosts[host]) at(sites, rank).host = static_cast<int>(host);

@@ -64,7 +64,7 @@ std::optional<int> node_of_this_rank() {
     if (getcpu(&cpu, &node) != 0) return std::nullopt;
     const auto of_node =
         sysfs::list("/sys/devices/system/node/node" + std::to_string(node) + "/cpulist");
-    const auto usable = host_facts().usable_cpus;
+    const auto usable = usable_cpus();
     if (!std::includes(of_node.begin(), of_node.end(), usable.begin(), usable.end()))
         return std::nullopt;
     return static_cast<int>(node);
