@@ -318,13 +318,14 @@ constexpr const char* flight =
 TEST_F(ForeignTraces, OfFlightRecordersNameTheirRank) {
     file("0.json", of_rank(flight, 1));
     file("1.json", of_rank(flight, 0));
-    const Trace trace = read_trace(folder());
-    EXPECT_NE(std::get<OpsTrace>(trace.what).ranks.at(0).at(0).place.find("1.json"),
-              std::string::npos);
+    const std::string list = fmt::format("{0}/0.json,{0}/1.json", folder());
+    for (const std::string& typed : {folder(), list})
+        EXPECT_NE(ops(typed).ranks.at(0).at(0).place.find("1.json"), std::string::npos) << typed;
     // The files of one host of several.
     file("0.json", of_rank(flight, 2));
     file("1.json", of_rank(flight, 3));
-    EXPECT_NE(refused(folder()).find("rank 0 is missing"), std::string::npos) << refused(folder());
+    for (const std::string& typed : {folder(), list})
+        EXPECT_NE(refused(typed).find("rank 0 is missing"), std::string::npos) << refused(typed);
     // Numbers that do not tell ranks apart are none.
     file("1.json", of_rank(flight, 2));
     EXPECT_EQ(replayed(folder()).program.ranks(), 2);
@@ -337,10 +338,13 @@ TEST_F(ForeignTraces, LieAmongForeignFiles) {
     file("list.json", "[1, 2]");
     file("._0.json", "\x05\x16\x07");
     file("notes.txt", "{");
+    // Lines of other processes have torn those of NCCL, and another program logs events.
+    file("job.out", fmt::format("n:1:2 [0] NCCL INFO comm 0x1 rank - Init START\n{}\n", "epoch 1"));
+    file("other.log", "{\"event\": \"begin\"}\n{\"event\": \"end\"}\n");
     fs::create_directory(folder_ / "logs.json");
     const Trace trace = read_trace(folder());
     EXPECT_EQ(std::get<OpsTrace>(trace.what).ranks.size(), 2u);
-    EXPECT_NE(trace.note.find("3 files"), std::string::npos) << trace.note;
+    EXPECT_NE(trace.note.find("4 files"), std::string::npos) << trace.note;
     file("2.json", "");
     EXPECT_NE(refused(folder()).find("2.json"), std::string::npos);
     file("2.json", "{\"nodes\": [");

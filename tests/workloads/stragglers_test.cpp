@@ -242,6 +242,31 @@ TEST_F(StragglersIn, FilesWithRanksMayBeInAnyOrder) {
     }
 }
 
+// The files of one host of several, as a list in any order or as a folder.
+TEST_F(StragglersIn, FilesOfSomeRanksKeepTheirNumbers) {
+    const LoggedJob job{.ranks = 4, .lateness = [](int rank, int) { return rank == 3 ? 20 : 0; }};
+    for (const auto write : {by_profiler, by_flight_recorder}) {
+        const std::string third = file("b.json", write(job, 3)),
+                          second = file("a.json", write(job, 2));
+        for (const std::string& typed : {third + "," + second, second + "," + third, folder()}) {
+            const Stragglers found = stragglers_in(typed);
+            ASSERT_EQ(found.ranks.size(), 4U);
+            EXPECT_EQ(found.ranks.at(1).name, "");
+            EXPECT_EQ(found.ranks.at(2).name, second);
+            EXPECT_EQ(found.ranks.at(3).name, third);
+            if (write == by_flight_recorder) {
+                EXPECT_EQ(found.slow_rank(), 3);
+            } else {
+                EXPECT_EQ(found.calls, 0);  // two of four ranks
+            }
+        }
+    }
+    std::string impossible = by_flight_recorder(job, 0);
+    impossible.replace(impossible.find("\"rank\":0"), 8, "\"rank\":9999999");
+    const std::string words = error_of([&] { stragglers_in(file("c.json", impossible)); });
+    EXPECT_NE(words.find("9999999"), std::string::npos) << words;
+}
+
 // Steps that only one rank has recorded would be compared with other steps.
 TEST_F(StragglersIn, ProfilesOfOtherStepsAreRefused) {
     LoggedJob job{.ranks = 2, .calls = 5, .lateness = [](int, int) { return 0; }};

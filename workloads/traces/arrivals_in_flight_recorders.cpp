@@ -8,9 +8,10 @@ namespace tutti {
 ArrivalLog arrivals_in_flight_recorders(const std::vector<RankFile>& files) {
     ArrivalLog log;
     std::map<std::string, std::set<int>> ranks_of_group;
-    for (std::size_t rank = 0; rank < files.size(); ++rank) {
-        log.names.push_back(files[rank].source.name());
-        const Fields document(files[rank].document, files[rank].source);
+    log.names.resize(as_size(files.back().rank + 1));
+    for (const auto& [source, content, rank] : files) {
+        at(log.names, rank) = source.name();
+        const Fields document(content, source);
         for (const Fields& entry : document.objects("entries")) {
             const std::string full_name = entry.text("profiling_name");
             const std::string name = full_name.substr(full_name.find(':') + 1);
@@ -19,10 +20,10 @@ ArrivalLog arrivals_in_flight_recorders(const std::vector<RankFile>& files) {
             if (entry.has("process_group")) group = text_of(entry.at("process_group"));
             const std::int64_t sequence =
                 entry.has("collective_seq_id") ? entry.count("collective_seq_id") : 0;
-            ranks_of_group[group].insert(static_cast<int>(rank));
+            ranks_of_group[group].insert(rank);
             const auto ms = number_in(entry, "duration_ms");
             constexpr double ns_per_ms = 1e6;
-            add_call(log, static_cast<int>(rank), {group, name, sequence}, "",
+            add_call(log, rank, {group, name, sequence}, "",
                      ms ? std::optional(*ms * ns_per_ms) : std::nullopt);
         }
     }

@@ -50,11 +50,12 @@ std::vector<CollectiveKernel> kernels_in(const RankFile& file) {
 ArrivalLog arrivals_in_profiles(const std::vector<RankFile>& files) {
     ArrivalLog log;
     using Kind = std::pair<std::string, std::string>;  // group, name
-    std::map<Kind, std::map<std::size_t, std::int64_t>> unnumbered;
-    for (std::size_t rank = 0; rank < files.size(); ++rank) {
-        log.names.push_back(files[rank].source.name());
+    std::map<Kind, std::map<int, std::int64_t>> unnumbered;
+    log.names.resize(as_size(files.back().rank + 1));
+    for (const RankFile& file : files) {
+        at(log.names, file.rank) = file.source.name();
         std::map<std::pair<Kind, std::int64_t>, std::int64_t> repeated;
-        for (const CollectiveKernel& kernel : kernels_in(files[rank])) {
+        for (const CollectiveKernel& kernel : kernels_in(file)) {
             const Kind kind{kernel.group, kernel.name};
             std::int64_t sequence = 0;
             if (kernel.number) {
@@ -62,10 +63,9 @@ ArrivalLog arrivals_in_profiles(const std::vector<RankFile>& files) {
                 if (nth >= most_kernels_of_number) continue;
                 sequence = *kernel.number * most_kernels_of_number + nth;
             } else {
-                sequence = unnumbered[kind][rank]++;
+                sequence = unnumbered[kind][file.rank]++;
             }
-            log.times_ns[{kernel.group, kernel.name, sequence}][static_cast<int>(rank)] =
-                kernel.took_ns;
+            log.times_ns[{kernel.group, kernel.name, sequence}][file.rank] = kernel.took_ns;
             std::size_t& members = log.members[kernel.group];
             members = std::max(members, static_cast<std::size_t>(kernel.group_size));
         }
@@ -76,8 +76,8 @@ ArrivalLog arrivals_in_profiles(const std::vector<RankFile>& files) {
             if (kernels != ranks.begin()->second)
                 throw Error(fmt::format(
                     "{}: {} kernels of '{}', but {} has {}; record the same steps on all ranks",
-                    files[rank].source.name(), kernels, printable(kind.second),
-                    files[ranks.begin()->first].source.name(), ranks.begin()->second));
+                    at(log.names, rank), kernels, printable(kind.second),
+                    at(log.names, ranks.begin()->first), ranks.begin()->second));
     std::map<std::string, std::map<int, bool>> seen;
     for (const auto& [call, times] : log.times_ns)
         for (const auto& [rank, time] : times) seen[call.group][rank] = true;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
@@ -54,6 +57,15 @@ bool begins_as_log_of_nccl(std::string_view text) {
     return begin.find("\"header\"") != begin.npos || begin.find("\"event\"") != begin.npos;
 }
 
+// Reads only the first characters, as the output of a job may have gigabytes.
+bool is_log_of_nccl(const fs::path& file) {
+    std::string begin(64, '\0');
+    std::ifstream stream(file, std::ios::binary);
+    stream.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+    begin.resize(static_cast<std::size_t>(stream.gcount()));
+    return begins_as_log_of_nccl(in_utf8(begin));
+}
+
 // Folders often also hold the output of the job, which may or may not be a log, and notes.
 bool is_output(const fs::path& file) {
     constexpr std::string_view endings[] = {".log", ".txt", ".out", ".mpiP"};
@@ -83,9 +95,9 @@ std::vector<fs::path> files_in(const fs::path& folder) {
     std::ranges::sort(files);
     if (files.empty())
         throw Error(
-            fmt::format("{}: no traces or logs in *.json, *.log, *.txt, *.out, *.mpiP, *.et or "
-                        "*.gz files; name the trace files or logs",
-                        folder.string()));
+            fmt::format("{}: a folder without traces or logs, which end with {}; pass other files, "
+                        "such as *.jsonl, by name",
+                        folder.string(), fmt::join(endings_in_folders, ", ")));
     return files;
 }
 
@@ -263,7 +275,7 @@ std::optional<JsonValue> document_of(const fs::path& file, const Source& source)
 // Returns none for an output or a note that is no log.
 std::optional<JsonValue> document_of_output(const fs::path& file, const Source& source) {
     const std::string text = in_utf8(unzipped_file(file, "use --file TRACE.jsonl"));
-    if (begins_as_log_of_nccl(text)) return document_of_json(text, source);
+    if (auto lines = lines_of_nccl(text, source)) return lines;
     return document_of_text(text, source);
 }
 
@@ -323,8 +335,14 @@ Trace imported(std::string name, const std::vector<RankFile>& files,
 std::vector<std::int64_t> ranks_in_content(const std::vector<RankFile>& files,
                                            const TraceForm& form) {
     std::vector<std::int64_t> ranks;
-    for (const RankFile& file : files)
-        if (const auto rank = form.rank(file)) ranks.push_back(*rank);
+    for (const RankFile& file : files) {
+        const auto rank = form.rank(file);
+        if (!rank || *rank < 0) return {};
+        if (*rank >= most_ranks_of_files)
+            throw Error(fmt::format("{}: rank {} is impossible; at most {} ranks are read",
+                                    file.source.name(), *rank, most_ranks_of_files));
+        ranks.push_back(*rank);
+    }
     const std::set<std::int64_t> different(ranks.begin(), ranks.end());
     return different.size() == files.size() ? ranks : std::vector<std::int64_t>{};
 }
@@ -343,31 +361,37 @@ std::vector<std::vector<std::int64_t>> ranks_in_names(const std::vector<RankFile
     }
 }
 
-// Sorts the files of a folder by rank: by their content, or else by a number in their names.
-void sort_by_rank(std::vector<RankFile>& files, const TraceForm& form, const std::string& folder) {
-    if (files.size() == 1 || form.rank == nullptr) return;
-    const auto place_of = [&](const std::vector<std::int64_t>& ranks, std::size_t rank) {
-        return static_cast<std::size_t>(std::ranges::find(ranks, static_cast<std::int64_t>(rank)) -
-                                        ranks.begin());
-    };
-    std::vector<std::vector<std::int64_t>> choices{ranks_in_content(files, form)};
-    if (choices.front().empty()) choices = ranks_in_names(files);
-    std::size_t missing = 0;
-    for (const auto& ranks : choices) {
-        std::size_t rank = 0;
-        while (rank < files.size() && place_of(ranks, rank) < files.size()) ++rank;
-        if (&ranks == &choices.front()) missing = rank;
-        if (rank < files.size()) continue;
-        std::vector<RankFile> sorted;
-        for (rank = 0; rank < files.size(); ++rank)
-            sorted.push_back(std::move(files[place_of(ranks, rank)]));
-        files = std::move(sorted);
-        return;
-    }
+void sort_by_rank(std::vector<RankFile>& files, const std::vector<std::int64_t>& ranks) {
+    for (std::size_t file = 0; file < files.size(); ++file)
+        files[file].rank = static_cast<int>(ranks[file]);
+    std::ranges::sort(files, {}, &RankFile::rank);
+}
+
+std::size_t first_missing(const std::vector<std::int64_t>& ranks) {
+    std::size_t rank = 0;
+    while (std::ranges::find(ranks, static_cast<std::int64_t>(rank)) != ranks.end()) ++rank;
+    return rank;
+}
+
+// Sorts the files of a folder by a number in their names.
+void sort_by_name(std::vector<RankFile>& files, const std::string& folder) {
+    const auto choices = ranks_in_names(files);
+    for (const auto& ranks : choices)
+        if (first_missing(ranks) == files.size()) return sort_by_rank(files, ranks);
     throw Error(
         fmt::format("{}: rank {} is missing or appears twice in {} files; use one file for each "
                     "rank, named 0.json, 1.json, ... or *rank0.json, ...",
-                    folder, missing, files.size()));
+                    folder, choices.empty() ? 0 : first_missing(choices.front()), files.size()));
+}
+
+// A replay has all ranks. A single file is replayed on all of them.
+void require_all_ranks(const std::vector<RankFile>& files) {
+    for (std::size_t rank = 0; rank < files.size() && files.size() > 1; ++rank)
+        if (files[rank].rank != static_cast<int>(rank))
+            throw Error(
+                fmt::format("{}: is of rank {}, but rank {} is missing in {} files; use "
+                            "one file for each rank",
+                            files[rank].source.name(), files[rank].rank, rank, files.size()));
 }
 
 // The files of a trace.
@@ -394,21 +418,16 @@ bool is_ours(const JsonValue& document) {
 
 Inputs inputs_in_folder(const std::string& folder) {
     Inputs inputs;
-    std::vector<RankFile> outputs;
+    std::vector<fs::path> outputs;
     int notes = 0;
     for (const fs::path& path : files_in(folder)) {
-        const Source source("", path.string());
-        if (is_output(path)) {
-            auto document = document_of_output(path, source);
-            if (!document || form_of(*document) == nullptr)
-                ++notes;
-            else if (document->find("nccl_lines") != nullptr)
-                inputs.ranks.push_back({source, std::move(*document)});
-            else
-                outputs.push_back({source, std::move(*document)});
+        if (is_output(path) && !is_log_of_nccl(path)) {
+            outputs.push_back(path);
             continue;
         }
-        auto document = document_of(path, source);
+        const Source source("", path.string());
+        auto document =
+            is_output(path) ? document_of_output(path, source) : document_of(path, source);
         const bool is_trace = document && (form_of(*document) || is_ours(*document));
         if (is_trace)
             inputs.ranks.push_back({source, std::move(*document)});
@@ -417,11 +436,16 @@ Inputs inputs_in_folder(const std::string& folder) {
         else
             ++inputs.foreign;
     }
-    // A job's output may have lines of NCCL_DEBUG, too.
-    if (inputs.ranks.empty())
-        inputs.ranks = std::move(outputs);
-    else
-        inputs.foreign += int_size(outputs);
+    // A job's output may be a log, too. Next to traces it does not count: it is large, and
+    // processes may have torn the lines of others.
+    for (const fs::path& path : inputs.ranks.empty() ? outputs : std::vector<fs::path>{}) {
+        const Source source("", path.string());
+        auto document = document_of_output(path, source);
+        if (document && form_of(*document) != nullptr)
+            inputs.ranks.push_back({source, std::move(*document)});
+        else
+            ++notes;
+    }
     if (inputs.ranks.empty())
         throw Error(fmt::format("{}: no trace in {} files: {}", folder, inputs.foreign + notes,
                                 forms_read));
@@ -431,7 +455,6 @@ Inputs inputs_in_folder(const std::string& folder) {
             throw Error(
                 fmt::format("{}: holds traces of another kind than {}; use a folder for each kind",
                             file.source.name(), inputs.ranks.front().source.name()));
-    if (form != nullptr) sort_by_rank(inputs.ranks, *form, folder);
     return inputs;
 }
 
@@ -449,36 +472,44 @@ Inputs inputs_in_list(const std::string& typed) {
     return inputs;
 }
 
+// Returns the form of all files; null if they differ or have none.
+const TraceForm* form_of_all(const std::vector<RankFile>& files) {
+    const TraceForm* const form = form_of(files.front().document);
+    const bool are_alike = std::ranges::all_of(
+        files, [&](const RankFile& file) { return form_of(file.document) == form; });
+    return are_alike ? form : nullptr;
+}
+
+// The content of files tells their ranks. If it does not, they are in the order of ranks.
 Inputs inputs_in(const std::string& typed) {
-    return fs::is_directory(typed) ? inputs_in_folder(typed) : inputs_in_list(typed);
+    const bool is_folder = fs::is_directory(typed);
+    Inputs inputs = is_folder ? inputs_in_folder(typed) : inputs_in_list(typed);
+    std::vector<RankFile>& files = inputs.ranks;
+    for (std::size_t file = 0; file < files.size(); ++file)
+        files[file].rank = static_cast<int>(file);
+    const TraceForm* const form = form_of_all(files);
+    if (form == nullptr || form->rank == nullptr) return inputs;
+    if (const auto ranks = ranks_in_content(files, *form); !ranks.empty())
+        sort_by_rank(files, ranks);
+    else if (is_folder && files.size() > 1)
+        sort_by_name(files, typed);
+    return inputs;
 }
 
 }  // namespace
 
-std::vector<RankFile> rank_files_in(const std::string& typed) {
-    std::vector<RankFile> files = inputs_in(typed).ranks;
-    const TraceForm* const form = form_of(files.front().document);
-    const bool are_alike = std::ranges::all_of(
-        files, [&](const RankFile& file) { return form_of(file.document) == form; });
-    if (form == nullptr || form->rank == nullptr || !are_alike) return files;
-    if (ranks_in_content(files, *form).empty()) return files;
-    // A shell lists rank10 before rank2.
-    std::ranges::stable_sort(files, {}, [&](const RankFile& file) { return form->rank(file); });
-    return files;
-}
+std::vector<RankFile> rank_files_in(const std::string& typed) { return inputs_in(typed).ranks; }
 
 Trace read_trace(const std::string& typed) {
     Inputs inputs = inputs_in(typed);
     std::vector<RankFile>& files = inputs.ranks;
-    const TraceForm* const form = form_of(files.front().document);
-    const bool are_alike = std::ranges::all_of(
-        files, [&](const RankFile& file) { return form_of(file.document) == form; });
-    if (form != nullptr && are_alike) {
+    if (const TraceForm* const form = form_of_all(files)) {
         if (form->import == nullptr)
             throw Error(
                 fmt::format("{}: {}, which has no calls to replay; use tutti show "
                             "--stragglers",
                             files.front().source.name(), form->title));
+        require_all_ranks(files);
         if (inputs.groups) field_of(files.front().document, "comm_groups") = *inputs.groups;
         const std::string name = fs::path(files.front().source.name()).stem().string();
         Trace trace = imported(fmt::format("{}-{}", form->name, name), files, form->import);

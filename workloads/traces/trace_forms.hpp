@@ -64,13 +64,17 @@ OpsTrace ops_of(const Fields& document);
 /// Reads recorded calls of each rank with their launch times on one clock (kind "comms").
 OpsTrace comms_of(const Fields& document);
 
+/// Ranks that files may name are limited, so that a damaged number does not fill the memory.
+constexpr std::int64_t most_ranks_of_files = 1 << 16;
+
 /// A parsed file of one rank.
 struct RankFile {
     Source source;  ///< its name
     JsonValue document;
+    int rank = 0;  ///< that of the content, else the place of the file as typed
 };
-/// Returns the files of a trace as typed for read_trace(), in the order of ranks: those that the
-/// content names, else as typed.
+/// Returns the files of a trace as typed for read_trace(), in the order of ranks. If the content
+/// names ranks, some may be missing.
 std::vector<RankFile> rank_files_in(const std::string& typed);
 /// Reads a Chakra trace in protobuf's wire format as {"messages": [{"id", "name", "type", "deps",
 /// "duration_micros", "attr"}]}. Throws Error naming the message that is damaged.
