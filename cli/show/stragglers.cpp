@@ -34,45 +34,55 @@ void print_ranks(const Stragglers& found) {
     }
 }
 
-std::string verdict(const Stragglers& found) {
-    std::string text;
+// The others wait for a rank: how, and for how long.
+std::string wait_for(const Stragglers& found, int rank, const std::string& how) {
+    const RankArrivals& one = at(found.ranks, rank);
+    return fmt::format(
+        "rank {} ({}): {}; each other rank waited {:.3f} ms for it on average, {} of its time in "
+        "collectives.",
+        rank, printable(one.name), how, one.caused_wait_ns / ns_per_ms,
+        share_of(one.caused_wait_ns, found.spent_ns));
+}
+
+std::string verdict_on_slow(const Stragglers& found) {
     if (const auto slow = found.slow_rank()) {
         const RankArrivals& one = at(found.ranks, *slow);
-        const std::string how =
-            found.is_summed
-                ? fmt::format("waited least in {} collectives", one.calls)
-                : fmt::format("arrived last in {} of {} collectives", one.last, one.calls);
-        text += fmt::format(
-            "Straggler: rank {} ({}) {}; each other rank waited {:.3f} ms for it on average, {} of "
-            "its time in collectives.\n",
-            *slow, printable(one.name), how, one.caused_wait_ns / ns_per_ms,
-            share_of(one.caused_wait_ns, found.spent_ns));
-    } else if (found.is_summed && found.costly_rank()) {
-        const RankArrivals& one = at(found.ranks, *found.costly_rank());
-        text += fmt::format(
-            "Perhaps rank {} ({}): each other rank waited {:.3f} ms for it, {} of its time in "
-            "collectives. A few long calls may be chance, which sums do not tell; use a log of "
-            "single calls.\n",
-            *found.costly_rank(), printable(one.name), one.caused_wait_ns / ns_per_ms,
-            share_of(one.caused_wait_ns, found.spent_ns));
-    } else if (found.calls > 0) {
-        text += fmt::format("No straggler in {} collectives.\n", found.calls);
-    } else if (!found.has_times && found.begun > 0) {
-        text += fmt::format("The logs have no times; ranks are compared by {} collectives.\n",
-                            found.begun);
-    } else {
-        text += "No collective has times of all its ranks; use the logs of all ranks.\n";
+        const auto how = fmt::format("arrived last in {} of {} collectives", one.last, one.calls);
+        return fmt::format("Straggler: {}\n", wait_for(found, *slow, how));
     }
-    if (const auto missing = found.missing_rank()) {
-        const RankArrivals& one = at(found.ranks, *missing);
-        const std::string how =
-            one.fault.empty()
-                ? fmt::format("has logged {} collectives fewer than another rank", one.missing)
-                : one.fault;
-        text += fmt::format("Missing: rank {} ({}) {}; if the job hangs, the others wait for it.\n",
-                            *missing, printable(one.name), how);
+    if (const auto suspected = found.suspected_rank()) {
+        const RankArrivals& one = at(found.ranks, *suspected);
+        const auto how = fmt::format(
+            "waited least on average at call sites with {} of {} "
+            "collectives",
+            one.waited_least, one.calls);
+        return fmt::format(
+            "Possible straggler: {} It is not certain, as the log does not tell which ranks were "
+            "in a collective together{}. Use a log of single calls.\n",
+            wait_for(found, *suspected, how),
+            found.is_by_chance(*suspected) ? ", and a few long calls may be chance" : "");
     }
-    return text;
+    if (found.calls > 0) return fmt::format("No straggler in {} collectives.\n", found.calls);
+    if (found.has_times)
+        return "No collective has times of all its ranks; use the logs of all ranks.\n";
+    std::string begun = "No collective has started.";
+    if (found.begun > 0)
+        begun = fmt::format("{} collectives started{}.", found.begun,
+                            found.missing_rank() ? "" : "; no rank is missing");
+    return fmt::format("The logs have no times, so slow ranks cannot be found. {}\n", begun);
+}
+
+std::string verdict_on_missing(const Stragglers& found) {
+    const auto missing = found.missing_rank();
+    if (!missing) return "";
+    const RankArrivals& one = at(found.ranks, *missing);
+    const std::string how =
+        one.fault.empty()
+            ? fmt::format("started {} fewer collectives than the rank that is furthest ahead",
+                          one.missing)
+            : one.fault;
+    return fmt::format("Missing: rank {} ({}): {}; if the job hangs, the others wait for it.\n",
+                       *missing, printable(one.name), how);
 }
 
 Json to_json(const Stragglers& found) {
@@ -81,13 +91,19 @@ Json to_json(const Stragglers& found) {
         ranks.push_back({{"process", one.name},
                          {"collectives", one.calls},
                          {"last", found.is_summed ? Json() : Json(one.last)},
+                         {"expected_last", found.is_summed ? Json() : Json(one.expected_last)},
+                         {"waited_least", found.is_summed ? Json(one.waited_least) : Json()},
                          {"others_waited_ns", one.caused_wait_ns},
+                         {"deviation_ns", found.is_summed ? Json(one.deviation_ns) : Json()},
                          {"missing", one.fault.empty() ? Json(one.missing) : Json()},
                          {"fault", one.fault.empty() ? Json() : Json(one.fault)}});
     const auto or_null = [](std::optional<int> rank) { return rank ? Json(*rank) : Json(); };
     return {{"collectives", found.calls},
             {"spent_ns", found.spent_ns},
+            {"has_times", found.has_times},
+            {"begun", found.begun},
             {"straggler", or_null(found.slow_rank())},
+            {"suspected", or_null(found.suspected_rank())},
             {"missing", or_null(found.missing_rank())},
             {"ranks", std::move(ranks)}};
 }
@@ -102,7 +118,7 @@ Exit show_stragglers(const Arguments& files, bool as_json) {
         return Exit::ok;
     }
     print_ranks(found);
-    fmt::print("\n{}", verdict(found));
+    fmt::print("\n{}{}", verdict_on_slow(found), verdict_on_missing(found));
     return Exit::ok;
 }
 

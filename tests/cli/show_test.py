@@ -214,6 +214,9 @@ class Stragglers(tutti.Folder):
             found = json.loads(self.ok("show", "--stragglers", "--json", self.folder))
             self.assertEqual((found["straggler"], found["missing"], found["collectives"]), (late, None, 100))
             self.assertEqual(found["ranks"][late]["last"], 100)
+            self.assertEqual((found["suspected"], found["has_times"], found["begun"]), (None, True, 100))
+            self.assertAlmostEqual(found["ranks"][late]["expected_last"], 100 / 3)
+            self.assertIsNone(found["ranks"][late]["deviation_ns"])
 
     def test_are_none_if_there_are_none(self):
         self.logs(None)
@@ -221,21 +224,29 @@ class Stragglers(tutti.Folder):
 
     def test_of_summed_times_wait_least(self):
         lines = ["@ mpiP", *(f"@ MPI Task Assignment : {rank} node{rank}" for rank in range(3)), "@--- Callsite Time statistics",
-                 *(f"Allreduce 1 {rank} 100 {ms} {ms} {ms} 1 1" for rank, ms in enumerate((0.5, 0.4, 0.5)))]
+                 *(f"Allreduce 1 {rank} 100 {ms} {ms} {ms} 1 1" for rank, ms in enumerate((0.5, 0.4, 0.5))),
+                 *(f"Barrier 2 {rank} 7 0 0 0 1 1" for rank in range(3))]
         report = self.file("report.mpiP", "\n".join(lines) + "\n")
         out = self.ok("show", "--stragglers", report)
-        self.assertIn("rank 1 (node1)", out)
+        self.assertIn("Possible straggler: rank 1 (node1)", out)
+        self.assertIn("100 of 107 collectives", out)
+        self.assertNotIn("chance", out)
         self.assertIn("10.000 ms", out)
         self.assertIn("20.0 %", out)
         found = json.loads(self.ok("show", "--stragglers", "--json", report))
-        self.assertEqual((found["straggler"], found["missing"], found["collectives"]), (1, None, 100))
-        self.assertIsNone(found["ranks"][1]["last"])
+        self.assertEqual((found["straggler"], found["suspected"], found["missing"], found["collectives"]), (None, 1, None, 107))
+        self.assertEqual((found["ranks"][1]["last"], found["ranks"][1]["waited_least"], found["ranks"][1]["deviation_ns"]), (None, 100, 0))
+        self.assertEqual(found["ranks"][0]["waited_least"], 0)
 
-    def test_by_chance_are_only_suspected(self):
+    def test_by_chance_are_called_so(self):
         lines = ["@ mpiP", "@--- Callsite Time statistics", "Allreduce 1 0 100 1 0.4 0 1 1", "Allreduce 1 1 100 1 0.6 0 1 1"]
         report = self.file("report.mpiP", "\n".join(lines) + "\n")
-        self.assertIn("rank 0 (task 0)", self.ok("show", "--stragglers", report))
-        self.assertIsNone(json.loads(self.ok("show", "--stragglers", "--json", report))["straggler"])
+        out = self.ok("show", "--stragglers", report)
+        self.assertIn("rank 0 (task 0)", out)
+        self.assertIn("chance", out)
+        # Two ranks of values from 0 to 1 ms with means of 0.4 and 0.6: 100 calls deviate by 10 * sqrt(0.24) ms, and the difference twice that.
+        deviation = json.loads(self.ok("show", "--stragglers", "--json", report))["ranks"][0]["deviation_ns"]
+        self.assertAlmostEqual(deviation, 2 * 10 * 0.24**0.5 * 1e6, delta=1)
 
     def test_may_not_answer(self):
         ranks = [{"rank": rank, "host": "10.0.0.1", "pid": 50 + rank} for rank in range(2)]
@@ -243,10 +254,25 @@ class Stragglers(tutti.Folder):
         ranks[1]["status"] = {"considered_dead": True}
         snapshot = self.file("ras.json", json.dumps({"communicators_count": 1, "communicators": [
             {"hash": "0x1", "secondary_hash": "0x2", "size": 2, "ranks": ranks[:1], "missing_ranks": ranks[1:]}]}))
-        self.assertIn("Missing: rank 1 (10.0.0.1:51)", self.ok("show", "--stragglers", snapshot))
+        self.assertRegex(self.ok("show", "--stragglers", snapshot), r"rank 1 \(10\.0\.0\.1:51\):.* dead")
         found = json.loads(self.ok("show", "--stragglers", "--json", snapshot))
         self.assertEqual((found["straggler"], found["missing"]), (None, 1))
         self.assertIn("dead", found["ranks"][1]["fault"])
+
+    def test_are_not_found_without_times(self):
+        for begun in ((0, 0), (7, 7), (7, 4)):
+            ranks = [{"rank": rank, "host": "10.0.0.1", "pid": 50 + rank, "collective_counts": {"AllReduce": begun[rank]}} for rank in range(2)]
+            snapshot = self.file("ras.json", json.dumps({"communicators_count": 1, "communicators": [
+                {"hash": "0x1", "secondary_hash": "0x2", "size": 2, "ranks": ranks}]}))
+            out = self.ok("show", "--stragglers", snapshot)
+            self.assertIn("no times", out)
+            self.assertNotIn("of all", out)
+            self.assertEqual("No collective" in out, begun[0] == 0, out)
+            self.assertEqual("7 collectives started" in out, begun[0] == 7, out)
+            self.assertEqual("is missing" in out, begun == (7, 7), out)
+            self.assertEqual("3 fewer collectives" in out, begun[1] == 4, out)
+            found = json.loads(self.ok("show", "--stragglers", "--json", snapshot))
+            self.assertEqual((found["has_times"], found["begun"]), (False, begun[0]))
 
     def test_need_the_logs_of_all_ranks(self):
         self.logs(0)

@@ -11,6 +11,7 @@ struct SnapshotOf {
     int silent = -1;  // is missing
     std::string status = R"("unresponsive": true, "considered_dead": false)";
     const char* comma = ",";  // NCCL 2.28 has none before the status of missing ranks
+    bool is_known = true;     // RAS knows the process of the missing rank
 };
 
 std::string rank_in_snapshot(int rank, int all_reduces, int sends) {
@@ -27,7 +28,9 @@ std::string communicator(const SnapshotOf& what, const std::string& hash = "0xab
         std::string& list = rank == what.silent ? missing : present;
         if (!list.empty()) list += ",\n";
         list +=
-            rank == what.silent
+            rank == what.silent && !what.is_known
+                ? fmt::format(R"({{"rank": {}, "status": {{{}}}}})", rank, what.status)
+            : rank == what.silent
                 ? fmt::format(
                       R"({{"rank": {0}, "host": "10.0.0.{1}", "pid": {2}, "cuda_dev": {3}, "nvml_dev": {3}{4}
  "status": {{{5}}}}})",
@@ -76,11 +79,11 @@ TEST_F(RasSnapshots, NameTheRankThatDoesNotAnswer) {
                 Stragglers found = stragglers_in(file("ras.json", snapshot(communicator(what))));
                 EXPECT_EQ(found.missing_rank(), silent);
                 EXPECT_EQ(found.ranks.at(static_cast<std::size_t>(silent)).fault,
-                          "does not answer");
+                          "does not answer RAS");
                 what.status = R"("unresponsive": true, "considered_dead": true)";
                 found = stragglers_in(file("ras.json", snapshot(communicator(what))));
                 EXPECT_EQ(found.ranks.at(static_cast<std::size_t>(silent)).fault,
-                          "is considered dead");
+                          "RAS reports it dead");
             }
 }
 
@@ -95,6 +98,37 @@ TEST_F(RasSnapshots, NeedNoCommunicatorOfAllRanks) {
     ASSERT_EQ(found.ranks.size(), 4U);
     EXPECT_EQ(found.missing_rank(), 3);
     EXPECT_EQ(found.ranks.at(3).name, "10.0.0.0:103");
+}
+
+// RAS knows no process for rank 2 of all, nor for rank 0 of a part: they may be the same, or not.
+TEST_F(RasSnapshots, KeepUnknownProcessesOfPartsApart) {
+    const std::string all = communicator({.silent = 2, .is_known = false}),
+                      part = communicator({.ranks = 2, .silent = 0, .is_known = false}, "0xdef");
+    for (const std::string& both : {all + "," + part, part + "," + all}) {
+        const Stragglers found = stragglers_in(file("ras.json", snapshot(both)));
+        ASSERT_EQ(found.ranks.size(), 5U);
+        for (const int rank : {0, 1, 3})
+            EXPECT_EQ(found.ranks.at(static_cast<std::size_t>(rank)).name,
+                      fmt::format("10.0.0.{}:{}", rank / 2, 100 + rank));
+        EXPECT_EQ(found.missing_rank(), 2);
+        for (const auto& [rank, place] :
+             {std::pair{2U, "rank 2 of communicator 0xabc"}, {4U, "rank 0 of communicator 0xdef"}})
+            EXPECT_NE(found.ranks.at(rank).name.find(place), std::string::npos);
+        EXPECT_EQ(found.ranks.at(4).fault, "does not answer RAS");
+    }
+}
+
+// No communicator has all known processes: these get the first numbers, in any order of texts.
+TEST_F(RasSnapshots, NumberUnknownProcessesLast) {
+    std::string other = communicator({.ranks = 2, .silent = 0, .is_known = false}, "0xdef");
+    const std::string old = "\"pid\": 101";
+    other.replace(other.find(old), old.size(), "\"pid\": 103");
+    const Stragglers found =
+        stragglers_in(file("ras.json", snapshot(communicator({.ranks = 2}) + "," + other)));
+    ASSERT_EQ(found.ranks.size(), 4U);
+    EXPECT_EQ(found.ranks.at(0).name, "10.0.0.0:100");
+    EXPECT_EQ(found.ranks.at(2).name, "10.0.0.0:103");
+    EXPECT_EQ(found.missing_rank(), 3);
 }
 
 TEST_F(RasSnapshots, ThatCannotBeUsedSayWhy) {

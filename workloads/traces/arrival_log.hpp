@@ -18,7 +18,7 @@ struct JointCall {
     auto operator<=>(const JointCall&) const = default;
 };
 
-/// The times of a rank in all calls from one place of a program.
+/// The times of a rank in all calls from one call site, a place in a program.
 struct CallSums {
     std::int64_t calls = 0;
     double mean_ns = 0, least_ns = 0, most_ns = 0;
@@ -32,7 +32,7 @@ struct ArrivalLog {
     std::map<std::string, std::size_t> members;           ///< ranks of a group
     /// Collectives that each rank has begun, by group and what is counted
     std::map<std::pair<std::string, std::string>, std::map<int, std::int64_t>> begun;
-    /// In place of single calls: sums by place in the program and rank
+    /// In place of single calls: sums by call site and rank
     std::map<std::string, std::map<int, CallSums>> sums;
 };
 

@@ -3,12 +3,11 @@
 
 #include "workloads/traces/arrival_log.hpp"
 
-// Reports of mpiP: for each place in the program that calls MPI and each rank, the number of calls
-// and their shortest, longest and mean time.
+// Reports of mpiP: for each call site (a place in the program that calls MPI) and each rank, the
+// number of calls and their shortest, longest and mean time. The report names no communicators.
 namespace tutti {
 namespace {
 
-constexpr std::int64_t most_ranks_of_report = 1 << 16;
 constexpr std::string_view begin_of_report = "@ mpiP";
 
 class MpipReport {
@@ -27,7 +26,9 @@ public:
             if (log_.names[rank].empty()) log_.names[rank] = fmt::format("task {}", rank);
         std::erase_if(log_.sums, [&](const auto& site) { return !is_of_all(site.second); });
         if (log_.sums.empty())
-            source_.fail(1, "no collective of all ranks has a time for each; use mpiP without -c");
+            source_.fail(1,
+                         "no call site of a collective has as many calls, with times, on all "
+                         "ranks; use mpiP without -c in the variable MPIP");
         return std::move(log_);
     }
 
@@ -45,7 +46,7 @@ private:
 
     int rank_in(std::string_view word) const {
         const auto rank = decimal_number(word);
-        if (!rank || *rank < 0 || *rank >= most_ranks_of_report)
+        if (!rank || *rank < 0 || *rank >= most_ranks_of_files)
             source_.fail(number_, fmt::format("{} is not a rank", in_quotes(word)));
         return static_cast<int>(*rank);
     }
@@ -58,11 +59,11 @@ private:
         at(log_.names, rank) = words[6];
     }
 
-    // "Allreduce   3    0   100   0.7   0.5   0.4   6.31   7.47": name, place, rank, calls,
+    // "Allreduce   3    0   100   0.7   0.5   0.4   6.31   7.47": name, call site, rank, calls,
     // longest, mean and shortest time in ms, and shares of the time.
     void read_times(const std::vector<std::string_view>& words) {
         constexpr std::size_t columns = 9;
-        if (words.size() != columns) source_.fail(number_, "not a line of a place and a rank");
+        if (words.size() != columns) source_.fail(number_, "not a line of a call site and a rank");
         const int rank = rank_in(words[2]);
         most_rank_ = std::max(most_rank_, rank);
         if (!waits_for_all(std::string(words[0]))) return;
@@ -84,7 +85,7 @@ private:
         return *ms * ns_per_ms;
     }
 
-    // All ranks do the same number of calls there.
+    // All ranks do the same number of calls there. They may still be in several communicators.
     bool is_of_all(const std::map<int, CallSums>& ranks) const {
         const std::int64_t calls = ranks.begin()->second.calls;
         return ranks.size() > 1 && ranks.size() == log_.names.size() &&
@@ -109,7 +110,7 @@ std::optional<JsonValue> document_of_mpip(std::string_view text, const Source&) 
 
 ArrivalLog arrivals_in_mpip(const std::vector<RankFile>& files) {
     if (files.size() > 1)
-        throw Error(fmt::format("{}: a second report; use one, as it has all ranks",
+        throw Error(fmt::format("{}: a second report; pass one alone, as it covers all ranks",
                                 files[1].source.name()));
     const RankFile& file = files.front();
     return MpipReport(Fields(file.document, file.source).text("mpip"), file.source).done();

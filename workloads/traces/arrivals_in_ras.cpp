@@ -10,10 +10,14 @@
 namespace tutti {
 namespace {
 
-constexpr std::int64_t most_ranks_of_snapshot = 1 << 16;
-
 // A process may have several GPUs.
 using GpuOfJob = std::tuple<std::string, std::int64_t, std::int64_t>;  // host, process, device
+
+// RAS knows nothing of some processes but their rank of a communicator. They have its name as
+// their host, and the rank as their device.
+constexpr std::int64_t unknown_process = -1;
+
+bool is_known(const GpuOfJob& gpu) { return std::get<1>(gpu) != unknown_process; }
 
 struct SnapshotRank {
     Fields place;
@@ -24,6 +28,7 @@ struct SnapshotRank {
 
 struct SnapshotCommunicator {
     std::string id;
+    int size = 0;
     std::vector<SnapshotRank> ranks;  // those that are listed
 };
 
@@ -34,22 +39,22 @@ bool is_true(const Fields& of, const char* name) {
 
 std::string fault_of(const Fields& missing) {
     const Fields status = missing.has("status") ? missing.object("status") : missing;
-    if (is_true(status, "considered_dead")) return "is considered dead";
-    return is_true(status, "unresponsive") ? "does not answer" : "is missing";
+    if (is_true(status, "considered_dead")) return "RAS reports it dead";
+    return is_true(status, "unresponsive") ? "does not answer RAS" : "RAS reports it missing";
 }
 
 GpuOfJob gpu_of(const Fields& rank, const std::string& communicator) {
     const std::int64_t process = rank.number("pid", -1);
-    // RAS knows nothing of some processes.
-    if (process < 0) return {communicator, -1, rank.number("rank")};
+    if (process < 0) return {communicator, unknown_process, rank.number("rank")};
     return {rank.text("host"), process, rank.number("nvml_dev", 0)};
 }
 
 SnapshotCommunicator communicator_in(const Fields& of) {
     SnapshotCommunicator communicator{.id = of.text("hash") + " " + of.text("secondary_hash")};
     const std::int64_t size = of.number("size");
-    if (size < 1 || size > most_ranks_of_snapshot)
+    if (size < 1 || size > most_ranks_of_files)
         of.refuse(fmt::format("a communicator of {} ranks is impossible", size));
+    communicator.size = static_cast<int>(size);
     std::set<std::int64_t> listed;
     const auto add = [&](const Fields& rank, const std::string& fault) {
         const std::int64_t index = rank.number("rank");
@@ -65,20 +70,34 @@ SnapshotCommunicator communicator_in(const Fields& of) {
     return communicator;
 }
 
-// Numbers the GPUs as the largest communicator does if it has all, else by host and process.
+// Numbers the GPUs as the largest communicator does if it has all known ones, else by host and
+// process. An unknown process of another communicator may be any, so it gets a number after these.
 std::map<GpuOfJob, int> ranks_in_job(const std::vector<SnapshotCommunicator>& communicators) {
     const auto& largest = *std::ranges::max_element(
         communicators, {}, [](const SnapshotCommunicator& one) { return one.ranks.size(); });
-    std::map<GpuOfJob, int> numbers, in_largest;
+    std::set<GpuOfJob> known, unknown;
     for (const SnapshotCommunicator& one : communicators)
-        for (const SnapshotRank& rank : one.ranks) numbers[rank.gpu] = 0;
+        for (const SnapshotRank& rank : one.ranks)
+            (is_known(rank.gpu) ? known : unknown).insert(rank.gpu);
+    std::map<GpuOfJob, int> numbers;
     for (const SnapshotRank& rank : largest.ranks)
-        if (!in_largest.try_emplace(rank.gpu, rank.index).second)
+        if (!numbers.try_emplace(rank.gpu, rank.index).second)
             rank.place.refuse("two ranks of a communicator are the same GPU of a process");
-    if (in_largest.size() == numbers.size()) return in_largest;
-    int next = 0;
-    for (auto& [gpu, number] : numbers) number = next++;
+    int next = largest.size;
+    if (!std::ranges::all_of(known, [&](const GpuOfJob& gpu) { return numbers.contains(gpu); })) {
+        numbers.clear();
+        next = 0;
+        for (const GpuOfJob& gpu : known) numbers[gpu] = next++;
+    }
+    for (const GpuOfJob& gpu : unknown)
+        if (numbers.try_emplace(gpu, next).second) ++next;
     return numbers;
+}
+
+std::string name_of(const GpuOfJob& gpu) {
+    const auto& [host, process, device] = gpu;
+    return is_known(gpu) ? fmt::format("{}:{}", host, process)
+                         : fmt::format("unknown process, rank {} of communicator {}", device, host);
 }
 
 // NCCL 2.28 writes no comma between "nvml_dev": 0 and "status" of missing ranks.
@@ -112,7 +131,7 @@ std::optional<JsonValue> document_of_ras(std::string_view text, const Source& so
 
 ArrivalLog arrivals_in_ras(const std::vector<RankFile>& files) {
     if (files.size() > 1)
-        throw Error(fmt::format("{}: a second snapshot; use one, as it has all ranks",
+        throw Error(fmt::format("{}: a second snapshot; pass one alone, as it covers all ranks",
                                 files[1].source.name()));
     const Fields document(files.front().document, files.front().source);
     std::vector<SnapshotCommunicator> communicators;
@@ -124,9 +143,7 @@ ArrivalLog arrivals_in_ras(const std::vector<RankFile>& files) {
     ArrivalLog log;
     for (const auto& [gpu, number] : numbers) {
         log.names.resize(std::max(log.names.size(), as_size(number + 1)));
-        const auto& [host, process, device] = gpu;
-        at(log.names, number) =
-            process < 0 ? "unknown process" : fmt::format("{}:{}", host, process);
+        at(log.names, number) = name_of(gpu);
     }
     for (const SnapshotCommunicator& one : communicators) {
         for (const SnapshotRank& rank : one.ranks) {

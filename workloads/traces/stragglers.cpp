@@ -10,12 +10,14 @@
 namespace tutti {
 namespace {
 
+constexpr double least_deviations = 4;
+
 // The largest variance of values from `least` to `most` with this mean.
 double most_variance(const CallSums& of) {
     return std::max(0.0, (of.most_ns - of.mean_ns) * (of.mean_ns - of.least_ns));
 }
 
-// Compares the calls of one place, whose single times are not known. The rank that spends the
+// Compares the calls of one call site, whose single times are not known. The rank that spends the
 // least time in them is the one that the others wait for.
 void compare_sums(const std::map<int, CallSums>& ranks, Stragglers& found) {
     const auto mean = [](const auto& one) { return one.second.mean_ns; };
@@ -30,7 +32,9 @@ void compare_sums(const std::map<int, CallSums>& ranks, Stragglers& found) {
     }
     found.calls += last->second.calls;
     found.spent_ns += calls * longest->second.mean_ns;
+    if (waited == 0) return;
     RankArrivals& straggler = at(found.ranks, last->first);
+    straggler.waited_least += last->second.calls;
     straggler.caused_wait_ns += calls * waited / (members - 1);
     // If all ranks are alike, the correlation of two is at least -1 / (members - 1). So the
     // difference between one and the mean of the others varies by at most this factor more.
@@ -45,7 +49,7 @@ Stragglers compared(const ArrivalLog& log) {
     for (const auto& [rank, fault] : log.faults) at(found.ranks, rank).fault = fault;
     found.is_summed = !log.sums.empty();
     found.has_times = found.is_summed || !log.times_ns.empty();
-    for (const auto& [place, ranks] : log.sums) compare_sums(ranks, found);
+    for (const auto& [site, ranks] : log.sums) compare_sums(ranks, found);
     for (const auto& [call, times] : log.times_ns) {
         if (times.size() < 2 || times.size() != log.members.at(call.group)) continue;
         const auto by_time = [](const auto& one) { return one.second; };
@@ -73,29 +77,36 @@ Stragglers compared(const ArrivalLog& log) {
     return found;
 }
 
-}  // namespace
-
-std::optional<int> Stragglers::costly_rank() const {
+// Returns the rank that others wait for the longest, if it is at least 2 % of the time.
+std::optional<int> costly_rank(const Stragglers& found) {
     constexpr double least_share = 0.02;
-    const auto worst = std::ranges::max_element(ranks, {}, &RankArrivals::caused_wait_ns);
-    if (worst == ranks.end() || worst->caused_wait_ns < least_share * spent_ns ||
+    const auto worst = std::ranges::max_element(found.ranks, {}, &RankArrivals::caused_wait_ns);
+    if (worst == found.ranks.end() || worst->caused_wait_ns < least_share * found.spent_ns ||
         worst->caused_wait_ns == 0)
         return std::nullopt;
-    return static_cast<int>(worst - ranks.begin());
+    return static_cast<int>(worst - found.ranks.begin());
 }
 
+}  // namespace
+
 std::optional<int> Stragglers::slow_rank() const {
-    constexpr double least_deviations = 4;
-    const auto rank = costly_rank();
+    const auto rank = is_summed ? std::nullopt : costly_rank(*this);
     if (!rank) return std::nullopt;
     const RankArrivals& worst = at(ranks, *rank);
-    if (is_summed)
-        return worst.caused_wait_ns < least_deviations * worst.deviation_ns ? std::nullopt : rank;
     // Being last is a draw among the ranks: at most its variance is the mean.
     const double deviation = std::sqrt(worst.expected_last);
     return static_cast<double>(worst.last) < worst.expected_last + least_deviations * deviation
                ? std::nullopt
                : rank;
+}
+
+std::optional<int> Stragglers::suspected_rank() const {
+    return is_summed ? costly_rank(*this) : std::nullopt;
+}
+
+bool Stragglers::is_by_chance(int rank) const {
+    const RankArrivals& one = at(ranks, rank);
+    return one.caused_wait_ns < least_deviations * one.deviation_ns;
 }
 
 std::optional<int> Stragglers::missing_rank() const {
@@ -112,10 +123,10 @@ Stragglers stragglers_in(const std::string& typed) {
     const TraceForm* const form = form_of(files.front().document);
     const auto title = [](const RankFile& file) {
         const TraceForm* const of = form_of(file.document);
-        return of == nullptr ? std::string_view("no log") : of->title;
+        return of == nullptr ? std::string_view("this file") : of->title;
     };
     if (form == nullptr || form->arrivals == nullptr)
-        throw Error(fmt::format("{}: {}, in which tutti finds no stragglers; use {}",
+        throw Error(fmt::format("{}: --stragglers cannot read {}; use one of: {}",
                                 files.front().source.name(), title(files.front()),
                                 titles_of_logs()));
     for (const RankFile& file : files)
