@@ -47,14 +47,15 @@ const Candidate* library_in(const std::vector<Candidate>& all) {
     return found == all.end() ? nullptr : &*found;
 }
 
-double work_of(const TuneTask& task, const SearchSpace& search_space) {
-    return static_cast<double>(candidates(task.subject.collective, search_space).size());
-}
-
-std::vector<TuneTask> shortest_first(std::vector<TuneTask> tasks, const SearchSpace& search_space) {
-    std::ranges::stable_sort(tasks, std::ranges::less{},
-                             [&](const TuneTask& task) { return work_of(task, search_space); });
-    return tasks;
+std::vector<WeighedTask> shortest_first(const std::vector<TuneTask>& tasks,
+                                        const SearchSpace& search_space) {
+    std::vector<WeighedTask> weighed;
+    for (const TuneTask& task : tasks) {
+        const auto all = candidates(task.subject.collective, search_space);
+        weighed.push_back({task, static_cast<double>(all.size())});
+    }
+    std::ranges::stable_sort(weighed, {}, &WeighedTask::work);
+    return weighed;
 }
 
 double share_of(World& world, std::int64_t began_ns, double budget, double share) {

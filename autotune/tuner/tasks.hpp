@@ -26,12 +26,16 @@ std::size_t most_bytes(const TuneRequest& request, int ranks);
 /// Returns the library with its own choice, if it is among the candidates; else null.
 const Candidate* library_in(const std::vector<Candidate>& all);
 
-/// Returns the work of a task's search relative to others: its number of candidates, of which
+/// A task with the work of its search relative to others: its number of candidates, of which
 /// all_reduce has seven times as many as scatter.
-double work_of(const TuneTask& task, const SearchSpace& search_space);
+struct WeighedTask {
+    TuneTask task;
+    double work = 0;
+};
 
 /// Orders tasks by their work. What the first ones leave of their time goes to the longer ones.
-std::vector<TuneTask> shortest_first(std::vector<TuneTask> tasks, const SearchSpace& search_space);
+std::vector<WeighedTask> shortest_first(const std::vector<TuneTask>& tasks,
+                                        const SearchSpace& search_space);
 
 /// Returns this share of the remaining budget, by rank 0's clock. Collective.
 double share_of(World& world, std::int64_t began_ns, double budget, double share);

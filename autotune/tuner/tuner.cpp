@@ -272,16 +272,15 @@ void tune(Planner& planner, const TuneRequest& request, const JobShape& job_shap
     const auto tasks = shortest_first(tasks_of(request, pool.kinds()), request.search_space);
     double budget = request.budget_seconds;  // excludes evaluations
     double work_left = 0;
-    for (const TuneTask& task : tasks) work_left += work_of(task, request.search_space);
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-        const double work = work_of(tasks[i], request.search_space);
+    for (const WeighedTask& each : tasks) work_left += each.work;
+    for (const auto& [task, work] : tasks) {
         const double share = work / work_left;
         work_left -= work;
-        if (from_rank0(world, events.is_done && events.is_done(tasks[i].subject))) continue;
+        if (from_rank0(world, events.is_done && events.is_done(task.subject))) continue;
         // The hold-out takes up to half as long as the search.
         const double all_seconds = share_of(world, began, budget, share);
         const double seconds = request.holds_out ? all_seconds / 1.5 : all_seconds;
-        SubjectRun subject(planner, pool, request, tasks[i], job_shape, session, predictor, events,
+        SubjectRun subject(planner, pool, request, task, job_shape, session, predictor, events,
                            seconds);
         subject.run(earlier);
         budget += subject.evaluation_seconds();

@@ -101,10 +101,11 @@ TEST(Tuner, BeginsWithTheSubjectsThatHaveTheFewestCandidates) {
     const std::vector kinds{BufferKind::unregistered};
     std::vector<Collective> order;
     double most = 0;
-    for (const TuneTask& task : shortest_first(tasks_of(request, kinds), request.search_space)) {
+    for (const auto& [task, work] :
+         shortest_first(tasks_of(request, kinds), request.search_space)) {
         order.push_back(task.subject.collective);
-        EXPECT_GE(work_of(task, request.search_space), most);
-        most = work_of(task, request.search_space);
+        EXPECT_GE(work, most);
+        most = work;
     }
     const std::vector expected{Collective::scatter, Collective::all_gather, Collective::all_reduce};
     EXPECT_EQ(order, expected);
