@@ -27,7 +27,7 @@ const Grouping* find_groups(const Placement& placement, Level level) {
 }
 
 TEST(RanksOnHosts, AreInTheCachesToWhichTheyAreBound) {
-    const std::vector<int> cpus = host_facts().usable_cpus;
+    const std::vector<int> cpus = usable_cpus();
     if (cpus.size() < 2) GTEST_SKIP() << "needs 2 CPUs";
     const Host host = host_of_two_caches(cpus[0], cpus[1]);
     run_as_threads(4, 30, [&](World& world) {
@@ -45,7 +45,7 @@ TEST(RanksOnHosts, AreInTheCachesToWhichTheyAreBound) {
 }
 
 TEST(RanksOnHosts, KnowOnlyLevelsThatContainTheirCpus) {
-    const std::vector<int> cpus = host_facts().usable_cpus;
+    const std::vector<int> cpus = usable_cpus();
     if (cpus.size() < 2) GTEST_SKIP() << "needs 2 CPUs";
     const Host host = host_of_two_caches(cpus[0], cpus[1]);
     run_as_threads(2, 30, [&](World& world) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "base/encoding.hpp"
 #include "base/index.hpp"
@@ -24,8 +25,14 @@ constexpr const char* forms_read =
     "of PARAM, PyTorch (execution trace, profiler, flight recorder), Chakra and NCCL (inspector, "
     "libtutti_nccl, NCCL_DEBUG), a file for each rank";
 
-constexpr std::string_view endings_in_folders[] = {".json", ".json.gz", ".et",  ".et.gz",
-                                                   ".log",  ".txt",     ".out", ".mpiP"};
+// Files of a folder that are read. Outputs of jobs may be logs, and mpiP's reports are texts, too.
+constexpr std::string_view endings_of_traces[] = {".json", ".json.gz", ".et", ".et.gz"};
+constexpr std::string_view endings_of_outputs[] = {".log", ".txt", ".out", ".mpiP"};
+
+bool ends_with_one_of(const std::string& name, std::span<const std::string_view> endings) {
+    return std::ranges::any_of(endings,
+                               [&](std::string_view ending) { return name.ends_with(ending); });
+}
 
 // Returns the numbers in a name, in order; one after "rank" comes last.
 std::vector<std::int64_t> numbers_in_name(const fs::path& file) {
@@ -68,15 +75,14 @@ bool is_log_of_nccl(const fs::path& file) {
 
 // Folders often also hold the output of the job, which may or may not be a log, and notes.
 bool is_output(const fs::path& file) {
-    constexpr std::string_view endings[] = {".log", ".txt", ".out", ".mpiP"};
-    return std::ranges::find(endings, file.extension().string()) != std::end(endings);
+    return ends_with_one_of(file.filename().string(), endings_of_outputs);
 }
 
 bool is_of_folder(const fs::directory_entry& entry) {
     const std::string name = entry.path().filename().string();
     return entry.is_regular_file() && !name.starts_with('.') &&  // such as "._0.json" of macOS
-           std::ranges::any_of(endings_in_folders,
-                               [&](std::string_view ending) { return name.ends_with(ending); });
+           (ends_with_one_of(name, endings_of_traces) ||
+            ends_with_one_of(name, endings_of_outputs));
 }
 
 bool is_binary_chakra(const fs::path& file, std::string_view text) {
@@ -94,10 +100,11 @@ std::vector<fs::path> files_in(const fs::path& folder) {
         if (is_of_folder(entry)) files.push_back(entry.path());
     std::ranges::sort(files);
     if (files.empty())
-        throw Error(
-            fmt::format("{}: a folder without traces or logs, which end with {}; pass other files, "
-                        "such as *.jsonl, by name",
-                        folder.string(), fmt::join(endings_in_folders, ", ")));
+        throw Error(fmt::format(
+            "{}: a folder without traces or logs, which end with {}, {}; pass other files, "
+            "such as *.jsonl, by name",
+            folder.string(), fmt::join(endings_of_traces, ", "),
+            fmt::join(endings_of_outputs, ", ")));
     return files;
 }
 
