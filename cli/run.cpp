@@ -14,6 +14,7 @@
 #include "base/library_file.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/run_plan.hpp"
+#include "cli/ranks/launcher.hpp"
 #include "library/mpi/settings.hpp"
 
 namespace tutti {
@@ -114,6 +115,8 @@ Exit run_program(const Arguments& arguments) {
     if (after >= 0) environment["TUTTI_AFTER"] = std::to_string(after);
     if (table_anyway) environment["TUTTI_TABLE_ANYWAY"] = "1";
     if (always) environment["TUTTI_ALWAYS"] = "1";
+    // A launcher that starts this command on one host starts it on all.
+    if (launcher().is_there()) environment["TUTTI_ON_ALL_HOSTS"] = "1";
     if (reports || alternates) environment["TUTTI_REPORT"] = "1";
     if (alternates) environment["TUTTI_AB"] = std::to_string(block);
     const PreloadSettings settings = preload_settings([&](const char* name) -> const char* {

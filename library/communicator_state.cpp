@@ -31,6 +31,21 @@ void check_length(std::size_t given, std::size_t needed, std::string_view what, 
 
 }  // namespace
 
+std::string_view transport_of_program(const World& world) {
+    if (world.one_host()) return "shm";
+    return world.hosts().nodes().size() == as_size(world.size()) ? "mpi" : "hybrid-mpi";
+}
+
+void keep_choices_of_program(std::vector<Configuration>& choices, const World& world) {
+    const std::string_view transport = transport_of_program(world);
+    for (Configuration& choice : choices)
+        if (choice.transport == "hybrid" && !world.one_host()) choice.transport = transport;
+    std::erase_if(choices, [&](const Configuration& choice) {
+        return choice.is_ours() ? choice.transport != transport
+                                : choice.impl != "mpi" || !choice.algorithm.empty();
+    });
+}
+
 Communicator::State::State(std::unique_ptr<World> own_world, World& its_world,
                            CommunicatorOptions its_options, Use use)
     : own(std::move(own_world)),
@@ -382,7 +397,8 @@ ChosenPlan Communicator::State::plan_for(const CallKey& key, const CallArguments
     if (world.has_ended()) throw Error("MPI has ended; release communicators before MPI_Finalize");
     Agreed agreed;
     if (preferred == nullptr) find_kind(agreed, key, settled);
-    const ChoiceKey octave{of_octave(key), preferred == nullptr ? range_of(key, settled) : nullptr};
+    const ChoiceKey octave{of_octave(key), preferred == nullptr ? range_of(key, settled) : nullptr,
+                           preferred};
     const auto known = choices_.find(octave);
     ChosenPlan chosen;
     if (known == choices_.end()) {
@@ -492,10 +508,7 @@ std::vector<Configuration> Communicator::State::configurations(const CallKey& ke
     largest.count = octave_of(key.call) / static_cast<std::int64_t>(size_of(key.call.type));
     for (Configuration& fallback : default_choices(largest, kind_of(key, *agreed), world))
         configurations.push_back(std::move(fallback));
-    if (is_preloaded)
-        std::erase_if(configurations, [](const Configuration& one) {
-            return one.is_ours() ? one.transport != "shm" : !one.algorithm.empty();
-        });
+    if (is_preloaded) keep_choices_of_program(configurations, world);
     if (key.has_lengths) std::erase_if(configurations, is_of_one_call);
     if (key.mode == CallMode::blocking) return configurations;
     // Prefer plans: a library's call makes no progress in the background.
@@ -550,7 +563,7 @@ Learner::Point& Communicator::State::point_of(const CallKey& key, const CallArgu
     Learner::Point& point = learner->begin(key, current.plan->configuration);
     CallKey of_first_arm = of_octave(key);
     of_first_arm.arm = 0;
-    choices_[{of_first_arm}] = {current.plan};
+    choices_[{of_first_arm, nullptr, &point.arms.front()}] = {current.plan};
     return point;
 }
 

@@ -77,6 +77,15 @@ BuffersOfAll agree_on_call(World& world, const CallKey& key, const BufferTraits&
 /// tells whether all ranks know their peers (see trust_known_peers()).
 HostTuning agree_on_options(World& world, const CommunicatorOptions& options);
 
+/// Returns the transport of plans in an MPI program. The MPI library sends the messages between
+/// hosts: while the program waits for others of its messages, no other library would go on with
+/// them.
+std::string_view transport_of_program(const World& world);
+
+/// Moves choices for several hosts to that transport, and drops those that an MPI program cannot
+/// use: other transports, and algorithms of the library that need a setting.
+void keep_choices_of_program(std::vector<Configuration>& choices, const World& world);
+
 struct CachedPlan;
 
 /// The plan of a call.
@@ -224,9 +233,9 @@ struct ChosenPlan {
 
 /// The implementation of Communicator.
 struct Communicator::State {
-    /// Preloaded into an MPI program, all calls are blocking, stay on one host and get plans at
-    /// once. The destructor does not wait for peers: they have mapped the memory that they still
-    /// read.
+    /// Preloaded into an MPI program, all calls are blocking, use transport_of_program() and get
+    /// plans at once. The destructor does not wait for peers: they have mapped the memory that they
+    /// still read.
     enum class Use : std::uint8_t { by_program, preloaded };
     State(std::unique_ptr<World> own, World& world, CommunicatorOptions options,
           Use use = Use::by_program);
@@ -258,7 +267,8 @@ struct Communicator::State {
         throw Error("send and receive need ranks of a rendezvous; with MPI, use MPI_Send");
     }
     /// Returns the plan of a call. Makes a new one with the preferred configuration if possible,
-    /// else with the best that works. Collective if it is new.
+    /// else with the best that works. `preferred` lives as long as this object. Collective if it is
+    /// new.
     ChosenPlan plan_for(const CallKey& key, const CallArguments& settled,
                         const Configuration* preferred = nullptr);
 
@@ -318,15 +328,18 @@ private:
     void exchange_of_pairs(const CallArguments& given, const BlockCounts& counts);
     Error no_algorithm(const CallKey& key) const;
     // Identifies calls with the same configuration: those of an octave in the same range of the
-    // table.
+    // table, or with the same preferred one. A search has its own, and blocks of an octave may
+    // belong to two searches, which are by the size of all blocks.
     struct ChoiceKey {
         CallKey octave;
         const Range* range = nullptr;
+        const Configuration* preferred = nullptr;
         bool operator==(const ChoiceKey&) const = default;
     };
     struct HashOfChoiceKey {
         std::size_t operator()(const ChoiceKey& key) const noexcept {
-            return HashOfCallKey{}(key.octave) ^ std::hash<const void*>{}(key.range);
+            return HashOfCallKey{}(key.octave) ^ std::hash<const void*>{}(key.range) ^
+                   std::hash<const void*>{}(key.preferred);
         }
     };
 

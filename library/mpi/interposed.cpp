@@ -68,6 +68,12 @@ int free_communicator(const Next& next, MPI_Comm* comm) {
     return next(comm);
 }
 
+template <class Next, class... Arguments>
+int duplicate_without_waiting(const Next& next, Arguments... arguments) {
+    tutti::duplicates_without_waiting = true;
+    return next(arguments...);
+}
+
 }  // namespace
 
 // Defines PMPI_name and MPI_name. Both call `ours` with the next function and the parameters.
@@ -170,6 +176,13 @@ TUTTI_INTERPOSES(Init_thread, (int* words, char*** all, int required, int* provi
 TUTTI_INTERPOSES(Finalize, (), end_mpi)
 TUTTI_INTERPOSES(Comm_free, (MPI_Comm * comm), free_communicator, comm)
 TUTTI_INTERPOSES(Comm_disconnect, (MPI_Comm * comm), free_communicator, comm)
+TUTTI_INTERPOSES(Comm_idup, (MPI_Comm comm, MPI_Comm* copy, MPI_Request* request),
+                 duplicate_without_waiting, comm, copy, request)
+#if MPI_VERSION >= 4
+TUTTI_INTERPOSES(Comm_idup_with_info,
+                 (MPI_Comm comm, MPI_Info info, MPI_Comm* copy, MPI_Request* request),
+                 duplicate_without_waiting, comm, info, copy, request)
+#endif
 
 void tutti::use_library_functions() {
     mpi_collectives = {

@@ -64,16 +64,19 @@ bool is_first_of_launcher() {
            number_in("SLURM_PROCID") <= 0;
 }
 
-// Returns an error if the job runs on several hosts. Launchers may start ranks on other hosts
-// without LD_PRELOAD, and such ranks would never join a call of tutti. They cannot be asked, so
-// only the environment is read.
-std::optional<std::string> several_hosts() {
+// Returns an error if ranks may run without this library on other hosts: launchers may start ranks
+// there without LD_PRELOAD, and such ranks would never join a call of tutti. They cannot be asked,
+// so only the environment is read.
+std::optional<std::string> other_hosts() {
+    constexpr std::string_view what =
+        "the job runs on several hosts; start each rank by tutti run, as in: mpirun -n 8 tutti run "
+        "-- ./program";
+    if (preloaded.on_all_hosts) return std::nullopt;
     constexpr std::array<std::pair<const char*, const char*>, 2> all_and_here{
         {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"}, {"PMI_SIZE", "MPI_LOCALNRANKS"}}};
     for (const auto& [all, here] : all_and_here)
-        if (number_in(here) > 0 && number_in(all) > number_in(here))
-            return "the job runs on several hosts";
-    if (number_in("SLURM_STEP_NUM_NODES") > 1) return "the job runs on several hosts";
+        if (number_in(here) > 0 && number_in(all) > number_in(here)) return std::string(what);
+    if (number_in("SLURM_STEP_NUM_NODES") > 1) return std::string(what);
     return std::nullopt;
 }
 
@@ -85,7 +88,7 @@ std::optional<std::string> reason_to_stay_out() {
         return error.what();
     }
     if (preloaded.chooser == PreloadChoice::off) return std::nullopt;
-    return several_hosts();
+    return other_hosts();
 }
 
 }  // namespace

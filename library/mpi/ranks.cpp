@@ -15,6 +15,7 @@
 namespace tutti {
 
 PreloadSettings preloaded;
+std::atomic<bool> duplicates_without_waiting{false};
 std::atomic<std::uint32_t> kinds_taken{0};
 std::atomic<std::uint64_t> communicators_freed{1};
 constinit thread_local std::array<KnownPair, 32> known_ranks;
@@ -77,12 +78,10 @@ bool is_between_groups(MPI_Comm comm) {
 }
 
 // Returns the MPI library's own choice, which is tried first, and all configurations of the
-// transport shm. Others would need a collective call to end.
+// program's transport. Others would need a collective call to end.
 std::vector<Configuration> arms_of(Collective collective, const World& world) {
     std::vector<Configuration> arms = all_choices(collective, world);
-    std::erase_if(arms, [](const Configuration& arm) {
-        return arm.is_ours() ? arm.transport != "shm" : arm.impl != "mpi";
-    });
+    keep_choices_of_program(arms, world);
     std::ranges::stable_partition(arms, [](const Configuration& arm) { return !arm.is_ours(); });
     return arms;
 }
@@ -163,7 +162,9 @@ void Ranks::begin() {
     try {
         world_ = world_on_programs_communicator(number_of(comm_), years);
         began_ns_ = now_ns();
-        if (!world_->one_host()) {
+        // Messages between hosts need communicators. To make one would wait for each rank that has
+        // not yet come to an MPI_Comm_idup of the program.
+        if (!world_->one_host() && !true_on_all_ranks(*world_, !duplicates_without_waiting)) {
             world_.reset();
             return leave_to_library();
         }
@@ -172,7 +173,7 @@ void Ranks::begin() {
         world_->register_progress(progress_);
         state_ = std::make_unique<Communicator::State>(nullptr, *world_, options_for(*world_),
                                                        Communicator::State::Use::preloaded);
-        if (state_->planner.refuses("shm"))
+        if (state_->planner.refuses(transport_of_program(*world_)))
             leave_to_library();
         else
             stage_ = Stage::ours;
@@ -299,7 +300,11 @@ void end_taking_calls() {
     PMPI_Comm_free_keyval(&keyval);
     {
         const std::lock_guard lock(living_mutex);
-        for (const auto& [comm, ranks] : living) ranks->leave();
+        std::vector<Ranks*> in_order;
+        for (const auto& [comm, ranks] : living) in_order.push_back(ranks);
+        // Those with messages free communicators of their own, which may wait for other ranks.
+        std::ranges::sort(in_order, {}, &Ranks::began_ns);
+        for (Ranks* const ranks : in_order) ranks->leave();
     }
     PMPI_Comm_free(&for_progress);
 }

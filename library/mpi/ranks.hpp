@@ -27,6 +27,9 @@ namespace tutti {
 /// The settings from the environment. Set while MPI starts, before any call is taken over.
 extern PreloadSettings preloaded;
 
+/// Whether the program has called MPI_Comm_idup.
+extern std::atomic<bool> duplicates_without_waiting;
+
 /// The ranks of a communicator of the program. Decides which calls tutti does, and does them. It is
 /// an attribute of the communicator, so it ends when that is freed. The only MPI communication that
 /// it does is collectives on that communicator, inside the program's own collectives on it.
@@ -132,13 +135,14 @@ public:
     }
 
     /// Returns whether ranks may wait for each other in a call in which the MPI library would not
-    /// wait. That pays if each rank has its own core. If false, pass the call to passed().
+    /// wait. That pays on one host if each rank has its own core. If false, pass the call to
+    /// passed().
     bool may_meet(CallKind kind) {
         // Oversubscription is known only after begin(), which costs as much as many calls. So wait
         // 8 times as long before it.
         const int times = stage_ == Stage::new_ones ? 8 : 1;
         return !is_too_early(kind, times) && has_begun() &&
-               (preloaded.always || !world_->oversubscribed);
+               (preloaded.always || (world_->one_host() && !world_->oversubscribed));
     }
     /// Passes a call to the MPI library.
     template <class Library>
@@ -169,6 +173,9 @@ public:
     /// Returns scratch memory for the duration of one call.
     enum class Scratch : std::uint8_t { input, output };
     std::span<std::byte> scratch(Scratch which, std::size_t bytes);
+
+    /// Returns when tutti took over; 0 if it did not.
+    std::int64_t began_ns() const { return began_ns_; }
 
     /// Frees tutti's resources. The MPI library does all later calls.
     void leave();

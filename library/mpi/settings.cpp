@@ -85,6 +85,7 @@ PreloadSettings preload_settings(const std::function<const char*(const char*)>& 
     read_number("TUTTI_AFTER", settings.after);
     read_flag("TUTTI_TABLE_ANYWAY", settings.table_anyway);
     read_flag("TUTTI_ALWAYS", settings.always);
+    read_flag("TUTTI_ON_ALL_HOSTS", settings.on_all_hosts);
     read_flag("TUTTI_REPORT", settings.reports);
     read_number("TUTTI_AB", settings.turn_calls);
     return settings;

@@ -48,6 +48,7 @@ struct PreloadSettings {
     bool always = false;                           ///< also calls that the MPI library does faster
     std::uint32_t kinds = (1U << call_kinds) - 1;  ///< kinds to take over, a bit for each
     std::int64_t after = 64;      ///< calls of each kind and communicator left to the MPI library
+    bool on_all_hosts = false;    ///< each rank was started with the library, on any host
     bool reports = false;         ///< print a report at the end
     std::int64_t turn_calls = 0;  ///< calls before switching between MPI library and tutti; 0: off
 
@@ -55,9 +56,9 @@ struct PreloadSettings {
 };
 
 /// Parses the environment variables TUTTI (learn, rules, off or a table file), TUTTI_COLLECTIVES (a
-/// list of kinds), TUTTI_AFTER, TUTTI_TABLE_ANYWAY, TUTTI_ALWAYS, TUTTI_REPORT (0 or 1) and
-/// TUTTI_AB (calls of a turn). `value_of` returns the value of a variable, or null. Throws Error
-/// for invalid values.
+/// list of kinds), TUTTI_AFTER, TUTTI_TABLE_ANYWAY, TUTTI_ALWAYS, TUTTI_ON_ALL_HOSTS, TUTTI_REPORT
+/// (0 or 1) and TUTTI_AB (calls of a turn). `value_of` returns the value of a variable, or null.
+/// Throws Error for invalid values.
 PreloadSettings preload_settings(const std::function<const char*(const char* name)>& value_of);
 
 }  // namespace tutti

@@ -198,6 +198,36 @@ TEST(CommunicatorChoices, MakesThePlanOfALearnersIncumbentOnce) {
 }
 
 // Lengths change: the one that is timed is not waited for for ever.
+// Searches are by the size of all blocks, so blocks of one octave may belong to two of them. Each
+// keeps its own first choice, as ranks whose buffers are known do not ask again.
+TEST(CommunicatorChoices, AreThoseOfTheirSearchForBlocksOfAnOctave) {
+    run_as_threads(3, 20, [&](World& world) {
+        const Configuration small{.algorithm = "one-shot", .transport = "shm"},
+            large{.algorithm = "ring", .transport = "shm"};
+        Table table = table_of(world, {{Bytes{0}, small}, {Bytes{65536}, large}});
+        table.sections.front().subject.collective = Collective::reduce_scatter;
+        const auto no_others = [](Collective) { return std::vector<Configuration>{}; };
+        Communicator::State state(nullptr, world,
+                                  {.table = table, .learn = Learning{.arms = no_others}});
+        std::vector<float> data(30'000);
+        const auto call_of = [&](std::size_t count) {
+            auto input = std::span(data).first(3 * count), output = std::span(data).last(count);
+            return arguments::reduce_scatter(input, output, Op::sum);
+        };
+        const CallArguments below = call_of(5250), above = call_of(6250);
+        EXPECT_EQ(octave_of(below.call), octave_of(above.call));
+        state.run(call_of(3000));  // the first of the search that `below` belongs to
+        state.run(below);
+        state.run(above);
+        CallKey key = state.key_of(below, CallMode::blocking);
+        key.arm = 0;
+        const Learner::Point& search = *state.learner->find(key);
+        const auto chosen = state.plan_for(key, state.settled(below), &search.arms.front());
+        EXPECT_EQ(chosen.plan->configuration, small);
+        world.barrier();
+    });
+}
+
 TEST(CommunicatorChoices, LearnsOfCallsWhoseLengthsChange) {
     run_as_threads(2, 20, [&](World& world) {
         Communicator communicator(world, {.learn = Learning{}});

@@ -42,7 +42,7 @@ VARIABLES = [
     ("TUTTI_LIMITS, TUTTI_MODEL", "values of `--limits` and `--model` for all commands"),
     ("TUTTI_KERNELS", "kernels on the host: `avx512`, `avx2`, `simd128` or `scalar` (default: the fastest that the CPU supports)"),
     ("TUTTI_GPUS", "GPUs for the ranks of a host, such as `0,1` ([GPUs](../background/gpus.md))"),
-    ("TUTTI, TUTTI_COLLECTIVES, TUTTI_AFTER, TUTTI_ALWAYS, TUTTI_TABLE_ANYWAY, TUTTI_REPORT, TUTTI_AB",
+    ("TUTTI, TUTTI_COLLECTIVES, TUTTI_AFTER, TUTTI_ALWAYS, TUTTI_TABLE_ANYWAY, TUTTI_ON_ALL_HOSTS, TUTTI_REPORT, TUTTI_AB",
      "settings of `libtutti_mpi.so` and `libtutti_mpi_abi.so`; `tutti run` sets them ([unmodified programs](../how-to/unmodified_programs.md#options))"),
     ("TUTTI_HEAP_THRESHOLD, TUTTI_HEAP_RETAIN, TUTTI_HEAP_RESERVE, TUTTI_HEAP_FORK",
      "settings of `libtutti_heap.so` ([the heap](../background/shared_memory.md#the-environment))"),

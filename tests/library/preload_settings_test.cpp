@@ -22,6 +22,7 @@ TEST(PreloadSettings, LearnByDefault) {
         EXPECT_TRUE(settings.takes(static_cast<CallKind>(kind)));
     EXPECT_FALSE(settings.table_anyway);
     EXPECT_FALSE(settings.always);
+    EXPECT_FALSE(settings.on_all_hosts);
     EXPECT_FALSE(settings.reports);
     EXPECT_EQ(settings.turn_calls, 0);
 }
@@ -32,6 +33,7 @@ TEST(PreloadSettings, ReadAllVariables) {
                                                   {"TUTTI_AFTER", "0"},
                                                   {"TUTTI_TABLE_ANYWAY", "1"},
                                                   {"TUTTI_ALWAYS", "1"},
+                                                  {"TUTTI_ON_ALL_HOSTS", "1"},
                                                   {"TUTTI_REPORT", "1"},
                                                   {"TUTTI_AB", "20"}});
     EXPECT_EQ(settings.chooser, PreloadChoice::table);
@@ -43,6 +45,7 @@ TEST(PreloadSettings, ReadAllVariables) {
                       static_cast<CallKind>(kind) == CallKind::barrier);
     EXPECT_EQ(settings.after, 0);
     EXPECT_TRUE(settings.always);
+    EXPECT_TRUE(settings.on_all_hosts);
     EXPECT_TRUE(settings.reports);
     EXPECT_EQ(settings.turn_calls, 20);
     EXPECT_EQ(settings_of({{"TUTTI", "rules"}}).chooser, PreloadChoice::rules);
@@ -56,6 +59,7 @@ TEST(PreloadSettings, RejectInvalidValues) {
                                             {"TUTTI_AFTER", "-1"},
                                             {"TUTTI_TABLE_ANYWAY", "true"},
                                             {"TUTTI_ALWAYS", "yes"},
+                                            {"TUTTI_ON_ALL_HOSTS", "yes"},
                                             {"TUTTI_REPORT", "yes"},
                                             {"TUTTI_AB", "20x"}})
         EXPECT_THROW(settings_of({{name, value}}), Error) << name;
