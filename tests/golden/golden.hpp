@@ -18,9 +18,11 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/base/source_folder.hpp"
+
 namespace tutti::golden {
 
-inline std::filesystem::path folder() { return std::filesystem::path(__FILE__).parent_path(); }
+inline std::filesystem::path folder() { return source_folder() / "tests/golden"; }
 
 inline std::vector<std::string> lines_of(const std::string& text) {
     std::vector<std::string> lines;

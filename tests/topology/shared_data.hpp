@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/base/files.hpp"
+#include "tests/base/source_folder.hpp"
 
 namespace tutti {
 
@@ -22,7 +23,7 @@ inline std::optional<std::filesystem::path> shared_file(const std::string& name)
         return std::nullopt;
     };
     if (const char* folder = std::getenv("TUTTI_SHARED")) return in(folder);
-    for (fs::path folder = fs::absolute(__FILE__).parent_path(); folder.has_relative_path();
+    for (fs::path folder = source_folder(); folder.has_relative_path();
          folder = folder.parent_path())
         if (auto found = in(folder / "shared")) return found;
     return std::nullopt;
