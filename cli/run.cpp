@@ -115,8 +115,10 @@ Exit run_program(const Arguments& arguments) {
     if (after >= 0) environment["TUTTI_AFTER"] = std::to_string(after);
     if (table_anyway) environment["TUTTI_TABLE_ANYWAY"] = "1";
     if (always) environment["TUTTI_ALWAYS"] = "1";
-    // A launcher that starts this command on one host starts it on all.
-    if (launcher().is_there()) environment["TUTTI_ON_ALL_HOSTS"] = "1";
+    // A launcher of several ranks starts this command for each. A single one may start the
+    // launcher.
+    unsetenv("TUTTI_ON_ALL_HOSTS");
+    if (launcher().size > 1) environment["TUTTI_ON_ALL_HOSTS"] = "1";
     if (reports || alternates) environment["TUTTI_REPORT"] = "1";
     if (alternates) environment["TUTTI_AB"] = std::to_string(block);
     const PreloadSettings settings = preload_settings([&](const char* name) -> const char* {

@@ -78,8 +78,7 @@ BuffersOfAll agree_on_call(World& world, const CallKey& key, const BufferTraits&
 HostTuning agree_on_options(World& world, const CommunicatorOptions& options);
 
 /// Returns the transport of plans in an MPI program. The MPI library sends the messages between
-/// hosts: while the program waits for others of its messages, no other library would go on with
-/// them.
+/// hosts, as only that makes progress on them while the program waits in other MPI calls.
 std::string_view transport_of_program(const World& world);
 
 /// Moves choices for several hosts to that transport, and drops those that an MPI program cannot

@@ -6,8 +6,11 @@
 #include <atomic>
 #include <cstdlib>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 
+#include "base/hashes.hpp"
 #include "collectives/transport/messages/mpi.hpp"
 #include "collectives/transport/messages/mpi_library.hpp"
 #include "library/mpi/ranks.hpp"
@@ -71,7 +74,6 @@ std::optional<std::string> other_hosts() {
     constexpr std::string_view what =
         "the job runs on several hosts; start each rank by tutti run, as in: mpirun -n 8 tutti run "
         "-- ./program";
-    if (preloaded.on_all_hosts) return std::nullopt;
     constexpr std::array<std::pair<const char*, const char*>, 2> all_and_here{
         {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"}, {"PMI_SIZE", "MPI_LOCALNRANKS"}}};
     for (const auto& [all, here] : all_and_here)
@@ -80,15 +82,42 @@ std::optional<std::string> other_hosts() {
     return std::nullopt;
 }
 
-std::optional<std::string> reason_to_stay_out() {
-    if (auto reason = other_library()) return reason;
+// Reads the settings. Returns an error if they are invalid.
+std::optional<std::string> wrong_settings() {
     try {
         preloaded = preload_settings([](const char* name) { return std::getenv(name); });
+        return std::nullopt;
     } catch (const Error& error) {
         return error.what();
     }
-    if (preloaded.chooser == PreloadChoice::off) return std::nullopt;
-    return other_hosts();
+}
+
+// Launchers pass variables of the first host to the others only if they are asked to. Returns an
+// error on all ranks if they differ: ranks would not agree on who does a call. Collective.
+std::optional<std::string> settings_of_hosts() {
+    auto wrong = wrong_settings();
+    const std::string mine = wrong ? "" : described(preloaded);
+    const auto hash =
+        static_cast<std::int64_t>(fnv1a(std::as_bytes(std::span(mine.data(), mine.size()))) >> 1);
+    std::array<std::int64_t, 3> all{hash, -hash, wrong ? 1 : 0};
+    maximize_over_ranks(MPI_COMM_WORLD, all);
+    if (wrong) return wrong;
+    if (all[2] != 0) return "the settings of another rank are invalid";
+    if (all[0] == -all[1]) return std::nullopt;
+    return "the variables TUTTI_* differ between hosts; use options of tutti run";
+}
+
+std::optional<std::string> reason_to_stay_out() {
+    if (auto reason = other_library()) return reason;
+    use_library_functions();
+    auto others = other_hosts();
+    const char* const on_all_hosts = std::getenv("TUTTI_ON_ALL_HOSTS");
+    if (on_all_hosts != nullptr && *on_all_hosts == '1') {
+        job_has_several_hosts = others.has_value();
+        return settings_of_hosts();
+    }
+    if (auto reason = wrong_settings()) return reason;
+    return preloaded.chooser == PreloadChoice::off ? std::nullopt : std::move(others);
 }
 
 }  // namespace
@@ -115,7 +144,6 @@ void mpi_has_started() {
     const auto reason = reason_to_stay_out();
     if (!reason) {
         know_mpi_types();
-        use_library_functions();
         return begin_taking_calls();
     }
     if (is_first_of_launcher())

@@ -15,6 +15,7 @@
 namespace tutti {
 
 PreloadSettings preloaded;
+bool job_has_several_hosts = false;
 std::atomic<bool> duplicates_without_waiting{false};
 std::atomic<std::uint32_t> kinds_taken{0};
 std::atomic<std::uint64_t> communicators_freed{1};
@@ -31,6 +32,9 @@ int keyval = MPI_KEYVAL_INVALID;
 // ours.
 auto& living_mutex = *new std::mutex;
 auto& living = *new std::unordered_map<MPI_Comm, Ranks*>;
+
+// The number of Ranks across hosts that tutti serves.
+std::atomic<int> living_across_hosts = 0;
 
 // A private communicator of this rank, used only to drive MPI progress. Created in MPI_Init, as
 // creating it later could collide with the program's pending operations.
@@ -84,6 +88,17 @@ std::vector<Configuration> arms_of(Collective collective, const World& world) {
     keep_choices_of_program(arms, world);
     std::ranges::stable_partition(arms, [](const Configuration& arm) { return !arm.is_ours(); });
     return arms;
+}
+
+// Messages between hosts need communicators of tutti. To make one waits for each rank that has not
+// yet come to another one that the program is making at the same time: by MPI_Comm_idup or in
+// another thread. MPI libraries have a limited number, MPICH about 2000.
+bool may_make_communicators() {
+    constexpr int most_living = 128;
+    int threads = MPI_THREAD_SINGLE;
+    PMPI_Query_thread(&threads);
+    return threads != MPI_THREAD_MULTIPLE && !duplicates_without_waiting &&
+           living_across_hosts < most_living;
 }
 
 CommunicatorOptions options_for(const World& world) {
@@ -162,9 +177,7 @@ void Ranks::begin() {
     try {
         world_ = world_on_programs_communicator(number_of(comm_), years);
         began_ns_ = now_ns();
-        // Messages between hosts need communicators. To make one would wait for each rank that has
-        // not yet come to an MPI_Comm_idup of the program.
-        if (!world_->one_host() && !true_on_all_ranks(*world_, !duplicates_without_waiting)) {
+        if (!world_->one_host() && !true_on_all_ranks(*world_, may_make_communicators())) {
             world_.reset();
             return leave_to_library();
         }
@@ -173,15 +186,14 @@ void Ranks::begin() {
         world_->register_progress(progress_);
         state_ = std::make_unique<Communicator::State>(nullptr, *world_, options_for(*world_),
                                                        Communicator::State::Use::preloaded);
-        if (state_->planner.refuses(transport_of_program(*world_)))
-            leave_to_library();
-        else
-            stage_ = Stage::ours;
+        living_across_hosts += world_->one_host() ? 0 : 1;
+        if (auto refusal = state_->planner.refuses(transport_of_program(*world_)))
+            throw Error(*refusal);
+        stage_ = Stage::ours;
         beginning_ns_ = now_ns() - began_ns_;
     } catch (const std::exception& error) {  // on all ranks, unless one has failed
         if (rank_ == 0) fmt::print(stderr, "tutti: continuing without tutti: {}\n", error.what());
-        state_.reset();
-        world_.reset();
+        give_back();
         leave_to_library();
     }
 }
@@ -189,9 +201,14 @@ void Ranks::begin() {
 void Ranks::leave() {
     stage_ = Stage::the_librarys;
     if (state_) learn_start_delay(now_ns() - began_ns_, beginning_ns_ + state_->making_ns);
+    give_back();
+    turns_.reset();
+}
+
+void Ranks::give_back() {
+    if (state_) living_across_hosts -= world_->one_host() ? 0 : 1;
     state_.reset();
     world_.reset();
-    turns_.reset();
 }
 
 void Ranks::ProgressOfMpi::make_progress() {

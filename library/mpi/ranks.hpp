@@ -27,12 +27,16 @@ namespace tutti {
 /// The settings from the environment. Set while MPI starts, before any call is taken over.
 extern PreloadSettings preloaded;
 
+/// Set while MPI starts. False under launchers that do not tell.
+extern bool job_has_several_hosts;
+
 /// Whether the program has called MPI_Comm_idup.
 extern std::atomic<bool> duplicates_without_waiting;
 
 /// The ranks of a communicator of the program. Decides which calls tutti does, and does them. It is
-/// an attribute of the communicator, so it ends when that is freed. The only MPI communication that
-/// it does is collectives on that communicator, inside the program's own collectives on it.
+/// an attribute of the communicator, so it ends when that is freed. Its MPI communication happens
+/// inside the program's own collectives on that communicator: collectives on it and, across hosts,
+/// on communicators made from it, and messages on one of these.
 class Ranks {
 public:
     explicit Ranks(MPI_Comm comm);
@@ -139,9 +143,10 @@ public:
     /// passed().
     bool may_meet(CallKind kind) {
         // Oversubscription is known only after begin(), which costs as much as many calls. So wait
-        // 8 times as long before it.
-        const int times = stage_ == Stage::new_ones ? 8 : 1;
-        return !is_too_early(kind, times) && has_begun() &&
+        // 8 times as long before it; in a job on several hosts, for other calls.
+        const bool is_new = stage_ == Stage::new_ones;
+        if (is_new && job_has_several_hosts && !preloaded.always) return false;
+        return !is_too_early(kind, is_new ? 8 : 1) && has_begun() &&
                (preloaded.always || (world_->one_host() && !world_->oversubscribed));
     }
     /// Passes a call to the MPI library.
@@ -253,6 +258,7 @@ private:
     bool maximize(std::span<std::int64_t> values);
     bool is_admitted(std::uint64_t key, std::int64_t bytes);
     void leave_to_library();
+    void give_back();
     std::int64_t agree_on_lengths();
 
     bool has_begun() {

@@ -68,6 +68,13 @@ bool flag_in(const char* variable, const std::string& text) {
 
 std::string_view name_of(CallKind kind) { return name_of(static_cast<Collective>(kind)); }
 
+std::string described(const PreloadSettings& settings) {
+    const auto& [chooser, table_file, table_anyway, always, kinds, after, on_all_hosts, reports,
+                 turn_calls] = settings;
+    return fmt::format("{} {} {} {} {} {} {} {}", static_cast<int>(chooser), table_anyway, always,
+                       kinds, after, on_all_hosts, reports, turn_calls);
+}
+
 PreloadSettings preload_settings(const std::function<const char*(const char*)>& value_of) {
     PreloadSettings settings;
     const auto read = [&](const char* variable, const auto& parse) {

@@ -61,4 +61,7 @@ struct PreloadSettings {
 /// Throws Error for invalid values.
 PreloadSettings preload_settings(const std::function<const char*(const char* name)>& value_of);
 
+/// Returns what must be equal on all ranks as a text. A table may have another name on each host.
+std::string described(const PreloadSettings& settings);
+
 }  // namespace tutti

@@ -57,11 +57,25 @@ class SeveralHosts(unittest.TestCase):
 
     def test_a_launcher_that_starts_ranks_without_tutti_keeps_it_out(self):
         words = f'exec "$0" run -- $TESTHOSTS_MPIRUN {CONFORMANCE}'
-        done = testhosts.run("--on", "h0", "--", "sh", "-c", words, tutti.EXECUTABLE, timeout=100, **CLEAN)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertRegex(done.stdout, r"^\d+ checks, 0 wrong\n$")
-        said, = tutti.said(done.stderr)
-        self.assertIn("mpirun -n 8 tutti run -- ./program", said)
+        as_one_rank = {"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "1"}  # srun --pty bash
+        for environment in ({}, as_one_rank):
+            with self.subTest(environment):
+                variables = [f"{name}={value}" for name, value in environment.items()]
+                done = testhosts.run("--on", "h0", "--", "env", *variables, "sh", "-c", words, tutti.EXECUTABLE, timeout=100, **CLEAN)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                self.assertRegex(done.stdout, r"^\d+ checks, 0 wrong\n$")
+                said, = tutti.said(done.stderr)
+                self.assertIn("mpirun -n 8 tutti run -- ./program", said)
+
+    def test_other_settings_on_another_host_keep_it_out(self):
+        for setting, rank in (("TUTTI_AFTER=0", 0), ("TUTTI_AFTER=0", 3), ("TUTTI_REPORT=1", 3)):
+            with self.subTest(setting, rank=rank):
+                words = f'[ ${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}} != {rank} ] || export {setting}; exec "$0" run -- {CONFORMANCE}'
+                done = testhosts.run("--", "sh", "-c", words, tutti.EXECUTABLE, timeout=100, **CLEAN)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                self.assertRegex(done.stdout, r"^\d+ checks, 0 wrong\n$")
+                said, = tutti.said(done.stderr)
+                self.assertIn("differ between hosts", said)
 
 
 if __name__ == "__main__":

@@ -39,16 +39,6 @@ void free_unless_over(MPI_Comm& comm) {
     if (!mpi_is_over()) PMPI_Comm_free(&comm);
 }
 
-// Does not use MPI_Comm_dup, which would call the program's attribute copy functions.
-MPI_Comm duplicate(MPI_Comm comm) {
-    MPI_Group ranks = MPI_GROUP_NULL;
-    check(PMPI_Comm_group(comm, &ranks));
-    MPI_Comm copy = MPI_COMM_NULL;
-    check(PMPI_Comm_create(comm, ranks, &copy));
-    check(PMPI_Group_free(&ranks));
-    return copy;
-}
-
 // MPI counts in int. Plans cut their messages, and other messages are small.
 int count_of(std::span<const std::byte> bytes) {
     if (!std::in_range<int>(bytes.size()))
@@ -113,6 +103,18 @@ private:
     MPI_Comm comm_;
     MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
 };
+
+// Does not use MPI_Comm_dup, which would call the program's attribute copy functions.
+MPI_Comm duplicate(MPI_Comm comm) {
+    const ErrorsReturn meanwhile(comm);
+    MPI_Group ranks = MPI_GROUP_NULL;
+    check(PMPI_Comm_group(comm, &ranks));
+    MPI_Comm copy = MPI_COMM_NULL;
+    const int code = PMPI_Comm_create(comm, ranks, &copy);
+    PMPI_Group_free(&ranks);
+    check(code);
+    return copy;
+}
 
 // Uses blocking collectives on the program's communicator. Non-blocking ones would be wrong there:
 // Open MPI 4 implements MPI_Comm_idup by non-blocking collectives, and starts each when the

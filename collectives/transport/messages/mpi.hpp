@@ -45,8 +45,8 @@ std::unique_ptr<World> mpi_world(int number, std::optional<double> hang_timeout 
 /// Makes a world of the ranks of the program's communicator without a duplicate, because that could
 /// block while an MPI_Comm_idup of the program is outstanding. The world's calls are blocking MPI
 /// collectives on this communicator. Make them only while all ranks are in the same collective call
-/// of the program on it. The world sends no messages and cannot be split. It must end before the
-/// communicator is freed.
+/// of the program on it. A part of it, and its transports of messages, have communicators of their
+/// own. It must end before the communicator is freed.
 std::unique_ptr<World> world_on_programs_communicator(int number, double hang_timeout);
 
 /// Returns the handle (see mpi_world) of the communicator of exactly this world's ranks. Throws
