@@ -33,19 +33,29 @@ def mpirun(hosts, ranks_per_host, placed_by, extra, command):
     if not is_there():
         raise cannot(f"no {launcher} to start ranks with; install it by scripts/setup, or use --on h0")
     version = subprocess.run([launcher, "--version"], capture_output=True, text=True, check=False, env=environment())
-    options = hydra if "HYDRA" in version.stdout else open_mpi
+    options = hydra if "HYDRA" in version.stdout else open_mpi_4 if "(Open MPI) 4." in version.stdout else open_mpi
     return [str(MPI_RUN), str(len(hosts) * ranks_per_host), *options(hosts, ranks_per_host, placed_by), *extra, *command]
 
 
+def open_mpi_4(hosts, ranks_per_host, placed_by):
+    settings = {"plm": "rsh", "plm_rsh_agent": agent.executable(), "plm_rsh_no_tree_spawn": "1",
+                "orte_tmpdir_base": "/run/tmp"}
+    return with_settings("--mca", settings, hosts, ranks_per_host, placed_by)
+
+
 def open_mpi(hosts, ranks_per_host, placed_by):
+    settings = {"plm": "ssh", "plm_ssh_agent": agent.executable(), "plm_ssh_no_tree_spawn": "1",
+                "prte_tmpdir_base": "/run/tmp"}
+    return with_settings("--prtemca", settings, hosts, ranks_per_host, placed_by)
+
+
+def with_settings(option, settings, hosts, ranks_per_host, placed_by):
+    """Open MPI's session folders are in the host's /run, which ends with the host."""
     if " " in agent.executable():
         raise cannot(f"Open MPI's mpirun starts nothing from {agent.executable()}, whose path has a blank; "
                      "move the checkout, or use --on h0")
-    # Its session folders are in the host's /run, which ends with the host.
-    settings = {"plm": "rsh", "plm_rsh_agent": agent.executable(), "plm_rsh_no_tree_spawn": "1",
-                "orte_tmpdir_base": "/run/tmp"}
     return ["--host", ",".join(f"{host.name}:{ranks_per_host}" for host in hosts), "--map-by", placed_by,
-            *(word for name, value in settings.items() for word in ("--mca", name, value))]
+            *(word for name, value in settings.items() for word in (option, name, value))]
 
 
 def hydra(hosts, ranks_per_host, placed_by):
