@@ -59,19 +59,19 @@ Exit run_export_schedule(const Arguments& arguments) {
     add_schedule(of_schedule, typed);
     if (parse_or_help(app, arguments)) return Exit::ok;
     refuse_together(app, "--placement", {"--ranks", "--ranks-per-node"});
-    const ScheduleFormat& format = find_row(schedule_formats(), "format", to);
+    const ScheduleFormat* const format = &find_row(schedule_formats(), "format", to);
     const auto refuse_unused = [&](const CLI::Option* option, bool is_used) {
         if (option->count() > 0 && !is_used)
             throw Error(fmt::format("{} cannot be used with --to {}", option->get_name(), to));
     };
     using For = ScheduleFormat::For;
-    refuse_unused(place_option, format.purpose == For::programs);
-    refuse_unused(size_option, format.purpose == For::simulators);
-    refuse_unused(rate_option, format.purpose == For::simulators);
+    refuse_unused(place_option, format->purpose == For::programs);
+    refuse_unused(size_option, format->purpose == For::simulators);
+    refuse_unused(rate_option, format->purpose == For::simulators);
     typed.set_words(app, words, "export-schedule");
     const BuiltSchedule built = build(std::move(typed));
     const auto& [algorithm, job, ways, schedule] = built;
-    const std::vector<ExportedFile> files = format.write(
+    const std::vector<ExportedFile> files = format->write(
         {.schedule = schedule,
          .spec = {job.collective, job.ranks, job.root},
          .name = fmt::format("tutti_{}_{}_{}", algorithm.name, name_of(job.collective), job.ranks),
