@@ -21,6 +21,12 @@ std::optional<MpiControlVariable> open_mpi_setting(Collective collective, const 
                                     what);
 }
 
+// Returns the variable that selects HAN's algorithm: Open MPI 5 and later read it at every call.
+std::optional<MpiControlVariable> han_setting(Collective collective) {
+    return MpiControlVariable::find("coll_han_use_" + std::string(name_in(mpi_names, collective)) +
+                                    "_algorithm");
+}
+
 std::optional<MpiControlVariable> mpich_setting(Collective collective, const std::string& what) {
     std::string name(name_in(mpi_names, collective));
     for (char& letter : name) letter = static_cast<char>(std::toupper(letter));
@@ -68,28 +74,52 @@ std::vector<Choice> choices_in(std::string_view text) {
     return choices;
 }
 
-// The control variable that selects the algorithm, and its values: 0 is the library's own choice.
-struct Menu {
-    MpiControlVariable variable;
-    std::vector<Choice> choices;
+// An algorithm that can be forced.
+struct NamedAlgorithm {
+    std::string name;
+    std::string_view component = {};  // Open MPI component that must run on the ranks
+    std::optional<MpiControlVariable> variable = {};  // none: the component's own choice
+    int value = 0;
 };
 
-std::optional<Menu> menu_of(Collective collective) {
-    std::optional<Menu> menu;
-    if (const auto found = open_mpi_setting(collective, "_algorithm"))
-        menu = Menu{*found, found->choices()};
-    else if (const auto other = mpich_setting(collective, "_INTRA_ALGORITHM"))
-        menu = Menu{*other, choices_in(other->description())};
-    if (!menu) return std::nullopt;
-    std::erase_if(menu->choices, [](const Choice& choice) { return choice.value == 0; });
-    for (Choice& choice : menu->choices)
-        std::replace(choice.name.begin(), choice.name.end(), '_', '-');
-    return menu;
+// Adds an algorithm for each value of a variable. Value 0 is the library's own choice.
+void add_algorithms(std::vector<NamedAlgorithm>& all, const MpiControlVariable& variable,
+                    const std::vector<Choice>& choices, std::string_view component,
+                    std::string_view prefix = "") {
+    for (const Choice& choice : choices) {
+        if (choice.value == 0) continue;
+        std::string name = std::string(prefix) + choice.name;
+        std::replace(name.begin(), name.end(), '_', '-');
+        all.push_back({std::move(name), component, variable, choice.value});
+    }
 }
 
-std::optional<int> number_of(const std::string& algorithm, const Menu& menu) {
-    for (const Choice& choice : menu.choices)
-        if (choice.name == algorithm) return choice.value;
+constexpr std::string_view tuned = "tuned", han = "han";  // components of Open MPI
+constexpr std::string_view prefix_of_han = "han-";
+
+// HAN splits a collective by hosts. It is the default across hosts from Open MPI 5 on. Open MPI 4
+// has it switched off.
+void add_han(std::vector<NamedAlgorithm>& all, Collective collective) {
+    const auto variable = han_setting(collective);
+    if (!variable) return;
+    add_algorithms(all, *variable, variable->choices(), han, prefix_of_han);
+    all.push_back({std::string(tuned), tuned});
+}
+
+std::vector<NamedAlgorithm> algorithms_of(Collective collective) {
+    std::vector<NamedAlgorithm> all;
+    if (const auto found = open_mpi_setting(collective, "_algorithm")) {
+        add_algorithms(all, *found, found->choices(), tuned);
+        add_han(all, collective);
+    } else if (const auto other = mpich_setting(collective, "_INTRA_ALGORITHM")) {
+        add_algorithms(all, *other, choices_in(other->description()), "");
+    }
+    return all;
+}
+
+std::optional<NamedAlgorithm> find_algorithm(Collective collective, const std::string& name) {
+    for (NamedAlgorithm& each : algorithms_of(collective))
+        if (each.name == name) return std::move(each);
     return std::nullopt;
 }
 
@@ -100,7 +130,7 @@ constexpr const char* switch_of_open_mpi = "OMPI_MCA_coll_tuned_use_dynamic_rule
 struct Swap {
     std::string_view library;
     std::optional<Collective> collective;  // none: any
-    std::string_view algorithm;            // empty: any
+    std::string_view algorithm;            // empty: any; "han-": those of HAN
     bool (*happens)(const LibraryCall&, const World&);
     std::string_view why;
 };
@@ -114,6 +144,11 @@ bool is_no_power_of_two(const LibraryCall&, const World& world) {
 bool has_one_level(const LibraryCall&, const World& world) {
     return world.one_host() ||
            world.hosts().nodes().size() == static_cast<std::size_t>(world.size());
+}
+bool has_unequal_hosts(const LibraryCall&, const World& world) {
+    const auto& hosts = world.hosts().nodes();
+    return std::ranges::any_of(
+        hosts, [&](const auto& host) { return host.size() != hosts.front().size(); });
 }
 bool has_fewer_elements_than_ranks(const LibraryCall& call, const World& world) {
     return call.call.count < world.size();
@@ -129,22 +164,42 @@ bool has_long_vector(const LibraryCall& call, const World& world) {
 }
 
 constexpr const char* segment_setting = "_algorithm_segmentsize";
-constexpr const char* fan_out_setting = "_algorithm_chain_fanout";
+constexpr const char* fan_out_of_chain = "_algorithm_chain_fanout";
+constexpr const char* fan_out_of_tree = "_algorithm_tree_fanout";
 
 // Algorithms of Open MPI with parameters, which do_forced and do_this of coll/tuned hand on to
-// them (4.1.4). All cut the message into segments.
+// them (4.1.4, 6.0).
 constexpr struct {
     Collective collective;
     std::string_view algorithm;
-    bool has_fan_out = false;
-} with_segments[] = {
-    {Collective::all_reduce, "segmented-ring"}, {Collective::broadcast, "chain", true},
-    {Collective::broadcast, "pipeline"},        {Collective::broadcast, "split-binary-tree"},
-    {Collective::broadcast, "binary-tree"},     {Collective::broadcast, "binomial"},
-    {Collective::broadcast, "knomial"},         {Collective::reduce, "chain", true},
-    {Collective::reduce, "pipeline"},           {Collective::reduce, "binary"},
-    {Collective::reduce, "binomial"},           {Collective::reduce, "in-order-binary"},
+    const char* segment = segment_setting;  // null: it does not cut the message
+    const char* fan_out = nullptr;          // null: it has none
+} with_parameters[] = {
+    {Collective::all_reduce, "segmented-ring"},
+    {Collective::all_gather, "bruck-k-fanout", nullptr, fan_out_of_tree},
+    {Collective::broadcast, "chain", segment_setting, fan_out_of_chain},
+    {Collective::broadcast, "pipeline"},
+    {Collective::broadcast, "split-binary-tree"},
+    {Collective::broadcast, "binary-tree"},
+    {Collective::broadcast, "binomial"},
+    {Collective::broadcast, "knomial"},
+    {Collective::reduce, "chain", segment_setting, fan_out_of_chain},
+    {Collective::reduce, "pipeline"},
+    {Collective::reduce, "binary"},
+    {Collective::reduce, "binomial"},
+    {Collective::reduce, "in-order-binary"},
+    {Collective::reduce, "knomial", nullptr, fan_out_of_chain},
 };
+
+// Returns the setting of a parameter; null if the algorithm has no such parameter.
+const char* setting_of(Collective collective, std::string_view algorithm, Knob::Member parameter) {
+    for (const auto& row : with_parameters) {
+        if (row.collective != collective || row.algorithm != algorithm) continue;
+        if (parameter == Knob::Member{&Configuration::segment}) return row.segment;
+        if (parameter == Knob::Member{&Configuration::radix}) return row.fan_out;
+    }
+    return nullptr;
+}
 
 // Returns bytes; 0 if messages are not cut.
 std::int64_t segment_of_open_mpi(const LibraryCall& call) {
@@ -190,6 +245,11 @@ const Swap swaps[] = {
     {open_mpi, std::nullopt, "two-proc", is_not_two, "it needs two ranks"},
     {open_mpi, Collective::all_to_all, "", is_in_place,
      "in place Open MPI ignores forced algorithms"},
+    {open_mpi, std::nullopt, tuned, has_one_level, "it is the default here"},
+    {open_mpi, std::nullopt, prefix_of_han, has_one_level,
+     "it needs several hosts with several ranks"},
+    {open_mpi, std::nullopt, prefix_of_han, has_unequal_hosts,
+     "it needs as many ranks on each host as on the others"},
 
     {mpich, std::nullopt, "smp", has_one_level, "it needs several hosts with several ranks"},
     {mpich, Collective::all_gather, "recursive-doubling", is_no_power_of_two,
@@ -210,7 +270,8 @@ const Swap swaps[] = {
 bool concerns(const Swap& swap, const LibraryCall& call, const std::string& library) {
     return library.starts_with(swap.library) &&
            (!swap.collective || swap.collective == call.call.collective) &&
-           (swap.algorithm.empty() || swap.algorithm == call.algorithm);
+           (swap.algorithm.empty() || swap.algorithm == call.algorithm ||
+            (swap.algorithm == prefix_of_han && call.algorithm.starts_with(prefix_of_han)));
 }
 
 }  // namespace
@@ -218,23 +279,27 @@ bool concerns(const Swap& swap, const LibraryCall& call, const std::string& libr
 MpiAlgorithm* MpiAlgorithm::in_force = nullptr;
 
 MpiAlgorithm::MpiAlgorithm(const LibraryCall& call)
-    : read_at_every_call_(mpi_library().starts_with(mpich)) {
+    : read_at_every_call_(mpi_library().starts_with(mpich) ||
+                          han_setting(Collective::broadcast).has_value()) {
     restore();
     if (call.algorithm.empty()) return;
     const Collective collective = call.call.collective;
-    const auto menu = menu_of(collective);
-    const auto number = menu ? number_of(call.algorithm, *menu) : std::nullopt;
-    if (!number) throw Error("this MPI library has no algorithm '" + call.algorithm + "'");
+    const auto algorithm = find_algorithm(collective, call.algorithm);
+    if (!algorithm) throw Error("this MPI library has no algorithm '" + call.algorithm + "'");
+    is_forced_ = true;
+    component_ = algorithm->component;
     const auto force = [&](const MpiControlVariable& variable, int value) {
         forced_.push_back({variable, variable.value(), value});
     };
-    force(menu->variable, *number);
-    if (const auto segment = open_mpi_setting(collective, segment_setting);
-        segment && call.segment.count > 0)
-        force(*segment, static_cast<int>(call.segment.count));
-    if (const auto fan_out = open_mpi_setting(collective, fan_out_setting);
-        fan_out && call.fan_out > 0)
-        force(*fan_out, call.fan_out);
+    if (algorithm->variable) force(*algorithm->variable, algorithm->value);
+    const auto force_parameter = [&](Knob::Member parameter, std::int64_t value) {
+        const char* setting = setting_of(collective, call.algorithm, parameter);
+        if (setting == nullptr || value == 0) return;
+        if (const auto variable = open_mpi_setting(collective, setting))
+            force(*variable, static_cast<int>(value));
+    };
+    force_parameter(&Configuration::segment, call.segment.count);
+    force_parameter(&Configuration::radix, call.fan_out);
     // Otherwise MPICH would first use the device's algorithm, which splits a collective by hosts.
     if (const auto device = mpich_setting(collective, "_DEVICE_COLLECTIVE")) force(*device, 0);
 }
@@ -257,22 +322,13 @@ void MpiAlgorithm::restore() {
 
 std::vector<std::string> mpi_algorithms(Collective collective) {
     std::vector<std::string> names;
-    if (const auto menu = menu_of(collective))
-        for (const Choice& choice : menu->choices) names.push_back(choice.name);
+    for (NamedAlgorithm& each : algorithms_of(collective)) names.push_back(std::move(each.name));
     return names;
 }
 
 std::optional<std::int64_t> own_value_of_mpi(Collective collective, std::string_view algorithm,
                                              const Knob& knob) {
-    const auto is_meant = [&](const auto& row) {
-        return row.collective == collective && row.algorithm == algorithm;
-    };
-    const auto* row = std::ranges::find_if(with_segments, is_meant);
-    if (row == std::end(with_segments)) return std::nullopt;
-    const char* setting = nullptr;
-    if (knob.member == Knob::Member{&Configuration::segment}) setting = segment_setting;
-    if (row->has_fan_out && knob.member == Knob::Member{&Configuration::radix})
-        setting = fan_out_setting;
+    const char* setting = setting_of(collective, algorithm, knob.member);
     if (setting == nullptr) return std::nullopt;
     const auto variable = open_mpi_setting(collective, setting);
     return variable ? std::optional<std::int64_t>(variable->value()) : std::nullopt;
@@ -291,8 +347,7 @@ std::optional<std::string> mpi_algorithm_refuses(const LibraryCall& call, const 
     if (call.segment.count > std::numeric_limits<int>::max())
         return "an MPI library's segment size is an int: at most 2^31-1 bytes";
     const std::string library = mpi_library();
-    const auto menu = menu_of(call.call.collective);
-    if (!menu || !number_of(call.algorithm, *menu))
+    if (!find_algorithm(call.call.collective, call.algorithm))
         return library + " names no algorithm '" + call.algorithm + "' for " +
                std::string(name_of(call.call.collective));
     if (const auto heeds = MpiControlVariable::find("coll_tuned_use_dynamic_rules");

@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collectives/baselines/baselines.hpp"
@@ -10,8 +11,8 @@
 namespace tutti {
 
 /// Forces one of the running MPI library's algorithms for a collective, by its control variables.
-/// Open MPI 4 reads them when a communicator is made, MPICH 4 at every call. They affect the whole
-/// program, so restore() resets them before other calls.
+/// Open MPI reads them when a communicator is made, except those of HAN; MPICH 4 reads them at
+/// every call. They affect the whole program, so restore() resets them before other calls.
 class MpiAlgorithm {
 public:
     explicit MpiAlgorithm(const LibraryCall& call);
@@ -19,7 +20,10 @@ public:
     MpiAlgorithm(const MpiAlgorithm&) = delete;
     MpiAlgorithm& operator=(const MpiAlgorithm&) = delete;
 
-    bool is_forced() const { return !forced_.empty(); }
+    bool is_forced() const { return is_forced_; }
+
+    /// Returns the component of Open MPI that must run on the ranks; empty: the library's choice.
+    std::string_view component() const { return component_; }
 
     /// Runs `make`, which copies the communicator for the calls, while the algorithm is set.
     template <class Make>
@@ -48,6 +52,8 @@ private:
 
     static MpiAlgorithm* in_force;  // null: all variables have their original values
     std::vector<ForcedVariable> forced_;
+    bool is_forced_ = false;
+    std::string_view component_;
     bool read_at_every_call_;
 };
 

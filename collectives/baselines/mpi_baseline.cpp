@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "base/index.hpp"
@@ -44,14 +45,19 @@ MPI_Op op_of(Op op) {
 }
 
 // The world's ranks; with a forced algorithm, on a copy of the communicator that was made while it
-// was set.
+// was set. Its component of Open MPI gets the highest priority there: others would hide it.
 class MpiRanks {
 public:
     MpiRanks(const World& world, MpiAlgorithm& algorithm)
         : comm_(communicator_of(mpi_handle(world))), is_copy_(algorithm.is_forced()) {
         if (!is_copy_) return;
         const MPI_Comm all = comm_;
-        algorithm.force_while([&] { check(PMPI_Comm_dup(all, &comm_)); });
+        MPI_Info info = MPI_INFO_NULL;
+        check(PMPI_Info_create(&info));
+        if (const std::string component(algorithm.component()); !component.empty())
+            check(PMPI_Info_set(info, "ompi_comm_coll_preference", component.c_str()));
+        algorithm.force_while([&] { check(PMPI_Comm_dup_with_info(all, info, &comm_)); });
+        check(PMPI_Info_free(&info));
     }
     MpiRanks(const MpiRanks&) = delete;
     MpiRanks& operator=(const MpiRanks&) = delete;
