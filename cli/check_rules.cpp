@@ -7,6 +7,8 @@
 #include <array>
 #include <cstdlib>
 #include <map>
+#include <optional>
+#include <span>
 
 #include "base/collective_form.hpp"
 #include "base/index.hpp"
@@ -17,6 +19,7 @@
 #include "cli/ranks/interruption.hpp"
 #include "cli/ranks/launcher.hpp"
 #include "collectives/baselines/baselines.hpp"
+#include "collectives/baselines/mpi_names.hpp"
 #include "collectives/baselines/mpi_probe.hpp"
 
 namespace tutti {
@@ -33,14 +36,16 @@ CallGroup group_of(Collective collective) {
                : CallGroup::simple;
 }
 
-// The rules that a launch replaces: those of a group with even or odd numbers.
+// The rules that a launch replaces: those of a group with even or odd numbers. Without a group, it
+// replaces none.
 struct ReplacedRules {
     std::string_view name;
-    CallGroup group;
-    std::size_t remainder;
+    std::optional<CallGroup> group;
+    std::size_t remainder = 0;
 
+    bool shows(Collective collective) const { return !group || group_of(collective) == *group; }
     bool has(Collective collective, std::size_t rule) const {
-        return group_of(collective) == group && rule % 2 == remainder;
+        return group && group_of(collective) == *group && rule % 2 == remainder;
     }
 };
 
@@ -48,6 +53,7 @@ constexpr std::array parts{ReplacedRules{"composed-even", CallGroup::composed, 0
                            ReplacedRules{"composed-odd", CallGroup::composed, 1},
                            ReplacedRules{"simple-even", CallGroup::simple, 0},
                            ReplacedRules{"simple-odd", CallGroup::simple, 1}};
+constexpr std::array reporting{ReplacedRules{"reports", std::nullopt}};
 constexpr std::string_view no_algorithm = "99";
 constexpr std::string_view mark_of_library = "library: ", mark_of_answers = "answers: ";
 constexpr std::int64_t largest_probe = 64 << 20;
@@ -159,6 +165,61 @@ void expect_same_numbers(const Export& exported) {
     }
 }
 
+std::string_view text_between(std::string_view text, std::string_view before,
+                              std::string_view after) {
+    const auto found = text.find(before);
+    if (found == text.npos) return "";
+    text.remove_prefix(found + before.size());
+    return after.empty() ? text : text.substr(0, text.find(after));
+}
+
+// Returns what HAN took for a call, as its rules name it, by its verbose output of that call; empty
+// if HAN is not on these ranks. HAN looks for a rule on all ranks (level 2), then on parts of them.
+std::string choice_of_han(std::string_view report, std::string_view collective) {
+    const std::string_view line = text_between(report, "HAN searched ", "\n");
+    if (line.empty()) return "";
+    const std::string_view rule =
+        text_between(report, fmt::format("({}) on topological level 2", collective), "\n");
+    std::string choice(text_between(rule, " : component ", ")"));
+    if (choice.empty()) choice = "han";
+    choice.erase(0, choice.find('(') + 1);
+    const std::string_view algorithm = text_between(
+        text_between(report, fmt::format("get_algorithm {} ", collective), "\n"), "algorithm:", "");
+    const auto space = algorithm.find(' ');
+    if (choice == "han" && space != algorithm.npos && algorithm.substr(space) != " default")
+        choice += fmt::format(" @{}", algorithm.substr(space + 1));
+    return choice;
+}
+
+// Returns the number of the algorithm that coll/tuned of Open MPI 6 took by a rule; empty if it
+// found none.
+std::string choice_of_tuned(std::string_view report, std::string_view collective) {
+    const std::string_view rule =
+        text_between(report, fmt::format("For {} with msg_size=", collective), ").");
+    if (rule.substr(0, rule.find('\n')).find("selected rule") == rule.npos) return "";
+    return std::string(rule.substr(rule.find_last_of("( ") + 1));
+}
+
+// Turns the library's reports into answers: whether each call took what the rules say.
+std::string answers_in(const MpiProbe& probe, const std::vector<ProbeOfRule>& probes,
+                       const Export& exported) {
+    const bool is_of_han = exported.format->library == ForeignLibrary::open_mpi_han;
+    std::vector<std::string> wanted;
+    for (const ExportedCell& cell : exported.cells)
+        for (const ExportedRule& rule : named_rules(cell)) wanted.emplace_back(rule.algorithm->id);
+    std::string answers = probe.answers;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        if (static_cast<ProbeAnswer>(answers[i]) == ProbeAnswer::too_few_ranks) continue;
+        const std::string_view collective = name_in(mpi_names, probes[i].call.collective);
+        const std::string choice = is_of_han ? choice_of_han(probe.reports[i], collective)
+                                             : choice_of_tuned(probe.reports[i], collective);
+        const bool is_right =
+            probes[i].rule ? choice == wanted[*probes[i].rule] : choice.empty() || choice == "han";
+        answers[i] = static_cast<char>(is_right ? ProbeAnswer::accepted : ProbeAnswer::refused);
+    }
+    return answers;
+}
+
 std::string answers_of(const Export& exported, const std::string& launcher, RunPlan plan,
                        std::string_view part) {
     constexpr double most_seconds = 300;
@@ -190,17 +251,17 @@ std::string answers_of(const Export& exported, const std::string& launcher, RunP
 
 enum class Obedience { obeyed, not_obeyed, unchecked };
 
-using AnswersOfParts = std::array<std::string, parts.size()>;
-
-// Judges a call by its answers in the launches that replace rules of its group.
-Obedience obedience_of(const ProbeOfRule& probe, std::size_t index, const AnswersOfParts& all) {
+// Judges a call by its answers in the launches that show whether it obeys.
+Obedience obedience_of(const ProbeOfRule& probe, std::size_t index,
+                       std::span<const ReplacedRules> launches,
+                       const std::vector<std::string>& answers) {
     const Collective collective = probe.call.collective;
     Obedience found = Obedience::obeyed;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-        const auto answer = static_cast<ProbeAnswer>(at(all, i)[index]);
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+        const auto answer = static_cast<ProbeAnswer>(answers[i][index]);
         if (answer == ProbeAnswer::too_few_ranks) return Obedience::unchecked;
-        const bool is_replaced = probe.rule && at(parts, i).has(collective, *probe.rule);
-        if (at(parts, i).group == group_of(collective) &&
+        const bool is_replaced = probe.rule && launches[i].has(collective, *probe.rule);
+        if (launches[i].shows(collective) &&
             answer != (is_replaced ? ProbeAnswer::refused : ProbeAnswer::accepted))
             found = Obedience::not_obeyed;
     }
@@ -219,23 +280,33 @@ struct CountedCalls {
 }  // namespace
 
 Exit probe_rules(const Export& exported, const std::string& part) {
+    const bool shows_by_report = exported.format->proof == ExportFormat::Proof::reports;
     const TemporaryFolder folder;
     const std::string file = folder.path() + "/rules.conf";
-    replace_file(file, rules_without(exported, find_row(parts, "part", part)), "the rules");
-    setenv("OMPI_MCA_coll_tuned_use_dynamic_rules", "1", /*overwrite=*/1);
-    setenv("OMPI_MCA_coll_tuned_dynamic_rules_filename", file.c_str(), /*overwrite=*/1);
-    if (exported.format->version >= 5)  // the line for the job script does so, too
-        setenv("OMPI_MCA_coll_han_priority", "0", /*overwrite=*/1);
-    const MpiProbe probe =
-        probe_mpi(calls_of(probes_of(exported)), [&] { expect_same_numbers(exported); });
+    replace_file(file,
+                 shows_by_report ? exported.format->write(exported)
+                                 : rules_without(exported, find_row(parts, "part", part)),
+                 "the rules");
+    for (const auto& [name, value] : environment_of(*exported.format, file))
+        setenv(name.c_str(), value.c_str(), /*overwrite=*/1);
+    if (shows_by_report)
+        for (const char* name : {"OMPI_MCA_coll_base_verbose", "OMPI_MCA_coll_han_verbose",
+                                 "OMPI_MCA_coll_tuned_verbose"})
+            setenv(name, "80", /*overwrite=*/1);
+    const auto probes = probes_of(exported);
+    MpiProbe probe = probe_mpi(calls_of(probes), [&] {
+        if (!shows_by_report) expect_same_numbers(exported);
+    });
+    if (shows_by_report) probe.answers = answers_in(probe, probes, exported);
     if (!probe.answers.empty())
         fmt::print("{}{}\n{}{}\n", mark_of_library, probe.library, mark_of_answers, probe.answers);
     return Exit::ok;
 }
 
 RulesCheck check_rules(const Export& exported, const std::string& launcher_command, RunPlan plan) {
-    if (!exported.format->has_canary)
-        throw Error("--check works only with --to openmpi4 or openmpi5");
+    const ExportFormat::Proof proof = exported.format->proof;
+    if (proof == ExportFormat::Proof::none)
+        throw Error("--check works only with --to openmpi4, openmpi5, openmpi6 or han");
     if (launcher_command.empty())
         throw Error("--check starts ranks; use for example --launcher 'mpirun -n 4'");
     if (launcher().is_there())
@@ -246,13 +317,15 @@ RulesCheck check_rules(const Export& exported, const std::string& launcher_comma
     plan.erase(own_options);
     end_on_signals();
     const auto probes = probes_of(exported);
-    AnswersOfParts answers;
-    for (std::size_t i = 0; i < parts.size(); ++i)
-        at(answers, i) = answers_of(exported, launcher_command, plan, at(parts, i).name);
+    std::span<const ReplacedRules> launches = parts;
+    if (proof == ExportFormat::Proof::reports) launches = reporting;
+    std::vector<std::string> answers;
+    for (const ReplacedRules& part : launches)
+        answers.push_back(answers_of(exported, launcher_command, plan, part.name));
     std::map<std::size_t, CountedCalls> by_rule;
     CountedCalls outside, all;
     for (std::size_t i = 0; i < probes.size(); ++i) {
-        const Obedience obedience = obedience_of(probes[i], i, answers);
+        const Obedience obedience = obedience_of(probes[i], i, launches, answers);
         (probes[i].rule ? by_rule[*probes[i].rule] : outside).add(obedience);
         all.add(obedience);
     }

@@ -14,8 +14,9 @@ struct RulesCheck {
 };
 
 /// Runs Open MPI with the rules of an export in four launches. In each, some rules name an
-/// algorithm that does not exist, so that exactly their calls fail; every rule has its turn. `plan`
-/// is the command whose options the launches get. Throws Error, also if no rule was checked.
+/// algorithm that does not exist, so that exactly their calls fail; every rule has its turn. HAN
+/// and Open MPI 6 report their choice in each call, which one launch reads. `plan` is the command
+/// whose options the launches get. Throws Error, also if no rule was checked.
 RulesCheck check_rules(const Export& exported, const std::string& launcher, RunPlan plan);
 
 /// Does the work of a rank in such a launch; `part` names the rules that are replaced.

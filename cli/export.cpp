@@ -68,10 +68,9 @@ std::optional<ExportOptions> parse_export(const Arguments& arguments) {
                  "Name of the GPU as the device reports it, e.g. 'NVIDIA H200'; for "
                  "mscclpp-cutoffs and engine-cutoffs");
     const OptionGroup check{app, "Check"}, hidden{app, ""};
-    check.flag(
-        "--check", options.checks,
-        "Run Open MPI 4 or 5 with the rules and report whether it obeys each one; exit code 1 if "
-        "not");
+    check.flag("--check", options.checks,
+               "Run Open MPI with the rules and report whether it obeys each one; exit "
+               "code 1 if not");
     check.text("--launcher", options.launcher,
                "Command that starts the ranks of --check, e.g. 'mpirun -n 4'");
     hidden.text("--probe", options.probe, "Part of a rank that --check started");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <sstream>
@@ -78,6 +79,7 @@ std::string choice_in(const Export& exported, const JobShape& shape, const Compa
 void expect_own_default(const std::map<std::string, std::string>& of_file) {
     for (const auto& [name, value] : environment_of_process())
         if (of_file.contains(name) || name.starts_with("OMPI_MCA_coll_tuned_") ||
+            name.starts_with("OMPI_MCA_coll_han_") ||
             (name.starts_with("MPIR_CVAR_") &&
              (name.ends_with("_ALGORITHM") || name.find("COLL") != name.npos)))
             throw Error(fmt::format(
@@ -193,7 +195,7 @@ private:
     }
 
     void expect_obedience() const {
-        if (!format_.has_canary) {
+        if (format_.proof == ExportFormat::Proof::none) {
             fmt::print("# not checked: whether the library obeys the file\n");
             return;
         }
@@ -239,7 +241,8 @@ private:
         for (const char* name : {"minbytes", "maxbytes", "stepfactor", "datatype", "op"})
             words.insert(words.end(), {fmt::format("--{}", name), given.at(name)});
         const TwinJobs jobs{.a = bench_command(options_, words, {}),
-                            .b = bench_command(options_, words, environment_of(format_, path))};
+                            .b = bench_command(options_, words, environment_of(format_, path)),
+                            .listen = options_.listen};
         const ComparisonEvents events{
             .progress =
                 [&](const std::string& text) {
@@ -318,15 +321,18 @@ private:
 
 const ExportFormat& format_of_library(ForeignLibrary library) {
     const std::string running = mpi_library();
-    std::string known;
+    const auto digit = std::min(running.find_first_of("0123456789"), running.size());
+    const int version = std::atoi(running.c_str() + digit);
+    std::vector<std::string> known;
     for (const ExportFormat& format : export_formats()) {
         if (format.library != library) continue;
-        if (running.starts_with(format.running)) return format;
-        known += fmt::format("{}{}{}", known.empty() ? "" : ", ", format.running,
-                             format.running.ends_with('.') ? "x" : "");
+        if (running.starts_with(format.running) && version >= format.version) return format;
+        known.push_back(format.running.ends_with('.') ? fmt::format("{}x", format.running)
+                        : format.version > 0 ? fmt::format("{}{}", format.running, format.version)
+                                             : std::string(format.running));
     }
-    throw Error(
-        fmt::format("--library: this tutti runs on {}; use a build for {}", running, known));
+    throw Error(fmt::format("--library: this tutti runs on {}; use a build for {}", running,
+                            fmt::join(known, ", ")));
 }
 
 Exit tune_library(const TuneOptions& options) {

@@ -39,6 +39,7 @@ std::string exported_variables(const TextsByCollective& texts, std::string_view 
 
 }  // namespace
 
+// Both ends of UCC's ranges belong to them.
 std::string write_ucc(const Export& exported) {
     std::vector<std::string> tokens;
     for (const ExportedCell& cell : exported.cells)
@@ -46,13 +47,11 @@ std::string write_ucc(const Export& exported) {
             // A rank's destination of a reduce_scatter is one block.
             const std::int64_t blocks =
                 cell.collective == Collective::reduce_scatter ? cell.job_shape.ranks : 1;
-            const auto bytes = [&](Bytes size) {
-                return std::to_string(divide_up(size.count, blocks));
-            };
-            tokens.push_back(fmt::format("{}:{}-{}:[{}]:@{}:inf",
-                                         name_without_blocks(cell.collective), bytes(rule.from),
-                                         is_open_ended(rule) ? "inf" : bytes(rule.end),
-                                         cell.job_shape.ranks, rule.algorithm->id));
+            const auto bytes = [&](Bytes size) { return divide_up(size.count, blocks); };
+            tokens.push_back(fmt::format(
+                "{}:{}-{}:[{}]:@{}:inf", name_without_blocks(cell.collective), bytes(rule.from),
+                is_open_ended(rule) ? "inf" : std::to_string(bytes(rule.end) - 1),
+                cell.job_shape.ranks, rule.algorithm->id));
         }
     if (tokens.empty()) return "";
     return fmt::format("export UCC_TL_UCP_TUNE='{}'\n", fmt::join(tokens, "#"));

@@ -37,6 +37,11 @@ constexpr std::string_view line_of_open_mpi =
 constexpr std::string_view line_of_open_mpi_5 =
     "export OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_coll_tuned_dynamic_rules_filename={} "
     "OMPI_MCA_coll_han_priority=0";
+// HAN reads its rules if it has a higher priority than coll/tuned, 30. This is its default, which
+// the line for coll/tuned changes.
+constexpr std::string_view line_of_han =
+    "export OMPI_MCA_coll_han_priority=35 OMPI_MCA_coll_han_use_dynamic_file_rules=1 "
+    "OMPI_MCA_coll_han_dynamic_rules_filename={}";
 
 constexpr ExportFormat rows_of_formats[] = {
     {.name = "openmpi4",
@@ -46,7 +51,7 @@ constexpr ExportFormat rows_of_formats[] = {
      .line = line_of_open_mpi,
      .version = 4,
      .running = "Open MPI 4.",
-     .has_canary = true,
+     .proof = ExportFormat::Proof::errors,
      .ignores_size = open_mpi_ignores_size},
     {.name = "openmpi5",
      .what = "dynamic rules of Open MPI 5",
@@ -55,7 +60,7 @@ constexpr ExportFormat rows_of_formats[] = {
      .line = line_of_open_mpi_5,
      .version = 5,
      .running = "Open MPI 5.",
-     .has_canary = true,
+     .proof = ExportFormat::Proof::errors,
      .ignores_size = open_mpi_ignores_size},
     {.name = "openmpi6",
      .what = "dynamic rules of Open MPI 6 in JSON",
@@ -64,8 +69,17 @@ constexpr ExportFormat rows_of_formats[] = {
      .line = line_of_open_mpi_5,
      .version = 6,
      .running = "Open MPI 6.",
+     .proof = ExportFormat::Proof::reports,
      .has_comments = false,
      .ignores_size = open_mpi_ignores_size},
+    {.name = "han",
+     .what = "dynamic rules of HAN, which Open MPI 5 and later use across hosts",
+     .library = ForeignLibrary::open_mpi_han,
+     .write = write_han,
+     .line = line_of_han,
+     .version = 5,
+     .running = "Open MPI ",
+     .proof = ExportFormat::Proof::reports},
     {.name = "mpich",
      .what = "MPICH's selection of algorithms in JSON, based on its default (--base)",
      .library = ForeignLibrary::mpich,
@@ -164,6 +178,13 @@ Bytes least_of(const Configuration& choice, const Export& exported) {
     return choice.is_ours() ? exported.format->least : Bytes{0};
 }
 
+// Whether Open MPI's algorithm has a fan-out. Its allgather 2 has one from version 6 on.
+bool has_fan_out(const ForeignAlgorithm& algorithm, int version) {
+    return algorithm.baseline == "chain" ||
+           (algorithm.collective == Collective::reduce && algorithm.baseline == "knomial") ||
+           (algorithm.collective == Collective::all_gather && algorithm.id == "2" && version >= 6);
+}
+
 ExportedRule rule_for(const SizesOfChoice& sizes, const MeasuredChoices& measured,
                       const Export& exported, CoverageOfCollective& coverage) {
     const Configuration& choice = sizes.choice;
@@ -188,12 +209,12 @@ ExportedRule rule_for(const SizesOfChoice& sizes, const MeasuredChoices& measure
     if (!choice.is_ours()) rule.fan_out = choice.radix;
     if (!choice.is_ours() && algorithm->library == ForeignLibrary::nccl)
         rule.nccl = parse_nccl_choice(choice.algorithm);
-    // The file must name the fan-out of a chain: with 0, a chain has one branch. Tables that do not
-    // name it mean Open MPI's default.
+    // The file must name the fan-out: with 0, a chain has one branch, and bruck-k-fanout does not
+    // end. Tables that do not name it mean Open MPI's default.
     constexpr int default_fan_out = 4;
-    if (algorithm->library == ForeignLibrary::open_mpi && algorithm->baseline == "chain" &&
-        rule.fan_out == 0)
-        rule.fan_out = default_fan_out;
+    if (algorithm->library == ForeignLibrary::open_mpi && rule.fan_out == 0 &&
+        has_fan_out(*algorithm, exported.format->version))
+        rule.fan_out = choice.is_ours() ? 2 : default_fan_out;
     return rule;
 }
 

@@ -63,10 +63,13 @@ struct ExportFormat {
     std::string (*write)(const Export&);
     /// The line for the job script, with {} for the file.
     std::string_view line;
-    int version = 0;  ///< the library's major version
+    int version = 0;  ///< the library's major version: with `running`, the least one
     /// Beginning of the library's name and version; empty: `tune --library` cannot tune it.
     std::string_view running = {};
-    bool has_canary = false;   ///< calls with an algorithm that the library lacks fail
+    /// How calls show which rule they obey: those with an algorithm that the library lacks fail, or
+    /// the library reports its choice.
+    enum class Proof { none, errors, reports };
+    Proof proof = Proof::none;
     bool has_comments = true;  ///< lines that begin with #
     bool on_devices = false;
     bool has_channels = false;  ///< the file names a number of channels
@@ -112,6 +115,7 @@ std::string write_open_mpi(
     const std::vector<ExportedCell>& cells,
     const std::function<std::string(const ExportedCell&, const ExportedRule&)>& id_of);
 std::string write_open_mpi_json(const Export& exported);
+std::string write_han(const Export& exported);
 std::string write_mpich(const Export& exported);
 std::string write_ucc(const Export& exported);
 std::string write_oneccl(const Export& exported);

@@ -12,10 +12,11 @@ namespace {
 
 using enum Collective;
 using enum ForeignAlgorithm::Trait;
-constexpr ForeignLibrary ompi = ForeignLibrary::open_mpi, mpich = ForeignLibrary::mpich,
-                         ucc = ForeignLibrary::ucc, ccl = ForeignLibrary::oneccl,
-                         intel = ForeignLibrary::intel_mpi, nccl = ForeignLibrary::nccl,
-                         mscclpp = ForeignLibrary::mscclpp, engine = ForeignLibrary::engine;
+constexpr ForeignLibrary ompi = ForeignLibrary::open_mpi, han = ForeignLibrary::open_mpi_han,
+                         mpich = ForeignLibrary::mpich, ucc = ForeignLibrary::ucc,
+                         ccl = ForeignLibrary::oneccl, intel = ForeignLibrary::intel_mpi,
+                         nccl = ForeignLibrary::nccl, mscclpp = ForeignLibrary::mscclpp,
+                         engine = ForeignLibrary::engine;
 
 constexpr ForeignAlgorithm rows[] = {
     // Open MPI: numbers of coll_tuned_*_algorithm.
@@ -25,6 +26,7 @@ constexpr ForeignAlgorithm rows[] = {
     {ompi, all_reduce, "4", "ring", "ring", reorders},
     {ompi, all_reduce, "5", "segmented-ring", "", reorders},
     {ompi, all_reduce, "6", "rabenseifner", "halving-doubling"},
+    {ompi, all_reduce, "7", "allgather-reduce", "", reorders, 6},
     {ompi, reduce_scatter, "1", "basic-linear", "linear"},
     {ompi, reduce_scatter, "2", "recursive-doubling"},
     {ompi, reduce_scatter, "3", "recursive-halving", "butterfly"},
@@ -35,7 +37,9 @@ constexpr ForeignAlgorithm rows[] = {
     {ompi, all_gather, "4", "ring", "ring"},
     {ompi, all_gather, "5", "neighbor"},
     {ompi, all_gather, "6", "two-proc"},
-    {ompi, all_gather, "7", "sparbit", "sparbit", since_5},
+    {ompi, all_gather, "7", "sparbit", "sparbit", none, 5},
+    {ompi, all_gather, "2", "bruck-k-fanout", "", none, 6},
+    {ompi, all_gather, "8", "direct-messaging", "one-shot", none, 6},
     {ompi, broadcast, "1", "basic-linear", "linear"},
     {ompi, broadcast, "2", "chain"},
     {ompi, broadcast, "3", "pipeline", "chain"},
@@ -52,6 +56,7 @@ constexpr ForeignAlgorithm rows[] = {
     {ompi, reduce, "5", "binomial", "tree", reorders},
     {ompi, reduce, "6", "in-order-binary"},
     {ompi, reduce, "7", "rabenseifner", "butterfly"},
+    {ompi, reduce, "8", "knomial", "", reorders, 6},
     {ompi, scatter, "1", "basic-linear", "linear"},
     {ompi, scatter, "2", "binomial", "tree"},
     {ompi, scatter, "3", "linear-nb"},
@@ -73,6 +78,32 @@ constexpr ForeignAlgorithm rows[] = {
     {ompi, scan, "2", "recursive-doubling", "doubling"},
     {ompi, exscan, "1", "linear"},
     {ompi, exscan, "2", "recursive-doubling", "doubling"},
+
+    // Open MPI's HAN from version 5 on: a component, and HAN's algorithm.
+    {han, all_reduce, "tuned", "tuned"},
+    {han, all_reduce, "han @simple", "han-simple", "two-level"},
+    {han, all_reduce, "han @intra", "han-intra"},
+    {han, all_reduce, "han @reproducible", "han-reproducible"},
+    {han, all_gather, "tuned", "tuned"},
+    {han, all_gather, "han @simple", "han-simple", "two-level"},
+    {han, all_gather, "han @intra", "han-intra"},
+    {han, broadcast, "tuned", "tuned"},
+    {han, broadcast, "han @simple", "han-simple", "two-level"},
+    {han, broadcast, "han @intra", "han-intra"},
+    {han, reduce, "tuned", "tuned"},
+    {han, reduce, "han @simple", "han-simple", "two-level"},
+    {han, reduce, "han @intra", "han-intra"},
+    {han, reduce, "han @reproducible", "han-reproducible"},
+    {han, scatter, "tuned", "tuned"},
+    {han, scatter, "han @simple", "han-simple", "two-level"},
+    {han, scatter, "han @intra", "han-intra"},
+    {han, gather, "tuned", "tuned"},
+    {han, gather, "han @simple", "han-simple", "two-level"},
+    {han, gather, "han @intra", "han-intra"},
+    {han, barrier, "tuned", "tuned"},
+    {han, barrier, "han @simple", "han-simple", "two-level"},
+    {han, all_to_all, "tuned", "tuned"},
+    {han, all_to_all, "han @smsc", "han-smsc"},
 
     // MPICH: ends of MPIR_Allreduce_intra_...; what every version since 4.0 has. The file guards
     // those that reorder.
@@ -177,8 +208,7 @@ const ForeignAlgorithm* foreign_algorithm(ForeignLibrary library, Collective col
     if (!choice.is_ours() && choice.impl != (library == nccl ? "nccl" : "mpi")) return nullptr;
     const std::string own = choice.impl == "nccl" ? name_in_nccl(choice) : choice.algorithm;
     const auto is_meant = [&](const ForeignAlgorithm& row) {
-        if (row.library != library || row.collective != collective ||
-            (row.trait == since_5 && version < 5))
+        if (row.library != library || row.collective != collective || version < row.since)
             return false;
         if (!choice.is_ours()) return row.baseline == own;
         return row.ours == choice.algorithm && has_radix_of(row, choice.radix);

@@ -9,7 +9,17 @@
 namespace tutti {
 
 /// Libraries for which tables are exported.
-enum class ForeignLibrary { open_mpi, mpich, ucc, oneccl, intel_mpi, nccl, mscclpp, engine };
+enum class ForeignLibrary {
+    open_mpi,
+    open_mpi_han,
+    mpich,
+    ucc,
+    oneccl,
+    intel_mpi,
+    nccl,
+    mscclpp,
+    engine
+};
 
 /// An algorithm of such a library.
 struct ForeignAlgorithm {
@@ -21,8 +31,9 @@ struct ForeignAlgorithm {
     std::string_view ours = {};  ///< tutti's algorithm that does the same; empty: none
     /// `any_radix`: it stands for tutti's algorithm with any radix. `reorders`: it adds in another
     /// order than that of the ranks, wrong for operations that do not commute.
-    enum class Trait { none, any_radix, reorders, needs_power_of_two, since_5 };
+    enum class Trait { none, any_radix, reorders, needs_power_of_two };
     Trait trait = Trait::none;
+    int since = 0;  ///< the library's major version
 };
 
 /// Returns the algorithm of the library that a choice means: the baseline's own, or the namesake of

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
+#include <utility>
 
 #include "autotune/exports/export.hpp"
+#include "base/collective_form.hpp"
 #include "base/json_writer.hpp"
+#include "base/rounding.hpp"
 #include "base/source.hpp"
 #include "collectives/baselines/mpi_names.hpp"
 
@@ -30,8 +34,8 @@ constexpr ExportedCell no_rules{};
 
 // Returns the cells by the number of ranks from which they hold: each up to the next one.
 std::map<int, const ExportedCell*> cells_by_ranks(const std::vector<ExportedCell>& cells,
-                                                  Collective collective) {
-    std::map<int, const ExportedCell*> from{{0, &no_rules}};
+                                                  Collective collective, int least_ranks) {
+    std::map<int, const ExportedCell*> from{{least_ranks, &no_rules}};
     for (const ExportedCell& cell : cells) {
         if (cell.collective != collective || named_rules(cell).empty()) continue;
         from[cell.job_shape.ranks] = &cell;
@@ -40,27 +44,29 @@ std::map<int, const ExportedCell*> cells_by_ranks(const std::vector<ExportedCell
     return from;
 }
 
-struct MessageRule {
-    Bytes from;
-    std::string text;
-};
-
-std::vector<MessageRule> message_rules(
-    const ExportedCell& cell,
-    const std::function<std::string(const ExportedCell&, const ExportedRule&)>& id_of) {
-    constexpr std::string_view library_decides = "0 0 0";
-    std::vector<MessageRule> rules;
+// Returns a line for each size, as the library counts it, from which something else holds.
+template <class TextOfRule>
+std::vector<std::string> message_rules(const ExportedCell& cell, std::int64_t blocks,
+                                       std::string_view library_decides,
+                                       const TextOfRule& text_of_rule) {
+    std::vector<std::pair<std::int64_t, std::string>> rules;
     const auto add = [&](Bytes from, std::string text) {
-        if (!rules.empty() && rules.back().from == from) rules.pop_back();
-        if (rules.empty() || rules.back().text != text) rules.push_back({from, std::move(text)});
+        const std::int64_t size = divide_up(from.count, blocks);
+        if (!rules.empty() && rules.back().first == size) rules.pop_back();
+        if (rules.empty() || rules.back().second != text) rules.emplace_back(size, std::move(text));
     };
     add({0}, std::string(library_decides));
     for (const ExportedRule& rule : named_rules(cell)) {
-        add(rule.from,
-            fmt::format("{} {} {}", id_of(cell, rule), rule.fan_out, rule.segment.count));
+        add(rule.from, text_of_rule(rule));
         if (!is_open_ended(rule)) add(rule.end, std::string(library_decides));
     }
-    return rules;
+    std::vector<std::string> lines;
+    for (const auto& [size, text] : rules) lines.push_back(fmt::format("{} {}", size, text));
+    return lines;
+}
+
+std::string text_of(int ranks, const std::vector<std::string>& rules) {
+    return fmt::format("  {} {}\n    {}\n", ranks, rules.size(), fmt::join(rules, "\n    "));
 }
 
 }  // namespace
@@ -71,17 +77,16 @@ std::string write_open_mpi(
     int collectives = 0;
     std::string text;
     for (const auto& [collective, id] : ids_of_collectives) {
-        const auto from = cells_by_ranks(cells, collective);
+        const auto from = cells_by_ranks(cells, collective, 0);
         if (from.size() == 1) continue;
         ++collectives;
         text += fmt::format("{}  # {}\n{}  # communicator sizes\n", id,
                             name_in(mpi_names, collective), from.size());
-        for (const auto& [ranks, cell] : from) {
-            const auto rules = message_rules(*cell, id_of);
-            text += fmt::format("  {} {}\n", ranks, rules.size());
-            for (const MessageRule& rule : rules)
-                text += fmt::format("    {} {}\n", rule.from.count, rule.text);
-        }
+        for (const auto& [ranks, cell] : from)
+            text += text_of(ranks, message_rules(*cell, 1, "0 0 0", [&](const ExportedRule& rule) {
+                                return fmt::format("{} {} {}", id_of(*cell, rule), rule.fan_out,
+                                                   rule.segment.count);
+                            }));
     }
     return fmt::format("{}  # collectives\n{}", collectives, text);
 }
@@ -90,6 +95,31 @@ std::string write_open_mpi(const Export& exported) {
     return write_open_mpi(exported.cells, [](const ExportedCell&, const ExportedRule& rule) {
         return std::string(rule.algorithm->id);
     });
+}
+
+// Rules of HAN: the same form, with names, and the level of HAN's hierarchy at which they hold (2:
+// all ranks). Sizes are those of one rank's block. HAN itself is the default. Open MPI 4 crashes if
+// a rule for all_reduce names another component.
+std::string write_han(const Export& exported) {
+    constexpr Collective of_han[] = {Collective::all_gather, Collective::all_reduce,
+                                     Collective::all_to_all, Collective::barrier,
+                                     Collective::broadcast,  Collective::gather,
+                                     Collective::reduce,     Collective::scatter};
+    int collectives = 0;
+    std::string text;
+    for (const Collective collective : of_han) {
+        const auto from = cells_by_ranks(exported.cells, collective, 1);
+        if (from.size() == 1) continue;
+        ++collectives;
+        text += fmt::format("{}\n1  # level\n2 {}  # all ranks, communicator sizes\n",
+                            name_in(mpi_names, collective), from.size());
+        for (const auto& [ranks, cell] : from)
+            text += text_of(ranks, message_rules(*cell, has_blocks(collective) ? ranks : 1, "han",
+                                                 [](const ExportedRule& rule) {
+                                                     return std::string(rule.algorithm->id);
+                                                 }));
+    }
+    return fmt::format("{}  # collectives\n{}", collectives, text);
 }
 
 // Open MPI 6 shifts the communicator sizes of the older form by one entry. Its JSON has ranges and

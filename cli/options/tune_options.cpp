@@ -100,15 +100,21 @@ void add_search(const OptionGroup& group, TuneOptions& options, Typed& typed) {
 }
 
 void add_library(const OptionGroup& group, TuneOptions& options) {
-    const OneOf<std::optional<ForeignLibrary>> library{
-        "--library", {{"openmpi", ForeignLibrary::open_mpi}, {"mpich", ForeignLibrary::mpich}}};
+    const OneOf<std::optional<ForeignLibrary>> library{"--library",
+                                                       {{"openmpi", ForeignLibrary::open_mpi},
+                                                        {"han", ForeignLibrary::open_mpi_han},
+                                                        {"mpich", ForeignLibrary::mpich}}};
     group.parsed(
         "--library", options.library, "", library,
-        "MPI library to tune. Writes its rules file, with only the choices that were faster "
-        "than the default in fresh launches");
-    group.text("--output", options.library_file,
-               "File that --library writes: rules of Open MPI, or MPICH's selection (default: "
-               "tutti-FORMAT.conf, see export --to)");
+        "MPI library to tune (han: Open MPI's component for several hosts). Writes its rules file, "
+        "with only the choices that were faster than the default in fresh launches");
+    group.text(
+        "--output", options.library_file,
+        "File that --library writes: rules of Open MPI or HAN, or MPICH's selection (default: "
+        "tutti-FORMAT.conf, see export --to)");
+    group.text("--listen", options.listen,
+               "With --library: address of this host at which the first ranks of the compared jobs "
+               "connect; use one that all hosts reach if they may be on another host");
     group.flag("--commutative", options.exported.is_commutative,
                "With --library: all reduction operations of the programs commute. Also choose "
                "algorithms that require this");
@@ -200,6 +206,7 @@ void refuse_idle(const CLI::App& app, const TuneOptions& options) {
         {"--ranks-per-host", predicts, "works only with --model-only"},
         {"--output", options.library.has_value(), "works only with --library"},
         {"--commutative", options.library.has_value(), "works only with --library"},
+        {"--listen", options.library.has_value(), "works only with --library"},
         {"--launches", options.measures(), "works only for jobs that measure"},
         {"--launcher", options.measures(), "works only for jobs that measure"},
         {"--resume", !options.run.starts_launches(), "cannot be used with --launches"},

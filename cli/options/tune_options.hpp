@@ -27,7 +27,8 @@ struct TuneOptions {
     bool resume = false;
     /// Tune this library itself, and write its file; nullopt: tune tutti
     std::optional<ForeignLibrary> library;
-    std::string library_file;  ///< empty: named after the library
+    std::string library_file;          ///< empty: named after the library
+    std::string listen = "127.0.0.1";  ///< where jobs without and with that file meet
     ExportSettings exported;
     RunOptions run;
 

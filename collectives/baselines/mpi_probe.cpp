@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/baselines/mpi_probe.hpp"
 
+#include <fcntl.h>
 #include <mpi.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -70,6 +77,36 @@ private:
     std::vector<char> input_, output_;
 };
 
+// Collects what this process writes to stderr while it exists.
+class CapturedErrors {
+public:
+    CapturedErrors() {
+        std::fflush(stderr);
+        dup2(memory_, STDERR_FILENO);
+    }
+    ~CapturedErrors() {
+        end();
+        close(memory_);
+        close(stderr_);
+    }
+    CapturedErrors(const CapturedErrors&) = delete;
+    CapturedErrors& operator=(const CapturedErrors&) = delete;
+
+    // Lets later output go where it went before.
+    std::string end() {
+        std::fflush(stderr);
+        dup2(stderr_, STDERR_FILENO);
+        std::string text(static_cast<std::size_t>(lseek(memory_, 0, SEEK_END)), '\0');
+        const ssize_t length = pread(memory_, text.data(), text.size(), 0);
+        text.resize(static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+        return text;
+    }
+
+private:
+    int stderr_ = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+    int memory_ = memfd_create("tutti-stderr", MFD_CLOEXEC);
+};
+
 }  // namespace
 
 MpiProbe probe_mpi(std::span<const ProbedCall> calls, const std::function<void()>& while_running) {
@@ -80,12 +117,16 @@ MpiProbe probe_mpi(std::span<const ProbedCall> calls, const std::function<void()
     MpiProbe probe{.library = mpi_library()};
     for (const ProbedCall& call : calls) {
         ProbeAnswer answer = ProbeAnswer::too_few_ranks;
+        CapturedErrors errors;
         if (call.ranks <= size && rank < call.ranks) {
             FirstRanks ranks(call.ranks);
             answer =
                 ranks.error_of(call) == MPI_SUCCESS ? ProbeAnswer::accepted : ProbeAnswer::refused;
         }
-        if (rank == 0) probe.answers += static_cast<char>(answer);
+        std::string report = errors.end();
+        if (rank != 0) continue;
+        probe.answers += static_cast<char>(answer);
+        probe.reports.push_back(std::move(report));
     }
     while_running();
     check(PMPI_Finalize());

@@ -3,6 +3,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/types.hpp"
 #include "base/units.hpp"
@@ -21,7 +22,8 @@ enum class ProbeAnswer : char { accepted = 'y', refused = 'n', too_few_ranks = '
 /// The answers are those of rank 0; empty on the others.
 struct MpiProbe {
     std::string library;
-    std::string answers;  ///< a ProbeAnswer for each call
+    std::string answers;               ///< a ProbeAnswer for each call
+    std::vector<std::string> reports;  ///< what the library wrote to stderr in each call
 };
 
 /// Starts MPI, makes the calls, and ends MPI. Uses no collective of MPI_COMM_WORLD, as rules that

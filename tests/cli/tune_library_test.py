@@ -66,7 +66,9 @@ class TuneLibrary(tutti.Folder):
         self.fails(64, *self.words("--hold-out", "no"), key="always compares")
         self.fails(64, "tune", "--library", "other", *started, key="openmpi")
         self.fails(64, "tune", "--library", "mpich", *started, key="a build for MPICH")
+        self.fails(64, "tune", "--library", "han", *started, key="a build for Open MPI 5")
         self.fails(64, "tune", "--output", "x", key="--library")
+        self.fails(64, "tune", "--listen", "x", key="--library")
         self.fails(64, "tune", "--commutative", key="--library")
 
 
