@@ -54,7 +54,7 @@ HoldOut seen_in(const MetricResult& metric) {
     seen.choice = interval_of(tuned);
     seen.default_ = interval_of(own);
     set_gain(seen, gains);
-    if (gains.size() < 6) {  // too few for an interval of 95 %: neither a gain nor a loss
+    if (std::ssize(gains) < fewest_pairs) {  // neither a gain nor a loss
         seen.gain_low = std::min(seen.gain_low, 1.0);
         seen.gain_high = std::max(seen.gain_high, 1.0);
     }

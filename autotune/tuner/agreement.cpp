@@ -200,6 +200,10 @@ Table held_out(Table table, std::span<const Table> launches) {
 
 namespace {
 
+bool is_loss(const HoldOut& seen) {
+    return seen.gain_high < 1 || (seen.choice.n < fewest_pairs && seen.gain < 1);
+}
+
 bool makes_default_slower(const Verdict& verdict, const std::optional<HoldOut>& seen) {
     constexpr double most_loss = 0.02;
     return seen && verdict.choice == Configuration{.impl = seen->library} && seen->gain_high < 1 &&
@@ -228,7 +232,7 @@ Table held_out(Table table, const JobShape& job_shape, std::span<const ComparedS
                 if (!seen) verdict.evidence.hold_out = HoldOut{.library = "mpi"};
                 let_default_stay(verdict);
                 verdict.evidence.hold_out = seen;
-            } else if (seen && seen->gain_high < 1) {
+            } else if (seen && is_loss(*seen)) {
                 restore_default(verdict);
             }
             if (seen && verdict.choice == before) logs_of_gains += std::log(seen->gain);

@@ -39,6 +39,10 @@ struct ComparedSize {
 /// loss.
 enum class Needed { gain, no_loss };
 
+/// With fewer pairs of jobs, a ratio has no interval of 95 %. Then the ratio itself must not be a
+/// loss.
+inline constexpr std::int64_t fewest_pairs = 6;
+
 /// Returns the table's choices for these ranks after such a comparison. The library's own
 /// collective replaces those that lack what they need; without a comparison they have no gain. A
 /// library looks at its rules in every call of a collective that has some: if that makes a size

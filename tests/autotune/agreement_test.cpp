@@ -193,7 +193,11 @@ protected:
     static ComparedSize compared(std::int64_t size, double low, double high) {
         return {Collective::all_reduce,
                 {size},
-                {.library = "mpi", .gain = (low + high) / 2, .gain_low = low, .gain_high = high}};
+                {.library = "mpi",
+                 .choice = {.n = fewest_pairs},
+                 .gain = (low + high) / 2,
+                 .gain_low = low,
+                 .gain_high = high}};
     }
 
     std::vector<Configuration> choices_after(const std::vector<ComparedSize>& all, Needed needed,
@@ -217,6 +221,13 @@ TEST_F(ComparedSizes, StayInTheFileIfTheyAreFasterBeyondTheInterval) {
 
 TEST_F(ComparedSizes, AreTakenOutIfTheyAreSlowerBeyondTheInterval) {
     EXPECT_EQ(choices_after(all, Needed::no_loss), (std::vector{ring, tree, library}));
+}
+
+TEST_F(ComparedSizes, OfFewPairsAreTakenOutIfTheyAreSlowerAtAll) {
+    std::vector both{compared(4096, 0.5, 1), compared(64, 3, 4)};  // the collective gains
+    EXPECT_EQ(choices_after(both, Needed::no_loss)[1], tree);
+    both.front().seen.choice.n = fewest_pairs - 1;
+    EXPECT_EQ(choices_after(both, Needed::no_loss)[1], library);
 }
 
 TEST_F(ComparedSizes, ThatWereNotComparedHaveNoGainAndNoLoss) {
