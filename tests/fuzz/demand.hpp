@@ -3,6 +3,7 @@
 // Checks of the fuzzers.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +13,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "base/source.hpp"
 
 namespace tutti {
 
@@ -61,6 +63,18 @@ public:
         const std::filesystem::path file = path_ / name;
         std::ofstream(file, std::ios::binary | std::ios::trunc) << text;
         return file.string();
+    }
+
+    /// Writes one file, or a file for each rank if zero bytes separate several texts (at most 4).
+    /// Returns the paths with commas between them.
+    std::string files_of_ranks(std::string_view text) const {
+        const auto texts = split(text, '\0');
+        if (texts.size() == 1) return file("trace.jsonl", text);
+        std::string list;
+        for (std::size_t rank = 0; rank < std::min<std::size_t>(texts.size(), 4); ++rank)
+            list +=
+                (rank == 0 ? "" : ",") + file("rank" + std::to_string(rank) + ".json", texts[rank]);
+        return list;
     }
 
 private:

@@ -42,17 +42,6 @@ void use(const OpsTrace& trace, const std::string& name, const std::string&) {
     use(made.program);
 }
 
-// The files for the reader.
-std::string files_of(const FolderInMemory& folder, std::string_view text) {
-    const auto files = split(text, '\0');
-    if (files.size() == 1) return folder.file("trace.jsonl", text);
-    std::string list;
-    for (std::size_t rank = 0; rank < std::min<std::size_t>(files.size(), 4); ++rank)
-        list += (rank == 0 ? "" : ",") +
-                folder.file("rank" + std::to_string(rank) + ".json", files[rank]);
-    return list;
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -61,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         folder.file("trace.step0.bucket0.rank0.f32", std::string(8, '\0')),
         folder.file("trace.step0.bucket1.rank0.f32", std::string(16, '\0'))};
     try {
-        const std::string typed = files_of(folder, text_of(data, size));
+        const std::string typed = folder.files_of_ranks(text_of(data, size));
         const Trace trace = read_trace(typed);
         std::visit([&](const auto& what) { use(what, trace.model, typed); }, trace.what);
     } catch (const Error& error) {

@@ -7,7 +7,9 @@
 #include "base/collective_form.hpp"
 #include "base/source.hpp"
 #include "cli/options/values.hpp"
+#include "collectives/baselines/nccl_choice.hpp"
 #include "collectives/transport/faults.hpp"
+#include "collectives/world/rendezvous/address.hpp"
 #include "results/comparison/floors.hpp"
 #include "results/views/views.hpp"
 #include "tests/fuzz/demand.hpp"
@@ -84,6 +86,18 @@ void read_compressions(const std::string& word) {
     }
 }
 
+void read_address(const std::string& word) {
+    const std::string text = to_string(parse_tcp_address(word));
+    demand(to_string(read_again(parse_tcp_address, text)) == text,
+           "typed again it is the same address: " + text);
+}
+
+void read_nccl_choice(const std::string& word) {
+    const NcclChoice choice = parse_nccl_choice(word);
+    demand(read_again(parse_nccl_choice, to_string(choice)) == choice,
+           "typed again it is the same choice: " + word);
+}
+
 using Reader = void (*)(const std::string& word);
 constexpr Reader readers[] = {
     read_bytes,
@@ -129,6 +143,8 @@ constexpr Reader readers[] = {
     [](const std::string& word) {
         read_setting(word, [](const Settings& settings) { settings.list("setting"); });
     },
+    read_address,
+    read_nccl_choice,
     [](const std::string& word) { find_view(word); },
     [](const std::string& word) { type_of_trace(word); },
     [](const std::string& word) { op_of_trace(word); },
