@@ -36,6 +36,11 @@ void expect_no_gap(const ExportedCell& cell) {
     }
 }
 
+std::string_view protocol_of(const ExportedRule& rule) {
+    return rule.nccl.protocol == NcclChoice::by_nccl ? "simple"
+                                                     : name_in(nccl_protocols, rule.nccl.protocol);
+}
+
 std::string indented(const Json& json) { return json.dump(1) + "\n"; }
 
 }  // namespace
@@ -51,16 +56,33 @@ std::string write_nccl_csv(const Export& exported) {
                     "a choice names no number of channels, and NCCL's example plugin would use "
                     "one; use --channels with the number that NCCL_DEBUG=INFO prints, e.g. "
                     "--channels 16");
-            const std::string_view protocol = rule.nccl.protocol == NcclChoice::by_nccl
-                                                  ? "simple"
-                                                  : name_in(nccl_protocols, rule.nccl.protocol);
             constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
             text += fmt::format(
                 "{},{},{},{},{},{},{},{},-1,-1\n", name_in(names_in_nccl, cell.collective),
                 rule.from.count,
                 is_open_ended(rule) ? most : static_cast<std::uint64_t>(rule.end.count - 1),
-                rule.algorithm->id, protocol, channels, cell.job_shape.hosts(),
+                rule.algorithm->id, protocol_of(rule), channels, cell.job_shape.hosts(),
                 cell.job_shape.ranks);
+        }
+    return text;
+}
+
+// NCCLX compares the size divided by the ranks, rounded down. So the quotients begin and end where
+// all their sizes are inside of the rule.
+std::string write_ncclx(const Export& exported) {
+    std::string text;
+    for (const ExportedCell& cell : exported.cells)
+        for (const ExportedRule& rule : named_rules(cell)) {
+            const int hosts = cell.job_shape.hosts(), on_each = cell.job_shape.ranks / hosts;
+            const std::int64_t ranks = std::int64_t{hosts} * on_each;
+            const std::int64_t from = (rule.from.count + ranks - 1) / ranks;
+            const std::int64_t end = rule.end.count / ranks;
+            if (!is_open_ended(rule) && from >= end) continue;
+            text +=
+                fmt::format("{},[{},{}),{},{},{},{},{}\n", name_in(names_in_nccl, cell.collective),
+                            from, is_open_ended(rule) ? "" : std::to_string(end),
+                            rule.algorithm->id, protocol_of(rule),
+                            rule.nccl.channels > 0 ? rule.nccl.channels : -1, hosts, on_each);
         }
     return text;
 }

@@ -114,6 +114,14 @@ constexpr ExportFormat rows_of_formats[] = {
      .least = {1 << 20},
      .rest = "one channel, as the example plugin sets it; remove '*nChannels = 1;' from its "
              "plugin.c to get NCCL's default"},
+    {.name = "ncclx",
+     .what = "the CSV file of NCCLX's built-in tuner; tutti's algorithms from 1M on",
+     .library = ForeignLibrary::nccl,
+     .write = write_ncclx,
+     .line = "export NCCLX_TUNER_CONFIG_FILE={}",
+     .on_devices = true,
+     .refused_ending = ".json",
+     .least = {1 << 20}},
     {.name = "mscclpp-cutoffs",
      .what = "a profile for MSCCL++'s tuner in JSON (--gpu)",
      .library = ForeignLibrary::mscclpp,
@@ -326,6 +334,12 @@ std::string head_of(const Export& exported, const std::string& file) {
 }
 
 std::string text_of(const Export& exported, const std::string& file) {
+    const std::string_view refused = exported.format->refused_ending;
+    if (!refused.empty() && file.ends_with(refused))
+        throw Error(
+            fmt::format("--to {} cannot write a file that ends with {}, which the library "
+                        "reads as another format; use another name",
+                        exported.format->name, refused));
     const std::string rules = exported.format->write(exported);
     return exported.format->has_comments ? head_of(exported, file) + rules : rules;
 }

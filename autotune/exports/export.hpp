@@ -72,9 +72,10 @@ struct ExportFormat {
     Proof proof = Proof::none;
     bool has_comments = true;  ///< lines that begin with #
     bool on_devices = false;
-    bool has_channels = false;  ///< the file names a number of channels
-    bool has_gpu = false;       ///< the file names the GPU
-    Bytes least = {};           ///< tutti's algorithms are left out for smaller sizes
+    bool has_channels = false;             ///< the file names a number of channels
+    bool has_gpu = false;                  ///< the file names the GPU
+    std::string_view refused_ending = {};  ///< of the file's name, which means another format
+    Bytes least = {};                      ///< tutti's algorithms are left out for smaller sizes
     /// Describes calls that no rule covers.
     std::string_view rest = "the library's default";
     /// Why rules do not depend on the size, for collectives where that is so.
@@ -121,6 +122,7 @@ std::string write_ucc(const Export& exported);
 std::string write_oneccl(const Export& exported);
 std::string write_intel_mpi(const Export& exported);
 std::string write_nccl_csv(const Export& exported);
+std::string write_ncclx(const Export& exported);
 std::string write_mscclpp(const Export& exported);
 std::string write_engine(const Export& exported);
 

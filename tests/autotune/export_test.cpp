@@ -419,6 +419,96 @@ TEST(Export, WritesFilesForGpuLibrariesFromDeviceMemoryOnly) {
     EXPECT_EQ(cutoffs["all_reduce"]["8"][2]["use"], "library");
 }
 
+// Reads rules as NCCLX's tuner does: "[a,b)" in a column is an interval with optional ends,
+// brackets include an end, and the first rule wins that has the call's bytes divided by its ranks.
+class NcclxRules {
+public:
+    explicit NcclxRules(const std::string& text) {
+        std::istringstream lines(text);
+        for (std::string line; std::getline(lines, line);)
+            if (!line.empty() && line[0] != '#') rules_.push_back(columns_of(line));
+    }
+
+    // Returns algorithm, protocol and channels; empty: NCCL chooses.
+    std::string choice(const std::string& collective, std::int64_t bytes, int hosts,
+                       int on_each) const {
+        for (const auto& rule : rules_)
+            if (rule.at(0) == collective && has(rule.at(1), bytes / (hosts * on_each)) &&
+                has(rule.at(5), hosts) && has(rule.at(6), on_each))
+                return rule.at(2) + " " + rule.at(3) + " " + rule.at(4);
+        return "";
+    }
+
+private:
+    static std::vector<std::string> columns_of(const std::string& line) {
+        std::vector<std::string> columns(1);
+        int depth = 0;
+        for (const char letter : line) {
+            if (letter == '[' || letter == '(') ++depth;
+            if (letter == ']' || letter == ')') --depth;
+            if (letter == ',' && depth == 0)
+                columns.emplace_back();
+            else
+                columns.back() += letter;
+        }
+        return columns;
+    }
+    static bool has(const std::string& interval, std::int64_t number) {
+        if (interval == "*") return true;
+        if (interval[0] != '[' && interval[0] != '(') return std::stoll(interval) == number;
+        const auto comma = interval.find(',');
+        const std::string from = interval.substr(1, comma - 1),
+                          to = interval.substr(comma + 1, interval.size() - comma - 2);
+        const bool begins = from.empty() || number > std::stoll(from) ||
+                            (interval[0] == '[' && number == std::stoll(from));
+        const bool ends = to.empty() || number < std::stoll(to) ||
+                          (interval.back() == ']' && number == std::stoll(to));
+        return begins && ends;
+    }
+
+    std::vector<std::vector<std::string>> rules_;
+};
+
+TEST(Export, WritesRulesForNcclxThatHoldWhereTheChoicesWereMeasured) {
+    const auto of_nccl = [](std::string algorithm) {
+        return Configuration{.impl = "nccl", .algorithm = std::move(algorithm)};
+    };
+    const auto ranges =
+        three_ranges(of_nccl("tree-ll"), of_nccl("nvls-tree-simple-16"), of_nccl("ring-ll128"));
+    Section two_hosts = section(Collective::all_reduce, 6, ranges, BufferKind::device);
+    two_hosts.job_shape.ranks_per_host = 3;
+    const std::string text = written(
+        {section(Collective::all_reduce, 8, ranges, BufferKind::device), two_hosts}, "ncclx");
+    EXPECT_EQ(text.substr(0, text.find('\n')), "allreduce,[1,170),tree,ll,-1,2,3");
+    const NcclxRules rules(text);
+    for (const auto& [hosts, on_each] : {std::pair{1, 8}, {2, 3}}) {
+        const std::int64_t ranks = hosts * on_each;
+        for (std::int64_t bytes = 0; bytes < std::int64_t{1} << 22;
+             bytes += bytes < 8192 ? 1 : 997) {
+            // Sizes next to a border, whose quotients others share, may be left to NCCL.
+            const auto near = [&](std::int64_t border) {
+                return bytes / ranks == border / ranks && border % ranks != 0;
+            };
+            const std::string choice = rules.choice("allreduce", bytes, hosts, on_each);
+            const std::string measured = bytes < 4         ? ""
+                                         : bytes < 1024    ? "tree ll -1"
+                                         : bytes < 65536   ? "nvls_tree simple 16"
+                                         : bytes < 2 << 20 ? "ring ll128 -1"
+                                                           : "";
+            if (near(4) || near(1024) || near(65536) || near(2 << 20))
+                EXPECT_TRUE(choice.empty() || choice == measured) << bytes;
+            else
+                EXPECT_EQ(choice, measured) << bytes << " on " << ranks;
+        }
+    }
+    EXPECT_EQ(rules.choice("allreduce", 4096, 2, 8), "");
+    EXPECT_EQ(rules.choice("allgather", 4096, 1, 8), "");
+    const Export one =
+        exported({section(Collective::all_reduce, 8, ranges, BufferKind::device)}, "ncclx");
+    EXPECT_THROW(text_of(one, "rules.json"), Error);
+    EXPECT_NO_THROW(text_of(one, "rules.csv"));
+}
+
 TEST(Export, RefusesTablesWithoutMeasurementsOrWithSeveralTopologies) {
     const auto choice = of_mpi("recursive-doubling");
     Section predicted = section(Collective::all_reduce, 2, {{{0}, choice, Origin::predicted, {}}});
