@@ -44,6 +44,8 @@ HostRecord record_of(const HostFacts& facts, std::string topology) {
 
 namespace {
 
+constexpr const char* other_nccl_setting = "other";
+
 // Adds the GPUs of this host and their software to the record. NCCL's settings are those of the
 // launch's environment.
 void add_gpus(Launch& launch) {
@@ -55,6 +57,16 @@ void add_gpus(Launch& launch) {
     launch.nccl = Library{.vendor = "NCCL", .version = nccl_version(), .settings = {}};
     for (const auto& [name, value] : stored_environment(environ))
         if (name.starts_with("NCCL_")) launch.nccl->settings.emplace(name, value);
+    if (const auto other = describe_other_nccl(); !other.empty())
+        launch.nccl->settings.emplace(other_nccl_setting, other);
+}
+
+// Returns ", NCCL 2.28.9, nccl-other 2.31.2, libnccl.so.2".
+std::string describe_nccl(const Library& nccl) {
+    const auto other = nccl.settings.find(other_nccl_setting);
+    return fmt::format(", NCCL {}{}{}", nccl.version,
+                       other == nccl.settings.end() ? "" : ", nccl-other ",
+                       other == nccl.settings.end() ? "" : other->second);
 }
 
 // Returns the GPU that this rank would use; empty if there is none.
@@ -172,7 +184,7 @@ std::vector<std::string> head_notes(const Tool& tool, const Launch& launch) {
         notes.push_back(fmt::format("GPUs: {} x {}, driver {}, CUDA {}{}", launch.gpus.size(),
                                     launch.gpus.front().model, launch.cuda->driver,
                                     launch.cuda->runtime,
-                                    launch.nccl ? ", NCCL " + launch.nccl->version : ""));
+                                    launch.nccl ? describe_nccl(*launch.nccl) : ""));
     if (launch.clock)
         notes.push_back(
             fmt::format("clocks of {} hosts: ahead of the first one's by {}; residual {:.1f} us",

@@ -29,6 +29,8 @@
 #include "cli/progress/sweep_pace.hpp"
 #include "cli/reporter.hpp"
 #include "cli/run_context.hpp"
+#include "collectives/baselines/baselines.hpp"
+#include "collectives/transport/gpu/nccl.hpp"
 #include "collectives/transport/ucx/ucx.hpp"
 #include "collectives/world/world.hpp"
 #include "results/records/share_of_limit.hpp"
@@ -476,7 +478,9 @@ Exit run_bench(const Arguments& arguments) {
     if (!options) return Exit::ok;
     make_output(*options);  // throws for an invalid format, before any rank starts
     if (options->run.starts_launches()) return bench_launches(*options);
+    if (!options->other_nccl.empty()) load_other_nccl(options->other_nccl);
     before_start(options->search_space);
+    let_nccl_tell_choices();
     const PlannerSetup setup{.fault = options->fault,
                              .stream_from = options->stream_from,
                              .runs_on_devices = options->runs_on_devices};

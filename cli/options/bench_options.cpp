@@ -97,6 +97,8 @@ void add_trials(const OptionGroup& group, BenchOptions& options) {
     group.parsed("--baseline", space.baselines, "all", split_list,
                  "Libraries whose own collectives are measured, a list, all or none; mpi/ring "
                  "forces one algorithm of the library, mpi/all tries every one");
+    group.text("--other-nccl", options.other_nccl,
+               "Another libnccl.so.2, measured as baseline nccl-other in the same launch");
     options.named.add_option(group);
     group.parsed(
         "--stream-from", options.stream_from, "", parse_bytes,
@@ -289,6 +291,19 @@ void check(const BenchOptions& options) {
         throw Error("--fault works only with the loopback transport; use --transport loopback");
 }
 
+// The option alone selects the baseline, too.
+void set_other_nccl(BenchOptions& options) {
+    constexpr const char* name = "nccl-other";
+    auto& baselines = options.search_space.baselines;
+    const bool is_selected = std::ranges::any_of(
+        baselines, [&](const std::string& one) { return one.starts_with(name); });
+    if (is_selected == !options.other_nccl.empty()) return;
+    if (is_selected)
+        throw Error("--baseline nccl-other needs the library; use --other-nccl FILE, too");
+    std::erase(baselines, "none");
+    baselines.emplace_back(name);
+}
+
 constexpr const char* size_options[] = {"-b", "-e", "-f", "-i"};
 
 // Sets the rules for the lengths of blocks. Reads the file of counts.
@@ -386,6 +401,7 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
     // have less time for what is compared.
     if (!options.turns.empty() && options.run.limits == "stored") options.run.limits = "none";
     set_aggressors(options);
+    set_other_nccl(options);
     check(options);
     resume_if_asked(options.run);
     return std::move(options);

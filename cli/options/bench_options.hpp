@@ -32,6 +32,7 @@ struct BenchOptions {
     std::string csv_file;
     std::string counts_file;  ///< of the lengths of blocks; empty: by rules
     std::string timeline_file;
+    std::string other_nccl;               ///< file of a second NCCL library; empty: none
     std::vector<std::string> aggressors;  ///< words of 'tutti aggressor'
     bool keep_samples = false;
     bool all_rows = false;  ///< print all candidates

@@ -36,8 +36,24 @@ std::unique_ptr<Operation> mpi_nonblocking(World&, const LibraryCall&, const Cal
 #endif
 
 #ifdef TUTTI_WITHOUT_NCCL
+void allow_forced_nccl_algorithms() {}
+
+void let_nccl_tell_choices() {}
+
+std::string nccl_choice_of(const Operation&) { return ""; }
+
 std::optional<std::string> nccl_baseline_refuses(World&, const LibraryCall&) {
     return nccl_missing();
+}
+
+std::optional<std::string> other_nccl_missing() { return nccl_missing(); }
+
+void allow_forced_other_nccl_algorithms() {}
+
+std::optional<std::string> other_nccl_refuses(World&, const LibraryCall&) { return nccl_missing(); }
+
+std::unique_ptr<Operation> other_nccl_baseline(World&, const LibraryCall&, const CallBuffers&) {
+    throw Error(*nccl_missing());
 }
 
 std::unique_ptr<Operation> nccl_baseline(World&, const LibraryCall&, const CallBuffers&) {

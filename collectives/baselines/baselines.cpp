@@ -31,7 +31,14 @@ const Baseline rows[] = {
      nccl_missing, allow_forced_nccl_algorithms, nccl_algorithm_names, no_value,
      nccl_baseline_refuses, nccl_baseline, [] {},
      /*is_default=*/true, /*blocks=*/false,
-     /*takes_device=*/true},
+     /*takes_device=*/true, nccl_choice_of},
+    {"nccl-other",
+     "the NCCL of --other-nccl, for example of another version, next to the one that tutti is "
+     "linked with",
+     other_nccl_missing, allow_forced_other_nccl_algorithms, nccl_algorithm_names, no_value,
+     other_nccl_refuses, other_nccl_baseline, [] {},
+     /*is_default=*/false, /*blocks=*/false,
+     /*takes_device=*/true, nccl_choice_of},
 };
 
 }  // namespace

@@ -50,6 +50,9 @@ struct Baseline {
     /// in different orders deadlock.
     bool blocks = true;
     bool takes_device = false;  ///< buffers on devices
+    /// Returns which algorithm the library used for the operation, in words; empty if it does not
+    /// tell, or if that is the forced one. Null: it never tells.
+    std::string (*choice_of)(const Operation&) = nullptr;
 };
 
 /// Returns why these ranks or this call cannot use the library, including that some hosts lack it;
@@ -93,9 +96,16 @@ std::unique_ptr<Operation> mpi_baseline(World& world, const LibraryCall& call,
 std::unique_ptr<Operation> mpi_nonblocking(World& world, const LibraryCall& call,
                                            const CallBuffers& buffers);
 
-/// Lets NCCL load libtutti_nccl.so, which forces its algorithms, unless the user has set another
-/// tuner. Call this before NCCL starts.
+/// Lets NCCL of a version before 2.31.2 load libtutti_nccl.so, which forces its algorithms, unless
+/// the user has set another tuner. Call this before NCCL starts.
 void allow_forced_nccl_algorithms();
+
+/// Lets NCCL load libtutti_nccl.so, which tells what NCCL runs, unless the user has set another
+/// profiler. Call this before NCCL starts.
+void let_nccl_tell_choices();
+
+/// Implements Baseline::choice_of for NCCL: "tree-ll128-4".
+std::string nccl_choice_of(const Operation& operation);
 
 /// Returns the names of NCCL's algorithms for the collective, with protocols and numbers of
 /// channels (see parse_nccl_choice). Some of them need GPUs or networks that are not there.
@@ -109,5 +119,12 @@ std::optional<std::string> nccl_baseline_refuses(World& world, const LibraryCall
 /// (all_to_all, scatter, gather) are one group of ncclSend and ncclRecv.
 std::unique_ptr<Operation> nccl_baseline(World& world, const LibraryCall& call,
                                          const CallBuffers& buffers);
+
+/// The same for the NCCL of load_other_nccl().
+std::optional<std::string> other_nccl_missing();
+void allow_forced_other_nccl_algorithms();
+std::optional<std::string> other_nccl_refuses(World& world, const LibraryCall& call);
+std::unique_ptr<Operation> other_nccl_baseline(World& world, const LibraryCall& call,
+                                               const CallBuffers& buffers);
 
 }  // namespace tutti

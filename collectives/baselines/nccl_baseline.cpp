@@ -10,6 +10,7 @@
 #include "base/index.hpp"
 #include "base/name_table.hpp"
 #include "collectives/baselines/baselines.hpp"
+#include "collectives/baselines/nccl_forcing.hpp"
 #include "collectives/baselines/nccl_plugin.hpp"
 #include "collectives/device/gpus.hpp"
 #include "collectives/device/memory_device.hpp"
@@ -29,8 +30,14 @@ constexpr Named<ncclDataType_t> nccl_types[] = {
 #endif
 };
 
-// Returns null for a type that NCCL does not have.
-const Named<ncclDataType_t>* type_of(DataType type) { return find_in(nccl_types, name_of(type)); }
+bool is_fp8(DataType type) { return name_of(type).starts_with("fp8"); }
+
+// Returns null for a type that the library does not have.
+const Named<ncclDataType_t>* type_of(DataType type, const NcclLibrary& library) {
+    constexpr int first_with_fp8 = 22400;
+    if (is_fp8(type) && library.number() < first_with_fp8) return nullptr;
+    return find_in(nccl_types, name_of(type));
+}
 
 ncclRedOp_t op_of(Op op) {
     constexpr ncclRedOp_t ops[] = {ncclSum, ncclProd, ncclMin, ncclMax,
@@ -38,22 +45,108 @@ ncclRedOp_t op_of(Op op) {
     return at(ops, op);
 }
 
+// A function of NCCL and, from NCCL 2.31.2 on, its form with the settings of a call.
+template <class Function>
+struct NcclCall;
+template <class... Arguments>
+struct NcclCall<ncclResult_t(Arguments...)> {
+    NcclCall(const NcclLibrary& library, const std::string& name)
+        : plain(library.function<ncclResult_t(Arguments...)>(name)),
+          configured(library.find_next_to<ncclResult_t(Arguments..., const nccl::CallConfig*)>(
+              plain, name + "Config")) {}
+
+    ncclResult_t operator()(const nccl::CallConfig* config, Arguments... arguments) const {
+        return config == nullptr ? plain(arguments...) : configured(arguments..., config);
+    }
+
+    ncclResult_t (*plain)(Arguments...);
+    ncclResult_t (*configured)(Arguments..., const nccl::CallConfig*);
+};
+
+struct CollectiveCalls {
+    explicit CollectiveCalls(const NcclLibrary& library)
+        : all_reduce(library, "ncclAllReduce"),
+          reduce_scatter(library, "ncclReduceScatter"),
+          all_gather(library, "ncclAllGather"),
+          broadcast(library, "ncclBroadcast"),
+          reduce(library, "ncclReduce"),
+          send(library.function<decltype(ncclSend)>("ncclSend")),
+          receive(library.function<decltype(ncclRecv)>("ncclRecv")),
+          begin_group(library.function<decltype(ncclGroupStart)>("ncclGroupStart")),
+          end_group(library.function<decltype(ncclGroupEnd)>("ncclGroupEnd")) {}
+
+    NcclForcing forcing(const NcclLibrary& library) const {
+        const NcclForcing of_version = forcing_of_nccl(library.number());
+        const bool has_settings = all_reduce.configured && reduce_scatter.configured &&
+                                  all_gather.configured && broadcast.configured &&
+                                  reduce.configured;
+        return of_version == NcclForcing::by_call && !has_settings ? NcclForcing::by_tuner
+                                                                   : of_version;
+    }
+
+    NcclCall<decltype(ncclAllReduce)> all_reduce;
+    NcclCall<decltype(ncclReduceScatter)> reduce_scatter;
+    NcclCall<decltype(ncclAllGather)> all_gather;
+    NcclCall<decltype(ncclBroadcast)> broadcast;
+    NcclCall<decltype(ncclReduce)> reduce;
+    decltype(&ncclSend) send;
+    decltype(&ncclRecv) receive;
+    decltype(&ncclGroupStart) begin_group;
+    decltype(&ncclGroupEnd) end_group;
+};
+
+// An NCCL library whose algorithms may be forced.
+struct ForcibleNccl {
+    explicit ForcibleNccl(const NcclLibrary& in)
+        : library(in), calls(in), forcing(calls.forcing(in)) {}
+
+    // Returns the settings of the communicator for an algorithm.
+    NcclSettings settings_for(const std::string& algorithm) const {
+        if (algorithm.empty() || forcing != NcclForcing::by_environment) return {};
+        const NcclChoice choice = parse_nccl_choice(algorithm);
+        return {.environment = nccl_environment_of(choice), .most_channels = choice.channels};
+    }
+
+    const NcclLibrary& library;
+    CollectiveCalls calls;
+    NcclForcing forcing;
+};
+
+const ForcibleNccl& linked_nccl() {
+    static const ForcibleNccl linked(NcclLibrary::linked());
+    return linked;
+}
+
+// Only if there is one.
+const ForcibleNccl& other_nccl() {
+    static const ForcibleNccl other(*NcclLibrary::other());
+    return other;
+}
+
 class NcclCollective final : public Operation {
 public:
-    NcclCollective(World& world, const LibraryCall& what, const CallBuffers& buffers)
+    NcclCollective(World& world, const ForcibleNccl& nccl, NcclRanks& ranks,
+                   const LibraryCall& what, const CallBuffers& buffers)
         : world_(world),
+          nccl_(nccl),
           algorithm_(what.algorithm),
-          ranks_(NcclRanks::of(world)),
+          ranks_(ranks),
           queue_(buffers.device->queue()),
           stream_(static_cast<cudaStream_t>(queue_->handle())) {
+        if (is_forced(NcclForcing::by_call)) {
+            const NcclChoice choice = parse_nccl_choice(algorithm_);
+            name_in_config_ = nccl::name_in_calls(choice);
+            config_ = nccl::config_forcing(choice, name_in_config_);
+        }
         bind(what.call, buffers);
     }
 
     void bind(const Call& call, const CallBuffers& buffers) override {
+        choice_.reset();
         call_ = call;
         op_ = op_of(call.op);
         buffers_ = buffers;
-        const auto* type = type_of(call.type);
+        const auto* type = type_of(call.type, nccl_.library);
         type_ = type ? type->value : ncclUint8;
         count_ = static_cast<std::size_t>(call.count) * (type ? 1 : size_of(call.type));
         block_ = static_cast<std::size_t>(call.count) * size_of(call.type);
@@ -64,19 +157,25 @@ public:
         if (std::uncaught_exceptions() > 0) ranks_.give_up();
     }
 
-    // NCCL has asked the plugin by the time that ask() returns.
+    // NCCL has asked the plugins by the time that ask() returns. What it runs is the same for all
+    // calls of the same size, so the profiler is asked once.
     void start() override {
-        const NcclPlugin* const plugin =
-            algorithm_.empty() ? NcclPlugin::in_use() : &NcclPlugin::loaded();
+        const NcclProfiler* const profiler = choice_ ? nullptr : NcclProfiler::loaded();
+        const std::uint64_t last_call = profiler == nullptr ? 0 : profiler->last_call();
+        const bool by_tuner = is_forced(NcclForcing::by_tuner);
+        const NcclPlugin* const plugin = by_tuner ? &NcclPlugin::loaded() : NcclPlugin::in_use();
         const auto before = plugin == nullptr ? tutti_nccl_counts{} : plugin->counts();
-        if (plugin != nullptr) plugin->force(algorithm_);
+        if (plugin != nullptr) plugin->force(by_tuner ? algorithm_ : "");
         ranks_.ask([this] { return describe(); },
                    [this](void* comm) { return begin(static_cast<ncclComm_t>(comm)); });
         end_ = queue_->mark();
+        if (profiler != nullptr)
+            choice_ =
+                profiler->choice_after(last_call, world_.rank().index, name_of(call_.collective));
         const auto after = plugin == nullptr ? tutti_nccl_counts{} : plugin->counts();
         // NCCL does not ask for all calls: not on one rank, nor for symmetric memory.
         is_as_forced_ =
-            algorithm_.empty() || (after.refused == before.refused && after.chosen > before.chosen);
+            !by_tuner || (after.refused == before.refused && after.chosen > before.chosen);
         if (!is_as_forced_ && must_be_as_forced_)
             throw Error(fmt::format(
                 "NCCL used another algorithm than nccl/{} for {} of {} elements; remove it from "
@@ -84,9 +183,21 @@ public:
                 algorithm_, describe(), call_.count));
     }
 
+    // Returns false if NCCL refuses the call.
+    bool is_accepted() try {
+        start();
+        return true;
+    } catch (const Error& error) {
+        if (error.code() == Exit::usage || nccl_.forcing == NcclForcing::by_environment)
+            return false;
+        throw;
+    }
+
     /// Lets start() throw if NCCL uses another algorithm.
     void insist() { must_be_as_forced_ = true; }
     bool is_as_forced() const { return is_as_forced_; }
+    /// Returns what NCCL's profiler saw; empty if that is the forced algorithm, or unknown.
+    std::string choice() const { return !choice_ || *choice_ == algorithm_ ? "" : *choice_; }
 
     bool test() override {
         if (!end_) return true;
@@ -109,6 +220,7 @@ public:
     }
 
 private:
+    bool is_forced(NcclForcing how) const { return !algorithm_.empty() && nccl_.forcing == how; }
     const std::byte* input() const { return buffers_.input.data(); }
     std::byte* output() const { return buffers_.output.data(); }
     int root() const { return call_.root.index; }
@@ -117,7 +229,8 @@ private:
     // The late peer is known only if there is one other rank, or if this rank waits only for the
     // root.
     std::string describe() const {
-        std::string words = fmt::format("NCCL's own {}", name_of(call_.collective));
+        std::string words = fmt::format("NCCL's own {}{}{}", name_of(call_.collective),
+                                        algorithm_.empty() ? "" : " by ", algorithm_);
         const bool meets_root_only =
             call_.collective == Collective::scatter || call_.collective == Collective::gather;
         if (meets_root_only && !is_root()) return words + fmt::format(" with rank {}", root());
@@ -126,17 +239,22 @@ private:
     }
 
     ncclResult_t begin(ncclComm_t comm) const {
+        const CollectiveCalls& of = nccl_.calls;
+        const auto* const config = is_forced(NcclForcing::by_call) ? &config_ : nullptr;
         switch (call_.collective) {
             case Collective::all_reduce:
-                return ncclAllReduce(input(), output(), count_, type_, op_, comm, stream_);
+                return of.all_reduce(config, input(), output(), count_, type_, op_, comm, stream_);
             case Collective::reduce_scatter:
-                return ncclReduceScatter(input(), output(), count_, type_, op_, comm, stream_);
+                return of.reduce_scatter(config, input(), output(), count_, type_, op_, comm,
+                                         stream_);
             case Collective::all_gather:
-                return ncclAllGather(input(), output(), count_, type_, comm, stream_);
+                return of.all_gather(config, input(), output(), count_, type_, comm, stream_);
             case Collective::broadcast:
-                return ncclBroadcast(input(), output(), count_, type_, root(), comm, stream_);
+                return of.broadcast(config, input(), output(), count_, type_, root(), comm,
+                                    stream_);
             case Collective::reduce:
-                return ncclReduce(input(), output(), count_, type_, op_, root(), comm, stream_);
+                return of.reduce(config, input(), output(), count_, type_, op_, root(), comm,
+                                 stream_);
             case Collective::scatter:
             case Collective::gather:
             case Collective::all_to_all:
@@ -151,15 +269,15 @@ private:
         const bool to_all = call_.collective == Collective::all_to_all;
         const bool gives = to_all || (call_.collective == Collective::scatter && is_root());
         const bool takes = to_all || (call_.collective == Collective::gather && is_root());
-        ncclResult_t worst = ncclGroupStart();
+        ncclResult_t worst = nccl_.calls.begin_group();
         const auto keep = [&](ncclResult_t result) {
             if (result != ncclSuccess && result != ncclInProgress) worst = result;
         };
         const auto send = [&](const std::byte* from, int peer) {
-            keep(ncclSend(from, count_, type_, peer, comm, stream_));
+            keep(nccl_.calls.send(from, count_, type_, peer, comm, stream_));
         };
         const auto receive = [&](std::byte* into, int peer) {
-            keep(ncclRecv(into, count_, type_, peer, comm, stream_));
+            keep(nccl_.calls.receive(into, count_, type_, peer, comm, stream_));
         };
         const int me = world_.rank().index;
         for (int peer = 0; peer < world_.size(); ++peer) {
@@ -172,12 +290,16 @@ private:
             send(input(), root());
         if (call_.collective == Collective::scatter && !(is_root() && input() + mine == output()))
             receive(output(), root());
-        const ncclResult_t ended = ncclGroupEnd();
+        const ncclResult_t ended = nccl_.calls.end_group();
         return worst != ncclSuccess ? worst : ended;
     }
 
     World& world_;
+    const ForcibleNccl& nccl_;
     std::string algorithm_;  // empty: NCCL's own choice
+    std::string name_in_config_;
+    nccl::CallConfig config_;
+    std::optional<std::string> choice_;  // none: not asked yet
     bool is_as_forced_ = true, must_be_as_forced_ = false;
     NcclRanks& ranks_;
     std::unique_ptr<DeviceQueue> queue_;
@@ -194,65 +316,87 @@ private:
 // The oldest GPU of all ranks decides: NCCL reduces fp8 from compute capability 9.0 on. Collective
 // for these types.
 bool is_too_old_for(DataType type, World& world) {
-    if (!name_of(type).starts_with("fp8")) return false;
+    if (!is_fp8(type)) return false;
     const auto mine = static_cast<std::size_t>(gpu_number(world));
     return !true_on_all_ranks(world, gpus().at(mine).capability >= 90);
 }
 
 // Calls of one element by forced algorithms: whether NCCL can use these.
 struct NcclTrials {
-    std::map<std::tuple<Collective, DataType, Op, std::string>, bool> can_use;
+    std::map<std::tuple<const ForcibleNccl*, Collective, DataType, Op, std::string>, bool> can_use;
+    // A communicator whose calls may fail, after which it is made again.
+    std::map<const ForcibleNccl*, std::unique_ptr<NcclRanks>> ranks;
 };
 
 // Collective. NCCL rules algorithms out by the ranks, the type and the operation.
-std::optional<std::string> cannot_use(World& world, const LibraryCall& what) {
+std::optional<std::string> cannot_use(World& world, const ForcibleNccl& nccl,
+                                      const LibraryCall& what) {
+    auto& trials = world.attribute<NcclTrials>([] { return std::make_shared<NcclTrials>(); });
+    const NcclSettings settings = nccl.settings_for(what.algorithm);
+    const auto ranks_for_trial = [&]() -> NcclRanks& {
+        if (nccl.forcing != NcclForcing::by_call)
+            return NcclRanks::of(world, nccl.library, settings);
+        auto& ranks = trials.ranks[&nccl];
+        if (ranks == nullptr) ranks = NcclRanks::make(world, nccl.library);
+        return *ranks;
+    };
     const auto try_it = [&] {
+        if (nccl_refuses(world, nccl.library, settings)) return false;
         LibraryCall trial = what;
         trial.call.count = 1;
         const auto memory = gpu_memory(gpu_number(world));
         const std::size_t input = input_bytes(trial.call, world.size(), world.rank());
         const std::size_t output = output_bytes(trial.call, world.size(), world.rank());
         const auto bytes = memory->allocate(input + output);
-        NcclCollective call(world, trial,
+        NcclRanks& ranks = ranks_for_trial();
+        NcclCollective call(world, nccl, ranks, trial,
                             {.input = {bytes.get(), input},
                              .output = {bytes.get() + input, output},
                              .device = memory.get()});
-        call.start();
+        if (!true_on_all_ranks(world, call.is_accepted())) {
+            ranks.give_up();
+            return false;
+        }
         call.wait();
         return true_on_all_ranks(world, call.is_as_forced());
     };
-    auto& trials = world.attribute<NcclTrials>([] { return std::make_shared<NcclTrials>(); });
-    const std::tuple key{what.call.collective, what.call.type, what.call.op, what.algorithm};
+    const std::tuple key{&nccl, what.call.collective, what.call.type, what.call.op, what.algorithm};
     auto known = trials.can_use.find(key);
-    if (known == trials.can_use.end()) known = trials.can_use.emplace(key, try_it()).first;
+    if (known == trials.can_use.end()) {
+        known = trials.can_use.emplace(key, try_it()).first;
+        if (!known->second) trials.ranks.erase(&nccl);
+    }
     if (known->second) return std::nullopt;
     return fmt::format("NCCL cannot use {} for {} of {} on these GPUs", what.algorithm,
                        name_of(what.call.collective), name_of(what.call.type));
 }
 
 // Collective.
-std::optional<std::string> cannot_force(World& world, const LibraryCall& what) {
-    if (auto missing = missing_on_any(world, NcclPlugin::loaded().missing())) return missing;
-    if (world.one_process() && world.size() > 1)
+std::optional<std::string> cannot_force(World& world, const ForcibleNccl& nccl,
+                                        const LibraryCall& what) {
+    const bool by_tuner = nccl.forcing == NcclForcing::by_tuner;
+    if (auto missing = missing_on_any(
+            world, by_tuner ? NcclPlugin::loaded().missing() : std::optional<std::string>{}))
+        return missing;
+    if (nccl.forcing != NcclForcing::by_call && world.one_process() && world.size() > 1)
         return "NCCL's algorithms are forced for a whole process; start one process for each rank";
     const auto names = nccl_algorithm_names(what.call.collective);
     if (std::ranges::find(names, what.algorithm) == names.end())
         return fmt::format("NCCL has no algorithm {} for {}", what.algorithm,
                            name_of(what.call.collective));
-    return cannot_use(world, what);
+    return cannot_use(world, nccl, what);
 }
 
-}  // namespace
-
-std::optional<std::string> nccl_baseline_refuses(World& world, const LibraryCall& what) {
+std::optional<std::string> refuses(World& world, const LibraryCall& what,
+                                   const ForcibleNccl& nccl) {
     const Call& call = what.call;
     if (what.buffers && *what.buffers != BufferKind::device) {
         const auto missing = nccl_missing();
         return missing ? missing : "needs --buffers device";
     }
-    if (auto refusal = nccl_refuses(world)) return refusal;
+    if (auto refusal = nccl_refuses(world, nccl.library)) return refusal;
     if (call.lengths != nullptr) return "tutti calls NCCL with blocks of equal lengths only";
-    if (reduces(call.collective) && !type_of(call.type))
+    if (reduces(call.collective) && !type_of(call.type, nccl.library))
         return fmt::format("NCCL has no type {}", name_of(call.type));
     if (reduces(call.collective) && is_too_old_for(call.type, world))
         return fmt::format("NCCL reduces {} on GPUs of compute capability 9.0 and later only",
@@ -261,16 +405,58 @@ std::optional<std::string> nccl_baseline_refuses(World& world, const LibraryCall
         return fmt::format("NCCL has no {}", name_of(call.collective));
     if (call.collective == Collective::all_to_all && what.in_place)
         return "NCCL has no all_to_all in place: it would send data that it has overwritten";
-    if (!what.algorithm.empty()) return cannot_force(world, what);
+    if (!what.algorithm.empty()) return cannot_force(world, nccl, what);
     return std::nullopt;
+}
+
+std::unique_ptr<Operation> baseline_of(World& world, const LibraryCall& what,
+                                       const CallBuffers& buffers, const ForcibleNccl& nccl) {
+    if (buffers.device == nullptr) throw Error("NCCL needs buffers of a GPU: --buffers device");
+    NcclRanks& ranks = NcclRanks::of(world, nccl.library, nccl.settings_for(what.algorithm));
+    auto call = std::make_unique<NcclCollective>(world, nccl, ranks, what, buffers);
+    call->insist();
+    return call;
+}
+
+void allow_forced_algorithms(const ForcibleNccl& nccl) {
+    if (nccl.forcing == NcclForcing::by_tuner) NcclPlugin::let_nccl_load();
+}
+
+}  // namespace
+
+void let_nccl_tell_choices() { NcclProfiler::let_nccl_load(); }
+
+std::string nccl_choice_of(const Operation& operation) {
+    return dynamic_cast<const NcclCollective&>(operation).choice();
+}
+
+void allow_forced_nccl_algorithms() { allow_forced_algorithms(linked_nccl()); }
+
+std::optional<std::string> nccl_baseline_refuses(World& world, const LibraryCall& what) {
+    return refuses(world, what, linked_nccl());
 }
 
 std::unique_ptr<Operation> nccl_baseline(World& world, const LibraryCall& what,
                                          const CallBuffers& buffers) {
-    if (buffers.device == nullptr) throw Error("NCCL needs buffers of a GPU: --buffers device");
-    auto call = std::make_unique<NcclCollective>(world, what, buffers);
-    call->insist();
-    return call;
+    return baseline_of(world, what, buffers, linked_nccl());
+}
+
+std::optional<std::string> other_nccl_missing() {
+    if (NcclLibrary::other() != nullptr) return nccl_missing();
+    return "needs --other-nccl FILE of 'tutti bench'";
+}
+
+void allow_forced_other_nccl_algorithms() {
+    if (NcclLibrary::other() != nullptr) allow_forced_algorithms(other_nccl());
+}
+
+std::optional<std::string> other_nccl_refuses(World& world, const LibraryCall& what) {
+    return refuses(world, what, other_nccl());
+}
+
+std::unique_ptr<Operation> other_nccl_baseline(World& world, const LibraryCall& what,
+                                               const CallBuffers& buffers) {
+    return baseline_of(world, what, buffers, other_nccl());
 }
 
 }  // namespace tutti

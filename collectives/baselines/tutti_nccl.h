@@ -42,6 +42,10 @@ struct tutti_nccl_call {
     int32_t ended_channels; /**< how many of these have ended on the GPU */
     char collective[24], type[16], algorithm[24], protocol[16];
 };
+/** Returns the id of the last call of this process; 0 if there was none. */
+uint64_t tutti_nccl_last_call(void);
+typedef uint64_t tutti_nccl_last_call_function(void);
+
 /**
  * Copies up to `most` calls with an id above `after` to `calls`, the oldest first, and returns their number. The last 1024
  * calls of the process are kept.

@@ -187,6 +187,11 @@ void CallLog::channel_ended(std::uint64_t id, int channel, std::uint64_t gpu_tim
                       call->call.gpu_ns, times));
 }
 
+std::uint64_t CallLog::last() const {
+    const std::lock_guard lock(mutex_);
+    return last_;
+}
+
 std::size_t CallLog::copy(std::uint64_t after, std::span<tutti_nccl_call> calls) const {
     const std::lock_guard lock(mutex_);
     const std::uint64_t oldest = last_ < kept ? 1 : last_ - kept + 1;
@@ -199,7 +204,10 @@ std::size_t CallLog::copy(std::uint64_t after, std::span<tutti_nccl_call> calls)
 }  // namespace tutti
 
 #pragma GCC visibility push(default)
-extern "C" size_t tutti_nccl_calls(uint64_t after, struct tutti_nccl_call* calls, size_t most) {
+extern "C" {
+uint64_t tutti_nccl_last_call(void) { return tutti::call_log().last(); }
+size_t tutti_nccl_calls(uint64_t after, struct tutti_nccl_call* calls, size_t most) {
     return tutti::call_log().copy(after, {calls, most});
+}
 }
 #pragma GCC visibility pop

@@ -48,6 +48,8 @@ public:
     void channel_started(std::uint64_t id, int channel, std::uint64_t gpu_time);
     void channel_ended(std::uint64_t id, int channel, std::uint64_t gpu_time);
 
+    /// Implements tutti_nccl_last_call().
+    std::uint64_t last() const;
     /// Implements tutti_nccl_calls().
     std::size_t copy(std::uint64_t after, std::span<tutti_nccl_call> calls) const;
 

@@ -37,6 +37,12 @@ void open_file_of_calls(nccl::Logger logger) {
            std::strerror(errno));
 }
 
+// Times need time stamps of kernels, which NCCL's proxy thread polls for.
+bool measures_times() {
+    const char* const text = std::getenv("TUTTI_NCCL_TIMES");
+    return text == nullptr || std::strcmp(text, "no") != 0;
+}
+
 // NCCL runs without a profiler if this fails.
 int open_profiler(void** context, std::uint64_t communicator, int* mask, const char* name,
                   int hosts, int ranks, int rank, nccl::Logger logger) noexcept {
@@ -46,7 +52,8 @@ int open_profiler(void** context, std::uint64_t communicator, int* mask, const c
         *made = {communicator, name == nullptr ? "" : name, hosts, ranks, rank};
         open_file_of_calls(logger);
         call_log().add(*made);
-        *mask = static_cast<int>(nccl::collective_event | nccl::kernel_channel_event);
+        *mask = static_cast<int>(nccl::collective_event |
+                                 (measures_times() ? nccl::kernel_channel_event : 0));
         *context = made.release();
         return nccl::success;
     } catch (const std::exception&) {

@@ -46,7 +46,7 @@ VARIABLES = [
      "settings of `libtutti_mpi.so` and `libtutti_mpi_abi.so`; `tutti run` sets them ([unmodified programs](../how-to/unmodified_programs.md#options))"),
     ("TUTTI_HEAP_THRESHOLD, TUTTI_HEAP_RETAIN, TUTTI_HEAP_RESERVE, TUTTI_HEAP_FORK",
      "settings of `libtutti_heap.so` ([the heap](../background/shared_memory.md#the-environment))"),
-    ("TUTTI_NCCL_TABLE, TUTTI_NCCL_TOPOLOGY, TUTTI_NCCL_FORCE, TUTTI_NCCL_CALLS",
+    ("TUTTI_NCCL_TABLE, TUTTI_NCCL_TOPOLOGY, TUTTI_NCCL_FORCE, TUTTI_NCCL_CALLS, TUTTI_NCCL_TIMES",
      "settings of `libtutti_nccl.so` ([tuner and profiler plugin](../how-to/nccl_plugin.md#use-a-tuning-table))"),
     ("TUTTI_C_LIBRARY", "path of `libtutti_c.so` for the Python modules ([collectives](../how-to/using_the_library.md#from-python), [PyTorch](../how-to/pytorch.md))"),
     ("TUTTI_SCRIPTS", "folder of the command's scripts (default: relative to the command)"),

@@ -20,6 +20,12 @@ TIME_OUT, RANK_LOST, USAGE = 4, 5, 64
 BUILT = tutti.ROOT / "build/simulated_gpu"
 PRELOAD = os.environ.get("SIMULATED_GPUS_BY", f"{BUILT}/libsimulated_cudart.so:{BUILT}/libsimulated_nccl.so")
 
+
+def preload(version=""):
+    """The simulated GPUs with NCCL 2.28.9, or with another version: "2_31"."""
+    return PRELOAD.replace("simulated_nccl.so", f"simulated_nccl_{version}.so") if version else PRELOAD
+
+
 TRANSPORT = ("--transport", "nccl", "--baseline", "none")
 BASELINE = ("--algo", "none", "--baseline", "nccl")
 BOTH = ("--transport", "nccl", "--baseline", "nccl")
@@ -32,10 +38,10 @@ class OnSimulatedGpus(tutti.Folder):
         super().setUp()
         self.file = self.folder / "r.jsonl"
 
-    def bench(self, ranks, collective, *words, gpus=4, mpi=False, fail="", **environment):
+    def bench(self, ranks, collective, *words, gpus=4, mpi=False, fail="", version="", **environment):
         """On threads, or on processes."""
         self.file.unlink(missing_ok=True)
-        environment |= {"LD_PRELOAD": PRELOAD, "SIMULATED_GPUS": str(gpus), "SIMULATED_NCCL_FAIL": fail}
+        environment |= {"LD_PRELOAD": preload(version), "SIMULATED_GPUS": str(gpus), "SIMULATED_NCCL_FAIL": fail}
         words = ("bench", collective, *words, *ON_GPUS, "--json", self.file)
         return tutti.run_ranks(ranks, *words, **environment) if mpi else \
             tutti.run(*words, "--ranks", ranks, **environment)
@@ -173,6 +179,98 @@ class Plugin(OnSimulatedGpus):
         for size in (4096, 65536):
             expected = [one["choice"]["algorithm"] for one in ranges if one["from"] <= size][-1]
             self.assertEqual(self.calls()["all_reduce", size], {expected})
+
+
+class Logged(OnSimulatedGpus):
+    def ran(self, collective, *words, **how):
+        """Returns the points by algorithm, and what NCCL itself says that rank 0 ran, by collective and bytes."""
+        log = self.folder / "ran.txt"
+        log.unlink(missing_ok=True)
+        points = self.points(2, collective, "--algo", "none", *words, "-r", 0, "--inplace", "no", "--allow-skips", SIMULATED_NCCL_LOG=str(log), **how)
+        found = {}
+        for line in log.read_text(encoding="utf-8").splitlines():
+            version, rank, name, size, *choice = line.split()
+            if rank == "0":
+                found.setdefault((name, int(size)), set()).add((version, "-".join(choice)))
+        return {point["key"]["algo"]: point for point in points}, found
+
+
+class Versions(Logged):
+    """NCCL's algorithms are forced by the settings of each call (from 2.31.2 on), by the plugin, or by the environment (before 2.22)."""
+
+    def test_settings_of_calls_force_algorithms(self):
+        """Also of ranks that are threads."""
+        names = ("", "tree-ll128-4", "ring-simple", "ring-ll-1", "nvls-simple", "collnet-direct-simple")
+        baselines = ",".join(f"nccl/{name}" if name else "nccl" for name in names)
+        points, ran = self.ran("all_reduce", "--baseline", baselines, "--counts", 1000, version="2_31")
+        self.assertEqual({name for name, point in points.items() if "skipped" not in point}, set(names[:4]))
+        for name in names[4:]:
+            self.assertIn(f"NCCL cannot use {name}", points[name]["skipped"])
+        self.assertEqual(ran["AllReduce", 4000], {("23102", choice) for choice in
+                                                  ("TREE-LL128-4", "RING-SIMPLE-2", "RING-LL-1", "TREE-LL-2")})
+
+    def test_settings_of_calls_force_algorithms_of_every_collective(self):
+        for collective, name, size in (("all_reduce", "AllReduce", 1200), ("reduce_scatter", "ReduceScatter", 2400),
+                                       ("all_gather", "AllGather", 2400), ("broadcast", "Broadcast", 1200), ("reduce", "Reduce", 1200)):
+            with self.subTest(collective):
+                _, ran = self.ran(collective, "--baseline", "nccl/ring-ll128-4", "--counts", 300, version="2_31")
+                self.assertEqual(ran[name, size], {("23102", "RING-LL128-4")})
+        _, ran = self.ran("all_gather", "--baseline", "nccl/pat-simple", "--counts", 300, version="2_31")
+        self.assertEqual(ran["AllGather", 2400], {("23102", "PAT-SIMPLE-2")})
+
+    def test_an_algorithm_that_one_rank_cannot_use_is_used_by_none(self):
+        points, ran = self.ran("all_reduce", "--baseline", "nccl,nccl/ring-ll,nccl/tree-ll", "--counts", 1000, version="2_31", fail="choice:1")
+        self.assertEqual({name for name, point in points.items() if "skipped" in point}, {"ring-ll", "tree-ll"})
+        self.assertEqual(ran["AllReduce", 4000], {("23102", "TREE-LL-2")})
+
+    @tutti.needs_mpi
+    def test_the_environment_forces_algorithms_of_old_versions(self):
+        points, ran = self.ran("all_reduce", "--baseline", "nccl,nccl/tree-ll128-4,nccl/ring-simple,nccl/nvls-tree-simple", "--counts", 1000,
+                               version="2_21", mpi=True)
+        self.assertEqual({name for name, point in points.items() if "skipped" in point}, {"nvls-tree-simple"})
+        self.assertEqual(ran["AllReduce", 4000], {("22105", choice) for choice in ("TREE-LL-2", "TREE-LL128-4", "RING-SIMPLE-2")})
+
+    @tutti.needs_mpi
+    def test_records_have_what_nccl_ran(self):
+        points, _ = self.ran("all_reduce", "--baseline", "nccl,nccl/ring-simple,nccl/tree-ll128-4", "--counts", 1000, mpi=True)
+        self.assertEqual({name: point.get("choice") for name, point in points.items()},
+                         {"": "tree-ll-2", "ring-simple": "ring-simple-2", "tree-ll128-4": None})
+
+    def test_records_of_threads_have_what_nccl_ran(self):
+        points, _ = self.ran("all_gather", "--baseline", "nccl", "--counts", 1000, version="2_31")
+        self.assertEqual(points[""]["choice"], "ring-ll-2")
+
+
+class TwoLibraries(Logged):
+    """NCCL 2.28.9, with which the command is linked, next to another version."""
+
+    def other(self, version):
+        return str(Path(preload(version).split(":")[1]))
+
+    def test_run_in_alternation_in_one_process(self):
+        points, ran = self.ran("all_reduce", "--baseline", "nccl", "--other-nccl", self.other("2_31"), "--counts", 1000)
+        self.assertEqual({version for version, _ in ran["AllReduce", 4000]}, {"22809", "23102"})
+        self.assertEqual(points[""]["key"]["impl"], "nccl-other")  # the last one
+        measured = {point["key"]["impl"]: point["n"] for point in tutti.points(self.file)}
+        self.assertEqual(measured, {"nccl": 1, "nccl-other": 1})
+        launch, = (record for record in tutti.records(self.file) if record["kind"] == "launch")
+        self.assertEqual(launch["nccl"]["settings"]["other"], f"2.31.2, {self.other('2_31')}")
+
+    @tutti.needs_mpi
+    def test_force_algorithms_in_their_own_ways(self):
+        for version, number in (("2_31", "23102"), ("2_21", "22105")):
+            with self.subTest(version):
+                _, ran = self.ran("all_reduce", "--baseline", "nccl,nccl/ring-simple,nccl-other,nccl-other/tree-ll128-4", "--other-nccl",
+                                  self.other(version), "--counts", 1000, mpi=True)
+                self.assertEqual(ran["AllReduce", 4000], {("22809", "TREE-LL-2"), ("22809", "RING-SIMPLE-2"),
+                                                          (number, "TREE-LL-2"), (number, "TREE-LL128-4")})
+
+    def test_need_a_library(self):
+        for file in ("/nowhere/libnccl.so.2", str(Path(PRELOAD.split(":")[0]))):
+            line = self.one_line(self.bench(2, "all_reduce", *BASELINE, "--other-nccl", file, "--counts", 1), USAGE)
+            self.assertIn("libnccl" if "nowhere" in file else "ncclGetVersion", line)
+        line = self.one_line(self.bench(2, "all_reduce", "--algo", "none", "--baseline", "nccl-other", "--counts", 1), USAGE)
+        self.assertIn("--other-nccl FILE", line)
 
 
 class Refusals(OnSimulatedGpus):

@@ -2,11 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "collectives/baselines/baselines.hpp"
 #include "collectives/baselines/nccl_choice.hpp"
+#include "collectives/baselines/nccl_forcing.hpp"
 #include "workloads/bench/sweep.hpp"
 
 namespace tutti {
@@ -205,6 +208,70 @@ TEST(NcclChoice, IsReadFromItsParts) {
     EXPECT_FALSE(limits_channels(parse_nccl_choice("collnet-chain"), 1));
     EXPECT_TRUE(limits_channels(parse_nccl_choice("nvls"), 1));
     EXPECT_FALSE(limits_channels(parse_nccl_choice("nvls"), 2));
+}
+
+// NCCL's names of algorithms with protocols, for the settings of calls.
+constexpr const char* names_in_calls[] = {"TREE_LL",
+                                          "TREE_LL128",
+                                          "TREE_SIMPLE",
+                                          "RING_LL",
+                                          "RING_LL128",
+                                          "RING_SIMPLE",
+                                          "COLLNET_DIRECT_SIMPLE",
+                                          "COLLNET_CHAIN_SIMPLE",
+                                          "NVLS_SIMPLE",
+                                          "NVLSTREE_SIMPLE",
+                                          "PAT_SIMPLE"};
+
+std::vector<std::string> selected_by(const std::string& name) {
+    std::vector<std::string> selected;
+    for (const std::string one : names_in_calls)
+        if (one.starts_with(name)) selected.push_back(one);
+    return selected;
+}
+
+TEST(NcclForcing, SelectsOneAlgorithmByItsNameInNccl) {
+    for (const auto& [choice, name] : {std::pair{"tree-ll128", "TREE_LL128"},
+                                       {"collnet-direct-simple", "COLLNET_DIRECT_SIMPLE"},
+                                       {"nvls-simple-4", "NVLS_SIMPLE"},
+                                       {"nvls-tree-simple", "NVLSTREE_SIMPLE"},
+                                       {"pat-simple", "PAT_SIMPLE"}})
+        EXPECT_EQ(nccl::name_in_calls(parse_nccl_choice(choice)), name);
+    EXPECT_EQ(selected_by(nccl::name_in_calls(parse_nccl_choice("nvls"))),
+              std::vector<std::string>{"NVLS_SIMPLE"});
+    EXPECT_EQ(selected_by(nccl::name_in_calls(parse_nccl_choice("ring"))).size(), 3U);
+    for (const Collective collective : all_collectives())
+        for (const std::string& name : nccl_algorithm_names(collective))
+            EXPECT_FALSE(selected_by(nccl::name_in_calls(parse_nccl_choice(name))).empty()) << name;
+}
+
+TEST(NcclForcing, SetsAllMembersOfTheSettings) {
+    const std::string name = "RING_LL";
+    const nccl::CallConfig config = nccl::config_forcing(parse_nccl_choice("ring-ll-4"), name);
+    EXPECT_EQ(config.size, 64U);
+    EXPECT_EQ(config.magic, 0xcafebeefU);
+    EXPECT_EQ(config.version, 23102U);
+    EXPECT_EQ(config.algorithms, name.c_str());
+    EXPECT_EQ(config.must_use_algorithms, 1);
+    EXPECT_EQ(config.most_channels, 4);
+    EXPECT_EQ(config.nvls_channels, 4);
+    constexpr int unset = std::numeric_limits<int>::min();
+    for (const int other : {config.least_channels, config.cluster_size, config.channel_policy})
+        EXPECT_EQ(other, unset);
+    EXPECT_EQ(nccl::config_forcing(parse_nccl_choice("ring-ll"), name).most_channels, unset);
+}
+
+TEST(NcclForcing, DependsOnTheVersion) {
+    EXPECT_EQ(forcing_of_nccl(22105), NcclForcing::by_environment);
+    EXPECT_EQ(forcing_of_nccl(22200), NcclForcing::by_tuner);
+    EXPECT_EQ(forcing_of_nccl(23007), NcclForcing::by_tuner);
+    EXPECT_EQ(forcing_of_nccl(23101), NcclForcing::by_tuner);
+    EXPECT_EQ(forcing_of_nccl(23102), NcclForcing::by_call);
+    EXPECT_EQ(
+        nccl_environment_of(parse_nccl_choice("nvls-tree-simple-8")),
+        (std::map<std::string, std::string>{{"NCCL_ALGO", "NVLSTree"}, {"NCCL_PROTO", "SIMPLE"}}));
+    EXPECT_EQ(nccl_environment_of(parse_nccl_choice("ring")),
+              (std::map<std::string, std::string>{{"NCCL_ALGO", "Ring"}}));
 }
 
 }  // namespace

@@ -255,8 +255,12 @@ ChosenOperation operation_of(Planner& planner, const Candidate& candidate, const
     if (candidate.on_devices && buffers.call.device != nullptr)
         return candidate.on_devices->operation(planner, call, buffers);
     if (candidate.chooser) return candidate.chooser(call, buffers);
-    return {make_operation(planner, candidate.configuration,
-                           {call, buffers.call, buffers.registered}, environment)};
+    ChosenOperation made{make_operation(planner, candidate.configuration,
+                                        {call, buffers.call, buffers.registered}, environment)};
+    if (candidate.baseline != nullptr && candidate.baseline->choice_of != nullptr)
+        made.choice = [choice_of = candidate.baseline->choice_of,
+                       operation = made.operation.get()] { return choice_of(*operation); };
+    return made;
 }
 
 Trial trial_of(Operation& operation, const World& world, const Call& call,

@@ -13,7 +13,8 @@
 
 namespace tutti {
 
-/// An operation whose configuration is chosen for each call: by a table, or by what was learnt.
+/// An operation, whose configuration may be chosen for each call: by a table, by what was learnt,
+/// or by a library.
 struct ChosenOperation {
     std::unique_ptr<Operation> operation;
     std::function<std::string()> choice =
@@ -96,7 +97,8 @@ std::vector<Candidate> distinct(std::vector<Candidate> candidates, const Call& c
 std::optional<std::string> refusal(Planner& planner, const Candidate& candidate, const Call& call,
                                    const PooledBuffers& buffers, const Placement& placement);
 
-/// The candidate's operation for a call on these buffers, with a choice if it has a chooser.
+/// The candidate's operation for a call on these buffers, with a choice if it has a chooser or if
+/// its library tells one.
 /// Collective; the candidate is not refused.
 ChosenOperation operation_of(Planner& planner, const Candidate& candidate, const Call& call,
                              const PooledBuffers& buffers, const Environment& environment);

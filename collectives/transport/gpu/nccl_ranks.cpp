@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <nccl.h>
 
+#include <cstdlib>
 #include <exception>
+#include <map>
 
 #include "base/index.hpp"
 #include "collectives/device/gpus.hpp"
@@ -14,21 +16,71 @@
 namespace tutti {
 namespace {
 
-std::string words_of(ncclResult_t result, ncclComm_t communicator) {
-    const char* last = communicator != nullptr ? ncclGetLastError(communicator) : nullptr;
-    const bool says_more = last != nullptr && *last != '\0';
-    return fmt::format("{}{}{}", ncclGetErrorString(result), says_more ? ": " : "",
-                       says_more ? last : "");
-}
+// The functions of a library that communicators need.
+struct CommunicatorCalls {
+    explicit CommunicatorCalls(const NcclLibrary& library)
+        : get_id(library.function<decltype(ncclGetUniqueId)>("ncclGetUniqueId")),
+          init(library.function<decltype(ncclCommInitRankConfig)>("ncclCommInitRankConfig")),
+          get_async_error(
+              library.function<decltype(ncclCommGetAsyncError)>("ncclCommGetAsyncError")),
+          finalize(library.function<decltype(ncclCommFinalize)>("ncclCommFinalize")),
+          destroy(library.function<decltype(ncclCommDestroy)>("ncclCommDestroy")),
+          abort(library.function<decltype(ncclCommAbort)>("ncclCommAbort")),
+          get_error_string(library.function<decltype(ncclGetErrorString)>("ncclGetErrorString")),
+          get_last_error(library.function<decltype(ncclGetLastError)>("ncclGetLastError")) {}
+
+    std::string words_of(ncclResult_t result, ncclComm_t communicator) const {
+        const char* last = communicator != nullptr ? get_last_error(communicator) : nullptr;
+        const bool says_more = last != nullptr && *last != '\0';
+        return fmt::format("{}{}{}", get_error_string(result), says_more ? ": " : "",
+                           says_more ? last : "");
+    }
+
+    decltype(&ncclGetUniqueId) get_id;
+    decltype(&ncclCommInitRankConfig) init;
+    decltype(&ncclCommGetAsyncError) get_async_error;
+    decltype(&ncclCommFinalize) finalize;
+    decltype(&ncclCommDestroy) destroy;
+    decltype(&ncclCommAbort) abort;
+    decltype(&ncclGetErrorString) get_error_string;
+    decltype(&ncclGetLastError) get_last_error;
+};
+
+// Sets variables and restores them in the end.
+class TemporaryEnvironment {
+public:
+    explicit TemporaryEnvironment(const std::map<std::string, std::string>& variables) {
+        for (const auto& [name, value] : variables) {
+            const char* const before = std::getenv(name.c_str());
+            before_.emplace(name, before == nullptr ? std::nullopt : std::optional(before));
+            setenv(name.c_str(), value.c_str(), /*overwrite=*/1);
+        }
+    }
+    ~TemporaryEnvironment() {
+        for (const auto& [name, value] : before_)
+            if (value)
+                setenv(name.c_str(), value->c_str(), /*overwrite=*/1);
+            else
+                unsetenv(name.c_str());
+    }
+    TemporaryEnvironment(const TemporaryEnvironment&) = delete;
+
+private:
+    std::map<std::string, std::optional<std::string>> before_;
+};
 
 class Ranks final : public NcclRanks {
 public:
-    Ranks(World& world, const ncclUniqueId& id) : world_(world), me_(world.rank().index) {
+    Ranks(World& world, const CommunicatorCalls& calls, const ncclUniqueId& id,
+          const NcclSettings& settings)
+        : world_(world), calls_(calls), me_(world.rank().index) {
         check_cuda(cudaSetDevice(gpu_number(world)));
         ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
         config.blocking = 0;
+        if (settings.most_channels > 0) config.maxCTAs = settings.most_channels;
+        const TemporaryEnvironment environment(settings.environment);
         const auto what = [] { return std::string("ncclCommInitRankConfig"); };
-        settle(what, ncclCommInitRankConfig(&communicator_, world.size(), id, me_, &config));
+        settle(what, calls_.init(&communicator_, world.size(), id, me_, &config));
     }
 
     // Waits for running kernels, unless this rank leaves because of an error.
@@ -36,8 +88,8 @@ public:
         if (communicator_ == nullptr) return;
         if (std::uncaught_exceptions() == 0) try {
                 settle([] { return std::string("ncclCommFinalize"); },
-                       ncclCommFinalize(communicator_));
-                ncclCommDestroy(communicator_);
+                       calls_.finalize(communicator_));
+                calls_.destroy(communicator_);
                 return;
             } catch (const Error&) {
             }
@@ -52,14 +104,14 @@ public:
     void throw_if_failed(const What& what) override {
         refuse_if_given_up(what);
         ncclResult_t state = ncclSuccess;
-        const ncclResult_t asked = ncclCommGetAsyncError(communicator_, &state);
+        const ncclResult_t asked = calls_.get_async_error(communicator_, &state);
         if (asked != ncclSuccess) fail(what, asked);
         if (state != ncclSuccess && state != ncclInProgress) fail(what, state);
     }
 
     // Ends running kernels, too; other ranks notice when they query NCCL themselves.
     void give_up() override {
-        if (communicator_ != nullptr) ncclCommAbort(communicator_);
+        if (communicator_ != nullptr) calls_.abort(communicator_);
         communicator_ = nullptr;
     }
 
@@ -74,7 +126,7 @@ private:
         world_.heartbeat();
         Backoff backoff(world_);
         while (result == ncclInProgress) {
-            const ncclResult_t asked = ncclCommGetAsyncError(communicator_, &result);
+            const ncclResult_t asked = calls_.get_async_error(communicator_, &result);
             if (asked != ncclSuccess) fail(what, asked);
             if (result == ncclInProgress && !backoff.pause()) {
                 const std::string request = what();
@@ -89,12 +141,13 @@ private:
 
     [[noreturn]] void fail(const What& what, ncclResult_t result) {
         const std::string text = fmt::format("rank {}: NCCL failed in {}: {}", me_, what(),
-                                             words_of(result, communicator_));
+                                             calls_.words_of(result, communicator_));
         give_up();
-        throw Error(text, Exit::rank_lost);
+        throw Error(text, result == ncclInvalidArgument ? Exit::usage : Exit::rank_lost);
     }
 
     World& world_;
+    CommunicatorCalls calls_;
     int me_;  // stored here, because the world may end first
     ncclComm_t communicator_ = nullptr;
 };
@@ -124,20 +177,21 @@ struct Joined {
 
 // Any rank may find that no communicator can be made. Then the others leave, too, with the same
 // reason.
-Joined join(World& world) {
+Joined join(World& world, const NcclLibrary& library, const NcclSettings& settings) {
+    const CommunicatorCalls calls(library);
     struct Word {
         ncclUniqueId id;
         ncclResult_t result;
     } word{};
-    if (world.is_first()) word.result = ncclGetUniqueId(&word.id);
+    if (world.is_first()) word.result = calls.get_id(&word.id);
     word = from_rank0(world, word);
     if (word.result != ncclSuccess)
-        return {nullptr,
-                fmt::format("NCCL failed in ncclGetUniqueId: {}", words_of(word.result, nullptr))};
+        return {nullptr, fmt::format("NCCL failed in ncclGetUniqueId: {}",
+                                     calls.words_of(word.result, nullptr))};
     Joined joined;
     std::string problem;
     try {
-        joined.ranks = std::make_unique<Ranks>(world, word.id);
+        joined.ranks = std::make_unique<Ranks>(world, calls, word.id, settings);
     } catch (const Error& error) {
         problem = error.what();
     }
@@ -147,30 +201,43 @@ Joined join(World& world) {
     return joined;
 }
 
-Joined& joined(World& world) {
-    return world.attribute<Joined>([&] {
+using Communicators = std::map<std::pair<const NcclLibrary*, NcclSettings>, Joined>;
+
+Joined& joined(World& world, const NcclLibrary& library, const NcclSettings& settings) {
+    auto& all = world.attribute<Communicators>([] { return std::make_shared<Communicators>(); });
+    const std::pair key{&library, settings};
+    auto known = all.find(key);
+    if (known == all.end()) {
         std::optional<std::string> refusal = gpu_placement_refuses(world);
         if (!refusal) refusal = two_ranks_on_one_gpu(world);
-        return std::make_shared<Joined>(refusal ? Joined{nullptr, refusal} : join(world));
-    });
+        known =
+            all.emplace(key, refusal ? Joined{nullptr, refusal} : join(world, library, settings))
+                .first;
+    }
+    return known->second;
 }
 
 }  // namespace
 
-std::optional<std::string> nccl_missing() { return gpus_missing(); }
-
-std::string nccl_version() {
-    int number = 0;
-    if (ncclGetVersion(&number) != ncclSuccess) return "none";
-    return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
+std::optional<std::string> nccl_refuses(World& world) {
+    return nccl_refuses(world, NcclLibrary::linked());
 }
 
-std::optional<std::string> nccl_refuses(World& world) { return joined(world).refusal; }
+std::optional<std::string> nccl_refuses(World& world, const NcclLibrary& library,
+                                        const NcclSettings& settings) {
+    return joined(world, library, settings).refusal;
+}
 
-NcclRanks& NcclRanks::of(World& world) {
-    const Joined& all = joined(world);
+NcclRanks& NcclRanks::of(World& world, const NcclLibrary& library, const NcclSettings& settings) {
+    const Joined& all = joined(world, library, settings);
     if (all.refusal) throw Error(*all.refusal);
     return *all.ranks;
+}
+
+std::unique_ptr<NcclRanks> NcclRanks::make(World& world, const NcclLibrary& library) {
+    Joined all = join(world, library, {});
+    if (all.refusal) throw Error(*all.refusal);
+    return std::move(all.ranks);
 }
 
 }  // namespace tutti

@@ -45,6 +45,10 @@ std::optional<std::string> nccl_missing() {
 
 std::string nccl_version() { return "none"; }
 
+void load_other_nccl(const std::string&) { throw Error(*nccl_missing()); }
+
+std::string describe_other_nccl() { return ""; }
+
 std::optional<std::string> nccl_refuses(World&) { return nccl_missing(); }
 
 NcclRanks& NcclRanks::of(World&) { throw Error(*nccl_missing()); }

@@ -11,6 +11,25 @@ namespace nccl_host {
 using Logger = void (*)(int level, unsigned long flags, const char* file, int line, const char* fmt,
                         ...);
 
+/// ncclCollConfig_t of 2.31.2. Its functions read at least these members.
+struct CollConfig {
+    std::size_t size;
+    unsigned int magic;
+    unsigned int version;
+    void* ext;
+    int minCTAs;
+    int maxCTAs;
+    int nvlsCTAs;
+    int cgaClusterSize;
+    const char* algSelection;
+    int forceAlgSelection;
+    int CTAPolicy;
+    std::uint64_t userProfilerTag;
+};
+static_assert(sizeof(CollConfig) == 64 && offsetof(CollConfig, ext) == 16 &&
+              offsetof(CollConfig, algSelection) == 40 &&
+              offsetof(CollConfig, userProfilerTag) == 56);
+
 struct TunerV3 {
     const char* name;
     int (*init)(std::size_t nRanks, std::size_t nNodes, Logger logFunction, void** context);

@@ -36,9 +36,9 @@ std::uint64_t hash_of(const ncclUniqueId& id) {
 
 }  // namespace
 
-Communicator::Communicator(const ncclUniqueId& id, int ranks, int rank)
+Communicator::Communicator(const ncclUniqueId& id, int ranks, int rank, int channels)
     : mailbox_(id),
-      plugins_(hash_of(id), ranks, rank),
+      plugins_(hash_of(id), ranks, rank, channels),
       ranks_(ranks),
       rank_(rank),
       gpu_(current_number()),
@@ -74,7 +74,7 @@ ncclResult_t Communicator::move_on() {
     if (phase_ == Phase::finalizing && ended_ < asked_) return ncclInProgress;
     if (phase_ == Phase::starting && mishap().what == "stuck" && mishap().number == asked_)
         return ncclInProgress;
-    if (phase_ == Phase::starting) enqueue();
+    if (phase_ == Phase::starting && enqueue() != ncclSuccess) return state_;
     phase_ = phase_ == Phase::finalizing ? Phase::finalized : Phase::idle;
     return state_ = ncclSuccess;
 }
@@ -122,7 +122,15 @@ void Communicator::abort() {
     aborted_ = true;
 }
 
-void Communicator::enqueue() {
+// A call without an algorithm makes the communicator unusable, as in NCCL.
+ncclResult_t Communicator::enqueue() {
+    for (const Work& work : next_.works()) {
+        const Selection& selection = work.description.selection;
+        if (!plugins_.can_launch(work.description) ||
+            (selection.is_forced && mishap().is("choice", rank_) && mishap().number))
+            return fail(selection.is_forced ? ncclInvalidArgument : ncclInternalError,
+                        "no algorithm in the selected set is available");
+    }
     const long number = asked_++;
     for (Work& work : next_.works()) work.handle = plugins_.launch(work.description);
     stream_of(stream_).add(
@@ -130,6 +138,7 @@ void Communicator::enqueue() {
             while (!self->go_on(number, *group))
                 std::this_thread::sleep_for(std::chrono::microseconds(20));
         });
+    return ncclSuccess;
 }
 
 // Returns true when the stream has nothing more to wait for.

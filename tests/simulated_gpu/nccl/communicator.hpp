@@ -20,6 +20,7 @@ namespace tutti::simulated {
 ///   missed:R  rank R never joins
 ///   stuck:N   call N never reaches the stream
 ///   absent:R  rank R starts its calls, but does nothing
+///   choice:R  no algorithm that a call forces is available on rank R
 struct Mishap {
     std::string what;
     std::optional<int> number;
@@ -30,7 +31,7 @@ const Mishap& mishap();
 /// A non-blocking communicator of one rank.
 class Communicator : public std::enable_shared_from_this<Communicator> {
 public:
-    Communicator(const ncclUniqueId& id, int ranks, int rank);
+    Communicator(const ncclUniqueId& id, int ranks, int rank, int channels);
 
     int ranks() const { return ranks_; }
     int rank() const { return rank_; }
@@ -56,7 +57,7 @@ private:
     ncclResult_t begin(Phase phase);
     ncclResult_t joined();
     ncclResult_t move_on();
-    void enqueue();
+    ncclResult_t enqueue();
     bool go_on(long number, Group& group);
 
     Mailbox mailbox_;

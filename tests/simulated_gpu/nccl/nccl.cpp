@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/simulated_gpu/gpu.hpp"
+#include "tests/simulated_gpu/nccl/call_configs.hpp"
 #include "tests/simulated_gpu/nccl/communicator.hpp"
 #include "tests/simulated_gpu/nccl/works.hpp"
 
@@ -157,8 +158,12 @@ Work described(Work work, const Share& share, int function, const char* name, nc
                                      "ncclFloat64", "ncclBfloat16"};
     const bool has_blocks = function == 2 || function == 3;
     const std::size_t blocks = has_blocks ? static_cast<std::size_t>(share.ranks) : 1;
-    work.description = {function, name, blocks * share.bytes(), share.count,
-                        type < std::size(types) ? types[type] : "Unknown"};
+    work.description = {function,
+                        name,
+                        blocks * share.bytes(),
+                        share.count,
+                        type < std::size(types) ? types[type] : "Unknown",
+                        selection_of_call()};
     return work;
 }
 
@@ -178,7 +183,7 @@ ncclResult_t message(Message::Direction direction, void* memory, std::size_t cou
 extern "C" {
 
 ncclResult_t ncclGetVersion(int* version) {
-    *version = NCCL_VERSION_CODE;
+    *version = SIMULATED_NCCL_VERSION;
     return ncclSuccess;
 }
 
@@ -218,7 +223,9 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id
     if (ranks < 1 || ranks > Mailbox::most_ranks || rank < 0 || rank >= ranks)
         return complain(ncclInvalidArgument, "no such rank");
     try {
-        *comm = communicators.add(std::make_shared<Communicator>(id, ranks, rank));
+        *comm = communicators.add(std::make_shared<Communicator>(
+            id, ranks, rank,
+            config->maxCTAs == NCCL_CONFIG_UNDEF_INT ? most_channels : config->maxCTAs));
     } catch (const std::runtime_error& error) {
         return complain(ncclInvalidArgument, error.what());
     }

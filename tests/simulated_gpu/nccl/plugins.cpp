@@ -2,17 +2,21 @@
 #include "tests/simulated_gpu/nccl/plugins.hpp"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
+#include <strings.h>
 
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <stdexcept>
 
 namespace tutti::simulated {
 namespace {
 
-constexpr int algorithms = 7, protocols = 3, most_channels = 8;
+constexpr bool has_tuner = SIMULATED_NCCL_VERSION >= 22200;
+
 constexpr const char* algorithm_names[] = {
     "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"};
 constexpr const char* protocol_names[] = {"LL", "LL128", "SIMPLE"};
@@ -56,12 +60,33 @@ float cost_of(const Described& call, int algorithm, int protocol) {
     return latency + per_byte * static_cast<float>(call.bytes);
 }
 
+bool is_variable(const char* name, std::string value) {
+    const char* const text = std::getenv(name);
+    std::string wanted = text == nullptr ? value : text;
+    for (std::string* const one : {&wanted, &value})
+        std::erase_if(*one, [](char letter) { return letter == '_'; });
+    return strcasecmp(wanted.c_str(), value.c_str()) == 0;
+}
+
+Selection selection_of_environment() {
+    Selection selection;
+    for (std::size_t a = 0; a < algorithms; ++a)
+        for (std::size_t p = 0; p < protocols; ++p)
+            selection.excluded[a][p] = !is_variable("NCCL_ALGO", algorithm_names[a]) ||
+                                       !is_variable("NCCL_PROTO", protocol_names[p]);
+    return selection;
+}
+
 }  // namespace
 
-Plugins::Plugins(std::uint64_t communicator, int ranks, int rank)
-    : tuner_(symbol_in<Tuner>("NCCL_TUNER_PLUGIN", "ncclTunerPlugin_v5")),
-      profiler_(symbol_in<Profiler>("NCCL_PROFILER_PLUGIN", "ncclProfiler_v5")),
-      ranks_(ranks) {
+Plugins::Plugins(std::uint64_t communicator, int ranks, int rank, int channels)
+    : tuner_(has_tuner ? symbol_in<Tuner>("NCCL_TUNER_PLUGIN", "ncclTunerPlugin_v5") : nullptr),
+      profiler_(has_tuner ? symbol_in<Profiler>("NCCL_PROFILER_PLUGIN", "ncclProfiler_v5")
+                          : nullptr),
+      ranks_(ranks),
+      rank_(rank),
+      channels_(channels),
+      of_environment_(selection_of_environment()) {
     nccl_host::NvlDomainInfo domains{1, ranks, ranks};
     nccl_host::ConstantsV5 constants{};
     if (tuner_ != nullptr)
@@ -80,13 +105,23 @@ Plugins::~Plugins() {
 Plugins::Choice Plugins::choose(const Described& call) const {
     float costs[algorithms][protocols];
     for (int a = 0; a < algorithms; ++a)
-        for (int p = 0; p < protocols; ++p) costs[a][p] = cost_of(call, a, p);
+        for (int p = 0; p < protocols; ++p) {
+            const auto is_excluded = [&](const Selection& by) {
+                return by.excluded[static_cast<std::size_t>(a)][static_cast<std::size_t>(p)];
+            };
+            costs[a][p] = is_excluded(of_environment_) || is_excluded(call.selection)
+                              ? -1
+                              : cost_of(call, a, p);
+        }
     int channels = 0;
     if (tuner_ != nullptr && ranks_ > 1)
         must_succeed(tuner_->getCollInfo(tuner_context_, call.function, call.bytes, 1,
                                          reinterpret_cast<float**>(costs), algorithms, protocols, 0,
                                          &channels));
-    Choice best{-1, -1, channels == 0 ? 2 : std::min(channels, most_channels)};
+    if (channels == 0) channels = 2;
+    const bool is_limited = call.selection.channels != most_channels || channels_ != most_channels;
+    if (is_limited) channels = std::min(call.selection.channels, channels_);
+    Choice best{-1, -1, std::min(channels, most_channels)};
     for (int a = 0; a < algorithms; ++a)
         for (int p = 0; p < protocols; ++p)
             if (costs[a][p] >= 0 &&
@@ -95,10 +130,23 @@ Plugins::Choice Plugins::choose(const Described& call) const {
     return best;
 }
 
+bool Plugins::can_launch(const Described& call) const {
+    return call.function < 0 || choose(call).algorithm >= 0;
+}
+
+void Plugins::log_launch(const Described& call, const Choice& choice) const {
+    const char* const file = std::getenv("SIMULATED_NCCL_LOG");
+    if (file == nullptr) return;
+    std::ofstream(file, std::ios::app) << fmt::format(
+        "{} {} {} {} {} {} {}\n", SIMULATED_NCCL_VERSION, rank_, call.name, call.bytes,
+        algorithm_names[choice.algorithm], protocol_names[choice.protocol], choice.channels);
+}
+
 void* Plugins::launch(const Described& call) {
     constexpr std::uint64_t collective = 2;
     if (call.function < 0) return nullptr;
     const Choice choice = choose(call);
+    log_launch(call, choice);
     if (profiler_ == nullptr || (mask_ & static_cast<int>(collective)) == 0) return nullptr;
     nccl_host::EventV5 event{};
     event.type = collective;
