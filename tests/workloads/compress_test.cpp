@@ -120,7 +120,7 @@ TEST(Int8Codec, ErrsByAtMostHalfAStepOfItsBlock) {
 }
 
 TEST(TopK, TakesTheLargestAndKeepsTheRest) {
-    TopK top(6, Selection::exact);
+    TopK top(6, ThresholdSearch::exact);
     std::vector<SparseEntry> entries(2);
     top.take(std::vector<float>{1, -5, 2, 3, -3, 0}, entries);
     EXPECT_EQ(entries,
@@ -131,15 +131,15 @@ TEST(TopK, TakesTheLargestAndKeepsTheRest) {
     top.take(std::vector<float>{1, 1, 2, 1, 0, 0}, entries);
     EXPECT_EQ(entries, (std::vector<SparseEntry>{{2, 4}, {4, -3}}));
     // Fewer than wanted: nothing is sent that is nothing.
-    TopK sparse(4, Selection::exact);
+    TopK sparse(4, ThresholdSearch::exact);
     sparse.take(std::vector<float>{0, 0, 7, 0}, entries);
     EXPECT_EQ(entries, (std::vector<SparseEntry>{{2, 7}, {0, 0}}));
 }
 
 TEST(TopK, LosesNothing) {
-    for (const Selection selection : {Selection::exact, Selection::sampled}) {
+    for (const ThresholdSearch search : {ThresholdSearch::exact, ThresholdSearch::sampled}) {
         constexpr std::size_t count = 100000;
-        TopK top(count, selection);
+        TopK top(count, search);
         std::vector<SparseEntry> entries(count / 100);
         std::vector<double> given(count), sent(count);
         for (std::uint64_t step = 0; step < 5; ++step) {
@@ -159,11 +159,11 @@ TEST(TopK, BySampleTakesNearlyAsManyNearlyAsLarge) {
     const auto gradient = gradients(count);
     double energy[2] = {};
     std::size_t taken[2] = {};
-    for (const Selection selection : {Selection::exact, Selection::sampled}) {
-        TopK top(count, selection);
+    for (const ThresholdSearch search : {ThresholdSearch::exact, ThresholdSearch::sampled}) {
+        TopK top(count, search);
         std::vector<SparseEntry> entries(wanted);
         top.take(gradient, entries);
-        const int at = selection == Selection::exact ? 0 : 1;
+        const int at = search == ThresholdSearch::exact ? 0 : 1;
         for (const SparseEntry& entry : entries) {
             energy[at] += static_cast<double>(entry.value * entry.value);
             taken[at] += entry.value != 0 ? 1 : 0;

@@ -57,17 +57,17 @@ void decode_blocks(benchmark::State& state) {
     repeat(state, [&] { decode_int8(from, to); });
 }
 
-template <Selection selection>
+template <ThresholdSearch search>
 void take_percent(benchmark::State& state) {
     const auto gradient = gradients(state);
-    TopK top(gradient.size(), selection);
+    TopK top(gradient.size(), search);
     std::vector<SparseEntry> entries(gradient.size() / 100);
     repeat(state, [&] { top.take(gradient, entries); });
 }
 
 void add_percent(benchmark::State& state) {
     auto dense = gradients(state);
-    TopK top(dense.size(), Selection::exact);
+    TopK top(dense.size(), ThresholdSearch::exact);
     std::vector<SparseEntry> entries(dense.size() / 100);
     top.take(dense, entries);
     repeat(state, [&] { benchmark::DoNotOptimize(add(entries, dense)); });
@@ -80,8 +80,8 @@ BENCHMARK(encode_cast<Half>)->Arg(first)->Arg(others);
 BENCHMARK(decode_cast<Half>)->Arg(first)->Arg(others);
 BENCHMARK(encode_blocks)->Arg(first)->Arg(others);
 BENCHMARK(decode_blocks)->Arg(first)->Arg(others);
-BENCHMARK(take_percent<Selection::exact>)->Arg(first)->Arg(others);
-BENCHMARK(take_percent<Selection::sampled>)->Arg(first)->Arg(others);
+BENCHMARK(take_percent<ThresholdSearch::exact>)->Arg(first)->Arg(others);
+BENCHMARK(take_percent<ThresholdSearch::sampled>)->Arg(first)->Arg(others);
 BENCHMARK(add_percent)->Arg(first)->Arg(others);
 
 }  // namespace

@@ -59,7 +59,7 @@ Compression parse_compression(std::string_view text) {
         throw Error(
             fmt::format("--compress {}: a share is above 0 and at most 100%, e.g. topk:1%", text));
     if (rest == "sampled")
-        compression.selection = Selection::sampled;
+        compression.search = ThresholdSearch::sampled;
     else if (!rest.empty())
         refuse(text);
     return compression;
@@ -69,7 +69,7 @@ std::string name_of(const Compression& compression) {
     std::string name(name_in(kinds, compression.kind));
     if (compression.kind == Kind::topk)
         name += fmt::format(":{:.6g}%{}", compression.share * 100,
-                            compression.selection == Selection::sampled ? ":sampled" : "");
+                            compression.search == ThresholdSearch::sampled ? ":sampled" : "");
     return name;
 }
 

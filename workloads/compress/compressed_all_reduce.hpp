@@ -18,7 +18,7 @@ struct Compression {
 
     Kind kind = Kind::none;
     double share = 0.01;  ///< topk: of the elements
-    Selection selection = Selection::exact;
+    ThresholdSearch search = ThresholdSearch::exact;
     bool operator==(const Compression&) const = default;
 };
 

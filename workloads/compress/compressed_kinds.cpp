@@ -107,7 +107,7 @@ public:
     SparseAllReduce(CompressedEnvironment& environment, const Call& call,
                     const PooledBuffers& buffers, const Compression& compression)
         : CompressedAllReduce(environment, call, buffers),
-          top_(as_size(call.count), compression.selection) {
+          top_(as_size(call.count), compression.search) {
         const Call gather = inner_calls(compression, call, ranks()).front();
         gather_ = inner(environment.first, gather, true);
         set_collectives({gather_.operation.get()}, static_cast<double>(ranks() - 1) *

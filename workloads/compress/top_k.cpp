@@ -27,8 +27,8 @@ std::size_t bin_of(float value) { return magnitude_bits(value) >> 20; }
 
 }  // namespace
 
-TopK::TopK(std::size_t count, Selection selection)
-    : selection_(selection), residual_(count), sizes_(count) {
+TopK::TopK(std::size_t count, ThresholdSearch search)
+    : search_(search), residual_(count), sizes_(count) {
     if (count > std::numeric_limits<std::uint32_t>::max())
         throw Error("top-k takes vectors of up to 4294967295 elements; use a smaller --scale");
 }
@@ -67,8 +67,9 @@ std::uint32_t TopK::sampled_threshold(std::size_t wanted) {
 void TopK::take(std::span<const float> gradient, std::span<SparseEntry> entries) {
     if (entries.empty()) return;
     for (std::size_t i = 0; i < residual_.size(); ++i) residual_[i] += gradient[i];
-    const std::uint32_t least = selection_ == Selection::exact ? exact_threshold(entries.size())
-                                                               : sampled_threshold(entries.size());
+    const std::uint32_t least = search_ == ThresholdSearch::exact
+                                    ? exact_threshold(entries.size())
+                                    : sampled_threshold(entries.size());
     // All larger values get a place; those equal to the threshold as long as there are places.
     std::size_t larger = 0, taken = 0;
     for (const float value : residual_) larger += magnitude_bits(value) > least ? 1 : 0;

@@ -14,7 +14,7 @@ struct SparseEntry {
 };
 
 /// How the threshold that the largest magnitudes reach is found.
-enum class Selection : std::uint8_t {
+enum class ThresholdSearch : std::uint8_t {
     exact,   ///< quickselect (Hoare 1961) on all
     sampled  ///< on one of many: faster, but the number that reach it varies
 };
@@ -24,7 +24,7 @@ enum class Selection : std::uint8_t {
 class TopK {
 public:
     /// For vectors of `count` elements. Throws Error if `count` needs more than 32 bits.
-    TopK(std::size_t count, Selection selection);
+    TopK(std::size_t count, ThresholdSearch search);
 
     /// Adds the gradient to the residual and moves at most entries.size() elements of it into
     /// `entries`, at most as many as the vector has, by rising index. Where fewer are large enough
@@ -38,7 +38,7 @@ private:
     std::uint32_t exact_threshold(std::size_t wanted);
     std::uint32_t sampled_threshold(std::size_t wanted);
 
-    Selection selection_;
+    ThresholdSearch search_;
     std::vector<float> residual_;
     std::vector<std::uint32_t> sizes_;  // scratch: magnitudes, as bits
 };

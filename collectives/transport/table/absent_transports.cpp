@@ -51,8 +51,6 @@ std::string describe_other_nccl() { return ""; }
 
 std::optional<std::string> nccl_refuses(World&) { return nccl_missing(); }
 
-NcclRanks& NcclRanks::of(World&) { throw Error(*nccl_missing()); }
-
 std::unique_ptr<MessageTransport> nccl_transport(World&) { throw Error(*nccl_missing()); }
 #endif
 
