@@ -278,15 +278,16 @@ bool concerns(const Swap& swap, const LibraryCall& call, const std::string& libr
 
 MpiAlgorithm* MpiAlgorithm::in_force = nullptr;
 
-MpiAlgorithm::MpiAlgorithm(const LibraryCall& call)
-    : read_at_every_call_(mpi_library().starts_with(mpich) ||
-                          han_setting(Collective::broadcast).has_value()) {
+// Programs under `tutti run` force nothing. They must not pay for MPI's tool interface: Open MPI
+// then loads all its components, which can take 200 ms.
+MpiAlgorithm::MpiAlgorithm(const LibraryCall& call) {
     restore();
     if (call.algorithm.empty()) return;
     const Collective collective = call.call.collective;
     const auto algorithm = find_algorithm(collective, call.algorithm);
     if (!algorithm) throw Error("this MPI library has no algorithm '" + call.algorithm + "'");
     is_forced_ = true;
+    read_at_every_call_ = mpi_library().starts_with(mpich) || han_setting(collective).has_value();
     component_ = algorithm->component;
     const auto force = [&](const MpiControlVariable& variable, int value) {
         forced_.push_back({variable, variable.value(), value});

@@ -37,7 +37,12 @@ public:
     /// algorithm until another one is forced or restore() is called. In a timed loop it costs a
     /// comparison.
     void force() {
-        if (read_at_every_call_ && in_force != this) set();
+        if (in_force == this) return;
+        if (read_at_every_call_) {
+            set();
+        } else if (in_force != nullptr) {
+            restore();
+        }
     }
 
     /// Resets all control variables to the values given by the program's user.
@@ -54,7 +59,7 @@ private:
     std::vector<ForcedVariable> forced_;
     bool is_forced_ = false;
     std::string_view component_;
-    bool read_at_every_call_;
+    bool read_at_every_call_ = false;
 };
 
 /// Returns that MPI has no such collective; nothing if it has.
