@@ -88,8 +88,8 @@ constexpr Bytes worth_system_call{4 << 10};
 // 16 KiB blocks a tenth less.
 constexpr Bytes most_in_lines{16 << 10};
 
-// Up to this size of the vector ranks that share cores do not work in registered memory, but copy
-// it, so that none waits for its readers. With 4 ranks on 2 cores, an all-gather of 4 KiB then
+// Up to this size of the vector ranks that share cores do not work in memory that they reach, but
+// copy it, so that none waits for its readers. With 4 ranks on 2 cores, an all-gather of 4 KiB then
 // takes half of the time, one of 32 KiB as long.
 constexpr Bytes most_copied{8 << 10};
 
@@ -155,17 +155,20 @@ void add_copying_ways(Route& route, const RoutedCall& call, TransferMethods meth
     }
 }
 
-// Returns whether a call in registered memory is made as one in memory that peers do not reach:
+// Returns whether a call in memory that peers reach is made as one in memory that they do not:
 // there ranks wait for the readers of their buffers.
 bool is_copied_anyway(const RoutedCall& call) {
     return call.oversubscribed && Bytes{total_bytes(call.call, call.ranks())} <= most_copied;
 }
 
-// Returns whether a call in memory that peers do not reach goes in lines.
-bool is_for_lines(const RoutedCall& call, const HostTuning& tuning) {
+bool is_for_lines(const RoutedCall& call, bool is_in_place, const HostTuning& tuning) {
     const Bytes block{static_cast<std::int64_t>(bytes_of_block(call.call))};
     const bool runs_ahead = call.oversubscribed && has_root(call.call.collective);
-    return block <= (runs_ahead ? most_in_lines : tuning.ll_up_to_unregistered);
+    if (runs_ahead && !is_in_place) return block <= most_in_lines;
+    // A block goes to several peers in as many copies: with 4 ranks on 2 cores, an all-gather of
+    // blocks of 512 bytes takes a sixth longer in lines, one of 256 bytes as long.
+    const std::int64_t most = (is_in_place ? tuning.ll_up_to : tuning.ll_up_to_unregistered).count;
+    return block.count <= (call.ranks() == 2 ? most : most / 2);
 }
 
 }  // namespace
@@ -213,13 +216,12 @@ Route route_of(const Choice& choice, const RoutedCall& call, TransferMethods met
     route.stores =
         StoreChoice(all_buffers >= tuning.stream_from ? Stores::streaming : Stores::cached,
                     tuning.adapts_stores && all_buffers >= worth_adapting);
-    const bool is_registered = methods.has(registered) && call.buffers == BufferKind::registered &&
-                               !(methods.has(copy_in_copy_out) && is_copied_anyway(call));
+    const bool is_registered = methods.has(registered) && call.buffers == BufferKind::registered;
     const bool is_mapped =
         methods.has_only({mapped}) || (methods.has(mapped) && call.buffers == BufferKind::mapped);
-    const bool is_in_place = is_registered || is_mapped;
-    if (methods.has(lines) &&
-        (is_in_place ? vector <= tuning.ll_up_to : is_for_lines(call, tuning)))
+    const bool is_in_place =
+        (is_registered || is_mapped) && !(methods.has(copy_in_copy_out) && is_copied_anyway(call));
+    if (methods.has(lines) && is_for_lines(call, is_in_place, tuning))
         route.ways = {{lines}};
     else if (is_in_place)
         route.ways = {{.method = is_registered ? registered : mapped, .lanes = way.lanes}};

@@ -42,14 +42,15 @@ TEST(Route, IsInPlaceWherePeersReachTheMemory) {
     }
 }
 
-TEST(Route, CopiesSmallVectorsOfRegisteredMemoryWhereRanksShareCores) {
+TEST(Route, CopiesSmallVectorsWhereRanksShareCores) {
     const auto of = [](BufferKind kind, std::int64_t bytes) {
         return route("shm", kind, bytes, true).ways;
     };
-    for (const std::int64_t bytes : {256L, 4 * KiB, 8 * KiB})
-        EXPECT_EQ(of(BufferKind::registered, bytes), of(BufferKind::unregistered, bytes));
+    for (const BufferKind kind : {BufferKind::registered, BufferKind::mapped})
+        for (const std::int64_t bytes : {256L, 4 * KiB, 8 * KiB})
+            EXPECT_EQ(of(kind, bytes), of(BufferKind::unregistered, bytes));
     EXPECT_EQ(of(BufferKind::registered, 8 * KiB + 4), (Ways{{registered}}));
-    EXPECT_EQ(of(BufferKind::mapped, 4 * KiB), (Ways{{mapped}}));
+    EXPECT_EQ(of(BufferKind::mapped, 8 * KiB + 4), (Ways{{mapped}}));
 }
 
 TEST(Route, TriesAllMethodsThatMayBeFastestInUnregisteredMemory) {
@@ -63,27 +64,37 @@ TEST(Route, TriesAllMethodsThatMayBeFastestInUnregisteredMemory) {
     EXPECT_EQ(of(4 * MiB), (Ways{{copy_in_copy_out, 16}, {single_copy}}));
 }
 
-// With a root, some ranks only send: where ranks share cores, lines let these run far ahead.
-TEST(Route, UsesLinesForSmallBlocksInUnregisteredMemory) {
-    const auto goes_in_lines = [](Collective collective, std::int64_t bytes, bool oversubscribed) {
-        const char* const name = collective == Collective::all_to_all ? "round-robin" : "linear";
-        const Choice choice{&find_algorithm(collective, name),
-                            {.algorithm = name, .transport = "shm"}};
-        const Call call{.collective = collective, .type = DataType::uint8, .count = bytes};
-        return route_of(choice,
-                        {call, BufferKind::unregistered, Placement::one_node(ranks), false,
-                         oversubscribed},
-                        find_transport("shm").methods, {})
-                   .ways.front() == Way{lines};
-    };
+bool goes_in_lines(Collective collective, int of_ranks, BufferKind buffers, std::int64_t bytes,
+                   bool oversubscribed = false) {
+    const char* const name = collective == Collective::all_to_all ? "round-robin" : "linear";
+    const Choice choice{&find_algorithm(collective, name), {.algorithm = name, .transport = "shm"}};
+    const Call call{.collective = collective, .type = DataType::uint8, .count = bytes};
+    return route_of(choice, {call, buffers, Placement::one_node(of_ranks), false, oversubscribed},
+                    find_transport("shm").methods, {})
+               .ways.front() == Way{lines};
+}
+
+// Counted by block, as calls with blocks of different lengths are planned for the longest one.
+TEST(Route, UsesLinesForSmallBlocks) {
     for (const Collective collective : {Collective::gather, Collective::all_to_all})
-        for (const bool oversubscribed : {false, true}) {
-            EXPECT_TRUE(goes_in_lines(collective, 256, oversubscribed));
-            EXPECT_EQ(goes_in_lines(collective, 257, oversubscribed),
-                      oversubscribed && collective == Collective::gather);
+        for (const BufferKind kind :
+             {BufferKind::registered, BufferKind::mapped, BufferKind::unregistered}) {
+            EXPECT_TRUE(goes_in_lines(collective, 2, kind, 512));
+            EXPECT_FALSE(goes_in_lines(collective, 2, kind, 513));
+            EXPECT_TRUE(goes_in_lines(collective, ranks, kind, 256));
+            EXPECT_FALSE(goes_in_lines(collective, ranks, kind, 257));
         }
-    EXPECT_TRUE(goes_in_lines(Collective::gather, 16 * KiB, true));
-    EXPECT_FALSE(goes_in_lines(Collective::gather, 16 * KiB + 1, true));
+}
+
+// With a root, some ranks only send: where ranks share cores, lines let these run far ahead.
+TEST(Route, UsesLinesForLargerBlocksOfRootedCallsWhereRanksShareCores) {
+    const auto of = [](Collective collective, std::int64_t bytes) {
+        return goes_in_lines(collective, ranks, BufferKind::unregistered, bytes, true);
+    };
+    EXPECT_TRUE(of(Collective::gather, 16 * KiB));
+    EXPECT_FALSE(of(Collective::gather, 16 * KiB + 1));
+    EXPECT_TRUE(of(Collective::all_to_all, 256));
+    EXPECT_FALSE(of(Collective::all_to_all, 257));
 }
 
 TEST(Route, ExpectsTheKernelToCopyLargeVectorsFastest) {
