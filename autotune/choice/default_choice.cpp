@@ -24,10 +24,6 @@ constexpr Bytes small_if_copied{512 * 1024};
 // ranks together; among more, they send more. Measured on 2 and 4 hosts, with and without a limit
 // of 1 Gbit/s.
 constexpr Bytes small_between_two_hosts{64 * 1024};
-// All-reduces of ranks that share cores: with 2 hosts of 2 and 4 ranks on 2 cores, the leaders'
-// exchange takes 0.55 to 0.8 of multi-rail's time without a limit. At 1 Gbit/s both take as long up
-// to 512 KiB, and it takes 1.2 of it at 1 MiB.
-constexpr Bytes small_between_two_shared_hosts{1024 * 1024};
 constexpr Bytes small_among_nodes{32 * 1024};
 // Up to this number of ranks, the root's own messages take less time than a second level. Measured
 // with 4 and 8 ranks.
@@ -146,10 +142,12 @@ std::string_view guess(const Call& call, BufferKind buffers, const World& world)
         return "linear";
     // Leaders would forward all blocks, where ranks can exchange them at the same time.
     const bool is_pair = hosts == 2 && call.collective != Collective::all_to_all;
-    Bytes small = is_pair ? small_between_two_hosts : small_among_nodes;
-    if (is_pair && world.oversubscribed && call.collective == Collective::all_reduce)
-        small = small_between_two_shared_hosts;
-    return bytes <= small ? rule.across_nodes.small : rule.across_nodes.large;
+    const Bytes small = is_pair ? small_between_two_hosts : small_among_nodes;
+    // Where ranks share cores, the leaders' exchange of 256 KiB to 16 MiB takes 0.4 to 0.8 of
+    // multi-rail's time without a limit, at 1 Gbit/s 1.03: with 2 hosts of 2 and 4 ranks on 2
+    // cores.
+    const bool leads = is_pair && world.oversubscribed && call.collective == Collective::all_reduce;
+    return bytes <= small || leads ? rule.across_nodes.small : rule.across_nodes.large;
 }
 
 // Returns the best first. A transport that is absent or refuses these ranks is skipped later.
