@@ -35,19 +35,20 @@ struct ComparedSize {
     HoldOut seen;
 };
 
-/// The evidence that a choice needs to stay in the file: a significant gain, or no significant
-/// loss.
-enum class Needed { gain, no_loss };
+/// The evidence that a choice needs to stay in the file: a significant gain, or, when it is
+/// compared again, a median that gains 3 %. The second interval may include 1: on some machines the
+/// faster algorithm changes within minutes, which makes intervals wide.
+enum class Needed { gain, gain_again };
 
-/// With fewer pairs of jobs, a ratio has no interval of 95 %. Then the ratio itself must not be a
-/// loss.
+/// With fewer pairs of jobs, a ratio has no interval of 95 %.
 inline constexpr std::int64_t fewest_pairs = 6;
 
 /// Returns the table's choices for these ranks after such a comparison. The library's own
 /// collective replaces those that lack what they need; without a comparison they have no gain. A
 /// library looks at its rules in every call of a collective that has some: if that makes a size
-/// without a choice significantly slower, by more than 2 %, the collective loses all choices. With
-/// `no_loss`, so does one that gains nothing in the geometric mean of the compared sizes.
+/// without a choice slower by more than 2 % over its whole interval, the collective loses all
+/// choices. With `gain_again`, so does one that gains nothing in the geometric mean of the compared
+/// sizes.
 Table held_out(Table table, const JobShape& job_shape, std::span<const ComparedSize> compared,
                Needed needed);
 
