@@ -233,7 +233,7 @@ Table held_out(Table table, const JobShape& job_shape, std::span<const ComparedS
                 if (!seen) verdict.evidence.hold_out = HoldOut{.library = "mpi"};
                 let_default_stay(verdict);
                 verdict.evidence.hold_out = seen;
-            } else if (seen && seen->gain < least_gain) {
+            } else if (seen && (seen->gain < least_gain || seen->gain_low <= 1)) {
                 restore_default(verdict);
             }
             if (seen && verdict.choice == before) logs_of_gains += std::log(seen->gain);

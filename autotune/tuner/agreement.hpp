@@ -36,8 +36,7 @@ struct ComparedSize {
 };
 
 /// The evidence that a choice needs to stay in the file: a significant gain, or, when it is
-/// compared again, a median that gains 3 %. The second interval may include 1: on some machines the
-/// faster algorithm changes within minutes, which makes intervals wide.
+/// compared again, a significant gain of 3 %.
 enum class Needed { gain, gain_again };
 
 /// With fewer pairs of jobs, a ratio has no interval of 95 %.
