@@ -145,7 +145,8 @@ private:
                    to_string(shape_), options_.run.launches);
     }
 
-    // Compares the file as it would be written now, and takes out what gains little.
+    // Compares the file as it would be written now, and takes out choices whose gain is small or
+    // uncertain.
     void prove() {
         const Compared proof = compared(1);
         const Export before = exported();

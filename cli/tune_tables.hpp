@@ -19,7 +19,8 @@ struct SearchedTable {
 SearchedTable search_in_launches(const TuneOptions& options);
 
 /// Tunes the MPI library itself: searches its algorithms, writes its file, and compares jobs
-/// without and with the file. Choices without a gain are taken out. Throws Error.
+/// without and with the file. Choices that do not gain in both comparisons are taken out. Throws
+/// Error.
 Exit tune_library(const TuneOptions& options);
 /// Returns the format of the file that the MPI library of this build reads. Throws Error if it is
 /// another library, or has no such file.

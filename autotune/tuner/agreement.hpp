@@ -35,19 +35,19 @@ struct ComparedSize {
     HoldOut seen;
 };
 
-/// The evidence that a choice needs to stay in the file: a significant gain, or, when it is
-/// compared again, a significant gain of 3 %.
+/// The evidence that a choice needs to stay in the file. `gain`: the interval of the gain is above
+/// 1. `gain_again`, for a second comparison: in addition, the median gain is at least 3 %.
 enum class Needed { gain, gain_again };
 
-/// With fewer pairs of jobs, a ratio has no interval of 95 %.
+/// With fewer pairs of jobs, a ratio has no interval of 95 %, so no choice stays.
 inline constexpr std::int64_t fewest_pairs = 6;
 
 /// Returns the table's choices for these ranks after such a comparison. The library's own
-/// collective replaces those that lack what they need; without a comparison they have no gain. A
-/// library looks at its rules in every call of a collective that has some: if that makes a size
-/// without a choice slower by more than 2 % over its whole interval, the collective loses all
-/// choices. With `gain_again`, so does one that gains nothing in the geometric mean of the compared
-/// sizes.
+/// collective replaces those that lack what they need. With `gain`, a choice that was not compared
+/// is replaced; with `gain_again`, it stays. A library looks at its rules in every call of a
+/// collective that has some: if that makes a size without a choice slower by more than 2 % over its
+/// whole interval, the collective loses all choices. With `gain_again`, a collective that gains
+/// nothing in the geometric mean of the compared sizes also loses all choices.
 Table held_out(Table table, const JobShape& job_shape, std::span<const ComparedSize> compared,
                Needed needed);
 

@@ -278,8 +278,8 @@ bool concerns(const Swap& swap, const LibraryCall& call, const std::string& libr
 
 MpiAlgorithm* MpiAlgorithm::in_force = nullptr;
 
-// Programs under `tutti run` force nothing. They must not pay for MPI's tool interface: Open MPI
-// then loads all its components, which can take 200 ms.
+// MPI's tool interface begins only when an algorithm is forced, which most programs under
+// `tutti run` never do: Open MPI then loads all its components, which can take 200 ms.
 MpiAlgorithm::MpiAlgorithm(const LibraryCall& call) {
     restore();
     if (call.algorithm.empty()) return;

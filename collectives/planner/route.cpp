@@ -88,9 +88,9 @@ constexpr Bytes worth_system_call{4 << 10};
 // 16 KiB blocks a tenth less.
 constexpr Bytes most_in_lines{16 << 10};
 
-// Up to this size of the vector ranks that share cores do not work in memory that they reach, but
-// copy it, so that none waits for its readers. With 4 ranks on 2 cores, an all-gather of 4 KiB then
-// takes half of the time, one of 32 KiB as long.
+// Ranks that share cores copy vectors of up to this size also in memory that peers reach. Then no
+// rank waits for the readers of its buffers. With 4 ranks on 2 cores, an all-gather of 4 KiB takes
+// half of the time, one of 32 KiB as long.
 constexpr Bytes most_copied{8 << 10};
 
 // Up to this size a rank does not wait for the readers of its copy in the plan's memory. Room for
@@ -155,20 +155,23 @@ void add_copying_ways(Route& route, const RoutedCall& call, TransferMethods meth
     }
 }
 
-// Returns whether a call in memory that peers reach is made as one in memory that they do not:
-// there ranks wait for the readers of their buffers.
+// Returns whether a call copies its buffers even if peers reach them. In place, ranks would wait
+// for the readers of their buffers.
 bool is_copied_anyway(const RoutedCall& call) {
     return call.oversubscribed && Bytes{total_bytes(call.call, call.ranks())} <= most_copied;
 }
 
+// Returns whether the blocks of a call go in lines.
 bool is_for_lines(const RoutedCall& call, bool is_in_place, const HostTuning& tuning) {
     const Bytes block{static_cast<std::int64_t>(bytes_of_block(call.call))};
     const bool runs_ahead = call.oversubscribed && has_root(call.call.collective);
     if (runs_ahead && !is_in_place) return block <= most_in_lines;
-    // A block goes to several peers in as many copies: with 4 ranks on 2 cores, an all-gather of
-    // blocks of 512 bytes takes a sixth longer in lines, one of 256 bytes as long.
-    const std::int64_t most = (is_in_place ? tuning.ll_up_to : tuning.ll_up_to_unregistered).count;
-    return block.count <= (call.ranks() == 2 ? most : most / 2);
+    const Bytes most = is_in_place ? tuning.ll_up_to : tuning.ll_up_to_unregistered;
+    // One copy of a block is enough for two ranks, more ranks need one for each peer: with 4 ranks
+    // on 2 cores, an all-gather of blocks of 512 bytes takes a sixth longer in lines, of 256 as
+    // long.
+    if (call.ranks() == 2) return block.count <= 2 * most.count;
+    return (is_in_place ? Bytes{total_bytes(call.call, call.ranks())} : block) <= most;
 }
 
 }  // namespace

@@ -219,13 +219,13 @@ TEST_F(ComparedSizes, StayInTheFileIfTheyAreFasterBeyondTheInterval) {
     EXPECT_EQ(choices_after(all, Needed::gain), (std::vector{ring, library, library}));
 }
 
-TEST_F(ComparedSizes, AreTakenOutIfTheirMedianGainsLittleWhenComparedAgain) {
+TEST_F(ComparedSizes, AreTakenOutIfTheirSecondGainIsSmallOrUncertain) {
     EXPECT_EQ(choices_after(all, Needed::gain_again), (std::vector{ring, library, library}));
     const std::vector small{compared(64, 1.1, 1.3), compared(4096, 1.01, 1.03)};
     EXPECT_EQ(choices_after(small, Needed::gain_again)[1], library);
 }
 
-TEST_F(ComparedSizes, ThatWereNotComparedHaveNoGain) {
+TEST_F(ComparedSizes, ThatWereNotComparedStayOnlyInTheSecondComparison) {
     auto others = all;
     for (ComparedSize& one : others) one.collective = Collective::broadcast;
     EXPECT_EQ(choices_after(others, Needed::gain), std::vector(3, library));

@@ -290,7 +290,7 @@ TEST(DefaultChoice, BetweenTwoHostsWhoseRanksShareCoresLeavesAllReducesToLeaders
     EXPECT_EQ(best(Collective::all_reduce, 64 << 10), "two-level-butterfly");
     EXPECT_EQ(best(Collective::all_reduce, 1 << 20), "multi-rail");
     world.oversubscribed = true;
-    EXPECT_EQ(best(Collective::all_reduce, 64 << 20), "two-level-butterfly");
+    EXPECT_EQ(best(Collective::all_reduce, 16 << 20), "two-level-butterfly");
     EXPECT_EQ(best(Collective::broadcast, 1 << 20), "multi-rail");
 }
 

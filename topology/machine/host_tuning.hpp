@@ -13,11 +13,12 @@ struct HostTuning {
     Bytes stream_from{32 << 20};
     /// Whether timed passes may correct that choice; see StoreChoice.
     bool adapts_stores = true;
-    /// Largest block that travels in lines between two ranks, which save a signal, but copy each
-    /// byte twice: in memory that peers reach, and in other memory. Measured: for 512 bytes they
-    /// take .7 to .8 of the time, for 1 KiB 1.1.
-    Bytes ll_up_to{512};
-    Bytes ll_up_to_unregistered{512};
+    /// Lines save a signal, but copy each byte twice. In memory that peers reach, the largest
+    /// vector that goes in lines; in other memory, the largest block. Between two ranks, blocks of
+    /// up to twice this size do: for 512 bytes they take 0.67 to 0.9 of the time, for 1 KiB 1.0
+    /// to 1.25.
+    Bytes ll_up_to{256};
+    Bytes ll_up_to_unregistered{256};
     /// Bytes received by a rank from which unregistered memory in huge pages is read through the
     /// kernel: one copy instead of two, but a system call. The threshold of all-reduces is higher,
     /// as they also add.

@@ -65,25 +65,36 @@ TEST(Route, TriesAllMethodsThatMayBeFastestInUnregisteredMemory) {
 }
 
 bool goes_in_lines(Collective collective, int of_ranks, BufferKind buffers, std::int64_t bytes,
-                   bool oversubscribed = false) {
+                   bool oversubscribed = false, const HostTuning& tuning = {}) {
     const char* const name = collective == Collective::all_to_all ? "round-robin" : "linear";
     const Choice choice{&find_algorithm(collective, name), {.algorithm = name, .transport = "shm"}};
     const Call call{.collective = collective, .type = DataType::uint8, .count = bytes};
     return route_of(choice, {call, buffers, Placement::one_node(of_ranks), false, oversubscribed},
-                    find_transport("shm").methods, {})
+                    find_transport("shm").methods, tuning)
                .ways.front() == Way{lines};
 }
 
-// Counted by block, as calls with blocks of different lengths are planned for the longest one.
+// Between two ranks counted by block: calls with blocks of different lengths are planned for the
+// longest one.
 TEST(Route, UsesLinesForSmallBlocks) {
     for (const Collective collective : {Collective::gather, Collective::all_to_all})
         for (const BufferKind kind :
              {BufferKind::registered, BufferKind::mapped, BufferKind::unregistered}) {
             EXPECT_TRUE(goes_in_lines(collective, 2, kind, 512));
             EXPECT_FALSE(goes_in_lines(collective, 2, kind, 513));
-            EXPECT_TRUE(goes_in_lines(collective, ranks, kind, 256));
-            EXPECT_FALSE(goes_in_lines(collective, ranks, kind, 257));
+            const std::int64_t most = kind == BufferKind::unregistered ? 256 : 256 / ranks;
+            EXPECT_TRUE(goes_in_lines(collective, ranks, kind, most));
+            EXPECT_FALSE(goes_in_lines(collective, ranks, kind, most + 1));
         }
+}
+
+TEST(Route, HasALimitOfLinesForEachKindOfMemory) {
+    const HostTuning tuning{.ll_up_to = {64}, .ll_up_to_unregistered = {2048}};
+    const auto of = [&](BufferKind kind) {
+        return goes_in_lines(Collective::gather, 2, kind, 1024, false, tuning);
+    };
+    EXPECT_FALSE(of(BufferKind::mapped));
+    EXPECT_TRUE(of(BufferKind::unregistered));
 }
 
 // With a root, some ranks only send: where ranks share cores, lines let these run far ahead.
@@ -95,6 +106,8 @@ TEST(Route, UsesLinesForLargerBlocksOfRootedCallsWhereRanksShareCores) {
     EXPECT_FALSE(of(Collective::gather, 16 * KiB + 1));
     EXPECT_TRUE(of(Collective::all_to_all, 256));
     EXPECT_FALSE(of(Collective::all_to_all, 257));
+    for (const BufferKind kind : {BufferKind::registered, BufferKind::mapped})
+        EXPECT_FALSE(goes_in_lines(Collective::gather, ranks, kind, 4 * KiB, true));
 }
 
 TEST(Route, ExpectsTheKernelToCopyLargeVectorsFastest) {
