@@ -34,8 +34,9 @@ public:
     }
 
     /// Call this before each call: a library that reads its settings at every call uses this
-    /// algorithm until another one is forced or restore() is called. In a timed loop it costs a
-    /// comparison.
+    /// algorithm until another one is forced or restore() is called. If none is forced here, or the
+    /// library reads its settings when a communicator is made, this restores the user's values. In
+    /// a timed loop it costs a comparison.
     void force() {
         if (in_force == this) return;
         if (read_at_every_call_) {
