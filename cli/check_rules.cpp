@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <optional>
@@ -294,12 +295,16 @@ Exit probe_rules(const Export& exported, const std::string& part) {
                                  "OMPI_MCA_coll_tuned_verbose"})
             setenv(name, "80", /*overwrite=*/1);
     const auto probes = probes_of(exported);
-    MpiProbe probe = probe_mpi(calls_of(probes), [&] {
-        if (!shows_by_report) expect_same_numbers(exported);
+    probe_mpi(calls_of(probes), [&](MpiProbe probe) {
+        if (shows_by_report)
+            probe.answers = answers_in(probe, probes, exported);
+        else
+            expect_same_numbers(exported);
+        if (!probe.answers.empty())
+            fmt::print("{}{}\n{}{}\n", mark_of_library, probe.library, mark_of_answers,
+                       probe.answers);
+        std::fflush(stdout);
     });
-    if (shows_by_report) probe.answers = answers_in(probe, probes, exported);
-    if (!probe.answers.empty())
-        fmt::print("{}{}\n{}{}\n", mark_of_library, probe.library, mark_of_answers, probe.answers);
     return Exit::ok;
 }
 

@@ -26,7 +26,7 @@ std::unique_ptr<Operation> mpi_baseline(World&, const LibraryCall&, const CallBu
     throw Error(*mpi_missing());
 }
 
-MpiProbe probe_mpi(std::span<const ProbedCall>, const std::function<void()>&) {
+void probe_mpi(std::span<const ProbedCall>, const std::function<void(MpiProbe)>&) {
     throw Error(*mpi_missing());
 }
 

@@ -109,7 +109,7 @@ private:
 
 }  // namespace
 
-MpiProbe probe_mpi(std::span<const ProbedCall> calls, const std::function<void()>& while_running) {
+void probe_mpi(std::span<const ProbedCall> calls, const std::function<void(MpiProbe)>& report) {
     int provided = 0, rank = 0, size = 0;
     check(PMPI_Init_thread(nullptr, nullptr, MPI_THREAD_SINGLE, &provided));
     check(PMPI_Comm_rank(MPI_COMM_WORLD, &rank));
@@ -123,14 +123,13 @@ MpiProbe probe_mpi(std::span<const ProbedCall> calls, const std::function<void()
             answer =
                 ranks.error_of(call) == MPI_SUCCESS ? ProbeAnswer::accepted : ProbeAnswer::refused;
         }
-        std::string report = errors.end();
+        std::string written = errors.end();
         if (rank != 0) continue;
         probe.answers += static_cast<char>(answer);
-        probe.reports.push_back(std::move(report));
+        probe.reports.push_back(std::move(written));
     }
-    while_running();
+    report(std::move(probe));
     check(PMPI_Finalize());
-    return probe;
 }
 
 }  // namespace tutti

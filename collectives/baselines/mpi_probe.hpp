@@ -26,9 +26,9 @@ struct MpiProbe {
     std::vector<std::string> reports;  ///< what the library wrote to stderr in each call
 };
 
-/// Starts MPI, makes the calls, and ends MPI. Uses no collective of MPI_COMM_WORLD, as rules that
-/// make calls fail may hold for it. `while_running` is called on each rank before MPI ends. Throws
-/// Error.
-MpiProbe probe_mpi(std::span<const ProbedCall> calls, const std::function<void()>& while_running);
+/// Starts MPI, makes the calls, gives what it found to `report` on each rank, and ends MPI: a
+/// launcher may lose what a rank prints after that. Uses no collective of MPI_COMM_WORLD, as rules
+/// that make calls fail may hold for it. Throws Error.
+void probe_mpi(std::span<const ProbedCall> calls, const std::function<void(MpiProbe)>& report);
 
 }  // namespace tutti
