@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 namespace tutti {
 
@@ -13,8 +14,9 @@ namespace tutti {
 /// All ranks count the same runs, so they try the plans at the same time, a few runs each. Then
 /// they exchange their times and decide alike.
 ///
-/// The first run uses the first plan, as it may stay the only run. A trial follows at once. It is
-/// repeated so rarely that the slower plans cost 2 % of the time.
+/// The first run uses the first plan, as it may stay the only run. A trial follows at once. A trial
+/// is repeated so rarely that the slower plans cost 2 % of the time; but the first one, and one
+/// that changed the choice, may have met a disturbance, so they are soon followed by another.
 class PlanChoice {
 public:
     static constexpr int most_plans = 4;
@@ -65,11 +67,14 @@ public:
                 slowest[plan] = std::max(slowest[plan], times[plan]);
         const auto end = slowest.begin() + plans_;
         const auto least = std::min_element(slowest.begin(), end);
-        best_ = static_cast<int>(least - slowest.begin());
+        const int before = std::exchange(best_, static_cast<int>(least - slowest.begin()));
+        const bool is_confirmed = !std::exchange(is_first_, false) && best_ == before;
         std::int64_t lost = 0;
         for (auto time = slowest.begin(); time != end; ++time)
             lost += static_cast<std::int64_t>(ignored_ + counted) * (*time - *least);
-        left_ = std::clamp<std::int64_t>(50 * lost / std::max<std::int64_t>(*least, 1), 256, 4096);
+        const std::int64_t rare = 50 * lost / std::max<std::int64_t>(*least, 1);
+        left_ = is_confirmed ? std::clamp<std::int64_t>(rare, 256, 4096)
+                             : std::clamp<std::int64_t>(rare / 8, 32, 128);
         tried_ = none;
     }
 
@@ -90,6 +95,7 @@ private:
     int plans_;
     std::size_t ignored_;
     int best_ = 0;
+    bool is_first_ = true;          // whether no trial has ended
     int tried_ = none;              // plans that the current trial has tried; none: no trial runs
     std::int64_t left_ = 1;         // runs until the next trial
     std::size_t runs_of_plan_ = 0;  // in the current trial

@@ -67,7 +67,7 @@ TEST(PlanChoice, TakesTheFastest) {
         times[best] = 700;
         Ranks ranks({times, times});
         ranks.calls_of(0, 13);  // one, then four of each
-        EXPECT_EQ(ranks.calls_of(static_cast<int>(best), 60), 60);
+        EXPECT_EQ(ranks.calls_of(static_cast<int>(best), 30), 30);
     }
 }
 
@@ -80,7 +80,7 @@ TEST(PlanChoice, TheSlowestRankCounts) {
 TEST(PlanChoice, TrialsCostTwoPerCent) {
     for (const std::int64_t slow : {105, 150, 1000, 2000}) {
         Ranks ranks({{100, slow}});
-        ranks.calls_of(0, 100);
+        ranks.calls_of(0, 300);  // two trials
         const int calls = 20'000;
         const int slower = ranks.calls_of(1, calls);
         EXPECT_GT(slower, 0) << slow;
@@ -114,6 +114,21 @@ TEST(PlanChoice, ForgivesASingleSlowCall) {
     Ranks ranks({{100, 200}});
     for (int call = 0; call < 9; ++call) ranks.run(call == 3 ? 50'000 : 0);
     EXPECT_EQ(ranks.run(), 0);
+}
+
+// Whichever plan it met, and however much it cost.
+TEST(PlanChoice, SoonFindsThatTheFirstTrialWasDisturbed) {
+    for (const int best : {0, 1})
+        for (const std::int64_t delay : {500, 50'000}) {
+            Ranks ranks({{100 + 100 * best, 200 - 100 * best}});
+            for (int call = 0; call < 9; ++call) {
+                const bool is_trial_of_best = call >= 1 + 4 * best && call < 5 + 4 * best;
+                ranks.run(is_trial_of_best ? delay : 0);
+            }
+            EXPECT_EQ(ranks.run(), 1 - best);
+            ranks.calls_of(0, 140);
+            EXPECT_GE(ranks.calls_of(best, 200), 196);
+        }
 }
 
 }  // namespace
