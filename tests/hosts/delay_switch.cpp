@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A switch whose cables have a given rate, delay, jitter and loss, for scripts/testhosts, as
-// kernels may lack netem. eth0 of each host is a TAP device whose frames this process moves. Bursts
-// of frames that TCP sends as one (TSO) are moved as one, which saves CPU time.
+// kernels may lack netem. An interface of each host is a TAP device whose frames this process
+// moves. Bursts of frames that TCP sends as one (TSO) are moved as one, which saves CPU time.
 //
-//   delay_switch PID,RATE,DELAY,JITTER,LOSS ...   for each host: a process in its network
-//   namespace,
-//                                                 bit/s (0: no limit), ns, ns, probability
+//   delay_switch NAME PID,RATE,DELAY,JITTER,LOSS ...   the interface's name, and for each host: a
+//                                                      process in its network namespace, bit/s
+//                                                      (0: no limit), ns, ns, probability
 // Prints "ready". Reads orders: "down I" and "up I" disconnect and connect host I. Ends at the end
 // of its input, which removes the devices.
 #include <fcntl.h>
@@ -90,8 +90,16 @@ struct Event {
     }
 };
 
+// Returns a request about the interface of this name.
+ifreq request_for(const std::string& name) {
+    ifreq request{};
+    if (name.size() >= sizeof request.ifr_name) throw std::runtime_error("too long: " + name);
+    std::memcpy(request.ifr_name, name.data(), name.size());
+    return request;
+}
+
 // Sets the device's speed, which programs read.
-void set_speed(double bits_per_second) {
+void set_speed(const std::string& name, double bits_per_second) {
     const int socket = ::socket(AF_INET, SOCK_DGRAM, 0);
     ethtool_cmd command{};
     command.cmd = ETHTOOL_SSET;
@@ -99,32 +107,30 @@ void set_speed(double bits_per_second) {
     const auto megabits =
         static_cast<unsigned>(bits_per_second == 0 ? 10'000 : bits_per_second / 1e6);
     ethtool_cmd_speed_set(&command, std::max(1U, megabits));
-    ifreq request{};
-    std::strcpy(request.ifr_name, "eth0");
+    ifreq request = request_for(name);
     request.ifr_data = reinterpret_cast<char*>(&command);
     ioctl(socket, SIOCETHTOOL, &request);  // old kernels report 10 Mbit/s
     close(socket);
 }
 
-int open_tap(const std::string& process, const Port& port) {
+int open_tap(const std::string& name, const std::string& process, const Port& port) {
     const int space = open(("/proc/" + process + "/ns/net").c_str(), O_RDONLY | O_CLOEXEC);
     require(space >= 0 && setns(space, CLONE_NEWNET) == 0,
             "cannot enter the network of " + process);
     close(space);
     const int tap = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
     require(tap >= 0, "/dev/net/tun");
-    ifreq request{};
+    ifreq request = request_for(name);
     request.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR;
-    std::strcpy(request.ifr_name, "eth0");
     require(ioctl(tap, TUNSETIFF, &request) == 0, "no TAP device");
     // Single frames get lost.
     const unsigned offload = port.loss > 0 ? 0 : TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6;
     require(ioctl(tap, TUNSETOFFLOAD, offload) == 0, "no TSO");
-    set_speed(port.up.bits_per_second);
+    set_speed(name, port.up.bits_per_second);
     return tap;
 }
 
-Port make_port(const std::string& words) {
+Port make_port(const std::string& name, const std::string& words) {
     char process[32];
     double rate = 0, delay = 0, jitter = 0, loss = 0;
     if (std::sscanf(words.c_str(), "%31[0-9],%lf,%lf,%lf,%lf", process, &rate, &delay, &jitter,
@@ -137,7 +143,7 @@ Port make_port(const std::string& words) {
         std::max(least_queue, static_cast<std::int64_t>(rate / 8e9 * queue_ns));
     port.jitter = static_cast<Nanoseconds>(jitter);
     port.loss = loss;
-    port.tap = open_tap(process, port);
+    port.tap = open_tap(name, process, port);
     return port;
 }
 
@@ -290,7 +296,7 @@ private:
 int main(int argc, char** argv) {
     try {
         std::vector<tutti::hosts::Port> ports;
-        for (int i = 1; i < argc; ++i) ports.push_back(tutti::hosts::make_port(argv[i]));
+        for (int i = 2; i < argc; ++i) ports.push_back(tutti::hosts::make_port(argv[1], argv[i]));
         prctl(PR_SET_TIMERSLACK, 1UL);
         const sched_param priority{.sched_priority = 1};
         sched_setscheduler(0, SCHED_FIFO, &priority);  // optional; not allowed everywhere

@@ -68,6 +68,9 @@ class Refusal(unittest.TestCase):
     def test_is_one_line(self):
         self.check("--rate", "fast", "--", "true", says="'fast'")
         self.check("--rate-of", "h7=1gbit", "--", "true", says="no host 'h7'")
+        self.check("--links", 2, "--after", "1s", "link down h1:eth2", "--", "true", says="no link 'eth2'")
+        self.check("--after", "1s", "reset h1:eth0", "--", "true", says="use 'reset h1'")
+        self.check("--links", 9, "--", "true", says="the most is 8")
         self.check("--rate-of", "1gbit", "--", "true", says="1gbit")
         self.check("--after", "1s", "flood h1", "--", "true", says="'flood h1'")
         self.check("--delay=-1us", "--", "true", says="delay")

@@ -59,6 +59,24 @@ class Network(unittest.TestCase):
         self.assertGreater(ahead, 900)
         self.assertLess(ahead, 1000)
 
+    def test_has_several_links(self):
+        for delays in ((), ("--delay", "1us")):
+            if delays and not tutti.ROOT.joinpath("build/delay_switch").exists():
+                continue
+            with self.subTest(delays):
+                job = testhosts.run("--on", "h0", "--links", 2, "--counters", *delays, "--", *testhosts.program(traffic.__file__, "second_link"))
+                self.assertEqual(job.returncode, 0, job.stderr)
+                for host, way in (("h0", "sent"), ("h1", "received")):
+                    first, second = (testhosts.numbers(rf"# {host} eth{link}:.* {way} (\d+)", job.stdout)[0] for link in (0, 1))
+                    self.assertGreater(second, traffic.SECOND_LINK_BYTES)
+                    self.assertLess(first, 0.1 * second)
+
+    def test_loses_one_link_of_several(self):
+        job = testhosts.run("--on", "h1", "--links", 2, "--after", "0s", "link down h1:eth1", "--",
+                            "sh", "-c", "until grep -q down /sys/class/net/eth1/operstate; do sleep 0.1; done; cat /sys/class/net/eth0/operstate")
+        self.assertEqual((job.returncode, job.stdout), (0, "up\n"), job.stderr)
+        self.assertIn("link down h1:eth1 at ", job.stderr)
+
     @tutti.needs_mpi
     def test_counts_bytes(self):
         job = testhosts.run(*PAIR, "--rate", "50mbit", "--counters", "--", *testhosts.program(traffic.__file__, "stream"))

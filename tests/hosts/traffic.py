@@ -6,6 +6,7 @@ import time
 
 PORT = 5000
 SECONDS = 1.0
+SECOND_LINK_BYTES = 50_000
 
 
 def is_first():
@@ -63,3 +64,12 @@ def stream():
 
 def clock():
     print(f"{os.uname().nodename} {time.monotonic()}")
+
+
+def second_link():
+    """Sends more than SECOND_LINK_BYTES to h1 by the second link of each host, where no program receives them."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
+        for _ in range(100):
+            out.sendto(bytes(1000), ("10.78.0.2", PORT))
+            time.sleep(0.002)
+    time.sleep(0.1)

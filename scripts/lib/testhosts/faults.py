@@ -17,20 +17,20 @@ LAUNCHERS = ("mpirun", "mpiexec", "orte", "prte", "hydra_")
 DAEMONS = ("orted", "prted", "hydra_pmi_proxy")
 
 
-def link_down(host, network):
-    network.link(host, "down")
+def link_down(host, network, device):
+    network.link(host, "down", device)
 
 
-def link_up(host, network):
-    network.link(host, "up")
+def link_up(host, network, device):
+    network.link(host, "up", device)
 
 
-def reset(host, network):
+def reset(host, *_):
     """Breaks every connection of the host: both ends see a TCP reset."""
     break_connections(host, ["state", "established"])
 
 
-def reset_ranks(host, network):
+def reset_ranks(host, *_):
     """Breaks the connections of the host except the launcher's."""
     daemons = {f"pid={process.inside}," for process in host.processes() if process.name.startswith(LAUNCHERS)}
     table = subprocess.run(host.inside(["ss", "-HOtnp", "state", "established"]), capture_output=True, text=True, check=False)
@@ -48,7 +48,7 @@ def break_connections(host, which):
         raise cannot(f"{host.name} has no connections, or this kernel cannot break them (CONFIG_INET_DIAG_DESTROY)")
 
 
-def kill_daemon(host, network):
+def kill_daemon(host, *_):
     """Kills the launcher's process on the host, which has started the ranks there."""
     daemons = [process for process in host.processes() if process.name in DAEMONS]
     if not daemons:
@@ -57,7 +57,7 @@ def kill_daemon(host, network):
         os.kill(process.pid, signal.SIGKILL)
 
 
-def power_off(host, network):
+def power_off(host, *_):
     host.power_off()
 
 
@@ -87,9 +87,10 @@ class Fault:
     moment: Moment
     kind: str
     host: str
+    device: str = ""  # empty: all links of the host
 
     def __str__(self):
-        return f"{self.kind} {self.host}"
+        return f"{self.kind} {self.host}" + (f":{self.device}" if self.device else "")
 
 
 def fault(when, what):
@@ -98,7 +99,10 @@ def fault(when, what):
     moment = Moment(file=counted[1], lines=int(counted[2])) if counted else Moment(after=seconds(when))
     for kind in KINDS:
         if what.startswith(kind + " "):
-            return Fault(moment, kind, what[len(kind) + 1:])
+            host, colon, device = what[len(kind) + 1:].partition(":")
+            if colon and KINDS[kind] not in (link_down, link_up):
+                raise Problem(f"'{what}' concerns a whole host; use '{kind} {host}'")
+            return Fault(moment, kind, host, device)
     raise Problem(f"'{what}' is not a fault; use one of: {', '.join(kind + ' HOST' for kind in KINDS)}")
 
 
@@ -121,7 +125,7 @@ class Saboteur:
 
     def _commit(self, due, passed):
         try:
-            KINDS[due.kind](self._hosts[due.host], self._network)
+            KINDS[due.kind](self._hosts[due.host], self._network, due.device)
             self._say(f"{due} at {passed:.2f} s")
         except Problem as problem:
             self.failures.append(str(problem))

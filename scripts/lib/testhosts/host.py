@@ -61,17 +61,13 @@ class Host:
         return Path(f"/proc/{self.init}/root") / inside.lstrip("/")
 
     def traffic(self):
-        """Returns the bytes (received, sent) of eth0; None if the host is off."""
+        """Returns the bytes (received, sent) by interface; None if the host is off."""
         try:
             lines = Path(f"/proc/{self.init}/net/dev").read_text("utf-8").splitlines()
         except OSError:
             return None
-        for line in lines:
-            name, _, numbers = line.partition(":")
-            if name.strip() == "eth0":
-                fields = numbers.split()
-                return int(fields[0]), int(fields[8])
-        return None
+        fields = {name.strip(): numbers.split() for name, colon, numbers in (line.partition(":") for line in lines) if colon}
+        return {name: (int(numbers[0]), int(numbers[8])) for name, numbers in sorted(fields.items()) if name.startswith("eth")}
 
     def power_off(self):
         """Kills all its processes at once. The kernel closes their connections, so peers see a FIN or a reset; a real
