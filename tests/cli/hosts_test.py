@@ -52,6 +52,16 @@ class OverMpi(AcrossHosts):
         self.assertRegex(done.stdout, r"(?m)^# transport ucx:.*rank 0 to 1 by (posix|sysv)/memory cma/memory(;|$)")
         self.assertRegex(done.stdout, r"(?m)^# transport ucx:.*rank 0 to 2 by tcp/eth0(;|$)")
 
+    def test_large_messages_are_divided_among_the_links_of_a_host(self):
+        for transport in ("ucx", "hybrid"):
+            with self.subTest(transport):
+                done = bench(("--links", 2, "--counters"), "all_reduce", "-b", "2M", "-e", "2M", "--algo", "ring,two-level,multi-rail",
+                             "--transport", transport, "-n", 8, "--limits", "none")
+                self.check(done)
+                self.assertRegex(done.stdout, rf"(?m)^# transport {transport}: .*tcp/eth0; .*also by eth1$")
+                sent = [int(re.search(rf"# h0 eth{link}: sent (\d+) ", done.stdout)[1]) for link in (0, 1)]
+                self.assertLess(abs(sent[0] - sent[1]), 0.05 * sum(sent), sent)
+
     def test_a_lost_host_ends_the_job_before_the_deadline(self):
         # The launcher may be the first to notice, and end the rank that would report the loss.
         for fault in ("power off h1", "reset h1"):

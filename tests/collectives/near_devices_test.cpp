@@ -50,6 +50,32 @@ TEST(NearDevices, NeverCostANetworkThatAVirtualDeviceLeadsTo) {
     EXPECT_EQ(near_devices({bond, near_card, far_card}, 0), "eth0");
 }
 
+using DeviceOfNetwork = std::map<std::string, std::string>;
+
+TEST(EqualDevices, AreOneOfEachNetworkAtTheHighestSpeed) {
+    const auto other = changed(far_card, &NetworkDevice::network, "10.1.0.0/24");
+    EXPECT_EQ(equal_devices({near_card, other}),
+              (DeviceOfNetwork{{"10.0.0.0/24", "eth0"}, {"10.1.0.0/24", "eth1"}}));
+    EXPECT_EQ(equal_devices({near_card, far_card}), (DeviceOfNetwork{{"10.0.0.0/24", "eth0"}}));
+    EXPECT_EQ(equal_devices({near_card, changed(other, &NetworkDevice::mbit_per_s, 1000)}),
+              (DeviceOfNetwork{{"10.0.0.0/24", "eth0"}}));
+    EXPECT_EQ(equal_devices({}), DeviceOfNetwork{});
+}
+
+// A VLAN shares the card of another device, a bridge of containers leads nowhere, and addresses
+// that a device has given itself are the same on all hosts.
+TEST(EqualDevices, LeadToOtherHosts) {
+    NetworkDevice vlan{"eth0.7", "10.1.0.0/24", {}, 100'000, true};
+    EXPECT_EQ(equal_devices({near_card, vlan}), (DeviceOfNetwork{{"10.0.0.0/24", "eth0"}}));
+    NetworkDevice in_container{"net1", "10.2.0.0/24", {}, 100'000, true};
+    NetworkDevice bridge{"docker0", "172.17.0.0/16", {}, 100'000, true, true};
+    EXPECT_EQ(equal_devices({vlan, in_container, bridge}),
+              (DeviceOfNetwork{{"10.1.0.0/24", "eth0.7"}, {"10.2.0.0/24", "net1"}}));
+    EXPECT_EQ(
+        equal_devices({near_card, changed(far_card, &NetworkDevice::network, "169.254.0.0/16")}),
+        (DeviceOfNetwork{{"10.0.0.0/24", "eth0"}}));
+}
+
 class NetworkInterfaces : public testing::Test {
 protected:
     void add(const std::string& name, const std::string& state, const std::string& node,

@@ -49,6 +49,7 @@ std::vector<NetworkDevice> network_devices(const std::filesystem::path& root,
         if (name == "lo" || at == networks.end()) continue;
         NetworkDevice device{.name = name, .network = at->second};
         device.is_virtual = sysfs::entries(folder / name / "device").empty();
+        device.is_bridge = !sysfs::entries(folder / name / "bridge").empty();
         const auto state = sysfs::first_line(folder / name / "operstate");
         if (state != "up" && !(device.is_virtual && state == "unknown")) continue;
         const auto node = sysfs::number(folder / name / "device/numa_node");
@@ -92,6 +93,22 @@ std::string near_devices(const std::vector<NetworkDevice>& devices, std::optiona
             leaves_one_out = true;
     }
     return leaves_one_out ? names : "";
+}
+
+std::map<std::string, std::string> equal_devices(const std::vector<NetworkDevice>& devices) {
+    const bool are_virtual = std::ranges::all_of(devices, &NetworkDevice::is_virtual);
+    const auto counts = [&](const NetworkDevice& device) {
+        return device.is_virtual == are_virtual && !device.is_bridge &&
+               !device.network.starts_with("169.254.");  // leads to no other host either
+    };
+    long fastest = 0;
+    for (const NetworkDevice& device : devices)
+        if (counts(device)) fastest = std::max(fastest, device.mbit_per_s);
+    std::map<std::string, std::string> name_by_network;
+    for (const NetworkDevice& device : devices)
+        if (counts(device) && device.mbit_per_s == fastest)
+            name_by_network.try_emplace(device.network, device.name);
+    return name_by_network;
 }
 
 }  // namespace tutti

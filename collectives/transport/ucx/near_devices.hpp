@@ -15,6 +15,7 @@ struct NetworkDevice {
     std::optional<int> node;  ///< the NUMA node whose PCIe root it is attached to
     long mbit_per_s = 0;      ///< 0: unknown
     bool is_virtual = false;  ///< a bond, VLAN, bridge: no hardware of its own
+    bool is_bridge = false;   ///< often of containers: leads to no other host
 };
 
 using NetworkOfInterface = std::map<std::string, std::string>;
@@ -36,5 +37,9 @@ std::optional<int> node_of_this_rank();
 /// choice to UCX: if it does not matter or is unknown, or if only a virtual device leads to some
 /// network.
 std::string near_devices(const std::vector<NetworkDevice>& devices, std::optional<int> node);
+
+/// Returns devices by network that are as fast as the fastest one: large messages may be divided
+/// among them. Virtual devices count only if there are no others, as in containers.
+std::map<std::string, std::string> equal_devices(const std::vector<NetworkDevice>& devices);
 
 }  // namespace tutti

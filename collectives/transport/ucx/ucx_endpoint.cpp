@@ -7,6 +7,7 @@
 
 #include "base/index.hpp"
 #include "base/rounding.hpp"
+#include "collectives/transport/ucx/rails_endpoint.hpp"
 #include "collectives/transport/ucx/ucx.hpp"
 #include "collectives/transport/ucx/ucx_worker.hpp"
 
@@ -187,15 +188,29 @@ private:
 
 class UcxMessages final : public MessageTransport {
 public:
-    explicit UcxMessages(World& world) : worker_(world) {}
+    explicit UcxMessages(World& world) : me_(world.rank()), devices_(devices_of_rails(world)) {
+        for (const std::string& device : devices_)
+            workers_.push_back(std::make_unique<UcxWorker>(world, device));
+    }
     std::string_view name() const override { return "ucx"; }
-    std::string details() const override { return "UCX " + ucx_version() + worker_.connections(); }
+    std::string details() const override {
+        std::string text = "UCX " + ucx_version() + workers_.front()->connections();
+        for (std::size_t i = 1; i < devices_.size(); ++i)
+            text += (i == 1 ? "; large messages also by " : " ") + devices_[i];
+        return text;
+    }
     std::unique_ptr<Endpoint> connect(const EndpointNeeds& needs) override {
-        return std::make_unique<UcxEndpoint>(worker_, needs);
+        std::vector<std::unique_ptr<Endpoint>> rails;
+        for (const auto& worker : workers_)
+            rails.push_back(std::make_unique<UcxEndpoint>(*worker, needs));
+        if (rails.size() == 1) return std::move(rails.front());
+        return std::make_unique<RailsEndpoint>(std::move(rails), needs, me_);
     }
 
 private:
-    UcxWorker worker_;
+    Rank me_;
+    std::vector<std::string> devices_;  // for each worker; an empty name allows all
+    std::vector<std::unique_ptr<UcxWorker>> workers_;
 };
 
 }  // namespace

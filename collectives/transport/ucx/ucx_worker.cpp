@@ -80,10 +80,15 @@ std::string prefix_of_tcp() {
     return std::pair(major, minor) < std::pair(1U, 17U) ? "" : "TCP_";
 }
 
+std::string devices_near_this_rank() {
+    if (is_set_by_user("NET_DEVICES")) return "";
+    return near_devices(network_devices(), node_of_this_rank());
+}
+
 // Reads the user's UCX_* settings (environment, ucx.conf), and sets values that suit collectives
 // better than UCX's defaults where the environment sets none. Returns null if UCX cannot read its
 // settings: then it uses its defaults.
-std::unique_ptr<ucp_config_t, void (*)(ucp_config_t*)> read_config() {
+std::unique_ptr<ucp_config_t, void (*)(ucp_config_t*)> read_config(const std::string& devices) {
     ucp_config_t* config = nullptr;
     if (ucp_config_read(nullptr, nullptr, &config) != UCS_OK) return {nullptr, ucp_config_release};
     // TCP sends a message in pieces of the smaller of the two sizes, with one system call each: 8
@@ -94,18 +99,34 @@ std::unique_ptr<ucp_config_t, void (*)(ucp_config_t*)> read_config() {
         for (const std::string name : {"TX_SEG_SIZE", "RX_SEG_SIZE"})
             if (!is_set_by_user("TCP_" + name))
                 ucp_config_modify(config, (prefix + name).c_str(), "96kb");
-    if (!is_set_by_user("NET_DEVICES"))
-        if (const auto near = near_devices(network_devices(), node_of_this_rank()); !near.empty())
-            ucp_config_modify(config, "NET_DEVICES", near.c_str());
+    const std::string& chosen = devices.empty() ? devices_near_this_rank() : devices;
+    if (!chosen.empty()) ucp_config_modify(config, "NET_DEVICES", chosen.c_str());
     return {config, ucp_config_release};
 }
 
 }  // namespace
 
-UcxWorker::UcxWorker(World& world)
+std::vector<std::string> devices_of_rails(World& world) {
+    std::map<std::string, std::string> device_of;
+    if (world.one_host()) return {""};
+    if (!is_set_by_user("NET_DEVICES") && may_take_tcp() && devices_near_this_rank().empty())
+        device_of = equal_devices(network_devices());
+    std::string networks;
+    for (const auto& [network, device] : device_of) networks += network + '\n';
+    for (const std::string& of_rank : gather_all_texts(world, networks))
+        std::erase_if(device_of, [&](const auto& one) {
+            return ('\n' + of_rank).find('\n' + one.first + '\n') == std::string::npos;
+        });
+    if (device_of.size() < 2) return {""};
+    std::vector<std::string> devices;
+    for (const auto& [network, device] : device_of) devices.push_back(device);
+    return devices;
+}
+
+UcxWorker::UcxWorker(World& world, const std::string& devices)
     : world_(world), unwinding_before_(std::uncaught_exceptions()), neighbours_(world) {
     try {
-        exchange(open());
+        exchange(open(devices));
         reach_neighbours();
     } catch (...) {
         is_in_trouble_ = true;
@@ -132,11 +153,11 @@ UcxWorker::~UcxWorker() {
 }
 
 // The part of the setup that needs no peer; returns the reason of a failure, or nothing.
-std::string UcxWorker::open() {
+std::string UcxWorker::open(const std::string& devices) {
     static std::mutex one_thread_looks;  // at the environment and settings
     const std::lock_guard lock(one_thread_looks);
     if (std::string missing = missing_for_ucx(); !missing.empty()) return missing;
-    const auto config = read_config();
+    const auto config = read_config(devices);
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS |
                         UCP_PARAM_FIELD_ESTIMATED_NUM_PPN | UCP_PARAM_FIELD_NAME;

@@ -21,9 +21,10 @@ namespace tutti {
 /// and an endpoint to every rank that it has communicated with.
 class UcxWorker final : public Progressable {
 public:
-    /// Collective. Throws the same Error on all ranks if UCX does not work on one of them, or one
-    /// cannot reach its neighbours.
-    explicit UcxWorker(World& world);
+    /// Uses these network devices, in the format of UCX_NET_DEVICES; empty: as the user or UCX
+    /// chooses. Collective. Throws the same Error on all ranks if UCX does not work on one of them,
+    /// or one cannot reach its neighbours.
+    explicit UcxWorker(World& world, const std::string& devices = "");
     /// Collective, unless this rank has given up or an error unwinds it: then it leaves at once.
     ~UcxWorker();
     UcxWorker(const UcxWorker&) = delete;
@@ -75,7 +76,7 @@ private:
         const char* why;
     };
 
-    std::string open();
+    std::string open(const std::string& devices);
     void exchange(std::string refusal);
     void reach_neighbours();
     void close_endpoints();
@@ -101,5 +102,10 @@ private:
     std::optional<Loss> lost_;
     std::vector<std::shared_ptr<void>> kept_;
 };
+
+/// Returns the device of each network that large messages between hosts may be divided among: equal
+/// ones that all hosts have. One empty name leaves the choice to UCX: the user has set it, or there
+/// are no two such networks. Collective.
+std::vector<std::string> devices_of_rails(World& world);
 
 }  // namespace tutti

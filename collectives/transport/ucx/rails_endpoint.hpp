@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "collectives/transport/endpoint.hpp"
+
+namespace tutti {
+
+/// Messages of this size or more are divided among rails. Smaller ones stay on the first: polling
+/// two networks would take longer than they do.
+inline constexpr std::size_t least_bytes_of_rails = 4096;
+
+/// Distributes a plan's messages over endpoints with the same needs, one for each network between
+/// the hosts. Large messages from one rank to another take them in turn; both ranks count them.
+class RailsEndpoint final : public Endpoint {
+public:
+    RailsEndpoint(std::vector<std::unique_ptr<Endpoint>> rails, const EndpointNeeds& needs,
+                  Rank me);
+
+    void post_receive(int step, Rank from, std::span<std::byte> into) override;
+    void post_send(int step, Rank to, std::span<const std::byte> from) override;
+    bool all_done() override;
+    std::optional<Rank> waits_for() const override;
+    void throw_if_failed() override;
+    void give_up() override;
+    std::optional<std::string> left_over() const override;
+
+private:
+    struct Peer {
+        Rank rank;
+        // Number of large messages; they begin with the plan's number and the sender, so that
+        // plans and ranks do not all use the same rail at the same time.
+        std::size_t sent = 0, received = 0;
+    };
+
+    Peer& of(Rank peer);
+    Endpoint& next(std::size_t bytes, std::size_t& count);
+
+    std::size_t first_from(Rank sender) const { return as_size(plan_ + sender.index); }
+
+    std::vector<std::unique_ptr<Endpoint>> rails_;
+    int plan_;
+    Rank me_;
+    std::vector<Peer> peers_;  // by rank
+};
+
+}  // namespace tutti
