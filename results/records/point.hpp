@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/level.hpp"
 #include "base/name_table.hpp"
 #include "results/records/key.hpp"
 #include "results/statistics/bandwidth.hpp"
@@ -99,6 +100,19 @@ struct Measured {
     bool operator==(const Measured&) const = default;
 };
 
+/// The transfers of a call at one level of the machine: between ranks that share a part of this
+/// level, but no part of a smaller one.
+struct LevelShare {
+    std::optional<Level> within;  ///< none: between the parts of the largest level
+    std::int64_t bytes = 0;       ///< sent by all ranks
+    std::int64_t messages = 0;
+    /// The time of the steps whose farthest transfer is of this level, in separate calls. All
+    /// levels together have the time of a call.
+    std::optional<std::int64_t> ns;
+
+    bool operator==(const LevelShare&) const = default;
+};
+
 /// One candidate at one size in one launch: its times, or why there are none.
 struct Point {
     std::string session;
@@ -113,6 +127,7 @@ struct Point {
     std::optional<double> pct_of_limit;  // 100 * limit_ns / median
     std::optional<double> predicted_ns;  // prediction of the cost model
     std::string choice;                  // the table's choice, if one was used
+    std::vector<LevelShare> levels;      // from the smallest; empty where there is only one
 
     bool operator==(const Point&) const = default;
 };

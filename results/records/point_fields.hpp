@@ -144,6 +144,13 @@ void walk(auto& f, Is<Power> auto& power) {
     f.must("W", power.watts);
 }
 
+void walk(auto& f, Is<LevelShare> auto& share) {
+    f.may("within", share.within);
+    f.must("bytes", share.bytes);
+    f.must("messages", share.messages);
+    f.may("ns", share.ns);
+}
+
 void walk(auto& f, Is<Point> auto& point) {
     f.may("session", point.session);
     f.must("launch", point.launch);
@@ -177,6 +184,7 @@ void walk(auto& f, Is<Point> auto& point) {
     f.may("pct_of_limit", point.pct_of_limit);
     f.may("predicted_ns", point.predicted_ns);
     f.may("choice", point.choice);
+    f.may("levels", point.levels);
     f.may("samples_ns", measured.samples);
 }
 

@@ -65,6 +65,21 @@ Json middle_of(const RankedCell& cell, auto value) {
     return known.empty() ? Json() : Json(median(std::move(known)));
 }
 
+// Bytes and messages are the same in all launches; times are medians over them.
+Json levels_of(const RankedCell& cell) {
+    Json list = Json::array();
+    const auto known = std::ranges::find_if(
+        cell.points, [](const Point* point) { return !point->levels.empty(); });
+    if (known == cell.points.end()) return list;
+    for (std::size_t i = 0; i < (*known)->levels.size(); ++i) {
+        Json& share = list.emplace_back(encode((*known)->levels[i]));
+        share["ns"] = middle_of(cell, [&](const Point& point) {
+            return i < point.levels.size() ? point.levels[i].ns : std::nullopt;
+        });
+    }
+    return list;
+}
+
 // Describes the best choice at one size, and whether it is more than chance.
 Json choice_at(const Ranking& ranking, const RankedSize& size) {
     const auto library = ranking.library();
@@ -126,6 +141,7 @@ Json json_of(const RankedCell& cell, const Trust& trust, const Places& places) {
         {"gpu_energy_J",
          middle_of(cell, [](const Point& point) { return point.measured.gpu_energy_J; })},
         {"predicted_ns", middle_of(cell, [](const Point& point) { return point.predicted_ns; })},
+        {"levels", levels_of(cell)},
         {"points", places_of(cell.points, places)}};
 }
 

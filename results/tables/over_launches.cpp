@@ -63,6 +63,7 @@ Point over(const std::vector<const Point*>& launches) {
                     .energy_J = middle(launches, &Measured::energy_J),
                     .gpu_energy_J = middle(launches, &Measured::gpu_energy_J),
                     .check = {.state = CheckState::ok}};
+    all.levels.clear();  // times of single calls
     auto& medians = all.measured.samples;
     double least_ns = std::numeric_limits<double>::infinity();
     for (const Point* point : launches) {

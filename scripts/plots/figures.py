@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from tutti.lines import ResultsError
 
-from . import comparison_figure, decision, heatmap, multiples, naming, over_size, palette, scaling, sections, spread, steps, steps_figure
+from . import comparison_figure, decision, heatmap, levels, multiples, naming, over_size, palette, scaling, sections, spread, steps, steps_figure
 
 
 @dataclass(eq=False)
@@ -50,7 +50,7 @@ def report_of(results, only=()):
     made.decisions = decision.drawing(measured)
     made.scaling = scaling.drawings(measured)
     made.comparisons = comparison_figure.drawings(results)
-    made.of_section = {section: [*over_size.drawings(section), *heatmap.drawings(section), *spread.drawings(section)] for section in measured}
+    made.of_section = {section: [*over_size.drawings(section), *heatmap.drawings(section), *spread.drawings(section), *levels.drawings(section)] for section in measured}
     made.of_steps = {one: steps_figure.drawings(one) for one in made.steps}
     made.multiples = multiples.drawings(made.of_section)
     _name_apart(made.drawings())

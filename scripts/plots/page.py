@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tutti.printable import in_page
 
-from . import parallel, provenance, steps_table, style, summary, tables
+from . import levels, parallel, provenance, steps_table, style, summary, tables
 from .naming import key_of
 from .reliability import DISTURBED, TIED, UNKNOWN
 from .shapes import distinguishing
@@ -234,8 +234,10 @@ def _section(section, drawings, drawn, share):
     grid = f'<div class="grid">{figures}</div>' if figures else drawn.absence(section.sizes, drawings)
     rows = escape(tables.rows_text(html.count("<tr") - 1, left))
     sizes = f"{size_text(section.sizes[0])} to {size_text(section.sizes[-1])}" if section.sizes else "nothing measured"
+    by_level = levels.levels_table(section)
+    by_level = f"<details><summary>time, bytes and messages by level</summary>{by_level}</details>" if by_level else ""
     return (f'<section id="{section.shape.slug}"><h2>{_heading(section.shape)}</h2>\n{notes}{grid}\n'
-            f"<details><summary>{rows} as a table, {sizes}</summary>{html}</details></section>")
+            f"<details><summary>{rows} as a table, {sizes}</summary>{html}</details>{by_level}</section>")
 
 
 def _sources(report):

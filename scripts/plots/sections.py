@@ -36,6 +36,7 @@ class Cell:
     energy_J: float
     gpu_energy_J: float
     predicted_ns: float
+    levels: list         # bytes, messages and time by level; empty if there is only one
     points: list         # the record of each launch
 
 
@@ -144,5 +145,5 @@ def _cell(found, size, results):
     return Cell(size, found["p50_ns"], found["p05_ns"], found["p95_ns"], ratio_of(found["time"]), found["busbw_GBps"],
                 ratio_of(found["over_library"]), ratio_of(found["over_best"]), found["tied"], found["unknown"], found["disturbed"],
                 found["limit_ns"], found["pct_of_limit"], found["beats_limit"], found["calls_overlap"], found["launches"], found["samples"],
-                found["wire_bytes"], found["energy_J"], found["gpu_energy_J"], found["predicted_ns"],
+                found["wire_bytes"], found["energy_J"], found["gpu_energy_J"], found["predicted_ns"], found["levels"],
                 [results.points[place] for place in found["points"]])

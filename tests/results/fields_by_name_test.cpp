@@ -175,6 +175,8 @@ TEST(FieldsByName, OfAPoint) {
     point.pct_of_limit = 74;
     point.predicted_ns = 75;
     point.choice = "ring/shm";
+    point.levels = {{.within = Level::numa, .bytes = 81, .messages = 82, .ns = 83},
+                    {.bytes = 84, .messages = 85}};
     expect_fields(point, R"({"kind":"point","session":"s","launch":2,"point":")" +
                              point_id(point.key) + R"(","key":)" + std::string(key_fields) +
                              R"(,"mode":"b2b","def":"first_arrival","n":9,"n_invalid":41,
@@ -186,7 +188,8 @@ TEST(FieldsByName, OfAPoint) {
         "wire":{"host":1,"tx_bytes_per_call":51.0,"rx_bytes_per_call":52.0,"interfaces":[{
         "if":"eth0","tx_bytes_per_call":53.0,"rx_bytes_per_call":54.0}]},"energy_J":61.0,
         "gpu_energy_J":62.0,"power":[{"host":1,"meter":"package-0","W":63.0}],"limit_ns":73.0,
-        "pct_of_limit":74.0,"predicted_ns":75.0,"choice":"ring/shm","samples_ns":[31,32]})");
+        "pct_of_limit":74.0,"predicted_ns":75.0,"choice":"ring/shm","levels":[{"within":"numa",
+        "bytes":81,"messages":82,"ns":83},{"bytes":84,"messages":85}],"samples_ns":[31,32]})");
 }
 
 TEST(FieldsByName, OfATrainingStep) {

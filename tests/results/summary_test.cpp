@@ -252,6 +252,20 @@ TEST(Summary, TakesAResumedRunForOneLaunch) {
     EXPECT_NEAR(ratio.get<double>(), 3, 1e-9);
 }
 
+TEST(Summary, HasTheMedianTimeOfEachLevelOverTheLaunches) {
+    Launches launches;
+    for (const std::int64_t ns : {10, 40, 20}) {
+        Point point = timed("levels", 100);
+        point.levels = {{.within = Level::host, .bytes = 8, .messages = 2, .ns = ns}, {}};
+        launches.add({point});
+    }
+    launches.add({timed("levels", 100)});  // an older version wrote it
+    const Json cell = launches.summary()["tables"][0]["sizes"][0]["cells"][0];
+    EXPECT_EQ(cell["levels"], Json::parse(R"([
+        {"within": "host", "bytes": 8, "messages": 2, "ns": 20.0},
+        {"bytes": 0, "messages": 0, "ns": null}])"));
+}
+
 TEST(Selection, TakesCandidatesAndSizes) {
     EXPECT_EQ(parse_size_range("4K..1M").last, Bytes{1 << 20});
     EXPECT_EQ(parse_size_range("..4K").first, Bytes{0});

@@ -63,6 +63,10 @@ def _decorate(point, rng):
     point |= {"limit_ns": p50 * (1.3 if point["key"]["algo"] == "one-shot" and size == 512 else rng.uniform(0.3, 0.9)),
               "predicted_ns": p50 * rng.uniform(0.5, 2), "energy_J": 1e-6 * p50, "gpu_energy_J": 3e-6 * p50,
               "wire": {"host": 0, "tx_bytes_per_call": 1.5 * size, "rx_bytes_per_call": 1.5 * size}}
+    if point["key"]["impl"] == "tutti":
+        between = min(0.02 * size.bit_length(), 0.4)
+        point["levels"] = [level | {"bytes": size, "messages": 2, "ns": round(share * p50)} for level, share in
+                           (({"within": "cache"}, 0.6 - between), ({"within": "numa"}, 0.1), ({"within": "host"}, 0.3), ({}, between))]
     if size == 8 or size == 2048 and rng.random() < 0.3:
         point |= {"n": 3}
     if size == 32768 or size > 8 and rng.random() < 0.15:

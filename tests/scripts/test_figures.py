@@ -9,7 +9,7 @@ from report_files import ReportFiles, library, needs_matplotlib, timed, with_key
 from test_drawn import box, machine, schedule, table
 
 PICTURES = Path(__file__).resolve().parent / "pictures"
-KINDS = {"ratio", "limit", "latency", "bandwidth", "network", "energy", "gpu-energy", "model", "heatmap", "spread", "scaling", "decisions", "bars",
+KINDS = {"ratio", "limit", "latency", "bandwidth", "network", "energy", "gpu-energy", "model", "heatmap", "spread", "levels", "scaling", "decisions", "bars",
          "comparison", "multiples-ratio", "multiples-limit", "multiples-latency", "multiples-bandwidth"}
 
 

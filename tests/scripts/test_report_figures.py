@@ -162,6 +162,21 @@ class Files(ReportFiles):
         self.assertEqual([row["value"] for row in rows_of(model)], ["0.9", "0.9"])
         self.assertEqual([row["value"] for row in rows_of(network)], ["2", "2"])
 
+    def test_draw_the_time_by_level_of_the_fastest_algorithm_of_each_size(self):
+        def levels(inside, between):
+            return [{"within": "numa", "bytes": 512, "messages": 4, "ns": inside}, {"within": "host", "bytes": 256, "messages": 2, "ns": 0},
+                    {"bytes": 128, "messages": 1, "ns": between}]
+        source = self.lines(timed("levels", 8, 1000, levels=levels(200, 600)), timed("ring", 8, 2000, levels=levels(0, 2000)), library(8, 500),
+                            timed("ring", 64, 900))
+        data, = self.figures(source).glob("*-levels.csv")
+        rows = rows_of(data)
+        self.assertEqual([row["level"] for row in rows], 2 * ["inside NUMA nodes", "inside hosts", "between hosts"])
+        self.assertEqual([row["share"] for row in rows if row["candidate"] == "levels · shm"], ["0.25", "0", "0.75"])
+        page = self.report(source)
+        self.assertIn("<td>inside NUMA nodes</td>" + "".join(f"<td class=number>{number}</td>" for number in (0.2, 25, 512, 4)), page)
+        self.assertEqual(page.count("<td>between hosts</td>"), 1)  # only the fastest has rows
+        self.assertNotIn("by level", self.report(self.lines(timed("ring", 8, 1000))))
+
     def test_draw_the_energy_of_a_call_only_where_records_have_it(self):
         def energies(*points):
             folder = self.figures(self.lines(*points, library(8, 200)))

@@ -35,7 +35,7 @@ TEST(StepEnds, AreThoseOfTheLastRank) {
         SaysItsSteps operation(world.is_first()
                                    ? std::vector<StepEnd>{{0, 200 * ms}, {2, 1800 * ms}}
                                    : std::vector<StepEnd>{{0, 400 * ms}, {1, 1000 * ms}});
-        const auto ends = step_ends_of(world, operation, 5, {});
+        const auto ends = step_ends_of(world, operation, {.timed = 5}, {});
         ASSERT_EQ(ends.size(), 4U);
         const std::int64_t expected[] = {400 * ms, 1000 * ms, 1800 * ms, 1800 * ms};
         for (std::size_t i = 0; i < ends.size(); ++i) {
@@ -50,7 +50,7 @@ TEST(StepEnds, AreThoseOfTheLastRank) {
 TEST(StepEnds, ALaterPartOfAStepCounts) {
     run_as_threads(1, 20, [](World& world) {
         SaysItsSteps operation({{0, 100 * ms}, {1, 500 * ms}, {0, 900 * ms}});
-        const auto ends = step_ends_of(world, operation, 3, {});
+        const auto ends = step_ends_of(world, operation, {.timed = 3}, {});
         ASSERT_EQ(ends.size(), 3U);
         EXPECT_GE(ends[0], 900 * ms);
         EXPECT_GE(ends[1], ends[0]);
@@ -61,7 +61,7 @@ TEST(StepEnds, OfACallWithoutStepsAreItsEnd) {
     run_as_threads(2, 20, [](World& world) {
         SaysItsSteps operation({});
         int before = 0;
-        EXPECT_EQ(step_ends_of(world, operation, 4, [&] { ++before; }).size(), 1U);
+        EXPECT_EQ(step_ends_of(world, operation, {.timed = 4}, [&] { ++before; }).size(), 1U);
         EXPECT_GE(before, 4);
     });
 }
@@ -73,7 +73,7 @@ TEST(StepEnds, OfAPlanAreThoseOfItsSchedule) {
             Planner planner(world);
             const Algorithm& ring = find_algorithm(Collective::all_reduce, "ring");
             test::CheckedPlan plan(planner, transport, ring, 1000);
-            const auto ends = step_ends_of(world, plan.plan(), 3, {});
+            const auto ends = step_ends_of(world, plan.plan(), {.timed = 3}, {});
             EXPECT_EQ(ends.size(), 5U) << transport;  // 4 steps and the call
             EXPECT_TRUE(std::ranges::is_sorted(ends)) << transport;
             EXPECT_GT(ends[0], 0) << transport;

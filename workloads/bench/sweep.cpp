@@ -120,12 +120,15 @@ private:
             const auto& [place, one] = of_trial[i];
             Point& point = points[place];
             Operation& operation = *one->chosen.operation;
-            if (trials[i].disturbance == nullptr)  // the aggressor is stopped now
+            if (trials[i].disturbance == nullptr) {  // the aggressor is stopped now
+                point.levels =
+                    points_.levels_of(operation, common.swept.call, trials[i].before_call);
                 events_.after_candidate({.candidate = one->candidate,
                                          .key = point.key,
                                          .call = common.swept.call,
                                          .buffers = buffers,
                                          .operation = operation});
+            }
             if (measured[i].samples.empty() && measured[i].check.state != CheckState::fail)
                 point.skipped = "no call began on time on all ranks; use --sync barrier";
             else

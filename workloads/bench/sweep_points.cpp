@@ -9,6 +9,7 @@
 #include "results/statistics/bandwidth.hpp"
 #include "workloads/limits/least_time.hpp"
 #include "workloads/timing/done_by_all.hpp"
+#include "workloads/timing/level_shares.hpp"
 
 namespace tutti {
 namespace {
@@ -212,6 +213,13 @@ void SweepPoints::fill(Point& point, const Measured& measured) const {
     if (!sweep_.limits || !is_on_host || runs_ahead) return;
     const double least = least_time(*sweep_.limits, point.key, world_.hosts());
     if (least > 0) set_limit(point, least);
+}
+
+std::vector<LevelShare> SweepPoints::levels_of(Operation& operation, const Call& call,
+                                               const std::function<void()>& before_call) const {
+    const Placement& given = sweep_.environment.hosts;
+    return level_shares(world_, operation, call, given.nodes().empty() ? world_.hosts() : given,
+                        before_call);
 }
 
 void SweepPoints::agree_on_failures(std::vector<Point>& points) const {

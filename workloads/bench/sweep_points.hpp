@@ -68,6 +68,10 @@ public:
 
     void fill(Point& point, const Measured& measured) const;
 
+    /// Measures the operation by level, see level_shares().
+    std::vector<LevelShare> levels_of(Operation& operation, const Call& call,
+                                      const std::function<void()>& before_call) const;
+
     /// Only the receiving rank sees that a message was not received.
     void agree_on_failures(std::vector<Point>& points) const;
 

@@ -115,9 +115,10 @@ public:
     // Measures when each step of a call ends, for such a job.
     std::vector<std::int64_t> step_ends() {
         constexpr std::int64_t most_calls = 100;  // each has its own barrier
-        return step_ends_of(world_, *trial_.operation,
-                            std::clamp<std::int64_t>(batch_ns_ / call_ns_, 1, most_calls),
-                            trial_.before_call);
+        return step_ends_of(
+            world_, *trial_.operation,
+            {.timed = std::clamp<std::int64_t>(batch_ns_ / call_ns_, 1, most_calls)},
+            trial_.before_call);
     }
 
     // Runs the last, checked call of a job that measures in turns.

@@ -12,8 +12,6 @@
 namespace tutti {
 namespace {
 
-constexpr std::int64_t unmeasured_calls = 8;  // the first ones after a sleep are slow
-
 // The end times of one rank's steps, call by call.
 struct NotedCalls {
     std::vector<StepEnd> ends;
@@ -21,7 +19,7 @@ struct NotedCalls {
     std::vector<std::int64_t> begin_ns, end_ns;
 };
 
-NotedCalls note_calls(World& world, Operation& operation, std::int64_t calls,
+NotedCalls note_calls(World& world, Operation& operation, ObservedCalls calls,
                       const std::function<void()>& before_call) {
     NotedCalls noted;
     const auto note_call = [&] {
@@ -33,11 +31,11 @@ NotedCalls note_calls(World& world, Operation& operation, std::int64_t calls,
         noted.end_ns.push_back(now_ns());
     };
     operation.note_step_ends(&noted.ends);
-    for (std::int64_t i = 0; i < unmeasured_calls; ++i) note_call();
-    const std::size_t steps = noted.ends.size() / unmeasured_calls;
+    for (std::int64_t i = 0; i < calls.warm_up; ++i) note_call();
+    const std::size_t steps = noted.ends.size() / as_size(calls.warm_up);
     noted = {};
-    noted.ends.reserve(steps * as_size(calls));
-    for (std::int64_t i = 0; i < calls; ++i) note_call();
+    noted.ends.reserve(steps * as_size(calls.timed));
+    for (std::int64_t i = 0; i < calls.timed; ++i) note_call();
     operation.note_step_ends(nullptr);
     noted.first.push_back(noted.ends.size());
     return noted;
@@ -45,7 +43,7 @@ NotedCalls note_calls(World& world, Operation& operation, std::int64_t calls,
 
 }  // namespace
 
-std::vector<std::int64_t> step_ends_of(World& world, Operation& operation, std::int64_t calls,
+std::vector<std::int64_t> step_ends_of(World& world, Operation& operation, ObservedCalls calls,
                                        const std::function<void()>& before_call) {
     const NotedCalls noted = note_calls(world, operation, calls, before_call);
     int last_step = -1;
@@ -55,8 +53,8 @@ std::vector<std::int64_t> step_ends_of(World& world, Operation& operation, std::
     // One row for each call, one column for each step and one for the call. A step in which this
     // rank has nothing to do ends with the previous step.
     const std::size_t columns = as_size(last_step + 2);
-    std::vector<std::int64_t> mine(as_size(calls) * columns);
-    for (std::size_t call = 0; call < as_size(calls); ++call) {
+    std::vector<std::int64_t> mine(as_size(calls.timed) * columns);
+    for (std::size_t call = 0; call < as_size(calls.timed); ++call) {
         const std::span row(&mine[call * columns], columns);
         for (std::size_t i = noted.first[call]; i < noted.first[call + 1]; ++i) {
             std::int64_t& end = row[as_size(noted.ends[i].step)];
@@ -70,7 +68,7 @@ std::vector<std::int64_t> step_ends_of(World& world, Operation& operation, std::
     world.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
     std::vector<std::int64_t> ends(columns);
     for (std::size_t column = 0; column < columns; ++column) {
-        std::vector<std::int64_t> slowest(as_size(calls));
+        std::vector<std::int64_t> slowest(as_size(calls.timed));
         for (std::size_t i = column; i < all.size(); i += columns) {
             std::int64_t& of_call = slowest[i % mine.size() / columns];
             of_call = std::max(of_call, all[i]);

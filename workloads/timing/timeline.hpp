@@ -10,12 +10,18 @@
 
 namespace tutti {
 
+/// Calls whose steps are observed (at least 1), and those before them.
+struct ObservedCalls {
+    std::int64_t timed = 1;
+    std::int64_t warm_up = 8;  ///< at least 1; the first ones after a sleep are slow
+};
+
 /// Returns when each step of the operation's plan has ended on all ranks, in ns since the call
-/// began: the median over `calls` calls (at least 1), each after a barrier, of the last rank's end.
+/// began: the median over the timed calls, each after a barrier, of the last rank's end.
 /// Entry i is for step i; the last entry is for the call. Each rank counts from its own begin, so
 /// that hosts need no common clock. Has only the entry for the call if steps cannot be observed.
 /// `before_call` (may be empty) is not timed. Collective; the same on all ranks.
-std::vector<std::int64_t> step_ends_of(World& world, Operation& operation, std::int64_t calls,
+std::vector<std::int64_t> step_ends_of(World& world, Operation& operation, ObservedCalls calls,
                                        const std::function<void()>& before_call);
 
 /// Writes calls as a trace for Perfetto and chrome://tracing (Trace Event Format). Each rank has a

@@ -126,6 +126,8 @@ public:
     std::string hang_report() const override;
 
     const std::string& what() const { return what_; }
+    /// The schedule that it runs, with the pieces in which it copies.
+    virtual const Schedule& schedule() const { return schedule_; }
 
 protected:
     /// The step and peer that a plan waits for, for the report of a hang.

@@ -29,6 +29,7 @@ public:
         is_watched_ = ends != nullptr;
         for (const auto& one : plans_) one->note_step_ends(ends);
     }
+    const Schedule& schedule() const override { return at(plans_, choice_.best())->schedule(); }
     std::vector<std::string> describe_steps() const override {
         return at(plans_, choice_.best())->describe_steps();
     }
