@@ -61,6 +61,20 @@ TEST(LevelShares, AgreeWithTheCrossingsOfEachLevel) {
     }
 }
 
+TEST(LevelShares, OfAStepAreInAnyOrder) {
+    const Schedule schedule{{.ranks = 4, .chunks = 1, .steps = 2}, [](int step, Step& out) {
+                                if (step == 1) return out.copy({whole_message, {2}, {3}});
+                                out.copy({whole_message, {0}, {2}});
+                                out.copy({whole_message, {0}, {1}});
+                            }};
+    const Call call{.collective = Collective::broadcast, .count = 10};
+    const auto counted = count_levels(schedule, call, Placement::in_nodes_of(4, 2));
+    ASSERT_TRUE(counted);
+    EXPECT_EQ(counted->farthest, (std::vector<std::size_t>{1, 0}));
+    EXPECT_EQ(counted->shares[0].messages, 2);
+    EXPECT_EQ(counted->shares[1].bytes, 40);
+}
+
 TEST(LevelShares, LeaveOutLevelsThatDivideNoRanks) {
     const Call call{.collective = Collective::all_reduce, .count = 1000};
     const auto levels_of = [&](const Placement& placement, int ranks) {

@@ -107,6 +107,19 @@ TEST(Sweep, NamesThePlacementThatWasAskedFor) {
     EXPECT_EQ(placement_of(4, 2), "nodes of 4, islands of 2");
 }
 
+TEST(Sweep, MeasuresSchedulesByLevelWhereRanksHaveSeveral) {
+    Sweep sweep =
+        sweep_of(Collective::all_reduce,
+                 {.algorithms = {"two-level"}, .transports = {"loopback"}, .baselines = {"mpi"}});
+    EXPECT_TRUE(points_of_run(sweep, 4).at(0).at(0).levels.empty());
+    sweep.environment.hosts = Placement::in_nodes_of(4, 2);
+    const auto points = points_of_run(sweep, 4).at(0);
+    ASSERT_EQ(points[0].levels.size(), 2U);
+    EXPECT_EQ(points[0].levels[0].within, Level::host);
+    for (const LevelShare& share : points[0].levels) EXPECT_GT(share.ns, 0);
+    EXPECT_TRUE(points[1].levels.empty());  // a library's steps are unknown
+}
+
 TEST(Sweep, KeepsParametersApartAndLeavesDefaultOnesOutOfTheKey) {
     const SearchSpace search_space{
         .algorithms = {"tree", "chain"},
