@@ -86,9 +86,12 @@ TEST(LevelShares, LeaveOutLevelsThatDivideNoRanks) {
         return levels;
     };
     using Levels = std::vector<std::optional<Level>>;
-    // One NUMA node in each host: two ranks that share the host share the node.
-    EXPECT_EQ(levels_of(Placement::by_labels({0, 0, 1, 1}, {0, 0, 0, 0}), 4),
-              (Levels{Level::numa, std::nullopt}));
+    // One NUMA node in each host, and one host in each rack.
+    EXPECT_EQ(levels_of(Placement::of_levels(4, {{Level::numa, {0, 0, 0, 0}},
+                                                 {Level::host, {0, 0, 1, 1}},
+                                                 {Level::rack, {0, 0, 1, 1}}}),
+                        4),
+              (Levels{Level::host, std::nullopt}));
     EXPECT_EQ(levels_of(Placement::one_node(4).with_islands_of(2), 4),
               (Levels{Level::numa, Level::host}));
     // Only one level is left.

@@ -22,7 +22,11 @@ public:
         for (const auto& node : placement.nodes()) parts += node.size();  // each rank alone
         const std::size_t ranks = parts;
         for (const PlacementLevel& known : placement.levels()) {
-            if (known.groups.size() == parts) continue;
+            if (known.groups.size() == parts) {
+                // People think of hosts, whether or not a host has a single cache.
+                if (!levels_.empty() && known.level <= Level::host) levels_.back() = known.level;
+                continue;
+            }
             parts = known.groups.size();
             levels_.push_back(known.level);
             std::vector<std::size_t>& part_of = part_of_.emplace_back(ranks);

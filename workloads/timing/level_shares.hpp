@@ -12,7 +12,8 @@ namespace tutti {
 
 /// The transfers of a schedule by level.
 struct CountedLevels {
-    /// From the smallest level, without times. Levels whose parts divide no ranks are left out.
+    /// From the smallest level, without times. Of levels with the same parts there is one, and none
+    /// whose parts have one rank each.
     std::vector<LevelShare> shares;
     std::vector<std::size_t> farthest;  ///< for each step, the index of its farthest transfer
 };
