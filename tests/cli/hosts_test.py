@@ -33,9 +33,9 @@ class AcrossHosts(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn(tutti.ALL_RIGHT, done.stdout)
 
-    def lose_host(self, fault, *words, ranks_per_host=1, **more):
+    def lose_host(self, fault, *words, ranks_per_host=1, links=1, **more):
         """The code and standard error of a job one of whose hosts is harmed."""
-        done = bench(("--ranks-per-host", ranks_per_host, "--after", "3s", fault), "all_reduce", *LONG_CALLS, *words, **more)
+        done = bench(("--ranks-per-host", ranks_per_host, "--links", links, "--after", "3s", fault), "all_reduce", *LONG_CALLS, *words, **more)
         return done.returncode, done.stderr
 
 
@@ -69,6 +69,11 @@ class OverMpi(AcrossHosts):
                 code, stderr = self.lose_host(fault, *OVER_UCX, "-T", "60s")
                 self.assertEqual(code, RANK_LOST, stderr)
                 self.assertRegex(stderr, r"rank [01] \(ucx\)|on node h1")
+
+    def test_one_link_of_two_that_is_down_ends_the_job_at_the_deadline(self):
+        code, stderr = self.lose_host("link down h1:eth1", *OVER_UCX, "-T", "1s", links=2)
+        self.assertIn(code, (TIME_OUT, RANK_LOST), stderr)
+        self.assertRegex(stderr, r"(?m)^tutti: rank [01] .*rank [01]")
 
     def test_a_link_that_is_down_ends_the_job_at_the_deadline(self):
         # Before the launcher notices, some 4 s after the fault (scripts/lib/mpi.sh).
