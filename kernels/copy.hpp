@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "base/short_copy.hpp"
+
 namespace tutti {
 
 /// memcpy for copies that may be long. From about the size of a second-level cache on, a
@@ -15,6 +17,7 @@ namespace tutti {
 /// with 32 MiB 2.9 instead of 3.1 ms.
 inline void copy_in_blocks(std::byte* to, const std::byte* from, std::size_t bytes) {
     constexpr std::size_t block = 256 * 1024;
+    if (bytes <= block) return copy_short(to, from, bytes);
     for (std::size_t done = 0; done < bytes; done += block)
         std::memcpy(to + done, from + done, std::min(block, bytes - done));
 }

@@ -121,6 +121,7 @@ struct RecentCall {
     CallArguments given, settled;
     KnownPlan known;
     Learner::CallShape shape = {};  ///< if the communicator learns
+    std::uint64_t number = 0;       ///< see RepeatableRun; 0: none
     std::uint64_t last_hash = 0;    ///< of the last call that was looked up here
     std::uint64_t octaves = 0;      ///< see octaves_of(); 0: serves no other length
     std::int32_t arena = -1;        ///< of its buffers
@@ -155,6 +156,13 @@ struct RecentCall {
                             static_cast<std::uint64_t>(given.call.root.index) << 32;
         return (address ^ number * 0xD6E8FEB86659FD93U) * 0x9E3779B97F4A7C15U;
     }
+};
+
+/// A run of a recent call. Calls that are the same in all arguments can be done by repeat(),
+/// without the look-up, as long as the place still has the call of this number.
+struct RepeatableRun {
+    RecentCall* place = nullptr;  ///< null: none
+    std::uint64_t number = 0;
 };
 
 /// The common properties of all calls of one class.
@@ -250,6 +258,8 @@ struct Communicator::State {
     CallArguments with_lengths(CallArguments given, const BlockCounts& counts);
 
     void run(const CallArguments& given);
+    /// Runs the call again. Returns false if it did nothing: use run(). All ranks may do either.
+    bool repeat(const RepeatableRun& call);
     std::span<std::byte> allocate(std::size_t bytes);
     void release(std::span<std::byte> memory);
     void adopt(const ReachableMemory& memory);
@@ -308,6 +318,8 @@ struct Communicator::State {
     /// Set by run() if the call was left to a library, because a search has found that faster.
     /// While the search says so, calls like it need not come here.
     LeftToLibrary left_to_library;
+    /// The last run(), if that was of a recent call.
+    RepeatableRun last_run;
 
 private:
     // Drives pending calls while ranks make a plan together: a late rank may wait for them.
@@ -369,6 +381,7 @@ private:
     void keep(RecentCall& recent, const CallArguments& given, const CheckedCall& call,
               const KnownPlan& known, Learner::CallShape shape);
     bool resize(RecentCall& recent, const CallArguments& given);
+    void run_recent(RecentCall& recent, Learner::Needs needs);
     static Learner::Needs needs_of(const KnownPlan& known, Learner::CallShape shape);
     Learner::Needs needs_of(const CheckedCall& call, Learner::CallShape shape);
     void tell_if_left(const KnownPlan& known, Learner::CallShape shape);
@@ -403,6 +416,7 @@ private:
     unsigned tests_in_vain_ = 0;
     std::uint64_t uses_ = 0;  // equal on all ranks, because it decides which plan is evicted
     RecentCalls recent_;
+    std::uint64_t recent_calls_ = 0;  // number of the last
     KnownClasses classes_;
     std::vector<std::int64_t> blocks_of_total_;  // that total_bytes() counts, by collective
     std::unordered_map<ChoiceKey, ChosenPlan, HashOfChoiceKey> choices_;

@@ -54,11 +54,15 @@ public:
 
     /// Returns whether a call has a plan, and counts it if so. This is the fast path.
     bool is_admitted(std::uint64_t key) {
-        if (entries_.empty()) return false;
-        Entry& likely = likely_entry_of(key);
-        if (likely.tag != tag_of(key) || !likely.is_admitted) return false;
-        likely.last = ++now_;
+        if (!has_plan(key)) return false;
+        likely_entry_of(key).last = ++now_;
         return true;
+    }
+    /// The same without counting it.
+    bool has_plan(std::uint64_t key) {
+        if (entries_.empty()) return false;
+        const Entry& likely = likely_entry_of(key);
+        return likely.tag == tag_of(key) && likely.is_admitted;
     }
 
     /// Forgets all admissions: plans have been evicted, so calls must be admitted again.

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/short_copy.hpp"
+
 namespace tutti {
 
 /// Data written by two ranks must not share a line, or each write costs the other rank a miss.
@@ -54,7 +56,7 @@ struct alignas(cache_line) LlLine {
         if (bytes >= capacity)
             std::memcpy(data, from, capacity);
         else
-            std::memcpy(data, from, bytes);
+            copy_short(data, from, bytes);
         publish<Orders>(flag, number);
     }
 
@@ -65,7 +67,7 @@ struct alignas(cache_line) LlLine {
         if (bytes >= capacity)
             std::memcpy(into, data, capacity);
         else
-            std::memcpy(into, data, bytes);
+            copy_short(into, data, bytes);
         return true;
     }
 };

@@ -64,7 +64,7 @@ int all_gather_v(const Next& next, const void* send, Count send_count, MPI_Datat
             throw Error(fmt::format("this rank sends {} bytes; all ranks expect {}", given.bytes,
                                     own.size()));
     };
-    return ranks->take_turn(CallKind::all_gather, longest, 0, by_library, by_tutti,
+    return ranks->take_turn({CallKind::all_gather}, longest, by_library, by_tutti,
                             {.lengths = ranks->unequal_lengths()});
 }
 
@@ -168,8 +168,8 @@ int reduce_scatter_counts(const Next& next, const void* send, void* receive, con
                        }));
     call->lengths = ranks->unequal_lengths();
     const auto all_counts = std::accumulate(of_ranks.begin(), of_ranks.end(), std::int64_t{0});
-    return reduce_scatter(*ranks, by_library, *call, send, receive, counts[ranks->rank()],
-                          all_counts, type);
+    return reduce_scatter(*ranks, by_library, {CallKind::reduce_scatter}, *call, send, receive,
+                          counts[ranks->rank()], all_counts, type);
 }
 
 }  // namespace tutti::calls

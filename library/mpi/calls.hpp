@@ -53,13 +53,21 @@ int all_reduce(const Next& next, const void* send, void* receive, Count count, M
     const auto by_library = [&] { return next(send, receive, count, type, op, comm); };
     Ranks* const ranks = ranks_for(CallKind::all_reduce, comm);
     if (ranks == nullptr) return by_library();
+    const ProgramCall given_call{.kind = CallKind::all_reduce,
+                                 .send = send,
+                                 .receive = receive,
+                                 .count = count,
+                                 .send_type = type,
+                                 .type = type,
+                                 .op = op};
+    if (const auto code = ranks->repeat(given_call, by_library)) return *code;
     const auto call = combining(Collective::all_reduce, type, op, count);
     if (!call) return by_library();
     const auto result = TypedBuffer::of(receive, count, type);
     const auto given = send == MPI_IN_PLACE ? result : TypedBuffer::of(send, count, type);
     if (!result || !given) return by_library();
     return ranks->take_turn(
-        CallKind::all_reduce, size_of(*result), 0, by_library,
+        given_call, size_of(*result), by_library,
         [&] {
             const std::span<std::byte> output = result->memory();
             if (send == MPI_IN_PLACE) return ranks->run({*call, in_place(output)});
@@ -75,13 +83,22 @@ int reduce(const Next& next, const void* send, void* receive, Count count, MPI_D
     Ranks* const ranks = ranks_for(CallKind::reduce, comm);
     if (ranks == nullptr || !ranks->has(root)) return by_library();
     const bool is_root = ranks->rank() == root;
+    const ProgramCall given_call{.kind = CallKind::reduce,
+                                 .root = root,
+                                 .send = send,
+                                 .receive = is_root ? receive : nullptr,
+                                 .count = count,
+                                 .send_type = type,
+                                 .type = type,
+                                 .op = op};
+    if (const auto code = ranks->repeat(given_call, by_library)) return *code;
     const bool is_in_place = is_root && send == MPI_IN_PLACE;
     const auto call = combining(Collective::reduce, type, op, count, root);
     if (!call) return by_library();
     const auto given = TypedBuffer::of(is_in_place ? receive : send, count, type);
     if (!given || (is_root && !TypedBuffer::of(receive, count, type))) return by_library();
     return ranks->take_turn(
-        CallKind::reduce, size_of(*given), root, by_library,
+        given_call, size_of(*given), by_library,
         [&] {
             const std::span<std::byte> output{static_cast<std::byte*>(receive),
                                               is_root ? given->bytes : 0};
@@ -99,9 +116,16 @@ int broadcast(const Next& next, void* data, Count count, MPI_Datatype type, int 
     const auto by_library = [&] { return next(data, count, type, root, comm); };
     Ranks* const ranks = ranks_for(CallKind::broadcast, comm);
     if (ranks == nullptr || !ranks->has(root)) return by_library();
+    const ProgramCall call{.kind = CallKind::broadcast,
+                           .root = root,
+                           .receive = data,
+                           .count = count,
+                           .send_type = type,
+                           .type = type};
+    if (const auto code = ranks->repeat(call, by_library)) return *code;
     const auto buffer = TypedBuffer::of(data, count, type);
     if (!buffer) return by_library();
-    return ranks->take_turn(CallKind::broadcast, size_of(*buffer), root, by_library, [&] {
+    return ranks->take_turn(call, size_of(*buffer), by_library, [&] {
         const bool is_root = ranks->rank() == root;
         const std::span<std::byte> place = place_for(*ranks, *buffer);
         if (is_root && !buffer->is_dense) pack(*buffer, place, comm);
@@ -119,11 +143,19 @@ int exchange_blocks(Collective collective, const Library& by_library, const void
     Ranks* const ranks = ranks_for(kind, comm);
     if (ranks == nullptr) return by_library();
     const bool is_in_place = send == MPI_IN_PLACE;
+    const ProgramCall call{.kind = kind,
+                           .send = send,
+                           .receive = receive,
+                           .send_count = is_in_place ? 0 : send_count,
+                           .count = count,
+                           .send_type = is_in_place ? type : send_type,
+                           .type = type};
+    if (const auto code = ranks->repeat(call, by_library)) return *code;
     const auto block = TypedBuffer::of(receive, count, type);
     if (!block || !fits(*block, ranks->size())) return by_library();
     const auto given = is_in_place ? block : TypedBuffer::of(send, send_count, send_type);
     if (!given) return by_library();
-    return ranks->take_turn(kind, size_of(*block), 0, by_library, [&] {
+    return ranks->take_turn(call, size_of(*block), by_library, [&] {
         const bool sends_all = collective == Collective::all_to_all;
         const std::int64_t sent_blocks = sends_all ? ranks->size() : 1;
         const TypedBuffer all = block->part(0, std::int64_t{count} * ranks->size());
@@ -174,13 +206,22 @@ int gather(const Next& next, const void* send, Count send_count, MPI_Datatype se
     const int size = ranks->size();
     const bool is_root = ranks->rank() == root;
     const bool is_in_place = is_root && send == MPI_IN_PLACE;
+    const ProgramCall call{.kind = CallKind::gather,
+                           .root = root,
+                           .send = send,
+                           .receive = is_root ? receive : nullptr,
+                           .send_count = is_in_place ? 0 : send_count,
+                           .count = is_root ? count : 0,
+                           .send_type = is_in_place ? type : send_type,
+                           .type = is_root ? type : send_type};
+    if (const auto code = ranks->repeat(call, by_library)) return *code;
     const auto block = is_root ? TypedBuffer::of(receive, count, type)
                                : TypedBuffer::of(send, send_count, send_type);
     if (!block || !fits(*block, size)) return by_library();
     const auto given =
         is_root && !is_in_place ? TypedBuffer::of(send, send_count, send_type) : block;
     if (!given) return by_library();
-    return ranks->take_turn(CallKind::gather, size_of(*block), root, by_library, [&] {
+    return ranks->take_turn(call, size_of(*block), by_library, [&] {
         if (!is_root)
             return ranks->run(moving(Collective::gather, block->bytes,
                                      {packed(*ranks, *given), {}, false}, root));
@@ -206,12 +247,21 @@ int scatter(const Next& next, const void* send, Count send_count, MPI_Datatype s
     const int size = ranks->size();
     const bool is_root = ranks->rank() == root;
     const bool is_in_place = is_root && receive == MPI_IN_PLACE;
+    const ProgramCall call{.kind = CallKind::scatter,
+                           .root = root,
+                           .send = is_root ? send : nullptr,
+                           .receive = receive,
+                           .send_count = is_root ? send_count : 0,
+                           .count = is_in_place ? 0 : count,
+                           .send_type = is_root ? send_type : type,
+                           .type = is_in_place ? send_type : type};
+    if (const auto code = ranks->repeat(call, by_library)) return *code;
     const auto block = is_root ? TypedBuffer::of(send, send_count, send_type)
                                : TypedBuffer::of(receive, count, type);
     if (!block || !fits(*block, size)) return by_library();
     const auto result = is_root && !is_in_place ? TypedBuffer::of(receive, count, type) : block;
     if (!result) return by_library();
-    return ranks->take_turn(CallKind::scatter, size_of(*block), root, by_library, [&] {
+    return ranks->take_turn(call, size_of(*block), by_library, [&] {
         // In place, the root's own block stays where it is. It is received into scratch memory.
         const std::span<std::byte> place =
             is_in_place ? ranks->scratch(Ranks::Scratch::output, block->bytes)
@@ -229,14 +279,15 @@ int scatter(const Next& next, const void* send, Count send_count, MPI_Datatype s
 /// Implements both forms of MPI's reduce-scatter. `count`: elements of this rank's block. MPI does
 /// not require that all ranks are in place, so tutti's call is never in place.
 template <class Library>
-int reduce_scatter(Ranks& ranks, const Library& by_library, const Call& call, const void* send,
-                   void* receive, std::int64_t count, std::int64_t all_counts, MPI_Datatype type) {
+int reduce_scatter(Ranks& ranks, const Library& by_library, const ProgramCall& given_call,
+                   const Call& call, const void* send, void* receive, std::int64_t count,
+                   std::int64_t all_counts, MPI_Datatype type) {
     const bool is_in_place = send == MPI_IN_PLACE;
     const auto given = TypedBuffer::of(is_in_place ? receive : send, all_counts, type);
     const auto result = block_of(receive, count, type);
     if (!given || !result || !is_for_tutti(block_bytes(call), ranks.size())) return by_library();
     return ranks.take_turn(
-        CallKind::reduce_scatter, block_bytes(call), 0, by_library,
+        given_call, block_bytes(call), by_library,
         [&] {
             const std::span<std::byte> output = result->memory();
             ranks.run(
@@ -253,10 +304,19 @@ int reduce_scatter_block(const Next& next, const void* send, void* receive, Coun
     const auto by_library = [&] { return next(send, receive, count, type, op, comm); };
     Ranks* const ranks = ranks_for(CallKind::reduce_scatter, comm);
     if (ranks == nullptr) return by_library();
+    const ProgramCall given_call{.kind = CallKind::reduce_scatter,
+                                 .send = send,
+                                 .receive = receive,
+                                 .count = count,
+                                 .send_type = type,
+                                 .type = type,
+                                 .op = op};
+    if (const auto code = ranks->repeat(given_call, by_library)) return *code;
     const auto call = combining(Collective::reduce_scatter, type, op, count);
     if (!call) return by_library();
     const std::int64_t all_counts = std::int64_t{count} * ranks->size();
-    return reduce_scatter(*ranks, by_library, *call, send, receive, count, all_counts, type);
+    return reduce_scatter(*ranks, by_library, given_call, *call, send, receive, count, all_counts,
+                          type);
 }
 
 template <class Next>
@@ -264,8 +324,9 @@ int barrier(const Next& next, MPI_Comm comm) {
     const auto by_library = [&] { return next(comm); };
     Ranks* const ranks = ranks_for(CallKind::barrier, comm);
     if (ranks == nullptr) return by_library();
-    return ranks->take_turn(CallKind::barrier, 0, 0, by_library,
-                            [&] { ranks->run(arguments::barrier()); });
+    const ProgramCall call{.kind = CallKind::barrier, .send_type = MPI_BYTE, .type = MPI_BYTE};
+    if (const auto code = ranks->repeat(call, by_library)) return *code;
+    return ranks->take_turn(call, 0, by_library, [&] { ranks->run(arguments::barrier()); });
 }
 
 /// Least bytes of a vector. The MPI library passes shorter vectors on without waiting.
@@ -286,7 +347,7 @@ int scan_as(Collective collective, const Next& next, const void* send, void* rec
     const bool pays = given->bytes >= least_scanned || preloaded.always;
     if (!pays || !ranks->may_meet(kind)) return ranks->passed(kind, size_of(*given), by_library);
     return ranks->take_turn(
-        kind, size_of(*given), 0, by_library,
+        {kind}, size_of(*given), by_library,
         [&] {
             const bool has_output =
                 is_in_place || collective == Collective::scan || ranks->rank() > 0;

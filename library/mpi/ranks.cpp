@@ -224,6 +224,7 @@ int Ranks::report() {
 }
 
 std::span<std::byte> Ranks::scratch(Scratch which, std::size_t bytes) {
+    uses_scratch_ = true;
     Memory& memory = at(scratch_, which);
     if (memory.size < bytes) memory = {std::make_unique_for_overwrite<std::byte[]>(bytes), bytes};
     return {memory.bytes.get(), bytes};

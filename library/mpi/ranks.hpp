@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <bit>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,6 +17,7 @@
 #include "kernels/sets.hpp"
 #include "library/block_exchange.hpp"
 #include "library/communicator_state.hpp"
+#include "library/mpi/known_calls.hpp"
 #include "library/mpi/lengths.hpp"
 #include "library/mpi/turns.hpp"
 #include "library/plan_admission.hpp"
@@ -51,27 +51,56 @@ public:
     /// Returns whether tutti may do any call.
     bool may_take() const { return stage_ != Stage::the_librarys; }
 
+    /// Does a call that take_turn() has done before, as it did. Returns nullopt if it must be
+    /// looked at again: then nothing is done. Ranks that find it known and others decide alike.
+    template <class Library>
+    std::optional<int> repeat(const ProgramCall& call, const Library& by_library) {
+        const KnownCall* const known = known_calls_.find(call);
+        if (known == nullptr || stage_ != Stage::ours || known->left->key != known->key ||
+            state_->evictions != known_evictions_)
+            return std::nullopt;
+        if (known->left->point != nullptr) return left_to_library(*known->left, by_library);
+        if (known->run.place == nullptr || !(admits_all() || admission_.has_plan(known->admission)))
+            return std::nullopt;
+        bool is_done = false;
+        const int code = guarded([&] {
+            will_do(known->work);
+            is_done = state_->repeat(known->run);
+            if (!is_done) return;
+            if (!admits_all()) admission_.is_admitted(known->admission);
+            tell(*known->left);
+        });
+        return is_done || code != MPI_SUCCESS ? std::optional(code) : std::nullopt;
+    }
     /// Lets the MPI library or tutti do the call. `by_library` returns an MPI error code,
     /// `by_tutti` throws Error. `traits` has the type and operation of a reduction, and lengths if
-    /// blocks differ. All ranks must pass the same kind, bytes, root and traits; only these
+    /// blocks differ. All ranks must pass the same kind, root, bytes and traits; only these
     /// determine which of the two does the call.
     template <class Library, class Tutti>
-    int take_turn(CallKind kind, std::int64_t bytes, int root, const Library& by_library,
+    int take_turn(const ProgramCall& call, std::int64_t bytes, const Library& by_library,
                   const Tutti& by_tutti, const Call& traits = {}) {
+        const CallKind kind = call.kind;
         if (is_too_early(kind)) return passed(kind, bytes, by_library);
-        LeftCalls& left = left_calls(kind, bytes, root, traits);
+        LeftCalls& left =
+            left_calls_.of(kind, is_of_blocks(kind) ? bytes * size_ : bytes, call.root, traits);
         if (!turns_)
-            if (const auto code = left_to_library(left, by_library)) return *code;
-        if (is_rare(kind, bytes, root)) return pass_rare_call(kind, bytes, by_library);
+            if (const auto code = left_to_library(left, by_library)) {
+                if (*code == MPI_SUCCESS) keep(call, bytes, left);
+                return *code;
+            }
+        if (is_rare(kind, bytes, call.root)) return pass_rare_call(kind, bytes, by_library);
         return take_admitted_turn(kind, bytes, by_library, [&] {
             if (turns_)
                 if (const auto code = left_to_library(left, by_library)) {
                     turns_->of(size_class(kind, bytes)).count_left();
                     return *code;
                 }
+            uses_scratch_ = false;
             const int code = guarded(by_tutti);
-            if (code == MPI_SUCCESS)  // else an error handler may have freed the communicator
-                static_cast<LeftToLibrary&>(left) = std::exchange(state_->left_to_library, {});
+            if (code != MPI_SUCCESS) return code;  // an error handler may have freed all this
+            tell(left);
+            const RepeatableRun run = std::exchange(state_->last_run, {});
+            if (!turns_ && !uses_scratch_ && run.place != nullptr) keep(call, bytes, left, run);
             return code;
         });
     }
@@ -164,14 +193,9 @@ public:
 
     /// Runs a blocking collective. There are no others, so the ranks need not meet at the end.
     void run(const CallArguments& arguments) {
-        // Ranks that never wait long would never make progress on the program's MPI messages. This
-        // does it about every 100 us.
-        constexpr std::int64_t work_without = 256, bytes_of_work = 2048;
-        work_ += 1 + block_bytes(arguments.call) / bytes_of_work;
-        if (work_ >= work_without) {
-            work_ = 0;
-            progress_.make_progress();
-        }
+        constexpr std::int64_t bytes_of_work = 2048;
+        work_of_last_ = 1 + block_bytes(arguments.call) / bytes_of_work;
+        will_do(work_of_last_);
         state_->run(arguments);
     }
 
@@ -191,11 +215,6 @@ private:
         void make_progress() override;
     };
     enum class Stage : std::uint8_t { new_ones, ours, the_librarys };
-    // Calls that differ in nothing that is learnt, but perhaps in their buffers and a little in
-    // their lengths.
-    struct LeftCalls : LeftToLibrary {
-        std::uint64_t key = 0;
-    };
     // After each refused call, skips more of the following ones without asking.
     class Refusals {
     public:
@@ -218,29 +237,24 @@ private:
         ++calls;
         return true;
     }
+    static bool admits_all() { return preloaded.always || preloaded.turn_calls > 0; }
+    static std::uint64_t admission_key(CallKind kind, std::int64_t bytes, int root) {
+        return static_cast<std::uint64_t>(octave_of(bytes)) << 20 ^
+               static_cast<std::uint64_t>(root) << 4 ^ static_cast<std::uint64_t>(kind);
+    }
     /// Returns whether calls of this octave of sizes repeat too rarely for a plan; equal on all
     /// ranks.
     bool is_rare(CallKind kind, std::int64_t bytes, int root) {
-        if (preloaded.always || preloaded.turn_calls > 0) return false;
-        const auto key = static_cast<std::uint64_t>(octave_of(bytes)) << 20 ^
-                         static_cast<std::uint64_t>(root) << 4 ^ static_cast<std::uint64_t>(kind);
+        if (admits_all()) return false;
+        const std::uint64_t key = admission_key(kind, bytes, root);
         const bool has_plan =
             state_ && state_->evictions == known_evictions_ && admission_.is_admitted(key);
         return !has_plan && !is_admitted(key, bytes * size_);
     }
-    LeftCalls& left_calls(CallKind kind, std::int64_t bytes, int root, const Call& traits) {
-        const auto bits = [](auto value, int place) {
-            return static_cast<std::uint64_t>(value) << place;
-        };
-        const std::int64_t all = is_of_blocks(kind) ? bytes * size_ : bytes;
-        const std::uint64_t key = bits(std::bit_width(static_cast<std::uint64_t>(all)), 0) |
-                                  bits(Learner::shape_of(all, false).quarter, 8) | bits(kind, 16) |
-                                  bits(traits.type, 24) | bits(traits.op, 32) |
-                                  bits(static_cast<std::uint32_t>(root), 40) |
-                                  bits(traits.lengths != nullptr, 63);
-        LeftCalls& left = left_calls_[key * 0x9E3779B97F4A7C15U >> (64 - 6)];
-        if (left.key != key) left = {{}, key};
-        return left;
+    // Tells the calls whether the one that has run was left to the library.
+    void tell(LeftCalls& left) {
+        static_cast<LeftToLibrary&>(left) = state_->left_to_library;
+        state_->left_to_library.point = nullptr;
     }
     // Lets the MPI library do a call that it does faster, unless the search wants to try others.
     // Such calls do not even come to the communicator.
@@ -251,9 +265,24 @@ private:
         if (needs == Learner::Needs::search) return std::nullopt;
         const std::int64_t began = needs == Learner::Needs::time ? now_ns() : 0;
         const int code = by_library();
-        if (needs == Learner::Needs::time)
+        if (needs == Learner::Needs::time && code == MPI_SUCCESS)
             state_->learner->record(*left.point, left.shape, ns_since(began), 0);
         return code;
+    }
+    void keep(const ProgramCall& call, std::int64_t bytes, LeftCalls& left,
+              const RepeatableRun& run = {}) {
+        if (call.has_named_types())
+            known_calls_.keep({call, &left, left.key, run, work_of_last_,
+                               admission_key(call.kind, bytes, call.root)});
+    }
+    // Ranks that never wait long would never make progress on the program's MPI messages. This does
+    // it about every 100 us. A call of a few bytes is 1 unit of work.
+    void will_do(std::int64_t work) {
+        constexpr std::int64_t work_without = 256;
+        work_ += work;
+        if (work_ < work_without) return;
+        work_ = 0;
+        progress_.make_progress();
     }
     bool maximize(std::span<std::int64_t> values);
     bool is_admitted(std::uint64_t key, std::int64_t bytes);
@@ -300,8 +329,10 @@ private:
     std::unique_ptr<TurnsOfCalls> turns_;
     PlanAdmission admission_;
     std::uint64_t known_evictions_ = 0;
-    std::array<LeftCalls, 64> left_calls_ = {};
-    std::int64_t work_ = 0;
+    AllLeftCalls left_calls_;
+    KnownCalls known_calls_;
+    bool uses_scratch_ = false;  // the current call
+    std::int64_t work_ = 0, work_of_last_ = 0;
     std::string problem_;
     struct Memory {
         std::unique_ptr<std::byte[]> bytes;

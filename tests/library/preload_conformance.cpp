@@ -9,6 +9,7 @@ int main(int argc, char** argv) {
         const Job job(comm);
         check_calls(job);
         check_blocks(job);
+        check_repeated_calls(job);
         MPI_Barrier(comm);
     }
     long all[2] = {}, mine[2] = {checks.done, checks.wrong};

@@ -8,3 +8,6 @@ void check_calls(const Job& job);
 
 /// Checks calls whose blocks differ between ranks, and scans.
 void check_blocks(const Job& job);
+
+/// Checks calls that are repeated with the same arguments.
+void check_repeated_calls(const Job& job);

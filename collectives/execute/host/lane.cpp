@@ -17,11 +17,12 @@ Lane::Lane(const HostBuffers& buffers, StoreChoice& stores, const PlanRequest& r
            RankProgram program)
     : steps_of_run_(static_cast<std::uint64_t>(request.schedule.steps()) + 1),
       program_(std::move(program)),
+      runs_(as_size(request.runs_ahead) + 1),
       buffers_(buffers),
       stores_(stores),
       reaches_peers_(!request.sends_only_messages()) {
-    bound_.reserve(as_size(request.runs_ahead) + 1);
-    for (int i = 0; i <= request.runs_ahead; ++i)
+    bound_.reserve(runs_);
+    for (std::size_t i = 0; i < runs_; ++i)
         bound_.push_back({BoundProgram(buffers, request, program_)});
     run_ = &bound_.front().program;
 }
@@ -29,7 +30,7 @@ Lane::Lane(const HostBuffers& buffers, StoreChoice& stores, const PlanRequest& r
 void Lane::connect(World& world, MessageTransport* transport, int number,
                    SharedPlanMemory& memory) {
     if (reaches_peers_)
-        memory.ask(sizeof(Head) + bound_.size() * run_->most_reachable_bytes(),
+        memory.ask(sizeof(Head) + runs_ * run_->most_reachable_bytes(),
                    [this, &world](auto shared) { reach_peers(world, std::move(shared)); });
     if (transport != nullptr) {
         most_bytes_ = transport->most_bytes();
@@ -46,12 +47,12 @@ void Lane::connect(World& world, MessageTransport* transport, int number,
 // Each rank divides its piece alike.
 void Lane::reach_peers(const World& world, std::unique_ptr<ReachableMemory> memory) {
     memory_ = std::move(memory);
-    for (std::size_t number = 0; number < bound_.size(); ++number) {
+    for (std::size_t number = 0; number < runs_; ++number) {
         std::vector<PlanMemory> of_ranks(as_size(world.size()));
         for (const Rank rank : all_ranks(world.size())) {
             const std::span<std::byte> piece = memory_->of(rank);
             if (piece.empty()) continue;
-            const std::size_t part = (piece.size() - sizeof(Head)) / bound_.size();
+            const std::size_t part = (piece.size() - sizeof(Head)) / runs_;
             at(of_ranks, rank) = {piece.data() + sizeof(Head) + number * part,
                                   &head_of(rank).buffers};
         }
@@ -68,15 +69,15 @@ Lane::Head& Lane::head_of(Rank rank) const {
 void Lane::add_steps() {
     counter_ = &head_of(buffers_.me).counter;
     sleepers_ = &head_of(buffers_.me).sleepers;
-    const auto runs = static_cast<std::int64_t>(bound_.size());
-    assert(runs == 1 || program_.settling_late.empty());
-    if (runs > 1) waits_before_begin_ = add_waits(program_.last_readers, runs);
+    assert(runs_ == 1 || program_.settling_late.empty());
+    if (runs_ > 1)
+        waits_before_begin_ = add_waits(program_.last_readers, static_cast<std::int64_t>(runs_));
     for (const ProgramStep& step : program_.steps) {
         const std::uint32_t before_messages = add_waits(step.before_messages);
         steps_.push_back({step.number, step.has_messages(), step.keeps_results, before_messages,
                           add_waits(step.dependencies)});
     }
-    if (runs == 1) add_waits(program_.last_readers);
+    if (runs_ == 1) add_waits(program_.last_readers);
     if (buffers_.are_addressed()) look_up_buffers_at_first_waits();
 }
 
@@ -147,14 +148,14 @@ void Lane::begin() {
     has_begun_ = has_posted_ = false;
     moving_ns_ = 0;
     Bound& bound = bound_[next_];
-    if (++next_ == bound_.size()) next_ = 0;
+    if (++next_ == runs_) next_ = 0;
     if (bound.binding != binding_) bind(bound);
     run_ = &bound.program;
     may_go_ahead();
 }
 
 bool Lane::may_go_ahead() {
-    if (base_ <= bound_.size() * steps_of_run_)
+    if (base_ <= runs_ * steps_of_run_)
         wait_ = waits_before_begin_;  // no earlier run has used this part of the memory
     else if (!are_met(waits_before_begin_))
         return false;
@@ -189,7 +190,7 @@ void Lane::post(const Step& step) {
 void Lane::publish_finished(std::size_t steps) {
     const auto finished = steps < steps_.size() ? static_cast<std::uint64_t>(steps_[steps].number)
                                                 : steps_of_run_ - 1;
-    if (base_ + finished == published_) return;
+    if (base_ + finished == published_ || !reaches_peers_) return;
     publish(*counter_, published_ = base_ + finished);
     // A peer that starts to sleep at this moment may be missed here: its sleep has a time limit.
     if (std::atomic_ref(*sleepers_).load(std::memory_order_relaxed) != 0) wake_sleepers(*counter_);

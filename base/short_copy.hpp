@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace tutti {
+
+/// memcpy for copies that are often one number: that needs no call.
+inline void copy_short(std::byte* to, const std::byte* from, std::size_t bytes) {
+    if (bytes == sizeof(std::uint64_t))
+        std::memcpy(to, from, sizeof(std::uint64_t));
+    else
+        std::memcpy(to, from, bytes);
+}
+
+}  // namespace tutti
