@@ -381,15 +381,16 @@ private:
     void keep(RecentCall& recent, const CallArguments& given, const CheckedCall& call,
               const KnownPlan& known, Learner::CallShape shape);
     bool resize(RecentCall& recent, const CallArguments& given);
-    void run_recent(RecentCall& recent, Learner::Needs needs);
+    void run_recent(RecentCall& recent, Learner::Needs needs, double before_ns);
     static Learner::Needs needs_of(const KnownPlan& known, Learner::CallShape shape);
     Learner::Needs needs_of(const CheckedCall& call, Learner::CallShape shape);
     void tell_if_left(const KnownPlan& known, Learner::CallShape shape);
-    double time_since(std::int64_t began_ns, const CachedPlan& plan) const;
-    void has_run(const KnownPlan& known, Learner::CallShape shape, std::int64_t began_ns);
+    double time_since(std::int64_t began_ns, const CachedPlan& plan, double before_ns) const;
+    void has_run(const KnownPlan& known, Learner::CallShape shape, std::int64_t began_ns,
+                 double before_ns);
     std::int64_t begin_timing(const CallArguments& given, const CachedPlan& plan, bool is_recent);
     KnownPlan run_and_learn(const CallArguments& given, const CheckedCall& checked_call,
-                            bool is_recent);
+                            bool is_recent, double before_ns);
     void remember(const CheckedCall& call, const KnownPlan& known);
     BufferSizes sizes_of(const Call& call) const;
     void forget_recent() {

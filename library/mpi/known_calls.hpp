@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "library/communicator_state.hpp"
 #include "library/mpi/settings.hpp"
@@ -79,19 +80,25 @@ public:
     /// Returns null if it is not known.
     const KnownCall* find(const ProgramCall& call) const {
         if (places_ == nullptr) return nullptr;
-        const std::optional<KnownCall>& known = (*places_)[place_of(call)];
+        const std::optional<KnownCall>& known = (*places_)[place_of(hash_of(call))];
         return known && known->call == call ? &*known : nullptr;
+    }
+    /// Returns whether the last call in its place was this one, too: only then keep() it.
+    bool is_repeated(const ProgramCall& call) {
+        const std::uint64_t hash = hash_of(call);
+        return std::exchange(last_[place_of(hash)], hash) == hash;
     }
     void keep(const KnownCall& known) {
         if (places_ == nullptr) places_ = std::make_unique<Places>();
-        (*places_)[place_of(known.call)] = known;
+        (*places_)[place_of(hash_of(known.call))] = known;
     }
 
 private:
     static constexpr int bits = 6;
     using Places = std::array<std::optional<KnownCall>, 1 << bits>;
 
-    static std::size_t place_of(const ProgramCall& call) {
+    static std::size_t place_of(std::uint64_t hash) { return hash >> (64 - bits); }
+    static std::uint64_t hash_of(const ProgramCall& call) {
         const auto number = [](const void* address) {
             return reinterpret_cast<std::uintptr_t>(address);
         };
@@ -100,10 +107,11 @@ private:
                                           << 32 ^
                                       static_cast<std::uint64_t>(call.root) << 24 ^
                                       static_cast<std::uint64_t>(call.kind) << 56;
-        return differs * 0x9E3779B97F4A7C15U >> (64 - bits);
+        return differs * 0x9E3779B97F4A7C15U;
     }
 
     std::unique_ptr<Places> places_;
+    std::array<std::uint64_t, 1 << bits> last_ = {};  // hashes
 };
 
 }  // namespace tutti

@@ -271,7 +271,7 @@ private:
     }
     void keep(const ProgramCall& call, std::int64_t bytes, LeftCalls& left,
               const RepeatableRun& run = {}) {
-        if (call.has_named_types())
+        if (known_calls_.is_repeated(call) && call.has_named_types())
             known_calls_.keep({call, &left, left.key, run, work_of_last_,
                                admission_key(call.kind, bytes, call.root)});
     }
