@@ -6,7 +6,7 @@
 
 namespace tutti {
 
-/// memcpy for copies that are often one number: that needs no call.
+/// Copies like memcpy, but without a call if it is 8 bytes, the most frequent length.
 inline void copy_short(std::byte* to, const std::byte* from, std::size_t bytes) {
     if (bytes == sizeof(std::uint64_t))
         std::memcpy(to, from, sizeof(std::uint64_t));

@@ -19,10 +19,10 @@ namespace {
 // Greatest number of pending calls of one kind. Another start waits for the oldest one.
 constexpr std::size_t most_slots = 8;
 
-// Under tutti run, a call of tutti costs about this much more than its measured time: calls that
-// are left to the MPI library do not come here. A call with the arguments of an earlier one is not
-// looked up.
-constexpr double taking_over_ns = 100, repeating_ns = 15;
+// About the time that a call of tutti takes under tutti run before its timer starts: if it is
+// looked up, and if it has the arguments of an earlier one. Calls that are left to the MPI library
+// do not come here.
+constexpr double lookup_ns = 100, repeat_ns = 15;
 
 void check_length(std::size_t given, std::size_t needed, std::string_view what, const Call& call) {
     if (given == needed) return;
@@ -187,15 +187,14 @@ CallKey Communicator::State::key_of(const CallArguments& given, CallMode mode) c
 void Communicator::State::run(const CallArguments& given) {
     const std::uint64_t hash = RecentCall::hash_of(given);
     RecentCall& recent = recent_.place_of(hash);
-    const bool is_repeated = recent.is(given);
-    const bool is_recent = is_repeated || resize(recent, given);
-    const double before_ns = is_repeated ? repeating_ns : taking_over_ns;
+    const bool is_recent = recent.is(given) || resize(recent, given);
+    const double untimed_ns = std::exchange(is_usually_repeated, false) ? repeat_ns : lookup_ns;
     if (is_recent) {
         const Learner::Needs needs = needs_of(recent.known, recent.shape);
         if (needs != Learner::Needs::search) {
             recent.last_hash = hash;
-            last_run = {&recent, recent.number};
-            return run_recent(recent, needs, before_ns);
+            last_run = {&recent, recent.number, hash};
+            return run_recent(recent, needs, untimed_ns);
         }
     }
     last_run = {};
@@ -206,13 +205,13 @@ void Communicator::State::run(const CallArguments& given) {
         const bool is_new = needs == Learner::Needs::search;
         KnownPlan known;
         if (is_new && learner) {
-            known = run_and_learn(given, call, is_recent, before_ns);
+            known = run_and_learn(given, call, is_recent, untimed_ns);
         } else {
             known = is_new ? plan_without_learning(call.key, call.settled) : call.place->known;
             const std::int64_t began =
                 needs == Learner::Needs::time ? begin_timing(given, *known.plan, is_recent) : 0;
             run_plan(*known.plan, call.settled);
-            has_run(known, shape, began, before_ns);
+            has_run(known, shape, began, untimed_ns);
         }
         if (is_new) remember(call, known);
         if (std::exchange(recent.last_hash, hash) == hash) keep(recent, given, call, known, shape);
@@ -224,15 +223,16 @@ bool Communicator::State::repeat(const RepeatableRun& call) {
     if (recent.number != call.number) return false;
     const Learner::Needs needs = needs_of(recent.known, recent.shape);
     if (needs == Learner::Needs::search) return false;
-    run_recent(recent, needs, repeating_ns);
+    recent.last_hash = call.hash;
+    run_recent(recent, needs, repeat_ns);
     return true;
 }
 
-void Communicator::State::run_recent(RecentCall& recent, Learner::Needs needs, double before_ns) {
+void Communicator::State::run_recent(RecentCall& recent, Learner::Needs needs, double untimed_ns) {
     guarded([&] {
         const std::int64_t began = needs == Learner::Needs::time ? now_ns() : 0;
         run_plan(*recent.known.plan, recent.settled, &recent);
-        has_run(recent.known, recent.shape, began, before_ns);
+        has_run(recent.known, recent.shape, began, untimed_ns);
     });
 }
 
@@ -243,7 +243,7 @@ void Communicator::State::keep(RecentCall& recent, const CallArguments& given,
     recent.settled = call.settled;
     recent.known = known;
     recent.shape = shape;
-    recent.number = ++recent_calls_;
+    recent.number = ++last_number_;
     recent.octaves = 0;
     if (call.key.has_lengths) {
         recent.lengths = *given.call.lengths;
@@ -272,7 +272,7 @@ bool Communicator::State::resize(RecentCall& recent, const CallArguments& given)
     recent.settled.buffers = used_parts(given, sizes);
     recent.settled.call.count = recent.given.call.count = given.call.count;
     recent.given.buffers = given.buffers;
-    recent.number = ++recent_calls_;
+    recent.number = ++last_number_;
     recent.shape = Learner::shape_of(bytes, given.buffers.in_place);
     recent.known.plan->slots.front()->bound_by = nullptr;
     return true;
@@ -287,17 +287,17 @@ std::int64_t Communicator::State::begin_timing(const CallArguments& given, const
     return began;
 }
 
-// `before_ns`: what such a call of tutti cost before, under tutti run.
+// `untimed_ns`: what a call of tutti took before `began_ns`, under tutti run.
 double Communicator::State::time_since(std::int64_t began_ns, const CachedPlan& plan,
-                                       double before_ns) const {
-    return ns_since(began_ns) + (is_preloaded && plan.is_ours ? before_ns : 0);
+                                       double untimed_ns) const {
+    return ns_since(began_ns) + (is_preloaded && plan.is_ours ? untimed_ns : 0);
 }
 
 // `began_ns`: when the call began, if it is timed, else 0.
 void Communicator::State::has_run(const KnownPlan& known, Learner::CallShape shape,
-                                  std::int64_t began_ns, double before_ns) {
+                                  std::int64_t began_ns, double untimed_ns) {
     if (began_ns != 0)
-        learner->record(*known.point, shape, time_since(began_ns, *known.plan, before_ns), 0);
+        learner->record(*known.point, shape, time_since(began_ns, *known.plan, untimed_ns), 0);
     tell_if_left(known, shape);
 }
 
@@ -595,7 +595,7 @@ Learner::Point& Communicator::State::point_of(const CallKey& key, const CallArgu
 
 KnownPlan Communicator::State::run_and_learn(const CallArguments& given,
                                              const CheckedCall& checked_call, bool is_recent,
-                                             double before_ns) {
+                                             double untimed_ns) {
     CallKey key = checked_call.key;
     const CallArguments& call = checked_call.settled;
     Learner::Point& point = point_of(key, call);
@@ -619,7 +619,7 @@ KnownPlan Communicator::State::run_and_learn(const CallArguments& given,
     const double making = is_new ? ns_since(began) : 0;
     const std::int64_t made = begin_timing(given, *chosen.plan, is_recent);
     run_plan(*chosen.plan, call);
-    learner->record(point, shape, time_since(made, *chosen.plan, before_ns), making);
+    learner->record(point, shape, time_since(made, *chosen.plan, untimed_ns), making);
     const KnownPlan known{chosen.plan, &point, arm};
     tell_if_left(known, shape);
     return known;

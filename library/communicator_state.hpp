@@ -162,7 +162,7 @@ struct RecentCall {
 /// without the look-up, as long as the place still has the call of this number.
 struct RepeatableRun {
     RecentCall* place = nullptr;  ///< null: none
-    std::uint64_t number = 0;
+    std::uint64_t number = 0, hash = 0;
 };
 
 /// The common properties of all calls of one class.
@@ -258,7 +258,8 @@ struct Communicator::State {
     CallArguments with_lengths(CallArguments given, const BlockCounts& counts);
 
     void run(const CallArguments& given);
-    /// Runs the call again. Returns false if it did nothing: use run(). All ranks may do either.
+    /// Runs the call again. Returns false if it did nothing: use run(). Some ranks may repeat() a
+    /// call that others run().
     bool repeat(const RepeatableRun& call);
     std::span<std::byte> allocate(std::size_t bytes);
     void release(std::span<std::byte> memory);
@@ -320,6 +321,8 @@ struct Communicator::State {
     LeftToLibrary left_to_library;
     /// The last run(), if that was of a recent call.
     RepeatableRun last_run;
+    /// Set before a run() of a call that is usually done by repeat(), for the learner.
+    bool is_usually_repeated = false;
 
 private:
     // Drives pending calls while ranks make a plan together: a late rank may wait for them.
@@ -381,16 +384,16 @@ private:
     void keep(RecentCall& recent, const CallArguments& given, const CheckedCall& call,
               const KnownPlan& known, Learner::CallShape shape);
     bool resize(RecentCall& recent, const CallArguments& given);
-    void run_recent(RecentCall& recent, Learner::Needs needs, double before_ns);
+    void run_recent(RecentCall& recent, Learner::Needs needs, double untimed_ns);
     static Learner::Needs needs_of(const KnownPlan& known, Learner::CallShape shape);
     Learner::Needs needs_of(const CheckedCall& call, Learner::CallShape shape);
     void tell_if_left(const KnownPlan& known, Learner::CallShape shape);
-    double time_since(std::int64_t began_ns, const CachedPlan& plan, double before_ns) const;
+    double time_since(std::int64_t began_ns, const CachedPlan& plan, double untimed_ns) const;
     void has_run(const KnownPlan& known, Learner::CallShape shape, std::int64_t began_ns,
-                 double before_ns);
+                 double untimed_ns);
     std::int64_t begin_timing(const CallArguments& given, const CachedPlan& plan, bool is_recent);
     KnownPlan run_and_learn(const CallArguments& given, const CheckedCall& checked_call,
-                            bool is_recent, double before_ns);
+                            bool is_recent, double untimed_ns);
     void remember(const CheckedCall& call, const KnownPlan& known);
     BufferSizes sizes_of(const Call& call) const;
     void forget_recent() {
@@ -417,7 +420,7 @@ private:
     unsigned tests_in_vain_ = 0;
     std::uint64_t uses_ = 0;  // equal on all ranks, because it decides which plan is evicted
     RecentCalls recent_;
-    std::uint64_t recent_calls_ = 0;  // number of the last
+    std::uint64_t last_number_ = 0;  // the last one that a RecentCall got
     KnownClasses classes_;
     std::vector<std::int64_t> blocks_of_total_;  // that total_bytes() counts, by collective
     std::unordered_map<ChoiceKey, ChosenPlan, HashOfChoiceKey> choices_;

@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -15,20 +16,20 @@
 
 namespace tutti {
 
-/// A collective call with the program's arguments, as far as this rank uses them. Calls that are
-/// the same on a communicator mean the same: addresses, counts and types of its memory.
+/// A collective call on a communicator with the program's arguments, as far as this rank uses them.
+/// Equal ones are the same call if they have named types.
 struct ProgramCall {
     CallKind kind;
     int root = 0;
     const void* send = nullptr;
     const void* receive = nullptr;
     std::int64_t send_count = 0, count = 0;
-    // Null if calls of this kind are not to be known.
+    // Null for calls that are never known.
     MPI_Datatype send_type = MPI_DATATYPE_NULL, type = MPI_DATATYPE_NULL;
     MPI_Op op = MPI_OP_NULL;
 
     bool operator==(const ProgramCall&) const = default;
-    /// Whether it is the same call each time: a program may free other types, and then get the same
+    /// Whether the types are MPI's own. A program may free one of its own, and then get the same
     /// handle for another type.
     bool has_named_types() const {
         return named_type(type) != nullptr &&
@@ -36,16 +37,15 @@ struct ProgramCall {
     }
 };
 
-/// Calls that differ in nothing that is learnt, but perhaps in their buffers and a little in their
-/// lengths. Tells whether a search has left them to the library.
+/// Calls that share what is learnt: of one kind, root, type and operation, with similar lengths and
+/// any buffers. Says whether a search has left them to the library.
 struct LeftCalls : LeftToLibrary {
     std::uint64_t key = 0;
 };
 
 class AllLeftCalls {
 public:
-    /// Returns the place of such calls; others of the same place are forgotten. `bytes`: of all
-    /// blocks.
+    /// Returns the place of such calls, and forgets others that had it. `bytes`: of all blocks.
     LeftCalls& of(CallKind kind, std::int64_t bytes, int root, const Call& traits) {
         const auto bits = [](auto value, int place) {
             return static_cast<std::uint64_t>(value) << place;
@@ -68,9 +68,9 @@ private:
 struct KnownCall {
     ProgramCall call;
     LeftCalls* left;          ///< the calls that it belongs to
-    std::uint64_t key;        ///< of `left` then: other calls may have taken the place
+    std::uint64_t key;        ///< left->key at that time; if it differs now, others have the place
     RepeatableRun run;        ///< none unless tutti did the call in the program's own memory
-    std::int64_t work;        ///< see Ranks::will_do()
+    std::int64_t work;        ///< see Ranks::count_work()
     std::uint64_t admission;  ///< its key for PlanAdmission
 };
 
@@ -78,13 +78,16 @@ struct KnownCall {
 class KnownCalls {
 public:
     /// Returns null if it is not known.
-    const KnownCall* find(const ProgramCall& call) const {
+    const KnownCall* find(const ProgramCall& call) {
         if (places_ == nullptr) return nullptr;
-        const std::optional<KnownCall>& known = (*places_)[place_of(hash_of(call))];
-        return known && known->call == call ? &*known : nullptr;
+        const std::uint64_t hash = hash_of(call);
+        const std::optional<KnownCall>& known = (*places_)[place_of(hash)];
+        if (!known || known->call != call) return nullptr;
+        last_[place_of(hash)] = hash;
+        return &*known;
     }
-    /// Returns whether the last call in its place was this one, too: only then keep() it.
-    bool is_repeated(const ProgramCall& call) {
+    /// Notes the call. Returns whether the last one in its place was the same: only then keep() it.
+    bool note(const ProgramCall& call) {
         const std::uint64_t hash = hash_of(call);
         return std::exchange(last_[place_of(hash)], hash) == hash;
     }
@@ -99,14 +102,16 @@ private:
 
     static std::size_t place_of(std::uint64_t hash) { return hash >> (64 - bits); }
     static std::uint64_t hash_of(const ProgramCall& call) {
-        const auto number = [](const void* address) {
-            return reinterpret_cast<std::uintptr_t>(address);
+        const auto number = [](const auto& handle) {  // an address in some MPI libraries
+            std::uint64_t bits = 0;
+            std::memcpy(&bits, &handle, sizeof handle);
+            return bits;
         };
-        const std::uint64_t differs = number(call.send) ^ number(call.receive) << 1 ^
-                                      static_cast<std::uint64_t>(call.count + call.send_count)
-                                          << 32 ^
-                                      static_cast<std::uint64_t>(call.root) << 24 ^
-                                      static_cast<std::uint64_t>(call.kind) << 56;
+        const std::uint64_t differs =
+            number(call.send) ^ number(call.receive) << 1 ^ number(call.type) << 2 ^
+            number(call.op) << 3 ^ static_cast<std::uint64_t>(call.count + call.send_count) << 32 ^
+            static_cast<std::uint64_t>(call.root) << 24 ^
+            static_cast<std::uint64_t>(call.kind) << 56;
         return differs * 0x9E3779B97F4A7C15U;
     }
 

@@ -51,24 +51,23 @@ public:
     /// Returns whether tutti may do any call.
     bool may_take() const { return stage_ != Stage::the_librarys; }
 
-    /// Does a call that take_turn() has done before, as it did. Returns nullopt if it must be
-    /// looked at again: then nothing is done. Ranks that find it known and others decide alike.
+    /// Repeats a call that take_turn() has done before, without looking it up. Returns nullopt if
+    /// it did not: use take_turn(). Ranks may differ in that: both choose the same implementation.
     template <class Library>
     std::optional<int> repeat(const ProgramCall& call, const Library& by_library) {
         const KnownCall* const known = known_calls_.find(call);
-        if (known == nullptr || stage_ != Stage::ours || known->left->key != known->key ||
-            state_->evictions != known_evictions_)
+        if (known == nullptr || stage_ != Stage::ours || known->left->key != known->key)
             return std::nullopt;
         if (known->left->point != nullptr) return left_to_library(*known->left, by_library);
-        if (known->run.place == nullptr || !(admits_all() || admission_.has_plan(known->admission)))
+        if (known->run.place == nullptr || !(admits_all() || has_plan(known->admission)))
             return std::nullopt;
         bool is_done = false;
         const int code = guarded([&] {
-            will_do(known->work);
             is_done = state_->repeat(known->run);
             if (!is_done) return;
-            if (!admits_all()) admission_.is_admitted(known->admission);
-            tell(*known->left);
+            count_work(known->work);
+            if (!admits_all()) admission_.is_admitted(known->admission);  // counts it
+            save_decision(*known->left);
         });
         return is_done || code != MPI_SUCCESS ? std::optional(code) : std::nullopt;
     }
@@ -92,13 +91,14 @@ public:
         return take_admitted_turn(kind, bytes, by_library, [&] {
             if (turns_)
                 if (const auto code = left_to_library(left, by_library)) {
-                    turns_->of(size_class(kind, bytes)).count_left();
+                    if (*code == MPI_SUCCESS) turns_->of(size_class(kind, bytes)).count_left();
                     return *code;
                 }
             uses_scratch_ = false;
+            state_->is_usually_repeated = known_calls_.find(call) != nullptr;
             const int code = guarded(by_tutti);
             if (code != MPI_SUCCESS) return code;  // an error handler may have freed all this
-            tell(left);
+            save_decision(left);
             const RepeatableRun run = std::exchange(state_->last_run, {});
             if (!turns_ && !uses_scratch_ && run.place != nullptr) keep(call, bytes, left, run);
             return code;
@@ -115,7 +115,7 @@ public:
         const ClassTurns::Turn turn = turns.next(preloaded);
         const std::int64_t began = turn.is_timed ? now_ns() : 0;
         const int code = turn.by == By::library ? by_library() : by_tutti();
-        if (turn.is_timed)
+        if (turn.is_timed && code == MPI_SUCCESS)  // else the communicator may be freed
             turns.took(ns_since(began) + (turn.by == By::tutti ? asking_ns : 0), turn);
         return code;
     }
@@ -195,7 +195,7 @@ public:
     void run(const CallArguments& arguments) {
         constexpr std::int64_t bytes_of_work = 2048;
         work_of_last_ = 1 + block_bytes(arguments.call) / bytes_of_work;
-        will_do(work_of_last_);
+        count_work(work_of_last_);
         state_->run(arguments);
     }
 
@@ -247,12 +247,15 @@ private:
     bool is_rare(CallKind kind, std::int64_t bytes, int root) {
         if (admits_all()) return false;
         const std::uint64_t key = admission_key(kind, bytes, root);
-        const bool has_plan =
-            state_ && state_->evictions == known_evictions_ && admission_.is_admitted(key);
-        return !has_plan && !is_admitted(key, bytes * size_);
+        if (state_ && state_->evictions == known_evictions_ && admission_.is_admitted(key))
+            return false;
+        return !is_admitted(key, bytes * size_);
     }
-    // Tells the calls whether the one that has run was left to the library.
-    void tell(LeftCalls& left) {
+    bool has_plan(std::uint64_t admission) {
+        return state_->evictions == known_evictions_ && admission_.has_plan(admission);
+    }
+    // Stores whether the last call was left to the library.
+    void save_decision(LeftCalls& left) {
         static_cast<LeftToLibrary&>(left) = state_->left_to_library;
         state_->left_to_library.point = nullptr;
     }
@@ -265,19 +268,19 @@ private:
         if (needs == Learner::Needs::search) return std::nullopt;
         const std::int64_t began = needs == Learner::Needs::time ? now_ns() : 0;
         const int code = by_library();
-        if (needs == Learner::Needs::time && code == MPI_SUCCESS)
+        if (needs == Learner::Needs::time)
             state_->learner->record(*left.point, left.shape, ns_since(began), 0);
         return code;
     }
     void keep(const ProgramCall& call, std::int64_t bytes, LeftCalls& left,
               const RepeatableRun& run = {}) {
-        if (known_calls_.is_repeated(call) && call.has_named_types())
+        if (known_calls_.note(call) && call.has_named_types())
             known_calls_.keep({call, &left, left.key, run, work_of_last_,
                                admission_key(call.kind, bytes, call.root)});
     }
-    // Ranks that never wait long would never make progress on the program's MPI messages. This does
-    // it about every 100 us. A call of a few bytes is 1 unit of work.
-    void will_do(std::int64_t work) {
+    // Makes progress on the program's MPI messages about every 100 us, as ranks that never wait
+    // long would never do so. A call of a few bytes is 1 unit of work.
+    void count_work(std::int64_t work) {
         constexpr std::int64_t work_without = 256;
         work_ += work;
         if (work_ < work_without) return;
@@ -331,7 +334,7 @@ private:
     std::uint64_t known_evictions_ = 0;
     AllLeftCalls left_calls_;
     KnownCalls known_calls_;
-    bool uses_scratch_ = false;  // the current call
+    bool uses_scratch_ = false;  // whether the current call does
     std::int64_t work_ = 0, work_of_last_ = 0;
     std::string problem_;
     struct Memory {

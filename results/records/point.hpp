@@ -106,8 +106,8 @@ struct LevelShare {
     std::optional<Level> within;  ///< none: between the parts of the largest level
     std::int64_t bytes = 0;       ///< sent by all ranks
     std::int64_t messages = 0;
-    /// The time of the steps whose farthest transfer is of this level, in separate calls. All
-    /// levels together have the time of a call.
+    /// The time of the steps whose farthest transfer is at this level, measured in separate calls.
+    /// The sum over the levels is the time of such a call. None if steps are not visible.
     std::optional<std::int64_t> ns;
 
     bool operator==(const LevelShare&) const = default;

@@ -10,7 +10,7 @@ from .reliability import doubt_text
 from .units import size_text, time_text
 
 PARTS = {"cache": "caches", "numa": "NUMA nodes", "package": "packages", "host": "hosts", "switch": "switches", "rack": "racks"}
-# From the smallest level to the largest, light to dark, so that they differ in grey, too.
+# Blue inside hosts, orange and red between them; light to dark, so that neighbours differ in grey, too.
 COLOURS = {"cache": "#e3e7eb", "numa": "#bdd3e6", "package": "#94bfe2", "host": "#6aa5d4", "switch": "#d99a3d", "rack": "#c9752a", None: RED}
 COLUMNS = ("candidate", "bytes", "time_ns", "level", "level_ns", "share", "level_bytes", "messages")
 HEADS = ("size", "candidate", "level", "time µs", "% of the time", "bytes", "messages")
@@ -21,8 +21,8 @@ def drawings(section):
     if not rows:
         return []
     made = Drawing("levels", section.shape.slug, "Time by level (% of the time of a call)", f"{section.shape.title}, {section.shape.details}",
-                   "The fastest algorithm of tutti at each size, with its time. A step of an algorithm counts for the largest level that one of its "
-                   f"transfers crosses; its time begins when all ranks have ended the step before. Measured in separate calls.{doubt_text(section)}",
+                   "The fastest algorithm of tutti at each size, with its time. A step counts for the outermost level of its transfers; "
+                   f"it begins when all ranks have ended the step before. Measured in separate calls.{doubt_text(section)}",
                    None, COLUMNS, lambda: list(_data(section)), section.points, section.notes)
     made.draw = lambda canvas: _draw(rows, made, canvas)
     return [made]

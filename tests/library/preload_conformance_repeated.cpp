@@ -93,7 +93,8 @@ void without_a_root(const Job& job, int count) {
     }
 }
 
-// A rank finds some of its calls known, in an order of its own: all must decide alike all the same.
+// Each rank has its own order of buffers, so other calls of it are known. All ranks must still
+// choose the same implementation.
 void in_memory_that_each_rank_changes(const Job& job) {
     constexpr int most = 5000, turns = 3000;
     std::mt19937 together(1), alone(static_cast<unsigned>(job.rank));

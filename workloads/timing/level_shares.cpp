@@ -14,7 +14,7 @@ constexpr std::int64_t most_chunks = 1'000'000;     // counted in some ms
 constexpr std::int64_t most_step_ends = 1'000'000;  // ranks gather them: 8 MB
 constexpr std::int64_t timed_calls = 5;
 
-// The levels of which some ranks share a part, but no part of a smaller level.
+// The levels at which some ranks share a part, but no smaller one.
 class SharedLevels {
 public:
     explicit SharedLevels(const Placement& placement) {
@@ -23,7 +23,7 @@ public:
         const std::size_t ranks = parts;
         for (const PlacementLevel& known : placement.levels()) {
             if (known.groups.size() == parts) {
-                // People think of hosts, whether or not a host has a single cache.
+                // The largest up to the host gives its name: readers look for hosts.
                 if (!levels_.empty() && known.level <= Level::host) levels_.back() = known.level;
                 continue;
             }

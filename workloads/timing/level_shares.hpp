@@ -12,8 +12,8 @@ namespace tutti {
 
 /// The transfers of a schedule by level.
 struct CountedLevels {
-    /// From the smallest level, without times. Of levels with the same parts there is one, and none
-    /// whose parts have one rank each.
+    /// From the smallest level, without times. Levels with the same parts have one entry, levels
+    /// whose parts have one rank each have none.
     std::vector<LevelShare> shares;
     std::vector<std::size_t> farthest;  ///< for each step, the index of its farthest transfer
 };

@@ -78,6 +78,7 @@ void Lane::add_steps() {
                           add_waits(step.dependencies)});
     }
     if (runs_ == 1) add_waits(program_.last_readers);
+    assert(reaches_peers_ || waits_.empty());  // only then counters are published
     if (buffers_.are_addressed()) look_up_buffers_at_first_waits();
 }
 

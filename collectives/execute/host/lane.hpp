@@ -129,7 +129,7 @@ private:
         std::uint64_t binding = 0;
     };
     RankProgram program_;
-    std::size_t runs_;  // their number
+    std::size_t runs_;  // the length of bound_
     std::vector<Bound> bound_;
     std::size_t next_ = 0;  // the next run uses it
     std::uint32_t waits_before_begin_ = 0;

@@ -14,9 +14,10 @@ namespace tutti {
 /// All ranks count the same runs, so they try the plans at the same time, a few runs each. Then
 /// they exchange their times and decide alike.
 ///
-/// The first run uses the first plan, as it may stay the only run. A trial follows at once. A trial
-/// is repeated so rarely that the slower plans cost 2 % of the time; but the first one, and one
-/// that changed the choice, may have met a disturbance, so they are soon followed by another.
+/// The first run uses the first plan, as it may stay the only run. A trial follows at once. Later
+/// trials are so rare that the slower plans cost 2 % of the time. But the first trial, and one that
+/// changed the choice, are repeated after 32 to 128 runs, in case they were disturbed; after twice
+/// as many each time if the choice goes on changing.
 class PlanChoice {
 public:
     static constexpr int most_plans = 4;
@@ -74,12 +75,14 @@ public:
             lost += static_cast<std::int64_t>(ignored_ + counted) * (*time - *least);
         const std::int64_t rare = 50 * lost / std::max<std::int64_t>(*least, 1);
         left_ = is_confirmed ? std::clamp<std::int64_t>(rare, 256, 4096)
-                             : std::clamp<std::int64_t>(rare / 8, 32, 128);
+                             : std::clamp<std::int64_t>(rare / 8, soon_, 4 * soon_);
+        soon_ = is_confirmed ? soonest : std::min<std::int64_t>(2 * soon_, 1024);
         tried_ = none;
     }
 
 private:
     static constexpr int none = -1;
+    static constexpr std::int64_t soonest = 32;
     static constexpr std::size_t counted = 3;  // runs of one plan in a trial
     // Calls of a plan have different lengths, so times for `unit` bytes are compared. A call
     // without data takes as long as moving `latency` bytes.
@@ -96,6 +99,7 @@ private:
     std::size_t ignored_;
     int best_ = 0;
     bool is_first_ = true;          // whether no trial has ended
+    std::int64_t soon_ = soonest;   // least runs until a trial that confirms the choice
     int tried_ = none;              // plans that the current trial has tried; none: no trial runs
     std::int64_t left_ = 1;         // runs until the next trial
     std::size_t runs_of_plan_ = 0;  // in the current trial

@@ -174,7 +174,8 @@ public:
                 return;
             }
         }
-        sends_.push_back({to, number, message, is_read});
+        Open<const std::byte> send{to, number, message, is_read};
+        if (!advance(send)) sends_.push_back(send);
     }
 
     bool all_done() override {

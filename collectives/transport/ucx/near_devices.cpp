@@ -99,7 +99,7 @@ std::map<std::string, std::string> equal_devices(const std::vector<NetworkDevice
     const bool are_virtual = std::ranges::all_of(devices, &NetworkDevice::is_virtual);
     const auto counts = [&](const NetworkDevice& device) {
         return device.is_virtual == are_virtual && !device.is_bridge &&
-               !device.network.starts_with("169.254.");  // leads to no other host either
+               !device.network.starts_with("169.254.");  // all hosts have this network
     };
     long fastest = 0;
     for (const NetworkDevice& device : devices)

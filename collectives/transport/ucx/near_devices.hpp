@@ -15,7 +15,7 @@ struct NetworkDevice {
     std::optional<int> node;  ///< the NUMA node whose PCIe root it is attached to
     long mbit_per_s = 0;      ///< 0: unknown
     bool is_virtual = false;  ///< a bond, VLAN, bridge: no hardware of its own
-    bool is_bridge = false;   ///< often of containers: leads to no other host
+    bool is_bridge = false;   ///< a software bridge, usually that of containers
 };
 
 using NetworkOfInterface = std::map<std::string, std::string>;

@@ -7,8 +7,8 @@
 
 namespace tutti {
 
-/// Messages of this size or more are divided among rails. Smaller ones stay on the first: polling
-/// two networks would take longer than they do.
+/// Messages of this size or more are divided among rails. Smaller ones stay on the first, as
+/// polling a second network costs more than that saves.
 inline constexpr std::size_t least_bytes_of_rails = 4096;
 
 /// Distributes a plan's messages over endpoints with the same needs, one for each network between
@@ -29,8 +29,8 @@ public:
 private:
     struct Peer {
         Rank rank;
-        // Number of large messages; they begin with the plan's number and the sender, so that
-        // plans and ranks do not all use the same rail at the same time.
+        // Numbers of large messages. They start at the plan's number + the sender's rank, so that
+        // plans and ranks start on different rails.
         std::size_t sent = 0, received = 0;
     };
 

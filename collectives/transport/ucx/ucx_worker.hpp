@@ -21,9 +21,10 @@ namespace tutti {
 /// and an endpoint to every rank that it has communicated with.
 class UcxWorker final : public Progressable {
 public:
-    /// Uses these network devices, in the format of UCX_NET_DEVICES; empty: as the user or UCX
-    /// chooses. Collective. Throws the same Error on all ranks if UCX does not work on one of them,
-    /// or one cannot reach its neighbours.
+    /// Uses these network devices, in the format of UCX_NET_DEVICES. If empty, that variable
+    /// decides; if it is unset, a rank uses cards of its NUMA node where that is possible, see
+    /// near_devices(). Collective. Throws the same Error on all ranks if UCX does not work on one
+    /// of them, or one cannot reach its neighbours.
     explicit UcxWorker(World& world, const std::string& devices = "");
     /// Collective, unless this rank has given up or an error unwinds it: then it leaves at once.
     ~UcxWorker();
@@ -103,9 +104,10 @@ private:
     std::vector<std::shared_ptr<void>> kept_;
 };
 
-/// Returns the device of each network that large messages between hosts may be divided among: equal
-/// ones that all hosts have. One empty name leaves the choice to UCX: the user has set it, or there
-/// are no two such networks. Collective.
+/// Returns a network device for each IP network that all hosts share, to divide large messages
+/// among them. Returns one empty name, for no division, on one host, with UCX_NET_DEVICES set,
+/// without TCP, if a rank uses only cards near it, and with fewer than two such networks.
+/// Collective.
 std::vector<std::string> devices_of_rails(World& world);
 
 }  // namespace tutti

@@ -163,7 +163,7 @@ class Networks:
         end = time.monotonic() + UP_SECONDS
         while any(file.read_text("ascii") == "down\n" for file in files):
             if time.monotonic() > end:
-                raise cannot("links of the hosts do not come up")
+                raise cannot(f"the links of the hosts are not up after {UP_SECONDS} s")
             time.sleep(0.01)
 
     def link(self, host, state, device=""):

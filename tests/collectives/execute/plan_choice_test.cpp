@@ -116,7 +116,7 @@ TEST(PlanChoice, ForgivesASingleSlowCall) {
     EXPECT_EQ(ranks.run(), 0);
 }
 
-// Whichever plan it met, and however much it cost.
+// Each plan may be disturbed, and by little or much.
 TEST(PlanChoice, SoonFindsThatTheFirstTrialWasDisturbed) {
     for (const int best : {0, 1})
         for (const std::int64_t delay : {500, 50'000}) {
