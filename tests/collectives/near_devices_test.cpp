@@ -62,11 +62,10 @@ TEST(EqualDevices, AreOneOfEachNetworkAtTheHighestSpeed) {
     EXPECT_EQ(equal_devices({}), DeviceOfNetwork{});
 }
 
-// A VLAN shares the card of another device, a bridge of containers leads nowhere, and addresses
-// that a device has given itself are the same on all hosts.
+// A bridge of containers leads nowhere, and addresses that a device has given itself are the same
+// on all hosts.
 TEST(EqualDevices, LeadToOtherHosts) {
     NetworkDevice vlan{"eth0.7", "10.1.0.0/24", {}, 100'000, true};
-    EXPECT_EQ(equal_devices({near_card, vlan}), (DeviceOfNetwork{{"10.0.0.0/24", "eth0"}}));
     NetworkDevice in_container{"net1", "10.2.0.0/24", {}, 100'000, true};
     NetworkDevice bridge{"docker0", "172.17.0.0/16", {}, 100'000, true, true};
     EXPECT_EQ(equal_devices({vlan, in_container, bridge}),
@@ -74,6 +73,23 @@ TEST(EqualDevices, LeadToOtherHosts) {
     EXPECT_EQ(
         equal_devices({near_card, changed(far_card, &NetworkDevice::network, "169.254.0.0/16")}),
         (DeviceOfNetwork{{"10.0.0.0/24", "eth0"}}));
+}
+
+// A bond's cards have no address of their own, but those of slow management networks have.
+TEST(EqualDevices, AreNoneIfAVirtualDeviceMayBeBetter) {
+    const NetworkDevice other{"eth1", "10.1.0.0/24", 0, 100'000};
+    const DeviceOfNetwork both{{"10.0.0.0/24", "eth0"}, {"10.1.0.0/24", "eth1"}};
+    const NetworkDevice bond{"bond0", "10.2.0.0/24", {}, 100'000, true};
+    const auto next_to = [&](const NetworkDevice& device) {
+        return equal_devices({device, near_card, other});
+    };
+    EXPECT_EQ(next_to(bond), DeviceOfNetwork{});
+    EXPECT_EQ(next_to(changed(bond, &NetworkDevice::mbit_per_s, 200'000)), DeviceOfNetwork{});
+    EXPECT_EQ(next_to(changed(bond, &NetworkDevice::mbit_per_s, 0)), DeviceOfNetwork{});
+    EXPECT_EQ(next_to(changed(bond, &NetworkDevice::mbit_per_s, 1000)), both);
+    EXPECT_EQ(next_to(changed(bond, &NetworkDevice::network, "10.1.0.0/24")), both);
+    EXPECT_EQ(next_to(changed(bond, &NetworkDevice::network, "169.254.0.0/16")), both);
+    EXPECT_EQ(next_to(changed(bond, &NetworkDevice::is_bridge, true)), both);
 }
 
 class NetworkInterfaces : public testing::Test {

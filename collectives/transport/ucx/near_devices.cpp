@@ -97,9 +97,11 @@ std::string near_devices(const std::vector<NetworkDevice>& devices, std::optiona
 
 std::map<std::string, std::string> equal_devices(const std::vector<NetworkDevice>& devices) {
     const bool are_virtual = std::ranges::all_of(devices, &NetworkDevice::is_virtual);
+    const auto leads_to_hosts = [](const NetworkDevice& device) {
+        return !device.is_bridge && !device.network.starts_with("169.254.");
+    };
     const auto counts = [&](const NetworkDevice& device) {
-        return device.is_virtual == are_virtual && !device.is_bridge &&
-               !device.network.starts_with("169.254.");  // all hosts have this network
+        return device.is_virtual == are_virtual && leads_to_hosts(device);
     };
     long fastest = 0;
     for (const NetworkDevice& device : devices)
@@ -108,6 +110,12 @@ std::map<std::string, std::string> equal_devices(const std::vector<NetworkDevice
     for (const NetworkDevice& device : devices)
         if (counts(device) && device.mbit_per_s == fastest)
             name_by_network.try_emplace(device.network, device.name);
+    const auto may_be_better = [&](const NetworkDevice& device) {
+        const bool may_be_as_fast = device.mbit_per_s == 0 || device.mbit_per_s >= fastest;
+        return leads_to_hosts(device) && !counts(device) && may_be_as_fast &&
+               !name_by_network.contains(device.network);
+    };
+    if (std::ranges::any_of(devices, may_be_better)) return {};
     return name_by_network;
 }
 

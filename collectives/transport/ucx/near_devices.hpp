@@ -39,7 +39,8 @@ std::optional<int> node_of_this_rank();
 std::string near_devices(const std::vector<NetworkDevice>& devices, std::optional<int> node);
 
 /// Returns devices by network that are as fast as the fastest one: large messages may be divided
-/// among them. Virtual devices count only if there are no others, as in containers.
+/// among them. Virtual devices count only if there are no others, as in containers. Empty if
+/// another network has only a virtual device that may be as fast, such as a bond.
 std::map<std::string, std::string> equal_devices(const std::vector<NetworkDevice>& devices);
 
 }  // namespace tutti
