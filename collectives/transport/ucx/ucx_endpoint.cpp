@@ -188,7 +188,7 @@ private:
 
 class UcxMessages final : public MessageTransport {
 public:
-    explicit UcxMessages(World& world) : me_(world.rank()), devices_(devices_of_rails(world)) {
+    explicit UcxMessages(World& world) : world_(world), devices_(devices_of_rails(world)) {
         for (const std::string& device : devices_)
             workers_.push_back(std::make_unique<UcxWorker>(world, device));
     }
@@ -200,15 +200,16 @@ public:
         return text;
     }
     std::unique_ptr<Endpoint> connect(const EndpointNeeds& needs) override {
-        std::vector<std::unique_ptr<Endpoint>> rails;
+        std::vector<Rail> rails;
         for (const auto& worker : workers_)
-            rails.push_back(std::make_unique<UcxEndpoint>(*worker, needs));
-        if (rails.size() == 1) return std::move(rails.front());
-        return std::make_unique<RailsEndpoint>(std::move(rails), needs, me_);
+            rails.push_back({std::make_unique<UcxEndpoint>(*worker, needs), *worker});
+        if (rails.size() == 1) return std::move(rails.front().endpoint);
+        return std::make_unique<RailsEndpoint>(std::move(rails), needs, world_.rank(),
+                                               world_.ranks_of_host());
     }
 
 private:
-    Rank me_;
+    World& world_;
     std::vector<std::string> devices_;  // for each worker; an empty name allows all
     std::vector<std::unique_ptr<UcxWorker>> workers_;
 };
