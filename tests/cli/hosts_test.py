@@ -18,6 +18,10 @@ NETWORK = "mpi" if tutti.transport_missing("ucx") else "ucx"  # between the host
 AS_RANK = ("sh", "-c", 'exec "$@" --rendezvous tcp://h0:29511 --rank ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} '
            "--size ${OMPI_COMM_WORLD_SIZE:-$PMI_SIZE}", "sh")
 
+# Packets by eth1 go to a card that does not exist. The MPI library connects by eth0.
+LOSE_PACKETS_OF_ETH1 = "".join(f"ip neigh replace 10.78.0.{host} lladdr 02:00:00:00:00:99 dev eth1; " for host in (1, 2))
+AS_RANK_THAT_LOSES_THEM = ("sh", "-c", LOSE_PACKETS_OF_ETH1 + 'OMPI_MCA_btl_tcp_if_include=eth0 exec "$@"', "sh")
+
 # In long calls, so that most of the time is spent in one.
 LONG_CALLS = ("--algo", "ring", "--counts", "1,16000000", "--inplace", "no", "-c", 0, "-n", 2000, "-w", 0)
 
@@ -69,6 +73,16 @@ class OverMpi(AcrossHosts):
                 code, stderr = self.lose_host(fault, *OVER_UCX, "-T", "60s")
                 self.assertEqual(code, RANK_LOST, stderr)
                 self.assertRegex(stderr, r"rank [01] \(ucx\)|on node h1")
+
+    def test_a_link_that_carries_nothing_from_the_start_is_not_used(self):
+        for transport in ("ucx", "hybrid"):
+            with self.subTest(transport):
+                done = bench(("--links", 2, "--counters"), "all_reduce", "-b", "64K", "-e", "1M", "-f", 16, "--algo", "ring",
+                             "--transport", transport, "-n", 8, "--limits", "none",
+                             launched_as=AS_RANK_THAT_LOSES_THEM)
+                self.check(done)
+                self.assertRegex(done.stdout, rf"(?m)^# transport {transport}: .*tcp/eth0")
+                self.assertNotIn("also by", done.stdout)
 
     def test_one_link_of_two_that_is_down_ends_the_job_at_the_deadline(self):
         code, stderr = self.lose_host("link down h1:eth1", *OVER_UCX, "-T", "1s", links=2)

@@ -7,6 +7,8 @@
 #include <span>
 #include <utility>
 
+#include "base/index.hpp"
+
 namespace tutti {
 
 /// Chooses which of several plans of the same call does the next run. All ranks must use the same

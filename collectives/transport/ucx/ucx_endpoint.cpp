@@ -3,8 +3,10 @@
 #include <sched.h>
 #include <ucp/api/ucp.h>
 
+#include <algorithm>
 #include <cstdint>
 
+#include "base/clock.hpp"
 #include "base/index.hpp"
 #include "base/rounding.hpp"
 #include "collectives/transport/ucx/rails_endpoint.hpp"
@@ -186,11 +188,66 @@ private:
     std::shared_ptr<Requests> requests_;
 };
 
+constexpr int plan_of_proof = -1;
+constexpr std::int64_t proof_timeout_ns = 2'000'000'000;
+constexpr std::size_t bytes_of_proof = 16 * 1024;  // more than a jumbo frame
+
+// Whether messages between this host's first rank and those of the next and the previous host
+// arrive in time. Other ranks do nothing.
+bool reaches_other_hosts(const World& world, UcxWorker& worker) {
+    if (!world.is_leader()) return true;
+    std::vector<Rank> leaders;
+    for (const auto& host : world.hosts().nodes()) leaders.push_back(host.front());
+    const auto here = std::ranges::find(leaders, world.rank());
+    const Rank next = here + 1 == leaders.end() ? leaders.front() : *(here + 1);
+    const Rank previous = here == leaders.begin() ? leaders.back() : *(here - 1);
+    const std::vector<std::byte> sent(bytes_of_proof);
+    std::vector<std::byte> from_next(bytes_of_proof), from_previous(bytes_of_proof);
+    try {
+        UcxEndpoint endpoint(worker,
+                             {.plan = plan_of_proof, .most_posts = 4, .peers = {next, previous}});
+        endpoint.post_receive(0, previous, from_previous);
+        endpoint.post_receive(1, next, from_next);
+        endpoint.post_send(0, next, sent);
+        endpoint.post_send(1, previous, sent);
+        const std::int64_t end = now_ns() + proof_timeout_ns;
+        while (!endpoint.all_done())
+            if (now_ns() > end) return false;
+        return true;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+// Returns a worker for this device if it reaches all hosts, else null; the same on all ranks.
+std::unique_ptr<UcxWorker> worker_that_reaches_hosts(World& world, const std::string& device) {
+    try {
+        auto worker = std::make_unique<UcxWorker>(world, device);
+        if (!true_on_all_ranks(world, reaches_other_hosts(world, *worker))) return nullptr;
+        worker->trust();
+        return worker;
+    } catch (const Error& error) {
+        if (error.code() != Exit::usage) throw;  // a rank is lost or late
+        return nullptr;
+    }
+}
+
+// Names of devices. Those that do not reach all hosts are removed, so that they are tried once.
+struct Rails {
+    std::vector<std::string> devices;
+};
+
 class UcxMessages final : public MessageTransport {
 public:
-    explicit UcxMessages(World& world) : world_(world), devices_(devices_of_rails(world)) {
-        for (const std::string& device : devices_)
-            workers_.push_back(std::make_unique<UcxWorker>(world, device));
+    explicit UcxMessages(World& world) : world_(world) {
+        auto& rails = world.attribute<Rails>([&] { return new Rails{devices_of_rails(world)}; });
+        for (const std::string& device : rails.devices)
+            if (auto worker = worker_that_reaches_hosts(world, device)) {
+                devices_.push_back(device);
+                workers_.push_back(std::move(worker));
+            }
+        rails.devices = devices_;
+        if (workers_.empty()) workers_.push_back(std::make_unique<UcxWorker>(world));
     }
     std::string_view name() const override { return "ucx"; }
     std::string details() const override {
@@ -210,7 +267,7 @@ public:
 
 private:
     World& world_;
-    std::vector<std::string> devices_;  // for each worker; an empty name allows all
+    std::vector<std::string> devices_;  // for each worker; empty if one worker may use all
     std::vector<std::unique_ptr<UcxWorker>> workers_;
 };
 
@@ -220,7 +277,7 @@ std::optional<std::string> ucx_missing() { return std::nullopt; }
 
 std::optional<std::string> ucx_refuses(World& world) {
     try {
-        UcxWorker trial(world);
+        UcxMessages trial(world);
         return std::nullopt;
     } catch (const Error& error) {
         if (error.code() != Exit::usage) throw;  // a rank is lost or late

@@ -25,11 +25,17 @@ public:
     /// decides; if it is unset, a rank uses cards of its NUMA node where that is possible, see
     /// near_devices(). Collective. Throws the same Error on all ranks if UCX does not work on one
     /// of them, or one cannot reach its neighbours.
+    /// If not empty, the worker is on trial: until trust(), this rank does not fail if it loses
+    /// another while it waits elsewhere.
     explicit UcxWorker(World& world, const std::string& devices = "");
-    /// Collective, unless this rank has given up or an error unwinds it: then it leaves at once.
+    /// Collective, unless the worker is on trial, this rank has given up, or an error unwinds it:
+    /// then it leaves at once.
     ~UcxWorker();
     UcxWorker(const UcxWorker&) = delete;
     UcxWorker& operator=(const UcxWorker&) = delete;
+
+    /// Ends the trial: its ranks reach each other.
+    void trust() { is_on_trial_ = false; }
 
     const World& world() const { return world_; }
     ucp_worker* handle() const { return worker_; }
@@ -97,6 +103,7 @@ private:
     ProcessWatch neighbours_;
     std::optional<std::int64_t> gone_since_;
     long idle_looks_ = 0;
+    bool is_on_trial_;
     bool is_leaving_ = false;
     bool is_in_trouble_ = false;  // this rank leaves without waiting for others
     long looks_before_yield_ = std::numeric_limits<long>::max();
@@ -105,9 +112,8 @@ private:
 };
 
 /// Returns a network device for each IP network that all hosts share, to divide large messages
-/// among them. Returns one empty name, for no division, on one host, with UCX_NET_DEVICES set,
-/// without TCP, if a rank uses only cards near it, and with fewer than two such networks.
-/// Collective.
+/// among them. Returns none, for no division, on one host, with UCX_NET_DEVICES set, without TCP,
+/// if a rank uses only cards near it, and with fewer than two such networks. Collective.
 std::vector<std::string> devices_of_rails(World& world);
 
 }  // namespace tutti

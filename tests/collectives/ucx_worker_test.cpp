@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/transport/ucx/ucx_worker.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "collectives/transport/ucx/ucx.hpp"
+
+namespace tutti {
+namespace {
+
+// Naming the devices puts a worker on trial; this name means any of them.
+constexpr const char* all_devices = "all";
+
+TEST(UcxWorkerOnTrial, LeavesWithoutWaitingForOthers) {
+    std::atomic<bool> has_left = false;
+    run_as_threads(2, 20, [&](World& world) {
+        auto worker = std::make_unique<UcxWorker>(world, all_devices);
+        for (int look = 0; !world.is_first() && !has_left && look < 500; ++look)
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        EXPECT_EQ(has_left, !world.is_first());
+        worker.reset();
+        has_left = true;
+    });
+}
+
+// Some ranks notice that a link is dead, and all meet to agree on it.
+TEST(UcxWorkerOnTrial, LosesRanksWithoutAnErrorUntilItIsTrusted) {
+    run_as_threads(2, 20, [](World& world) {
+        UcxWorker worker(world, all_devices);
+        worker.lose({1 - world.rank().index}, "dead link");
+        world.barrier();
+        EXPECT_NO_THROW(worker.make_progress());
+        EXPECT_THROW(worker.throw_if_lost(), Error);
+        world.barrier();
+        worker.trust();
+        EXPECT_THROW(worker.make_progress(), Error);
+    });
+}
+
+}  // namespace
+}  // namespace tutti
