@@ -120,7 +120,7 @@ TEST(LevelShares, OfAPlanAreOnRank0WithTimesOfAllItsSteps) {
             test::CheckedPlan plan(planner, transport, ring, 1000);
             const Call call{.collective = Collective::all_reduce, .count = 1000};
             const auto shares =
-                level_shares(world, plan.plan(), call, Placement::in_nodes_of(4, 2), {});
+                level_shares(world, plan.plan(), call, Placement::in_nodes_of(4, 2), {}, 0);
             if (!world.is_first()) {
                 EXPECT_TRUE(shares.empty());
                 return;
@@ -131,6 +131,24 @@ TEST(LevelShares, OfAPlanAreOnRank0WithTimesOfAllItsSteps) {
             EXPECT_EQ(shares[0].ns, 0) << transport;  // each step also crosses the border
             EXPECT_GT(shares[1].ns, 0) << transport;
         });
+}
+
+TEST(LevelShares, TakeFewCallsIfEachIsLong) {
+    const auto calls_of = [](std::int64_t ns_of_call) {
+        int calls = 0;
+        run_as_threads(4, 20, [&](World& world) {
+            Planner planner(world);
+            const Algorithm& ring = find_algorithm(Collective::all_reduce, "ring");
+            test::CheckedPlan plan(planner, "loopback", ring, 1000);
+            const Call call{.collective = Collective::all_reduce, .count = 1000};
+            const auto count = [&] { calls += world.is_first() ? 1 : 0; };
+            level_shares(world, plan.plan(), call, Placement::in_nodes_of(4, 2), count,
+                         world.is_first() ? ns_of_call : 0);
+        });
+        return calls;
+    };
+    EXPECT_EQ(calls_of(1000), 6);         // the first one is not timed
+    EXPECT_EQ(calls_of(200'000'000), 2);  // whatever other ranks have measured
 }
 
 }  // namespace

@@ -190,6 +190,15 @@ TEST(Sweep, ReportsWrongResultsOfAnyRank) {
     EXPECT_GE(points[0][0].measured.check.n_wrong, 1);
 }
 
+TEST(Sweep, MeasuresNoLevelsOfWrongCalls) {
+    Sweep sweep =
+        sweep_of(Collective::all_reduce, {.algorithms = {"two-level"}, .transports = {"loopback"}});
+    sweep.environment.hosts = Placement::in_nodes_of(4, 2);
+    const Point point = points_of_run(sweep, 4, parse_fault("corrupt:to=2")).at(0).at(0);
+    EXPECT_EQ(point.measured.check.state, CheckState::fail);
+    EXPECT_TRUE(point.levels.empty());
+}
+
 TEST(Sweep, ReportsTheSameOnAllRanks) {
     Sweep sweep = sweep_of(
         Collective::all_reduce,

@@ -120,19 +120,22 @@ private:
             const auto& [place, one] = of_trial[i];
             Point& point = points[place];
             Operation& operation = *one->chosen.operation;
+            const bool failed = measured[i].check.state == CheckState::fail;
+            const bool has_samples = !measured[i].samples.empty();
+            if (has_samples || failed)
+                points_.fill(point, measured[i]);
+            else
+                point.skipped = "no call began on time on all ranks; use --sync barrier";
             if (trials[i].disturbance == nullptr) {  // the aggressor is stopped now
-                point.levels =
-                    points_.levels_of(operation, common.swept.call, trials[i].before_call);
+                if (true_on_all_ranks(world_, has_samples && !failed))
+                    point.levels = points_.levels_of(operation, common.swept.call,
+                                                     trials[i].before_call, point.time.p50);
                 events_.after_candidate({.candidate = one->candidate,
                                          .key = point.key,
                                          .call = common.swept.call,
                                          .buffers = buffers,
                                          .operation = operation});
             }
-            if (measured[i].samples.empty() && measured[i].check.state != CheckState::fail)
-                point.skipped = "no call began on time on all ranks; use --sync barrier";
-            else
-                points_.fill(point, measured[i]);
             if (operation.left_over()) ++point.measured.check.n_wrong;
             if (one->chosen.choice) point.choice = one->chosen.choice();
         }

@@ -216,10 +216,11 @@ void SweepPoints::fill(Point& point, const Measured& measured) const {
 }
 
 std::vector<LevelShare> SweepPoints::levels_of(Operation& operation, const Call& call,
-                                               const std::function<void()>& before_call) const {
+                                               const std::function<void()>& before_call,
+                                               std::int64_t ns_of_call) const {
     const Placement& given = sweep_.environment.hosts;
     return level_shares(world_, operation, call, given.nodes().empty() ? world_.hosts() : given,
-                        before_call);
+                        before_call, ns_of_call);
 }
 
 void SweepPoints::agree_on_failures(std::vector<Point>& points) const {

@@ -70,7 +70,8 @@ public:
 
     /// Measures the operation by level, see level_shares().
     std::vector<LevelShare> levels_of(Operation& operation, const Call& call,
-                                      const std::function<void()>& before_call) const;
+                                      const std::function<void()>& before_call,
+                                      std::int64_t ns_of_call) const;
 
     /// Only the receiving rank sees that a message was not received.
     void agree_on_failures(std::vector<Point>& points) const;

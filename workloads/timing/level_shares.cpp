@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::int64_t most_chunks = 1'000'000;     // counted in some ms
 constexpr std::int64_t most_step_ends = 1'000'000;  // ranks gather them: 8 MB
-constexpr std::int64_t timed_calls = 5;
+constexpr std::int64_t most_timed_calls = 5;
+constexpr std::int64_t ns_of_long_calls = 100'000'000;  // one is timed
 
 // The levels at which some ranks share a part, but no smaller one.
 class SharedLevels {
@@ -105,12 +106,15 @@ void add_times(CountedLevels& levels, const std::vector<std::int64_t>& ends) {
 
 std::vector<LevelShare> level_shares(World& world, Operation& operation, const Call& call,
                                      const Placement& placement,
-                                     const std::function<void()>& before_call) {
+                                     const std::function<void()>& before_call,
+                                     std::int64_t ns_of_call) {
     const Plan* plan = operation.as_plan();
     if (plan == nullptr) return {};
     const Schedule& schedule = plan->schedule();
     std::optional<CountedLevels> levels;
     if (world.is_first()) levels = count_levels(schedule, call, placement);
+    const std::int64_t timed_calls =
+        from_rank0(world, ns_of_call > ns_of_long_calls ? 1 : most_timed_calls);
     const std::int64_t step_ends =
         std::int64_t{world.size()} * (schedule.steps() + 1) * timed_calls;
     if (!from_rank0(world, levels && step_ends <= most_step_ends))

@@ -27,10 +27,12 @@ std::optional<CountedLevels> count_levels(const Schedule& schedule, const Call& 
 void add_times(CountedLevels& levels, const std::vector<std::int64_t>& ends);
 
 /// Returns the shares of a call by this operation, with times where its steps are visible: medians
-/// over some calls, which overwrite the buffers. Empty where count_levels() has nothing, for calls
-/// of libraries, and on other ranks than rank 0. Collective.
+/// over some calls, or of one if a call takes long (`ns_of_call`). They overwrite the buffers.
+/// Empty where count_levels() has nothing, for calls of libraries, and on other ranks than rank 0.
+/// Collective.
 std::vector<LevelShare> level_shares(World& world, Operation& operation, const Call& call,
                                      const Placement& placement,
-                                     const std::function<void()>& before_call);
+                                     const std::function<void()>& before_call,
+                                     std::int64_t ns_of_call);
 
 }  // namespace tutti
