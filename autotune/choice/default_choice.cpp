@@ -143,11 +143,14 @@ std::string_view guess(const Call& call, BufferKind buffers, const World& world)
     // Leaders would forward all blocks, where ranks can exchange them at the same time.
     const bool is_pair = hosts == 2 && call.collective != Collective::all_to_all;
     const Bytes small = is_pair ? small_between_two_hosts : small_among_nodes;
-    // Ranks that share cores leave all-reduces of any size to the leaders. Measured with 2 hosts of
-    // 2 and 4 ranks on 2 cores, the leaders' exchange takes 0.4 to 0.8 of multi-rail's time at 256
-    // KiB to 16 MiB without a limit of bandwidth. At 1 Gbit/s it takes 1.2 of it at 1 MiB, and 1.01
-    // to 1.03 at 4 and 16 MiB.
-    const bool leads = is_pair && world.oversubscribed && call.collective == Collective::all_reduce;
+    // Ranks that share cores leave vectors of any size to the leaders. Measured with 2 hosts of 2
+    // and 4 ranks on 2 cores at 128 KiB to 16 MiB, the leaders take 0.4 to 0.8 of multi-rail's time
+    // without a limit of bandwidth. At 1 Gbit/s they take 0.96 to 1.06 of it, and 1.2 in an
+    // all-reduce of 1 MiB.
+    const bool has_vector = call.collective == Collective::all_reduce ||
+                            call.collective == Collective::broadcast ||
+                            call.collective == Collective::reduce;
+    const bool leads = is_pair && world.oversubscribed && has_vector;
     return bytes <= small || leads ? rule.across_nodes.small : rule.across_nodes.large;
 }
 

@@ -278,7 +278,7 @@ TEST(DefaultChoice, AcrossHostsTakesTheNearestWayToEachRank) {
     EXPECT_EQ(choices.at(1).transport, "ucx");
 }
 
-TEST(DefaultChoice, BetweenTwoHostsWhoseRanksShareCoresLeavesAllReducesToLeaders) {
+TEST(DefaultChoice, BetweenTwoHostsWhoseRanksShareCoresLeavesVectorsToLeaders) {
     TwoHosts world;
     const auto best = [&](Collective collective, std::int64_t bytes) {
         return default_choices(
@@ -289,9 +289,12 @@ TEST(DefaultChoice, BetweenTwoHostsWhoseRanksShareCoresLeavesAllReducesToLeaders
     };
     EXPECT_EQ(best(Collective::all_reduce, 64 << 10), "two-level-butterfly");
     EXPECT_EQ(best(Collective::all_reduce, 1 << 20), "multi-rail");
+    EXPECT_EQ(best(Collective::broadcast, 1 << 20), "multi-rail");
     world.oversubscribed = true;
     EXPECT_EQ(best(Collective::all_reduce, 16 << 20), "two-level-butterfly");
-    EXPECT_EQ(best(Collective::broadcast, 1 << 20), "multi-rail");
+    EXPECT_EQ(best(Collective::broadcast, 1 << 20), "two-level");
+    EXPECT_EQ(best(Collective::reduce, 1 << 20), "two-level");
+    EXPECT_EQ(best(Collective::reduce_scatter, 1 << 20), "multi-rail");
 }
 
 TEST(DefaultChoice, OnSharedCoresRankZeroLeavesTheBarrierFirst) {
