@@ -37,6 +37,19 @@ inline std::optional<Call> combining(Collective collective, MPI_Datatype type, M
     return Call{collective, *named->element, *our_op, Rank{root}, 2 * count};
 }
 
+/// Returns a reduction as the program calls it. `receive`: null where it is not significant.
+inline ProgramCall program_call(CallKind kind, const void* send, const void* receive,
+                                std::int64_t count, MPI_Datatype type, MPI_Op op, int root = 0) {
+    return {.kind = kind,
+            .root = root,
+            .send = send,
+            .receive = receive,
+            .count = count,
+            .send_type = type,
+            .type = type,
+            .op = op};
+}
+
 /// Returns whether all blocks together are within the limit.
 inline bool fits(const TypedBuffer& block, int blocks) {
     return block.bytes * as_size(blocks) <= most_bytes;
@@ -53,13 +66,8 @@ int all_reduce(const Next& next, const void* send, void* receive, Count count, M
     const auto by_library = [&] { return next(send, receive, count, type, op, comm); };
     Ranks* const ranks = ranks_for(CallKind::all_reduce, comm);
     if (ranks == nullptr) return by_library();
-    const ProgramCall given_call{.kind = CallKind::all_reduce,
-                                 .send = send,
-                                 .receive = receive,
-                                 .count = count,
-                                 .send_type = type,
-                                 .type = type,
-                                 .op = op};
+    const ProgramCall given_call =
+        program_call(CallKind::all_reduce, send, receive, count, type, op);
     if (const auto code = ranks->repeat(given_call, by_library)) return *code;
     const auto call = combining(Collective::all_reduce, type, op, count);
     if (!call) return by_library();
@@ -83,14 +91,8 @@ int reduce(const Next& next, const void* send, void* receive, Count count, MPI_D
     Ranks* const ranks = ranks_for(CallKind::reduce, comm);
     if (ranks == nullptr || !ranks->has(root)) return by_library();
     const bool is_root = ranks->rank() == root;
-    const ProgramCall given_call{.kind = CallKind::reduce,
-                                 .root = root,
-                                 .send = send,
-                                 .receive = is_root ? receive : nullptr,
-                                 .count = count,
-                                 .send_type = type,
-                                 .type = type,
-                                 .op = op};
+    const ProgramCall given_call =
+        program_call(CallKind::reduce, send, is_root ? receive : nullptr, count, type, op, root);
     if (const auto code = ranks->repeat(given_call, by_library)) return *code;
     const bool is_in_place = is_root && send == MPI_IN_PLACE;
     const auto call = combining(Collective::reduce, type, op, count, root);
@@ -304,13 +306,8 @@ int reduce_scatter_block(const Next& next, const void* send, void* receive, Coun
     const auto by_library = [&] { return next(send, receive, count, type, op, comm); };
     Ranks* const ranks = ranks_for(CallKind::reduce_scatter, comm);
     if (ranks == nullptr) return by_library();
-    const ProgramCall given_call{.kind = CallKind::reduce_scatter,
-                                 .send = send,
-                                 .receive = receive,
-                                 .count = count,
-                                 .send_type = type,
-                                 .type = type,
-                                 .op = op};
+    const ProgramCall given_call =
+        program_call(CallKind::reduce_scatter, send, receive, count, type, op);
     if (const auto code = ranks->repeat(given_call, by_library)) return *code;
     const auto call = combining(Collective::reduce_scatter, type, op, count);
     if (!call) return by_library();
