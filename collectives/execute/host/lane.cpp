@@ -39,9 +39,7 @@ void Lane::connect(World& world, MessageTransport* transport, int number,
         needs.memory = &memory;
         endpoint_ = transport->connect(needs);
     }
-    if (reaches_peers_) return;
-    own_head_ = std::make_unique<Head>();
-    add_steps();
+    if (!reaches_peers_) add_steps();
 }
 
 // Each rank divides its piece alike.
@@ -58,17 +56,17 @@ void Lane::reach_peers(const World& world, std::unique_ptr<ReachableMemory> memo
         }
         bound_[number].program.place(std::move(of_ranks));
     }
+    counter_ = &head_of(buffers_.me).counter;
+    sleepers_ = &head_of(buffers_.me).sleepers;
     add_steps();
 }
 
 Lane::Head& Lane::head_of(Rank rank) const {
-    return own_head_ != nullptr ? *own_head_ : *reinterpret_cast<Head*>(memory_->of(rank).data());
+    return *reinterpret_cast<Head*>(memory_->of(rank).data());
 }
 
 // Lists the steps and their waits, which are those of all calls.
 void Lane::add_steps() {
-    counter_ = &head_of(buffers_.me).counter;
-    sleepers_ = &head_of(buffers_.me).sleepers;
     assert(runs_ == 1 || program_.settling_late.empty());
     if (runs_ > 1)
         waits_before_begin_ = add_waits(program_.last_readers, static_cast<std::int64_t>(runs_));

@@ -114,8 +114,8 @@ private:
     std::vector<Wait> waits_;
     std::uint32_t wait_ = 0, move_ = 0, post_ = 0;  // the next ones
     bool has_begun_ = false;
-    bool has_posted_ = false;  // the messages of the current step
-    std::uint64_t* counter_ = nullptr;
+    bool has_posted_ = false;           // the messages of the current step
+    std::uint64_t* counter_ = nullptr;  // null without peers by memory
     std::uint64_t* sleepers_ = nullptr;
     std::uint64_t base_ = 0, published_ = 0;
     std::uint64_t steps_of_run_;  // increment of the counters per run
@@ -142,7 +142,6 @@ private:
     bool reaches_peers_;
     std::size_t most_bytes_ = 1;  // longer messages are cut
     std::unique_ptr<ReachableMemory> memory_;
-    std::unique_ptr<Head> own_head_;  // without such memory
     int process_ = getpid();
     std::int64_t moving_ns_ = 0;
     const std::function<void()> publish_early_ = [this] { publish_finished(at_ + 1); };
