@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "autotune/choice/subject.hpp"
 #include "collectives/execute/plan/layout.hpp"
 
 namespace tutti {
@@ -56,9 +57,10 @@ inline CallKey of_octave(CallKey key) {
     return key;
 }
 
-/// Identifies calls that differ in their buffers alone and in lengths of the same octave, by both
-/// octaves: of_octave() and the size of all blocks, by which a communicator learns. Its two words
-/// cost less to hash and compare than a key.
+/// Identifies calls that one plan of tutti serves and that share a search: they may differ in their
+/// buffers, in lengths of the same octave, and in types and operations that take the same time (see
+/// Subject). There are two octaves: of_octave(), and that of the size of all blocks, by which a
+/// communicator learns. Two words cost less to hash and compare than a key.
 struct CallClass {
     std::uint64_t how = 0;  ///< 0: no class
     std::uint64_t where = 0;
@@ -79,10 +81,11 @@ inline CallClass class_of(const CallKey& key, std::int64_t bytes) {
     const auto bits = [](auto value, int place) {
         return static_cast<std::uint64_t>(value) << place;
     };
-    return {octaves_of(key.call, bytes) | bits(key.call.collective, 16) | bits(key.call.type, 24) |
-                bits(key.call.op, 32) | bits(key.in_place, 40) | bits(key.mode, 48) |
-                bits(key.has_lengths, 56),
-            bits(static_cast<std::uint32_t>(key.call.root.index), 0) |
+    const auto& [collective, type, op, root, count, lengths] = key.call;
+    return {octaves_of(key.call, bytes) | bits(collective, 16) |
+                bits(class_of(collective, type), 24) | bits(class_of(collective, op), 32) |
+                bits(key.in_place, 40) | bits(key.mode, 48) | bits(key.has_lengths, 56),
+            bits(static_cast<std::uint32_t>(root.index), 0) |
                 bits(static_cast<std::uint32_t>(key.arena()), 32)};
 }
 

@@ -193,11 +193,11 @@ void Communicator::State::run(const CallArguments& given) {
         const Learner::Needs needs = needs_of(recent.known, recent.shape);
         if (needs != Learner::Needs::search) {
             recent.last_hash = hash;
-            last_run = {&recent, recent.number, hash};
+            last_recent = &recent;
             return run_recent(recent, needs, untimed_ns);
         }
     }
-    last_run = {};
+    last_recent = nullptr;
     const CheckedCall call = checked(given, CallMode::blocking);
     guarded([&] {
         const Learner::CallShape shape = Learner::shape_of(call.bytes, call.key.in_place);
@@ -334,16 +334,20 @@ Learner::Needs Communicator::State::needs_of(const KnownPlan& known, Learner::Ca
 
 // Returns Needs::search if the place does not have the plan for the call.
 Learner::Needs Communicator::State::needs_of(const CheckedCall& call, Learner::CallShape shape) {
-    const auto& [of, known, in_blocks, buffers, range] = *call.place;
-    if (of != call.of_class || world.has_ended()) return Learner::Needs::search;
+    const KnownClass& place = *call.place;
+    const KnownPlan& known = place.known;
+    if (place.of != call.of_class || world.has_ended()) return Learner::Needs::search;
     const auto& [collective, type, op, root, count, lengths] = call.key.call;
+    if (!known.serves_class && (type != place.type || op != place.op))
+        return Learner::Needs::search;
     const auto nothing_if = [](bool is_so) {
         return is_so ? Learner::Needs::nothing : Learner::Needs::search;
     };
     if (known.point == nullptr)
-        return nothing_if(!selector || selector->pick(collective, type, op, buffers,
-                                                      Bytes{total_bytes(call.settled.call,
-                                                                        world.size())}) == range);
+        return nothing_if(!selector ||
+                          selector->pick(collective, type, op, place.buffers,
+                                         Bytes{total_bytes(call.settled.call, world.size())}) ==
+                              place.range);
     if (call.key.mode == CallMode::nonblocking)
         return nothing_if(known.arm == known.point->search.incumbent());
     return needs_of(known, shape);
@@ -352,8 +356,8 @@ Learner::Needs Communicator::State::needs_of(const CheckedCall& call, Learner::C
 void Communicator::State::remember(const CheckedCall& call, const KnownPlan& known) {
     if (known.plan->is_of_one_call || (learner && known.point == nullptr)) return;
     KnownClass& place = *call.place;
-    place = {.of = call.of_class, .known = known};
     Call one = call.key.call;
+    place = {.of = call.of_class, .known = known, .type = one.type, .op = one.op};
     one.type = DataType::uint8;
     one.count = 1;
     place.in_blocks = sizes_of(one);
@@ -425,14 +429,13 @@ ChosenPlan Communicator::State::plan_for(const CallKey& key, const CallArguments
     if (preferred == nullptr) find_kind(agreed, key, settled);
     const ChoiceKey octave{of_octave(key), preferred == nullptr ? range_of(key, settled) : nullptr,
                            preferred};
-    const auto known = choices_.find(octave);
     ChosenPlan chosen;
-    if (known == choices_.end()) {
+    if (const ChosenPlan* const known = known_choice(octave); known == nullptr) {
         agree(agreed, key, settled);
         chosen = choose(key, settled, preferred, octave.range, agreed);
-        choices_[octave] = chosen;
+        keep_choice(octave, chosen);
     } else {
-        chosen = known->second;
+        chosen = *known;
         if (chosen.plan->is_of_one_call) {
             const Configuration configuration = chosen.plan->configuration;
             chosen.plan = find_or_make(key, configuration, settled, agreed);
@@ -441,6 +444,29 @@ ChosenPlan Communicator::State::plan_for(const CallKey& key, const CallArguments
     }
     chosen.plan->last_use = ++uses_;
     return chosen;
+}
+
+Communicator::State::ChoiceKey Communicator::State::of_class(ChoiceKey key) {
+    Call& call = key.octave.call;
+    const auto [type, op] = representative_of({.collective = call.collective,
+                                               .types = tutti::class_of(call.collective, call.type),
+                                               .ops = tutti::class_of(call.collective, call.op)});
+    call.type = type;
+    call.op = op;
+    key.of_class = true;
+    return key;
+}
+
+// A rank comes here unless it still knows the call's class or the call itself, which depends on its
+// buffers. A new choice is collective, so what a class serves must be known here by class, too.
+const ChosenPlan* Communicator::State::known_choice(const ChoiceKey& key) const {
+    for (const ChoiceKey& one : {of_class(key), key})
+        if (const auto known = choices_.find(one); known != choices_.end()) return &known->second;
+    return nullptr;
+}
+
+void Communicator::State::keep_choice(const ChoiceKey& key, const ChosenPlan& chosen) {
+    choices_[chosen.serves_class() ? of_class(key) : key] = chosen;
 }
 
 void Communicator::State::agree(Agreed& agreed, const CallKey& key, const CallArguments& settled) {
@@ -589,7 +615,7 @@ Learner::Point& Communicator::State::point_of(const CallKey& key, const CallArgu
     Learner::Point& point = learner->begin(key, current.plan->configuration);
     CallKey of_first_arm = of_octave(key);
     of_first_arm.arm = 0;
-    choices_[{of_first_arm, nullptr, &point.arms.front()}] = {current.plan};
+    keep_choice({of_first_arm, nullptr, &point.arms.front()}, {current.plan});
     return point;
 }
 
@@ -620,7 +646,7 @@ KnownPlan Communicator::State::run_and_learn(const CallArguments& given,
     const std::int64_t made = begin_timing(given, *chosen.plan, is_recent);
     run_plan(*chosen.plan, call);
     learner->record(point, shape, time_since(made, *chosen.plan, untimed_ns), making);
-    const KnownPlan known{chosen.plan, &point, arm};
+    const KnownPlan known{chosen.plan, chosen.serves_class(), &point, arm};
     tell_if_left(known, shape);
     return known;
 }
@@ -629,12 +655,17 @@ KnownPlan Communicator::State::run_and_learn(const CallArguments& given,
 // call.
 KnownPlan Communicator::State::plan_without_learning(CallKey key, const CallArguments& call) {
     Learner::Point* const point = learner ? learner->find(key) : nullptr;
-    if (point == nullptr) return {plan_for(key, call).plan};
+    const auto unlearnt = [&]() -> KnownPlan {
+        const ChosenPlan chosen = plan_for(key, call);
+        return {chosen.plan, chosen.serves_class()};
+    };
+    if (point == nullptr) return unlearnt();
     const int arm = point->search.incumbent();
     const Configuration& found = at(point->arms, arm);
-    if (!found.is_ours() && key.mode == CallMode::nonblocking) return {plan_for(key, call).plan};
+    if (!found.is_ours() && key.mode == CallMode::nonblocking) return unlearnt();
     key.arm = static_cast<std::int16_t>(arm);
-    return {plan_for(key, call, &found).plan, point, arm};
+    const ChosenPlan chosen = plan_for(key, call, &found);
+    return {chosen.plan, chosen.serves_class(), point, arm};
 }
 
 }  // namespace tutti

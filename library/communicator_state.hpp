@@ -89,7 +89,9 @@ struct CachedPlan;
 
 /// The plan of a call.
 struct KnownPlan {
-    CachedPlan* plan = nullptr;       ///< null: none
+    CachedPlan* plan = nullptr;  ///< null: none
+    /// Whether it serves all types and operations of its class. A library may support only some.
+    bool serves_class = false;
     Learner::Point* point = nullptr;  ///< if the communicator learns
     int arm = 0;                      ///< if the communicator learns: the configuration
 };
@@ -122,7 +124,7 @@ struct RecentCall {
     KnownPlan known;
     Learner::CallShape shape = {};  ///< if the communicator learns
     std::uint64_t number = 0;       ///< see RepeatableRun; 0: none
-    std::uint64_t last_hash = 0;    ///< of the last call that was looked up here
+    std::uint64_t last_hash = 0;    ///< of the last call that was run here
     std::uint64_t octaves = 0;      ///< see octaves_of(); 0: serves no other length
     std::int32_t arena = -1;        ///< of its buffers
     BufferSizes in_blocks = {};
@@ -163,12 +165,20 @@ struct RecentCall {
 struct RepeatableRun {
     RecentCall* place = nullptr;  ///< null: none
     std::uint64_t number = 0, hash = 0;
+
+    /// Returns the last run in a place; none for null.
+    static RepeatableRun of(RecentCall* place) {
+        if (place == nullptr) return {};
+        return {place, place->number, place->last_hash};
+    }
 };
 
 /// The common properties of all calls of one class.
 struct KnownClass {
     CallClass of;
     KnownPlan known;
+    DataType type = {};  ///< the only ones unless known.serves_class
+    Op op = {};
     BufferSizes in_blocks;  ///< if the blocks have equal lengths
     // With a table:
     BufferKind buffers = BufferKind::unregistered;
@@ -236,6 +246,9 @@ struct CachedPlan {
 struct ChosenPlan {
     CachedPlan* plan = nullptr;
     bool is_as_requested = true;  ///< false if it is a fallback
+
+    /// Returns whether it is chosen for all types and operations of its class, too.
+    bool serves_class() const { return is_as_requested && plan->is_ours; }
 };
 
 /// The implementation of Communicator.
@@ -319,8 +332,8 @@ struct Communicator::State {
     /// Set by run() if the call was left to a library, because a search has found that faster.
     /// While the search says so, calls like it need not come here.
     LeftToLibrary left_to_library;
-    /// The last run(), if that was of a recent call.
-    RepeatableRun last_run;
+    /// The place of the last run(), if that was of a recent call; else null.
+    RecentCall* last_recent = nullptr;
     /// Set before a run() of a call that is usually done by repeat(), for the learner.
     bool is_usually_repeated = false;
 
@@ -348,6 +361,7 @@ private:
         CallKey octave;
         const Range* range = nullptr;
         const Configuration* preferred = nullptr;
+        bool of_class = false;  // for all types and operations of a class
         bool operator==(const ChoiceKey&) const = default;
     };
     struct HashOfChoiceKey {
@@ -356,6 +370,10 @@ private:
                    std::hash<const void*>{}(key.preferred);
         }
     };
+
+    static ChoiceKey of_class(ChoiceKey key);
+    const ChosenPlan* known_choice(const ChoiceKey& key) const;
+    void keep_choice(const ChoiceKey& key, const ChosenPlan& chosen);
 
     // The ranks have agreed on this in the current call, if they had to.
     using Agreed = std::optional<BuffersOfAll>;

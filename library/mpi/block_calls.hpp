@@ -65,7 +65,7 @@ int all_gather_v(const Next& next, const void* send, Count send_count, MPI_Datat
                                     own.size()));
     };
     return ranks->take_turn({CallKind::all_gather}, longest, by_library, by_tutti,
-                            {.lengths = ranks->unequal_lengths()});
+                            ranks->unequal_lengths() != nullptr);
 }
 
 template <class Next, class Count, class Displacement>

@@ -74,14 +74,11 @@ int all_reduce(const Next& next, const void* send, void* receive, Count count, M
     const auto result = TypedBuffer::of(receive, count, type);
     const auto given = send == MPI_IN_PLACE ? result : TypedBuffer::of(send, count, type);
     if (!result || !given) return by_library();
-    return ranks->take_turn(
-        given_call, size_of(*result), by_library,
-        [&] {
-            const std::span<std::byte> output = result->memory();
-            if (send == MPI_IN_PLACE) return ranks->run({*call, in_place(output)});
-            ranks->run({*call, {packed_apart_from(output, *ranks, *given), output, false}});
-        },
-        *call);
+    return ranks->take_turn(given_call, size_of(*result), by_library, [&] {
+        const std::span<std::byte> output = result->memory();
+        if (send == MPI_IN_PLACE) return ranks->run({*call, in_place(output)});
+        ranks->run({*call, {packed_apart_from(output, *ranks, *given), output, false}});
+    });
 }
 
 template <class Next, class Count>
@@ -99,17 +96,14 @@ int reduce(const Next& next, const void* send, void* receive, Count count, MPI_D
     if (!call) return by_library();
     const auto given = TypedBuffer::of(is_in_place ? receive : send, count, type);
     if (!given || (is_root && !TypedBuffer::of(receive, count, type))) return by_library();
-    return ranks->take_turn(
-        given_call, size_of(*given), by_library,
-        [&] {
-            const std::span<std::byte> output{static_cast<std::byte*>(receive),
-                                              is_root ? given->bytes : 0};
-            ranks->run(
-                {*call,
-                 {is_in_place ? copied(*ranks, *given) : packed_apart_from(output, *ranks, *given),
-                  output, false}});
-        },
-        *call);
+    return ranks->take_turn(given_call, size_of(*given), by_library, [&] {
+        const std::span<std::byte> output{static_cast<std::byte*>(receive),
+                                          is_root ? given->bytes : 0};
+        ranks->run(
+            {*call,
+             {is_in_place ? copied(*ranks, *given) : packed_apart_from(output, *ranks, *given),
+              output, false}});
+    });
 }
 
 template <class Next, class Count>
@@ -288,16 +282,12 @@ int reduce_scatter(Ranks& ranks, const Library& by_library, const ProgramCall& g
     const auto given = TypedBuffer::of(is_in_place ? receive : send, all_counts, type);
     const auto result = block_of(receive, count, type);
     if (!given || !result || !is_for_tutti(block_bytes(call), ranks.size())) return by_library();
-    return ranks.take_turn(
-        given_call, block_bytes(call), by_library,
-        [&] {
-            const std::span<std::byte> output = result->memory();
-            ranks.run(
-                {call,
-                 {is_in_place ? copied(ranks, *given) : packed_apart_from(output, ranks, *given),
-                  output, false}});
-        },
-        call);
+    return ranks.take_turn(given_call, block_bytes(call), by_library, [&] {
+        const std::span<std::byte> output = result->memory();
+        ranks.run({call,
+                   {is_in_place ? copied(ranks, *given) : packed_apart_from(output, ranks, *given),
+                    output, false}});
+    });
 }
 
 template <class Next, class Count>
@@ -343,17 +333,13 @@ int scan_as(Collective collective, const Next& next, const void* send, void* rec
     if (!call || !given) return by_library();
     const bool pays = given->bytes >= least_scanned || preloaded.always;
     if (!pays || !ranks->may_meet(kind)) return ranks->passed(kind, size_of(*given), by_library);
-    return ranks->take_turn(
-        {kind}, size_of(*given), by_library,
-        [&] {
-            const bool has_output =
-                is_in_place || collective == Collective::scan || ranks->rank() > 0;
-            const std::span<std::byte> output{static_cast<std::byte*>(receive),
-                                              has_output ? given->bytes : 0};
-            if (is_in_place) return ranks->run({*call, in_place(output)});
-            ranks->run({*call, {packed_apart_from(output, *ranks, *given), output, false}});
-        },
-        *call);
+    return ranks->take_turn({kind}, size_of(*given), by_library, [&] {
+        const bool has_output = is_in_place || collective == Collective::scan || ranks->rank() > 0;
+        const std::span<std::byte> output{static_cast<std::byte*>(receive),
+                                          has_output ? given->bytes : 0};
+        if (is_in_place) return ranks->run({*call, in_place(output)});
+        ranks->run({*call, {packed_apart_from(output, *ranks, *given), output, false}});
+    });
 }
 
 template <class Next, class Count>

@@ -37,8 +37,9 @@ struct ProgramCall {
     }
 };
 
-/// Calls that share what is learnt: of one kind, root, type and operation, with similar lengths and
-/// any buffers. Says whether a search has left them to the library.
+/// Calls that share what is learnt: of one kind and root, with similar lengths and any buffers. All
+/// of MPI's types and operations that tutti supports share it, too (see Subject). Says whether a
+/// search has left them to the library.
 struct LeftCalls : LeftToLibrary {
     std::uint64_t key = 0;
 };
@@ -46,22 +47,21 @@ struct LeftCalls : LeftToLibrary {
 class AllLeftCalls {
 public:
     /// Returns the place of such calls, and forgets others that had it. `bytes`: of all blocks.
-    LeftCalls& of(CallKind kind, std::int64_t bytes, int root, const Call& traits) {
+    LeftCalls& of(CallKind kind, std::int64_t bytes, int root, bool has_lengths) {
         const auto bits = [](auto value, int place) {
             return static_cast<std::uint64_t>(value) << place;
         };
         const std::uint64_t key = bits(std::bit_width(static_cast<std::uint64_t>(bytes)), 0) |
                                   bits(Learner::shape_of(bytes, false).quarter, 8) |
-                                  bits(kind, 16) | bits(traits.type, 24) | bits(traits.op, 32) |
-                                  bits(static_cast<std::uint32_t>(root), 40) |
-                                  bits(traits.lengths != nullptr, 63);
-        LeftCalls& left = places_[key * 0x9E3779B97F4A7C15U >> (64 - 6)];
+                                  bits(kind, 16) | bits(static_cast<std::uint32_t>(root), 24) |
+                                  bits(has_lengths, 63);
+        LeftCalls& left = places_[key * 0x9E3779B97F4A7C15U >> (64 - 8)];
         if (left.key != key) left = {{}, key};
         return left;
     }
 
 private:
-    std::array<LeftCalls, 64> places_ = {};
+    std::array<LeftCalls, 256> places_ = {};
 };
 
 /// A call that was done before, with all that its repetitions need.

@@ -33,6 +33,21 @@ extern bool job_has_several_hosts;
 /// Whether the program has called MPI_Comm_idup.
 extern std::atomic<bool> duplicates_without_waiting;
 
+/// MPI's error code of a call; none if the call was not done. Unlike std::optional<int> it stays in
+/// one register. That is written to the stack in two parts, and a read of both waits until earlier
+/// stores have reached the cache, also the last one to a peer's memory.
+class CodeIfDone {
+public:
+    constexpr CodeIfDone() = default;
+    constexpr CodeIfDone(int code) : code_(code) {}
+    constexpr explicit operator bool() const { return code_ != none; }
+    constexpr int operator*() const { return code_; }
+
+private:
+    static constexpr int none = -1;  // MPI's codes are not negative
+    int code_ = none;
+};
+
 /// The ranks of a communicator of the program. Decides which calls tutti does, and does them. It is
 /// an attribute of the communicator, so it ends when that is freed. Its MPI communication happens
 /// inside the program's own collectives on that communicator: collectives on it and, across hosts,
@@ -51,16 +66,15 @@ public:
     /// Returns whether tutti may do any call.
     bool may_take() const { return stage_ != Stage::the_librarys; }
 
-    /// Repeats a call that take_turn() has done before, without looking it up. Returns nullopt if
+    /// Repeats a call that take_turn() has done before, without looking it up. Returns no code if
     /// it did not: use take_turn(). Ranks may differ in that: both choose the same implementation.
     template <class Library>
-    std::optional<int> repeat(const ProgramCall& call, const Library& by_library) {
+    CodeIfDone repeat(const ProgramCall& call, const Library& by_library) {
         const KnownCall* const known = known_calls_.find(call);
-        if (known == nullptr || stage_ != Stage::ours || known->left->key != known->key)
-            return std::nullopt;
+        is_known_ = known != nullptr;
+        if (known == nullptr || stage_ != Stage::ours || known->left->key != known->key) return {};
         if (known->left->point != nullptr) return left_to_library(*known->left, by_library);
-        if (known->run.place == nullptr || !(admits_all() || has_plan(known->admission)))
-            return std::nullopt;
+        if (known->run.place == nullptr || !(admits_all() || has_plan(known->admission))) return {};
         bool is_done = false;
         const int code = guarded([&] {
             is_done = state_->repeat(known->run);
@@ -69,19 +83,19 @@ public:
             if (!admits_all()) admission_.is_admitted(known->admission);  // counts it
             save_decision(*known->left);
         });
-        return is_done || code != MPI_SUCCESS ? std::optional(code) : std::nullopt;
+        return is_done || code != MPI_SUCCESS ? CodeIfDone(code) : CodeIfDone();
     }
     /// Lets the MPI library or tutti do the call. `by_library` returns an MPI error code,
-    /// `by_tutti` throws Error. `traits` has the type and operation of a reduction, and lengths if
-    /// blocks differ. All ranks must pass the same kind, root, bytes and traits; only these
-    /// determine which of the two does the call.
+    /// `by_tutti` throws Error. `has_lengths`: whether the blocks have different ones. All ranks
+    /// must pass the same kind, root, bytes and has_lengths; only these determine which of the two
+    /// does the call.
     template <class Library, class Tutti>
     int take_turn(const ProgramCall& call, std::int64_t bytes, const Library& by_library,
-                  const Tutti& by_tutti, const Call& traits = {}) {
+                  const Tutti& by_tutti, bool has_lengths = false) {
         const CallKind kind = call.kind;
         if (is_too_early(kind)) return passed(kind, bytes, by_library);
-        LeftCalls& left =
-            left_calls_.of(kind, is_of_blocks(kind) ? bytes * size_ : bytes, call.root, traits);
+        LeftCalls& left = left_calls_.of(kind, is_of_blocks(kind) ? bytes * size_ : bytes,
+                                         call.root, has_lengths);
         if (!turns_)
             if (const auto code = left_to_library(left, by_library)) {
                 if (*code == MPI_SUCCESS) keep(call, bytes, left);
@@ -95,12 +109,12 @@ public:
                     return *code;
                 }
             uses_scratch_ = false;
-            state_->is_usually_repeated = known_calls_.find(call) != nullptr;
+            state_->is_usually_repeated = std::exchange(is_known_, false);
             const int code = guarded(by_tutti);
             if (code != MPI_SUCCESS) return code;  // an error handler may have freed all this
             save_decision(left);
-            const RepeatableRun run = std::exchange(state_->last_run, {});
-            if (!turns_ && !uses_scratch_ && run.place != nullptr) keep(call, bytes, left, run);
+            if (!turns_ && !uses_scratch_ && state_->last_recent != nullptr)
+                keep(call, bytes, left, state_->last_recent);
             return code;
         });
     }
@@ -254,18 +268,24 @@ private:
     bool has_plan(std::uint64_t admission) {
         return state_->evictions == known_evictions_ && admission_.has_plan(admission);
     }
-    // Stores whether the last call was left to the library.
+    // Stores whether the last call was left to the library. Usually it was not: then only that is
+    // copied, see CodeIfDone.
     void save_decision(LeftCalls& left) {
-        static_cast<LeftToLibrary&>(left) = state_->left_to_library;
-        state_->left_to_library.point = nullptr;
+        LeftToLibrary& last = state_->left_to_library;
+        if (last.point == nullptr) {
+            left.point = nullptr;
+            return;
+        }
+        static_cast<LeftToLibrary&>(left) = last;
+        last.point = nullptr;
     }
     // Lets the MPI library do a call that it does faster, unless the search wants to try others.
     // Such calls do not even come to the communicator.
     template <class Library>
-    std::optional<int> left_to_library(LeftCalls& left, const Library& by_library) {
-        if (left.point == nullptr) return std::nullopt;
+    CodeIfDone left_to_library(LeftCalls& left, const Library& by_library) {
+        if (left.point == nullptr) return {};
         const Learner::Needs needs = Learner::needs_of(*left.point, left.arm, left.shape);
-        if (needs == Learner::Needs::search) return std::nullopt;
+        if (needs == Learner::Needs::search) return {};
         const std::int64_t began = needs == Learner::Needs::time ? now_ns() : 0;
         const int code = by_library();
         if (needs == Learner::Needs::time)
@@ -273,9 +293,9 @@ private:
         return code;
     }
     void keep(const ProgramCall& call, std::int64_t bytes, LeftCalls& left,
-              const RepeatableRun& run = {}) {
+              RecentCall* recent = nullptr) {
         if (known_calls_.note(call) && call.has_named_types())
-            known_calls_.keep({call, &left, left.key, run, work_of_last_,
+            known_calls_.keep({call, &left, left.key, RepeatableRun::of(recent), work_of_last_,
                                admission_key(call.kind, bytes, call.root)});
     }
     // Makes progress on the program's MPI messages about every 100 us, as ranks that never wait
@@ -335,6 +355,7 @@ private:
     AllLeftCalls left_calls_;
     KnownCalls known_calls_;
     bool uses_scratch_ = false;  // whether the current call does
+    bool is_known_ = false;      // whether the current call is, though repeat() did not do it
     std::int64_t work_ = 0, work_of_last_ = 0;
     std::string problem_;
     struct Memory {

@@ -1,27 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "library/mpi/types.hpp"
 
-#include <array>
-#include <cstring>
-
 namespace tutti {
+
+NamedTypes named_types;
+
 namespace {
-
-struct Row {
-    MPI_Datatype handle = MPI_DATATYPE_NULL;
-    NamedType type;
-};
-
-// A hash table with open addressing, written once at the start. It has more places than there are
-// types. A look-up takes a few ns.
-constexpr std::size_t places = 512;
-std::array<Row, places> rows;
-
-std::size_t first_place(MPI_Datatype handle) {
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, &handle, sizeof handle);
-    return static_cast<std::size_t>(bits * 0x9E3779B97F4A7C15U >> 55);
-}
 
 enum class Sums { nothing, integers, unsigned_integers, floats, complex_numbers };
 
@@ -62,17 +46,16 @@ void know(MPI_Datatype handle, Sums sums) {
     if (PMPI_Type_size(handle, &size) != MPI_SUCCESS || size <= 0 ||
         PMPI_Type_get_extent(handle, &begin, &extent) != MPI_SUCCESS)
         return;
-    std::size_t place = first_place(handle);
-    while (rows[place].handle != MPI_DATATYPE_NULL) place = (place + 1) % places;
-    rows[place] = {handle,
-                   {size, begin == 0 && extent == size, element_of(sums, size),
-                    sums == Sums::complex_numbers}};
+    named_types.rows[named_types.place_of(handle)] = {
+        handle,
+        {size, begin == 0 && extent == size, element_of(sums, size),
+         sums == Sums::complex_numbers}};
 }
 
 }  // namespace
 
 void know_mpi_types() {
-    rows.fill({});
+    named_types.rows.fill({});
     for (MPI_Datatype type :
          {MPI_SIGNED_CHAR, MPI_SHORT, MPI_INT, MPI_LONG, MPI_LONG_LONG, MPI_INT8_T, MPI_INT16_T,
           MPI_INT32_T, MPI_INT64_T, MPI_AINT, MPI_OFFSET, MPI_COUNT, MPI_INTEGER, MPI_INTEGER1,
@@ -93,21 +76,6 @@ void know_mpi_types() {
           MPI_C_LONG_DOUBLE_COMPLEX, MPI_LOGICAL, MPI_CHARACTER, MPI_FLOAT_INT, MPI_DOUBLE_INT,
           MPI_LONG_INT, MPI_2INT, MPI_SHORT_INT, MPI_LONG_DOUBLE_INT})
         know(type, Sums::nothing);
-}
-
-const NamedType* named_type(MPI_Datatype type) {
-    for (std::size_t place = first_place(type); rows[place].handle != MPI_DATATYPE_NULL;
-         place = (place + 1) % places)
-        if (rows[place].handle == type) return &rows[place].type;
-    return nullptr;
-}
-
-std::optional<Op> op_of(MPI_Op op) {
-    if (op == MPI_SUM) return Op::sum;
-    if (op == MPI_MAX) return Op::max;
-    if (op == MPI_MIN) return Op::min;
-    if (op == MPI_PROD) return Op::prod;
-    return std::nullopt;
 }
 
 }  // namespace tutti

@@ -2,7 +2,9 @@
 #pragma once
 #include <mpi.h>
 
+#include <array>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 
 #include "base/types.hpp"
@@ -21,10 +23,41 @@ struct NamedType {
 /// below.
 void know_mpi_types();
 
+/// The named types by handle: a hash table with open addressing, written once at the start. It has
+/// more places than there are types.
+struct NamedTypes {
+    struct Row {
+        MPI_Datatype handle = MPI_DATATYPE_NULL;
+        NamedType type;
+    };
+    static constexpr std::size_t places = 512;
+    std::array<Row, places> rows;
+
+    /// Returns the place of the type, or the one that is free for it.
+    std::size_t place_of(MPI_Datatype handle) const {
+        std::uint64_t bits = 0;
+        std::memcpy(&bits, &handle, sizeof handle);
+        auto place = static_cast<std::size_t>(bits * 0x9E3779B97F4A7C15U >> 55);
+        while (rows[place].handle != handle && rows[place].handle != MPI_DATATYPE_NULL)
+            place = (place + 1) % places;
+        return place;
+    }
+};
+extern NamedTypes named_types;
+
 /// Returns null for types that the program has created.
-const NamedType* named_type(MPI_Datatype type);
+inline const NamedType* named_type(MPI_Datatype type) {
+    const NamedTypes::Row& row = named_types.rows[named_types.place_of(type)];
+    return row.handle == MPI_DATATYPE_NULL ? nullptr : &row.type;
+}
 
 /// Returns nullopt for operations that tutti does not support, and those of the program.
-std::optional<Op> op_of(MPI_Op op);
+inline std::optional<Op> op_of(MPI_Op op) {
+    if (op == MPI_SUM) return Op::sum;
+    if (op == MPI_MAX) return Op::max;
+    if (op == MPI_MIN) return Op::min;
+    if (op == MPI_PROD) return Op::prod;
+    return std::nullopt;
+}
 
 }  // namespace tutti

@@ -74,8 +74,9 @@ private:
     World& inner_;
 };
 
-// Only the first call of an octave of sizes costs exchanges of the ranks: one for the call and
-// its buffers, and two for the memory of all ways in which the plan may run.
+// Only the first call of an octave of sizes, and of a class of types and operations, costs
+// exchanges of the ranks: one for the call and its buffers, and two for the memory of all ways in
+// which a new plan may run.
 TEST(CommunicatorState, ExchangesLittleForTheFirstCallOfAnOctave) {
     for (const int ranks : {2, 4, 8})
         run_as_threads(ranks, 20, [](World& inner) {
@@ -101,8 +102,11 @@ TEST(CommunicatorState, ExchangesLittleForTheFirstCallOfAnOctave) {
                     EXPECT_EQ(exchanges_of(sum_of(memory, count)), 3) << count;
                 EXPECT_EQ(exchanges_of(sum_of(memory, 3)), 0) << "a length of the same octave";
                 EXPECT_EQ(exchanges_of(sum_of(memory, 65'537)), 0);
-                EXPECT_EQ(exchanges_of(sum_of(memory, 2, DataType::float64)), 1) << "another type";
-                EXPECT_EQ(exchanges_of(sum_of(memory, 4, DataType::float32, Op::max)), 1);
+                EXPECT_EQ(exchanges_of(sum_of(memory, 2, DataType::float64)), 0) << "another type";
+                state.release(state.allocate(1));  // forgets which calls were recent
+                EXPECT_EQ(exchanges_of(sum_of(memory, 4, DataType::float32, Op::max)), 0);
+                EXPECT_EQ(exchanges_of(sum_of(memory, 8, DataType::half)), 1) << "another class";
+                EXPECT_EQ(exchanges_of(sum_of(memory, 4, DataType::float32, Op::avg)), 1);
             }
             inner.barrier();
         });

@@ -94,16 +94,20 @@ void without_a_root(const Job& job, int count) {
 }
 
 // Each rank has its own order of buffers, so other calls of it are known. All ranks must still
-// choose the same implementation.
+// choose the same implementation, whatever the length, root, type and operation.
 void in_memory_that_each_rank_changes(const Job& job) {
-    constexpr int most = 5000, turns = 3000;
+    constexpr int most = 5000, turns = 4000;
     std::mt19937 together(1), alone(static_cast<unsigned>(job.rank));
     std::vector<Buffers> places(5, Buffers(job, most));
-    const int counts[] = {1, 2, 600, 700, most};
+    const MPI_Datatype types[] = {MPI_INT, MPI_UNSIGNED, MPI_INT32_T};  // all elements are positive
     for (int turn = 0; turn < turns; ++turn) {
         Buffers& place = places[alone() % places.size()];
-        const int count = counts[together() % 5];
-        const int root = static_cast<int>(together() % 2) % job.size;
+        const int octave = 1 << together() % 13, beyond = static_cast<int>(together() % 3);
+        const int count = std::min(most, octave + beyond);
+        const int root = static_cast<int>(together() % 4) % job.size;
+        const MPI_Datatype type = types[together() % 3];
+        const bool is_max = together() % 2 == 0;
+        const int by_rank = is_max ? job.size - 1 : 0;
         const auto mine = vector_of(turn, job.rank, count);
         const auto begins_with = [&](const std::vector<int>& data, const std::vector<int>& begin) {
             return std::equal(begin.begin(), begin.end(), data.begin());
@@ -115,9 +119,9 @@ void in_memory_that_each_rank_changes(const Job& job) {
                 EXPECT(begins_with(place.mine, vector_of(turn, root, count)));
                 break;
             case 1:
-                MPI_Allreduce(place.mine.data(), place.result.data(), count, MPI_INT, MPI_MAX,
-                              job.comm);
-                EXPECT(begins_with(place.result, vector_of(turn, job.size - 1, count)));
+                MPI_Allreduce(place.mine.data(), place.result.data(), count, type,
+                              is_max ? MPI_MAX : MPI_MIN, job.comm);
+                EXPECT(begins_with(place.result, vector_of(turn, by_rank, count)));
                 break;
             case 2:
                 MPI_Gather(place.mine.data(), count, MPI_INT, place.all.data(), count, MPI_INT,
@@ -125,9 +129,10 @@ void in_memory_that_each_rank_changes(const Job& job) {
                 EXPECT(job.rank != root || begins_with(place.all, blocks_of_all(job, turn, count)));
                 break;
             default:
-                MPI_Reduce(place.mine.data(), place.result.data(), count, MPI_INT, MPI_MIN, root,
-                           job.comm);
-                EXPECT(job.rank != root || begins_with(place.result, vector_of(turn, 0, count)));
+                MPI_Reduce(place.mine.data(), place.result.data(), count, type,
+                           is_max ? MPI_MAX : MPI_MIN, root, job.comm);
+                EXPECT(job.rank != root ||
+                       begins_with(place.result, vector_of(turn, by_rank, count)));
         }
     }
 }

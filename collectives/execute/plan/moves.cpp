@@ -86,7 +86,6 @@ void Moves::use_kernels_for(DataType type, Op op) {
     op_ = op;
     element_size_ = size_of(type);
     reduce_ = find_reduce(type, op);
-    streaming_reduce_ = find_reduce(type, op, Stores::streaming);
 }
 
 void Moves::rescale(DataType type, Op op, std::size_t old_block, std::size_t block) {
@@ -188,8 +187,8 @@ void Moves::stream_in_part(const Move& move, double share) {
         part_outs_[i] = outs_[move.first_out + i] + cached * element_size_;
     for (std::uint32_t i = 0; i < move.sources; ++i)
         part_sources_[i] = sources_[move.first_source + i] + cached * element_size_;
-    streaming_reduce_(part_outs_.data(), move.outs, part_sources_.data(), move.sources,
-                      all - cached);
+    find_reduce(type_, op_, Stores::streaming)(part_outs_.data(), move.outs, part_sources_.data(),
+                                               move.sources, all - cached);
 }
 
 // Reads a copy straight to its place, and also the first source to be combined, unless the result

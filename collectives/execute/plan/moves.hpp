@@ -98,8 +98,8 @@ private:
 
     DataType type_ = {};
     Op op_ = {};
+    ReduceKernel reduce_ = nullptr;
     std::size_t element_size_ = 1;
-    ReduceKernel reduce_ = nullptr, streaming_reduce_ = nullptr;
     DeviceQueue* queue_;
     std::vector<Move> moves_;
     std::vector<std::byte*> outs_;
