@@ -138,29 +138,33 @@ CallArguments Communicator::State::settled(const CallArguments& given) const {
 
 CallArguments Communicator::State::settled(const CallArguments& given,
                                            const BufferSizes& sizes) const {
-    return {comparable(given.call), used_parts(given, sizes)};
+    CallArguments settled{comparable(given.call), {}};
+    use_parts(given, sizes, settled.buffers);
+    return settled;
 }
 
-CallBuffers Communicator::State::used_parts(const CallArguments& given, const BufferSizes& sizes) {
+// Changes `used` only after all checks: it may belong to a recent call.
+void Communicator::State::use_parts(const CallArguments& given, const BufferSizes& sizes,
+                                    CallBuffers& used) {
     const auto& [input, output, at] = sizes;
     const auto& [call, all] = given;
-    CallBuffers used = all;
-    if (!all.in_place) {
+    if (all.in_place) {
+        check_length(all.output.size(), std::max(at.input + input, at.output + output),
+                     "the buffer", call);
+        used.input = all.output.subspan(at.input, input);
+        used.output = all.output.subspan(at.output, output);
+    } else {
         if (input > 0) check_length(all.input.size(), input, "input", call);
         if (output > 0) check_length(all.output.size(), output, "output", call);
-        used.input = all.input.first(input);
-        used.output = all.output.first(output);
-        if (overlap(used.input, used.output))
+        if (overlap(all.input.first(input), all.output.first(output)))
             throw Error(
                 fmt::format("input and output of {} overlap; pass one buffer for an in-place call",
                             name_of_call(call.collective, call.lengths != nullptr)));
-        return used;
+        used.input = all.input.first(input);
+        used.output = all.output.first(output);
     }
-    check_length(all.output.size(), std::max(at.input + input, at.output + output), "the buffer",
-                 call);
-    used.input = std::span<const std::byte>(all.output).subspan(at.input, input);
-    used.output = all.output.subspan(at.output, output);
-    return used;
+    used.in_place = all.in_place;
+    used.device = all.device;
 }
 
 CallKey Communicator::State::key_of(const CallArguments& given, CallMode mode) const {
@@ -269,7 +273,7 @@ bool Communicator::State::resize(RecentCall& recent, const CallArguments& given)
     if (!registered.is_empty() && key_of(given, CallMode::blocking).arena() != recent.arena)
         return false;
     const BufferSizes sizes = recent.in_blocks.times(as_size(block_bytes(given.call)));
-    recent.settled.buffers = used_parts(given, sizes);
+    use_parts(given, sizes, recent.settled.buffers);
     recent.settled.call.count = recent.given.call.count = given.call.count;
     recent.given.buffers = given.buffers;
     recent.number = ++last_number_;

@@ -396,8 +396,8 @@ private:
         KnownClass* place;
     };
     CheckedCall checked(const CallArguments& given, CallMode mode);
-    // Returns the parts of the buffers that this rank uses. Throws Error for wrong lengths.
-    static CallBuffers used_parts(const CallArguments& given, const BufferSizes& sizes);
+    // Sets `used` to the parts of the buffers that this rank uses. Throws Error for wrong lengths.
+    static void use_parts(const CallArguments& given, const BufferSizes& sizes, CallBuffers& used);
     std::int64_t bytes_of_all(const Call& call) const;
     void keep(RecentCall& recent, const CallArguments& given, const CheckedCall& call,
               const KnownPlan& known, Learner::CallShape shape);

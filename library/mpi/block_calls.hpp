@@ -17,7 +17,8 @@ namespace tutti::calls {
 inline CallArguments moving_blocks(Collective collective, const Ranks& ranks,
                                    const CallBuffers& buffers, int root = 0) {
     const BlockLengths& lengths = ranks.lengths();
-    CallArguments arguments = moving(collective, as_size(lengths.longest()), buffers, root);
+    CallArguments arguments = moving(collective, as_size(lengths.longest()), buffers.input,
+                                     buffers.output, buffers.in_place, root);
     arguments.call.lengths = ranks.unequal_lengths();
     return arguments;
 }

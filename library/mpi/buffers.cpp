@@ -51,16 +51,12 @@ std::int64_t TypedBuffer::size_of_created(MPI_Datatype type) {
     return PMPI_Type_size(type, &size) == MPI_SUCCESS ? size : 0;
 }
 
+// Not a changed copy: reading all of a new object at once waits for its stores, see CodeIfDone.
 TypedBuffer TypedBuffer::part(std::int64_t first, std::int64_t of_count) const {
-    TypedBuffer one = *this;
-    if (first != 0) {
-        MPI_Aint begin = 0, extent = static_cast<MPI_Aint>(bytes_of_element);
-        if (!is_dense) check(PMPI_Type_get_extent(type, &begin, &extent));
-        one.address = static_cast<std::byte*>(address) + first * extent;
-    }
-    one.count = of_count;
-    one.bytes = bytes_of_element * as_size(of_count);
-    return one;
+    MPI_Aint begin = 0, extent = static_cast<MPI_Aint>(bytes_of_element);
+    if (first != 0 && !is_dense) check(PMPI_Type_get_extent(type, &begin, &extent));
+    auto* const at = first == 0 ? address : static_cast<std::byte*>(address) + first * extent;
+    return {at, of_count, type, bytes_of_element * as_size(of_count), is_dense, bytes_of_element};
 }
 
 std::span<const std::byte> packed(Ranks& ranks, const TypedBuffer& buffer) {

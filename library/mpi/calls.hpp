@@ -14,13 +14,20 @@
 
 namespace tutti::calls {
 
-inline CallArguments moving(Collective collective, std::size_t bytes, const CallBuffers& buffers,
-                            int root = 0) {
+/// Returns a call that only moves data. It is written where the caller wants it: a copy of the
+/// buffers would wait for its stores, see CodeIfDone.
+inline CallArguments moving(Collective collective, std::size_t bytes,
+                            std::span<const std::byte> input, std::span<std::byte> output,
+                            bool is_in_place, int root = 0) {
     return {{.collective = collective,
              .type = DataType::uint8,
              .root = Rank{root},
              .count = static_cast<std::int64_t>(bytes)},
-            buffers};
+            {input, output, is_in_place}};
+}
+inline CallArguments moving_in_place(Collective collective, std::size_t bytes,
+                                     std::span<std::byte> memory, int root = 0) {
+    return moving(collective, bytes, memory, memory, true, root);
 }
 
 inline CallBuffers in_place(std::span<std::byte> memory) { return {memory, memory, true}; }
@@ -50,6 +57,14 @@ inline ProgramCall program_call(CallKind kind, const void* send, const void* rec
             .op = op};
 }
 
+/// Returns a rank's second buffer; nullopt if it has none. It is constructed where it is used,
+/// because a copy would wait for its stores, see CodeIfDone.
+inline std::optional<TypedBuffer> apart(bool has_one, const void* address, std::int64_t count,
+                                        MPI_Datatype type) {
+    if (!has_one) return std::nullopt;
+    return TypedBuffer::of(address, count, type);
+}
+
 /// Returns whether all blocks together are within the limit.
 inline bool fits(const TypedBuffer& block, int blocks) {
     return block.bytes * as_size(blocks) <= most_bytes;
@@ -71,12 +86,13 @@ int all_reduce(const Next& next, const void* send, void* receive, Count count, M
     if (const auto code = ranks->repeat(given_call, by_library)) return *code;
     const auto call = combining(Collective::all_reduce, type, op, count);
     if (!call) return by_library();
+    const bool is_in_place = send == MPI_IN_PLACE;
     const auto result = TypedBuffer::of(receive, count, type);
-    const auto given = send == MPI_IN_PLACE ? result : TypedBuffer::of(send, count, type);
-    if (!result || !given) return by_library();
+    const auto given = apart(!is_in_place, send, count, type);
+    if (!result || (!is_in_place && !given)) return by_library();
     return ranks->take_turn(given_call, size_of(*result), by_library, [&] {
         const std::span<std::byte> output = result->memory();
-        if (send == MPI_IN_PLACE) return ranks->run({*call, in_place(output)});
+        if (is_in_place) return ranks->run({*call, in_place(output)});
         ranks->run({*call, {packed_apart_from(output, *ranks, *given), output, false}});
     });
 }
@@ -125,7 +141,7 @@ int broadcast(const Next& next, void* data, Count count, MPI_Datatype type, int 
         const bool is_root = ranks->rank() == root;
         const std::span<std::byte> place = place_for(*ranks, *buffer);
         if (is_root && !buffer->is_dense) pack(*buffer, place, comm);
-        ranks->run(moving(Collective::broadcast, buffer->bytes, in_place(place), root));
+        ranks->run(moving_in_place(Collective::broadcast, buffer->bytes, place, root));
         if (!is_root) finish(*ranks, place, *buffer);
     });
 }
@@ -149,8 +165,8 @@ int exchange_blocks(Collective collective, const Library& by_library, const void
     if (const auto code = ranks->repeat(call, by_library)) return *code;
     const auto block = TypedBuffer::of(receive, count, type);
     if (!block || !fits(*block, ranks->size())) return by_library();
-    const auto given = is_in_place ? block : TypedBuffer::of(send, send_count, send_type);
-    if (!given) return by_library();
+    const auto given = apart(!is_in_place, send, send_count, send_type);
+    if (!is_in_place && !given) return by_library();
     return ranks->take_turn(call, size_of(*block), by_library, [&] {
         const bool sends_all = collective == Collective::all_to_all;
         const std::int64_t sent_blocks = sends_all ? ranks->size() : 1;
@@ -161,12 +177,10 @@ int exchange_blocks(Collective collective, const Library& by_library, const void
             const TypedBuffer input = all.part(std::int64_t{count} * first, count * sent_blocks);
             pack(input, place.subspan(block->bytes * as_size(first), input.bytes), comm);
         }
-        CallBuffers buffers = in_place(place);
-        if (!is_in_place) {
-            const TypedBuffer input = given->part(0, send_count * sent_blocks);
-            buffers = {packed_apart_from(place, *ranks, input), place, false};
-        }
-        ranks->run(moving(collective, block->bytes, buffers));
+        std::span<const std::byte> input = place;
+        if (!is_in_place)
+            input = packed_apart_from(place, *ranks, given->part(0, send_count * sent_blocks));
+        ranks->run(moving(collective, block->bytes, input, place, is_in_place));
         finish(*ranks, place, all);
     });
 }
@@ -214,20 +228,20 @@ int gather(const Next& next, const void* send, Count send_count, MPI_Datatype se
     const auto block = is_root ? TypedBuffer::of(receive, count, type)
                                : TypedBuffer::of(send, send_count, send_type);
     if (!block || !fits(*block, size)) return by_library();
-    const auto given =
-        is_root && !is_in_place ? TypedBuffer::of(send, send_count, send_type) : block;
-    if (!given) return by_library();
+    const bool is_apart = is_root && !is_in_place;
+    const auto own = apart(is_apart, send, send_count, send_type);
+    if (is_apart && !own) return by_library();
+    const TypedBuffer& given = own ? *own : *block;
     return ranks->take_turn(call, size_of(*block), by_library, [&] {
         if (!is_root)
-            return ranks->run(moving(Collective::gather, block->bytes,
-                                     {packed(*ranks, *given), {}, false}, root));
+            return ranks->run(
+                moving(Collective::gather, block->bytes, packed(*ranks, given), {}, false, root));
         const TypedBuffer all = block->part(0, std::int64_t{count} * size);
         const std::span<std::byte> place = place_for(*ranks, all);
         ranks->run(moving(Collective::gather, block->bytes,
-                          {is_in_place ? copied(*ranks, all.part(std::int64_t{count} * root, count))
-                                       : packed_apart_from(place, *ranks, *given),
-                           place, false},
-                          root));
+                          is_in_place ? copied(*ranks, all.part(std::int64_t{count} * root, count))
+                                      : packed_apart_from(place, *ranks, given),
+                          place, false, root));
         finish(*ranks, place, all);
     });
 }
@@ -255,20 +269,22 @@ int scatter(const Next& next, const void* send, Count send_count, MPI_Datatype s
     const auto block = is_root ? TypedBuffer::of(send, send_count, send_type)
                                : TypedBuffer::of(receive, count, type);
     if (!block || !fits(*block, size)) return by_library();
-    const auto result = is_root && !is_in_place ? TypedBuffer::of(receive, count, type) : block;
-    if (!result) return by_library();
+    const bool is_apart = is_root && !is_in_place;
+    const auto own = apart(is_apart, receive, count, type);
+    if (is_apart && !own) return by_library();
+    const TypedBuffer& result = own ? *own : *block;
     return ranks->take_turn(call, size_of(*block), by_library, [&] {
         // In place, the root's own block stays where it is. It is received into scratch memory.
         const std::span<std::byte> place =
             is_in_place ? ranks->scratch(Ranks::Scratch::output, block->bytes)
-                        : place_for(*ranks, *result);
+                        : place_for(*ranks, result);
         const auto input = [&]() -> std::span<const std::byte> {
             if (!is_root) return {};
             const TypedBuffer all = block->part(0, std::int64_t{send_count} * size);
             return packed_apart_from(place, *ranks, all);
         };
-        ranks->run(moving(Collective::scatter, block->bytes, {input(), place, false}, root));
-        if (!is_in_place) finish(*ranks, place, *result);
+        ranks->run(moving(Collective::scatter, block->bytes, input(), place, false, root));
+        if (!is_in_place) finish(*ranks, place, result);
     });
 }
 

@@ -158,6 +158,10 @@ TEST(VaryingLengths, AreChecked) {
         } catch (const Error& error) {
             EXPECT_THAT(error.what(), testing::HasSubstr("overlap"));
         }
+        // A refused call changes nothing that the last one left for its repetition.
+        std::fill_n(memory.begin(), 60, std::byte{1});
+        run(42, 42, 60, 42);
+        EXPECT_EQ(std::ranges::count(memory, std::byte{2}), 42);
         run(44, 44, 60, 44);
     });
 }
