@@ -26,6 +26,7 @@
 #include "cli/progress/progress_bar.hpp"
 #include "cli/ranks/interruption.hpp"
 #include "cli/tune_tables.hpp"
+#include "collectives/baselines/baselines.hpp"
 #include "collectives/transport/messages/mpi.hpp"
 
 namespace tutti {
@@ -43,8 +44,8 @@ Command bench_command(const TuneOptions& options, const Arguments& words,
 }
 
 // Combines the launches of a comparison in which A had no file and B had it.
-HoldOut seen_in(const MetricResult& metric) {
-    HoldOut seen{.library = "mpi"};
+HoldOut seen_in(const MetricResult& metric, std::string_view baseline) {
+    HoldOut seen{.library = std::string(baseline)};
     std::vector<double> tuned, own, gains;
     for (const LaunchOfMetric& launch : metric.launches) {
         tuned.push_back(launch.b_ns);
@@ -68,7 +69,7 @@ std::string choice_in(const Export& exported, const JobShape& shape, const Compa
             for (const ExportedRule& rule : named_rules(cell))
                 if (rule.from <= call.size && call.size < rule.end)
                     return to_string(
-                        Configuration{.impl = "mpi",
+                        Configuration{.impl = std::string(baseline_of(exported.format->library)),
                                       .algorithm = std::string(rule.algorithm->baseline),
                                       .segment = rule.segment,
                                       .radix = rule.fan_out});
@@ -80,11 +81,16 @@ void expect_own_default(const std::map<std::string, std::string>& of_file) {
     for (const auto& [name, value] : environment_of_process())
         if (of_file.contains(name) || name.starts_with("OMPI_MCA_coll_tuned_") ||
             name.starts_with("OMPI_MCA_coll_han_") ||
+            (name.starts_with("UCC_") && name.ends_with("_TUNE")) ||
             (name.starts_with("MPIR_CVAR_") &&
              (name.ends_with("_ALGORITHM") || name.find("COLL") != name.npos)))
             throw Error(fmt::format(
                 "the environment sets {}, which may change the default that is compared; unset it",
                 name));
+}
+
+std::string running_library(ForeignLibrary library) {
+    return library == ForeignLibrary::ucc ? ucc_library() : mpi_library();
 }
 
 // Explains why a comparison has no result.
@@ -141,8 +147,8 @@ private:
         shape_ = searched.found.sections.front().job_shape;
         table_ = std::move(searched.found);
         export_of(with_earlier(), format_, options_.exported);  // throws before the comparisons
-        fmt::print("# tutti {}\n# {} on {}; {} launches\n", version(), mpi_library(),
-                   to_string(shape_), options_.run.launches);
+        fmt::print("# tutti {}\n# {} on {}; {} launches\n", version(),
+                   running_library(format_.library), to_string(shape_), options_.run.launches);
     }
 
     // Compares the file as it would be written now, and takes out choices whose gain is small or
@@ -235,7 +241,7 @@ private:
         const TextByName& given = options_.run.plan.values;
         Arguments words{"bench",      std::string(name_of(collective)),
                         "--algo",     "none",
-                        "--baseline", "mpi",
+                        "--baseline", std::string(baseline_),
                         "--buffers",  "unregistered",
                         "--inplace",  "no",
                         "--limits",   "none"};
@@ -261,7 +267,7 @@ private:
         for (const MetricResult& metric : result.metrics) {
             std::string name, size;
             std::istringstream(metric.metric.name) >> name >> size;
-            all.push_back({collective, parse_bytes(size), seen_in(metric)});
+            all.push_back({collective, parse_bytes(size), seen_in(metric, baseline_)});
         }
         return all;
     }
@@ -311,6 +317,7 @@ private:
 
     TuneOptions options_;
     const ExportFormat& format_;
+    std::string_view baseline_ = baseline_of(format_.library);
     std::string file_;      // absolute
     std::string unproved_;  // the table until its choices are proved
     std::int64_t began_ns_ = now_ns();
@@ -321,7 +328,7 @@ private:
 }  // namespace
 
 const ExportFormat& format_of_library(ForeignLibrary library) {
-    const std::string running = mpi_library();
+    const std::string running = running_library(library);
     const auto digit = std::min(running.find_first_of("0123456789"), running.size());
     const int version = std::atoi(running.c_str() + digit);
     std::vector<std::string> known;

@@ -3,7 +3,7 @@
 find_package(Threads REQUIRED)
 if(TUTTI_CORE_ONLY)
     # Without JSON, XML and options; without fmt the standard library's formatting is used.
-    foreach(unused MPI HWLOC UCX COMMAND TESTS)
+    foreach(unused MPI HWLOC UCX UCC COMMAND TESTS)
         set(TUTTI_${unused} OFF)
     endforeach()
     find_package(fmt QUIET)
@@ -88,3 +88,4 @@ endmacro()
 
 tutti_find_by_pkg_config(HWLOC hwloc "the machine is described by /proc and /sys alone")
 tutti_find_by_pkg_config(UCX ucx "no transport ucx")
+tutti_find_by_pkg_config(UCC ucc "no baseline ucc")

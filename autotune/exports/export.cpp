@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <fstream>
 #include <limits>
 #include <map>
 #include <set>
@@ -91,7 +92,8 @@ constexpr ExportFormat rows_of_formats[] = {
      .what = "UCC's score string as an environment variable",
      .library = ForeignLibrary::ucc,
      .write = write_ucc,
-     .line = ". {}"},
+     .line = ". {}",
+     .running = "UCC"},
     {.name = "oneccl",
      .what = "environment variables of oneCCL, for one number of ranks",
      .library = ForeignLibrary::oneccl,
@@ -351,8 +353,29 @@ bool can_express(const ExportFormat& format, Collective collective, const Config
                .empty();
 }
 
+namespace {
+
+// Returns the variables of a file for a shell's `.`, from its lines "export NAME='VALUE'"; none if
+// there is no file.
+std::map<std::string, std::string> variables_in(const std::string& file) {
+    constexpr std::string_view begin = "export ", middle = "='";
+    std::map<std::string, std::string> variables;
+    std::ifstream stream(file);
+    for (std::string line; std::getline(stream, line);) {
+        const auto equals = line.find(middle);
+        if (!line.starts_with(begin) || equals == line.npos || !line.ends_with('\'')) continue;
+        const auto value = equals + middle.size();
+        variables[line.substr(begin.size(), equals - begin.size())] =
+            line.substr(value, line.size() - 1 - value);
+    }
+    return variables;
+}
+
+}  // namespace
+
 std::map<std::string, std::string> environment_of(const ExportFormat& format,
                                                   const std::string& file) {
+    if (format.line.starts_with(". ")) return variables_in(file);
     std::map<std::string, std::string> variables;
     std::istringstream words{std::string(format.line)};
     for (std::string word; words >> word;)

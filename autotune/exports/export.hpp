@@ -99,7 +99,8 @@ std::string head_of(const Export& exported, const std::string& file);
 bool can_express(const ExportFormat& format, Collective collective, const Configuration& choice,
                  int ranks, const ExportSettings& settings);
 
-/// Returns the variables that the format's line for the job script sets.
+/// Returns the variables that the format's line for the job script sets. If the line reads the file
+/// (`.`), these are the variables in it, none before it is written.
 std::map<std::string, std::string> environment_of(const ExportFormat& format,
                                                   const std::string& file);
 

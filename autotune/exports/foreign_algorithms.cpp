@@ -127,25 +127,27 @@ constexpr ForeignAlgorithm rows[] = {
     {mpich, reduce_scatter, "recursive_halving", "recursive-halving", "butterfly"},
 
     // UCC: names of TL/UCP. The radix stays UCC's own.
-    {ucc, all_reduce, "knomial", "", "butterfly", any_radix},
-    {ucc, all_reduce, "sra_knomial", "", "halving-doubling"},
-    {ucc, all_reduce, "dbt", "", "double-tree"},
-    {ucc, all_reduce, "ring", "", "ring"},
-    {ucc, all_gather, "knomial", "", "butterfly"},
-    {ucc, all_gather, "ring", "", "ring"},
-    {ucc, all_gather, "bruck", "", "bruck"},
-    {ucc, all_gather, "sparbit", "", "sparbit"},
-    {ucc, all_gather, "linear", "", "one-shot"},
-    {ucc, broadcast, "knomial", "", "tree", any_radix},
-    {ucc, broadcast, "sag_knomial", "", "butterfly"},
-    {ucc, broadcast, "dbt", "", "double-tree"},
-    {ucc, all_to_all, "pairwise", "", "round-robin"},
-    {ucc, all_to_all, "bruck", "", "bruck"},
-    {ucc, reduce, "knomial", "", "tree", any_radix},
-    {ucc, reduce, "dbt", "", "double-tree"},
-    {ucc, reduce, "srg", "", "butterfly"},
-    {ucc, reduce_scatter, "ring", "", "ring"},
-    {ucc, reduce_scatter, "knomial", "", "butterfly"},
+    {ucc, all_reduce, "knomial", "knomial", "butterfly", any_radix},
+    {ucc, all_reduce, "sra_knomial", "sra-knomial", "halving-doubling"},
+    {ucc, all_reduce, "dbt", "dbt", "double-tree"},
+    {ucc, all_reduce, "ring", "ring", "ring"},
+    {ucc, all_gather, "knomial", "knomial", "butterfly"},
+    {ucc, all_gather, "ring", "ring", "ring"},
+    {ucc, all_gather, "neighbor", "neighbor"},
+    {ucc, all_gather, "bruck", "bruck", "bruck"},
+    {ucc, all_gather, "sparbit", "sparbit", "sparbit"},
+    {ucc, all_gather, "linear", "linear", "one-shot"},
+    {ucc, all_gather, "batched", "batched"},
+    {ucc, broadcast, "knomial", "knomial", "tree", any_radix},
+    {ucc, broadcast, "sag_knomial", "sag-knomial", "butterfly"},
+    {ucc, broadcast, "dbt", "dbt", "double-tree"},
+    {ucc, all_to_all, "pairwise", "pairwise", "round-robin"},
+    {ucc, all_to_all, "bruck", "bruck", "bruck"},
+    {ucc, reduce, "knomial", "knomial", "tree", any_radix},
+    {ucc, reduce, "dbt", "dbt", "double-tree"},
+    {ucc, reduce, "srg", "srg", "butterfly"},
+    {ucc, reduce_scatter, "ring", "ring", "ring"},
+    {ucc, reduce_scatter, "knomial", "knomial", "butterfly"},
 
     {ccl, all_reduce, "recursive_doubling", "", "butterfly"},
     {ccl, all_reduce, "rabenseifner", "", "halving-doubling"},
@@ -201,11 +203,15 @@ std::string name_in_nccl(const Configuration& choice) {
 
 }  // namespace
 
+std::string_view baseline_of(ForeignLibrary library) {
+    return library == nccl ? "nccl" : library == ucc ? "ucc" : "mpi";
+}
+
 const ForeignAlgorithm* foreign_algorithm(ForeignLibrary library, Collective collective,
                                           const Configuration& choice, int version) {
     if (choice.is_ours() ? choice.channels != 1 || !choice.order.empty() : choice.algorithm.empty())
         return nullptr;
-    if (!choice.is_ours() && choice.impl != (library == nccl ? "nccl" : "mpi")) return nullptr;
+    if (!choice.is_ours() && choice.impl != baseline_of(library)) return nullptr;
     const std::string own = choice.impl == "nccl" ? name_in_nccl(choice) : choice.algorithm;
     const auto is_meant = [&](const ForeignAlgorithm& row) {
         if (row.library != library || row.collective != collective || version < row.since)

@@ -21,12 +21,15 @@ enum class ForeignLibrary {
     engine
 };
 
+/// Returns the baseline whose calls are those of the library.
+std::string_view baseline_of(ForeignLibrary library);
+
 /// An algorithm of such a library.
 struct ForeignAlgorithm {
     ForeignLibrary library;
     Collective collective;
     std::string_view id;  ///< number or name in the library's file
-    /// Its name as a baseline ("mpi/NAME"); empty: no baseline has it.
+    /// Its name as a baseline ("mpi/NAME", "ucc/NAME"); empty: no baseline has it.
     std::string_view baseline;
     std::string_view ours = {};  ///< tutti's algorithm that does the same; empty: none
     /// `any_radix`: it stands for tutti's algorithm with any radix. `reorders`: it adds in another

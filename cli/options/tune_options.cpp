@@ -103,15 +103,17 @@ void add_library(const OptionGroup& group, TuneOptions& options) {
     const OneOf<std::optional<ForeignLibrary>> library{"--library",
                                                        {{"openmpi", ForeignLibrary::open_mpi},
                                                         {"han", ForeignLibrary::open_mpi_han},
-                                                        {"mpich", ForeignLibrary::mpich}}};
+                                                        {"mpich", ForeignLibrary::mpich},
+                                                        {"ucc", ForeignLibrary::ucc}}};
     group.parsed(
         "--library", options.library, "", library,
-        "MPI library to tune (han: Open MPI's component for several hosts). Writes its rules file, "
-        "with only the choices that were faster than the default in fresh launches");
+        "Library to tune: an MPI library (han: Open MPI's component for several hosts) or UCC. "
+        "Writes its rules file, with only the choices that were faster than the default in fresh "
+        "launches");
     group.text(
         "--output", options.library_file,
-        "File that --library writes: rules of Open MPI or HAN, or MPICH's selection (default: "
-        "tutti-FORMAT.conf, see export --to)");
+        "File that --library writes: rules of Open MPI or HAN, MPICH's selection, or a variable of "
+        "UCC (default: tutti-FORMAT.conf, see export --to)");
     group.text("--listen", options.listen,
                "With --library: address of this host at which the first ranks of the compared jobs "
                "connect; use one that all hosts reach if they may be on another host");
@@ -182,7 +184,7 @@ void complete_for_library(const CLI::App& app, TuneOptions& options, const Typed
             "the files of libraries do not distinguish types and operations; use one -d and one -o "
             "with --library");
     request.search_space.algorithms = {"none"};
-    request.search_space.baselines = {"mpi/all"};
+    request.search_space.baselines = {fmt::format("{}/all", baseline_of(*options.library))};
     request.buffers = {BufferKind::unregistered};
     options.model = "none";
     if (app.count("--budget") == 0) request.budget_seconds = 600;

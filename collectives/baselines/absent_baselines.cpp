@@ -61,4 +61,22 @@ std::unique_ptr<Operation> nccl_baseline(World&, const LibraryCall&, const CallB
 }
 #endif
 
+#ifdef TUTTI_WITHOUT_UCC
+std::optional<std::string> ucc_missing() {
+    return "this build has no UCC; install UCC 1.4 or later (libucc-dev) and build again";
+}
+
+std::string ucc_library() { return "none"; }
+
+std::vector<std::string> ucc_algorithms(Collective) { return {}; }
+
+std::optional<std::string> ucc_baseline_refuses(World&, const LibraryCall&) {
+    return ucc_missing();
+}
+
+std::unique_ptr<Operation> ucc_baseline(World&, const LibraryCall&, const CallBuffers&) {
+    throw Error(*ucc_missing());
+}
+#endif
+
 }  // namespace tutti

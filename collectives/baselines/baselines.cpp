@@ -39,6 +39,11 @@ const Baseline rows[] = {
      other_nccl_refuses, other_nccl_baseline, [] {},
      /*is_default=*/false, /*blocks=*/false,
      /*takes_device=*/true, nccl_choice_of},
+    {"ucc",
+     "UCC's own collective on host memory; ucc/knomial forces an algorithm of its component "
+     "TL/UCP, ucc/all tries every one",
+     ucc_missing, [] {}, ucc_algorithms, no_value, ucc_baseline_refuses, ucc_baseline, [] {},
+     /*is_default=*/false, /*blocks=*/false},
 };
 
 }  // namespace

@@ -127,4 +127,22 @@ std::optional<std::string> other_nccl_refuses(World& world, const LibraryCall& c
 std::unique_ptr<Operation> other_nccl_baseline(World& world, const LibraryCall& call,
                                                const CallBuffers& buffers);
 
+/// Returns why this build has no UCC, and how to get it; nothing if it has.
+std::optional<std::string> ucc_missing();
+
+/// Returns the library's name and version, e.g. "UCC 1.4.4"; "none" without UCC.
+std::string ucc_library();
+
+/// Returns the names of the algorithms of UCC's component TL/UCP that this version can force.
+std::vector<std::string> ucc_algorithms(Collective collective);
+
+/// Returns why UCC's own collective cannot be compared for this call: threads as ranks, GPU memory,
+/// types that UCC does not combine, blocks in place, an algorithm that would be replaced.
+std::optional<std::string> ucc_baseline_refuses(World& world, const LibraryCall& call);
+
+/// UCC's collective of these ranks (ucc_collective_init, _post, _test, _finalize), as Open MPI and
+/// PyTorch call it. There is a context and a team for each forced algorithm.
+std::unique_ptr<Operation> ucc_baseline(World& world, const LibraryCall& call,
+                                        const CallBuffers& buffers);
+
 }  // namespace tutti

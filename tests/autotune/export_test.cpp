@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/exports/export.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -10,6 +13,7 @@
 
 #include "autotune/table/table.hpp"
 #include "base/source.hpp"
+#include "collectives/baselines/ucc_names.hpp"
 #include "table_samples.hpp"
 
 namespace tutti {
@@ -380,6 +384,38 @@ TEST(Export, WritesTheVariablesOfUccOneCclAndIntelMpi) {
                            section(Collective::all_reduce, 4, all_reduce)};
     EXPECT_THROW(written(both, "oneccl"), Error);
     EXPECT_NO_THROW(written(both, "oneccl", {.ranks = 4}));
+}
+
+// Returns the algorithms of UCC as "collective name kebab-case-name".
+std::set<std::string> algorithms_of_ucc_in_exports() {
+    std::set<std::string> all;
+    for (const ForeignAlgorithm& row : foreign_algorithms())
+        if (row.library == ForeignLibrary::ucc)
+            all.insert(fmt::format("{} {} {}", name_of(row.collective), row.id, row.baseline));
+    return all;
+}
+
+TEST(UccExport, NamesTheAlgorithmsThatTheBaselineForces) {
+    std::set<std::string> forced;
+    for (const UccAlgorithm& row : ucc_algorithm_rows) {
+        std::string kebab(row.name);
+        std::ranges::replace(kebab, '_', '-');
+        forced.insert(fmt::format("{} {} {}", name_of(row.collective), row.name, kebab));
+    }
+    EXPECT_EQ(algorithms_of_ucc_in_exports(), forced);
+    const Configuration own{.impl = "ucc", .algorithm = "sra-knomial"};
+    const std::vector both{section(Collective::all_reduce, 4,
+                                   three_ranges(own, {.impl = "ucc"}, of_mpi("rabenseifner")))};
+    EXPECT_EQ(written(both, "ucc"),
+              "export UCC_TL_UCP_TUNE='allreduce:4-1023:[4]:@sra_knomial:inf'\n");
+}
+
+TEST(UccExport, TellsTheVariablesOfTheWrittenFile) {
+    const std::string file = testing::TempDir() + "rules_of_ucc";
+    std::ofstream(file) << "# notes\nexport UCC_TL_UCP_TUNE='a:@b:inf#c:@d:inf'\n";
+    EXPECT_EQ(environment_of(format("ucc"), file),
+              (std::map<std::string, std::string>{{"UCC_TL_UCP_TUNE", "a:@b:inf#c:@d:inf"}}));
+    EXPECT_TRUE(environment_of(format("ucc"), "/nowhere/rules").empty());
 }
 
 TEST(Export, WritesFilesForGpuLibrariesFromDeviceMemoryOnly) {

@@ -41,6 +41,21 @@ class Baselines(tutti.Folder):
                     for point in points:
                         self.assertTrue(point.get("skipped") or point["check"]["state"] == "ok", point)
 
+    @unittest.skipIf(tutti.ucc_missing(), tutti.ucc_missing())
+    def test_run_every_algorithm_of_ucc(self):
+        for collective, least in {"all_reduce": 2, "all_gather": 3, "reduce_scatter": 1, "broadcast": 2, "reduce": 1, "all_to_all": 1,
+                                  "gather": 0, "barrier": 0}.items():
+            for ranks in (2, 3):
+                with self.subTest(collective=collective, ranks=ranks):
+                    sizes = () if collective == "barrier" else ("--counts", "1,1001,30030")
+                    root = ("-r", ranks - 1) if collective in ("broadcast", "reduce", "gather") else ()
+                    points = self.points(ranks, collective, "ucc/all", *sizes, *root)
+                    ran = {point["key"]["algo"] for point in points if "skipped" not in point}
+                    self.assertIn("", ran)
+                    self.assertGreaterEqual(len(ran), 1 + least, ran)
+                    for point in points:
+                        self.assertTrue(point.get("skipped") or point["check"]["state"] == "ok", point)
+
     def test_are_one_by_default_and_as_many_as_named(self):
         def names(baseline):
             return [point["key"]["algo"] for point in

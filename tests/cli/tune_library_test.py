@@ -67,6 +67,8 @@ class TuneLibrary(tutti.Folder):
         self.fails(64, "tune", "--library", "other", *started, key="openmpi")
         self.fails(64, "tune", "--library", "mpich", *started, key="a build for MPICH")
         self.fails(64, "tune", "--library", "han", *started, key="a build for Open MPI 5")
+        if tutti.ucc_missing():
+            self.fails(64, "tune", "--library", "ucc", *started, key="a build for UCC")
         self.fails(64, "tune", "--output", "x", key="--library")
         self.fails(64, "tune", "--listen", "x", key="--library")
         self.fails(64, "tune", "--commutative", key="--library")
@@ -103,6 +105,22 @@ class TuneMpich(tutti.Folder):
         done = tutti.run_ranks(2, "bench", "reduce_scatter", "--algo", "none", "--baseline", "mpi", "-b", 8, "-e", "256K", "-f", 32,
                                "--limits", "none", MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE=str(selection))
         self.assertEqual(done.returncode, 0, done.stderr)
+
+
+@unittest.skipIf(tutti.ucc_missing(), tutti.ucc_missing())
+class TuneUcc(tutti.Folder):
+    def test_writes_a_variable_that_the_library_obeys(self):
+        file = self.folder / "ucc.conf"
+        done = tutti.run("tune", "all_gather,reduce_scatter", "--library", "ucc", "--output", file, "--launcher", f"{tutti.MPI_RUN} 4",
+                         "-b", 8, "-e", "256K", "-f", 32, "--launches", 2, "--budget", "60s", timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("UCC 1.", done.stdout)
+        if file.exists():  # else the default is the fastest here
+            self.assertRegex(file.read_text(), r"\nexport UCC_TL_UCP_TUNE='(allgather|reduce_scatter):")
+            self.assertIn(f". {file}\n", done.stdout)
+
+    def test_is_refused_next_to_a_variable_of_the_user(self):
+        self.fails(64, "tune", "all_reduce", "--library", "ucc", "--launcher", LAUNCHER, key="UCC_TL_UCP_TUNE", UCC_TL_UCP_TUNE="inf")
 
 
 if __name__ == "__main__":

@@ -77,6 +77,12 @@ def mpi_missing():
     return transport_missing("mpi") or (None if shutil.which(launcher) else f"no {launcher} to start ranks with")
 
 
+def ucc_missing():
+    """Returns why UCC cannot be measured here; None if it can."""
+    row, = (row for row in json.loads(run("list", "--json").stdout)["baselines"] if row["name"] == "ucc")
+    return mpi_missing() or row.get("missing")
+
+
 def needs_mpi(test):
     reason = mpi_missing()
     return unittest.skipIf(reason, reason)(test)
