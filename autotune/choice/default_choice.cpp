@@ -161,16 +161,9 @@ std::vector<std::string_view> transports_for(const World& world) {
     return {"hybrid", "ucx", "mpi"};
 }
 
-Configuration ours(std::string_view algorithm, std::string_view transport, const World& world) {
-    return {.algorithm = std::string(algorithm),
-            .transport = std::string(transport),
-            .segment = default_segment(world)};
-}
-
-Configuration of_row(const Algorithm& row, std::string_view transport, const World& world) {
-    Configuration one = ours(row.name, transport, world);
-    if (!row.pipelines) one.segment = Bytes{0};
-    return one;
+// Plans use the default segment.
+Configuration of_row(const Algorithm& row, std::string_view transport) {
+    return {.algorithm = std::string(row.name), .transport = std::string(transport)};
 }
 
 }  // namespace
@@ -180,7 +173,7 @@ std::vector<Configuration> default_choices(const Call& call, BufferKind buffers,
     std::vector<Configuration> choices;
     const std::string_view best = guess(call, buffers, world);
     for (const std::string_view transport : transports_for(world))
-        choices.push_back(of_row(find_algorithm(call.collective, best), transport, world));
+        choices.push_back(of_row(find_algorithm(call.collective, best), transport));
     for (const Configuration& other : all_choices(call.collective, world)) choices.push_back(other);
     return choices;
 }
@@ -190,7 +183,7 @@ std::vector<Configuration> all_choices(Collective collective, const World& world
     for (const std::string_view transport : transports_for(world))
         for (const Algorithm* row : algorithms_of(collective))
             if (row->is_default && (!row->hierarchical || !world.one_host()))
-                choices.push_back(of_row(*row, transport, world));
+                choices.push_back(of_row(*row, transport));
     for (const Baseline& library : baselines())
         if (library.is_default) choices.push_back({.impl = std::string(library.name)});
     return choices;

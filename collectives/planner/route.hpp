@@ -30,7 +30,8 @@ inline Bytes default_segment(const World& world) {
 struct Environment {
     int ranks = 1;
     Placement hosts = {};  ///< also the nodes of hierarchical algorithms; empty: the world's
-    Bytes default_segment = segment_on_host;   ///< for configurations that set none
+    /// For configurations that set none; see segment_of().
+    Bytes default_segment = segment_on_host;
     std::map<std::string, Order> orders = {};  ///< by their names in configurations
 };
 
@@ -48,6 +49,10 @@ bool makes_use(const Algorithm& algorithm, const Knob& knob);
 /// Returns the number of segments into which a pipelined algorithm cuts a vector, or a channel's
 /// share of it: at most 256.
 int segments_for(Bytes vector, Bytes segment);
+
+/// Returns the segment of a pipelined algorithm: the configuration's; else the default one, or a
+/// larger one whose chunks are messages worth their overhead. The same for all sizes of a call.
+Bytes segment_of(const Choice& choice, const Call& call, int ranks, const Placement& hosts);
 
 /// Returns the job for which a plan's schedule is built. `hosts` are the nodes if the choice's
 /// environment has none. Throws Error if that lacks the configuration's order.

@@ -167,7 +167,9 @@ Point SweepPoints::blank_point(const Candidate& candidate, const CommonPoint& co
     key.configuration = candidate.configuration;
     if (candidate.is_ours() && candidate.row->pipelines &&
         candidate.configuration.segment == Bytes{})
-        key.configuration.segment = sweep_.environment.default_segment;
+        key.configuration.segment =
+            segment_of({candidate.row, candidate.configuration, sweep_.environment}, call,
+                       world_.size(), world_.hosts());
     key.dtype = call.type;
     if (reduces(call.collective)) key.op = call.op;
     if (has_root(call.collective)) key.root = call.root;

@@ -39,6 +39,26 @@ TEST(Segments, OfAChannelAreThoseOfItsShare) {
     EXPECT_EQ(segments(4), 4);
 }
 
+// The ranks of 8 hosts with 8 ranks each: multi-rail cuts a segment into a chunk for each rank, and
+// two-level into one for each host, whose messages must not become too short.
+TEST(Segments, GrowWithTheChunksThatAnAlgorithmCutsThemInto) {
+    const auto segment = [](std::string_view name, Bytes chosen = {}) {
+        const Choice choice{&find_algorithm(Collective::all_reduce, name),
+                            {.algorithm = std::string(name), .segment = chosen},
+                            {.default_segment = segment_across_hosts}};
+        const Call call{.collective = Collective::all_reduce, .count = 4 << 20};  // 16 MiB
+        const Placement hosts = Placement::in_nodes_of(64, 8);
+        const Bytes result = segment_of(choice, call, 64, hosts);
+        EXPECT_EQ(job_of(choice, call, 64, hosts).segments, segments_for(Bytes{16 << 20}, result));
+        return result;
+    };
+    EXPECT_EQ(segment("chain"), segment_across_hosts);
+    EXPECT_EQ(segment("two-level"), Bytes{8 * 15 * 1024});
+    EXPECT_EQ(segment("multi-rail"), Bytes{64 * 15 * 1024});
+    EXPECT_EQ(segment("multi-rail", Bytes{1024}), Bytes{1024});
+    EXPECT_EQ(segment("ring"), segment_across_hosts);  // it has no segments
+}
+
 // Memory that peers reach on one rank but not on another must not count as registered, or ranks
 // would wait for each other in different ways.
 TEST(RegisteredMemory, CountsOnlyWhereAllRanksHaveIt) {
