@@ -461,8 +461,9 @@ Communicator::State::ChoiceKey Communicator::State::of_class(ChoiceKey key) {
     return key;
 }
 
-// A rank comes here unless it still knows the call's class or the call itself, which depends on its
-// buffers. A new choice is collective, so what a class serves must be known here by class, too.
+// Ranks with other buffers may skip this look-up. Making a choice is collective, so the look-up
+// must succeed on all ranks or on none: also for a type or operation that is new, but not its
+// class.
 const ChosenPlan* Communicator::State::known_choice(const ChoiceKey& key) const {
     for (const ChoiceKey& one : {of_class(key), key})
         if (const auto known = choices_.find(one); known != choices_.end()) return &known->second;

@@ -166,11 +166,8 @@ struct RepeatableRun {
     RecentCall* place = nullptr;  ///< null: none
     std::uint64_t number = 0, hash = 0;
 
-    /// Returns the last run in a place; none for null.
-    static RepeatableRun of(RecentCall* place) {
-        if (place == nullptr) return {};
-        return {place, place->number, place->last_hash};
-    }
+    /// Returns the last run in a place.
+    static RepeatableRun of(RecentCall& place) { return {&place, place.number, place.last_hash}; }
 };
 
 /// The common properties of all calls of one class.

@@ -46,9 +46,8 @@ Job whole_job(const Choice& choice, const Call& call, int ranks, const Placement
             .order = channels_of(order_of(choice), configuration.channels, ranks)};
 }
 
-// Up to this number of chunks in a segment, messages are worth their overhead. With 64 ranks on 8
-// hosts, multi-rail cuts a segment into 64 chunks: in segments of 60 KiB, 16 MiB take 13 times as
-// long as in segments of 960 KiB, and the plan takes 14 times as long to make.
+// Up to this number of chunks in a segment of a block, messages are worth their overhead. With 64
+// ranks on 8 hosts, multi-rail cuts a segment of an all-reduce into 64 chunks.
 constexpr int most_chunks_of_default = 4;
 
 Bytes segment_for(const Choice& choice, const Job& whole) {
@@ -56,7 +55,9 @@ Bytes segment_for(const Choice& choice, const Job& whole) {
     if (configuration.segment.count > 0) return configuration.segment;
     const Bytes usual = environment.default_segment;
     if (!algorithm->pipelines || algorithm->cuts_itself || algorithm->refuses(whole)) return usual;
-    const int chunks = algorithm->build(whole).chunks();
+    const auto blocks =
+        static_cast<int>(CollectiveSpec{whole.collective, whole.ranks, whole.root}.blocks());
+    const int chunks = algorithm->build(whole).chunks() / blocks;
     return std::max(usual, Bytes{usual.count * chunks / most_chunks_of_default});
 }
 

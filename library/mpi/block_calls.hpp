@@ -45,6 +45,13 @@ int all_gather_v(const Next& next, const void* send, Count send_count, MPI_Datat
     Ranks* const ranks = ranks_for(CallKind::all_gather, comm);
     if (ranks == nullptr) return by_library();
     const BlockList all{receive, counts, displacements, type, ranks->size()};
+    // Displacements may differ between ranks. Both ways make the same call of tutti, so each rank
+    // may choose its own. A wrong length is found in the other way.
+    void* const blocks = all.equal_blocks();
+    if (blocks != nullptr &&
+        (send == MPI_IN_PLACE || length_of(send, send_count, send_type) == all.length(0)))
+        return exchange_blocks(Collective::all_gather, by_library, send, send_count, send_type,
+                               blocks, counts[0], type, comm);
     const std::int64_t longest = ranks->set_lengths(all.lengths());
     if (!is_for_tutti(longest, ranks->size())) return by_library();
     const auto by_tutti = [&] {
@@ -65,8 +72,9 @@ int all_gather_v(const Next& next, const void* send, Count send_count, MPI_Datat
             throw Error(fmt::format("this rank sends {} bytes; all ranks expect {}", given.bytes,
                                     own.size()));
     };
-    return ranks->take_turn({CallKind::all_gather}, longest, by_library, by_tutti,
-                            ranks->unequal_lengths() != nullptr);
+    return ranks->take_turn(
+        {.kind = CallKind::all_gather, .has_lengths = ranks->unequal_lengths() != nullptr}, longest,
+        by_library, by_tutti);
 }
 
 template <class Next, class Count, class Displacement>
@@ -169,7 +177,9 @@ int reduce_scatter_counts(const Next& next, const void* send, void* receive, con
                        }));
     call->lengths = ranks->unequal_lengths();
     const auto all_counts = std::accumulate(of_ranks.begin(), of_ranks.end(), std::int64_t{0});
-    return reduce_scatter(*ranks, by_library, {CallKind::reduce_scatter}, *call, send, receive,
+    const ProgramCall given_call{.kind = CallKind::reduce_scatter,
+                                 .has_lengths = call->lengths != nullptr};
+    return reduce_scatter(*ranks, by_library, given_call, *call, send, receive,
                           counts[ranks->rank()], all_counts, type);
 }
 

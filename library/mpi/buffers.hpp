@@ -121,6 +121,20 @@ struct BlockList {
         return std::span(begin + first * named->size, as_size(elements * named->size));
     }
 
+    /// Returns the first block if all blocks have the same length, lie side by side and are not
+    /// empty; else null.
+    void* equal_blocks() const {
+        const NamedType* const named = named_type(type);
+        if (address == nullptr || counts == nullptr || displacements == nullptr ||
+            named == nullptr || !named->is_dense || counts[0] <= 0)
+            return nullptr;
+        const std::int64_t first = displacements[0], count = counts[0];
+        for (int rank = 1; rank < ranks; ++rank)
+            if (counts[rank] != count || displacements[rank] != first + rank * count)
+                return nullptr;
+        return static_cast<std::byte*>(const_cast<void*>(address)) + first * named->size;
+    }
+
     /// Returns the memory that a call writes: that of the blocks if they lie side by side, else
     /// scratch memory. finish() unpacks scratch memory into the blocks.
     std::span<std::byte> place_for(Ranks& caller) const {

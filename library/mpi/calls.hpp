@@ -14,8 +14,8 @@
 
 namespace tutti::calls {
 
-/// Returns a call that only moves data. It is written where the caller wants it: a copy of the
-/// buffers would wait for its stores, see CodeIfDone.
+/// Returns a call that only moves data. It is built in place: copying its buffers would stall on
+/// store forwarding (see CodeIfDone).
 inline CallArguments moving(Collective collective, std::size_t bytes,
                             std::span<const std::byte> input, std::span<std::byte> output,
                             bool is_in_place, int root = 0) {
@@ -24,10 +24,6 @@ inline CallArguments moving(Collective collective, std::size_t bytes,
              .root = Rank{root},
              .count = static_cast<std::int64_t>(bytes)},
             {input, output, is_in_place}};
-}
-inline CallArguments moving_in_place(Collective collective, std::size_t bytes,
-                                     std::span<std::byte> memory, int root = 0) {
-    return moving(collective, bytes, memory, memory, true, root);
 }
 
 inline CallBuffers in_place(std::span<std::byte> memory) { return {memory, memory, true}; }
@@ -57,11 +53,11 @@ inline ProgramCall program_call(CallKind kind, const void* send, const void* rec
             .op = op};
 }
 
-/// Returns a rank's second buffer; nullopt if it has none. It is constructed where it is used,
-/// because a copy would wait for its stores, see CodeIfDone.
-inline std::optional<TypedBuffer> apart(bool has_one, const void* address, std::int64_t count,
-                                        MPI_Datatype type) {
-    if (!has_one) return std::nullopt;
+/// Returns the buffer; nullopt if it is not given or the MPI library must do the call. It is built
+/// in place, see moving().
+inline std::optional<TypedBuffer> second_buffer(bool is_given, const void* address,
+                                                std::int64_t count, MPI_Datatype type) {
+    if (!is_given) return std::nullopt;
     return TypedBuffer::of(address, count, type);
 }
 
@@ -88,7 +84,7 @@ int all_reduce(const Next& next, const void* send, void* receive, Count count, M
     if (!call) return by_library();
     const bool is_in_place = send == MPI_IN_PLACE;
     const auto result = TypedBuffer::of(receive, count, type);
-    const auto given = apart(!is_in_place, send, count, type);
+    const auto given = second_buffer(!is_in_place, send, count, type);
     if (!result || (!is_in_place && !given)) return by_library();
     return ranks->take_turn(given_call, size_of(*result), by_library, [&] {
         const std::span<std::byte> output = result->memory();
@@ -141,7 +137,7 @@ int broadcast(const Next& next, void* data, Count count, MPI_Datatype type, int 
         const bool is_root = ranks->rank() == root;
         const std::span<std::byte> place = place_for(*ranks, *buffer);
         if (is_root && !buffer->is_dense) pack(*buffer, place, comm);
-        ranks->run(moving_in_place(Collective::broadcast, buffer->bytes, place, root));
+        ranks->run(moving(Collective::broadcast, buffer->bytes, place, place, true, root));
         if (!is_root) finish(*ranks, place, *buffer);
     });
 }
@@ -165,7 +161,7 @@ int exchange_blocks(Collective collective, const Library& by_library, const void
     if (const auto code = ranks->repeat(call, by_library)) return *code;
     const auto block = TypedBuffer::of(receive, count, type);
     if (!block || !fits(*block, ranks->size())) return by_library();
-    const auto given = apart(!is_in_place, send, send_count, send_type);
+    const auto given = second_buffer(!is_in_place, send, send_count, send_type);
     if (!is_in_place && !given) return by_library();
     return ranks->take_turn(call, size_of(*block), by_library, [&] {
         const bool sends_all = collective == Collective::all_to_all;
@@ -229,7 +225,7 @@ int gather(const Next& next, const void* send, Count send_count, MPI_Datatype se
                                : TypedBuffer::of(send, send_count, send_type);
     if (!block || !fits(*block, size)) return by_library();
     const bool is_apart = is_root && !is_in_place;
-    const auto own = apart(is_apart, send, send_count, send_type);
+    const auto own = second_buffer(is_apart, send, send_count, send_type);
     if (is_apart && !own) return by_library();
     const TypedBuffer& given = own ? *own : *block;
     return ranks->take_turn(call, size_of(*block), by_library, [&] {
@@ -270,7 +266,7 @@ int scatter(const Next& next, const void* send, Count send_count, MPI_Datatype s
                                : TypedBuffer::of(receive, count, type);
     if (!block || !fits(*block, size)) return by_library();
     const bool is_apart = is_root && !is_in_place;
-    const auto own = apart(is_apart, receive, count, type);
+    const auto own = second_buffer(is_apart, receive, count, type);
     if (is_apart && !own) return by_library();
     const TypedBuffer& result = own ? *own : *block;
     return ranks->take_turn(call, size_of(*block), by_library, [&] {

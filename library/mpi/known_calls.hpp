@@ -27,6 +27,7 @@ struct ProgramCall {
     // Null for calls that are never known.
     MPI_Datatype send_type = MPI_DATATYPE_NULL, type = MPI_DATATYPE_NULL;
     MPI_Op op = MPI_OP_NULL;
+    bool has_lengths = false;  ///< whether the blocks have different ones
 
     bool operator==(const ProgramCall&) const = default;
     /// Whether the types are MPI's own. A program may free one of its own, and then get the same
@@ -37,9 +38,9 @@ struct ProgramCall {
     }
 };
 
-/// Calls that share what is learnt: of one kind and root, with similar lengths and any buffers. All
-/// of MPI's types and operations that tutti supports share it, too (see Subject). Says whether a
-/// search has left them to the library.
+/// Calls that share what is learnt: of one kind and root, with similar lengths and any buffers. The
+/// key has no type or operation, because all that MPI programs can use are in one class (see
+/// Subject). Says whether a search has left them to the library.
 struct LeftCalls : LeftToLibrary {
     std::uint64_t key = 0;
 };
@@ -47,14 +48,14 @@ struct LeftCalls : LeftToLibrary {
 class AllLeftCalls {
 public:
     /// Returns the place of such calls, and forgets others that had it. `bytes`: of all blocks.
-    LeftCalls& of(CallKind kind, std::int64_t bytes, int root, bool has_lengths) {
+    LeftCalls& of(const ProgramCall& call, std::int64_t bytes) {
         const auto bits = [](auto value, int place) {
             return static_cast<std::uint64_t>(value) << place;
         };
-        const std::uint64_t key = bits(std::bit_width(static_cast<std::uint64_t>(bytes)), 0) |
-                                  bits(Learner::shape_of(bytes, false).quarter, 8) |
-                                  bits(kind, 16) | bits(static_cast<std::uint32_t>(root), 24) |
-                                  bits(has_lengths, 63);
+        const std::uint64_t key =
+            bits(std::bit_width(static_cast<std::uint64_t>(bytes)), 0) |
+            bits(Learner::shape_of(bytes, false).quarter, 8) | bits(call.kind, 16) |
+            bits(static_cast<std::uint32_t>(call.root), 24) | bits(call.has_lengths, 63);
         LeftCalls& left = places_[key * 0x9E3779B97F4A7C15U >> (64 - 8)];
         if (left.key != key) left = {{}, key};
         return left;

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,8 +34,8 @@ extern bool job_has_several_hosts;
 /// Whether the program has called MPI_Comm_idup.
 extern std::atomic<bool> duplicates_without_waiting;
 
-/// MPI's error code of a call; none if the call was not done. Unlike std::optional<int> it stays in
-/// one register. That is written to the stack in two parts, and a read of both waits until earlier
+/// MPI's error code of a call, or none. It fits in one register. A std::optional<int> is stored as
+/// two parts and loaded as one, which defeats store forwarding: the load waits until all earlier
 /// stores have reached the cache, also the last one to a peer's memory.
 class CodeIfDone {
 public:
@@ -44,7 +45,7 @@ public:
     constexpr int operator*() const { return code_; }
 
 private:
-    static constexpr int none = -1;  // MPI's codes are not negative
+    static constexpr int none = std::numeric_limits<int>::min();  // no MPI library uses this code
     int code_ = none;
 };
 
@@ -70,32 +71,23 @@ public:
     /// it did not: use take_turn(). Ranks may differ in that: both choose the same implementation.
     template <class Library>
     CodeIfDone repeat(const ProgramCall& call, const Library& by_library) {
+        is_known_ = false;
         const KnownCall* const known = known_calls_.find(call);
-        is_known_ = known != nullptr;
-        if (known == nullptr || stage_ != Stage::ours || known->left->key != known->key) return {};
-        if (known->left->point != nullptr) return left_to_library(*known->left, by_library);
-        if (known->run.place == nullptr || !(admits_all() || has_plan(known->admission))) return {};
-        bool is_done = false;
-        const int code = guarded([&] {
-            is_done = state_->repeat(known->run);
-            if (!is_done) return;
-            count_work(known->work);
-            if (!admits_all()) admission_.is_admitted(known->admission);  // counts it
-            save_decision(*known->left);
-        });
-        return is_done || code != MPI_SUCCESS ? CodeIfDone(code) : CodeIfDone();
+        if (known == nullptr) return {};
+        const CodeIfDone code = repeat(*known, by_library);
+        is_known_ = !code;
+        return code;
     }
     /// Lets the MPI library or tutti do the call. `by_library` returns an MPI error code,
-    /// `by_tutti` throws Error. `has_lengths`: whether the blocks have different ones. All ranks
-    /// must pass the same kind, root, bytes and has_lengths; only these determine which of the two
-    /// does the call.
+    /// `by_tutti` throws Error. All ranks must pass the same bytes, and calls of the same kind,
+    /// root and has_lengths; only these determine which of the two does the call.
     template <class Library, class Tutti>
     int take_turn(const ProgramCall& call, std::int64_t bytes, const Library& by_library,
-                  const Tutti& by_tutti, bool has_lengths = false) {
+                  const Tutti& by_tutti) {
         const CallKind kind = call.kind;
+        const bool is_known = std::exchange(is_known_, false);
         if (is_too_early(kind)) return passed(kind, bytes, by_library);
-        LeftCalls& left = left_calls_.of(kind, is_of_blocks(kind) ? bytes * size_ : bytes,
-                                         call.root, has_lengths);
+        LeftCalls& left = left_calls_.of(call, is_of_blocks(kind) ? bytes * size_ : bytes);
         if (!turns_)
             if (const auto code = left_to_library(left, by_library)) {
                 if (*code == MPI_SUCCESS) keep(call, bytes, left);
@@ -109,12 +101,12 @@ public:
                     return *code;
                 }
             uses_scratch_ = false;
-            state_->is_usually_repeated = std::exchange(is_known_, false);
+            state_->is_usually_repeated = is_known;
             const int code = guarded(by_tutti);
             if (code != MPI_SUCCESS) return code;  // an error handler may have freed all this
             save_decision(left);
             if (!turns_ && !uses_scratch_ && state_->last_recent != nullptr)
-                keep(call, bytes, left, state_->last_recent);
+                keep(call, bytes, left, RepeatableRun::of(*state_->last_recent));
             return code;
         });
     }
@@ -243,6 +235,21 @@ private:
         int last_ = 0, left_ = 0;
     };
 
+    template <class Library>
+    CodeIfDone repeat(const KnownCall& known, const Library& by_library) {
+        if (stage_ != Stage::ours || known.left->key != known.key) return {};
+        if (known.left->point != nullptr) return left_to_library(*known.left, by_library);
+        if (known.run.place == nullptr || !(admits_all() || has_plan(known.admission))) return {};
+        bool is_done = false;
+        const int code = guarded([&] {
+            is_done = state_->repeat(known.run);
+            if (!is_done) return;
+            count_work(known.work);
+            if (!admits_all()) admission_.is_admitted(known.admission);  // counts it
+            save_decision(*known.left);
+        });
+        return is_done || code != MPI_SUCCESS ? CodeIfDone(code) : CodeIfDone();
+    }
     bool is_too_early(CallKind kind, int times = 1) {
         std::int64_t& calls = at(calls_, kind);
         if (calls >= first_calls_ * times && may_take() &&
@@ -269,7 +276,7 @@ private:
         return state_->evictions == known_evictions_ && admission_.has_plan(admission);
     }
     // Stores whether the last call was left to the library. Usually it was not: then only that is
-    // copied, see CodeIfDone.
+    // stored, because copying the rest would stall on store forwarding (see CodeIfDone).
     void save_decision(LeftCalls& left) {
         LeftToLibrary& last = state_->left_to_library;
         if (last.point == nullptr) {
@@ -293,9 +300,9 @@ private:
         return code;
     }
     void keep(const ProgramCall& call, std::int64_t bytes, LeftCalls& left,
-              RecentCall* recent = nullptr) {
+              const RepeatableRun& run = {}) {
         if (known_calls_.note(call) && call.has_named_types())
-            known_calls_.keep({call, &left, left.key, RepeatableRun::of(recent), work_of_last_,
+            known_calls_.keep({call, &left, left.key, run, work_of_last_,
                                admission_key(call.kind, bytes, call.root)});
     }
     // Makes progress on the program's MPI messages about every 100 us, as ranks that never wait
@@ -355,7 +362,7 @@ private:
     AllLeftCalls left_calls_;
     KnownCalls known_calls_;
     bool uses_scratch_ = false;  // whether the current call does
-    bool is_known_ = false;      // whether the current call is, though repeat() did not do it
+    bool is_known_ = false;      // whether it is known, though repeat() did not do it
     std::int64_t work_ = 0, work_of_last_ = 0;
     std::string problem_;
     struct Memory {

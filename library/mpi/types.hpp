@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -37,7 +38,8 @@ struct NamedTypes {
     std::size_t place_of(MPI_Datatype handle) const {
         std::uint64_t bits = 0;
         std::memcpy(&bits, &handle, sizeof handle);
-        auto place = static_cast<std::size_t>(bits * 0x9E3779B97F4A7C15U >> 55);
+        auto place = static_cast<std::size_t>(bits * 0x9E3779B97F4A7C15U >>
+                                              (64 - std::bit_width(places - 1)));
         while (rows[place].handle != handle && rows[place].handle != MPI_DATATYPE_NULL)
             place = (place + 1) % places;
         return place;

@@ -2,6 +2,8 @@
 // Repeats calls with the same arguments while the data, and what handles mean, change.
 #include <algorithm>
 #include <random>
+#include <span>
+#include <utility>
 
 #include "preload_conformance.hpp"
 
@@ -93,46 +95,97 @@ void without_a_root(const Job& job, int count) {
     }
 }
 
+// Equal blocks that lie side by side on some ranks only, not from the start of the buffer.
+void of_equal_blocks(const Job& job, int count) {
+    for (const auto& [gap, in_place] : {std::pair{0, false}, {0, true}, {job.rank % 2, false}}) {
+        const int distance = count + gap, first = 3;
+        const std::vector<int> counts(static_cast<std::size_t>(job.size), count);
+        std::vector<int> places, all(static_cast<std::size_t>(first + job.size * distance));
+        for (int rank = 0; rank < job.size; ++rank) places.push_back(first + rank * distance);
+        for (int call = 0; call < calls; ++call) {
+            const auto mine = vector_of(call, job.rank, count);
+            std::ranges::fill(all, -1);
+            if (in_place) std::ranges::copy(mine, all.begin() + first + job.rank * distance);
+            MPI_Allgatherv(in_place ? MPI_IN_PLACE : mine.data(), count, MPI_INT, all.data(),
+                           counts.data(), places.data(), MPI_INT, job.comm);
+            bool is_right = std::ranges::count(all, -1) == first + job.size * gap;
+            for (int rank = 0; rank < job.size; ++rank)
+                is_right = is_right &&
+                           std::ranges::equal(
+                               vector_of(call, rank, count),
+                               std::span(all).subspan(
+                                   static_cast<std::size_t>(first + rank * distance), mine.size()));
+            EXPECT(is_right);
+        }
+    }
+}
+
+// Every second rank has negative numbers, which are large without a sign.
+std::vector<int> with_sign(int call, int rank, int count) {
+    auto all = vector_of(call, rank, count);
+    if (rank % 2 == 1)
+        for (int& number : all) number = -number - 1;
+    return all;
+}
+
+std::vector<int> best_of_all(const Job& job, int call, int count, bool is_max, bool is_unsigned) {
+    auto best = with_sign(call, 0, count);
+    for (int rank = 1; rank < job.size; ++rank) {
+        const auto other = with_sign(call, rank, count);
+        for (std::size_t i = 0; i < best.size(); ++i) {
+            const bool is_less =
+                is_unsigned ? static_cast<unsigned>(best[i]) < static_cast<unsigned>(other[i])
+                            : best[i] < other[i];
+            if (is_less == is_max) best[i] = other[i];
+        }
+    }
+    return best;
+}
+
 // Each rank has its own order of buffers, so other calls of it are known. All ranks must still
 // choose the same implementation, whatever the length, root, type and operation.
 void in_memory_that_each_rank_changes(const Job& job) {
     constexpr int most = 5000, turns = 4000;
     std::mt19937 together(1), alone(static_cast<unsigned>(job.rank));
     std::vector<Buffers> places(5, Buffers(job, most));
-    const MPI_Datatype types[] = {MPI_INT, MPI_UNSIGNED, MPI_INT32_T};  // all elements are positive
+    const MPI_Datatype types[] = {MPI_INT, MPI_UNSIGNED, MPI_INT32_T};
     for (int turn = 0; turn < turns; ++turn) {
         Buffers& place = places[alone() % places.size()];
         const int octave = 1 << together() % 13, beyond = static_cast<int>(together() % 3);
         const int count = std::min(most, octave + beyond);
         const int root = static_cast<int>(together() % 4) % job.size;
-        const MPI_Datatype type = types[together() % 3];
+        const std::size_t number = together() % 3;
+        const MPI_Datatype type = types[number];
         const bool is_max = together() % 2 == 0;
-        const int by_rank = is_max ? job.size - 1 : 0;
-        const auto mine = vector_of(turn, job.rank, count);
+        const auto mine = with_sign(turn, job.rank, count);
         const auto begins_with = [&](const std::vector<int>& data, const std::vector<int>& begin) {
             return std::equal(begin.begin(), begin.end(), data.begin());
         };
+        const auto best = [&] { return best_of_all(job, turn, count, is_max, number == 1); };
         place.give(mine);
         switch (together() % 4) {
             case 0:
                 MPI_Bcast(place.mine.data(), count, MPI_INT, root, job.comm);
-                EXPECT(begins_with(place.mine, vector_of(turn, root, count)));
+                EXPECT(begins_with(place.mine, with_sign(turn, root, count)));
                 break;
             case 1:
                 MPI_Allreduce(place.mine.data(), place.result.data(), count, type,
                               is_max ? MPI_MAX : MPI_MIN, job.comm);
-                EXPECT(begins_with(place.result, vector_of(turn, by_rank, count)));
+                EXPECT(begins_with(place.result, best()));
                 break;
             case 2:
                 MPI_Gather(place.mine.data(), count, MPI_INT, place.all.data(), count, MPI_INT,
                            root, job.comm);
-                EXPECT(job.rank != root || begins_with(place.all, blocks_of_all(job, turn, count)));
+                for (int rank = 0; job.rank == root && rank < job.size; ++rank)
+                    EXPECT(
+                        std::ranges::equal(std::span(place.all).subspan(
+                                               static_cast<std::size_t>(rank * count), mine.size()),
+                                           with_sign(turn, rank, count)));
                 break;
             default:
                 MPI_Reduce(place.mine.data(), place.result.data(), count, type,
                            is_max ? MPI_MAX : MPI_MIN, root, job.comm);
-                EXPECT(job.rank != root ||
-                       begins_with(place.result, vector_of(turn, by_rank, count)));
+                EXPECT(job.rank != root || begins_with(place.result, best()));
         }
     }
 }
@@ -180,6 +233,7 @@ void check_repeated_calls(const Job& job) {
     for (const int count : lengths) {
         with_a_root(job, count);
         without_a_root(job, count);
+        of_equal_blocks(job, count);
     }
     in_memory_that_each_rank_changes(job);
     of_types_with_the_same_handle(job);

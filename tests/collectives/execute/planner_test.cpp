@@ -42,11 +42,12 @@ TEST(Segments, OfAChannelAreThoseOfItsShare) {
 // The ranks of 8 hosts with 8 ranks each: multi-rail cuts a segment into a chunk for each rank, and
 // two-level into one for each host, whose messages must not become too short.
 TEST(Segments, GrowWithTheChunksThatAnAlgorithmCutsThemInto) {
-    const auto segment = [](std::string_view name, Bytes chosen = {}) {
-        const Choice choice{&find_algorithm(Collective::all_reduce, name),
+    const auto segment = [](std::string_view name, Bytes chosen = {},
+                            Collective collective = Collective::all_reduce) {
+        const Choice choice{&find_algorithm(collective, name),
                             {.algorithm = std::string(name), .segment = chosen},
                             {.default_segment = segment_across_hosts}};
-        const Call call{.collective = Collective::all_reduce, .count = 4 << 20};  // 16 MiB
+        const Call call{.collective = collective, .count = 4 << 20};  // blocks of 16 MiB
         const Placement hosts = Placement::in_nodes_of(64, 8);
         const Bytes result = segment_of(choice, call, 64, hosts);
         EXPECT_EQ(job_of(choice, call, 64, hosts).segments, segments_for(Bytes{16 << 20}, result));
@@ -57,6 +58,9 @@ TEST(Segments, GrowWithTheChunksThatAnAlgorithmCutsThemInto) {
     EXPECT_EQ(segment("multi-rail"), Bytes{64 * 15 * 1024});
     EXPECT_EQ(segment("multi-rail", Bytes{1024}), Bytes{1024});
     EXPECT_EQ(segment("ring"), segment_across_hosts);  // it has no segments
+    for (const Collective collective : {Collective::all_gather, Collective::reduce_scatter})
+        EXPECT_EQ(segment("multi-rail", {}, collective), segment_across_hosts)
+            << "a chunk for each block, of which each segment has a part";
 }
 
 // Memory that peers reach on one rank but not on another must not count as registered, or ranks
