@@ -63,7 +63,7 @@ constexpr Rule rules[] = {
      {"one-shot", "one-shot"},
      {"one-shot", "one-shot"},
      {"one-shot", "ring"},
-     {"two-level", "multi-rail"}},
+     {"levels", "multi-rail"}},
     {Collective::all_gather,
      {"one-shot", "one-shot"},
      {"one-shot", "one-shot"},

@@ -295,6 +295,7 @@ TEST(DefaultChoice, BetweenTwoHostsWhoseRanksShareCoresLeavesVectorsToLeaders) {
     EXPECT_EQ(best(Collective::broadcast, 1 << 20), "two-level");
     EXPECT_EQ(best(Collective::reduce, 1 << 20), "two-level");
     EXPECT_EQ(best(Collective::reduce_scatter, 1 << 20), "multi-rail");
+    EXPECT_EQ(best(Collective::reduce_scatter, 4 << 10), "levels");
 }
 
 TEST(DefaultChoice, OnSharedCoresRankZeroLeavesTheBarrierFirst) {
