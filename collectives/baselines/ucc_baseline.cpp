@@ -76,22 +76,19 @@ void check_ucc(ucc_status_t status, std::string_view function) {
         throw Error(fmt::format("UCC failed in {}: {}", function, ucc_status_string(status)));
 }
 
-// The gathering that UCC asks its caller for. It ends with the world: what UCC gathers after that
-// is only a barrier.
+// The gathering that UCC asks its caller for.
 class UccExchange {
 public:
-    explicit UccExchange(World& world) : world_(&world), ranks_(as_size(world.size())) {}
+    explicit UccExchange(World& world) : world_(world) {}
 
     ucc_oob_coll_t calls() {
         return {.allgather = gather,
                 .req_test = [](void*) { return UCC_OK; },
                 .req_free = [](void*) { return UCC_OK; },
                 .coll_info = this,
-                .n_oob_eps = static_cast<std::uint32_t>(world_->size()),
-                .oob_ep = static_cast<std::uint32_t>(world_->rank().index)};
+                .n_oob_eps = static_cast<std::uint32_t>(world_.size()),
+                .oob_ep = static_cast<std::uint32_t>(world_.rank().index)};
     }
-
-    void end() { world_ = nullptr; }
 
     // An error must not pass through UCC's code.
     void rethrow() {
@@ -103,14 +100,10 @@ private:
                                void** request) {
         auto& exchange = *static_cast<UccExchange*>(self);
         const std::span from(static_cast<const std::byte*>(mine), bytes);
-        const std::span into(static_cast<std::byte*>(all), bytes * exchange.ranks_);
+        const std::span into(static_cast<std::byte*>(all), bytes * as_size(exchange.world_.size()));
         *request = self;
-        if (exchange.world_ == nullptr) {
-            std::ranges::fill(into, std::byte{0});
-            return UCC_OK;
-        }
         try {
-            exchange.world_->all_gather(from, into);
+            exchange.world_.all_gather(from, into);
             return UCC_OK;
         } catch (...) {
             exchange.error_ = std::current_exception();
@@ -118,8 +111,7 @@ private:
         }
     }
 
-    World* world_;
-    std::size_t ranks_;
+    World& world_;
     std::exception_ptr error_;
 };
 
@@ -135,10 +127,10 @@ public:
         }
     }
     UccRanks(const UccRanks&) = delete;
-    // Peers of a rank that leaves because of an error no longer answer, so UCC is left as it is.
+    // UCC ends a context with a barrier of all ranks. Peers of a rank that leaves because of an
+    // error do not take part, so UCC is then left as it is.
     ~UccRanks() {
         if (world_.has_given_up || std::uncaught_exceptions() > 0) return;
-        exchange_.end();
         if (team_ != nullptr)
             while (ucc_team_destroy(team_) == UCC_INPROGRESS) progress();
         if (context_ != nullptr) ucc_context_destroy(context_);
@@ -210,11 +202,23 @@ struct UccTeam {
     std::optional<std::string> refusal;
 };
 
-// A forced algorithm is a setting of a context, so there is a team for each.
-using UccTeams = std::map<std::string, UccTeam>;
+// A forced algorithm is a setting of a context, so there is a team for each. All end with the last
+// operation: the world may end before its attributes.
+struct UccTeams {
+    std::map<std::string, UccTeam> by_tune;
+    int operations = 0;
+
+    ~UccTeams() {
+        for (auto& [tune, team] : by_tune) static_cast<void>(team.ranks.release());
+    }
+};
+
+UccTeams& ucc_teams(World& world) {
+    return world.attribute<UccTeams>([] { return std::make_shared<UccTeams>(); });
+}
 
 UccTeam& ucc_team(World& world, const std::string& tune) {
-    auto& all = world.attribute<UccTeams>([] { return std::make_shared<UccTeams>(); });
+    auto& all = ucc_teams(world).by_tune;
     const auto known = all.find(tune);
     if (known != all.end()) return known->second;
     UccTeam team;
@@ -263,6 +267,12 @@ public:
                   const CallBuffers& buffers)
         : world_(world), ranks_(ranks) {
         bind(what.call, buffers);
+        ++ucc_teams(world).operations;
+    }
+
+    ~UccCollective() override {
+        UccTeams& teams = ucc_teams(world_);
+        if (--teams.operations == 0) teams.by_tune.clear();
     }
 
     void bind(const Call& call, const CallBuffers& buffers) override {
