@@ -114,7 +114,8 @@ inline constexpr std::array knobs{
          .proved = "",
          .what = "Size of the pieces that travel through a pipelined algorithm",
          .help = "Segment sizes of pipelined algorithms, e.g. 16K,64K (auto: 128K on one host, "
-                 "60K across hosts, more where an algorithm cuts them into over 4 chunks)"},
+                 "60K across hosts; larger if an algorithm splits a segment into more than 4 "
+                 "chunks)"},
     Knob{.name = "radix",
          .key_name = "radix",
          .member = &Configuration::radix,

@@ -57,10 +57,10 @@ inline CallKey of_octave(CallKey key) {
     return key;
 }
 
-/// Identifies calls that one plan of tutti serves and that share a search: they may differ in their
-/// buffers, in lengths of the same octave, and in types and operations that take the same time (see
-/// Subject). There are two octaves: of_octave(), and that of the size of all blocks, by which a
-/// communicator learns. Two words cost less to hash and compare than a key.
+/// Identifies calls that share a plan and a search. They may differ in buffers, in length within an
+/// octave, and in types and operations of equal cost (see Subject). Two octaves apply: of_octave(),
+/// and that of the size of all blocks, by which a communicator learns. Two words are cheaper to
+/// hash and to compare than a CallKey.
 struct CallClass {
     std::uint64_t how = 0;  ///< 0: no class
     std::uint64_t where = 0;

@@ -461,8 +461,8 @@ Communicator::State::ChoiceKey Communicator::State::of_class(ChoiceKey key) {
     return key;
 }
 
-// Ranks with other buffers may skip this look-up. Making a choice is collective, so the look-up
-// must succeed on all ranks or on none: also for a type or operation that is new, but not its
+// Ranks may skip this look-up if their buffers differ. Making a choice is collective, so the
+// look-up must succeed on all ranks or on none. This includes a new type or operation of a known
 // class.
 const ChosenPlan* Communicator::State::known_choice(const ChoiceKey& key) const {
     for (const ChoiceKey& one : {of_class(key), key})

@@ -108,12 +108,10 @@ void add_library(const OptionGroup& group, TuneOptions& options) {
     group.parsed(
         "--library", options.library, "", library,
         "Library to tune: an MPI library (han: Open MPI's component for several hosts) or UCC. "
-        "Writes its rules file, with only the choices that were faster than the default in fresh "
-        "launches");
-    group.text(
-        "--output", options.library_file,
-        "File that --library writes: rules of Open MPI or HAN, MPICH's selection, or a variable of "
-        "UCC (default: tutti-FORMAT.conf, see export --to)");
+        "Writes a file with the choices that were faster than the default in fresh launches");
+    group.text("--output", options.library_file,
+               "File that --library writes: rules of Open MPI or HAN, MPICH's selection, or UCC's "
+               "UCC_TL_UCP_TUNE (default: tutti-FORMAT.conf, see export --to)");
     group.text("--listen", options.listen,
                "With --library: address of this host at which the first ranks of the compared jobs "
                "connect; use one that all hosts reach if they may be on another host");

@@ -46,8 +46,9 @@ Job whole_job(const Choice& choice, const Call& call, int ranks, const Placement
             .order = channels_of(order_of(choice), configuration.channels, ranks)};
 }
 
-// Up to this number of chunks in a segment of a block, messages are worth their overhead. With 64
-// ranks on 8 hosts, multi-rail cuts a segment of an all-reduce into 64 chunks.
+// A default segment grows in proportion if it has more chunks per block than this. With 64 ranks on
+// 8 hosts, multi-rail cuts a segment of an all-reduce into 64 chunks, which would be short
+// messages.
 constexpr int most_chunks_of_default = 4;
 
 Bytes segment_for(const Choice& choice, const Job& whole) {

@@ -50,8 +50,8 @@ bool makes_use(const Algorithm& algorithm, const Knob& knob);
 /// share of it: at most 256.
 int segments_for(Bytes vector, Bytes segment);
 
-/// Returns the segment of a pipelined algorithm: the configuration's; else the default one, or a
-/// larger one whose chunks are messages worth their overhead. The same for all sizes of a call.
+/// Returns the segment of a pipelined algorithm: the configured one, or the default, enlarged if
+/// its chunks would be too small. The size of the call does not change it.
 Bytes segment_of(const Choice& choice, const Call& call, int ranks, const Placement& hosts);
 
 /// Returns the job for which a plan's schedule is built. `hosts` are the nodes if the choice's

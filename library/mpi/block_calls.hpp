@@ -45,8 +45,8 @@ int all_gather_v(const Next& next, const void* send, Count send_count, MPI_Datat
     Ranks* const ranks = ranks_for(CallKind::all_gather, comm);
     if (ranks == nullptr) return by_library();
     const BlockList all{receive, counts, displacements, type, ranks->size()};
-    // Displacements may differ between ranks. Both ways make the same call of tutti, so each rank
-    // may choose its own. A wrong length is found in the other way.
+    // Displacements may differ between ranks. Both ways lead to the same call of tutti, with the
+    // same limits, so each rank can choose separately. The general way reports a wrong length.
     void* const blocks = all.equal_blocks();
     if (blocks != nullptr &&
         (send == MPI_IN_PLACE || length_of(send, send_count, send_type) == all.length(0)))

@@ -51,7 +51,7 @@ std::int64_t TypedBuffer::size_of_created(MPI_Datatype type) {
     return PMPI_Type_size(type, &size) == MPI_SUCCESS ? size : 0;
 }
 
-// Built in place: a changed copy would stall on store forwarding (see CodeIfDone).
+// Builds the part in place. Changing a copy would stall on store forwarding (see CodeIfDone).
 TypedBuffer TypedBuffer::part(std::int64_t first, std::int64_t of_count) const {
     MPI_Aint begin = 0, extent = static_cast<MPI_Aint>(bytes_of_element);
     if (first != 0 && !is_dense) check(PMPI_Type_get_extent(type, &begin, &extent));

@@ -38,9 +38,9 @@ struct ProgramCall {
     }
 };
 
-/// Calls that share what is learnt: of one kind and root, with similar lengths and any buffers. The
-/// key has no type or operation, because all that MPI programs can use are in one class (see
-/// Subject). Says whether a search has left them to the library.
+/// Calls that share learnt results: of one kind and root, with similar lengths and any buffers.
+/// Types and operations are not in the key, because all that MPI programs can use are in one class
+/// (see Subject). Stores whether a search has left these calls to the library.
 struct LeftCalls : LeftToLibrary {
     std::uint64_t key = 0;
 };

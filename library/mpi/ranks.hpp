@@ -68,7 +68,8 @@ public:
     bool may_take() const { return stage_ != Stage::the_librarys; }
 
     /// Repeats a call that take_turn() has done before, without looking it up. Returns no code if
-    /// it did not: use take_turn(). Ranks may differ in that: both choose the same implementation.
+    /// it cannot: then call take_turn(). Some ranks may repeat a call that others do not, because
+    /// both functions choose the same implementation.
     template <class Library>
     CodeIfDone repeat(const ProgramCall& call, const Library& by_library) {
         is_known_ = false;
@@ -362,7 +363,7 @@ private:
     AllLeftCalls left_calls_;
     KnownCalls known_calls_;
     bool uses_scratch_ = false;  // whether the current call does
-    bool is_known_ = false;      // whether it is known, though repeat() did not do it
+    bool is_known_ = false;      // whether it is known, but repeat() could not do it
     std::int64_t work_ = 0, work_of_last_ = 0;
     std::string problem_;
     struct Memory {
