@@ -70,7 +70,7 @@ if(TUTTI_WITH_MPI AND NOT MPI_C_COMPILER MATCHES "mpicc_abi")
     endif()
 endif()
 
-# Sets TUTTI_WITH_<NAME> if TUTTI_<NAME> is on and pkg-config has `package`; else prints the loss.
+# Sets TUTTI_WITH_<NAME> if TUTTI_<NAME> is on and pkg-config has `package` ("NAME" or "NAME>=VERSION"); else prints the loss.
 macro(tutti_find_by_pkg_config NAME package loss)
     set(TUTTI_WITH_${NAME} OFF)
     if(TUTTI_${NAME})
@@ -88,4 +88,4 @@ endmacro()
 
 tutti_find_by_pkg_config(HWLOC hwloc "the machine is described by /proc and /sys alone")
 tutti_find_by_pkg_config(UCX ucx "no transport ucx")
-tutti_find_by_pkg_config(UCC ucc "no baseline ucc")
+tutti_find_by_pkg_config(UCC "ucc>=1.4" "no baseline ucc")

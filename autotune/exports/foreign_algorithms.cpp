@@ -204,7 +204,14 @@ std::string name_in_nccl(const Configuration& choice) {
 }  // namespace
 
 std::string_view baseline_of(ForeignLibrary library) {
-    return library == nccl ? "nccl" : library == ucc ? "ucc" : "mpi";
+    switch (library) {
+        case nccl:
+            return "nccl";
+        case ucc:
+            return "ucc";
+        default:
+            return "mpi";
+    }
 }
 
 const ForeignAlgorithm* foreign_algorithm(ForeignLibrary library, Collective collective,

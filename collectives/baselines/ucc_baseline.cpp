@@ -29,7 +29,7 @@ constexpr struct {
     {DataType::float64, UCC_DT_FLOAT64},
 };
 
-// Returns nothing for types that UCC does not combine on CPUs.
+// Returns nothing for types that UCC cannot reduce on CPUs.
 std::optional<ucc_datatype_t> type_in_ucc(DataType type) {
     for (const auto& row : ucc_types)
         if (row.type == type) return row.in_ucc;
@@ -72,11 +72,11 @@ std::optional<ucc_coll_type_t> collective_in_ucc(Collective collective) {
 }
 
 void check_ucc(ucc_status_t status, std::string_view function) {
-    if (status < 0)
-        throw Error(fmt::format("UCC failed in {}: {}", function, ucc_status_string(status)));
+    if (status < 0) throw Error(fmt::format("{} failed: {}", function, ucc_status_string(status)));
 }
 
-// The gathering that UCC asks its caller for.
+// The gathering that UCC asks its caller for. UCC may fail on one rank while it gathers on others,
+// so each gathering starts with a check that all ranks take part.
 class UccExchange {
 public:
     explicit UccExchange(World& world) : world_(world) {}
@@ -92,17 +92,45 @@ public:
 
     // An error must not pass through UCC's code.
     void rethrow() {
-        if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+        if (error_) std::rethrow_exception(error_);
+    }
+
+    // Waits until UCC has returned on all ranks. If any of them has a `problem`, all throw the
+    // first one. Collective.
+    void finish(const std::string& problem) {
+        rethrow();
+        try {
+            while (!are_all(Stage::returned)) {
+            }
+        } catch (const Error& error) {
+            if (problem.empty()) throw;
+            throw Error(fmt::format("{}; {}", problem, error.what()), error.code());
+        }
+        // A rank that was refused has failed because another rank has: the other one tells the
+        // cause.
+        const char* const mine = problem.empty() ? nullptr : problem.c_str();
+        fail_together(world_, "UCC", std::exchange(was_refused_, false) ? nullptr : mine);
+        fail_together(world_, "UCC", mine);
     }
 
 private:
+    enum class Stage : char { gathers, returned };
+
+    bool are_all(Stage stage) {
+        const auto all = gather_all(world_, stage);
+        return std::ranges::count(all, stage) == std::ssize(all);
+    }
+
     static ucc_status_t gather(void* mine, void* all, std::size_t bytes, void* self,
                                void** request) {
         auto& exchange = *static_cast<UccExchange*>(self);
         const std::span from(static_cast<const std::byte*>(mine), bytes);
         const std::span into(static_cast<std::byte*>(all), bytes * as_size(exchange.world_.size()));
         *request = self;
+        if (exchange.error_) return UCC_ERR_NO_MESSAGE;
         try {
+            exchange.was_refused_ = !exchange.are_all(Stage::gathers);
+            if (exchange.was_refused_) return UCC_ERR_NO_MESSAGE;
             exchange.world_.all_gather(from, into);
             return UCC_OK;
         } catch (...) {
@@ -113,61 +141,85 @@ private:
 
     World& world_;
     std::exception_ptr error_;
+    bool was_refused_ = false;  // a rank had returned when this one was to gather
 };
 
 // UCC's context and team of these ranks, with a setting of UCC_TL_UCP_TUNE; empty: the user's.
 class UccRanks {
 public:
+    // If UCC fails on any rank, all throw the same Error.
     UccRanks(World& world, const std::string& tune) : world_(world), exchange_(world) {
         try {
             open(tune);
-        } catch (...) {
+        } catch (const Error& error) {
             exchange_.rethrow();
+            if (error.code() == Exit::usage) close();
             throw;
         }
     }
     UccRanks(const UccRanks&) = delete;
-    // UCC ends a context with a barrier of all ranks. Peers of a rank that leaves because of an
-    // error do not take part, so UCC is then left as it is.
     ~UccRanks() {
-        if (world_.has_given_up || std::uncaught_exceptions() > 0) return;
-        if (team_ != nullptr)
-            while (ucc_team_destroy(team_) == UCC_INPROGRESS) progress();
-        if (context_ != nullptr) ucc_context_destroy(context_);
-        if (library_ != nullptr) ucc_finalize(library_);
+        if (!world_.has_given_up && std::uncaught_exceptions() == 0) close();
     }
 
     ucc_team_h team() const { return team_; }
     void progress() const { ucc_context_progress(context_); }
 
 private:
+    using ContextConfig =
+        std::unique_ptr<ucc_context_config, decltype(&ucc_context_config_release)>;
+
     void open(const std::string& tune) {
-        ucc_lib_config_h of_library = nullptr;
-        check_ucc(ucc_lib_config_read(nullptr, nullptr, &of_library), "ucc_lib_config_read");
+        ContextConfig config(nullptr, ucc_context_config_release);
+        on_all_ranks([&] {
+            open_library();
+            config.reset(read_config(tune));
+        });
+        on_all_ranks([&] { open_context(config.get()); });
+        on_all_ranks([&] { open_team(); });
+    }
+
+    template <class Part>
+    void on_all_ranks(const Part& part) {
+        std::string problem;
+        try {
+            part();
+        } catch (const Error& error) {
+            if (error.code() != Exit::usage) throw;
+            problem = error.what();
+        }
+        exchange_.finish(problem);
+    }
+
+    void open_library() {
+        ucc_lib_config_h config = nullptr;
+        check_ucc(ucc_lib_config_read(nullptr, nullptr, &config), "ucc_lib_config_read");
         const ucc_lib_params_t parameters{.mask = UCC_LIB_PARAM_FIELD_THREAD_MODE,
                                           .thread_mode = UCC_THREAD_SINGLE,
                                           .coll_types = {},
                                           .reduction_types = {},
                                           .sync_type = {}};
-        const ucc_status_t status = ucc_init(&parameters, of_library, &library_);
-        ucc_lib_config_release(of_library);
+        const ucc_status_t status = ucc_init(&parameters, config, &library_);
+        ucc_lib_config_release(config);
         check_ucc(status, "ucc_init");
-        open_context(tune);
-        open_team();
     }
 
-    void open_context(const std::string& tune) {
+    ucc_context_config_h read_config(const std::string& tune) const {
         ucc_context_config_h config = nullptr;
         check_ucc(ucc_context_config_read(library_, nullptr, &config), "ucc_context_config_read");
-        ucc_status_t status = UCC_OK;
+        ContextConfig owner(config, ucc_context_config_release);
         if (!tune.empty())
-            status = ucc_context_config_modify(config, "tl/ucp", "TUNE", tune.c_str());
+            check_ucc(ucc_context_config_modify(config, "tl/ucp", "TUNE", tune.c_str()),
+                      "ucc_context_config_modify");
+        return owner.release();
+    }
+
+    void open_context(ucc_context_config_h config) {
         ucc_context_params_t parameters{};
         parameters.mask = UCC_CONTEXT_PARAM_FIELD_OOB;
         parameters.oob = exchange_.calls();
-        if (status == UCC_OK) status = ucc_context_create(library_, &parameters, config, &context_);
-        ucc_context_config_release(config);
-        check_ucc(status, "ucc_context_create");
+        check_ucc(ucc_context_create(library_, &parameters, config, &context_),
+                  "ucc_context_create");
     }
 
     void open_team() {
@@ -177,16 +229,40 @@ private:
         parameters.oob = exchange_.calls();
         parameters.ep = static_cast<std::uint64_t>(world_.rank().index);
         parameters.ep_range = UCC_COLLECTIVE_EP_RANGE_CONTIG;
-        check_ucc(ucc_team_create_post(&context_, 1, &parameters, &team_), "ucc_team_create_post");
+        ucc_team_h team = nullptr;
+        check_ucc(ucc_team_create_post(&context_, 1, &parameters, &team), "ucc_team_create_post");
+        check_ucc(wait_for("ucc_team_create_test", [&] { return ucc_team_create_test(team); }),
+                  "ucc_team_create_test");
+        team_ = team;  // UCC does not destroy incomplete teams
+    }
+
+    // Returns the status when it is no longer "in progress".
+    template <class Test>
+    ucc_status_t wait_for(const std::string& what, const Test& test) const {
         Backoff backoff(world_);
-        ucc_status_t status = UCC_INPROGRESS;
-        while ((status = ucc_team_create_test(team_)) == UCC_INPROGRESS) {
+        for (;;) {
+            const ucc_status_t status = test();
+            if (status != UCC_INPROGRESS) return status;
             progress();
             if (!backoff.pause())
-                throw Error(waited_in(world_, world_.rank(), "ucc_team_create_test"),
-                            Exit::time_out);
+                throw Error(waited_in(world_, world_.rank(), what), Exit::time_out);
         }
-        check_ucc(status, "ucc_team_create_test");
+    }
+
+    // UCC ends a context with a barrier of all ranks. If a rank does not take part, UCC is left as
+    // it is, as it has no end without that rank. Ranks without a context wait for those that have
+    // one. Collective.
+    void close() noexcept {
+        try {
+            exchange_.rethrow();
+            if (team_ != nullptr)
+                wait_for("ucc_team_destroy", [&] { return ucc_team_destroy(team_); });
+            if (context_ != nullptr) ucc_context_destroy(context_);
+            exchange_.finish("");
+            if (library_ != nullptr) ucc_finalize(library_);
+        } catch (const std::exception&) {
+            return;
+        }
     }
 
     World& world_;
@@ -222,22 +298,13 @@ UccTeam& ucc_team(World& world, const std::string& tune) {
     const auto known = all.find(tune);
     if (known != all.end()) return known->second;
     UccTeam team;
-    std::string problem;
     try {
         team.ranks = std::make_unique<UccRanks>(world, tune);
     } catch (const Error& error) {
         if (error.code() != Exit::usage) throw;
-        problem = error.what();
+        team.refusal = error.what();
     }
-    for (std::string& of_rank : gather_all_texts(world, problem))
-        if (!of_rank.empty() && !team.refusal) team.refusal = std::move(of_rank);
     return all.emplace(tune, std::move(team)).first->second;
-}
-
-std::string in_kebab_case(std::string_view name) {
-    std::string text(name);
-    std::ranges::replace(text, '_', '-');
-    return text;
 }
 
 const UccAlgorithm* find_ucc_algorithm(Collective collective, std::string_view name) {
@@ -309,7 +376,9 @@ public:
             std::memmove(buffers_.output.data(), buffers_.input.data(), buffers_.input.size());
         check_ucc(ucc_collective_init(&arguments_, &request_, ranks_.team()),
                   "ucc_collective_init");
-        check_ucc(ucc_collective_post(request_), "ucc_collective_post");
+        const ucc_status_t status = ucc_collective_post(request_);
+        if (status < 0) ucc_collective_finalize(std::exchange(request_, nullptr));
+        check_ucc(status, "ucc_collective_post");
     }
 
     bool test() override {
@@ -389,7 +458,7 @@ std::optional<std::string> ucc_baseline_refuses(World& world, const LibraryCall&
         return "tutti uses UCC with host memory only; use --buffers host";
     if (call.lengths != nullptr) return "tutti calls UCC only with blocks of equal lengths";
     if (reduces(call.collective) && !type_in_ucc(call.type))
-        return fmt::format("UCC combines no elements of type {} on CPUs", name_of(call.type));
+        return fmt::format("UCC cannot reduce type {} on CPUs", name_of(call.type));
     if (reduces(call.collective) && call.op == Op::avg && !is_averaged_by_ucc(call.type))
         return "UCC averages bfloat16, float and double only";
     const bool has_block_in_place = call.collective == Collective::reduce_scatter ||

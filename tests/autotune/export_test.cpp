@@ -397,11 +397,9 @@ std::set<std::string> algorithms_of_ucc_in_exports() {
 
 TEST(UccExport, NamesTheAlgorithmsThatTheBaselineForces) {
     std::set<std::string> forced;
-    for (const UccAlgorithm& row : ucc_algorithm_rows) {
-        std::string kebab(row.name);
-        std::ranges::replace(kebab, '_', '-');
-        forced.insert(fmt::format("{} {} {}", name_of(row.collective), row.name, kebab));
-    }
+    for (const UccAlgorithm& row : ucc_algorithm_rows)
+        forced.insert(
+            fmt::format("{} {} {}", name_of(row.collective), row.name, in_kebab_case(row.name)));
     EXPECT_EQ(algorithms_of_ucc_in_exports(), forced);
     const Configuration own{.impl = "ucc", .algorithm = "sra-knomial"};
     const std::vector both{section(Collective::all_reduce, 4,

@@ -56,6 +56,18 @@ class Baselines(tutti.Folder):
                     for point in points:
                         self.assertTrue(point.get("skipped") or point["check"]["state"] == "ok", point)
 
+    @unittest.skipIf(tutti.ucc_missing(), tutti.ucc_missing())
+    def test_of_ucc_are_left_out_if_ucc_fails_on_one_rank(self):
+        # Without an agreement, the other ranks would wait for rank 1 in UCC's exchange.
+        on_rank_1 = 'test "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 1 || export $0=none; exec "$@"'
+        for variable, function in (("UCC_CLS", "ucc_lib_config_read"), ("UCC_TLS", "ucc_context_create")):
+            with self.subTest(function=function):
+                done = tutti.run(3, "sh", "-c", on_rank_1, variable, tutti.EXECUTABLE, "bench", "all_reduce", "--algo", "none", "--baseline",
+                                 "mpi,ucc", "--counts", 10, *QUICK, program=tutti.MPI_RUN)
+                self.assertEqual(done.returncode, 64, done.stdout + done.stderr)
+                self.assertIn(f"# skipped: ucc at 40: UCC: {function} failed: ", done.stdout)
+                self.assertEqual([row[-4] for row in tutti.rows(done.stdout)], ["mpi"])
+
     def test_are_one_by_default_and_as_many_as_named(self):
         def names(baseline):
             return [point["key"]["algo"] for point in

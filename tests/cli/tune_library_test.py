@@ -109,15 +109,43 @@ class TuneMpich(tutti.Folder):
 
 @unittest.skipIf(tutti.ucc_missing(), tutti.ucc_missing())
 class TuneUcc(tutti.Folder):
-    def test_writes_a_variable_that_the_library_obeys(self):
+    def test_writes_a_file_if_and_only_if_a_choice_remains(self):
         file = self.folder / "ucc.conf"
         done = tutti.run("tune", "all_gather,reduce_scatter", "--library", "ucc", "--output", file, "--launcher", f"{tutti.MPI_RUN} 4",
                          "-b", 8, "-e", "256K", "-f", 32, "--launches", 2, "--budget", "60s", timeout=300)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("UCC 1.", done.stdout)
-        if file.exists():  # else the default is the fastest here
+        rows = re.findall(r"^(?:all_gather|reduce_scatter) .*\]   (\S+)(.*)$", done.stdout, re.M)
+        remains = any(choice != "default" and "taken out" not in note for choice, note in rows)
+        self.assertEqual(file.exists(), remains, done.stdout)
+        self.assertEqual("ucc.conf is not written" in done.stdout, not remains, done.stdout)
+        if remains:
             self.assertRegex(file.read_text(), r"\nexport UCC_TL_UCP_TUNE='(allgather|reduce_scatter):")
             self.assertIn(f". {file}\n", done.stdout)
+
+    def test_exports_a_variable_that_the_library_obeys(self):
+        table, file = self.folder / "table.json", self.folder / "ucc.conf"
+        done = tutti.run_ranks(4, "tune", "all_gather", "--algo", "none", "--baseline", "ucc/ring", "--model", "none", "--hold-out", "no",
+                               "-b", 8, "-e", "256K", "-f", 32, "--buffers", "unregistered", "--table", table)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.ok("export", table, "--to", "ucc", "-o", file)
+        value = re.search(r"^export UCC_TL_UCP_TUNE='(.*)'$", file.read_text(), re.M)[1]
+        self.assertEqual(value, "allgather:8-524287:[4]:@ring:inf")
+        functions = self.functions_by_range(UCC_TL_UCP_TUNE=value)
+        if not functions:
+            self.skipTest("this version of UCC does not print its choices")
+        for sizes, function in functions.items():
+            inside = sizes in ("8..4095", "4K..524287")
+            self.assertEqual("_ring_" in function, inside, functions)
+        self.assertFalse(any("_ring_" in function for function in self.functions_by_range().values()))
+
+    def functions_by_range(self, **environment):
+        """The functions that UCC names for all_gather, by its ranges of sizes."""
+        done = tutti.run_ranks(4, "bench", "all_gather", "--algo", "none", "--baseline", "ucc", *tutti.QUICK, "--counts", 10,
+                               UCC_LOG_LEVEL="debug", **environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        line = re.search(r"Allgather:\n.*Host: (.*)", done.stdout + done.stderr)
+        return dict(re.findall(r"\{(\S+)\}:TL_UCP:\w+=(\w+)", line[1] if line else ""))
 
     def test_is_refused_next_to_a_variable_of_the_user(self):
         self.fails(64, "tune", "all_reduce", "--library", "ucc", "--launcher", LAUNCHER, key="UCC_TL_UCP_TUNE", UCC_TL_UCP_TUNE="inf")

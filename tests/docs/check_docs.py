@@ -65,7 +65,7 @@ VARIABLES = [
 # Set by tutti for its own processes.
 INTERNAL = {"TUTTI_TURNS_KEY"}
 BUILD = {
-    "TUTTI_MPI": "MPI, if it is found", "TUTTI_UCX": "UCX, if it is found", "TUTTI_UCC": "UCC, if it is found", "TUTTI_HWLOC": "hwloc, if it is found",
+    "TUTTI_MPI": "MPI, if it is found", "TUTTI_UCX": "UCX, if it is found", "TUTTI_UCC": "UCC 1.4 or later, if it is found", "TUTTI_HWLOC": "hwloc, if it is found",
     "TUTTI_CUDA": "code for GPUs, if the CUDA toolkit is found (needs no GPU)", "TUTTI_NCCL": "NCCL, if it is found",
     "TUTTI_COMMAND": "the command", "TUTTI_TESTS": "the tests", "TUTTI_BENCHMARKS": "the Google Benchmark programs",
     "TUTTI_UNITY": "compiles the files of a folder as one: faster from nothing, slower after a change",
