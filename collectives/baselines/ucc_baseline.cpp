@@ -231,37 +231,39 @@ private:
         parameters.ep_range = UCC_COLLECTIVE_EP_RANGE_CONTIG;
         ucc_team_h team = nullptr;
         check_ucc(ucc_team_create_post(&context_, 1, &parameters, &team), "ucc_team_create_post");
-        check_ucc(wait_for("ucc_team_create_test", [&] { return ucc_team_create_test(team); }),
-                  "ucc_team_create_test");
+        const ucc_status_t status = wait_for([&] { return ucc_team_create_test(team); });
+        if (status == UCC_INPROGRESS)
+            throw Error(waited_in(world_, world_.rank(), "ucc_team_create_test"), Exit::time_out);
+        check_ucc(status, "ucc_team_create_test");
         team_ = team;  // UCC does not destroy incomplete teams
     }
 
-    // Returns the status when it is no longer "in progress".
+    // Returns the last status: "in progress" if the time is over.
     template <class Test>
-    ucc_status_t wait_for(const std::string& what, const Test& test) const {
+    ucc_status_t wait_for(const Test& test) const {
         Backoff backoff(world_);
-        for (;;) {
-            const ucc_status_t status = test();
-            if (status != UCC_INPROGRESS) return status;
+        ucc_status_t status = UCC_INPROGRESS;
+        while ((status = test()) == UCC_INPROGRESS) {
             progress();
-            if (!backoff.pause())
-                throw Error(waited_in(world_, world_.rank(), what), Exit::time_out);
+            if (!backoff.pause()) break;
         }
+        return status;
     }
 
-    // UCC ends a context with a barrier of all ranks. If a rank does not take part, UCC is left as
-    // it is, as it has no end without that rank. Ranks without a context wait for those that have
-    // one. Collective.
+    // Destroying a context includes a barrier of UCC's. A rank without a context, or with a team
+    // that UCC does not destroy in time, leaves it out, which ends the barrier on all ranks.
+    // Collective.
     void close() noexcept {
         try {
             exchange_.rethrow();
-            if (team_ != nullptr)
-                wait_for("ucc_team_destroy", [&] { return ucc_team_destroy(team_); });
-            if (context_ != nullptr) ucc_context_destroy(context_);
+            const bool is_stuck = team_ != nullptr && wait_for([&] {
+                                                          return ucc_team_destroy(team_);
+                                                      }) == UCC_INPROGRESS;
+            if (context_ != nullptr && !is_stuck) ucc_context_destroy(context_);
             exchange_.finish("");
-            if (library_ != nullptr) ucc_finalize(library_);
+            if (library_ != nullptr && !is_stuck) ucc_finalize(library_);
         } catch (const std::exception&) {
-            return;
+            return;  // a rank is lost, so UCC is left as it is
         }
     }
 
