@@ -76,7 +76,7 @@ public:
         const KnownCall* const known = known_calls_.find(call);
         if (known == nullptr) return {};
         const CodeIfDone code = repeat(*known, by_library);
-        is_known_ = !code;
+        if (!code) is_known_ = true;  // else an error handler may have freed this object
         return code;
     }
     /// Lets the MPI library or tutti do the call. `by_library` returns an MPI error code,
