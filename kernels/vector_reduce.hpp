@@ -79,6 +79,15 @@ struct Reduction {
     }
 };
 
+/// Combines two sources to one out, as most calls do.
+template <class Lanes, class Combine>
+[[gnu::always_inline]] inline void reduce_two(std::byte* const* to, const std::byte* const* from,
+                                              std::size_t bytes) noexcept {
+    using Sources = Few<const std::byte, 2>;
+    any_pass<Lanes, long_block<Lanes>>(Few<std::byte, 1>(to), {0, bytes},
+                                       Reduction<Combine, Sources>{Sources(from)});
+}
+
 /// Combines `sources` sources to `outs` outs, in at least one vector.
 template <class Lanes, class Combine, std::size_t sources, std::size_t outs>
 void reduce_few(std::byte* const* to, const std::byte* const* from, std::size_t bytes) noexcept {
@@ -90,15 +99,15 @@ void reduce_few(std::byte* const* to, const std::byte* const* from, std::size_t 
 
 using FewKernel = void (*)(std::byte* const*, const std::byte* const*, std::size_t) noexcept;
 
-/// Returns kernels for one out, or for equal numbers of sources and outs; nullptr for rare numbers.
+/// Returns kernels for more than two sources to one out, or for equal numbers of sources and outs;
+/// nullptr for rare numbers.
 template <class Lanes, class Combine>
 FewKernel few_kernel(std::size_t sources, std::size_t outs) {
     constexpr FewKernel to_one[] = {
-        reduce_few<Lanes, Combine, 2, 1>, reduce_few<Lanes, Combine, 3, 1>,
-        reduce_few<Lanes, Combine, 4, 1>, reduce_few<Lanes, Combine, 5, 1>,
-        reduce_few<Lanes, Combine, 6, 1>, reduce_few<Lanes, Combine, 7, 1>,
-        reduce_few<Lanes, Combine, 8, 1>};
-    if (outs == 1) return sources <= 8 ? to_one[sources - 2] : nullptr;
+        reduce_few<Lanes, Combine, 3, 1>, reduce_few<Lanes, Combine, 4, 1>,
+        reduce_few<Lanes, Combine, 5, 1>, reduce_few<Lanes, Combine, 6, 1>,
+        reduce_few<Lanes, Combine, 7, 1>, reduce_few<Lanes, Combine, 8, 1>};
+    if (outs == 1) return sources <= 8 ? to_one[sources - 3] : nullptr;
     if (outs != sources) return nullptr;
     switch (outs) {
         case 2:
@@ -144,13 +153,16 @@ template <class Lanes, class Combine>
 void reduce(std::byte* const* outs, std::size_t how_many_outs, const std::byte* const* sources,
             std::size_t how_many, std::size_t count) noexcept {
     const std::size_t bytes = count * Lanes::element_bytes;
+    if (how_many == 2 && how_many_outs == 1) {
+        // From L2, Zen 5 loads two streams faster by 32 bytes than by 64 (float sum: 234 against
+        // 227 GB/s; memcpy 241); from L1, half as fast.
+        constexpr std::size_t more_than_l1 = 32 << 10;
+        if constexpr (Lanes::bytes == 64 && sizeof(typename Lanes::Wide) == 64)
+            if (bytes >= more_than_l1)
+                return reduce_two<typename Lanes::Narrower, Combine>(outs, sources, bytes);
+        return reduce_two<Lanes, Combine>(outs, sources, bytes);
+    }
     if (how_many == 1) return copy(outs, how_many_outs, sources[0], bytes, copy_cached);
-    // From L2, Zen 5 loads two streams faster by 32 bytes than by 64 (float sum: 234 against 227
-    // GB/s; memcpy 241); from L1, half as fast.
-    constexpr std::size_t more_than_l1 = 32 << 10;
-    if constexpr (Lanes::bytes == 64 && sizeof(typename Lanes::Wide) == 64)
-        if (how_many == 2 && how_many_outs == 1 && bytes >= more_than_l1)
-            return reduce_few<typename Lanes::Narrower, Combine, 2, 1>(outs, sources, bytes);
     const FewKernel few = few_kernel<Lanes, Combine>(how_many, how_many_outs);
     if (few != nullptr && bytes >= Lanes::bytes) return few(outs, sources, bytes);
     any_pass<Lanes, short_block<Lanes>>(

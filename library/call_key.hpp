@@ -106,10 +106,10 @@ inline std::string name_of_call(Collective collective, bool has_lengths) {
 }
 
 /// Returns the call with the default operation and root where its collective has none. All barriers
-/// are the same call.
+/// are the same call, with a token of one element.
 inline Call comparable(Call call) {
     if (!has_buffers(call.collective))
-        return {.collective = call.collective, .type = DataType::uint8};
+        return {.collective = call.collective, .type = DataType::uint64};
     if (!reduces(call.collective)) call.op = Op::sum;
     if (!has_root(call.collective)) call.root = Rank{0};
     return call;

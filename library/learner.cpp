@@ -101,7 +101,7 @@ Learner::Point& Learner::begin(const CallKey& key, const Configuration& incumben
     const Collective collective = key.call.collective;
     std::vector<Configuration> arms{incumbent};
     const auto others =
-        learning_.arms ? learning_.arms(collective) : all_choices(collective, world_);
+        learning_.arms ? learning_.arms(collective) : choices_to_learn(collective, world_);
     for (const Configuration& other : others)
         if (std::ranges::find(arms, other) == arms.end()) arms.push_back(other);
     const auto bytes = static_cast<double>(total_bytes(key.call, world_.size()));

@@ -189,4 +189,11 @@ std::vector<Configuration> all_choices(Collective collective, const World& world
     return choices;
 }
 
+std::vector<Configuration> choices_to_learn(Collective collective, const World& world) {
+    std::vector<Configuration> choices = all_choices(collective, world);
+    if (collective == Collective::barrier && world.oversubscribed)
+        std::erase_if(choices, [](const Configuration& choice) { return choice.is_ours(); });
+    return choices;
+}
+
 }  // namespace tutti

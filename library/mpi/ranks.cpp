@@ -84,7 +84,7 @@ bool is_between_groups(MPI_Comm comm) {
 // Returns the MPI library's own choice, which is tried first, and all configurations of the
 // program's transport. Others would need a collective call to end.
 std::vector<Configuration> arms_of(Collective collective, const World& world) {
-    std::vector<Configuration> arms = all_choices(collective, world);
+    std::vector<Configuration> arms = choices_to_learn(collective, world);
     keep_choices_of_program(arms, world);
     std::ranges::stable_partition(arms, [](const Configuration& arm) { return !arm.is_ours(); });
     return arms;

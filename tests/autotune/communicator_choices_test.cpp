@@ -308,6 +308,21 @@ TEST(DefaultChoice, OnSharedCoresRankZeroLeavesTheBarrierFirst) {
     EXPECT_EQ(barrier(4, false), "dissemination");
 }
 
+// A barrier of four ranks on two cores alone is faster by dissemination, but the calls after it
+// take longer.
+TEST(DefaultChoice, OnSharedCoresASearchKeepsTheDefaultBarrier) {
+    TwoHosts world;
+    const auto algorithms = [&](Collective collective) {
+        const auto choices = choices_to_learn(collective, world);
+        return std::ranges::count_if(choices,
+                                     [](const Configuration& one) { return one.is_ours(); });
+    };
+    EXPECT_GT(algorithms(Collective::barrier), 1);
+    world.oversubscribed = true;
+    EXPECT_EQ(algorithms(Collective::barrier), 0);
+    EXPECT_GT(algorithms(Collective::broadcast), 1);
+}
+
 TEST(DefaultChoice, TriesOnlyAlgorithmsThatNeedNotBeNamed) {
     TwoHosts world;
     for (const Configuration& choice : all_choices(Collective::broadcast, world))

@@ -22,6 +22,11 @@ TEST(CommunicatorState, KeepsNoMorePlansThanAskedFor) {
     });
 }
 
+// Eight tokens of a byte would be combined one by one.
+TEST(CommunicatorState, GivesBarriersATokenOfOneElement) {
+    EXPECT_EQ(elements_of_block(comparable({.collective = Collective::barrier})), 1);
+}
+
 // One plan does the same call in any buffers, each of which comes several times in a row.
 TEST(CommunicatorState, DoesACallInTheBuffersThatAreGivenThisTime) {
     run_as_threads(2, 20, [](World& world) {
