@@ -164,7 +164,8 @@ Environment environment_of(World& world, const std::vector<std::string>& orders,
     const auto sites = sites_of_ranks(world);
     Environment environment{.ranks = world.size(),
                             .hosts = placement_of(sites),
-                            .default_segment = default_segment(world)};
+                            .default_segment = default_segment(world),
+                            .links = world.links};
     if (ranks_per_node > 0)
         environment.hosts = Placement::in_nodes_of(world.size(), ranks_per_node);
     if (ranks_per_island > 0)

@@ -236,7 +236,8 @@ Exit tune_on_rank(RunContext& context, const TuneOptions& options, int cores,
         return report.end(named);
     }
     const std::int64_t before_model_ns = now_ns();
-    const ModelledMachine machine{shape.topology, cores, context.tuning, host_of(context.launch)};
+    const ModelledMachine machine{shape.topology, cores, context.tuning, host_of(context.launch),
+                                  world.links};
     const auto model = model_for(planner, request, options, machine, report);
     const CallPredictor predictor =
         model ? predictor_of_calls(*model, world.hosts()) : CallPredictor{};

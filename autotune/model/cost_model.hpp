@@ -35,6 +35,7 @@ struct ModelledMachine {
     HostTuning tuning = {};   ///< of its plans
     /// Fingerprint of each of several equal hosts; empty for one host, or different ones.
     std::string host = {};
+    int links = 1;  ///< of each host, see World::links
     bool operator==(const ModelledMachine&) const = default;
 };
 

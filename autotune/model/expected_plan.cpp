@@ -62,8 +62,9 @@ std::optional<ExpectedPlan> expected_plan(const Configuration& configuration,
         !connects(*transport, call.hosts))
         return std::nullopt;
     const bool one_host = call.hosts.nodes().size() == 1;
-    const Environment environment{.default_segment =
-                                      one_host ? segment_on_host : segment_across_hosts};
+    const Environment environment{
+        .default_segment = one_host ? segment_on_host : segment_across_hosts,
+        .links = machine.links};
     const Choice choice{algorithm, configuration, environment};
     if (algorithm->refuses(job_of(choice, call.call, call.ranks(), call.hosts)))
         return std::nullopt;

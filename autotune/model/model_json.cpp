@@ -94,6 +94,7 @@ void walk(auto& f, Is<ModelParameters> auto& known) {
     f.must("fingerprint", known.machine.fingerprint);
     f.may("host", known.machine.host);
     f.must("cores", known.machine.cores);
+    f.may("links", known.machine.links, 1);
     f.must("ranks", known.ranks);
     f.must("tuning", known.machine.tuning);
     f.must("points", points);
@@ -107,6 +108,7 @@ void check(const CurvePoints& points, const JsonPlace& place) {
 
 void check(const ModelParameters& known, const JsonPlace& place) {
     place.needed("cores").whole_number(1, most_ranks);
+    if (known.machine.links < 1) place.fail("has fewer than 1 link");
     for (std::size_t i = 0; i < known.ranks.size(); ++i)
         place.needed("ranks").item(i).whole_number(1, most_ranks);
     if (known.machine.tuning.stage_piece.count == 0)

@@ -80,7 +80,9 @@ std::unique_ptr<Operation> make_operation_on_all(Planner& planner,
     std::unique_ptr<Operation> made;
     try {
         made = make_operation(planner, configuration, request,
-                              {.ranks = world.size(), .default_segment = default_segment(world)});
+                              {.ranks = world.size(),
+                               .default_segment = default_segment(world),
+                               .links = world.links});
     } catch (const Error& error) {
         if (error.code() != Exit::usage) throw;
     } catch (const std::bad_alloc&) {  // a library may lack memory on this rank only

@@ -51,10 +51,20 @@ Job whole_job(const Choice& choice, const Call& call, int ranks, const Placement
 // messages.
 constexpr int most_chunks_of_default = 4;
 
+// Returns the default segment of few chunks. It is larger if the library would send the usual one
+// by only one of several links.
+Bytes usual_segment(const Choice& choice) {
+    const auto& [algorithm, configuration, environment] = choice;
+    const Bytes usual = environment.default_segment;
+    if (environment.links < 2 || configuration.transport.empty()) return usual;
+    const Bytes by_one_link = find_transport(configuration.transport).by_one_link_up_to;
+    return usual <= by_one_link ? segment_over_links : usual;
+}
+
 Bytes segment_for(const Choice& choice, const Job& whole) {
     const auto& [algorithm, configuration, environment] = choice;
     if (configuration.segment.count > 0) return configuration.segment;
-    const Bytes usual = environment.default_segment;
+    const Bytes usual = usual_segment(choice);
     if (!algorithm->pipelines || algorithm->cuts_itself || algorithm->refuses(whole)) return usual;
     const auto blocks =
         static_cast<int>(CollectiveSpec{whole.collective, whole.ranks, whole.root}.blocks());
@@ -72,8 +82,7 @@ Job job_of(const Choice& choice, const Call& call, int ranks, const Placement& h
     Job job = whole_job(choice, call, ranks, hosts);
     const std::int64_t vector = call.count * static_cast<std::int64_t>(size_of(call.type));
     const Bytes share{vector / std::max<std::int64_t>(std::ssize(job.order.channels), 1)};
-    const bool is_cut =
-        choice.configuration.segment.count > 0 || share > choice.environment.default_segment;
+    const bool is_cut = choice.configuration.segment.count > 0 || share > usual_segment(choice);
     if (is_cut) job.segments = segments_for(share, segment_for(choice, job));
     return job;
 }

@@ -22,6 +22,8 @@ namespace tutti {
 /// vectors are cut into 256 larger segments.
 inline constexpr Bytes segment_on_host{128 * 1024};
 inline constexpr Bytes segment_across_hosts{60 * 1024};
+/// If hosts have several links, among which the library divides only larger messages.
+inline constexpr Bytes segment_over_links{384 * 1024};
 inline Bytes default_segment(const World& world) {
     return world.one_host() ? segment_on_host : segment_across_hosts;
 }
@@ -32,6 +34,7 @@ struct Environment {
     Placement hosts = {};  ///< also the nodes of hierarchical algorithms; empty: the world's
     /// For configurations that set none; see segment_of().
     Bytes default_segment = segment_on_host;
+    int links = 1;                             ///< see World::links
     std::map<std::string, Order> orders = {};  ///< by their names in configurations
 };
 

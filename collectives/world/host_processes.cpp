@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -42,12 +44,16 @@ struct Mask {
     cpu_set_t words[8];
 };
 
+// More links of a host count as this many.
+constexpr std::size_t most_links = 8;
+
 // Each rank tells this to the others. Names are hashes, so that all have the same length.
 struct FactsOfRank {
     std::uint64_t host, machine, process;
     double cpu_quota;
     RankBinding binding;
     Mask cores;
+    std::array<std::uint32_t, most_links> networks;  // that equal links lead to; 0: no more
 };
 
 std::uint64_t hash_of(std::string_view name) { return fnv1a(std::as_bytes(std::span(name))); }
@@ -84,6 +90,34 @@ std::vector<int> numbered_by(const std::vector<FactsOfRank>& facts,
     return numbers;
 }
 
+// The user may have told Open MPI which interfaces or which other library it uses.
+bool are_links_chosen_by_user() {
+    constexpr std::array settings{"OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_btl_tcp_if_exclude",
+                                  "OMPI_MCA_pml"};
+    return std::ranges::any_of(settings,
+                               [](const char* setting) { return std::getenv(setting) != nullptr; });
+}
+
+std::array<std::uint32_t, most_links> networks_of_links(const std::vector<NetworkDevice>& devices) {
+    std::array<std::uint32_t, most_links> networks{};
+    if (are_links_chosen_by_user()) return networks;
+    std::size_t known = 0;
+    for (const auto& [network, device] : equal_devices(devices))
+        if (known < most_links)
+            networks[known++] = static_cast<std::uint32_t>(hash_of(network)) | 1U;
+    return networks;
+}
+
+// Counts the networks that all ranks have a link to.
+int count_links(const std::vector<FactsOfRank>& facts) {
+    const auto is_shared = [&](std::uint32_t network) {
+        return network != 0 && std::ranges::all_of(facts, [&](const FactsOfRank& one) {
+                   return std::ranges::find(one.networks, network) != one.networks.end();
+               });
+    };
+    return std::max(static_cast<int>(std::ranges::count_if(facts.front().networks, is_shared)), 1);
+}
+
 Placement placed_by_bindings(const std::vector<FactsOfRank>& facts) {
     std::vector<RankBinding> bindings;
     for (const FactsOfRank& one : facts) bindings.push_back(one.binding);
@@ -99,7 +133,8 @@ const Host& cores_of_this_host() {
     return host;
 }
 
-RanksOnHosts ranks_on_hosts(World& world, std::string_view name_of_host, const Host& structure) {
+RanksOnHosts ranks_on_hosts(World& world, std::string_view name_of_host, const Host& structure,
+                            const std::vector<NetworkDevice>& devices) {
     static const HostFacts of_host = host_facts(cores_of_this_host());
     constexpr double no_quota = std::numeric_limits<double>::infinity();
     FactsOfRank mine{.host = hash_of(name_of_host),
@@ -107,10 +142,11 @@ RanksOnHosts ranks_on_hosts(World& world, std::string_view name_of_host, const H
                      .process = token_of_this_process(),
                      .cpu_quota = of_host.cpu_quota.value_or(no_quota),
                      .binding = binding_of(structure, usable_cpus()),
-                     .cores = {}};
+                     .cores = {},
+                     .networks = networks_of_links(devices)};
     sched_getaffinity(0, sizeof mine.cores, mine.cores.words);
     const auto facts = gather_all(world, mine);
-    RanksOnHosts ranks{.hosts = placed_by_bindings(facts)};
+    RanksOnHosts ranks{.hosts = placed_by_bindings(facts), .links = count_links(facts)};
     for (const FactsOfRank& one : facts) ranks.processes.push_back(one.process);
     for (const auto& host : ranks.hosts.nodes())
         if (have_too_few_cores(facts, host, at(facts, host.front()).cpu_quota))

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collectives/world/world.hpp"
+#include "topology/detect/network_devices.hpp"
 #include "topology/machine/machine.hpp"
 
 namespace tutti {
@@ -30,6 +31,7 @@ struct RanksOnHosts {
     /// Whether some machine runs more of these processes than it has cores. The same on all ranks,
     /// because it decides how they synchronize.
     bool are_oversubscribed = false;
+    int links = 1;  ///< see World::links
 };
 
 /// Returns cores, packages, NUMA nodes and caches of this host by /proc and /sys, read once. Unlike
@@ -37,8 +39,10 @@ struct RanksOnHosts {
 const Host& cores_of_this_host();
 
 /// Asks all ranks, in a single exchange. `name_of_host` is equal on the ranks of one host. Numbers
-/// the hosts in the order of their first rank. Collective.
+/// the hosts in the order of their first rank. `devices` are the network interfaces of this host.
+/// Collective.
 RanksOnHosts ranks_on_hosts(World& world, std::string_view name_of_host,
-                            const Host& structure = cores_of_this_host());
+                            const Host& structure = cores_of_this_host(),
+                            const std::vector<NetworkDevice>& devices = network_devices());
 
 }  // namespace tutti

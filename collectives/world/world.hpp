@@ -129,6 +129,9 @@ public:
     /// Some machine has more ranks than cores: waits yield the core at once. Containers of one
     /// machine share its cores.
     bool oversubscribed = false;
+    /// Equal links of each host, to networks that all ranks share: messages can be divided among
+    /// them. 1 if unknown.
+    int links = 1;
     /// Other threads of the processes compute during calls: a waiting rank sleeps early and is
     /// woken, because yielding would keep it off its core for a whole time slice.
     bool background = false;

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstdlib>
+
 #include "topology/detect/host_facts.hpp"
 #include "workloads/timing/pinning.hpp"
 
@@ -73,6 +76,33 @@ TEST(RanksOnHosts, AreInHostsByName) {
         EXPECT_EQ(placement.nodes(), uneven);
         EXPECT_EQ(placement.levels().size(), 1u);
     });
+}
+
+// Each host may have links that lead nowhere else.
+TEST(RanksOnHosts, CountLinksToNetworksOfAllRanks) {
+    const auto card = [](const char* name, const char* network) {
+        return NetworkDevice{name, network, {}, 25'000};
+    };
+    const auto links = [&](const std::vector<NetworkDevice>& of_first,
+                           const std::vector<NetworkDevice>& of_others) {
+        std::atomic<int> sum = 0;
+        run_as_threads(3, 30, [&](World& world) {
+            sum += ranks_on_hosts(world, "host", Host{}, world.is_first() ? of_first : of_others)
+                       .links;
+        });
+        EXPECT_EQ(sum % 3, 0) << "ranks must agree";
+        return sum / 3;
+    };
+    const auto a = card("eth0", "10.0.0.0/24"), b = card("eth1", "10.1.0.0/24"),
+               c = card("eth2", "10.2.0.0/24"), b_elsewhere = card("eth0", "10.1.0.0/24");
+    EXPECT_EQ(links({a, b}, {a, b}), 2);
+    EXPECT_EQ(links({a, b, c}, {c, b_elsewhere}), 2);
+    EXPECT_EQ(links({a, b}, {a, c}), 1);
+    EXPECT_EQ(links({a}, {b}), 1);
+    EXPECT_EQ(links({a, b}, {}), 1);
+    setenv("OMPI_MCA_btl_tcp_if_include", "eth0", 1);
+    EXPECT_EQ(links({a, b}, {a, b}), 1) << "the MPI library uses one";
+    unsetenv("OMPI_MCA_btl_tcp_if_include");
 }
 
 }  // namespace

@@ -120,8 +120,10 @@ std::optional<std::string> first_refusal(World& world, const std::optional<std::
 }
 
 Environment environment_of(World& world) {
-    return {
-        .ranks = world.size(), .hosts = world.hosts(), .default_segment = default_segment(world)};
+    return {.ranks = world.size(),
+            .hosts = world.hosts(),
+            .default_segment = default_segment(world),
+            .links = world.links};
 }
 
 std::vector<Method> methods_named(const SearchSpace& search_space) {

@@ -74,6 +74,7 @@ protected:
         hosts_ = std::move(ranks.hosts);
         processes = std::move(ranks.processes);
         oversubscribed = ranks.are_oversubscribed;
+        links = ranks.links;
     }
 
     Placement hosts_;
@@ -278,6 +279,7 @@ std::unique_ptr<World> RanksOfMpi::split(std::optional<int> group) {
     auto part = std::make_unique<MpiWorld>(comm, hang_timeout, hosts_.renamed(members));
     for (const Rank member : members) part->processes.push_back(at(processes, member));
     part->oversubscribed = oversubscribed;
+    part->links = links;
     part->background = background;
     part->parent = this;
     return part;

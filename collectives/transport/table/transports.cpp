@@ -58,6 +58,8 @@ OpenTransport open_memory(World&, const std::optional<Fault>&) { return {}; }
 
 constexpr bool is_part = true;
 constexpr bool between_devices = true;
+// Open MPI's btl_tcp_eager_limit.
+constexpr Bytes eager_over_tcp{64 << 10};
 
 using enum TransferMethod;
 constexpr TransferMethods on_devices{device_lines, device_memory};
@@ -70,14 +72,24 @@ const TransportRow rows[] = {
      [](World& world, const std::optional<Fault>& fault) -> OpenTransport {
          return {.messages = loopback_transport(world, fault)};
      }},
-    {"mpi", "point-to-point messages of the MPI library", mpi_missing, needs_mpi,
-     open<mpi_transport>},
+    {.name = "mpi",
+     .what = "point-to-point messages of the MPI library",
+     .build_lacks = mpi_missing,
+     .refuses = needs_mpi,
+     .open = open<mpi_transport>,
+     .by_one_link_up_to = eager_over_tcp},
     {"ucx", "tagged messages of UCX over InfiniBand, TCP or shared memory, as UCX chooses",
      ucx_missing, ucx_refuses, open<ucx_transport>},
     {"hybrid", "shared memory within each host, messages over ucx, or else mpi, between hosts",
      nullptr, hybrid_refuses, open_beside_memory<hybrid_transport>, by_memory_and_messages},
-    {"hybrid-mpi", "shared memory within each host, messages over mpi between hosts", mpi_missing,
-     hybrid_over_mpi_refuses, open_beside_memory<hybrid_over_mpi>, by_memory_and_messages, is_part},
+    {.name = "hybrid-mpi",
+     .what = "shared memory within each host, messages over mpi between hosts",
+     .build_lacks = mpi_missing,
+     .refuses = hybrid_over_mpi_refuses,
+     .open = open_beside_memory<hybrid_over_mpi>,
+     .methods = by_memory_and_messages,
+     .is_part = true,
+     .by_one_link_up_to = eager_over_tcp},
     {"nccl",
      "groups of ncclSend and ncclRecv between GPUs, one rank per GPU; tutti's kernels reduce",
      nccl_missing,

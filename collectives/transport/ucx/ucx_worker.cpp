@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "collectives/transport/ucx/near_devices.hpp"
 #include "collectives/transport/ucx/ucx.hpp"
+#include "topology/detect/network_devices.hpp"
 #include "topology/detect/ucx_resources.hpp"
 
 namespace tutti {

@@ -63,6 +63,32 @@ TEST(Segments, GrowWithTheChunksThatAnAlgorithmCutsThemInto) {
             << "a chunk for each block, of which each segment has a part";
 }
 
+// An MPI library divides only larger messages among the links of a host.
+TEST(Segments, AreLargeEnoughForSeveralLinks) {
+    const auto segment = [](std::string_view transport, int links, Bytes chosen = {}) {
+        const Choice choice{
+            &find_algorithm(Collective::all_reduce, "multi-rail"),
+            {.algorithm = "multi-rail", .transport = std::string(transport), .segment = chosen},
+            {.default_segment = segment_across_hosts, .links = links}};
+        const Call call{.collective = Collective::all_reduce, .count = 256 << 10};  // 1 MiB
+        const Placement hosts = Placement::in_nodes_of(4, 2);
+        const Bytes result = segment_of(choice, call, 4, hosts);
+        EXPECT_EQ(job_of(choice, call, 4, hosts).segments, segments_for(Bytes{1 << 20}, result));
+        return result;
+    };
+    for (const char* transport : {"mpi", "hybrid-mpi"}) {
+        EXPECT_EQ(segment(transport, 1), segment_across_hosts);
+        EXPECT_EQ(segment(transport, 2), segment_over_links);
+        EXPECT_EQ(segment(transport, 2, Bytes{1024}), Bytes{1024});
+    }
+    for (const char* transport : {"ucx", "hybrid", ""})
+        EXPECT_EQ(segment(transport, 2), segment_across_hosts) << "tutti divides its messages";
+    const Choice on_host{&find_algorithm(Collective::all_reduce, "chain"),
+                         {.algorithm = "chain", .transport = "mpi"},
+                         {.links = 2}};
+    EXPECT_EQ(segment_of(on_host, {}, 4, Placement::one_node(4)), segment_on_host);
+}
+
 // Memory that peers reach on one rank but not on another must not count as registered, or ranks
 // would wait for each other in different ways.
 TEST(RegisteredMemory, CountsOnlyWhereAllRanksHaveIt) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/transport/ucx/near_devices.hpp"
+#include "topology/detect/network_devices.hpp"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/transport/ucx/near_devices.hpp"
+#include "topology/detect/network_devices.hpp"
 
 #include <gtest/gtest.h>
 
-#include "../topology/fixture_tree.hpp"
+#include "tests/topology/fixture_tree.hpp"
 
 namespace tutti {
 namespace {
