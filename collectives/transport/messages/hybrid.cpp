@@ -107,7 +107,7 @@ std::unique_ptr<MessageTransport> network_messages(World& world) {
     if (world.kind() == "threads") return loopback_transport(world);
     const auto missing = missing_on_any(world, ucx_missing());
     if (!missing) try {
-            return ucx_transport(world);
+            return ucx_transport(world, UcxReach::other_hosts);
         } catch (const Error& error) {
             if (error.code() != Exit::usage || world.kind() != "mpi") throw;
         }

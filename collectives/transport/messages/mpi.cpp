@@ -146,7 +146,7 @@ public:
     }
 };
 
-// Uses non-blocking collectives, so that it detects a rank that never joins.
+// Uses non-blocking operations, so that it detects a rank that never joins.
 class MpiWorld final : public RanksOfMpi {
 public:
     // Takes ownership of the communicator. Determines the ranks' hosts unless `hosts` is given.
@@ -166,20 +166,36 @@ public:
         refuse_if_over();
         MPI_Request request;
         check(PMPI_Ibarrier(comm_, &request));
-        finish(request, "a barrier");
+        finish(std::span(&request, 1), "a barrier");
     }
 
     void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
         refuse_if_over();
-        if (mine.empty()) return;  // Open MPI 5 with UCC never completes such a call
-        MPI_Request request;
+        if (mine.empty()) return;
+        // Bruck's algorithm: in each round a rank sends all that it knows, at most, to a rank twice
+        // as far as in the round before. Open MPI's MPI_Iallgather sends one message to each rank,
+        // so each rank connects to all others.
+        const std::size_t bytes = mine.size();
         auto memory = std::make_unique<Memory>(mine.begin(), mine.end());
-        memory->resize(mine.size() + all.size());
-        std::byte* const gathered = memory->data() + mine.size();
-        check(PMPI_Iallgather(memory->data(), count_of(mine), MPI_BYTE, gathered, count_of(mine),
-                              MPI_BYTE, comm_, &request));
-        finish(request, "an all-gather of setup data", memory);
-        std::copy_n(gathered, all.size(), all.begin());
+        memory->resize(bytes * as_size(size()));
+        for (int known = 1; known < size(); known *= 2) {
+            const std::span<std::byte> blocks(*memory);
+            const std::size_t length = bytes * as_size(std::min(known, size() - known));
+            const auto sent = blocks.first(length),
+                       received = blocks.subspan(bytes * as_size(known), length);
+            const int to = (rank().index + size() - known) % size();
+            const int from = (rank().index + known) % size();
+            MPI_Request requests[2];
+            check(PMPI_Irecv(received.data(), count_of(received), MPI_BYTE, from, tag_of_gather,
+                             comm_, &requests[0]));
+            check(PMPI_Isend(sent.data(), count_of(sent), MPI_BYTE, to, tag_of_gather, comm_,
+                             &requests[1]));
+            finish(requests, "an all-gather of setup data", memory);
+        }
+        // The memory begins with this rank's block.
+        const std::size_t blocks_before = bytes * as_size(rank().index);
+        std::ranges::rotate_copy(
+            *memory, memory->end() - static_cast<std::ptrdiff_t>(blocks_before), all.begin());
     }
 
     void broadcast(std::span<std::byte> data) override {
@@ -188,7 +204,7 @@ public:
         MPI_Request request;
         auto memory = std::make_unique<Memory>(data.begin(), data.end());
         check(PMPI_Ibcast(memory->data(), count_of(data), MPI_BYTE, 0, comm_, &request));
-        finish(request, "a broadcast from rank 0", memory);
+        finish(std::span(&request, 1), "a broadcast from rank 0", memory);
         std::ranges::copy(*memory, data.begin());
     }
 
@@ -209,6 +225,8 @@ public:
     }
 
 private:
+    static constexpr int tag_of_roll_call = 1, tag_of_gather = 2;
+
     static void refuse_if_over() {
         if (mpi_is_over())
             throw Error("MPI has ended; release objects that use its ranks before MPI_Finalize",
@@ -218,17 +236,18 @@ private:
     // The buffer of an exchange. A late rank may still write to it, so it is not freed if this rank
     // stops waiting.
     using Memory = std::vector<std::byte>;
-    void finish(MPI_Request& request, const char* what, std::unique_ptr<Memory>& memory) {
+    void finish(std::span<MPI_Request> requests, const char* what,
+                std::unique_ptr<Memory>& memory) {
         Memory* const kept = memory.release();
-        finish(request, what);
+        finish(requests, what);
         memory.reset(kept);
     }
 
-    void finish(MPI_Request& request, const char* what) {
+    void finish(std::span<MPI_Request> requests, const char* what) {
         Backoff backoff(*this, barrier_timeout_factor);
         for (int done = 0;;) {
             heartbeat();  // also during a wait, which has its own deadline
-            check(PMPI_Test(&request, &done, MPI_STATUS_IGNORE));
+            check(PMPI_Testall(int_size(requests), requests.data(), &done, MPI_STATUSES_IGNORE));
             if (done != 0) return;
             make_progress();
             if (!backoff.pause()) give_up(what, barrier_timeout_factor);
@@ -244,15 +263,16 @@ private:
     // all but the missing ranks answer soon. The library's call cannot tell which ranks are
     // missing.
     std::vector<Rank> ranks_without_answer() {
-        constexpr int tag = 1;
         constexpr double seconds = 1.5;
         // Never freed, because open messages may complete later.
         static const char here = 1;
         auto& answers = *new std::vector<char>(as_size(size()));
         std::vector<MPI_Request> requests(2 * answers.size(), MPI_REQUEST_NULL);
         for (int rank = 0; rank < size(); ++rank) {
-            PMPI_Irecv(&at(answers, rank), 1, MPI_CHAR, rank, tag, comm_, &at(requests, rank));
-            PMPI_Isend(&here, 1, MPI_CHAR, rank, tag, comm_, &at(requests, size() + rank));
+            PMPI_Irecv(&at(answers, rank), 1, MPI_CHAR, rank, tag_of_roll_call, comm_,
+                       &at(requests, rank));
+            PMPI_Isend(&here, 1, MPI_CHAR, rank, tag_of_roll_call, comm_,
+                       &at(requests, size() + rank));
         }
         AwakeTime waited;
         for (int done = 0; done == 0 && waited.look_seconds() < seconds; sched_yield())

@@ -32,7 +32,7 @@ std::optional<std::string> ucx_missing() {
 
 std::optional<std::string> ucx_refuses(World&) { return ucx_missing(); }
 
-std::unique_ptr<MessageTransport> ucx_transport(World&) { throw Error(*ucx_missing()); }
+std::unique_ptr<MessageTransport> ucx_transport(World&, UcxReach) { throw Error(*ucx_missing()); }
 
 std::string ucx_version() { return "none"; }
 #endif

@@ -79,7 +79,7 @@ const TransportRow rows[] = {
      .open = open<mpi_transport>,
      .by_one_link_up_to = eager_over_tcp},
     {"ucx", "tagged messages of UCX over InfiniBand, TCP or shared memory, as UCX chooses",
-     ucx_missing, ucx_refuses, open<ucx_transport>},
+     ucx_missing, ucx_refuses, open<[](World& world) { return ucx_transport(world); }>},
     {"hybrid", "shared memory within each host, messages over ucx, or else mpi, between hosts",
      nullptr, hybrid_refuses, open_beside_memory<hybrid_transport>, by_memory_and_messages},
     {.name = "hybrid-mpi",

@@ -220,9 +220,10 @@ bool reaches_other_hosts(const World& world, UcxWorker& worker) {
 }
 
 // Returns a worker for this device if it reaches all hosts, else null; the same on all ranks.
-std::unique_ptr<UcxWorker> worker_that_reaches_hosts(World& world, const std::string& device) {
+std::unique_ptr<UcxWorker> worker_that_reaches_hosts(World& world, UcxReach reach,
+                                                     const std::string& device) {
     try {
-        auto worker = std::make_unique<UcxWorker>(world, device);
+        auto worker = std::make_unique<UcxWorker>(world, reach, device);
         if (!true_on_all_ranks(world, reaches_other_hosts(world, *worker))) return nullptr;
         worker->trust();
         return worker;
@@ -239,15 +240,15 @@ struct Rails {
 
 class UcxMessages final : public MessageTransport {
 public:
-    explicit UcxMessages(World& world) : world_(world) {
+    UcxMessages(World& world, UcxReach reach) : world_(world) {
         auto& rails = world.attribute<Rails>([&] { return new Rails{devices_of_rails(world)}; });
         for (const std::string& device : rails.devices)
-            if (auto worker = worker_that_reaches_hosts(world, device)) {
+            if (auto worker = worker_that_reaches_hosts(world, reach, device)) {
                 devices_.push_back(device);
                 workers_.push_back(std::move(worker));
             }
         rails.devices = devices_;
-        if (workers_.empty()) workers_.push_back(std::make_unique<UcxWorker>(world));
+        if (workers_.empty()) workers_.push_back(std::make_unique<UcxWorker>(world, reach));
     }
     std::string_view name() const override { return "ucx"; }
     std::string details() const override {
@@ -277,7 +278,7 @@ std::optional<std::string> ucx_missing() { return std::nullopt; }
 
 std::optional<std::string> ucx_refuses(World& world) {
     try {
-        UcxMessages trial(world);
+        UcxMessages trial(world, UcxReach::all_ranks);
         return std::nullopt;
     } catch (const Error& error) {
         if (error.code() != Exit::usage) throw;  // a rank is lost or late
@@ -285,8 +286,8 @@ std::optional<std::string> ucx_refuses(World& world) {
     }
 }
 
-std::unique_ptr<MessageTransport> ucx_transport(World& world) {
-    return std::make_unique<UcxMessages>(world);
+std::unique_ptr<MessageTransport> ucx_transport(World& world, UcxReach reach) {
+    return std::make_unique<UcxMessages>(world, reach);
 }
 
 }  // namespace tutti

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/index.hpp"
+#include "collectives/transport/ucx/ucx.hpp"
 #include "collectives/world/process_watch.hpp"
 #include "collectives/world/world.hpp"
 
@@ -27,7 +28,7 @@ public:
     /// of them, or one cannot reach its neighbours.
     /// If not empty, the worker is on trial: until trust(), this rank does not fail if it loses
     /// another while it waits elsewhere.
-    explicit UcxWorker(World& world, const std::string& devices = "");
+    UcxWorker(World& world, UcxReach reach, const std::string& devices = "");
     /// Collective, unless the worker is on trial, this rank has given up, or an error unwinds it:
     /// then it leaves at once.
     ~UcxWorker();
@@ -83,9 +84,9 @@ private:
         const char* why;
     };
 
-    std::string open(const std::string& devices);
+    std::string open(UcxReach reach, const std::string& devices);
     void exchange(std::string refusal);
-    void reach_neighbours();
+    void reach_neighbours(UcxReach reach);
     void close_endpoints();
     void watch_neighbours();
     void release();
