@@ -281,19 +281,21 @@ TEST(DefaultChoice, AcrossHostsTakesTheNearestWayToEachRank) {
 TEST(DefaultChoice, BetweenTwoHostsWhoseRanksShareCoresLeavesVectorsToLeaders) {
     TwoHosts world;
     const auto best = [&](Collective collective, std::int64_t bytes) {
-        return default_choices(
-                   {.collective = collective, .type = DataType::float32, .count = bytes / 4},
-                   BufferKind::unregistered, world)
-            .front()
-            .algorithm;
+        const Configuration choice =
+            default_choices(
+                {.collective = collective, .type = DataType::float32, .count = bytes / 4},
+                BufferKind::unregistered, world)
+                .front();
+        return variant_name(choice);
     };
     EXPECT_EQ(best(Collective::all_reduce, 64 << 10), "two-level-butterfly");
     EXPECT_EQ(best(Collective::all_reduce, 1 << 20), "multi-rail");
     EXPECT_EQ(best(Collective::broadcast, 1 << 20), "multi-rail");
     world.oversubscribed = true;
-    EXPECT_EQ(best(Collective::all_reduce, 16 << 20), "two-level-butterfly");
-    EXPECT_EQ(best(Collective::broadcast, 1 << 20), "two-level");
-    EXPECT_EQ(best(Collective::reduce, 1 << 20), "two-level");
+    EXPECT_EQ(best(Collective::all_reduce, 8), "levels[l=host,a=butterfly+one-shot]");
+    EXPECT_EQ(best(Collective::all_reduce, 16 << 20), "levels[l=host,a=butterfly+one-shot]");
+    EXPECT_EQ(best(Collective::broadcast, 1 << 20), "levels[l=host,a=tree+one-shot]");
+    EXPECT_EQ(best(Collective::reduce, 1 << 20), "levels[l=host,a=tree+one-shot]");
     EXPECT_EQ(best(Collective::reduce_scatter, 1 << 20), "multi-rail");
     EXPECT_EQ(best(Collective::reduce_scatter, 4 << 10), "levels");
 }
