@@ -83,7 +83,7 @@ constexpr Rule rules[] = {
      {"linear", "linear"},
      {"linear", "linear"},
      {"linear", "linear"},
-     {"two-level", "multi-rail"}},
+     {"levels", "multi-rail"}},
     {Collective::gather,
      {"linear", "linear"},
      {"linear", "linear"},
@@ -138,7 +138,12 @@ std::string_view guess(const Call& call, BufferKind buffers, const World& world)
     const int hosts = int_size(world.hosts().nodes());
     if (hosts == world.size())
         return bytes <= small_across_hosts ? rule.across_hosts.small : rule.across_hosts.large;
-    if (has_root(call.collective) && world.size() <= few_ranks && bytes <= tiny_among_nodes)
+    // Leaders send all blocks of a host at once. A broadcast to a single other host is one message.
+    const bool has_small_levels =
+        call.collective == Collective::scatter ||
+        (call.collective == Collective::broadcast && hosts == 2 && world.oversubscribed);
+    if (has_root(call.collective) && world.size() <= few_ranks && bytes <= tiny_among_nodes &&
+        !has_small_levels)
         return "linear";
     // Leaders would forward all blocks, where ranks can exchange them at the same time.
     const bool is_pair = hosts == 2 && call.collective != Collective::all_to_all;
@@ -151,7 +156,13 @@ std::string_view guess(const Call& call, BufferKind buffers, const World& world)
                             call.collective == Collective::broadcast ||
                             call.collective == Collective::reduce;
     const bool leads = is_pair && world.oversubscribed && has_vector;
-    return bytes <= small || leads ? rule.across_nodes.small : rule.across_nodes.large;
+    if (bytes <= small || leads) return rule.across_nodes.small;
+    // Few ranks that share cores send all blocks at once: rounds would only add waits. With 8 ranks
+    // on 2 cores, blocks of 32 to 256 KiB take 0.8 to 0.95 of the time.
+    if (call.collective == Collective::all_to_all && world.oversubscribed &&
+        world.size() <= few_ranks)
+        return "linear";
+    return rule.across_nodes.large;
 }
 
 // The knob's value for algorithms of levels by name, the largest level first.
@@ -179,6 +190,7 @@ constexpr FlatTwin flat_twins[] = {
     {Collective::all_reduce, "two-level-butterfly", levels_by("butterfly", "one-shot")},
     {Collective::broadcast, "two-level", levels_by("tree", "one-shot")},
     {Collective::reduce, "two-level", levels_by("tree", "one-shot")},
+    {Collective::reduce_scatter, "levels", levels_by("butterfly", "one-shot")},
 };
 
 // Returns the best first. A transport that is absent or refuses these ranks is skipped later.

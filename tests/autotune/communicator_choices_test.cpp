@@ -296,8 +296,25 @@ TEST(DefaultChoice, BetweenTwoHostsWhoseRanksShareCoresLeavesVectorsToLeaders) {
     EXPECT_EQ(best(Collective::all_reduce, 16 << 20), "levels[l=host,a=butterfly+one-shot]");
     EXPECT_EQ(best(Collective::broadcast, 1 << 20), "levels[l=host,a=tree+one-shot]");
     EXPECT_EQ(best(Collective::reduce, 1 << 20), "levels[l=host,a=tree+one-shot]");
+    EXPECT_EQ(best(Collective::broadcast, 8), "levels[l=host,a=tree+one-shot]");
+    EXPECT_EQ(best(Collective::reduce, 8), "linear");
     EXPECT_EQ(best(Collective::reduce_scatter, 1 << 20), "multi-rail");
-    EXPECT_EQ(best(Collective::reduce_scatter, 4 << 10), "levels");
+    EXPECT_EQ(best(Collective::reduce_scatter, 4 << 10), "levels[l=host,a=butterfly+one-shot]");
+}
+
+TEST(DefaultChoice, AcrossHostsOfFewRanksDependsOnSharedCores) {
+    TwoHosts world;
+    const auto best = [&](Collective collective, std::int64_t bytes) {
+        const Call call{.collective = collective, .type = DataType::uint8, .count = bytes};
+        return variant_name(default_choices(call, BufferKind::unregistered, world).front());
+    };
+    EXPECT_EQ(best(Collective::scatter, 8), "levels");
+    EXPECT_EQ(best(Collective::gather, 8), "linear");
+    EXPECT_EQ(best(Collective::broadcast, 8), "linear");
+    EXPECT_EQ(best(Collective::all_to_all, 1 << 20), "round-robin");
+    world.oversubscribed = true;
+    EXPECT_EQ(best(Collective::all_to_all, 1 << 20), "linear");
+    EXPECT_EQ(best(Collective::all_to_all, 8), "two-level");
 }
 
 TEST(DefaultChoice, OnSharedCoresRankZeroLeavesTheBarrierFirst) {
