@@ -102,6 +102,22 @@ TEST(Measure, ARowSharesItsTimeAmongItsCalls) {
     });
 }
 
+TEST(Measure, ARowHasManyCallsAlthoughTheFirstOnesWereSlow) {
+    on_ranks([](World& world) {
+        int calls = 0;
+        Fake slow_at_first = Fake([&] {
+            const std::int64_t ns = ++calls <= 6 ? 60'000 : 1'000;
+            for (const std::int64_t end = now_ns() + ns; now_ns() < end;) {
+            }
+        });
+        Protocol protocol = fixed(4);
+        protocol.sync = Protocol::Sync::back_to_back;
+        protocol.warm_up_ns = 0;
+        // 8 calls of 60 us each, as the first one says, would be a row.
+        EXPECT_GT(measure_one(world, slow_at_first, protocol).calls_of_sample, 40);
+    });
+}
+
 TEST(Measure, ARowIsOfOneCallWhereSomethingIsDoneBeforeEach) {
     on_ranks([](World& world) {
         Fake quick = nothing();

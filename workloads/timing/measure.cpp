@@ -214,13 +214,18 @@ private:
     }
 
     // Uses several calls in one go, because single calls take longer with the wait for their start.
+    // The first estimates contain that wait, so each run has more calls until one is long enough.
     std::int64_t chosen_calls_of_sample() {
+        constexpr int most_runs = 5;
         const std::int64_t most = protocol_.sample_ns / least_ns_of_call;
-        const std::int64_t calls =
-            std::clamp<std::int64_t>(protocol_.sample_ns / call_ns_, 4, most);
-        const auto times = batches_.run(*trial_.operation, {.calls_of_sample = calls});
-        measured_.n_warm += calls;
-        call_ns_ = slowest((times[0].end_ns - times[0].begin_ns) / calls);
+        std::int64_t calls = 0;
+        for (int run = 0; run < most_runs && 2 * calls * call_ns_ < protocol_.sample_ns; ++run) {
+            calls = std::clamp<std::int64_t>(protocol_.sample_ns / call_ns_, 4, most);
+            const auto times = batches_.run(*trial_.operation, {.calls_of_sample = calls});
+            measured_.n_warm += calls;
+            call_ns_ = slowest((times[0].end_ns - times[0].begin_ns) / calls);
+            if (calls == most) break;
+        }
         return std::clamp<std::int64_t>(protocol_.sample_ns / call_ns_, 1, most);
     }
 
