@@ -49,7 +49,7 @@ std::set<std::size_t> anchors_of(const SearchState& state) { return {0, state.si
 void race_at_anchors(SearchState& state) {
     for (const std::size_t size : anchors_of(state)) {
         if (state.is_over()) return;
-        state.race_in_rounds(size, representatives_at(state, size));
+        state.race(size, representatives_at(state, size), state.options().first_repetitions);
         tune_finalists(state, size, close_at_anchor, 2);
         state.prior().learn(state.log(), size);
         state.settle(size);
@@ -109,7 +109,7 @@ void bisect(SearchState& state) {
                 state.settle(size);
             continue;
         }
-        state.race_in_rounds(middle, candidates_at(state, middle));
+        state.race(middle, candidates_at(state, middle), state.options().first_repetitions);
         tune_finalists(state, middle, close_in_bracket, 1);
         state.settle(middle);
         brackets.push_back({bracket.low, middle});

@@ -36,24 +36,14 @@ struct SearchProgress {
     int winner = -1;   ///< arm that leads there now
 };
 
-/// One round of a race: `repetitions` calls of each arm, after which arms leave that are slower
-/// than the best beyond noise and by more than this ratio.
-struct HeatRound {
-    int repetitions = 0;
-    double drop_beyond = 1;
-};
-
 struct SearchOptions {
     /// Winners of neighbouring sizes are merged if that costs less than this share.
     double hysteresis = 0.03;
 
-    /// Two repetitions resolve a factor of 1.4 and survive one outlier; two more resolve 1.2. The
-    /// refining pass decides the rest.
-    std::vector<HeatRound> rounds = {{2, 1.4}, {2, 1.2}};
-
-    /// A family with parameters starts with one representative, whose siblings may be faster by
-    /// about this factor. Such a family is dropped later by the same factor.
-    double family_slack = 1.6;
+    /// Calls of each arm in the first race at a size: two survive one outlier. The refining pass
+    /// decides the rest, as it knows at which sizes more samples pay. A second round here would
+    /// take most samples of a search with few arms.
+    int first_repetitions = 2;
 
     /// Arms stay inside a bracket if interpolation puts them within 1 + this * (octaves between the
     /// measured sizes) of the best: 1.4 between neighbours, 2.6 over a range of 256, where lines

@@ -148,31 +148,6 @@ double SearchState::share() const {
            (1 - first_pass) * refined_;
 }
 
-std::vector<int> SearchState::survivors(std::size_t size, const std::vector<int>& arms,
-                                        double drop_beyond) const {
-    const int leader = log_.leader(size, arms);
-    std::vector<int> left;
-    for (const int arm : arms) {
-        if (log_.count(size, arm) == 0) continue;
-        const double slack =
-            families_.has_parameters(families_.of(arm)) ? options_.family_slack : 1;
-        const double gap = log_.gap(size, arm, leader);
-        const bool is_beaten = gap > std::log(drop_beyond * slack) &&
-                               gap > errors_of_doubt * log_.gap_error(size, arm, leader);
-        if (!is_beaten) left.push_back(arm);
-    }
-    return left;
-}
-
-void SearchState::race_in_rounds(std::size_t size, std::vector<int> arms) {
-    for (const HeatRound& round : options_.rounds) {
-        if (is_over()) return;
-        race(size, arms, round.repetitions);
-        arms = survivors(size, arms, round.drop_beyond);
-        if (arms.size() < 2) return;
-    }
-}
-
 int SearchState::best_of(std::size_t family, std::size_t size) const {
     return log_.leader(size, families_.members(family));
 }

@@ -93,9 +93,6 @@ public:
     /// Times each arm `repetitions` times, alternating, and adds the samples to the log.
     void race(std::size_t size, std::span<const int> arms, int repetitions);
 
-    /// Runs the rounds of the options: all arms, fewer from round to round.
-    void race_in_rounds(std::size_t size, std::vector<int> arms);
-
     /// Returns the fastest known member at a size; -1 if none has raced there.
     int best_of(std::size_t family, std::size_t size) const;
 
@@ -106,8 +103,6 @@ public:
     void set_refined(double share) { refined_ = share; }
 
 private:
-    std::vector<int> survivors(std::size_t size, const std::vector<int>& arms,
-                               double drop_beyond) const;
     double share() const;
 
     Evaluator& evaluator_;

@@ -146,7 +146,8 @@ TuneOptions::Job job_of(const Typed& typed) {
     return jobs.empty() ? Job::tune : jobs.front();
 }
 
-void complete(TuneRequest& request, const Typed& typed) {
+void complete(TuneOptions& options, const Typed& typed) {
+    TuneRequest& request = options.request;
     request.sizes = typed.range.sizes();
     std::erase_if(request.sizes, [](Bytes size) { return size.count == 0; });
     if (request.sizes.empty()) throw Error("no sizes to tune; use for example -b 8 -e 16M");
@@ -156,10 +157,11 @@ void complete(TuneRequest& request, const Typed& typed) {
     request.protocol.most_calls_of_batch =
         4;  // short batches: noise of the machine then hits all candidates
     request.protocol.warm_up_ns = 200'000;
-    request.search.rounds = {{2, 1.6}, {2, 1.25}};
-    request.search.sample_share = 0.06;  // with the calibration of the model, still below 10 %
-    request.search.model_factor =
-        3;  // the model is accurate to about 15 % with a core for each rank
+    if (options.model != "none") {
+        request.search.sample_share = 0.06;  // with the calibration of the model, still below 10 %
+        request.search.model_factor =
+            3;  // the model is accurate to about 15 % with a core for each rank
+    }
     if (typed.search == "exhaustive") request.repetitions_of_all = typed.repetitions;
     if (typed.search == "evaluated") request.repetitions_of_evaluation = typed.repetitions;
     request.holds_out = typed.hold_out != "no";
@@ -246,7 +248,7 @@ std::optional<TuneOptions> parse_tune(const Arguments& arguments) {
     options.named.read({app, ""});
     options.job = job_of(typed);
     if (options.library) complete_for_library(app, options, typed);
-    complete(options.request, typed);
+    complete(options, typed);
     options.inputs = typed.explain.empty() ? typed.merge : typed.explain;
     if (options.job == TuneOptions::Job::model_only && options.rank_counts.empty())
         throw Error("--model-only requires rank counts; use for example --for-ranks 8,16,64");

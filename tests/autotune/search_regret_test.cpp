@@ -18,6 +18,8 @@ struct Shape {
 };
 // 8 to 44 arms.
 constexpr Shape shapes[] = {{8, 0}, {12, 0}, {20, 0}, {40, 0}, {8, 1}, {6, 2}};
+// The algorithms of a library for one collective.
+constexpr Shape few_arms[] = {{3, 0}, {4, 0}, {5, 0}, {3, 1}};
 constexpr std::uint64_t seeds = 12;
 
 struct Figures {
@@ -93,24 +95,38 @@ void expect_good(const Figures& figures) {
     EXPECT_LE(figures.seconds, 0.25 * figures.all_seconds);
 }
 
-class SearchRegret : public testing::TestWithParam<std::tuple<double, double>> {};
-
-// Checks the promise of the search over all shapes of subjects and many machines.
-TEST_P(SearchRegret, IsSmallForATenthOfTheSamples) {
-    const auto [noise, model_error] = GetParam();
+// Checks the promise of the search over shapes of subjects and many machines.
+void expect_good(std::span<const Shape> of, Weather weather) {
     Figures all;
-    for (const Shape& shape : shapes) {
+    for (const Shape& shape : of) {
         Figures figures;
         for (std::uint64_t seed = 1; seed <= seeds; ++seed)
-            search_one(shape, {.noise = noise, .model_error = model_error, .seed = seed}, figures);
+            search_one(shape,
+                       {.noise = weather.noise, .model_error = weather.model_error, .seed = seed},
+                       figures);
         all.add(figures);
         print(fmt::format("  {} arms", shape.plain + 18 * shape.pipelined), figures);
         EXPECT_LE(figures.samples, 0.10 * figures.all_samples);
         EXPECT_LE(figures.seconds, 0.25 * figures.all_seconds);
     }
-    print(fmt::format("noise {}, error of the model {}", noise, model_error), all);
+    print(fmt::format("noise {}, error of the model {}", weather.noise, weather.model_error), all);
     expect_good(all);
 }
+
+class SearchRegret : public testing::TestWithParam<std::tuple<double, double>> {};
+
+TEST_P(SearchRegret, IsSmallForATenthOfTheSamples) {
+    const auto [noise, model_error] = GetParam();
+    expect_good(shapes, {.noise = noise, .model_error = model_error});
+}
+
+class RegretOfFewArms : public testing::TestWithParam<double> {};
+
+TEST_P(RegretOfFewArms, IsSmallForATenthOfTheSamplesWithoutAModel) {
+    expect_good(few_arms, {.noise = GetParam(), .model_error = -1});
+}
+
+INSTANTIATE_TEST_SUITE_P(NoModel, RegretOfFewArms, testing::Values(0.05, 0.15, 0.30));
 
 INSTANTIATE_TEST_SUITE_P(GoodModel, SearchRegret,
                          testing::Combine(testing::Values(0.05, 0.15, 0.30), testing::Values(0.3)));
