@@ -44,9 +44,14 @@ Command bench_command(const TuneOptions& options, const Arguments& words,
 }
 
 // Combines the launches of a comparison in which A had no file and B had it.
-HoldOut seen_in(const MetricResult& metric, std::string_view baseline) {
-    HoldOut seen{.library = std::string(baseline)};
-    std::vector<double> tuned, own, gains;
+ComparedSize seen_in(const MetricResult& metric, Collective collective, std::string_view baseline) {
+    ComparedSize compared{.collective = collective, .seen = {.library = std::string(baseline)}};
+    std::string name, size;
+    std::istringstream(metric.metric.name) >> name >> size;
+    compared.size = parse_bytes(size);
+    HoldOut& seen = compared.seen;
+    std::vector<double> tuned, own;
+    std::vector<double>& gains = compared.gains;
     for (const LaunchOfMetric& launch : metric.launches) {
         tuned.push_back(launch.b_ns);
         own.push_back(launch.a_ns);
@@ -59,7 +64,7 @@ HoldOut seen_in(const MetricResult& metric, std::string_view baseline) {
         seen.gain_low = std::min(seen.gain_low, 1.0);
         seen.gain_high = std::max(seen.gain_high, 1.0);
     }
-    return seen;
+    return compared;
 }
 
 // Names the algorithm that a file's rules give to a call.
@@ -247,16 +252,22 @@ private:
                         "--limits",   "none"};
         for (const char* name : {"minbytes", "maxbytes", "stepfactor", "datatype", "op"})
             words.insert(words.end(), {fmt::format("--{}", name), given.at(name)});
+        // Launches differ by more than the quads of one do, so a larger number of short ones is
+        // best.
+        constexpr int quads = 4, most_pairs = 40;
         const TwinJobs jobs{.a = bench_command(options_, words, {}),
                             .b = bench_command(options_, words, environment_of(format_, path)),
-                            .listen = options_.listen};
+                            .listen = options_.listen,
+                            .quads = quads};
         const ComparisonEvents events{
             .progress =
                 [&](const std::string& text) {
                     show_on_last_line(fmt::format("{}: {}", name_of(collective), text));
                 },
             .after_launch = [](const StagedLaunch&) {}};
-        const ComparisonResult result = compare(jobs, {.budget_seconds = seconds}, events);
+        const ComparisonResult result = compare(
+            jobs, {.budget_seconds = seconds, .first_launches = most_pairs, .most_launches = 0},
+            events);
         show_on_last_line("");
         if (!result.wrong.empty())
             throw Error(fmt::format("{}", fmt::join(result.wrong, "\n")), Exit::wrong_result);
@@ -264,11 +275,8 @@ private:
             throw Error(fmt::format("{}: nothing was compared ({}); use a larger --budget",
                                     name_of(collective), reasons_in(result)));
         Compared all;
-        for (const MetricResult& metric : result.metrics) {
-            std::string name, size;
-            std::istringstream(metric.metric.name) >> name >> size;
-            all.push_back({collective, parse_bytes(size), seen_in(metric, baseline_)});
-        }
+        for (const MetricResult& metric : result.metrics)
+            all.push_back(seen_in(metric, collective, baseline_));
         return all;
     }
 

@@ -203,12 +203,51 @@ namespace {
 // A smaller gain is not worth a rule. On some machines it becomes a loss within minutes.
 constexpr double least_gain = 1.03;
 
+// A size of a section with what a comparison saw there.
+struct SizeOfSection {
+    Verdict verdict;
+    const ComparedSize* compared = nullptr;  // null: was not compared
+};
+
+// Returns the gain of a size together with the sizes next to it that have the same choice. One
+// disturbed call in a launch changes the gain of one size, but hardly that of three.
+HoldOut gain_with_neighbours(std::span<const SizeOfSection> sizes, std::size_t here) {
+    const ComparedSize& own = *sizes[here].compared;
+    std::vector<double> logs(own.gains.size());
+    int joined = 0;
+    for (std::size_t i = here > 0 ? here - 1 : 0; i < std::min(here + 2, sizes.size()); ++i) {
+        const ComparedSize* other = sizes[i].compared;
+        if (other == nullptr || other->gains.size() != logs.size() ||
+            sizes[i].verdict.choice != sizes[here].verdict.choice)
+            continue;
+        for (std::size_t launch = 0; launch < logs.size(); ++launch)
+            logs[launch] += std::log(other->gains[launch]);
+        ++joined;
+    }
+    HoldOut together = own.seen;
+    if (std::ssize(logs) < fewest_pairs) return together;
+    for (double& log : logs) log = std::exp(log / joined);
+    set_gain(together, logs);
+    return together;
+}
+
 // The whole interval must show it: among many sizes, some medians exceed the limit by chance, and
-// one of them would remove all choices.
-bool makes_default_slower(const Verdict& verdict, const std::optional<HoldOut>& seen) {
+// one of them would remove all choices. So must that of the size with its neighbours: the look-up
+// of rules costs all of them the same.
+bool makes_default_slower(std::span<const SizeOfSection> sizes, std::size_t here) {
     constexpr double most_loss = 0.02;
-    return seen && verdict.choice == Configuration{.impl = seen->library} &&
-           seen->gain_high < 1 - most_loss;
+    const ComparedSize* own = sizes[here].compared;
+    return own != nullptr &&
+           sizes[here].verdict.choice == Configuration{.impl = own->seen.library} &&
+           own->seen.gain_high < 1 - most_loss &&
+           gain_with_neighbours(sizes, here).gain_high < 1 - most_loss;
+}
+
+bool has_gain(std::span<const SizeOfSection> sizes, std::size_t here, Needed needed) {
+    const HoldOut& seen = sizes[here].compared->seen;
+    const double least = needed == Needed::gain ? 1 : least_gain;
+    return seen.gain >= least &&
+           (seen.gain_low > 1 || gain_with_neighbours(sizes, here).gain_low > 1);
 }
 
 }  // namespace
@@ -217,24 +256,30 @@ Table held_out(Table table, const JobShape& job_shape, std::span<const ComparedS
                Needed needed) {
     for (Section& section : table.sections) {
         if (section.job_shape != job_shape) continue;
-        std::map<Bytes, std::optional<HoldOut>> sizes;
-        for (const Bytes size : sizes_of(section)) sizes[size];
+        std::map<Bytes, const ComparedSize*> compared_at;
+        for (const Bytes size : sizes_of(section)) compared_at[size];
         for (const ComparedSize& one : compared)
-            if (one.collective == section.subject.collective) sizes[one.size] = one.seen;
+            if (one.collective == section.subject.collective) compared_at[one.size] = &one;
+        std::vector<SizeOfSection> sizes;
+        for (const auto& [size, one] : compared_at)
+            sizes.push_back({verdicts_of(section, std::array{size}).front(), one});
         std::vector<Verdict> verdicts;
         bool any_default_slower = false;
         double logs_of_gains = 0;
-        for (const auto& [size, seen] : sizes) {
-            Verdict verdict = verdicts_of(section, std::array{size}).front();
+        for (std::size_t i = 0; i < sizes.size(); ++i) {
+            Verdict verdict = sizes[i].verdict;
             const Configuration before = verdict.choice;
-            any_default_slower = any_default_slower || makes_default_slower(verdict, seen);
-            if (seen) verdict.evidence.hold_out = seen;
-            if (needed == Needed::gain) {
-                if (!seen) verdict.evidence.hold_out = HoldOut{.library = "mpi"};
-                let_default_stay(verdict);
+            std::optional<HoldOut> seen;
+            if (sizes[i].compared != nullptr) seen = sizes[i].compared->seen;
+            any_default_slower = any_default_slower || makes_default_slower(sizes, i);
+            if (seen) {
                 verdict.evidence.hold_out = seen;
-            } else if (seen && (seen->gain < least_gain || seen->gain_low <= 1)) {
+                if (verdict.evidence.time.n == 0) verdict.evidence.time = seen->choice;
+                if (!has_gain(sizes, i, needed)) restore_default(verdict);
+            } else if (needed == Needed::gain) {
+                verdict.evidence.hold_out = HoldOut{.library = "mpi"};
                 restore_default(verdict);
+                verdict.evidence.hold_out.reset();
             }
             if (seen && verdict.choice == before) logs_of_gains += std::log(seen->gain);
             verdicts.push_back(verdict);

@@ -33,10 +33,13 @@ struct ComparedSize {
     Collective collective;
     Bytes size;
     HoldOut seen;
+    std::vector<double> gains = {};  ///< of each launch, in their order
 };
 
 /// The evidence that a choice needs to stay in the file. `gain`: the interval of the gain is above
-/// 1. `gain_again`, for a second comparison: in addition, the median gain is at least 3 %.
+/// 1. `gain_again`, for a second comparison: in addition, the median gain is at least 3 %. The
+/// interval is that of the size, or of the mean gain in each launch of the size and those next to
+/// it that have the same choice: then the median of the size itself must be above 1, too.
 enum class Needed { gain, gain_again };
 
 /// With fewer pairs of jobs, a ratio has no interval of 95 %, so no choice stays.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "autotune/tuner/hold_out.hpp"
 #include "table_samples.hpp"
 
 namespace tutti {
@@ -272,6 +273,87 @@ TEST_F(ComparedSizes, AllLoseTheirChoicesIfTheyGainNothingTogether) {
     };
     EXPECT_EQ(choices_after(both(0.98, 1.04), Needed::gain_again)[1], tree);
     EXPECT_EQ(choices_after(both(0.95, 1.04), Needed::gain_again)[1], library);
+}
+
+// Launches compared rings at three sizes. In each launch, one call of one size was disturbed.
+class ComparedNeighbours : public ComparedSizes {
+protected:
+    ComparedNeighbours() {
+        file.ranges = {
+            {{0},
+             ring,
+             Origin::measured,
+             {test::seen_at(64, 1e3), test::seen_at(128, 1e3), test::seen_at(256, 1e3)}}};
+        for (std::size_t i = 0; i < gains.size(); ++i) gains[i][2 * i] = 0.9;
+    }
+
+    // Returns the sizes that keep their choice.
+    std::vector<std::int64_t> kept(Needed needed) const {
+        std::vector<ComparedSize> all;
+        for (std::size_t i = 0; i < gains.size(); ++i) {
+            ComparedSize one = compared(sizes[i], 1, 1);
+            one.gains = gains[i];
+            set_gain(one.seen, gains[i]);
+            all.push_back(one);
+        }
+        const Table after = held_out({.sections = {file}}, test::two_ranks, all, needed);
+        std::vector<std::int64_t> left;
+        for (const std::int64_t size : sizes)
+            if (range_at(after.sections.at(0), {size}).choice != library) left.push_back(size);
+        return left;
+    }
+
+    using Sizes = std::vector<std::int64_t>;
+    const Sizes sizes{64, 128, 256};
+    std::vector<std::vector<double>> gains{3, std::vector<double>(8, 1.2)};
+};
+
+TEST_F(ComparedNeighbours, StayTogetherAlthoughEachIsUncertain) {
+    EXPECT_EQ(kept(Needed::gain), sizes);
+    EXPECT_EQ(kept(Needed::gain_again), sizes);
+}
+
+TEST_F(ComparedNeighbours, AloneDoNotStay) {
+    file.ranges = {{{0}, ring, Origin::measured, {test::seen_at(64, 1e3)}},
+                   {{100}, library, Origin::measured, {test::seen_at(256, 1e3)}}};
+    EXPECT_EQ(kept(Needed::gain), Sizes{});
+}
+
+TEST_F(ComparedNeighbours, OfOtherChoicesDoNotHelp) {
+    file.ranges = {{{0}, ring, Origin::measured, {test::seen_at(64, 1e3)}},
+                   {{100}, tree, Origin::measured, {test::seen_at(128, 1e3)}},
+                   {{200}, ring, Origin::measured, {test::seen_at(256, 1e3)}}};
+    EXPECT_EQ(kept(Needed::gain), Sizes{});
+    EXPECT_EQ(kept(Needed::gain_again), Sizes{});
+}
+
+TEST_F(ComparedNeighbours, DoNotHelpASizeWhoseMedianHasNoGain) {
+    for (auto& of_size : gains) of_size = std::vector<double>(8, 1.5);
+    gains[1] = std::vector<double>(8, 0.999);
+    EXPECT_EQ(kept(Needed::gain), (Sizes{64, 256}));
+}
+
+TEST_F(ComparedNeighbours, DoNotHelpASizeWhoseSecondGainIsSmall) {
+    for (auto& of_size : gains) of_size = std::vector<double>(8, 1.5);
+    gains[1] = std::vector<double>(8, 1.025);
+    gains[1][3] = 0.95;
+    EXPECT_EQ(kept(Needed::gain), sizes);
+    EXPECT_EQ(kept(Needed::gain_again), (Sizes{64, 256}));
+}
+
+TEST_F(ComparedNeighbours, DoNotHelpIfAWholeLaunchWasSlower) {
+    for (auto& of_size : gains) of_size = {0.9, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5};
+    EXPECT_EQ(kept(Needed::gain), Sizes{});
+}
+
+TEST_F(ComparedNeighbours, WithoutChoiceAreSlowerTogetherOrNotAtAll) {
+    file.ranges[0].choice = library;
+    file.ranges.push_back({{200}, tree, Origin::measured, {test::seen_at(256, 1e3)}});
+    gains = {std::vector<double>(8, 1.1), std::vector<double>(8, 0.95),
+             std::vector<double>(8, 1.2)};
+    EXPECT_EQ(kept(Needed::gain), (Sizes{256}));
+    gains[0] = std::vector<double>(8, 0.96);
+    EXPECT_EQ(kept(Needed::gain), Sizes{});
 }
 
 TEST_F(ComparedSizes, OfOtherRanksStay) {
