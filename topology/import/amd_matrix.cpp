@@ -188,8 +188,11 @@ bool is_amd_smi_json(std::string_view text) {
     return text.starts_with('[') && text.find("\"gpu\"") != nowhere;
 }
 
+// The name of a device in tutti's own JSON may contain the words of a pair. That JSON has a field
+// "kind"; in a name, the quotes would be escaped.
 bool is_rocm_smi_json(std::string_view text) {
-    return text.starts_with('{') && in_lower_case(text).find(amd_pair) != nowhere;
+    return text.starts_with('{') && text.find("\"kind\"") == nowhere &&
+           in_lower_case(text).find(amd_pair) != nowhere;
 }
 
 // Cells are words or numbers ("num_hops": 1).

@@ -34,6 +34,12 @@ TEST(MachineJson, BringsBackExactlyWhatWasWritten) {
     EXPECT_EQ(to_json(parse_machine(to_json(everything()), "FILE")), to_json(everything()));
 }
 
+TEST(MachineJson, IsRecognisedAlthoughANameHasTheWordsOfAnotherFormat) {
+    Machine machine = everything();
+    machine.hosts.front().name = "weight \"kind\" between DRM devices 0 and 1";
+    EXPECT_EQ(parse_machine(to_json(machine), "FILE"), machine);
+}
+
 TEST(MachineJson, TakesWhatIsLeftOutAsUnknown) {
     const Machine machine = parse_machine(
         R"({"v": 1, "kind": "machine", "hosts": [{"devices": [{"kind": "GPU"}]}]})", "FILE");
