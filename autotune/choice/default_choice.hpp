@@ -20,8 +20,8 @@ std::vector<Configuration> default_choices(const Call& call, BufferKind buffers,
 std::vector<Configuration> all_choices(Collective collective, const World& world);
 
 /// Returns those of all_choices() that a search may compare by the times of their calls. On shared
-/// cores these are no barriers but the libraries': the default one makes the next call faster,
-/// which its own time does not show.
+/// cores, tutti's own barriers are left out: the default barrier makes the next call faster, which
+/// its own time does not show.
 std::vector<Configuration> choices_to_learn(Collective collective, const World& world);
 
 }  // namespace tutti

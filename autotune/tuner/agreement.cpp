@@ -209,8 +209,9 @@ struct SizeOfSection {
     const ComparedSize* compared = nullptr;  // null: was not compared
 };
 
-// Returns the gain of a size together with the sizes next to it that have the same choice. One
-// disturbed call in a launch changes the gain of one size, but hardly that of three.
+// Returns the gain of a size with its pooled interval: that of the mean gain in each launch of the
+// size and its direct neighbours that have the same choice. One disturbed call in a launch changes
+// the gain of one size, but hardly that of three.
 HoldOut gain_with_neighbours(std::span<const SizeOfSection> sizes, std::size_t here) {
     const ComparedSize& own = *sizes[here].compared;
     std::vector<double> logs(own.gains.size());
@@ -231,9 +232,9 @@ HoldOut gain_with_neighbours(std::span<const SizeOfSection> sizes, std::size_t h
     return together;
 }
 
-// The whole interval must show it: among many sizes, some medians exceed the limit by chance, and
-// one of them would remove all choices. So must that of the size with its neighbours: the look-up
-// of rules costs all of them the same.
+// The whole own interval must show it: among many sizes, some medians exceed the limit by chance,
+// and one of them would remove all choices. The whole pooled interval must show it, too: the
+// look-up of rules costs the same at each size.
 bool makes_default_slower(std::span<const SizeOfSection> sizes, std::size_t here) {
     constexpr double most_loss = 0.02;
     const ComparedSize* own = sizes[here].compared;

@@ -38,8 +38,9 @@ struct ComparedSize {
 
 /// The evidence that a choice needs to stay in the file. `gain`: the interval of the gain is above
 /// 1. `gain_again`, for a second comparison: in addition, the median gain is at least 3 %. The
-/// interval is that of the size, or of the mean gain in each launch of the size and those next to
-/// it that have the same choice: then the median of the size itself must be above 1, too.
+/// interval is the size's own or its pooled interval. The pooled interval is that of the mean gain
+/// in each launch of the size and its direct neighbours that have the same choice. If only the
+/// pooled interval is above 1, the median of the size itself must be above 1, too.
 enum class Needed { gain, gain_again };
 
 /// With fewer pairs of jobs, a ratio has no interval of 95 %, so no choice stays.
@@ -48,9 +49,10 @@ inline constexpr std::int64_t fewest_pairs = 6;
 /// Returns the table's choices for these ranks after such a comparison. The library's own
 /// collective replaces those that lack what they need. With `gain`, a choice that was not compared
 /// is replaced; with `gain_again`, it stays. A library looks at its rules in every call of a
-/// collective that has some: if that makes a size without a choice slower by more than 2 % over its
-/// whole interval, the collective loses all choices. With `gain_again`, a collective that gains
-/// nothing in the geometric mean of the compared sizes also loses all choices.
+/// collective that has some: if a size without a choice is more than 2 % slower over its whole own
+/// interval and over its whole pooled interval, the collective loses all choices. With
+/// `gain_again`, a collective that gains nothing in the geometric mean of the compared sizes also
+/// loses all choices.
 Table held_out(Table table, const JobShape& job_shape, std::span<const ComparedSize> compared,
                Needed needed);
 

@@ -44,7 +44,7 @@ struct Mask {
     cpu_set_t words[8];
 };
 
-// More links of a host count as this many.
+// Upper limit of counted links per host.
 constexpr std::size_t most_links = 8;
 
 // Each rank tells this to the others. Names are hashes, so that all have the same length.
@@ -53,7 +53,8 @@ struct FactsOfRank {
     double cpu_quota;
     RankBinding binding;
     Mask cores;
-    std::array<std::uint32_t, most_links> networks;  // that equal links lead to; 0: no more
+    // Hashes of the networks of the equal links; unused entries are 0.
+    std::array<std::uint32_t, most_links> networks;
 };
 
 std::uint64_t hash_of(std::string_view name) { return fnv1a(std::as_bytes(std::span(name))); }

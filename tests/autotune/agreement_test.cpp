@@ -313,13 +313,13 @@ TEST_F(ComparedNeighbours, StayTogetherAlthoughEachIsUncertain) {
     EXPECT_EQ(kept(Needed::gain_again), sizes);
 }
 
-TEST_F(ComparedNeighbours, AloneDoNotStay) {
+TEST_F(ComparedNeighbours, AreDroppedWithoutSupport) {
     file.ranges = {{{0}, ring, Origin::measured, {test::seen_at(64, 1e3)}},
                    {{100}, library, Origin::measured, {test::seen_at(256, 1e3)}}};
     EXPECT_EQ(kept(Needed::gain), Sizes{});
 }
 
-TEST_F(ComparedNeighbours, OfOtherChoicesDoNotHelp) {
+TEST_F(ComparedNeighbours, DoNotSupportOtherChoices) {
     file.ranges = {{{0}, ring, Origin::measured, {test::seen_at(64, 1e3)}},
                    {{100}, tree, Origin::measured, {test::seen_at(128, 1e3)}},
                    {{200}, ring, Origin::measured, {test::seen_at(256, 1e3)}}};
@@ -346,7 +346,7 @@ TEST_F(ComparedNeighbours, DoNotHelpIfAWholeLaunchWasSlower) {
     EXPECT_EQ(kept(Needed::gain), Sizes{});
 }
 
-TEST_F(ComparedNeighbours, WithoutChoiceAreSlowerTogetherOrNotAtAll) {
+TEST_F(ComparedNeighbours, DropRulesOnlyIfPooledSizesAreSlower) {
     file.ranges[0].choice = library;
     file.ranges.push_back({{200}, tree, Origin::measured, {test::seen_at(256, 1e3)}});
     gains = {std::vector<double>(8, 1.1), std::vector<double>(8, 0.95),

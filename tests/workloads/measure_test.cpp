@@ -113,7 +113,7 @@ TEST(Measure, ARowHasManyCallsAlthoughTheFirstOnesWereSlow) {
         Protocol protocol = fixed(4);
         protocol.sync = Protocol::Sync::back_to_back;
         protocol.warm_up_ns = 0;
-        // 8 calls of 60 us each, as the first one says, would be a row.
+        // By the first estimate (60 us per call), a sample would have 8 calls.
         EXPECT_GT(measure_one(world, slow_at_first, protocol).calls_of_sample, 40);
     });
 }

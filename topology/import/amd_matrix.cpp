@@ -188,8 +188,8 @@ bool is_amd_smi_json(std::string_view text) {
     return text.starts_with('[') && text.find("\"gpu\"") != nowhere;
 }
 
-// The name of a device in tutti's own JSON may contain the words of a pair. That JSON has a field
-// "kind"; in a name, the quotes would be escaped.
+// The name of a device in tutti's own JSON may contain the words that rocm-smi prints for a pair of
+// GPUs. That JSON has a field "kind"; in a name, the quotes would be escaped.
 bool is_rocm_smi_json(std::string_view text) {
     return text.starts_with('{') && text.find("\"kind\"") == nowhere &&
            in_lower_case(text).find(amd_pair) != nowhere;

@@ -213,8 +213,9 @@ private:
         return batch;
     }
 
-    // Uses several calls in one go, because single calls take longer with the wait for their start.
-    // The first estimates contain that wait, so each run has more calls until one is long enough.
+    // Estimates the time of a call from runs of several calls, because a single call includes the
+    // wait for its start. Short runs still contain much of that wait, so each run has more calls
+    // than the one before, until a run is long enough.
     std::int64_t chosen_calls_of_sample() {
         constexpr int most_runs = 5;
         const std::int64_t most = protocol_.sample_ns / least_ns_of_call;

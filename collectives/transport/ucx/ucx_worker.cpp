@@ -105,7 +105,7 @@ std::unique_ptr<ucp_config_t, void (*)(ucp_config_t*)> read_config(UcxReach reac
         ucp_config_modify(config, (prefix + "CONN_NB").c_str(), "y");
     const std::string& chosen = devices.empty() ? devices_near_this_rank() : devices;
     if (!chosen.empty()) ucp_config_modify(config, "NET_DEVICES", chosen.c_str());
-    // With shared memory, UCX takes three times as long to start, and 4 MiB more of each rank.
+    // With shared memory, UCX starts in 13 ms instead of 4 ms and uses 4 MiB more memory per rank.
     if (reach == UcxReach::other_hosts && !is_set_by_user("TLS"))
         ucp_config_modify(config, "TLS", "^sm,self");
     return {config, ucp_config_release};
@@ -213,7 +213,7 @@ void UcxWorker::exchange(std::string refusal) {
     for (const Rank member : world_.ranks_of_host()) of(member).is_on_this_host = true;
 }
 
-// Connects to one rank of this host, if that is to be reached, and one of the next host: if they
+// Connects to one rank of the next host and, with UcxReach::all_ranks, to one of this host. If they
 // cannot be reached, all ranks learn it now.
 void UcxWorker::reach_neighbours(UcxReach reach) {
     std::string refusal;
