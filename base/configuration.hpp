@@ -4,6 +4,8 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,6 +39,21 @@ struct Configuration {
 /// The algorithms of levels, by their names in the knob level-algorithms.
 inline constexpr std::array<std::string_view, 5> level_algorithm_names{"tree", "ring", "butterfly",
                                                                        "one-shot", "multi-rail"};
+
+/// Returns the value of the knob level-algorithms for these names, the largest level first.
+consteval int level_algorithms_of(std::initializer_list<std::string_view> names) {
+    int value = 0, place = 0;
+    for (const std::string_view name : names) {
+        int number = 1;
+        for (const std::string_view known : level_algorithm_names) {
+            if (known == name) break;
+            ++number;
+        }
+        if (number > std::ssize(level_algorithm_names)) throw "no algorithm of levels";
+        value |= number << 4 * place++;
+    }
+    return value;
+}
 
 /// How a knob's value is typed and shown: a number (or a size), or words joined by "+". The value
 /// of a set has a bit for each of its words; that of a list has four bits for each of its words in
@@ -114,8 +131,8 @@ inline constexpr std::array knobs{
          .proved = "",
          .what = "Size of the pieces that travel through a pipelined algorithm",
          .help = "Segment sizes of pipelined algorithms, e.g. 16K,64K (auto: 128K on one host, "
-                 "60K across hosts; larger if an algorithm splits a segment into more than 4 "
-                 "chunks)"},
+                 "60K across hosts, 384K over Open MPI if hosts have several links; larger if an "
+                 "algorithm splits a segment into more than 4 chunks)"},
     Knob{.name = "radix",
          .key_name = "radix",
          .member = &Configuration::radix,

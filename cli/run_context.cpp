@@ -162,10 +162,8 @@ void leave_out_unusable(SearchSpace& search_space, Planner& planner,
 Environment environment_of(World& world, const std::vector<std::string>& orders, int ranks_per_node,
                            int ranks_per_island, std::vector<std::string>& notes) {
     const auto sites = sites_of_ranks(world);
-    Environment environment{.ranks = world.size(),
-                            .hosts = placement_of(sites),
-                            .default_segment = default_segment(world),
-                            .links = world.links};
+    Environment environment = environment_of(world);
+    environment.hosts = placement_of(sites);
     if (ranks_per_node > 0)
         environment.hosts = Placement::in_nodes_of(world.size(), ranks_per_node);
     if (ranks_per_island > 0)

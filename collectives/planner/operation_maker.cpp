@@ -79,10 +79,7 @@ std::unique_ptr<Operation> make_operation_on_all(Planner& planner,
     if (configuration.is_ours() ? !runs : !true_on_all_ranks(world, runs)) return nullptr;
     std::unique_ptr<Operation> made;
     try {
-        made = make_operation(planner, configuration, request,
-                              {.ranks = world.size(),
-                               .default_segment = default_segment(world),
-                               .links = world.links});
+        made = make_operation(planner, configuration, request, environment_of(world));
     } catch (const Error& error) {
         if (error.code() != Exit::usage) throw;
     } catch (const std::bad_alloc&) {  // a library may lack memory on this rank only

@@ -57,8 +57,8 @@ Bytes usual_segment(const Choice& choice) {
     const auto& [algorithm, configuration, environment] = choice;
     const Bytes usual = environment.default_segment;
     if (environment.links < 2 || configuration.transport.empty()) return usual;
-    const Bytes by_one_link = find_transport(configuration.transport).by_one_link_up_to;
-    return usual <= by_one_link ? segment_over_links : usual;
+    const auto by_one_link = find_transport(configuration.transport).by_one_link_up_to;
+    return by_one_link != nullptr && usual <= by_one_link() ? segment_over_links : usual;
 }
 
 Bytes segment_for(const Choice& choice, const Job& whole) {

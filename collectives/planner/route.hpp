@@ -22,7 +22,7 @@ namespace tutti {
 /// vectors are cut into 256 larger segments.
 inline constexpr Bytes segment_on_host{128 * 1024};
 inline constexpr Bytes segment_across_hosts{60 * 1024};
-/// If hosts have several links, among which the library divides only larger messages.
+/// Across hosts with several links, if the library divides only larger messages among them.
 inline constexpr Bytes segment_over_links{384 * 1024};
 inline Bytes default_segment(const World& world) {
     return world.one_host() ? segment_on_host : segment_across_hosts;
@@ -37,6 +37,14 @@ struct Environment {
     int links = 1;                             ///< see World::links
     std::map<std::string, Order> orders = {};  ///< by their names in configurations
 };
+
+/// Returns that of a world's ranks.
+inline Environment environment_of(const World& world) {
+    return {.ranks = world.size(),
+            .hosts = world.hosts(),
+            .default_segment = default_segment(world),
+            .links = world.links};
+}
 
 /// A configuration of tutti's own plans, with the environment of the ranks.
 struct Choice {

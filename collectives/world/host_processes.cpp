@@ -91,9 +91,13 @@ std::vector<int> numbered_by(const std::vector<FactsOfRank>& facts,
     return numbers;
 }
 
-// The user may have told Open MPI which interfaces or which other library it uses.
+// The user may have told Open MPI which interfaces or which other library it uses, or how.
 bool are_links_chosen_by_user() {
-    constexpr std::array settings{"OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_btl_tcp_if_exclude",
+    constexpr std::array settings{"OMPI_MCA_btl_tcp_if_include",
+                                  "OMPI_MCA_btl_tcp_if_exclude",
+                                  "OMPI_MCA_btl_tcp_eager_limit",
+                                  "OMPI_MCA_btl_tcp_links",
+                                  "OMPI_MCA_btl",
                                   "OMPI_MCA_pml"};
     return std::ranges::any_of(settings,
                                [](const char* setting) { return std::getenv(setting) != nullptr; });
@@ -128,6 +132,11 @@ Placement placed_by_bindings(const std::vector<FactsOfRank>& facts) {
 }
 
 }  // namespace
+
+const std::vector<NetworkDevice>& cards_of_this_host() {
+    static const std::vector<NetworkDevice> cards = network_devices();
+    return cards;
+}
 
 const Host& cores_of_this_host() {
     static const Host host = read_sysfs_cores("/");

@@ -38,11 +38,14 @@ struct RanksOnHosts {
 /// hwloc's detection, that does not look at devices, which takes milliseconds.
 const Host& cores_of_this_host();
 
+/// Returns the network interfaces of this host, read once.
+const std::vector<NetworkDevice>& cards_of_this_host();
+
 /// Asks all ranks, in a single exchange. `name_of_host` is equal on the ranks of one host. Numbers
 /// the hosts in the order of their first rank. `devices` are the network interfaces of this host.
 /// Collective.
 RanksOnHosts ranks_on_hosts(World& world, std::string_view name_of_host,
                             const Host& structure = cores_of_this_host(),
-                            const std::vector<NetworkDevice>& devices = network_devices());
+                            const std::vector<NetworkDevice>& devices = cards_of_this_host());
 
 }  // namespace tutti

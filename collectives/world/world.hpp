@@ -130,7 +130,7 @@ public:
     /// machine share its cores.
     bool oversubscribed = false;
     /// Equal links of each host, to networks that all ranks share: messages can be divided among
-    /// them. 1 if unknown.
+    /// them. 1 if unknown, or if the user tells Open MPI what to use.
     int links = 1;
     /// Other threads of the processes compute during calls: a waiting rank sleeps early and is
     /// woken, because yielding would keep it off its core for a whole time slice.

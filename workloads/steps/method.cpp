@@ -119,13 +119,6 @@ std::optional<std::string> first_refusal(World& world, const std::optional<std::
     return std::nullopt;
 }
 
-Environment environment_of(World& world) {
-    return {.ranks = world.size(),
-            .hosts = world.hosts(),
-            .default_segment = default_segment(world),
-            .links = world.links};
-}
-
 std::vector<Method> methods_named(const SearchSpace& search_space) {
     std::vector<Method> methods;
     std::vector<std::string> over;

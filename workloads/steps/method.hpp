@@ -71,9 +71,6 @@ struct Method {
 /// Returns the refusal of the first rank that has one; the same on all ranks. Collective.
 std::optional<std::string> first_refusal(World& world, const std::optional<std::string>& mine);
 
-/// Returns what candidates on these ranks share: number of ranks, hosts and default segment.
-Environment environment_of(World& world);
-
 /// Returns a method for each algorithm and transport of a search space and for each of its
 /// libraries. It does all collectives that way; those without an algorithm of this name use a ring,
 /// and collectives without a ring their first algorithm. A library without a barrier uses tutti's.

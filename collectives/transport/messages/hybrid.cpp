@@ -150,7 +150,7 @@ std::optional<std::string> hybrid_refuses(World& world) {
     if (auto reason = needs_no_hybrid(world)) return reason;
     if (world.kind() == "processes") {
         if (auto missing = missing_on_any(world, ucx_missing())) return missing;
-        if (auto refusal = ucx_refuses(world)) return refusal;
+        if (auto refusal = ucx_refuses(world, UcxReach::other_hosts)) return refusal;
     }
     return why_not_within_hosts(world);
 }

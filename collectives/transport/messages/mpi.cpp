@@ -172,9 +172,9 @@ public:
     void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
         refuse_if_over();
         if (mine.empty()) return;
-        // Bruck's algorithm: in each round a rank sends all that it knows, at most, to a rank twice
-        // as far as in the round before. Open MPI's MPI_Iallgather sends one message to each rank,
-        // so each rank connects to all others.
+        // Bruck's algorithm: in round k, a rank sends up to 2^k blocks to the rank 2^k places
+        // before it. Open MPI's MPI_Iallgather sends one message to each rank, so each rank
+        // connects to all others.
         const std::size_t bytes = mine.size();
         auto memory = std::make_unique<Memory>(mine.begin(), mine.end());
         memory->resize(bytes * as_size(size()));
@@ -186,11 +186,13 @@ public:
             const int to = (rank().index + size() - known) % size();
             const int from = (rank().index + known) % size();
             MPI_Request requests[2];
+            Memory* const kept = memory.release();
             check(PMPI_Irecv(received.data(), count_of(received), MPI_BYTE, from, tag_of_gather,
                              comm_, &requests[0]));
             check(PMPI_Isend(sent.data(), count_of(sent), MPI_BYTE, to, tag_of_gather, comm_,
                              &requests[1]));
-            finish(requests, "an all-gather of setup data", memory);
+            finish(requests, "an all-gather of setup data");
+            memory.reset(kept);
         }
         // The memory begins with this rank's block.
         const std::size_t blocks_before = bytes * as_size(rank().index);
@@ -204,7 +206,9 @@ public:
         MPI_Request request;
         auto memory = std::make_unique<Memory>(data.begin(), data.end());
         check(PMPI_Ibcast(memory->data(), count_of(data), MPI_BYTE, 0, comm_, &request));
-        finish(std::span(&request, 1), "a broadcast from rank 0", memory);
+        Memory* const kept = memory.release();
+        finish(std::span(&request, 1), "a broadcast from rank 0");
+        memory.reset(kept);
         std::ranges::copy(*memory, data.begin());
     }
 
@@ -236,13 +240,6 @@ private:
     // The buffer of an exchange. A late rank may still write to it, so it is not freed if this rank
     // stops waiting.
     using Memory = std::vector<std::byte>;
-    void finish(std::span<MPI_Request> requests, const char* what,
-                std::unique_ptr<Memory>& memory) {
-        Memory* const kept = memory.release();
-        finish(requests, what);
-        memory.reset(kept);
-    }
-
     void finish(std::span<MPI_Request> requests, const char* what) {
         Backoff backoff(*this, barrier_timeout_factor);
         for (int done = 0;;) {
@@ -394,6 +391,14 @@ private:
 }  // namespace
 
 std::optional<std::string> mpi_missing() { return std::nullopt; }
+
+Bytes mpi_sends_by_one_link_up_to() {
+#ifdef OPEN_MPI
+    return Bytes{64 << 10};  // the default of btl_tcp_eager_limit
+#else
+    return {};
+#endif
+}
 
 MpiSession::MpiSession() {
     int provided = 0;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "base/units.hpp"
 #include "collectives/transport/endpoint.hpp"
 
 namespace tutti {
@@ -55,6 +56,10 @@ int mpi_handle(const World& world);
 
 /// Uses MPI's point-to-point messages (MPI_Isend, MPI_Irecv) on a communicator of its own.
 std::unique_ptr<MessageTransport> mpi_transport(World& world);
+
+/// Returns the size up to which the library sends a message by one link of the host, and above
+/// which it divides messages among all; 0 if it is not known to do so.
+Bytes mpi_sends_by_one_link_up_to();
 
 /// Returns the library's name and version on one line, e.g. "Open MPI 4.1.4".
 std::string mpi_library();

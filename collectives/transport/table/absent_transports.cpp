@@ -8,6 +8,8 @@
 namespace tutti {
 
 #ifdef TUTTI_WITHOUT_MPI
+Bytes mpi_sends_by_one_link_up_to() { return {}; }
+
 std::optional<std::string> mpi_missing() {
     return "this build has no MPI; run scripts/setup and build again";
 }
@@ -30,7 +32,7 @@ std::optional<std::string> ucx_missing() {
     return "this build has no UCX; run scripts/setup and build again";
 }
 
-std::optional<std::string> ucx_refuses(World&) { return ucx_missing(); }
+std::optional<std::string> ucx_refuses(World&, UcxReach) { return ucx_missing(); }
 
 std::unique_ptr<MessageTransport> ucx_transport(World&, UcxReach) { throw Error(*ucx_missing()); }
 

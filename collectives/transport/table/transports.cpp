@@ -58,8 +58,6 @@ OpenTransport open_memory(World&, const std::optional<Fault>&) { return {}; }
 
 constexpr bool is_part = true;
 constexpr bool between_devices = true;
-// Open MPI's btl_tcp_eager_limit.
-constexpr Bytes eager_over_tcp{64 << 10};
 
 using enum TransferMethod;
 constexpr TransferMethods on_devices{device_lines, device_memory};
@@ -77,9 +75,10 @@ const TransportRow rows[] = {
      .build_lacks = mpi_missing,
      .refuses = needs_mpi,
      .open = open<mpi_transport>,
-     .by_one_link_up_to = eager_over_tcp},
+     .by_one_link_up_to = mpi_sends_by_one_link_up_to},
     {"ucx", "tagged messages of UCX over InfiniBand, TCP or shared memory, as UCX chooses",
-     ucx_missing, ucx_refuses, open<[](World& world) { return ucx_transport(world); }>},
+     ucx_missing, [](World& world) { return ucx_refuses(world); },
+     open<[](World& world) { return ucx_transport(world); }>},
     {"hybrid", "shared memory within each host, messages over ucx, or else mpi, between hosts",
      nullptr, hybrid_refuses, open_beside_memory<hybrid_transport>, by_memory_and_messages},
     {.name = "hybrid-mpi",
@@ -89,7 +88,7 @@ const TransportRow rows[] = {
      .open = open_beside_memory<hybrid_over_mpi>,
      .methods = by_memory_and_messages,
      .is_part = true,
-     .by_one_link_up_to = eager_over_tcp},
+     .by_one_link_up_to = mpi_sends_by_one_link_up_to},
     {"nccl",
      "groups of ncclSend and ncclRecv between GPUs, one rank per GPU; tutti's kernels reduce",
      nccl_missing,

@@ -40,9 +40,9 @@ struct TransportRow {
     bool between_devices = false;
     /// On devices: the largest vector that is sent in lines.
     Bytes device_lines_up_to = {};
-    /// The library sends a message of up to this size by one link of the host, and divides larger
-    /// ones among all. 0: it does not matter, e.g. because tutti divides messages itself.
-    Bytes by_one_link_up_to = {};
+    /// Returns the size up to which the library sends a message by one link of the host, and above
+    /// which it divides messages among all. Null: none, e.g. because tutti divides them itself.
+    Bytes (*by_one_link_up_to)() = nullptr;
 
     std::optional<std::string> missing() const {
         return build_lacks == nullptr ? std::nullopt : build_lacks();

@@ -276,9 +276,9 @@ private:
 
 std::optional<std::string> ucx_missing() { return std::nullopt; }
 
-std::optional<std::string> ucx_refuses(World& world) {
+std::optional<std::string> ucx_refuses(World& world, UcxReach reach) {
     try {
-        UcxMessages trial(world, UcxReach::all_ranks);
+        UcxMessages trial(world, reach);
         return std::nullopt;
     } catch (const Error& error) {
         if (error.code() != Exit::usage) throw;  // a rank is lost or late
