@@ -118,6 +118,21 @@ TEST(Measure, ARowHasManyCallsAlthoughTheFirstOnesWereSlow) {
     });
 }
 
+TEST(Measure, ARowHasManyCallsAlthoughOneWasDisturbed) {
+    on_ranks([](World& world) {
+        int calls = 0;
+        Fake once_slow = Fake([&] {
+            const std::int64_t ns = ++calls == 12 ? 40'000'000 : 1'000;
+            for (const std::int64_t end = now_ns() + ns; now_ns() < end;) {
+            }
+        });
+        Protocol protocol = fixed(4);
+        protocol.sync = Protocol::Sync::back_to_back;
+        protocol.warm_up_ns = 0;
+        EXPECT_GT(measure_one(world, once_slow, protocol).calls_of_sample, 40);
+    });
+}
+
 TEST(Measure, ARowIsOfOneCallWhereSomethingIsDoneBeforeEach) {
     on_ranks([](World& world) {
         Fake quick = nothing();

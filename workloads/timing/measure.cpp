@@ -214,18 +214,19 @@ private:
     }
 
     // Estimates the time of a call from runs of several calls, because a single call includes the
-    // wait for its start. Short runs still contain much of that wait, so each run has more calls
-    // than the one before, until a run is long enough.
+    // wait for its start. Short runs still contain much of that wait, so the runs go on until their
+    // time per call no longer falls. A disturbed run changes nothing.
     std::int64_t chosen_calls_of_sample() {
         constexpr int most_runs = 5;
         const std::int64_t most = protocol_.sample_ns / least_ns_of_call;
         std::int64_t calls = 0;
-        for (int run = 0; run < most_runs && 2 * calls * call_ns_ < protocol_.sample_ns; ++run) {
-            calls = std::clamp<std::int64_t>(protocol_.sample_ns / call_ns_, 4, most);
+        for (int run = 0; run < most_runs && calls < most; ++run) {
+            const std::int64_t before = call_ns_;
+            calls = std::clamp<std::int64_t>(protocol_.sample_ns / before, 4, most);
             const auto times = batches_.run(*trial_.operation, {.calls_of_sample = calls});
             measured_.n_warm += calls;
-            call_ns_ = slowest((times[0].end_ns - times[0].begin_ns) / calls);
-            if (calls == most) break;
+            call_ns_ = std::min(before, slowest((times[0].end_ns - times[0].begin_ns) / calls));
+            if (run > 0 && 2 * call_ns_ > before) break;
         }
         return std::clamp<std::int64_t>(protocol_.sample_ns / call_ns_, 1, most);
     }
