@@ -79,7 +79,8 @@ struct Reduction {
     }
 };
 
-/// Combines two sources to one out, as most calls do.
+/// Combines two sources to one out, as most calls do. Looking up a kernel would take longer than a
+/// small call.
 template <class Lanes, class Combine>
 [[gnu::always_inline]] inline void reduce_two(std::byte* const* to, const std::byte* const* from,
                                               std::size_t bytes) noexcept {
@@ -107,7 +108,7 @@ FewKernel few_kernel(std::size_t sources, std::size_t outs) {
         reduce_few<Lanes, Combine, 3, 1>, reduce_few<Lanes, Combine, 4, 1>,
         reduce_few<Lanes, Combine, 5, 1>, reduce_few<Lanes, Combine, 6, 1>,
         reduce_few<Lanes, Combine, 7, 1>, reduce_few<Lanes, Combine, 8, 1>};
-    if (outs == 1) return sources <= 8 ? to_one[sources - 3] : nullptr;
+    if (outs == 1) return sources >= 3 && sources <= 8 ? to_one[sources - 3] : nullptr;
     if (outs != sources) return nullptr;
     switch (outs) {
         case 2:
