@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI programs with faults, run by preload_test.py.
 //   preload_faults different    ranks make different calls
+//   preload_faults length       a rank sends more than the others expect
 //   preload_faults lost         a rank exits during the job
 //   preload_faults spawn        ranks of another job, without tutti, join those of this one
 #include <unistd.h>
@@ -28,6 +29,30 @@ void make_different_calls(const Job& job) {
     sum[9] = 0;
     MPI_Allreduce(data.data(), sum.data(), 10, MPI_INT, MPI_SUM, job.comm);
     EXPECT(sum[9] == job.size);
+    if (job.rank == 0) std::printf("%ld wrong\n", checks.wrong);
+}
+
+// Only the rank that sends too much gets an error, also if equal calls came before.
+void send_too_much(const Job& job) {
+    MPI_Comm mine = MPI_COMM_NULL;
+    MPI_Comm_dup(job.comm, &mine);
+    MPI_Comm_set_errhandler(mine, MPI_ERRORS_RETURN);
+    constexpr int count = 10;
+    const auto size = static_cast<std::size_t>(job.size);
+    const std::vector<int> counts(size, count), data(count + 1, job.rank);
+    std::vector<int> places;
+    for (int rank = 0; rank < job.size; ++rank) places.push_back(rank * count);
+    for (int call = 0; call < 6; ++call) {
+        std::vector<int> all(size * count, -1);
+        const bool sends_more = job.rank == 1 && call % 3 == 2;
+        int error_class = 0;
+        MPI_Error_class(MPI_Allgatherv(data.data(), sends_more ? count + 1 : count, MPI_INT,
+                                       all.data(), counts.data(), places.data(), MPI_INT, mine),
+                        &error_class);
+        EXPECT(error_class == (sends_more ? MPI_ERR_OTHER : MPI_SUCCESS));
+        for (std::size_t i = 0; i < all.size(); ++i) EXPECT(all[i] == static_cast<int>(i) / count);
+    }
+    MPI_Comm_free(&mine);
     if (job.rank == 0) std::printf("%ld wrong\n", checks.wrong);
 }
 
@@ -73,6 +98,8 @@ int main(int argc, char** argv) {
     const std::string_view what = argc > 1 ? argv[1] : "";
     if (what == "lost")
         lose_a_rank(job);
+    else if (what == "length")
+        send_too_much(job);
     else if (what == "spawn")
         spawn_another_job(job, argv[0]);
     else if (what == "spawned")
