@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <set>
+#include <span>
 #include <sstream>
 #include <string_view>
 
@@ -43,19 +44,22 @@ Command bench_command(const TuneOptions& options, const Arguments& words,
     return command;
 }
 
-// Combines the launches of a comparison in which A had no file and B had it.
-ComparedSize seen_in(const MetricResult& metric, Collective collective, std::string_view baseline) {
+// Combines the launches that have a metric. A had no file and B had it.
+ComparedSize seen_in(std::span<const StagedLaunch> launches, const std::string& metric,
+                     Collective collective, std::string_view baseline) {
     ComparedSize compared{.collective = collective, .seen = {.library = std::string(baseline)}};
     std::string name, size;
-    std::istringstream(metric.metric.name) >> name >> size;
+    std::istringstream(metric) >> name >> size;
     compared.size = parse_bytes(size);
     HoldOut& seen = compared.seen;
-    std::vector<double> tuned, own;
-    std::vector<double>& gains = compared.gains;
-    for (const LaunchOfMetric& launch : metric.launches) {
-        tuned.push_back(launch.b_ns);
-        own.push_back(launch.a_ns);
-        gains.push_back(std::exp(-launch.change));
+    std::vector<double> tuned, own, gains;
+    for (const StagedLaunch& launch : launches) {
+        const auto found = launch.seen.metrics.find(metric);
+        if (found == launch.seen.metrics.end()) continue;
+        tuned.push_back(found->second.b_ns);
+        own.push_back(found->second.a_ns);
+        gains.push_back(std::exp(-found->second.change));
+        compared.gains[launch.number] = gains.back();
     }
     seen.choice = interval_of(tuned);
     seen.default_ = interval_of(own);
@@ -259,12 +263,13 @@ private:
                             .b = bench_command(options_, words, environment_of(format_, path)),
                             .listen = options_.listen,
                             .quads = quads};
+        std::vector<StagedLaunch> launches;
         const ComparisonEvents events{
             .progress =
                 [&](const std::string& text) {
                     show_on_last_line(fmt::format("{}: {}", name_of(collective), text));
                 },
-            .after_launch = [](const StagedLaunch&) {}};
+            .after_launch = [&](const StagedLaunch& launch) { launches.push_back(launch); }};
         const ComparisonResult result = compare(
             jobs, {.budget_seconds = seconds, .first_launches = most_pairs, .most_launches = 0},
             events);
@@ -276,12 +281,12 @@ private:
                                     name_of(collective), reasons_in(result)));
         Compared all;
         for (const MetricResult& metric : result.metrics)
-            all.push_back(seen_in(metric, collective, baseline_));
+            all.push_back(seen_in(launches, metric.metric.name, collective, baseline_));
         return all;
     }
 
     void take_out(const Compared& all, Needed needed) {
-        table_ = held_out(table_, shape_, all, needed);
+        table_ = held_out(table_, shape_, baseline_, all, needed);
     }
 
     static void print(const ComparedSize& one, const std::string& before, const std::string& now) {

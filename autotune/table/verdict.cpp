@@ -5,6 +5,7 @@
 #include <bit>
 #include <limits>
 #include <optional>
+#include <string>
 
 #include "autotune/choice/scale.hpp"
 
@@ -116,20 +117,24 @@ std::vector<Verdict> verdicts_of(const Section& section, std::span<const Bytes> 
 
 void let_default_stay(Verdict& verdict) {
     const HoldOut& seen = verdict.evidence.hold_out.value();
-    if (verdict.evidence.time.n == 0) verdict.evidence.time = seen.choice;
-    if (seen.gain_low <= 1) restore_default(verdict);
+    let_default_stay(verdict, seen.gain_low > 1 ? Gain::enough : Gain::too_small);
 }
 
-void restore_default(Verdict& verdict) {
+void let_default_stay(Verdict& verdict, Gain gain) {
     const HoldOut& seen = verdict.evidence.hold_out.value();
-    const Configuration library{.impl = seen.library};
-    if (verdict.choice == library) return;
-    if (seen.default_.n > 0) {
+    if (verdict.evidence.time.n == 0) verdict.evidence.time = seen.choice;
+    if (gain == Gain::too_small) restore_default(verdict, seen.library);
+}
+
+void restore_default(Verdict& verdict, std::string_view library) {
+    const Configuration own{.impl = std::string(library)};
+    if (verdict.choice == own) return;
+    if (const auto& seen = verdict.evidence.hold_out) {
         verdict.evidence.runner_up = verdict.choice;
-        verdict.evidence.runner_up_time = seen.choice;
-        verdict.evidence.time = seen.default_;
+        verdict.evidence.runner_up_time = seen->choice;
+        verdict.evidence.time = seen->default_;
     }
-    verdict.choice = library;
+    verdict.choice = own;
     verdict.origin = Origin::kept;
 }
 

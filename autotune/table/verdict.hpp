@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "autotune/table/table.hpp"
@@ -24,11 +25,18 @@ std::vector<Range> ranges_of(const std::vector<Verdict>& verdicts);
 /// Inverts it for these sizes, with evidence where the section has some.
 std::vector<Verdict> verdicts_of(const Section& section, std::span<const Bytes> sizes);
 
-/// Replaces a choice by the library's own collective unless it was significantly faster.
-void let_default_stay(Verdict& verdict);
+/// The judgement of a choice after its comparison with the library's own collective.
+enum class Gain { enough, too_small };
 
-/// Replaces a choice by the library's own collective, with which it was compared.
-void restore_default(Verdict& verdict);
+/// Replaces a choice by the library's own collective, with which it was compared, unless its gain
+/// is enough. Without the parameter, it is enough if its whole interval is above 1. The time of the
+/// comparison is the evidence of a choice that has no other.
+void let_default_stay(Verdict& verdict);
+void let_default_stay(Verdict& verdict, Gain gain);
+
+/// Replaces a choice by the own collective of a library. If they were compared, the choice becomes
+/// the runner-up.
+void restore_default(Verdict& verdict, std::string_view library);
 
 /// Replaces a choice that gave a wrong result by the library's own collective, at all sizes.
 void replace_wrong(std::vector<Verdict>& verdicts, const Configuration& wrong,

@@ -214,21 +214,23 @@ struct SizeOfSection {
 // the gain of one size, but hardly that of three.
 HoldOut gain_with_neighbours(std::span<const SizeOfSection> sizes, std::size_t here) {
     const ComparedSize& own = *sizes[here].compared;
-    std::vector<double> logs(own.gains.size());
-    int joined = 0;
-    for (std::size_t i = here > 0 ? here - 1 : 0; i < std::min(here + 2, sizes.size()); ++i) {
-        const ComparedSize* other = sizes[i].compared;
-        if (other == nullptr || other->gains.size() != logs.size() ||
-            sizes[i].verdict.choice != sizes[here].verdict.choice)
-            continue;
-        for (std::size_t launch = 0; launch < logs.size(); ++launch)
-            logs[launch] += std::log(other->gains[launch]);
-        ++joined;
-    }
     HoldOut together = own.seen;
-    if (std::ssize(logs) < fewest_pairs) return together;
-    for (double& log : logs) log = std::exp(log / joined);
-    set_gain(together, logs);
+    if (std::ssize(own.gains) < fewest_pairs) return together;
+    std::vector<double> means;
+    for (const auto& [launch, own_gain] : own.gains) {
+        double logs = 0;
+        int joined = 0;
+        for (std::size_t i = here > 0 ? here - 1 : 0; i < std::min(here + 2, sizes.size()); ++i) {
+            const ComparedSize* other = sizes[i].compared;
+            if (other == nullptr || !other->gains.contains(launch) ||
+                sizes[i].verdict.choice != sizes[here].verdict.choice)
+                continue;
+            logs += std::log(other->gains.at(launch));
+            ++joined;
+        }
+        means.push_back(std::exp(logs / joined));
+    }
+    set_gain(together, means);
     return together;
 }
 
@@ -244,17 +246,18 @@ bool makes_default_slower(std::span<const SizeOfSection> sizes, std::size_t here
            gain_with_neighbours(sizes, here).gain_high < 1 - most_loss;
 }
 
-bool has_gain(std::span<const SizeOfSection> sizes, std::size_t here, Needed needed) {
+Gain judge_gain(std::span<const SizeOfSection> sizes, std::size_t here, Needed needed) {
     const HoldOut& seen = sizes[here].compared->seen;
     const double least = needed == Needed::gain ? 1 : least_gain;
-    return seen.gain >= least &&
-           (seen.gain_low > 1 || gain_with_neighbours(sizes, here).gain_low > 1);
+    const bool is_enough =
+        seen.gain >= least && (seen.gain_low > 1 || gain_with_neighbours(sizes, here).gain_low > 1);
+    return is_enough ? Gain::enough : Gain::too_small;
 }
 
 }  // namespace
 
-Table held_out(Table table, const JobShape& job_shape, std::span<const ComparedSize> compared,
-               Needed needed) {
+Table held_out(Table table, const JobShape& job_shape, std::string_view library,
+               std::span<const ComparedSize> compared, Needed needed) {
     for (Section& section : table.sections) {
         if (section.job_shape != job_shape) continue;
         std::map<Bytes, const ComparedSize*> compared_at;
@@ -275,12 +278,10 @@ Table held_out(Table table, const JobShape& job_shape, std::span<const ComparedS
             any_default_slower = any_default_slower || makes_default_slower(sizes, i);
             if (seen) {
                 verdict.evidence.hold_out = seen;
-                if (verdict.evidence.time.n == 0) verdict.evidence.time = seen->choice;
-                if (!has_gain(sizes, i, needed)) restore_default(verdict);
+                let_default_stay(verdict, judge_gain(sizes, i, needed));
             } else if (needed == Needed::gain) {
-                verdict.evidence.hold_out = HoldOut{.library = "mpi"};
-                restore_default(verdict);
                 verdict.evidence.hold_out.reset();
+                restore_default(verdict, library);
             }
             if (seen && verdict.choice == before) logs_of_gains += std::log(seen->gain);
             verdicts.push_back(verdict);
@@ -288,7 +289,7 @@ Table held_out(Table table, const JobShape& job_shape, std::span<const ComparedS
         const bool has_no_gain = needed == Needed::gain_again && logs_of_gains <= 0;
         for (Verdict& verdict : verdicts)
             if ((any_default_slower || has_no_gain) && verdict.evidence.hold_out)
-                restore_default(verdict);
+                restore_default(verdict, library);
         section.ranges = ranges_of(verdicts);
     }
     return table;

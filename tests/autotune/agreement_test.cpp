@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <ranges>
 
 #include "autotune/tuner/hold_out.hpp"
 #include "table_samples.hpp"
@@ -196,6 +198,7 @@ protected:
                 {size},
                 {.library = "mpi",
                  .choice = {.n = fewest_pairs},
+                 .default_ = {.n = fewest_pairs},
                  .gain = (low + high) / 2,
                  .gain_low = low,
                  .gain_high = high}};
@@ -203,7 +206,7 @@ protected:
 
     std::vector<Configuration> choices_after(const std::vector<ComparedSize>& all, Needed needed,
                                              const JobShape& shape = test::two_ranks) const {
-        const Table after = held_out({.sections = {file}}, shape, all, needed);
+        const Table after = held_out({.sections = {file}}, shape, library.impl, all, needed);
         std::vector<Configuration> choices;
         for (const std::int64_t size : {64, 4096, 1 << 20})
             choices.push_back(range_at(after.sections.at(0), {size}).choice);
@@ -233,8 +236,19 @@ TEST_F(ComparedSizes, ThatWereNotComparedStayOnlyInTheSecondComparison) {
     EXPECT_EQ(choices_after(others, Needed::gain_again), (std::vector{ring, tree, chain}));
 }
 
+TEST_F(ComparedSizes, ThatWereNotComparedGetTheDefaultOfTheirLibrary) {
+    const Configuration ucc{.impl = "ucc"};
+    ComparedSize first = compared(64, 1.02, 1.1), last = compared(1 << 20, 0.9, 0.95);
+    first.seen.library = last.seen.library = ucc.impl;
+    const Table after = held_out({.sections = {file}}, test::two_ranks, ucc.impl,
+                                 std::vector{first, last}, Needed::gain);
+    EXPECT_EQ(range_at(after.sections.at(0), {64}).choice, ring);
+    EXPECT_EQ(range_at(after.sections.at(0), {4096}).choice, ucc) << "not compared";
+    EXPECT_EQ(range_at(after.sections.at(0), {1 << 20}).choice, ucc) << "slower";
+}
+
 TEST_F(ComparedSizes, ThatWereNotComparedKeepTheEvidenceOfTheSearch) {
-    const Table after = held_out({.sections = {file}}, test::two_ranks,
+    const Table after = held_out({.sections = {file}}, test::two_ranks, library.impl,
                                  std::vector{compared(64, 1.02, 1.1)}, Needed::gain);
     const Range& left = after.sections.at(0).ranges.at(1);
     EXPECT_EQ(left.choice, library);
@@ -243,7 +257,7 @@ TEST_F(ComparedSizes, ThatWereNotComparedKeepTheEvidenceOfTheSearch) {
 }
 
 TEST_F(ComparedSizes, BetweenThoseOfTheTableAreTakenOutAlone) {
-    const Table after = held_out({.sections = {file}}, test::two_ranks,
+    const Table after = held_out({.sections = {file}}, test::two_ranks, library.impl,
                                  std::vector{compared(4096, 1.1, 1.2), compared(16384, 0.8, 0.9)},
                                  Needed::gain_again);
     const Section& section = after.sections.at(0);
@@ -278,14 +292,24 @@ TEST_F(ComparedSizes, AllLoseTheirChoicesIfTheyGainNothingTogether) {
 // Launches compared rings at three sizes. In each launch, one call of one size was disturbed.
 class ComparedNeighbours : public ComparedSizes {
 protected:
+    using Gains = std::map<int, double>;
+
     ComparedNeighbours() {
         file.ranges = {
             {{0},
              ring,
              Origin::measured,
              {test::seen_at(64, 1e3), test::seen_at(128, 1e3), test::seen_at(256, 1e3)}}};
-        for (std::size_t i = 0; i < gains.size(); ++i) gains[i][2 * i] = 0.9;
+        for (int i = 0; i < 3; ++i) gains[static_cast<std::size_t>(i)][1 + 2 * i] = 0.9;
     }
+
+    // Returns the gains of launches with consecutive numbers.
+    static Gains launches(const std::vector<double>& of_each, int first = 1) {
+        Gains gains;
+        for (const double gain : of_each) gains[first++] = gain;
+        return gains;
+    }
+    static Gains eight_launches(double gain) { return launches(std::vector<double>(8, gain)); }
 
     // Returns the sizes that keep their choice.
     std::vector<std::int64_t> kept(Needed needed) const {
@@ -293,10 +317,12 @@ protected:
         for (std::size_t i = 0; i < gains.size(); ++i) {
             ComparedSize one = compared(sizes[i], 1, 1);
             one.gains = gains[i];
-            set_gain(one.seen, gains[i]);
+            const auto of_launches = std::views::values(gains[i]);
+            set_gain(one.seen, std::vector(of_launches.begin(), of_launches.end()));
             all.push_back(one);
         }
-        const Table after = held_out({.sections = {file}}, test::two_ranks, all, needed);
+        const Table after =
+            held_out({.sections = {file}}, test::two_ranks, library.impl, all, needed);
         std::vector<std::int64_t> left;
         for (const std::int64_t size : sizes)
             if (range_at(after.sections.at(0), {size}).choice != library) left.push_back(size);
@@ -305,7 +331,7 @@ protected:
 
     using Sizes = std::vector<std::int64_t>;
     const Sizes sizes{64, 128, 256};
-    std::vector<std::vector<double>> gains{3, std::vector<double>(8, 1.2)};
+    std::vector<Gains> gains{3, eight_launches(1.2)};
 };
 
 TEST_F(ComparedNeighbours, StayTogetherAlthoughEachIsUncertain) {
@@ -328,31 +354,50 @@ TEST_F(ComparedNeighbours, DoNotSupportOtherChoices) {
 }
 
 TEST_F(ComparedNeighbours, DoNotHelpASizeWhoseMedianHasNoGain) {
-    for (auto& of_size : gains) of_size = std::vector<double>(8, 1.5);
-    gains[1] = std::vector<double>(8, 0.999);
+    for (auto& of_size : gains) of_size = eight_launches(1.5);
+    gains[1] = eight_launches(0.999);
     EXPECT_EQ(kept(Needed::gain), (Sizes{64, 256}));
 }
 
 TEST_F(ComparedNeighbours, DoNotHelpASizeWhoseSecondGainIsSmall) {
-    for (auto& of_size : gains) of_size = std::vector<double>(8, 1.5);
-    gains[1] = std::vector<double>(8, 1.025);
+    for (auto& of_size : gains) of_size = eight_launches(1.5);
+    gains[1] = eight_launches(1.025);
     gains[1][3] = 0.95;
     EXPECT_EQ(kept(Needed::gain), sizes);
     EXPECT_EQ(kept(Needed::gain_again), (Sizes{64, 256}));
 }
 
 TEST_F(ComparedNeighbours, DoNotHelpIfAWholeLaunchWasSlower) {
-    for (auto& of_size : gains) of_size = {0.9, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5};
+    for (auto& of_size : gains) of_size = launches({0.9, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5});
     EXPECT_EQ(kept(Needed::gain), Sizes{});
+}
+
+TEST_F(ComparedNeighbours, HelpInTheLaunchesThatHaveThem) {
+    gains[1].erase(8);
+    EXPECT_EQ(kept(Needed::gain), sizes);
+}
+
+TEST_F(ComparedNeighbours, AreJoinedByTheNumberOfTheLaunch) {
+    // Launch 3 was slower at all sizes. It is the third, second and first one that has the size.
+    gains = {launches({1.2, 1.2, 0.9, 1.2, 1.2, 1.2, 1.2, 1.2}),
+             launches({1.2, 0.9, 1.2, 1.2, 1.2, 1.2, 1.2, 1.2}, 2),
+             launches({0.9, 1.2, 1.2, 1.2, 1.2, 1.2, 1.2, 1.2}, 3)};
+    EXPECT_EQ(kept(Needed::gain), Sizes{});
+}
+
+TEST_F(ComparedNeighbours, DoNotHelpInALaunchThatLacksThem) {
+    gains = {launches(std::vector<double>(8, 1.2), 2), eight_launches(1.2),
+             launches(std::vector<double>(8, 1.2), 2)};
+    gains[1][1] = 0.9;
+    EXPECT_EQ(kept(Needed::gain), (Sizes{64, 256}));
 }
 
 TEST_F(ComparedNeighbours, DropRulesOnlyIfPooledSizesAreSlower) {
     file.ranges[0].choice = library;
     file.ranges.push_back({{200}, tree, Origin::measured, {test::seen_at(256, 1e3)}});
-    gains = {std::vector<double>(8, 1.1), std::vector<double>(8, 0.95),
-             std::vector<double>(8, 1.2)};
+    gains = {eight_launches(1.1), eight_launches(0.95), eight_launches(1.2)};
     EXPECT_EQ(kept(Needed::gain), (Sizes{256}));
-    gains[0] = std::vector<double>(8, 0.96);
+    gains[0] = eight_launches(0.96);
     EXPECT_EQ(kept(Needed::gain), Sizes{});
 }
 
