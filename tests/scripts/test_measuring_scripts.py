@@ -91,6 +91,61 @@ class Pages(Folder):
         self.assertEqual((text.count(check.HOOK), "namespace tutti {\n" in text, "steps_.size()" in text), (1, True, True))
 
 
+class TuningChoices(Folder):
+    """Pages of check_tuning from planted launches. The regret of a ring is 10 %."""
+
+    RING, TREE = ({"impl": "tutti", "algorithm": name, "transport": "shm"} for name in ("ring", "tree"))
+    BOTH = {"ring": 110.0, "tree": 100.0}
+
+    def section(self, *choices, ranks=2, **subject):
+        """One choice for all sizes, or a second one for those from 12 bytes."""
+        return {"setting": {"ranks": ranks, "ranks_per_host": ranks},
+                "subject": {"collective": "all_reduce", "buffers": "unregistered"} | subject,
+                "ranges": [{"from": 12 * place, "choice": choice} for place, choice in enumerate(choices)]}
+
+    def table(self, name, *sections):
+        path = self.folder / name
+        path.write_text(json.dumps({"sections": sections}), encoding="utf-8")
+        return path
+
+    def launch(self, number, section, times_by_size):
+        path = self.table(f"tuned-np2-{number}.json", section)
+        records = [{"kind": "races", "ranks": 2, "ranks_per_host": 2}]
+        for size, times in times_by_size.items():
+            records += [{"kind": "judge", **section["subject"], "bytes": size, "impl": "tutti", "algorithm": name, "transport": "shm",
+                         "t_ns": 4 * [time]} for name, time in times.items()]
+        records.append({"kind": "cost", "samples": 1, "judge_samples": 10, "seconds": 1, "judge_seconds": 5})
+        Path(f"{path}.races").write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+
+    def check_tuning(self, *words):
+        return subprocess.run([sys.executable, "-B", ROOT / "scripts/check_tuning", "--summarise", self.folder, *words], capture_output=True,
+                              text=True, check=False, timeout=60)
+
+    def rows(self, *words):
+        """{launch: its row}; the last of the columns p95 is that of `apart`."""
+        done = self.check_tuning(*words)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return {row["launch"]: row for row in rows_of(done.stdout) if "launch" in row}
+
+    def apart(self):
+        return {name: (row["cells"], row["apart: mean"], row["p95 2"]) for name, row in self.rows().items()}
+
+    def test_of_a_single_launch_have_no_regret_by_others(self):
+        self.launch(1, self.section(self.RING), {8: self.BOTH})
+        self.assertEqual(self.apart(), {"tuned-np2-1": ("1", "-", "-")})
+
+    def test_of_a_cell_that_other_launches_lack_do_not_change_the_mean(self):
+        self.launch(1, self.section(self.RING), {8: self.BOTH, 16: self.BOTH})
+        self.launch(2, self.section(self.RING), {8: self.BOTH})
+        self.assertEqual(self.apart(), {"tuned-np2-1": ("2", "10.00%", "10.0%"), "tuned-np2-2": ("1", "10.00%", "10.0%"),
+                                        "all of 2 ranks": ("1", "10.00%", "10.0%")})
+
+    def test_of_launches_without_a_common_variant_do_not_change_the_mean(self):
+        self.launch(1, self.section(self.RING), {8: self.BOTH, 16: {"ring": 110.0}})
+        self.launch(2, self.section(self.RING, self.TREE), {8: self.BOTH, 16: {"tree": 100.0}})
+        self.assertEqual(self.apart()["all of 2 ranks"], ("2", "10.00%", "10.0%"))
+
+
 class Runs(Folder):
     def small(self, name):
         """The script as a module, for the command and the build that are tested."""
