@@ -130,6 +130,12 @@ class TuningChoices(Folder):
     def apart(self):
         return {name: (row["cells"], row["apart: mean"], row["p95 2"]) for name, row in self.rows().items()}
 
+    def expect_refusal(self, table, *keys):
+        done = self.check_tuning("--choices", table)
+        self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (64, "", 1), done.stderr)
+        for key in (str(table), *keys):
+            self.assertIn(key, done.stderr)
+
     def test_of_a_single_launch_have_no_regret_by_others(self):
         self.launch(1, self.section(self.RING), {8: self.BOTH})
         self.assertEqual(self.apart(), {"tuned-np2-1": ("1", "-", "-")})
@@ -144,6 +150,24 @@ class TuningChoices(Folder):
         self.launch(1, self.section(self.RING), {8: self.BOTH, 16: {"ring": 110.0}})
         self.launch(2, self.section(self.RING, self.TREE), {8: self.BOTH, 16: {"tree": 100.0}})
         self.assertEqual(self.apart()["all of 2 ranks"], ("2", "10.00%", "10.0%"))
+
+    def test_of_another_table_are_those_for_the_same_ranks_and_types(self):
+        self.launch(1, self.section(self.RING), {8: self.BOTH})
+        table = self.table("other", self.section(self.RING, ranks=4), self.section(self.TREE), self.section(self.RING, types="half"))
+        self.assertEqual(self.rows("--choices", table)["tuned-np2-1"]["plain: mean"], "0.00%")
+        self.assertEqual(self.rows()["tuned-np2-1"]["plain: mean"], "10.00%")
+
+    def test_of_a_table_that_does_not_match_are_refused(self):
+        self.launch(1, self.section(self.RING), {8: self.BOTH})
+        tree = self.section(self.TREE)
+        self.expect_refusal(self.table("ranks", self.section(self.TREE, ranks=4)), "no section", "2 ranks")
+        self.expect_refusal(self.table("buffers", self.section(self.TREE, buffers="registered")), "no section", "buffers of tuned-np2-1")
+        self.expect_refusal(self.table("types", self.section(self.TREE, types="half")), "no section", "buffers of tuned-np2-1")
+        self.expect_refusal(self.table("twice", tree, tree), "two sections", "all_reduce", "unregistered")
+
+    def test_of_a_table_that_no_launch_measured_are_refused(self):
+        self.launch(1, self.section(self.RING), {8: self.BOTH})
+        self.expect_refusal(self.table("unknown", self.section({"impl": "mpi", "algorithm": "ring"})), "tuned-np2-1", "all choices")
 
 
 class Runs(Folder):
