@@ -44,7 +44,7 @@ TEST(UcxWorkerOnTrial, LosesRanksWithoutAnErrorUntilItIsTrusted) {
 
 // Between these two threads, UCX would use shared memory.
 TEST(UcxWorkerForOtherHosts, OpensNoSharedMemory) {
-    if (std::getenv("UCX_TLS") != nullptr) GTEST_SKIP() << "UCX_TLS chooses the ways of UCX";
+    if (std::getenv("UCX_TLS") != nullptr) GTEST_SKIP() << "UCX_TLS is set";
     run_as_threads(2, 20, [](World& world) {
         UcxWorker worker(world, UcxReach::other_hosts);
         EXPECT_EQ(worker.connections(), "") << "connects to a rank of this host";

@@ -180,7 +180,7 @@ class Command(unittest.TestCase):
     def test_reports_a_block_that_is_longer_than_expected(self):
         code, out, err = run(2, built("preload_faults"), "length")
         self.assertEqual((code, out), (0, "0 wrong\n"), err)
-        self.assertEqual(err.count("this rank sends 44 bytes; all ranks expect 40"), 2, err)
+        self.assertEqual(err.count("sends 44 bytes"), 2, err)
 
     def test_leaves_ranks_of_other_jobs_to_the_library(self):
         for options in (EVERYTHING, ("--with", "learn")):

@@ -191,6 +191,7 @@ void runs_what_is_forced(Planner& planner) {
 }
 
 void run(World& world) {
+    mpi_saw.set_up = mpi_handle(world);
     Planner planner(world);
     for (const Collective collective : all_collectives())
         for (const std::int64_t count : {1, 65'536})

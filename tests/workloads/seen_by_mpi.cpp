@@ -15,10 +15,10 @@ int noted(const void* send, const void* receive, int result) {
     return result;
 }
 
-void note_message(const void* memory, int count, MPI_Datatype type) {
+void note_message(const void* memory, int count, MPI_Datatype type, MPI_Comm comm) {
     int bytes = 0;
     MPI_Type_size(type, &bytes);
-    if (seen_by_mpi.is_noting && count > 0)
+    if (seen_by_mpi.is_noting && count > 0 && MPI_Comm_c2f(comm) != seen_by_mpi.set_up)
         seen_by_mpi.messages.push_back(
             {static_cast<const std::byte*>(memory),
              static_cast<std::size_t>(count) * static_cast<std::size_t>(bytes)});
@@ -81,12 +81,12 @@ int MPI_Exscan(const void* s, void* r, int n, MPI_Datatype t, MPI_Op op, MPI_Com
 int MPI_Barrier(MPI_Comm c) { return noted(nullptr, nullptr, PMPI_Barrier(c)); }
 // Transports call these names, so that profiling layers do not see them.
 int PMPI_Isend(const void* b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request* q) {
-    note_message(b, n, t);
+    note_message(b, n, t, c);
     static const auto real = next_function<decltype(&PMPI_Isend)>(__func__);
     return real(b, n, t, to, tag, c, q);
 }
 int PMPI_Irecv(void* b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Request* q) {
-    note_message(b, n, t);
+    note_message(b, n, t, c);
     static const auto real = next_function<decltype(&PMPI_Irecv)>(__func__);
     return real(b, n, t, from, tag, c, q);
 }

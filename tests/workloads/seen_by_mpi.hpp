@@ -25,6 +25,7 @@ struct Memory {
 /// the names of their functions.
 struct SeenByMpi {
     bool is_noting = false;
+    int set_up = 0;  ///< MPI_Comm_c2f() of a communicator whose messages are not noted
     std::vector<SeenCall> collectives = {};
     std::vector<Memory> messages = {};
     std::vector<std::string> algorithms = {};  ///< some of Open MPI's algorithms that ran
