@@ -30,7 +30,7 @@ constexpr struct {
     {Collective::scan, 14},      {Collective::scatter, 15},
 };
 
-constexpr ExportedCell no_rules{};
+const ExportedCell no_rules{};
 
 // Returns the cells by the number of ranks from which they hold: each up to the next one.
 std::map<int, const ExportedCell*> cells_by_ranks(const std::vector<ExportedCell>& cells,
