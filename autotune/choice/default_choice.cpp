@@ -194,16 +194,15 @@ Configuration of_row(const Algorithm& row, std::string_view transport) {
     return {.algorithm = std::string(row.name), .transport = std::string(transport)};
 }
 
-Configuration best_of(const Call& call, BufferKind buffers, const World& world,
-                      std::string_view transport) {
+// Returns the best guess, without a transport.
+Configuration best_of(const Call& call, BufferKind buffers, const World& world) {
     const std::string_view best = guess(call, buffers, world);
     for (const FlatTwin& twin : flat_twins)
         if (world.oversubscribed && twin.collective == call.collective && twin.tree == best)
             return {.algorithm = "levels",
-                    .transport = std::string(transport),
                     .levels = 1 << static_cast<int>(Level::host),
                     .level_algorithms = twin.level_algorithms};
-    return of_row(find_algorithm(call.collective, best), transport);
+    return of_row(find_algorithm(call.collective, best), {});
 }
 
 }  // namespace
@@ -211,8 +210,11 @@ Configuration best_of(const Call& call, BufferKind buffers, const World& world,
 std::vector<Configuration> default_choices(const Call& call, BufferKind buffers,
                                            const World& world) {
     std::vector<Configuration> choices;
-    for (const std::string_view transport : transports_for(world))
-        choices.push_back(best_of(call, buffers, world, transport));
+    Configuration best = best_of(call, buffers, world);
+    for (const std::string_view transport : transports_for(world)) {
+        best.transport = transport;
+        choices.push_back(best);
+    }
     for (const Configuration& other : all_choices(call.collective, world)) choices.push_back(other);
     return choices;
 }
