@@ -57,6 +57,12 @@ Measured measure_one(World& world, Operation& operation, const Protocol& protoco
     return measure(world, trials, protocol).at(0);
 }
 
+// Does not sleep, which takes a hundred times as long on a busy machine.
+void compute_for(std::int64_t ns) {
+    for (const std::int64_t end = now_ns() + ns; now_ns() < end;) {
+    }
+}
+
 void on_ranks(const std::function<void(World&)>& body) { run_as_threads(ranks, 60, body); }
 
 constexpr std::int64_t to_ns(milliseconds time) { return std::chrono::nanoseconds(time).count(); }
@@ -90,11 +96,7 @@ TEST(Measure, ARowSharesItsTimeAmongItsCalls) {
         EXPECT_EQ(measured.calls_of_sample, 1);  // each is longer than a row
         for (const auto sample : measured.samples) EXPECT_GE(sample, to_ns(milliseconds(2)));
 
-        // Does not sleep, which takes a hundred times as long on a busy machine.
-        Fake quick = Fake([] {
-            for (const std::int64_t end = now_ns() + 1'000; now_ns() < end;) {
-            }
-        });
+        Fake quick = Fake([] { compute_for(1'000); });
         measured = measure_one(world, quick, protocol);
         EXPECT_GT(measured.calls_of_sample, 1);
         EXPECT_GE(quick.calls(), 4 * measured.calls_of_sample);
@@ -105,11 +107,7 @@ TEST(Measure, ARowSharesItsTimeAmongItsCalls) {
 TEST(Measure, ARowHasManyCallsAlthoughTheFirstOnesWereSlow) {
     on_ranks([](World& world) {
         int calls = 0;
-        Fake slow_at_first = Fake([&] {
-            const std::int64_t ns = ++calls <= 6 ? 60'000 : 1'000;
-            for (const std::int64_t end = now_ns() + ns; now_ns() < end;) {
-            }
-        });
+        Fake slow_at_first = Fake([&] { compute_for(++calls <= 6 ? 60'000 : 1'000); });
         Protocol protocol = fixed(4);
         protocol.sync = Protocol::Sync::back_to_back;
         protocol.warm_up_ns = 0;
@@ -121,11 +119,7 @@ TEST(Measure, ARowHasManyCallsAlthoughTheFirstOnesWereSlow) {
 TEST(Measure, ARowHasManyCallsAlthoughOneWasDisturbed) {
     on_ranks([](World& world) {
         int calls = 0;
-        Fake once_slow = Fake([&] {
-            const std::int64_t ns = ++calls == 12 ? 40'000'000 : 1'000;
-            for (const std::int64_t end = now_ns() + ns; now_ns() < end;) {
-            }
-        });
+        Fake once_slow = Fake([&] { compute_for(++calls == 12 ? 40'000'000 : 1'000); });
         Protocol protocol = fixed(4);
         protocol.sync = Protocol::Sync::back_to_back;
         protocol.warm_up_ns = 0;
