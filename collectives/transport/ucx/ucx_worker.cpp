@@ -15,6 +15,7 @@
 
 #include "base/clock.hpp"
 #include "collectives/transport/ucx/ucx.hpp"
+#include "collectives/world/host_processes.hpp"
 #include "topology/detect/network_devices.hpp"
 #include "topology/detect/ucx_resources.hpp"
 
@@ -82,7 +83,7 @@ std::string prefix_of_tcp() {
 
 std::string devices_near_this_rank() {
     if (is_set_by_user("NET_DEVICES")) return "";
-    return near_devices(network_devices(), node_of_this_rank());
+    return near_devices(cards_of_this_host(), node_of_this_rank());
 }
 
 // Reads the user's UCX_* settings (environment, ucx.conf), and sets values that suit collectives
@@ -117,7 +118,7 @@ std::vector<std::string> devices_of_rails(World& world) {
     std::map<std::string, std::string> device_of;
     if (world.one_host()) return {};
     if (!is_set_by_user("NET_DEVICES") && may_take_tcp() && devices_near_this_rank().empty())
-        device_of = equal_devices(network_devices());
+        device_of = equal_devices(cards_of_this_host());
     std::string networks;
     for (const auto& [network, device] : device_of) networks += network + '\n';
     for (const std::string& of_rank : gather_all_texts(world, networks))
