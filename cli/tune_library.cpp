@@ -128,6 +128,7 @@ public:
         if (!tuned().empty()) {
             expect_obedience();
             take_out(compared(2), Needed::gain);
+            table_ = with_choices_of_neighbours(table_);
         }
         if (!tuned().empty()) prove();
         write();

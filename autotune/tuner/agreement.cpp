@@ -276,10 +276,13 @@ Table held_out(Table table, const JobShape& job_shape, std::string_view library,
             std::optional<HoldOut> seen;
             if (sizes[i].compared != nullptr) seen = sizes[i].compared->seen;
             any_default_slower = any_default_slower || makes_default_slower(sizes, i);
+            const bool is_new = needed == Needed::gain || !verdict.evidence.hold_out;
             if (seen) {
+                // The search has not timed a choice that is compared for the first time now.
+                if (needed == Needed::gain_again && is_new) verdict.evidence.time = seen->choice;
                 verdict.evidence.hold_out = seen;
                 let_default_stay(verdict, judge_gain(sizes, i, needed));
-            } else if (needed == Needed::gain) {
+            } else if (is_new) {
                 verdict.evidence.hold_out.reset();
                 restore_default(verdict, library);
             }
@@ -290,6 +293,34 @@ Table held_out(Table table, const JobShape& job_shape, std::string_view library,
         for (Verdict& verdict : verdicts)
             if ((any_default_slower || has_no_gain) && verdict.evidence.hold_out)
                 restore_default(verdict, library);
+        section.ranges = ranges_of(verdicts);
+    }
+    return table;
+}
+
+Table with_choices_of_neighbours(Table table) {
+    const auto has_lost = [](const Verdict& verdict) {
+        return verdict.origin == Origin::kept && verdict.evidence.hold_out;
+    };
+    const auto gain_of = [](const Verdict& verdict) { return verdict.evidence.hold_out->gain; };
+    for (Section& section : table.sections) {
+        const std::vector<Verdict> before = verdicts_of(section, sizes_of(section));
+        std::vector<Verdict> verdicts = before;
+        for (std::size_t i = 0; i < before.size(); ++i) {
+            if (!has_lost(before[i])) continue;
+            const Verdict* best = nullptr;
+            for (const std::size_t other : {i - 1, i + 1}) {
+                if (other >= before.size()) continue;
+                const Verdict& neighbour = before[other];
+                if (neighbour.origin == Origin::kept || !neighbour.evidence.hold_out ||
+                    neighbour.choice == before[i].evidence.runner_up)
+                    continue;
+                if (best == nullptr || gain_of(neighbour) > gain_of(*best)) best = &neighbour;
+            }
+            if (best == nullptr) continue;
+            const RangeEvidence& seen = before[i].evidence;
+            verdicts[i] = {best->choice, best->origin, {.size = seen.size, .time = seen.time}};
+        }
         section.ranges = ranges_of(verdicts);
     }
     return table;

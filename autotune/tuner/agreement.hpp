@@ -51,13 +51,18 @@ inline constexpr std::int64_t fewest_pairs = 6;
 
 /// Returns the table's choices for these ranks after such a comparison. The own collective of
 /// `library`, such as "mpi", replaces those that lack what they need. With `gain`, a choice that
-/// was not compared is replaced; with `gain_again`, it stays. A library looks at its rules in every
-/// call of a collective that has some: if a size without a choice is more than 2 % slower over its
-/// whole own interval and over its whole pooled interval, the collective loses all choices. With
-/// `gain_again`, a collective that gains nothing in the geometric mean of the compared sizes also
-/// loses all choices.
+/// was not compared is replaced; with `gain_again`, it stays if it was compared before. A library
+/// looks at its rules in every call of a collective that has some: if a size without a choice is
+/// more than 2 % slower over its whole own interval and over its whole pooled interval, the
+/// collective loses all choices. With `gain_again`, a collective that gains nothing in the
+/// geometric mean of the compared sizes also loses all choices.
 Table held_out(Table table, const JobShape& job_shape, std::string_view library,
                std::span<const ComparedSize> compared, Needed needed);
+
+/// Returns the table after a first comparison with other choices to compare next: a size that lost
+/// its choice gets that of a direct neighbour that kept another one; of two, the one with the
+/// larger gain.
+Table with_choices_of_neighbours(Table table);
 
 /// Returns an earlier table of a library with the sections of a newer one. A library's file has one
 /// set of rules for a collective, so sections for other types and operations of the same collective

@@ -191,6 +191,8 @@ protected:
         file.ranges = {{{0}, ring, Origin::measured, {test::seen_at(64, 1e3)}},
                        {{512}, tree, Origin::measured, {test::seen_at(4096, 2e3)}},
                        {{65536}, chain, Origin::measured, {test::seen_at(1 << 20, 9e5)}}};
+        // An earlier comparison saw a gain.
+        for (Range& range : file.ranges) range.evidence[0].hold_out = compared(0, 1.1, 1.2).seen;
     }
 
     static ComparedSize compared(std::int64_t size, double low, double high) {
@@ -233,7 +235,12 @@ TEST_F(ComparedSizes, ThatWereNotComparedStayOnlyInTheSecondComparison) {
     auto others = all;
     for (ComparedSize& one : others) one.collective = Collective::broadcast;
     EXPECT_EQ(choices_after(others, Needed::gain), std::vector(3, library));
-    EXPECT_EQ(choices_after(others, Needed::gain_again), (std::vector{ring, tree, chain}));
+    EXPECT_EQ(choices_after({all[0]}, Needed::gain_again), (std::vector{ring, tree, chain}));
+}
+
+TEST_F(ComparedSizes, ThatWereNeverComparedDoNotStay) {
+    file.ranges[1].evidence[0].hold_out.reset();
+    EXPECT_EQ(choices_after({all[0]}, Needed::gain_again), (std::vector{ring, library, chain}));
 }
 
 TEST_F(ComparedSizes, ThatWereNotComparedGetTheDefaultOfTheirLibrary) {
@@ -399,6 +406,45 @@ TEST_F(ComparedNeighbours, DropRulesOnlyIfPooledSizesAreSlower) {
     EXPECT_EQ(kept(Needed::gain), (Sizes{256}));
     gains[0] = eight_launches(0.96);
     EXPECT_EQ(kept(Needed::gain), Sizes{});
+}
+
+// A first comparison refused the tree at 4 KiB.
+class RefusedSize : public ComparedSizes {
+protected:
+    Table with_neighbours(double gain_of_ring, double gain_of_chain) const {
+        const std::vector seen{compared(64, gain_of_ring, gain_of_ring), compared(4096, 0.98, 1.1),
+                               compared(1 << 20, gain_of_chain, gain_of_chain)};
+        const Table first =
+            held_out({.sections = {file}}, test::two_ranks, library.impl, seen, Needed::gain);
+        return with_choices_of_neighbours(first);
+    }
+    static Range at_4096(const Table& table) { return range_at(table.sections.at(0), {4096}); }
+};
+
+TEST_F(RefusedSize, TriesTheChoiceOfTheNeighbourWithTheLargerGain) {
+    EXPECT_EQ(at_4096(with_neighbours(1.2, 1.1)).choice, ring);
+    EXPECT_EQ(at_4096(with_neighbours(1.2, 1.3)).choice, chain);
+    EXPECT_EQ(at_4096(with_neighbours(0.9, 1.3)).choice, chain);
+    EXPECT_EQ(at_4096(with_neighbours(0.9, 0.9)).choice, library);
+}
+
+TEST_F(RefusedSize, DoesNotTryItsOwnChoiceAgain) {
+    file.ranges[0].choice = tree;
+    EXPECT_EQ(at_4096(with_neighbours(1.2, 0.9)).choice, library);
+}
+
+TEST_F(RefusedSize, KeepsTheNewChoiceOnlyAfterAnotherComparison) {
+    const auto after = [&](const std::vector<ComparedSize>& seen) {
+        return at_4096(held_out(with_neighbours(1.2, 1.1), test::two_ranks, library.impl, seen,
+                                Needed::gain_again));
+    };
+    ComparedSize proof = compared(4096, 1.1, 1.2);
+    proof.seen.choice.p50 = 700;
+    const Range proved = after({proof});
+    EXPECT_EQ(proved.choice, ring);
+    EXPECT_EQ(proved.evidence.back().time.p50, 700);
+    EXPECT_EQ(after({compared(4096, 0.98, 1.1)}).choice, library);
+    EXPECT_EQ(after({}).choice, library) << "not compared";
 }
 
 TEST_F(ComparedSizes, OfOtherRanksStay) {
