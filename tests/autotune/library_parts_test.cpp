@@ -169,9 +169,10 @@ TEST(LearnerOfRanks, GoesByTheMeanOfATrialOnAllRanks) {
         Learner learner(world, {.arms = [&](Collective) { return std::vector{other}; }});
         const CallKey key = call_of(100);
         Learner::Point& point = learner.begin(key, {.algorithm = "ring", .transport = "shm"});
-        // Only rank 1 sees that the other one is slower.
+        // Only rank 1 sees that the other one is slower. The trial waits until it is worth an
+        // exchange, which takes long on a busy machine.
         const double slower = world.rank().index == 1 ? 80'000 : 5'000;
-        for (int call = 0; call < 100'000 && !point.search.time_of(1); ++call)
+        for (int call = 0; call < 10'000'000 && !point.search.time_of(1); ++call)
             learner.record(point, point.shape, learner.arm_for(point, key) == 1 ? slower : 20'000,
                            0);
         ASSERT_TRUE(point.search.time_of(1));
