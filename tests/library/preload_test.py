@@ -111,6 +111,14 @@ class Results(unittest.TestCase):
                 self.assertRegex(out, "^0 wrong;")
                 print(*options, out, end="")
 
+    @unittest.skipIf(LONG, "shown by the quick test")
+    def test_of_chars_are_those_of_the_library(self):
+        code, out, err = run(2, built("preload_chars"), options=(*EVERYTHING, "--report"))
+        self.assertEqual((code, out), (0, "400 checks, 0 wrong\n"), err)
+        calls, by_tutti = rows(err)["all_reduce"]
+        self.assertEqual(calls, 400)
+        self.assertGreater(by_tutti, 300)
+
     @unittest.skipUnless(LONG, "2 ranks with 1 GiB each")
     def test_of_too_large_blocks_come_from_the_library(self):
         code, out, err = run(2, built("preload_large"), options=(*EVERYTHING, "--report"))

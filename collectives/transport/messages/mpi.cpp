@@ -85,26 +85,6 @@ private:
     int size_ = 1;
 };
 
-// Sets MPI_ERRORS_RETURN for the time of a collective and then restores the program's error
-// handler. That handler might end the program, or leave the collective by longjmp.
-class ErrorsReturn {
-public:
-    explicit ErrorsReturn(MPI_Comm comm) : comm_(comm) {
-        check(PMPI_Comm_get_errhandler(comm_, &before_));
-        check(PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
-    }
-    ~ErrorsReturn() {
-        PMPI_Comm_set_errhandler(comm_, before_);
-        PMPI_Errhandler_free(&before_);
-    }
-    ErrorsReturn(const ErrorsReturn&) = delete;
-    ErrorsReturn& operator=(const ErrorsReturn&) = delete;
-
-private:
-    MPI_Comm comm_;
-    MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
-};
-
 // Does not use MPI_Comm_dup, which would call the program's attribute copy functions.
 MPI_Comm duplicate(MPI_Comm comm) {
     const ErrorsReturn meanwhile(comm);

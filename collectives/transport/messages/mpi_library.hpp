@@ -55,4 +55,24 @@ inline void check(int code, std::source_location where = std::source_location::c
     if (code != 0) throw_mpi_error(code, where);
 }
 
+/// While it lives, MPI functions return errors of the communicator. Then restores the program's
+/// error handler, which might end the program, or leave the function by longjmp.
+class ErrorsReturn {
+public:
+    explicit ErrorsReturn(MPI_Comm comm) : comm_(comm) {
+        check(PMPI_Comm_get_errhandler(comm_, &before_));
+        check(PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
+    }
+    ~ErrorsReturn() {
+        PMPI_Comm_set_errhandler(comm_, before_);
+        PMPI_Errhandler_free(&before_);
+    }
+    ErrorsReturn(const ErrorsReturn&) = delete;
+    ErrorsReturn& operator=(const ErrorsReturn&) = delete;
+
+private:
+    MPI_Comm comm_;
+    MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
+};
+
 }  // namespace tutti
