@@ -190,6 +190,8 @@ void Ranks::begin() {
         if (auto refusal = state_->planner.refuses(transport_of_program(*world_)))
             throw Error(*refusal);
         stage_ = Stage::ours;
+        may_meet_ = preloaded.always || (world_->one_host() && !world_->oversubscribed);
+        leaves_barriers_ = !preloaded.always && world_->one_host() && world_->oversubscribed;
         beginning_ns_ = now_ns() - began_ns_;
     } catch (const std::exception& error) {  // on all ranks, unless one has failed
         if (rank_ == 0) fmt::print(stderr, "tutti: continuing without tutti: {}\n", error.what());

@@ -149,7 +149,7 @@ public:
             return passed(kind, 0, by_library);
         }
         if (is_rare(kind, longest, root)) {
-            refusals.add();
+            refusals.add_rare();
             return pass_rare_call(kind, 0, by_library);
         }
         refusals = {};
@@ -180,11 +180,15 @@ public:
     bool may_meet(CallKind kind) {
         // Oversubscription is known only after begin(), which costs as much as many calls. So wait
         // 8 times as long before it; in a job on several hosts, for other calls.
+        if (stage_ == Stage::ours && !may_meet_) return false;
         const bool is_new = stage_ == Stage::new_ones;
         if (is_new && job_has_several_hosts && !preloaded.always) return false;
-        return !is_too_early(kind, is_new ? 8 : 1) && has_begun() &&
-               (preloaded.always || (world_->one_host() && !world_->oversubscribed));
+        return !is_too_early(kind, is_new ? 8 : 1) && has_begun() && may_meet_;
     }
+    /// Returns whether the MPI library does the barriers. On one host whose ranks share cores,
+    /// tutti's take as long, and after them the library's next call takes longer: in its own
+    /// barriers, it also receives what other ranks have sent for that call.
+    bool leaves_barriers() const { return leaves_barriers_; }
     /// Passes a call to the MPI library.
     template <class Library>
     int passed(CallKind kind, std::int64_t bytes, const Library& by_library) {
@@ -231,9 +235,15 @@ private:
             return true;
         }
         void add() { left_ = last_ = std::min(2 * last_ + 1, 63); }
+        // For a call without a plan yet. To get one, it must come in quick succession, so this
+        // skips none before many in a row have not got any.
+        void add_rare() {
+            constexpr int many = 64;
+            if (++rare_ > many) add();
+        }
 
     private:
-        int last_ = 0, left_ = 0;
+        int last_ = 0, left_ = 0, rare_ = 0;
     };
 
     template <class Library>
@@ -351,6 +361,8 @@ private:
     Stage stage_ = Stage::new_ones;
     std::int64_t first_calls_;  // calls of each kind that the MPI library does first
     bool has_agreed_ = false;   // whether the ranks have agreed on first_calls_
+    // Since begin():
+    bool may_meet_ = false, leaves_barriers_ = false;
     std::int64_t began_ns_ = 0, beginning_ns_ = 0;
     std::array<std::int64_t, call_kinds> calls_ = {};
     std::array<Refusals, call_kinds> refusals_ = {};

@@ -171,6 +171,20 @@ class Command(unittest.TestCase):
                 self.assertEqual(code, 0, out + err)
                 self.assertEqual(rows(err)["scan"][1] > 0, bool(always), err)
 
+    def test_leaves_barriers_on_shared_cores_to_the_library(self):
+        program = ("taskset", "--cpu-list", "0", built("preload_growing"))
+        code, out, err = run(2, *program, options=("--with", "rules", "--report", "--collectives", "barrier"))
+        self.assertEqual((code, out), (0, ""), err)
+        calls, by_tutti = rows(err)["barrier"]
+        self.assertEqual(calls, 3300)
+        self.assertLess(by_tutti, 100, "the one that begins")
+
+    @unittest.skipIf(os.cpu_count() < 2, "the library does these calls if ranks share cores")
+    def test_finds_blocks_that_grow(self):
+        code, out, err = run(2, built("preload_growing"), options=("--with", "rules", "--report"))
+        self.assertEqual((code, out), (0, ""), err)
+        self.assertRegex(err, r"# all_to_all +8K-16K +\d+ +[1-9]\d+ ")
+
     def test_leaves_the_first_calls_to_the_library(self):
         err = run(2, built("preload_conformance"), options=("--with", "rules", "--after", "1000000", "--report"))[2]
         self.assertEqual({by_tutti for _, by_tutti in rows(err).values()}, {0})
