@@ -85,7 +85,7 @@ int gather_v(const Next& next, const void* send, Count send_count, MPI_Datatype 
         return next(send, send_count, send_type, receive, counts, displacements, type, root, comm);
     };
     Ranks* const ranks = ranks_for(CallKind::gather, comm);
-    if (ranks == nullptr || !ranks->has(root)) return by_library();
+    if (ranks == nullptr || ranks->never_meet() || !ranks->has(root)) return by_library();
     const bool is_root = ranks->rank() == root;
     const bool is_in_place = is_root && send == MPI_IN_PLACE;
     const BlockList all{receive, counts, displacements, type, ranks->size()};
@@ -112,7 +112,7 @@ int scatter_v(const Next& next, const void* send, const Count* counts,
         return next(send, counts, displacements, send_type, receive, count, type, root, comm);
     };
     Ranks* const ranks = ranks_for(CallKind::scatter, comm);
-    if (ranks == nullptr || !ranks->has(root)) return by_library();
+    if (ranks == nullptr || ranks->never_meet() || !ranks->has(root)) return by_library();
     const bool is_root = ranks->rank() == root;
     const bool is_in_place = is_root && receive == MPI_IN_PLACE;
     const BlockList all{send, counts, displacements, send_type, ranks->size()};
@@ -142,7 +142,7 @@ int all_to_all_v(const Next& next, const void* send, const Count* send_counts,
                     displacements, type, comm);
     };
     Ranks* const ranks = ranks_for(CallKind::all_to_all, comm);
-    if (ranks == nullptr) return by_library();
+    if (ranks == nullptr || ranks->never_meet()) return by_library();
     const BlockList all{receive, counts, displacements, type, ranks->size()};
     const BlockList given = send == MPI_IN_PLACE ? all
                                                  : BlockList{send, send_counts, send_displacements,

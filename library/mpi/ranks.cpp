@@ -191,6 +191,7 @@ void Ranks::begin() {
             throw Error(*refusal);
         stage_ = Stage::ours;
         may_meet_ = preloaded.always || (world_->one_host() && !world_->oversubscribed);
+        never_meet_ = !may_meet_ && !turns_;
         leaves_barriers_ = !preloaded.always && world_->one_host() && world_->oversubscribed;
         beginning_ns_ = now_ns() - began_ns_;
     } catch (const std::exception& error) {  // on all ranks, unless one has failed

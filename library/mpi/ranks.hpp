@@ -180,11 +180,12 @@ public:
     bool may_meet(CallKind kind) {
         // Oversubscription is known only after begin(), which costs as much as many calls. So wait
         // 8 times as long before it; in a job on several hosts, for other calls.
-        if (stage_ == Stage::ours && !may_meet_) return false;
         const bool is_new = stage_ == Stage::new_ones;
         if (is_new && job_has_several_hosts && !preloaded.always) return false;
         return !is_too_early(kind, is_new ? 8 : 1) && has_begun() && may_meet_;
     }
+    /// Returns whether may_meet() is false from now on, and calls need not be counted.
+    bool never_meet() const { return never_meet_; }
     /// Returns whether the MPI library does the barriers. On one host whose ranks share cores,
     /// tutti's take as long, and after them the library's next call takes longer: in its own
     /// barriers, it also receives what other ranks have sent for that call.
@@ -362,7 +363,7 @@ private:
     std::int64_t first_calls_;  // calls of each kind that the MPI library does first
     bool has_agreed_ = false;   // whether the ranks have agreed on first_calls_
     // Since begin():
-    bool may_meet_ = false, leaves_barriers_ = false;
+    bool may_meet_ = false, never_meet_ = false, leaves_barriers_ = false;
     std::int64_t began_ns_ = 0, beginning_ns_ = 0;
     std::array<std::int64_t, call_kinds> calls_ = {};
     std::array<Refusals, call_kinds> refusals_ = {};
