@@ -66,7 +66,7 @@ struct CallClass {
     std::uint64_t where = 0;
     bool operator==(const CallClass&) const = default;
 
-    std::uint64_t hash() const { return (how ^ where * 31) * 0x9E3779B97F4A7C15U >> 32; }
+    std::uint64_t hash() const { return (how ^ where * 31) * 0x9E3779B97F4A7C15U; }
 };
 
 /// Returns the octaves of a call's block and of all its blocks, which have that many bytes.

@@ -21,6 +21,7 @@
 #include "library/block_exchange.hpp"
 #include "library/call_key.hpp"
 #include "library/learner.hpp"
+#include "library/two_way_index.hpp"
 #include "tutti/call_arguments.hpp"
 #include "tutti/communicator.hpp"
 
@@ -187,30 +188,27 @@ struct KnownClass {
 class RecentCalls {
 public:
     /// Returns the place for a hash. It may hold another call.
-    RecentCall& place_of(std::uint64_t hash) { return calls_[hash >> 57]; }
+    RecentCall& place_of(std::uint64_t hash) { return calls_[index_.take(hash)]; }
     /// Forgets all: plans or registered memory have changed.
     void forget() { calls_.fill({}); }
 
 private:
-    std::array<RecentCall, 128> calls_;
+    using Index = TwoWayIndex<6>;
+    Index index_;
+    std::array<RecentCall, Index::places> calls_;
 };
 
 class KnownClasses {
 public:
-    /// Returns the place of the class, or for it. There are two for each hash, so that few classes
-    /// replace each other.
-    KnownClass& place_of(const CallClass& of) {
-        auto& [newer, older] = classes_[of.hash() % classes_.size()];
-        if (newer.of == of) return newer;
-        if (older.of == of) return older;
-        older = newer;
-        return newer;
-    }
+    /// Returns the place for a class. It may hold another one.
+    KnownClass& place_of(const CallClass& of) { return classes_[index_.take(of.hash())]; }
     /// Forgets all: plans or registered memory have changed.
     void forget() { classes_.fill({}); }
 
 private:
-    std::array<std::array<KnownClass, 2>, 128> classes_;
+    using Index = TwoWayIndex<7>;
+    Index index_;
+    std::array<KnownClass, Index::places> classes_;
 };
 
 /// A cached plan, or a cached call of a library. Slots are reused but never freed, so a Request of

@@ -7,19 +7,18 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <optional>
-#include <utility>
 
 #include "library/communicator_state.hpp"
 #include "library/mpi/settings.hpp"
 #include "library/mpi/types.hpp"
+#include "library/two_way_index.hpp"
 
 namespace tutti {
 
 /// A collective call on a communicator with the program's arguments, as far as this rank uses them.
 /// Equal ones are the same call if they have named types.
 struct ProgramCall {
-    CallKind kind;
+    CallKind kind = {};
     int root = 0;
     const void* send = nullptr;
     const void* receive = nullptr;
@@ -56,52 +55,52 @@ public:
             bits(std::bit_width(static_cast<std::uint64_t>(bytes)), 0) |
             bits(Learner::shape_of(bytes, false).quarter, 8) | bits(call.kind, 16) |
             bits(static_cast<std::uint32_t>(call.root), 24) | bits(call.has_lengths, 63);
-        LeftCalls& left = places_[key * 0x9E3779B97F4A7C15U >> (64 - 8)];
+        LeftCalls& left = calls_[index_.take(key * 0x9E3779B97F4A7C15U)];
         if (left.key != key) left = {{}, key};
         return left;
     }
 
 private:
-    std::array<LeftCalls, 256> places_ = {};
+    using Index = TwoWayIndex<7>;
+    Index index_;
+    std::array<LeftCalls, Index::places> calls_ = {};
 };
 
 /// A call that was done before, with all that its repetitions need.
 struct KnownCall {
     ProgramCall call;
-    LeftCalls* left;          ///< the calls that it belongs to
-    std::uint64_t key;        ///< left->key at that time; if it differs now, others have the place
-    RepeatableRun run;        ///< none unless tutti did the call in the program's own memory
-    std::int64_t work;        ///< see Ranks::count_work()
-    std::uint64_t admission;  ///< its key for PlanAdmission
+    LeftCalls* left = nullptr;  ///< the calls that it belongs to
+    std::uint64_t key = 0;   ///< left->key at that time; if it differs now, others have the place
+    RepeatableRun run = {};  ///< none unless tutti did the call in the program's own memory
+    std::int64_t work = 0;   ///< see Ranks::count_work()
+    std::uint64_t admission = 0;  ///< its key for PlanAdmission
 };
 
-/// The calls that a program repeats on a communicator. Each place serves all calls of a hash.
+/// The calls that a program repeats on a communicator.
 class KnownCalls {
 public:
     /// Returns null if it is not known.
-    const KnownCall* find(const ProgramCall& call) {
-        if (places_ == nullptr) return nullptr;
-        const std::uint64_t hash = hash_of(call);
-        const std::optional<KnownCall>& known = (*places_)[place_of(hash)];
-        if (!known || known->call != call) return nullptr;
-        last_[place_of(hash)] = hash;
-        return &*known;
+    const KnownCall* find(const ProgramCall& call) const {
+        if (calls_ == nullptr) return nullptr;
+        const KnownCall& known = (*calls_)[known_.likely(hash_of(call))];
+        return known.call == call ? &known : nullptr;
     }
-    /// Notes the call. Returns whether the last one in its place was the same: only then keep() it.
+    /// Notes the call. Returns whether it was noted before: only then keep() it.
     bool note(const ProgramCall& call) {
         const std::uint64_t hash = hash_of(call);
-        return std::exchange(last_[place_of(hash)], hash) == hash;
+        const bool is_noted = noted_.has(hash);
+        noted_.take(hash);
+        return is_noted;
     }
     void keep(const KnownCall& known) {
-        if (places_ == nullptr) places_ = std::make_unique<Places>();
-        (*places_)[place_of(hash_of(known.call))] = known;
+        if (calls_ == nullptr) calls_ = std::make_unique<Calls>();
+        (*calls_)[known_.take(hash_of(known.call))] = known;
     }
 
 private:
-    static constexpr int bits = 6;
-    using Places = std::array<std::optional<KnownCall>, 1 << bits>;
+    using Index = TwoWayIndex<6>;
+    using Calls = std::array<KnownCall, Index::places>;
 
-    static std::size_t place_of(std::uint64_t hash) { return hash >> (64 - bits); }
     static std::uint64_t hash_of(const ProgramCall& call) {
         const auto number = [](const auto& handle) {  // an address in some MPI libraries
             std::uint64_t bits = 0;
@@ -116,8 +115,8 @@ private:
         return differs * 0x9E3779B97F4A7C15U;
     }
 
-    std::unique_ptr<Places> places_;
-    std::array<std::uint64_t, 1 << bits> last_ = {};  // hashes
+    Index known_, noted_;
+    std::unique_ptr<Calls> calls_;
 };
 
 }  // namespace tutti

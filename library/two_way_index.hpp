@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace tutti {
+
+/// Gives hashes places in a cache of 2^(bits + 1) entries. Each hash has a choice of two places, so
+/// that two calls which a program makes in turn do not replace each other. The cache must compare
+/// its entry with what it looks for: different calls may have the same hash.
+template <int bits>
+class TwoWayIndex {
+public:
+    static constexpr std::size_t places = std::size_t{2} << bits;
+
+    /// Returns the place of the hash if it has one, else another.
+    std::size_t likely(std::uint64_t hash) const {
+        const std::size_t first = first_of(hash);
+        return first + (hashes_[first] == hash ? 0 : 1);
+    }
+    bool has(std::uint64_t hash) const { return hashes_[likely(hash)] == hash; }
+    /// Returns the place of the hash. If it has none, gives it that of its two places which was
+    /// taken less recently.
+    std::size_t take(std::uint64_t hash) {
+        const std::size_t first = first_of(hash);
+        std::uint8_t& older = older_[first / 2];
+        const std::size_t place = has(hash) ? likely(hash) : first + older;
+        older = place == first ? 1 : 0;
+        hashes_[place] = hash;
+        return place;
+    }
+
+private:
+    static std::size_t first_of(std::uint64_t hash) { return 2 * (hash >> (64 - bits)); }
+
+    std::array<std::uint64_t, places> hashes_ = {};
+    std::array<std::uint8_t, places / 2> older_ = {};  // of each two places
+};
+
+}  // namespace tutti

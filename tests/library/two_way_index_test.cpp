@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "library/two_way_index.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tutti {
+namespace {
+
+// Hashes with the same highest bits share two places.
+constexpr std::uint64_t first = 1, second = 2, third = 3, elsewhere = std::uint64_t{1} << 63;
+
+TEST(TwoWayIndex, KeepsTwoHashesThatShareTheirPlaces) {
+    TwoWayIndex<4> index;
+    const std::size_t of_first = index.take(first), of_second = index.take(second);
+    EXPECT_NE(of_first, of_second);
+    for (int turn = 0; turn < 3; ++turn) {
+        EXPECT_EQ(index.take(first), of_first);
+        EXPECT_EQ(index.take(second), of_second);
+    }
+    EXPECT_EQ(index.likely(first), of_first);
+    EXPECT_EQ(index.likely(second), of_second);
+}
+
+TEST(TwoWayIndex, ReplacesTheOneUsedLessRecently) {
+    TwoWayIndex<4> index;
+    index.take(first);
+    const std::size_t of_second = index.take(second);
+    index.take(first);
+    EXPECT_EQ(index.take(third), of_second);
+    EXPECT_TRUE(index.has(first));
+    EXPECT_FALSE(index.has(second));
+}
+
+TEST(TwoWayIndex, HasOtherPlacesForOtherHashes) {
+    TwoWayIndex<4> index;
+    index.take(first);
+    index.take(second);
+    EXPECT_FALSE(index.has(elsewhere));
+    EXPECT_LT(index.take(elsewhere), index.places);
+    EXPECT_TRUE(index.has(first) && index.has(second));
+}
+
+}  // namespace
+}  // namespace tutti
