@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -91,21 +90,8 @@ std::vector<int> numbered_by(const std::vector<FactsOfRank>& facts,
     return numbers;
 }
 
-// The user may have told Open MPI which interfaces or which other library it uses, or how.
-bool are_links_chosen_by_user() {
-    constexpr std::array settings{"OMPI_MCA_btl_tcp_if_include",
-                                  "OMPI_MCA_btl_tcp_if_exclude",
-                                  "OMPI_MCA_btl_tcp_eager_limit",
-                                  "OMPI_MCA_btl_tcp_links",
-                                  "OMPI_MCA_btl",
-                                  "OMPI_MCA_pml"};
-    return std::ranges::any_of(settings,
-                               [](const char* setting) { return std::getenv(setting) != nullptr; });
-}
-
 std::array<std::uint32_t, most_links> networks_of_links(const std::vector<NetworkDevice>& devices) {
     std::array<std::uint32_t, most_links> networks{};
-    if (are_links_chosen_by_user()) return networks;
     std::size_t known = 0;
     for (const auto& [network, device] : equal_devices(devices))
         if (known < most_links)

@@ -42,10 +42,10 @@ const Host& cores_of_this_host();
 const std::vector<NetworkDevice>& cards_of_this_host();
 
 /// Asks all ranks, in a single exchange. `name_of_host` is equal on the ranks of one host. Numbers
-/// the hosts in the order of their first rank. `devices` are the network interfaces of this host.
-/// Collective.
+/// the hosts in the order of their first rank. `devices` are the network interfaces of this host
+/// that count as links. Collective.
 RanksOnHosts ranks_on_hosts(World& world, std::string_view name_of_host,
                             const Host& structure = cores_of_this_host(),
-                            const std::vector<NetworkDevice>& devices = cards_of_this_host());
+                            const std::vector<NetworkDevice>& devices = {});
 
 }  // namespace tutti

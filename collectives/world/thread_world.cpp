@@ -102,7 +102,6 @@ public:
         auto world = std::make_unique<ThreadWorld>(part, Rank{static_cast<int>(me)});
         world->hang_timeout = hang_timeout;
         world->oversubscribed = oversubscribed;
-        world->links = links;
         world->background = background;
         world->parent = this;
         return world;

@@ -129,8 +129,8 @@ public:
     /// Some machine has more ranks than cores: waits yield the core at once. Containers of one
     /// machine share its cores.
     bool oversubscribed = false;
-    /// Equal links of each host, to networks that all ranks share: messages can be divided among
-    /// them. 1 if unknown, or if the user tells Open MPI what to use.
+    /// Equal links of each host, to networks that all ranks share, among which the MPI library
+    /// divides long messages; 1 if it divides none, or if that is unknown.
     int links = 1;
     /// Other threads of the processes compute during calls: a waiting rank sleeps early and is
     /// woken, because yielding would keep it off its core for a whole time slice.

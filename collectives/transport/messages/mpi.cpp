@@ -6,6 +6,8 @@
 #include <time.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -70,7 +72,7 @@ protected:
         char name[MPI_MAX_PROCESSOR_NAME] = {};
         int length = 0;
         check(PMPI_Get_processor_name(name, &length));
-        RanksOnHosts ranks = ranks_on_hosts(*this, name);
+        RanksOnHosts ranks = ranks_on_hosts(*this, name, cores_of_this_host(), cards_used_by_mpi());
         hosts_ = std::move(ranks.hosts);
         processes = std::move(ranks.processes);
         oversubscribed = ranks.are_oversubscribed;
@@ -372,12 +374,19 @@ private:
 
 std::optional<std::string> mpi_missing() { return std::nullopt; }
 
-Bytes mpi_sends_by_one_link_up_to() {
+std::vector<NetworkDevice> cards_used_by_mpi() {
 #ifdef OPEN_MPI
-    return Bytes{64 << 10};  // the default of btl_tcp_eager_limit
-#else
-    return {};
+    constexpr std::array settings{"OMPI_MCA_btl_tcp_if_include",
+                                  "OMPI_MCA_btl_tcp_if_exclude",
+                                  "OMPI_MCA_btl_tcp_eager_limit",
+                                  "OMPI_MCA_btl_tcp_links",
+                                  "OMPI_MCA_btl",
+                                  "OMPI_MCA_pml"};
+    if (std::ranges::all_of(settings,
+                            [](const char* name) { return std::getenv(name) == nullptr; }))
+        return cards_of_this_host();
 #endif
+    return {};
 }
 
 MpiSession::MpiSession() {

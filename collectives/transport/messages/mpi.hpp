@@ -3,9 +3,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "base/units.hpp"
 #include "collectives/transport/endpoint.hpp"
+#include "topology/detect/network_devices.hpp"
 
 namespace tutti {
 
@@ -57,9 +58,9 @@ int mpi_handle(const World& world);
 /// Uses MPI's point-to-point messages (MPI_Isend, MPI_Irecv) on a communicator of its own.
 std::unique_ptr<MessageTransport> mpi_transport(World& world);
 
-/// Returns the size up to which the library sends a message by one link of the host, and above
-/// which it divides messages among all; 0 if it is not known to do so.
-Bytes mpi_sends_by_one_link_up_to();
+/// Returns the network interfaces of this host among which the library divides long messages: none
+/// unless it is Open MPI, and the user has not told it which ones to use, or how.
+std::vector<NetworkDevice> cards_used_by_mpi();
 
 /// Returns the library's name and version on one line, e.g. "Open MPI 4.1.4".
 std::string mpi_library();

@@ -8,7 +8,7 @@
 namespace tutti {
 
 #ifdef TUTTI_WITHOUT_MPI
-Bytes mpi_sends_by_one_link_up_to() { return {}; }
+std::vector<NetworkDevice> cards_used_by_mpi() { return {}; }
 
 std::optional<std::string> mpi_missing() {
     return "this build has no MPI; run scripts/setup and build again";

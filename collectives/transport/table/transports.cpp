@@ -56,6 +56,9 @@ OpenTransport open_beside_memory(World& world, const std::optional<Fault>&) {
 // Plans over these need nothing but the ranks' memory.
 OpenTransport open_memory(World&, const std::optional<Fault>&) { return {}; }
 
+// Returns the default of btl_tcp_eager_limit. Other MPI libraries have one link, see World::links.
+Bytes eager_limit_of_open_mpi() { return Bytes{64 << 10}; }
+
 constexpr bool is_part = true;
 constexpr bool between_devices = true;
 
@@ -75,7 +78,7 @@ const TransportRow rows[] = {
      .build_lacks = mpi_missing,
      .refuses = needs_mpi,
      .open = open<mpi_transport>,
-     .by_one_link_up_to = mpi_sends_by_one_link_up_to},
+     .by_one_link_up_to = eager_limit_of_open_mpi},
     {"ucx", "tagged messages of UCX over InfiniBand, TCP or shared memory, as UCX chooses",
      ucx_missing, [](World& world) { return ucx_refuses(world); },
      open<[](World& world) { return ucx_transport(world); }>},
@@ -88,7 +91,7 @@ const TransportRow rows[] = {
      .open = open_beside_memory<hybrid_over_mpi>,
      .methods = by_memory_and_messages,
      .is_part = true,
-     .by_one_link_up_to = mpi_sends_by_one_link_up_to},
+     .by_one_link_up_to = eager_limit_of_open_mpi},
     {"nccl",
      "groups of ncclSend and ncclRecv between GPUs, one rank per GPU; tutti's kernels reduce",
      nccl_missing,

@@ -41,7 +41,8 @@ struct TransportRow {
     /// On devices: the largest vector that is sent in lines.
     Bytes device_lines_up_to = {};
     /// Returns the size up to which the library sends a message by one link of the host, and above
-    /// which it divides messages among all. Null: none, e.g. because tutti divides them itself.
+    /// which it divides messages among all, see World::links. Null: none, e.g. because tutti
+    /// divides them itself.
     Bytes (*by_one_link_up_to)() = nullptr;
 
     std::optional<std::string> missing() const {

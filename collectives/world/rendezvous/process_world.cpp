@@ -111,7 +111,6 @@ ProcessWorld::ProcessWorld(Rank rank, int size, std::vector<OpenFile> connection
     hosts_ = std::move(ranks.hosts);
     processes = std::move(ranks.processes);
     oversubscribed = ranks.are_oversubscribed;
-    links = ranks.links;
     neighbours_.emplace(*this);
 }
 

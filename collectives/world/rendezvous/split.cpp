@@ -74,7 +74,6 @@ std::unique_ptr<World> ProcessWorld::split(std::optional<int> group) {
             where, {.rank = me.index, .size = size, .process = getpid(), .job = token}, deadline));
     auto part = std::make_unique<ProcessWorld>(me, size, std::move(connections), hang_timeout);
     part->oversubscribed = oversubscribed;
-    part->links = links;
     part->background = background;
     part->parent = this;
     return part;
