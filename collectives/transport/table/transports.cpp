@@ -59,6 +59,9 @@ OpenTransport open_memory(World&, const std::optional<Fault>&) { return {}; }
 // Returns the default of btl_tcp_eager_limit. Other MPI libraries have one link, see World::links.
 Bytes eager_limit_of_open_mpi() { return Bytes{64 << 10}; }
 
+// A hybrid without UCX uses MPI. So does one whose UCX fails on some rank, which is known too late.
+Bytes eager_limit_of_hybrid() { return ucx_missing() ? eager_limit_of_open_mpi() : Bytes{}; }
+
 constexpr bool is_part = true;
 constexpr bool between_devices = true;
 
@@ -82,8 +85,13 @@ const TransportRow rows[] = {
     {"ucx", "tagged messages of UCX over InfiniBand, TCP or shared memory, as UCX chooses",
      ucx_missing, [](World& world) { return ucx_refuses(world); },
      open<[](World& world) { return ucx_transport(world); }>},
-    {"hybrid", "shared memory within each host, messages over ucx, or else mpi, between hosts",
-     nullptr, hybrid_refuses, open_beside_memory<hybrid_transport>, by_memory_and_messages},
+    {.name = "hybrid",
+     .what = "shared memory within each host, messages over ucx, or else mpi, between hosts",
+     .build_lacks = nullptr,
+     .refuses = hybrid_refuses,
+     .open = open_beside_memory<hybrid_transport>,
+     .methods = by_memory_and_messages,
+     .by_one_link_up_to = eager_limit_of_hybrid},
     {.name = "hybrid-mpi",
      .what = "shared memory within each host, messages over mpi between hosts",
      .build_lacks = mpi_missing,
