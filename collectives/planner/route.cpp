@@ -37,13 +37,13 @@ Order order_of(const Choice& choice) {
 
 // The job of a whole vector, which is not cut into segments.
 Job whole_job(const Choice& choice, const Call& call, int ranks, const Placement& hosts) {
-    const auto& [algorithm, configuration, environment] = choice;
+    const Placement& nodes = choice.environment.hosts;
     return {.collective = call.collective,
             .ranks = ranks,
             .root = call.root,
-            .configuration = configuration,
-            .placement = environment.hosts.nodes().empty() ? hosts : environment.hosts,
-            .order = channels_of(order_of(choice), configuration.channels, ranks)};
+            .configuration = choice.configuration,
+            .placement = nodes.nodes().empty() ? hosts : nodes,
+            .order = channels_of(order_of(choice), choice.configuration.channels, ranks)};
 }
 
 // A default segment grows in proportion if it has more chunks per block than this. With 64 ranks on
@@ -54,21 +54,24 @@ constexpr int most_chunks_of_default = 4;
 // Returns the default segment of few chunks. It is larger if the library would send the usual one
 // by only one of several links.
 Bytes usual_segment(const Choice& choice) {
-    const auto& [algorithm, configuration, environment] = choice;
-    const Bytes usual = environment.default_segment;
-    if (environment.links < 2 || configuration.transport.empty()) return usual;
-    const auto by_one_link = find_transport(configuration.transport).by_one_link_up_to;
+    const Bytes usual = choice.environment.default_segment;
+    const std::string& transport = choice.configuration.transport;
+    if (choice.environment.links < 2 || transport.empty()) return usual;
+    const auto by_one_link = find_transport(transport).by_one_link_up_to;
     return by_one_link != nullptr && usual <= by_one_link() ? segment_over_links : usual;
 }
 
+int chunks_of_block(const Job& job, const Schedule& schedule) {
+    const CollectiveSpec spec{job.collective, job.ranks, job.root};
+    return schedule.chunks() / static_cast<int>(spec.blocks());
+}
+
 Bytes segment_for(const Choice& choice, const Job& whole) {
-    const auto& [algorithm, configuration, environment] = choice;
-    if (configuration.segment.count > 0) return configuration.segment;
+    const Algorithm& algorithm = *choice.algorithm;
+    if (whole.configuration.segment.count > 0) return whole.configuration.segment;
     const Bytes usual = usual_segment(choice);
-    if (!algorithm->pipelines || algorithm->cuts_itself || algorithm->refuses(whole)) return usual;
-    const auto blocks =
-        static_cast<int>(CollectiveSpec{whole.collective, whole.ranks, whole.root}.blocks());
-    const int chunks = algorithm->build(whole).chunks() / blocks;
+    if (!algorithm.pipelines || algorithm.cuts_itself || algorithm.refuses(whole)) return usual;
+    const int chunks = chunks_of_block(whole, algorithm.build(whole));
     return std::max(usual, Bytes{usual.count * chunks / most_chunks_of_default});
 }
 
@@ -95,13 +98,11 @@ Lanes lanes_for(const Algorithm& algorithm, const Job& job, const Schedule& sche
     const auto channels = static_cast<int>(job.order.channels.size());
     const int wanted = segments / 4;
     if (channels <= 1) return {.count = std::clamp(wanted, 1, most_lanes), .segments = segments};
-    const auto blocks =
-        static_cast<int>(CollectiveSpec{job.collective, job.ranks, job.root}.blocks());
     const int of_each = std::clamp(wanted, 1, std::max(most_lanes / channels, 1));
     return {.count = std::min(channels * of_each, most_lanes),
             .segments = segments,
             .channels = channels,
-            .chunks_of_share = schedule.chunks() / blocks / channels};
+            .chunks_of_share = chunks_of_block(job, schedule) / channels};
 }
 
 namespace {
