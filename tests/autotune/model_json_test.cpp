@@ -98,6 +98,7 @@ TEST(ModelJson, RefusesDamagedTextWithItsLine) {
         {with(good, "cost_model", "limits"), "cost model"},
         {with(good, "\"cores\": 2", "\"cores\": 0"), "model.json:6: 'cores'"},
         {with(good, "\"cores\": 2", "\"cores\": \"2\""), "'cores'"},
+        {with(good, "\"cores\": 2", R"("cores": 2, "links": 0)"), "'links'"},
         {with(good, "\"date\"", "\"data\""), "field 'date'"},
         {with(good, "\"step\": 0.1", "\"step\": -0.1"), ".step' is not a number"},
         {with(good, "\"step\": 0.1", "\"step\": \"0.1\""), ".step' is not a number"},
