@@ -13,12 +13,6 @@
 namespace tutti {
 namespace {
 
-// UCC and oneCCL do not tell blocks of equal lengths apart in a name.
-std::string_view name_without_blocks(Collective collective) {
-    return collective == Collective::reduce_scatter ? "reduce_scatter"
-                                                    : name_in(mpi_names, collective);
-}
-
 std::string in_capitals(std::string_view name) {
     std::string text(name);
     for (char& letter : text)

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "autotune/exports/foreign_algorithms.hpp"
 #include "autotune/table/measured_choices.hpp"
+#include "collectives/baselines/foreign_algorithms.hpp"
 #include "collectives/baselines/nccl_choice.hpp"
 
 namespace tutti {

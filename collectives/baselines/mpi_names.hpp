@@ -15,4 +15,10 @@ inline constexpr Named<Collective> mpi_names[] = {
     {Collective::exscan, "exscan"},
 };
 
+/// Returns the name in UCC and oneCCL, which do not tell blocks of equal lengths apart.
+inline std::string_view name_without_blocks(Collective collective) {
+    return collective == Collective::reduce_scatter ? "reduce_scatter"
+                                                    : name_in(mpi_names, collective);
+}
+
 }  // namespace tutti

@@ -8,10 +8,9 @@
 #include <map>
 
 #include "base/index.hpp"
-#include "base/name_table.hpp"
 #include "collectives/baselines/baselines.hpp"
+#include "collectives/baselines/foreign_algorithms.hpp"
 #include "collectives/baselines/mpi_names.hpp"
-#include "collectives/baselines/ucc_names.hpp"
 #include "collectives/world/backoff.hpp"
 
 namespace tutti {
@@ -309,25 +308,23 @@ UccTeam& ucc_team(World& world, const std::string& tune) {
     return all.emplace(tune, std::move(team)).first->second;
 }
 
-const UccAlgorithm* find_ucc_algorithm(Collective collective, std::string_view name) {
+// Returns the minor version of UCC 1; 1000 for UCC 2.0.
+int minor_version_of_ucc() {
     unsigned major = 0, minor = 0, release = 0;
     ucc_get_version(&major, &minor, &release);
-    for (const UccAlgorithm& row : ucc_algorithm_rows)
-        if (row.collective == collective && in_kebab_case(row.name) == name &&
-            std::pair(major, minor) >= std::pair(1U, row.since_minor))
-            return &row;
-    return nullptr;
+    return static_cast<int>(1000 * (major - 1) + minor);
+}
+
+const ForeignAlgorithm* find_ucc_algorithm(const LibraryCall& what) {
+    return foreign_algorithm(ForeignLibrary::ucc, what.call.collective,
+                             {.impl = "ucc", .algorithm = what.algorithm}, minor_version_of_ucc());
 }
 
 // Returns the setting that forces the algorithm; empty: UCC's own choice.
 std::string tune_for(const LibraryCall& what) {
     if (what.algorithm.empty()) return "";
-    const UccAlgorithm* row = find_ucc_algorithm(what.call.collective, what.algorithm);
-    // UCC's names do not tell blocks of equal lengths apart.
-    const std::string_view collective = row->collective == Collective::reduce_scatter
-                                            ? "reduce_scatter"
-                                            : name_in(mpi_names, row->collective);
-    return fmt::format("{}:@{}:inf", collective, row->name);
+    return fmt::format("{}:@{}:inf", name_without_blocks(what.call.collective),
+                       find_ucc_algorithm(what)->id);
 }
 
 class UccCollective final : public Operation {
@@ -415,7 +412,7 @@ private:
 std::optional<std::string> ucc_algorithm_refuses(const World& world, const LibraryCall& what) {
     const Collective collective = what.call.collective;
     const std::string& name = what.algorithm;
-    if (find_ucc_algorithm(collective, name) == nullptr)
+    if (find_ucc_algorithm(what) == nullptr)
         return fmt::format("{} names no algorithm '{}' for {}", ucc_library(), name,
                            name_of(collective));
     if (what.segment.count > 0 || what.fan_out > 0)
@@ -443,10 +440,10 @@ std::string ucc_library() {
 
 std::vector<std::string> ucc_algorithms(Collective collective) {
     std::vector<std::string> names;
-    for (const UccAlgorithm& row : ucc_algorithm_rows)
-        if (const std::string name = in_kebab_case(row.name);
-            row.collective == collective && find_ucc_algorithm(collective, name) != nullptr)
-            names.push_back(name);
+    for (const ForeignAlgorithm& row : foreign_algorithms())
+        if (row.library == ForeignLibrary::ucc && row.collective == collective &&
+            row.since <= minor_version_of_ucc())
+            names.emplace_back(row.baseline);
     return names;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/exports/export.hpp"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +12,6 @@
 
 #include "autotune/table/table.hpp"
 #include "base/source.hpp"
-#include "collectives/baselines/ucc_names.hpp"
 #include "table_samples.hpp"
 
 namespace tutti {
@@ -386,21 +384,7 @@ TEST(Export, WritesTheVariablesOfUccOneCclAndIntelMpi) {
     EXPECT_NO_THROW(written(both, "oneccl", {.ranks = 4}));
 }
 
-// Returns the algorithms of UCC as "collective name kebab-case-name".
-std::set<std::string> algorithms_of_ucc_in_exports() {
-    std::set<std::string> all;
-    for (const ForeignAlgorithm& row : foreign_algorithms())
-        if (row.library == ForeignLibrary::ucc)
-            all.insert(fmt::format("{} {} {}", name_of(row.collective), row.id, row.baseline));
-    return all;
-}
-
-TEST(UccExport, NamesTheAlgorithmsThatTheBaselineForces) {
-    std::set<std::string> forced;
-    for (const UccAlgorithm& row : ucc_algorithm_rows)
-        forced.insert(
-            fmt::format("{} {} {}", name_of(row.collective), row.name, in_kebab_case(row.name)));
-    EXPECT_EQ(algorithms_of_ucc_in_exports(), forced);
+TEST(UccExport, NamesTheAlgorithmThatTheBaselineForces) {
     const Configuration own{.impl = "ucc", .algorithm = "sra-knomial"};
     const std::vector both{section(Collective::all_reduce, 4,
                                    three_ranges(own, {.impl = "ucc"}, of_mpi("rabenseifner")))};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/exports/foreign_algorithms.hpp"
+#include "collectives/baselines/foreign_algorithms.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -126,18 +126,18 @@ constexpr ForeignAlgorithm rows[] = {
     {mpich, reduce_scatter, "recursive_doubling", "recursive-doubling"},
     {mpich, reduce_scatter, "recursive_halving", "recursive-halving", "butterfly"},
 
-    // UCC: names of TL/UCP. The radix stays UCC's own.
+    // UCC: names of TL/UCP, with minor versions of UCC 1 after 1.4. The radix stays UCC's own.
     {ucc, all_reduce, "knomial", "knomial", "butterfly", any_radix},
     {ucc, all_reduce, "sra_knomial", "sra-knomial", "halving-doubling"},
     {ucc, all_reduce, "dbt", "dbt", "double-tree"},
-    {ucc, all_reduce, "ring", "ring", "ring"},
+    {ucc, all_reduce, "ring", "ring", "ring", none, 8},
     {ucc, all_gather, "knomial", "knomial", "butterfly"},
     {ucc, all_gather, "ring", "ring", "ring"},
     {ucc, all_gather, "neighbor", "neighbor"},
     {ucc, all_gather, "bruck", "bruck", "bruck"},
     {ucc, all_gather, "sparbit", "sparbit", "sparbit"},
-    {ucc, all_gather, "linear", "linear", "one-shot"},
-    {ucc, all_gather, "batched", "batched"},
+    {ucc, all_gather, "linear", "linear", "one-shot", none, 5},
+    {ucc, all_gather, "batched", "batched", "", none, 5},
     {ucc, broadcast, "knomial", "knomial", "tree", any_radix},
     {ucc, broadcast, "sag_knomial", "sag-knomial", "butterfly"},
     {ucc, broadcast, "dbt", "dbt", "double-tree"},
@@ -221,7 +221,8 @@ const ForeignAlgorithm* foreign_algorithm(ForeignLibrary library, Collective col
     if (!choice.is_ours() && choice.impl != baseline_of(library)) return nullptr;
     const std::string own = choice.impl == "nccl" ? name_in_nccl(choice) : choice.algorithm;
     const auto is_meant = [&](const ForeignAlgorithm& row) {
-        if (row.library != library || row.collective != collective || version < row.since)
+        if (row.library != library || row.collective != collective ||
+            (version != 0 && version < row.since))
             return false;
         if (!choice.is_ours()) return row.baseline == own;
         return row.ours == choice.algorithm && has_radix_of(row, choice.radix);
