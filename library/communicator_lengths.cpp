@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls whose blocks have different lengths: finds the lengths of all blocks.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
