@@ -192,13 +192,20 @@ std::string choice_of_han(std::string_view report, std::string_view collective) 
     return choice;
 }
 
-// Returns the number of the algorithm that coll/tuned of Open MPI 6 took by a rule; empty if it
-// found none.
+std::string_view next_word(std::string_view text) {
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    return text.substr(0, text.find_first_of(" ,)\n"));
+}
+
+// Returns the algorithm, fan-out and segment that coll/tuned of Open MPI 6 took by a rule; empty if
+// it found none.
 std::string choice_of_tuned(std::string_view report, std::string_view collective) {
     const std::string_view rule =
-        text_between(report, fmt::format("For {} with msg_size=", collective), ").");
+        text_between(report, fmt::format("For {} with msg_size=", collective), "max_requests");
     if (rule.substr(0, rule.find('\n')).find("selected rule") == rule.npos) return "";
-    return std::string(rule.substr(rule.find_last_of("( ") + 1));
+    return fmt::format("{} {} {}", next_word(text_between(text_between(rule, " -> ", ""), "(", "")),
+                       next_word(text_between(rule, "topo in/out", "")),
+                       next_word(text_between(rule, "segsize", "")));
 }
 
 // Turns the library's reports into answers: whether each call took what the rules say.
@@ -207,7 +214,10 @@ std::string answers_in(const MpiProbe& probe, const std::vector<ProbeOfRule>& pr
     const bool is_of_han = exported.format->library == ForeignLibrary::open_mpi_han;
     std::vector<std::string> wanted;
     for (const ExportedCell& cell : exported.cells)
-        for (const ExportedRule& rule : named_rules(cell)) wanted.emplace_back(rule.algorithm->id);
+        for (const ExportedRule& rule : named_rules(cell))
+            wanted.push_back(is_of_han ? std::string(rule.algorithm->id)
+                                       : fmt::format("{} {} {}", rule.algorithm->id, rule.fan_out,
+                                                     rule.segment.count));
     std::string answers = probe.answers;
     for (std::size_t i = 0; i < answers.size(); ++i) {
         if (static_cast<ProbeAnswer>(answers[i]) == ProbeAnswer::too_few_ranks) continue;

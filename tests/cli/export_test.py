@@ -68,43 +68,64 @@ class Files(Exports):
         self.fails(64, "export", table, "--to", "openmpi4", "-o", "/proc/rules", key="/proc/rules")
 
 
+def open_mpi():
+    """The major version of this build's Open MPI, or 0."""
+    found = None if tutti.mpi_missing() else re.search(r"MPI Open MPI (\d+)\.", tutti.run("--version").stdout)
+    return int(found[1]) if found else 0
+
+
 def open_mpi_4():
-    return not tutti.mpi_missing() and "MPI Open MPI 4." in tutti.run("--version").stdout
+    return open_mpi() == 4
 
 
-@unittest.skipUnless(open_mpi_4(), "this build is not for Open MPI 4")
-class Check(Exports):
-    ALGORITHMS = {"all_reduce": ("recursive-doubling", "ring", "rabenseifner", "nonoverlapping"),
-                  "reduce_scatter": ("recursive-halving", "recursive-doubling", "basic-linear", "butterfly"),
-                  "all_gather": ("bruck", "ring", "neighbor", "linear"), "broadcast": ("binomial", "pipeline", "chain", "binary-tree"),
-                  "reduce": ("binomial", "linear", "pipeline", "chain"), "all_to_all": ("pairwise", "linear", "linear-sync", "modified-bruck")}
+class Checks(Exports):
+    """Rules of a library that runs with them."""
+    ALGORITHMS = {}
+    SIZES = (0, 64, 512, 4096, 32768)
 
-    def all_rules(self):
-        """A table with five rules for each of six collectives on 2 and 4 ranks, and one for others."""
-        sizes = (0, 64, 512, 4096, 32768)
-        sections = [section(collective, ranks, {size: mpi(names[(i + ranks) % 4]) for i, size in enumerate(sizes)})
-                    for collective, names in self.ALGORITHMS.items() for ranks in (2, 4)]
-        return self.table(*sections, section("scatter", 4, {0: mpi("binomial")}), section("gather", 4, {0: mpi("basic-linear")}),
-                          section("barrier", 4, {0: mpi("tree")}))
+    def all_rules(self, *more):
+        """A table with five rules for each collective on 2 and 4 ranks."""
+        return self.table(*(section(collective, ranks, {size: self.choice(names[(i + ranks) % len(names)]) for i, size in enumerate(self.SIZES)})
+                            for collective, names in self.ALGORITHMS.items() for ranks in (2, 4)), *more)
 
     def check(self, table, launcher):
-        return tutti.run("export", table, "--to", "openmpi4", "--commutative", "--check", "--launcher", launcher, timeout=300)
+        return tutti.run("export", table, "--to", self.to(), "--commutative", "--check", "--launcher", launcher, timeout=300)
 
-    def test_shows_that_every_measured_call_takes_the_named_algorithm_and_others_the_default(self):
-        done = self.check(self.all_rules(), f"{tutti.MPI_RUN} 4")
+    def expect_all_obeyed(self, table, rules):
+        done = self.check(table, f"{tutti.MPI_RUN} 4")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         calls = [int(number) for number in re.findall(r": (\d+) calls? obeyed it", done.stdout)]
-        self.assertEqual(len(calls), 6 * 2 * 5 + 3, done.stdout)
+        self.assertEqual(len(calls), rules, done.stdout)
         self.assertGreaterEqual(sum(calls), 200)
         untouched, touched, unchecked = map(int, re.findall(r"(\d+)", done.stdout.splitlines()[-1]))
         self.assertGreaterEqual(untouched, 30)
         self.assertEqual(touched, 0)
         self.assertGreater(unchecked, 0)  # those on 5 ranks
 
-    def test_finds_rules_that_another_component_hides(self):
-        done = self.check(self.small(), f"env OMPI_MCA_coll_tuned_priority=0 {tutti.MPI_RUN} 2")
+    def expect_hidden(self, table, setting):
+        done = self.check(table, f"env {setting} {tutti.MPI_RUN} 2")
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertEqual(done.stdout.count("NOT obeyed"), 2, done.stdout)
+
+
+@unittest.skipUnless(open_mpi(), "this build is not for Open MPI")
+class CheckOpenMpi(Checks):
+    ALGORITHMS = {"all_reduce": ("recursive-doubling", "ring", "rabenseifner", "nonoverlapping"),
+                  "reduce_scatter": ("recursive-halving", "recursive-doubling", "basic-linear", "butterfly"),
+                  "all_gather": ("bruck", "ring", "neighbor", "linear"), "broadcast": ("binomial", "pipeline", "chain", "binary-tree"),
+                  "reduce": ("binomial", "linear", "pipeline", "chain"), "all_to_all": ("pairwise", "linear", "linear-sync", "modified-bruck")}
+    choice = staticmethod(mpi)
+
+    def to(self):
+        return f"openmpi{open_mpi()}"
+
+    def test_shows_that_every_measured_call_takes_the_named_algorithm_and_others_the_default(self):
+        table = self.all_rules(section("scatter", 4, {0: mpi("binomial")}), section("gather", 4, {0: mpi("basic-linear")}),
+                               section("barrier", 4, {0: mpi("tree")}))
+        self.expect_all_obeyed(table, 6 * 2 * 5 + 3)
+
+    def test_finds_rules_that_another_component_hides(self):
+        self.expect_hidden(self.small(), "OMPI_MCA_coll_tuned_priority=0")
 
     def test_says_what_it_could_not_check(self):
         table = self.table(*(section("all_reduce", ranks, {0: mpi("recursive-doubling"), 4096: mpi("ring")}) for ranks in (2, 4)))
@@ -114,8 +135,10 @@ class Check(Exports):
 
     def test_is_refused_without_the_means(self):
         table = self.small()
-        for code, key, words in ((64, "--launcher", ("--to", "openmpi4", "--check")), (64, "openmpi4", ("--to", "ucc", "--check", "--launcher", "x")),
-                                 (3, "Open MPI", ("--to", "openmpi5", "--check", "--launcher", f"{tutti.MPI_RUN} 2"))):
+        other = "openmpi4" if open_mpi() == 5 else "openmpi5"
+        for code, key, words in ((64, "--launcher", ("--to", self.to(), "--check")),
+                                 (64, "openmpi4", ("--to", "intelmpi", "--check", "--launcher", "x")),
+                                 (3, "Open MPI", ("--to", other, "--check", "--launcher", f"{tutti.MPI_RUN} 2"))):
             with self.subTest(words=words):
                 self.fails(code, "export", table, *words, key=key)
 
