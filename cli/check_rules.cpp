@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -22,6 +23,7 @@
 #include "collectives/baselines/baselines.hpp"
 #include "collectives/baselines/mpi_names.hpp"
 #include "collectives/baselines/mpi_probe.hpp"
+#include "collectives/schedule/collective_spec.hpp"
 
 namespace tutti {
 namespace {
@@ -142,11 +144,95 @@ std::size_t number_of(const Export& exported, const ExportedCell& wanted, Bytes 
     return number;
 }
 
-// Returns the rules, of which some name an algorithm that does not exist.
+// Returns the rules, of which some name an algorithm that does not exist, or none for UCC.
 std::string rules_without(const Export& exported, const ReplacedRules& part) {
+    const auto is_replaced = [&](const ExportedCell& cell, const ExportedRule& rule) {
+        return part.has(cell.collective, number_of(exported, cell, rule.from));
+    };
+    if (exported.format->library == ForeignLibrary::ucc)
+        return write_ucc(exported.cells, is_replaced);
     return write_open_mpi(exported.cells, [&](const ExportedCell& cell, const ExportedRule& rule) {
-        const bool is_replaced = part.has(cell.collective, number_of(exported, cell, rule.from));
-        return std::string(is_replaced ? no_algorithm : rule.algorithm->id);
+        return std::string(is_replaced(cell, rule) ? no_algorithm : rule.algorithm->id);
+    });
+}
+
+// Makes calls with UCC on the first ranks of a world.
+class UccProbe {
+public:
+    explicit UccProbe(World& world) : world_(world) {}
+
+    // Collective.
+    ProbeAnswer answer_of(const ProbedCall& probed) {
+        if (probed.ranks > world_.size()) return ProbeAnswer::too_few_ranks;
+        const auto [known, is_new] = first_ranks_.try_emplace(probed.ranks);
+        if (is_new)
+            known->second =
+                world_.split(world_.rank().index < probed.ranks ? std::optional(0) : std::nullopt);
+        if (known->second == nullptr) return ProbeAnswer::accepted;  // rank 0 knows
+        return answer_on(*known->second, probed);
+    }
+
+private:
+    // A byte is an element, so that every size is possible.
+    ProbeAnswer answer_on(World& ranks, const ProbedCall& probed) {
+        const std::int64_t blocks = has_blocks(probed.collective) ? probed.ranks : 1;
+        const LibraryCall what{.call = {.collective = probed.collective,
+                                        .type = DataType::uint8,
+                                        .count = probed.size.count / blocks}};
+        if (const auto refusal = ucc_baseline_refuses(ranks, what)) throw Error(*refusal);
+        const CollectiveSpec spec(probed.collective, probed.ranks);
+        const auto bytes = [&](std::int64_t blocks_of_rank) {
+            return as_size(blocks_of_rank) * bytes_of_block(what.call);
+        };
+        input_.resize(std::max(input_.size(), bytes(spec.input_blocks(ranks.rank()))));
+        output_.resize(std::max(output_.size(), bytes(spec.output_blocks(ranks.rank()))));
+        calls_.push_back(ucc_baseline(
+            ranks, what,
+            {.input = std::span(input_).first(bytes(spec.input_blocks(ranks.rank()))),
+             .output = std::span(output_).first(bytes(spec.output_blocks(ranks.rank())))}));
+        try {
+            calls_.back()->start();
+        } catch (const Error&) {
+            return ProbeAnswer::refused;
+        }
+        calls_.back()->wait();
+        return ProbeAnswer::accepted;
+    }
+
+    World& world_;
+    std::map<int, std::unique_ptr<World>> first_ranks_;
+    std::vector<std::byte> input_, output_;
+    std::vector<std::unique_ptr<Operation>> calls_;  // UCC's teams end with the last one
+};
+
+void print_answers(std::string_view library, std::string_view answers) {
+    fmt::print("{}{}\n{}{}\n", mark_of_library, library, mark_of_answers, answers);
+    std::fflush(stdout);
+}
+
+// UCC ignores all rules if one of them names an algorithm that it lacks.
+void expect_algorithms_of_ucc(const Export& exported) {
+    if (const auto missing = ucc_missing()) throw Error(*missing);
+    for (const ExportedCell& cell : exported.cells) {
+        const auto names = ucc_algorithms(cell.collective);
+        for (const ExportedRule& rule : named_rules(cell))
+            if (std::ranges::find(names, rule.algorithm->baseline) == names.end())
+                throw Error(fmt::format(
+                    "{} has no algorithm {} for {}, and would ignore all rules; use a table that "
+                    "was tuned with this UCC",
+                    ucc_library(), rule.algorithm->baseline, name_of(cell.collective)));
+    }
+}
+
+Exit probe_ucc(const Export& exported, const std::vector<ProbeOfRule>& probes) {
+    expect_algorithms_of_ucc(exported);
+    return run_ranks({}, [&](World& world) {
+        UccProbe probe(world);
+        std::string answers;
+        for (const ProbeOfRule& each : probes)
+            answers += static_cast<char>(probe.answer_of(each.call));
+        if (world.is_first()) print_answers(ucc_library(), answers);
+        return Exit::ok;
     });
 }
 
@@ -305,15 +391,13 @@ Exit probe_rules(const Export& exported, const std::string& part) {
                                  "OMPI_MCA_coll_tuned_verbose"})
             setenv(name, "80", /*overwrite=*/1);
     const auto probes = probes_of(exported);
+    if (exported.format->library == ForeignLibrary::ucc) return probe_ucc(exported, probes);
     probe_mpi(calls_of(probes), [&](MpiProbe probe) {
         if (shows_by_report)
             probe.answers = answers_in(probe, probes, exported);
         else
             expect_same_numbers(exported);
-        if (!probe.answers.empty())
-            fmt::print("{}{}\n{}{}\n", mark_of_library, probe.library, mark_of_answers,
-                       probe.answers);
-        std::fflush(stdout);
+        if (!probe.answers.empty()) print_answers(probe.library, probe.answers);
     });
     return Exit::ok;
 }
@@ -321,7 +405,7 @@ Exit probe_rules(const Export& exported, const std::string& part) {
 RulesCheck check_rules(const Export& exported, const std::string& launcher_command, RunPlan plan) {
     const ExportFormat::Proof proof = exported.format->proof;
     if (proof == ExportFormat::Proof::none)
-        throw Error("--check works only with --to openmpi4, openmpi5, openmpi6 or han");
+        throw Error("--check works only with --to openmpi4, openmpi5, openmpi6, han or ucc");
     if (launcher_command.empty())
         throw Error("--check starts ranks; use for example --launcher 'mpirun -n 4'");
     if (launcher().is_there())

@@ -7,15 +7,16 @@
 
 namespace tutti {
 
-/// Whether Open MPI obeys an export's rules.
+/// Whether a library obeys an export's rules.
 struct RulesCheck {
     std::string text;       ///< a line for each rule, and one about calls next to the rules
     bool is_obeyed = true;  ///< by all calls that were checked
 };
 
-/// Runs Open MPI with the rules of an export in four launches. In each, some rules name an
-/// algorithm that does not exist, so that exactly their calls fail; every rule has its turn. HAN
-/// and Open MPI 6 report their choice in each call, which one launch reads. `plan` is the command
+/// Runs the library with the rules of an export in four launches. In each, some rules name an
+/// algorithm that does not exist (Open MPI) or switch all algorithms off (UCC), so that exactly
+/// their calls fail; every rule has its turn. HAN and Open MPI 6 report their choice in each call,
+/// which one launch reads. `plan` is the command
 /// whose options the launches get. Throws Error, also if no rule was checked.
 RulesCheck check_rules(const Export& exported, const std::string& launcher, RunPlan plan);
 

@@ -69,7 +69,7 @@ std::optional<ExportOptions> parse_export(const Arguments& arguments) {
                  "mscclpp-cutoffs and engine-cutoffs");
     const OptionGroup check{app, "Check"}, hidden{app, ""};
     check.flag("--check", options.checks,
-               "Run Open MPI with the rules and report whether it obeys each one; exit "
+               "Run Open MPI or UCC with the rules and report whether it obeys each one; exit "
                "code 1 if not");
     check.text("--launcher", options.launcher,
                "Command that starts the ranks of --check, e.g. 'mpirun -n 4'");

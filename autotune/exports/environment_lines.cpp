@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 
 #include "autotune/exports/export.hpp"
@@ -33,22 +34,32 @@ std::string exported_variables(const TextsByCollective& texts, std::string_view 
 
 }  // namespace
 
-// Both ends of UCC's ranges belong to them.
-std::string write_ucc(const Export& exported) {
+std::string write_ucc(const std::vector<ExportedCell>& cells,
+                      const std::function<bool(const ExportedCell&, const ExportedRule&)>& is_off) {
     std::vector<std::string> tokens;
-    for (const ExportedCell& cell : exported.cells)
+    for (const ExportedCell& cell : cells)
         for (const ExportedRule& rule : named_rules(cell)) {
             // A rank's destination of a reduce_scatter is one block.
             const std::int64_t blocks =
                 cell.collective == Collective::reduce_scatter ? cell.job_shape.ranks : 1;
             const auto bytes = [&](Bytes size) { return divide_up(size.count, blocks); };
-            tokens.push_back(fmt::format(
-                "{}:{}-{}:[{}]:@{}:inf", name_without_blocks(cell.collective), bytes(rule.from),
-                is_open_ended(rule) ? "inf" : std::to_string(bytes(rule.end) - 1),
-                cell.job_shape.ranks, rule.algorithm->id));
+            // Both ends of a range belong to it. A range with score 0 leaves its ends to its
+            // neighbours.
+            const bool off = is_off(cell, rule);
+            const std::int64_t from = std::max<std::int64_t>(bytes(rule.from) - (off ? 1 : 0), 0);
+            const std::string last =
+                is_open_ended(rule) ? "inf" : std::to_string(bytes(rule.end) - (off ? 0 : 1));
+            tokens.push_back(fmt::format("{}:{}-{}:[{}]:{}", name_without_blocks(cell.collective),
+                                         from, last, cell.job_shape.ranks,
+                                         off ? "0" : fmt::format("@{}:inf", rule.algorithm->id)));
         }
     if (tokens.empty()) return "";
     return fmt::format("export UCC_TL_UCP_TUNE='{}'\n", fmt::join(tokens, "#"));
+}
+
+std::string write_ucc(const Export& exported) {
+    return write_ucc(exported.cells,
+                     [](const ExportedCell&, const ExportedRule&) { return false; });
 }
 
 std::string write_oneccl(const Export& exported) {

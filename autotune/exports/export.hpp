@@ -66,8 +66,8 @@ struct ExportFormat {
     int version = 0;  ///< the library's major version: with `running`, the least one
     /// Beginning of the library's name and version; empty: `tune --library` cannot tune it.
     std::string_view running = {};
-    /// How calls show which rule they obey: those with an algorithm that the library lacks fail, or
-    /// the library reports its choice.
+    /// How calls show which rule they obey: those of a rule without a usable algorithm fail, or the
+    /// library reports its choice.
     enum class Proof { none, errors, reports };
     Proof proof = Proof::none;
     bool has_comments = true;  ///< lines that begin with #
@@ -120,6 +120,9 @@ std::string write_open_mpi_json(const Export& exported);
 std::string write_han(const Export& exported);
 std::string write_mpich(const Export& exported);
 std::string write_ucc(const Export& exported);
+/// The same, but UCC has no algorithm for the sizes of the rules for which `is_off` returns true.
+std::string write_ucc(const std::vector<ExportedCell>& cells,
+                      const std::function<bool(const ExportedCell&, const ExportedRule&)>& is_off);
 std::string write_oneccl(const Export& exported);
 std::string write_intel_mpi(const Export& exported);
 std::string write_nccl_csv(const Export& exported);

@@ -392,6 +392,22 @@ TEST(UccExport, NamesTheAlgorithmThatTheBaselineForces) {
               "export UCC_TL_UCP_TUNE='allreduce:4-1023:[4]:@sra_knomial:inf'\n");
 }
 
+// UCC gives the ends of a range with score 0 to its neighbours.
+TEST(UccExport, SwitchesRulesOffWithoutTheirNeighbours) {
+    const auto ranges =
+        three_ranges(ours("butterfly", "shm"), ours("ring", "shm"), ours("ring", "shm"));
+    const Export all = exported({section(Collective::all_reduce, 2, ranges)}, "ucc");
+    EXPECT_EQ(
+        write_ucc(all.cells, [](const ExportedCell&,
+                                const ExportedRule& rule) { return rule.from.count == 4; }),
+        "export UCC_TL_UCP_TUNE='allreduce:3-1024:[2]:0#allreduce:1024-2097151:[2]:@ring:inf'\n");
+    EXPECT_EQ(
+        write_ucc(all.cells, [](const ExportedCell&,
+                                const ExportedRule& rule) { return rule.from.count == 1024; }),
+        "export "
+        "UCC_TL_UCP_TUNE='allreduce:4-1023:[2]:@knomial:inf#allreduce:1023-2097152:[2]:0'\n");
+}
+
 TEST(UccExport, TellsTheVariablesOfTheWrittenFile) {
     const std::string file = testing::TempDir() + "rules_of_ucc";
     std::ofstream(file) << "# notes\nexport UCC_TL_UCP_TUNE='a:@b:inf#c:@d:inf'\n";

@@ -143,5 +143,27 @@ class CheckOpenMpi(Checks):
                 self.fails(code, "export", table, *words, key=key)
 
 
+@unittest.skipIf(tutti.ucc_missing(), tutti.ucc_missing())
+class CheckUcc(Checks):
+    ALGORITHMS = {"all_reduce": ("knomial", "sra-knomial", "dbt"), "reduce_scatter": ("ring", "knomial"),
+                  "all_gather": ("knomial", "ring", "neighbor", "bruck", "sparbit"), "broadcast": ("knomial", "sag-knomial", "dbt"),
+                  "reduce": ("knomial", "dbt", "srg"), "all_to_all": ("pairwise", "bruck")}
+
+    @staticmethod
+    def choice(algorithm):
+        return {"impl": "ucc", "algorithm": algorithm}
+
+    @staticmethod
+    def to():
+        return "ucc"
+
+    def test_shows_that_every_measured_call_obeys_its_rule_and_others_none(self):
+        self.expect_all_obeyed(self.all_rules(), 6 * 2 * 5)
+
+    def test_finds_rules_that_another_setting_hides(self):
+        table = self.table(section("all_reduce", 2, {0: self.choice("dbt"), 4096: self.choice("knomial")}))
+        self.expect_hidden(table, "UCC_CL_BASIC_TUNE=allreduce:0")
+
+
 if __name__ == "__main__":
     unittest.main()
