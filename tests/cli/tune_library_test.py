@@ -139,12 +139,19 @@ class TuneUcc(tutti.Folder):
             self.assertEqual("_ring_" in function, inside, functions)
         self.assertFalse(any("_ring_" in function for function in self.functions_by_range().values()))
 
+    def test_finds_a_variable_that_the_library_refuses(self):
+        self.assertIn("UCC  ERROR", self.said_by_ucc(UCC_TL_UCP_TUNE="allgather:8-524287:[4]:@other:inf"))
+
+    def said_by_ucc(self, **environment):
+        done = tutti.run_ranks(4, "bench", "all_gather", "--algo", "none", "--baseline", "ucc", *tutti.QUICK, "--counts", 10, **environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout + done.stderr
+
     def functions_by_range(self, **environment):
         """The functions that UCC names for all_gather, by its ranges of sizes."""
-        done = tutti.run_ranks(4, "bench", "all_gather", "--algo", "none", "--baseline", "ucc", *tutti.QUICK, "--counts", 10,
-                               UCC_LOG_LEVEL="debug", **environment)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        line = re.search(r"Allgather:\n.*Host: (.*)", done.stdout + done.stderr)
+        said = self.said_by_ucc(UCC_LOG_LEVEL="debug", **environment)
+        self.assertNotIn("UCC  ERROR", said)
+        line = re.search(r"Allgather:\n.*Host: (.*)", said)
         return dict(re.findall(r"\{(\S+)\}:TL_UCP:\w+=(\w+)", line[1] if line else ""))
 
     def test_is_refused_next_to_a_variable_of_the_user(self):
