@@ -224,8 +224,7 @@ void expect_algorithms_of_ucc(const Export& exported) {
     }
 }
 
-Exit probe_ucc(const Export& exported, const std::vector<ProbeOfRule>& probes) {
-    expect_algorithms_of_ucc(exported);
+Exit probe_ucc(const std::vector<ProbeOfRule>& probes) {
     return run_ranks({}, [&](World& world) {
         UccProbe probe(world);
         std::string answers;
@@ -391,7 +390,7 @@ Exit probe_rules(const Export& exported, const std::string& part) {
                                  "OMPI_MCA_coll_tuned_verbose"})
             setenv(name, "80", /*overwrite=*/1);
     const auto probes = probes_of(exported);
-    if (exported.format->library == ForeignLibrary::ucc) return probe_ucc(exported, probes);
+    if (exported.format->library == ForeignLibrary::ucc) return probe_ucc(probes);
     probe_mpi(calls_of(probes), [&](MpiProbe probe) {
         if (shows_by_report)
             probe.answers = answers_in(probe, probes, exported);
@@ -406,6 +405,7 @@ RulesCheck check_rules(const Export& exported, const std::string& launcher_comma
     const ExportFormat::Proof proof = exported.format->proof;
     if (proof == ExportFormat::Proof::none)
         throw Error("--check works only with --to openmpi4, openmpi5, openmpi6, han or ucc");
+    if (exported.format->library == ForeignLibrary::ucc) expect_algorithms_of_ucc(exported);
     if (launcher_command.empty())
         throw Error("--check starts ranks; use for example --launcher 'mpirun -n 4'");
     if (launcher().is_there())

@@ -64,6 +64,8 @@ class Files(Exports):
                            ("libmpich", ("--to", "mpich", "--base", tutti.EXECUTABLE)), ("nowhere", ("--to", "mpich", "--base", "nowhere"))):
             with self.subTest(key=key, words=words):
                 self.fails(64, "export", table, *words, key=key)
+        if tutti.ucc_missing():
+            self.fails(64, "export", table, "--to", "ucc", "--check", "--launcher", "x", key="no UCC")
         self.fails(64, "export", self.folder / "none.json", "--to", "ucc", key="none.json")
         self.fails(64, "export", table, "--to", "openmpi4", "-o", "/proc/rules", key="/proc/rules")
 
