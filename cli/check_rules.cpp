@@ -144,7 +144,8 @@ std::size_t number_of(const Export& exported, const ExportedCell& wanted, Bytes 
     return number;
 }
 
-// Returns the rules, of which some name an algorithm that does not exist, or none for UCC.
+// Returns the rules, of which some are disabled: for Open MPI by an algorithm that does not exist,
+// for UCC by the score 0.
 std::string rules_without(const Export& exported, const ReplacedRules& part) {
     const auto is_replaced = [&](const ExportedCell& cell, const ExportedRule& rule) {
         return part.has(cell.collective, number_of(exported, cell, rule.from));
@@ -168,12 +169,12 @@ public:
         if (is_new)
             known->second =
                 world_.split(world_.rank().index < probed.ranks ? std::optional(0) : std::nullopt);
-        if (known->second == nullptr) return ProbeAnswer::accepted;  // rank 0 knows
+        if (known->second == nullptr) return ProbeAnswer::accepted;  // not in the call: rank 0, which is, reports it
         return answer_on(*known->second, probed);
     }
 
 private:
-    // A byte is an element, so that every size is possible.
+    // An element is a byte, so that every size is possible.
     ProbeAnswer answer_on(World& ranks, const ProbedCall& probed) {
         const std::int64_t blocks = has_blocks(probed.collective) ? probed.ranks : 1;
         const LibraryCall what{.call = {.collective = probed.collective,
@@ -202,7 +203,7 @@ private:
     World& world_;
     std::map<int, std::unique_ptr<World>> first_ranks_;
     std::vector<std::byte> input_, output_;
-    std::vector<std::unique_ptr<Operation>> calls_;  // UCC's teams end with the last one
+    std::vector<std::unique_ptr<Operation>> calls_;  // kept, as UCC's teams end with the last one
 };
 
 void print_answers(std::string_view library, std::string_view answers) {
@@ -218,8 +219,8 @@ void expect_algorithms_of_ucc(const Export& exported) {
         for (const ExportedRule& rule : named_rules(cell))
             if (std::ranges::find(names, rule.algorithm->baseline) == names.end())
                 throw Error(fmt::format(
-                    "{} has no algorithm {} for {}, and would ignore all rules; use a table that "
-                    "was tuned with this UCC",
+                    "{} has no algorithm '{}' for {}, so it would ignore all rules; use a table "
+                    "that was tuned with this UCC",
                     ucc_library(), rule.algorithm->baseline, name_of(cell.collective)));
     }
 }

@@ -148,7 +148,9 @@ struct RecentCall {
                given.buffers.in_place == other.buffers.in_place;
     }
     static std::uint64_t hash_of(const CallArguments& given) {
-        const auto address = reinterpret_cast<std::uintptr_t>(given.buffers.output.data());
+        // Ranks other than the root may have only one of the two.
+        const auto address = reinterpret_cast<std::uintptr_t>(given.buffers.output.data()) ^
+                             reinterpret_cast<std::uintptr_t>(given.buffers.input.data()) << 1;
         const auto count = static_cast<std::uint64_t>(given.call.count);
         // A power of two ends the octave of a block, and begins that of all blocks.
         const int octaves = std::bit_width(count) + std::bit_width(count - 1);

@@ -6,9 +6,9 @@
 
 namespace tutti {
 
-/// Gives hashes places in a cache of 2^(bits + 1) entries. Each hash has a choice of two places, so
-/// that two calls which a program makes in turn do not replace each other. The cache must compare
-/// its entry with what it looks for: different calls may have the same hash.
+/// The index of a two-way set-associative cache of 2^(bits + 1) entries, which evicts the less
+/// recently used of two: two calls that alternate do not evict each other. The cache must compare
+/// its entry with what it looks for, as different calls may have the same hash.
 template <int bits>
 class TwoWayIndex {
 public:
@@ -20,8 +20,8 @@ public:
         return first + (hashes_[first] == hash ? 0 : 1);
     }
     bool has(std::uint64_t hash) const { return hashes_[likely(hash)] == hash; }
-    /// Returns the place of the hash. If it has none, gives it that of its two places which was
-    /// taken less recently.
+    /// Returns the place of the hash. If it has none, it gets that of its set which was taken less
+    /// recently.
     std::size_t take(std::uint64_t hash) {
         const std::size_t first = first_of(hash);
         std::uint8_t& older = older_[first / 2];
@@ -35,7 +35,7 @@ private:
     static std::size_t first_of(std::uint64_t hash) { return 2 * (hash >> (64 - bits)); }
 
     std::array<std::uint64_t, places> hashes_ = {};
-    std::array<std::uint8_t, places / 2> older_ = {};  // of each two places
+    std::array<std::uint8_t, places / 2> older_ = {};  // in each set
 };
 
 }  // namespace tutti

@@ -43,8 +43,8 @@ std::string write_ucc(const std::vector<ExportedCell>& cells,
             const std::int64_t blocks =
                 cell.collective == Collective::reduce_scatter ? cell.job_shape.ranks : 1;
             const auto bytes = [&](Bytes size) { return divide_up(size.count, blocks); };
-            // Both ends of a range belong to it. A range with score 0 leaves its ends to its
-            // neighbours.
+            // Both ends of a range belong to it. But where a range with score 0 meets another one,
+            // the shared end is the other one's, so a disabled range is a byte wider on each side.
             const bool off = is_off(cell, rule);
             const std::int64_t from = std::max<std::int64_t>(bytes(rule.from) - (off ? 1 : 0), 0);
             const std::string last =

@@ -278,7 +278,7 @@ Table held_out(Table table, const JobShape& job_shape, std::string_view library,
             any_default_slower = any_default_slower || makes_default_slower(sizes, i);
             const bool is_new = needed == Needed::gain || !verdict.evidence.hold_out;
             if (seen) {
-                // The search has not timed a choice that is compared for the first time now.
+                // A neighbour's choice, which the search may not have timed at this size.
                 if (needed == Needed::gain_again && is_new) verdict.evidence.time = seen->choice;
                 verdict.evidence.hold_out = seen;
                 let_default_stay(verdict, judge_gain(sizes, i, needed));

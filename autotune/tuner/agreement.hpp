@@ -59,8 +59,8 @@ inline constexpr std::int64_t fewest_pairs = 6;
 Table held_out(Table table, const JobShape& job_shape, std::string_view library,
                std::span<const ComparedSize> compared, Needed needed);
 
-/// Returns the table after a first comparison with other choices to compare next: a size that lost
-/// its choice gets that of a direct neighbour that kept another one; of two, the one with the
+/// Returns the table for the second comparison: a size that lost its choice in the first one gets
+/// that of the next smaller or larger size, if that kept another one; of two, the one with the
 /// larger gain.
 Table with_choices_of_neighbours(Table table);
 

@@ -126,7 +126,8 @@ constexpr ForeignAlgorithm rows[] = {
     {mpich, reduce_scatter, "recursive_doubling", "recursive-doubling"},
     {mpich, reduce_scatter, "recursive_halving", "recursive-halving", "butterfly"},
 
-    // UCC: names of TL/UCP, with minor versions of UCC 1 after 1.4. The radix stays UCC's own.
+    // UCC: names of TL/UCP. The last number is the minor version of UCC 1 that introduced the
+    // algorithm, if after 1.4. The radix stays UCC's own.
     {ucc, all_reduce, "knomial", "knomial", "butterfly", any_radix},
     {ucc, all_reduce, "sra_knomial", "sra-knomial", "halving-doubling"},
     {ucc, all_reduce, "dbt", "dbt", "double-tree"},

@@ -36,11 +36,11 @@ struct ForeignAlgorithm {
     /// order than that of the ranks, wrong for operations that do not commute.
     enum class Trait { none, any_radix, reorders, needs_power_of_two };
     Trait trait = Trait::none;
-    int since = 0;  ///< the library's major version; UCC's minor one
+    int since = 0;  ///< the first major version that has it; for UCC, the minor version of UCC 1
 };
 
 /// Returns the algorithm of the library that a choice means: the baseline's own, or the namesake of
-/// tutti's. Null if there is none in that version; 0: in any.
+/// tutti's. Returns null if that version has none; version 0 has those of all versions.
 const ForeignAlgorithm* foreign_algorithm(ForeignLibrary library, Collective collective,
                                           const Configuration& choice, int version = 0);
 

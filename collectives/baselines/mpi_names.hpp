@@ -15,7 +15,7 @@ inline constexpr Named<Collective> mpi_names[] = {
     {Collective::exscan, "exscan"},
 };
 
-/// Returns the name in UCC and oneCCL, which do not tell blocks of equal lengths apart.
+/// Returns the name that UCC and oneCCL use: MPI's reduce_scatter_block is their reduce_scatter.
 inline std::string_view name_without_blocks(Collective collective) {
     return collective == Collective::reduce_scatter ? "reduce_scatter"
                                                     : name_in(mpi_names, collective);

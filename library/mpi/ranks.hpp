@@ -184,11 +184,11 @@ public:
         if (is_new && job_has_several_hosts && !preloaded.always) return false;
         return !is_too_early(kind, is_new ? 8 : 1) && has_begun() && may_meet_;
     }
-    /// Returns whether may_meet() is false from now on, and calls need not be counted.
+    /// Returns whether may_meet() stays false, and no report needs the number of calls.
     bool never_meet() const { return never_meet_; }
-    /// Returns whether the MPI library does the barriers. On one host whose ranks share cores,
-    /// tutti's take as long, and after them the library's next call takes longer: in its own
-    /// barriers, it also receives what other ranks have sent for that call.
+    /// Returns whether the MPI library does the barriers: on one host whose ranks share cores.
+    /// There, tutti's are not faster, and the library's next call takes longer after them: within
+    /// its own barrier, the library already receives messages of that next call.
     bool leaves_barriers() const { return leaves_barriers_; }
     /// Passes a call to the MPI library.
     template <class Library>
@@ -236,8 +236,8 @@ private:
             return true;
         }
         void add() { left_ = last_ = std::min(2 * last_ + 1, 63); }
-        // For a call without a plan yet. To get one, it must come in quick succession, so this
-        // skips none before many in a row have not got any.
+        // The call has no plan yet. Calls get one if they come in quick succession, so none is
+        // skipped before many had none.
         void add_rare() {
             constexpr int many = 64;
             if (++rare_ > many) add();
@@ -362,7 +362,7 @@ private:
     Stage stage_ = Stage::new_ones;
     std::int64_t first_calls_;  // calls of each kind that the MPI library does first
     bool has_agreed_ = false;   // whether the ranks have agreed on first_calls_
-    // Since begin():
+    // Set by begin():
     bool may_meet_ = false, never_meet_ = false, leaves_barriers_ = false;
     std::int64_t began_ns_ = 0, beginning_ns_ = 0;
     std::array<std::int64_t, call_kinds> calls_ = {};

@@ -54,9 +54,9 @@ void know(MPI_Datatype handle, Sums sums) {
          sums == Sums::complex_numbers}};
 }
 
-// The standard has no reductions of MPI_CHAR, but benchmarks use them (those of OSU by default),
-// and Open MPI and MPICH do them. Such calls have no communicator: their errors belong to
-// MPI_COMM_WORLD, since MPI 4 to MPI_COMM_SELF.
+// The standard does not allow reductions of MPI_CHAR, but the OSU benchmarks 7 use them by default,
+// and Open MPI and MPICH do them. MPI_Reduce_local has no communicator: MPI 3 raises its errors on
+// MPI_COMM_WORLD, MPI 4 on MPI_COMM_SELF.
 Sums sums_of_char() {
     const ErrorsReturn in_world(MPI_COMM_WORLD), in_self(MPI_COMM_SELF);
     const unsigned char high = 0x80;  // negative if it has a sign

@@ -139,8 +139,8 @@ bool starts_plans(MPI_Comm comm) {
     });
 }
 
-// Open MPI may be refused for sums of 8-bit integers, which are in one class with those of int. The
-// choice for one of the two must not become the other's. Both vectors have 200 bytes.
+// tutti may refuse Open MPI for sums of int8, but not for those of int32, which are of the same
+// class. The choice for one of the two must not become the other's. Both vectors have 200 bytes.
 bool chooses_for_each_type(MPI_Comm comm) {
     const int handle = number_of(comm);
     bool is_right = true;
@@ -219,7 +219,7 @@ int main(int argc, char** argv) {
             throw Error("this test did not see that MPI's tool interface began");
         if (!starts_plans(MPI_COMM_WORLD)) throw Error("a started call was given to the library");
         if (!chooses_for_each_type(MPI_COMM_WORLD))
-            throw Error("a type got the choice of another one");
+            throw Error("the choice of one type was another one's");
         if (!tells_what_is_left(MPI_COMM_WORLD))
             throw Error("some ranks did not tell that a call was left to the library");
         MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);

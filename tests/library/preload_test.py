@@ -177,7 +177,7 @@ class Command(unittest.TestCase):
         self.assertEqual((code, out), (0, ""), err)
         calls, by_tutti = rows(err)["barrier"]
         self.assertEqual(calls, 3300)
-        self.assertLess(by_tutti, 100, "the one that begins")
+        self.assertLess(by_tutti, 100, "those before tutti has begun")
 
     @unittest.skipIf(os.cpu_count() < 2, "the library does these calls if ranks share cores")
     def test_finds_blocks_that_grow(self):

@@ -58,8 +58,9 @@ int mpi_handle(const World& world);
 /// Uses MPI's point-to-point messages (MPI_Isend, MPI_Irecv) on a communicator of its own.
 std::unique_ptr<MessageTransport> mpi_transport(World& world);
 
-/// Returns the network interfaces of this host among which the library divides long messages: none
-/// unless it is Open MPI, and the user has not told it which ones to use, or how.
+/// Returns the network interfaces of this host among which Open MPI divides long messages over TCP
+/// (pml/ob1 with btl/tcp). Returns none with other libraries, or if a variable OMPI_MCA_* chooses
+/// interfaces, links, the eager limit, a BTL or a PML. Does not read Open MPI's parameter files.
 std::vector<NetworkDevice> cards_used_by_mpi();
 
 /// Returns the library's name and version on one line, e.g. "Open MPI 4.1.4".

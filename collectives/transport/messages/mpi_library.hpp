@@ -55,8 +55,8 @@ inline void check(int code, std::source_location where = std::source_location::c
     if (code != 0) throw_mpi_error(code, where);
 }
 
-/// While it lives, MPI functions return errors of the communicator. Then restores the program's
-/// error handler, which might end the program, or leave the function by longjmp.
+/// Sets MPI_ERRORS_RETURN on a communicator. The destructor restores the program's error handler,
+/// which might end the program or leave tutti's function by longjmp.
 class ErrorsReturn {
 public:
     explicit ErrorsReturn(MPI_Comm comm) : comm_(comm) {

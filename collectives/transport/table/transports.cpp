@@ -56,10 +56,12 @@ OpenTransport open_beside_memory(World& world, const std::optional<Fault>&) {
 // Plans over these need nothing but the ranks' memory.
 OpenTransport open_memory(World&, const std::optional<Fault>&) { return {}; }
 
-// Returns the default of btl_tcp_eager_limit. Other MPI libraries have one link, see World::links.
+// Returns the default of btl_tcp_eager_limit. With other MPI libraries, World::links is 1 and this is
+// not used.
 Bytes eager_limit_of_open_mpi() { return Bytes{64 << 10}; }
 
-// A hybrid without UCX uses MPI. So does one whose UCX fails on some rank, which is known too late.
+// In a build without UCX, a hybrid uses MPI. If UCX fails on a rank only when it is opened, the
+// hybrid also uses MPI, but the segment has been chosen before.
 Bytes eager_limit_of_hybrid() { return ucx_missing() ? eager_limit_of_open_mpi() : Bytes{}; }
 
 constexpr bool is_part = true;
