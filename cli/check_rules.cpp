@@ -169,7 +169,8 @@ public:
         if (is_new)
             known->second =
                 world_.split(world_.rank().index < probed.ranks ? std::optional(0) : std::nullopt);
-        if (known->second == nullptr) return ProbeAnswer::accepted;  // not in the call: rank 0, which is, reports it
+        if (known->second == nullptr)
+            return ProbeAnswer::accepted;  // not in the call: rank 0, which is, reports it
         return answer_on(*known->second, probed);
     }
 

@@ -128,7 +128,11 @@ public:
         if (!tuned().empty()) {
             expect_obedience();
             take_out(compared(2), Needed::gain);
-            table_ = with_choices_of_neighbours(table_);
+            if (Table tried = with_choices_of_neighbours(table_);
+                tried.sections != table_.sections) {
+                table_ = std::move(tried);
+                expect_obedience();
+            }
         }
         if (!tuned().empty()) prove();
         write();

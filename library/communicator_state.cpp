@@ -190,13 +190,12 @@ CallKey Communicator::State::key_of(const CallArguments& given, CallMode mode) c
 
 void Communicator::State::run(const CallArguments& given) {
     const std::uint64_t hash = RecentCall::hash_of(given);
-    RecentCall& recent = recent_.place_of(hash);
+    RecentCall& recent = recent_.likely(hash);
     const bool is_recent = recent.is(given) || resize(recent, given);
     const double untimed_ns = std::exchange(is_usually_repeated, false) ? repeat_ns : lookup_ns;
     if (is_recent) {
         const Learner::Needs needs = needs_of(recent.known, recent.shape);
         if (needs != Learner::Needs::search) {
-            recent.last_hash = hash;
             last_recent = &recent;
             return run_recent(recent, needs, untimed_ns);
         }
@@ -218,7 +217,7 @@ void Communicator::State::run(const CallArguments& given) {
             has_run(known, shape, began, untimed_ns);
         }
         if (is_new) remember(call, known);
-        if (std::exchange(recent.last_hash, hash) == hash) keep(recent, given, call, known, shape);
+        if (recent_.note(hash)) keep(recent_.place_for(hash), given, call, known, shape);
     });
 }
 
@@ -227,7 +226,6 @@ bool Communicator::State::repeat(const RepeatableRun& call) {
     if (recent.number != call.number) return false;
     const Learner::Needs needs = needs_of(recent.known, recent.shape);
     if (needs == Learner::Needs::search) return false;
-    recent.last_hash = call.hash;
     run_recent(recent, needs, repeat_ns);
     return true;
 }

@@ -125,7 +125,6 @@ struct RecentCall {
     KnownPlan known;
     Learner::CallShape shape = {};  ///< if the communicator learns
     std::uint64_t number = 0;       ///< see RepeatableRun; 0: none
-    std::uint64_t last_hash = 0;    ///< of the last call that was run here
     std::uint64_t octaves = 0;      ///< see octaves_of(); 0: serves no other length
     std::int32_t arena = -1;        ///< of its buffers
     BufferSizes in_blocks = {};
@@ -167,10 +166,10 @@ struct RecentCall {
 /// without the look-up, as long as the place still has the call of this number.
 struct RepeatableRun {
     RecentCall* place = nullptr;  ///< null: none
-    std::uint64_t number = 0, hash = 0;
+    std::uint64_t number = 0;
 
     /// Returns the last run in a place.
-    static RepeatableRun of(RecentCall& place) { return {&place, place.number, place.last_hash}; }
+    static RepeatableRun of(RecentCall& place) { return {&place, place.number}; }
 };
 
 /// The common properties of all calls of one class.
@@ -189,14 +188,22 @@ struct KnownClass {
 /// of its class, and a known class saves that of its plan.
 class RecentCalls {
 public:
-    /// Returns the place for a hash. It may hold another call.
-    RecentCall& place_of(std::uint64_t hash) { return calls_[index_.take(hash)]; }
+    /// Returns the call of a hash, if it was kept. It may be another call.
+    RecentCall& likely(std::uint64_t hash) { return calls_[kept_.likely(hash)]; }
+    /// Notes a call that was not found. Returns whether it was noted before: only then keep it.
+    bool note(std::uint64_t hash) {
+        const bool is_noted = noted_.has(hash);
+        noted_.take(hash);
+        return is_noted;
+    }
+    /// Returns the place in which to keep a call.
+    RecentCall& place_for(std::uint64_t hash) { return calls_[kept_.take(hash)]; }
     /// Forgets all: plans or registered memory have changed.
     void forget() { calls_.fill({}); }
 
 private:
     using Index = TwoWayIndex<6>;
-    Index index_;
+    Index kept_, noted_;
     std::array<RecentCall, Index::places> calls_;
 };
 

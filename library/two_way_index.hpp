@@ -7,7 +7,7 @@
 namespace tutti {
 
 /// The index of a two-way set-associative cache of 2^(bits + 1) entries, which evicts the less
-/// recently used of two: two calls that alternate do not evict each other. The cache must compare
+/// recently taken of two: two calls that alternate do not evict each other. The cache must compare
 /// its entry with what it looks for, as different calls may have the same hash.
 template <int bits>
 class TwoWayIndex {

@@ -302,6 +302,9 @@ Table with_choices_of_neighbours(Table table) {
     const auto has_lost = [](const Verdict& verdict) {
         return verdict.origin == Origin::kept && verdict.evidence.hold_out;
     };
+    const auto is_default = [](const Verdict& verdict) {
+        return verdict.choice == Configuration{.impl = verdict.evidence.hold_out->library};
+    };
     const auto gain_of = [](const Verdict& verdict) { return verdict.evidence.hold_out->gain; };
     for (Section& section : table.sections) {
         const std::vector<Verdict> before = verdicts_of(section, sizes_of(section));
@@ -312,14 +315,15 @@ Table with_choices_of_neighbours(Table table) {
             for (const std::size_t other : {i - 1, i + 1}) {
                 if (other >= before.size()) continue;
                 const Verdict& neighbour = before[other];
-                if (neighbour.origin == Origin::kept || !neighbour.evidence.hold_out ||
+                if (!neighbour.evidence.hold_out || is_default(neighbour) ||
                     neighbour.choice == before[i].evidence.runner_up)
                     continue;
                 if (best == nullptr || gain_of(neighbour) > gain_of(*best)) best = &neighbour;
             }
             if (best == nullptr) continue;
-            const RangeEvidence& seen = before[i].evidence;
-            verdicts[i] = {best->choice, best->origin, {.size = seen.size, .time = seen.time}};
+            verdicts[i].choice = best->choice;
+            verdicts[i].origin = best->origin;
+            verdicts[i].evidence.hold_out.reset();
         }
         section.ranges = ranges_of(verdicts);
     }

@@ -13,6 +13,7 @@
 #include "library/mpi/types.hpp"
 #include "library/two_way_index.hpp"
 
+#pragma GCC visibility push(hidden)
 namespace tutti {
 
 /// A collective call on a communicator with the program's arguments, as far as this rank uses them.
@@ -55,7 +56,10 @@ public:
             bits(std::bit_width(static_cast<std::uint64_t>(bytes)), 0) |
             bits(Learner::shape_of(bytes, false).quarter, 8) | bits(call.kind, 16) |
             bits(static_cast<std::uint32_t>(call.root), 24) | bits(call.has_lengths, 63);
-        LeftCalls& left = calls_[index_.take(key * 0x9E3779B97F4A7C15U)];
+        // All ranks must forget alike, but some find calls without asking here, see
+        // Ranks::repeat(). So only a new key changes which one goes next.
+        const std::uint64_t hash = key * 0x9E3779B97F4A7C15U;
+        LeftCalls& left = calls_[index_.has(hash) ? index_.likely(hash) : index_.take(hash)];
         if (left.key != key) left = {{}, key};
         return left;
     }
@@ -83,7 +87,7 @@ public:
     const KnownCall* find(const ProgramCall& call) const {
         if (calls_ == nullptr) return nullptr;
         const KnownCall& known = (*calls_)[known_.likely(hash_of(call))];
-        return known.call == call ? &known : nullptr;
+        return known.left != nullptr && known.call == call ? &known : nullptr;
     }
     /// Notes the call. Returns whether it was noted before: only then keep() it.
     bool note(const ProgramCall& call) {
@@ -120,3 +124,4 @@ private:
 };
 
 }  // namespace tutti
+#pragma GCC visibility pop

@@ -192,7 +192,8 @@ void Ranks::begin() {
         stage_ = Stage::ours;
         may_meet_ = preloaded.always || (world_->one_host() && !world_->oversubscribed);
         never_meet_ = !may_meet_ && !turns_;
-        leaves_barriers_ = !preloaded.always && world_->one_host() && world_->oversubscribed;
+        leaves_barriers_ = !preloaded.always && preloaded.turn_calls == 0 && world_->one_host() &&
+                           world_->oversubscribed;
         beginning_ns_ = now_ns() - began_ns_;
     } catch (const std::exception& error) {  // on all ranks, unless one has failed
         if (rank_ == 0) fmt::print(stderr, "tutti: continuing without tutti: {}\n", error.what());

@@ -235,15 +235,20 @@ private:
             --left_;
             return true;
         }
-        void add() { left_ = last_ = std::min(2 * last_ + 1, 63); }
+        void add() {
+            rare_ = 0;
+            skip_more();
+        }
         // The call has no plan yet. Calls get one if they come in quick succession, so none is
-        // skipped before many had none.
+        // skipped before many in a row had none.
         void add_rare() {
             constexpr int many = 64;
-            if (++rare_ > many) add();
+            if (++rare_ > many) skip_more();
         }
 
     private:
+        void skip_more() { left_ = last_ = std::min(2 * last_ + 1, 63); }
+
         int last_ = 0, left_ = 0, rare_ = 0;
     };
 

@@ -428,6 +428,14 @@ TEST_F(RefusedSize, TriesTheChoiceOfTheNeighbourWithTheLargerGain) {
     EXPECT_EQ(at_4096(with_neighbours(0.9, 0.9)).choice, library);
 }
 
+TEST_F(RefusedSize, DoesNotTryTheDefaultOfItsNeighbour) {
+    file.ranges[0].choice = library;
+    const Range range = at_4096(with_neighbours(1.3, 0.9));
+    EXPECT_EQ(range.choice, library);
+    EXPECT_EQ(range.origin, Origin::kept);
+    EXPECT_EQ(at_4096(with_neighbours(1.3, 1.1)).choice, chain);
+}
+
 TEST_F(RefusedSize, DoesNotTryItsOwnChoiceAgain) {
     file.ranges[0].choice = tree;
     EXPECT_EQ(at_4096(with_neighbours(1.2, 0.9)).choice, library);

@@ -56,8 +56,8 @@ OpenTransport open_beside_memory(World& world, const std::optional<Fault>&) {
 // Plans over these need nothing but the ranks' memory.
 OpenTransport open_memory(World&, const std::optional<Fault>&) { return {}; }
 
-// Returns the default of btl_tcp_eager_limit. With other MPI libraries, World::links is 1 and this is
-// not used.
+// Returns the default of btl_tcp_eager_limit. With other MPI libraries, World::links is 1 and this
+// is not used.
 Bytes eager_limit_of_open_mpi() { return Bytes{64 << 10}; }
 
 // In a build without UCX, a hybrid uses MPI. If UCX fails on a rank only when it is opened, the
