@@ -96,7 +96,9 @@ std::optional<Results> results_in(const std::string& text) {
     try {
         return read_results(stream, "FILE");
     } catch (const Error& error) {
-        if (!text.empty()) demand_place(error, "FILE");
+        // A file of blank lines, or of a byte order mark, has no line to name.
+        const bool is_empty = std::string_view(error.what()).find("is empty") != text.npos;
+        is_empty ? demand_one_line(error) : demand_place(error, "FILE");
         return std::nullopt;
     }
 }
