@@ -68,8 +68,9 @@ public:
                 return PMPI_Scan(in, out, all, type, MPI_BOR, comm_);
             case Collective::exscan:
                 return PMPI_Exscan(in, out, all, type, MPI_BOR, comm_);
+            default:  // no library has rules for it
+                return MPI_ERR_ARG;
         }
-        return MPI_ERR_ARG;
     }
 
 private:
