@@ -101,9 +101,9 @@ struct Node {
     JsonValue::List deps = {};
     JsonValue::Object attributes = {};
 
-    void set_attribute(const std::string& name, JsonValue value) {
-        std::erase_if(attributes, [&](const JsonField& one) { return one.name == name; });
-        attributes.push_back({name, std::move(value)});
+    void set_attribute(const std::string& key, JsonValue value) {
+        std::erase_if(attributes, [&](const JsonField& one) { return one.name == key; });
+        attributes.push_back({key, std::move(value)});
     }
 
     JsonValue value() && {
