@@ -191,11 +191,7 @@ public:
     /// Returns the call of a hash, if it was kept. It may be another call.
     RecentCall& likely(std::uint64_t hash) { return calls_[kept_.likely(hash)]; }
     /// Notes a call that was not found. Returns whether it was noted before: only then keep it.
-    bool note(std::uint64_t hash) {
-        const bool is_noted = noted_.has(hash);
-        noted_.take(hash);
-        return is_noted;
-    }
+    bool note(std::uint64_t hash) { return noted_.note(hash); }
     /// Returns the place in which to keep a call.
     RecentCall& place_for(std::uint64_t hash) { return calls_[kept_.take(hash)]; }
     /// Forgets all: plans or registered memory have changed.

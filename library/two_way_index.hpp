@@ -30,6 +30,12 @@ public:
         hashes_[place] = hash;
         return place;
     }
+    /// Takes a place for the hash. Returns whether it had one.
+    bool note(std::uint64_t hash) {
+        const bool is_noted = has(hash);
+        take(hash);
+        return is_noted;
+    }
 
 private:
     static std::size_t first_of(std::uint64_t hash) { return 2 * (hash >> (64 - bits)); }

@@ -234,14 +234,18 @@ HoldOut gain_with_neighbours(std::span<const SizeOfSection> sizes, std::size_t h
     return together;
 }
 
+// Whether the choice is the library's own collective, with which `seen` compared it.
+bool is_default(const Verdict& verdict, const HoldOut& seen) {
+    return verdict.choice == Configuration{.impl = seen.library};
+}
+
 // The whole own interval must show it: among many sizes, some medians exceed the limit by chance,
 // and one of them would remove all choices. The whole pooled interval must show it, too: the
 // look-up of rules costs the same at each size.
 bool makes_default_slower(std::span<const SizeOfSection> sizes, std::size_t here) {
     constexpr double most_loss = 0.02;
     const ComparedSize* own = sizes[here].compared;
-    return own != nullptr &&
-           sizes[here].verdict.choice == Configuration{.impl = own->seen.library} &&
+    return own != nullptr && is_default(sizes[here].verdict, own->seen) &&
            own->seen.gain_high < 1 - most_loss &&
            gain_with_neighbours(sizes, here).gain_high < 1 - most_loss;
 }
@@ -302,9 +306,6 @@ Table with_choices_of_neighbours(Table table) {
     const auto has_lost = [](const Verdict& verdict) {
         return verdict.origin == Origin::kept && verdict.evidence.hold_out;
     };
-    const auto is_default = [](const Verdict& verdict) {
-        return verdict.choice == Configuration{.impl = verdict.evidence.hold_out->library};
-    };
     const auto gain_of = [](const Verdict& verdict) { return verdict.evidence.hold_out->gain; };
     for (Section& section : table.sections) {
         const std::vector<Verdict> before = verdicts_of(section, sizes_of(section));
@@ -315,7 +316,8 @@ Table with_choices_of_neighbours(Table table) {
             for (const std::size_t other : {i - 1, i + 1}) {
                 if (other >= before.size()) continue;
                 const Verdict& neighbour = before[other];
-                if (!neighbour.evidence.hold_out || is_default(neighbour) ||
+                if (!neighbour.evidence.hold_out ||
+                    is_default(neighbour, *neighbour.evidence.hold_out) ||
                     neighbour.choice == before[i].evidence.runner_up)
                     continue;
                 if (best == nullptr || gain_of(neighbour) > gain_of(*best)) best = &neighbour;

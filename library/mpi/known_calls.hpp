@@ -90,12 +90,7 @@ public:
         return known.left != nullptr && known.call == call ? &known : nullptr;
     }
     /// Notes the call. Returns whether it was noted before: only then keep() it.
-    bool note(const ProgramCall& call) {
-        const std::uint64_t hash = hash_of(call);
-        const bool is_noted = noted_.has(hash);
-        noted_.take(hash);
-        return is_noted;
-    }
+    bool note(const ProgramCall& call) { return noted_.note(hash_of(call)); }
     void keep(const KnownCall& known) {
         if (calls_ == nullptr) calls_ = std::make_unique<Calls>();
         (*calls_)[known_.take(hash_of(known.call))] = known;
