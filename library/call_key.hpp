@@ -49,6 +49,13 @@ inline std::int64_t octave_of(std::int64_t bytes_of_block) {
 }
 inline std::int64_t octave_of(const Call& call) { return octave_of(block_bytes(call)); }
 
+/// Returns a number for the octave of a length by octave_of(), which a power of two ends, and for
+/// the one that a power of two begins, as that of the size of all blocks.
+inline int number_of_octaves(std::int64_t length) {
+    const auto bits = static_cast<std::uint64_t>(length);
+    return std::bit_width(bits) + std::bit_width(bits - 1);
+}
+
 /// Returns the key of all calls of an octave, with the same type and operation: they have the same
 /// configuration. Its count is in bytes.
 inline CallKey of_octave(CallKey key) {
@@ -69,10 +76,10 @@ struct CallClass {
     std::uint64_t hash() const { return (how ^ where * 31) * 0x9E3779B97F4A7C15U; }
 };
 
-/// Returns the octaves of a call's block and of all its blocks, which have that many bytes.
-inline std::uint64_t octaves_of(const Call& call, std::int64_t bytes) {
+/// Returns the octaves of a block and of all blocks, of which these are the bytes.
+inline std::uint64_t octaves_of(std::int64_t bytes_of_block, std::int64_t bytes) {
     const auto octave_of_all = std::bit_width(static_cast<std::uint64_t>(bytes)),
-               octave = std::bit_width(static_cast<std::uint64_t>(octave_of(call)));
+               octave = std::bit_width(static_cast<std::uint64_t>(octave_of(bytes_of_block)));
     return static_cast<std::uint64_t>(octave) | static_cast<std::uint64_t>(octave_of_all) << 8;
 }
 
@@ -82,7 +89,7 @@ inline CallClass class_of(const CallKey& key, std::int64_t bytes) {
         return static_cast<std::uint64_t>(value) << place;
     };
     const auto& [collective, type, op, root, count, lengths] = key.call;
-    return {octaves_of(key.call, bytes) | bits(collective, 16) |
+    return {octaves_of(block_bytes(key.call), bytes) | bits(collective, 16) |
                 bits(class_of(collective, type), 24) | bits(class_of(collective, op), 32) |
                 bits(key.in_place, 40) | bits(key.mode, 48) | bits(key.has_lengths, 56),
             bits(static_cast<std::uint32_t>(root.index), 0) |

@@ -191,7 +191,9 @@ CallKey Communicator::State::key_of(const CallArguments& given, CallMode mode) c
 void Communicator::State::run(const CallArguments& given) {
     const std::uint64_t hash = RecentCall::hash_of(given);
     RecentCall& recent = recent_.likely(hash);
-    const bool is_recent = recent.is(given) || resize(recent, given);
+    const bool is_recent =
+        recent.is(given) ||
+        (recent.is_like(given) && adapt(recent, BlockElements::of(given.call)) && recent.is(given));
     const double untimed_ns = std::exchange(is_usually_repeated, false) ? repeat_ns : lookup_ns;
     if (is_recent) {
         const Learner::Needs needs = needs_of(recent.known, recent.shape);
@@ -221,9 +223,10 @@ void Communicator::State::run(const CallArguments& given) {
     });
 }
 
-bool Communicator::State::repeat(const RepeatableRun& call) {
+bool Communicator::State::repeat(const RepeatableRun& call, const BlockElements& elements) {
     RecentCall& recent = *call.place;
     if (recent.number != call.number) return false;
+    if (elements != recent.elements && !adapt(recent, elements)) return false;
     const Learner::Needs needs = needs_of(recent.known, recent.shape);
     if (needs == Learner::Needs::search) return false;
     run_recent(recent, needs, repeat_ns);
@@ -245,6 +248,7 @@ void Communicator::State::keep(RecentCall& recent, const CallArguments& given,
     recent.settled = call.settled;
     recent.known = known;
     recent.shape = shape;
+    recent.elements = BlockElements::of(given.call);
     recent.number = ++last_number_;
     recent.octaves = 0;
     if (call.key.has_lengths) {
@@ -257,25 +261,45 @@ void Communicator::State::keep(RecentCall& recent, const CallArguments& given,
     if (call.place->of != call.of_class || known.plan->is_of_one_call ||
         (selector && known.point == nullptr))
         return;
-    recent.octaves = octaves_of(given.call, call.bytes);
+    recent.octaves = octaves_of(recent.elements.bytes, call.bytes);
     recent.arena = call.key.arena();
     recent.in_blocks = call.place->in_blocks;
 }
 
-// Adapts a recent call to one of another length that has the same plan. Returns false if it may
-// have another one.
-bool Communicator::State::resize(RecentCall& recent, const CallArguments& given) {
-    if (recent.octaves == 0 || !recent.is_like(given)) return false;
-    const std::int64_t bytes = bytes_of_all(given.call);
-    if (octaves_of(given.call, bytes) != recent.octaves) return false;
-    if (!registered.is_empty() && key_of(given, CallMode::blocking).arena() != recent.arena)
+// Adapts a recent call to other elements, in buffers of just that size. Returns false, and changes
+// nothing, if it may have another plan, or if the buffers would overlap.
+bool Communicator::State::adapt(RecentCall& recent, const BlockElements& elements) {
+    const Call& last = recent.given.call;
+    const std::int64_t all = at(blocks_of_total_, last.collective) * elements.bytes;
+    if (octaves_of(elements.bytes, all) != recent.octaves ||
+        !recent.serves(elements.type, elements.op))
         return false;
-    const BufferSizes sizes = recent.in_blocks.times(as_size(block_bytes(given.call)));
-    use_parts(given, sizes, recent.settled.buffers);
-    recent.settled.call.count = recent.given.call.count = given.call.count;
-    recent.given.buffers = given.buffers;
-    recent.number = ++last_number_;
-    recent.shape = Learner::shape_of(bytes, given.buffers.in_place);
+    const BufferSizes sizes = recent.in_blocks.times(as_size(elements.bytes));
+    CallBuffers given = recent.given.buffers, used = recent.settled.buffers;
+    if (given.in_place) {
+        const std::size_t both =
+            std::max(sizes.at.input + sizes.input, sizes.at.output + sizes.output);
+        given.output = {given.output.data(), both};
+        if (!given.input.empty()) given.input = {given.input.data(), both};
+        used.input = given.output.subspan(sizes.at.input, sizes.input);
+        used.output = given.output.subspan(sizes.at.output, sizes.output);
+    } else {
+        if (sizes.input > 0) used.input = given.input = {given.input.data(), sizes.input};
+        if (sizes.output > 0) used.output = given.output = {given.output.data(), sizes.output};
+        if (overlap(used.input, used.output)) return false;
+    }
+    const bool has_other_type = elements.type != last.type || elements.op != last.op;
+    Call call = last;
+    call.type = elements.type;
+    call.op = elements.op;
+    call.count = elements.bytes / static_cast<std::int64_t>(size_of(elements.type));
+    if (!registered.is_empty() && key_of({call, given}, CallMode::blocking).arena() != recent.arena)
+        return false;
+    recent.given = {call, given};
+    recent.settled = {has_other_type ? comparable(call) : recent.settled.call, used};
+    recent.settled.call.count = call.count;
+    recent.elements = elements;
+    recent.shape = Learner::shape_of(all, given.in_place);
     recent.known.plan->slots.front()->bound_by = nullptr;
     return true;
 }

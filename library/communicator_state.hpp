@@ -118,10 +118,22 @@ struct BufferSizes {
     }
 };
 
+/// The elements of a call's block.
+struct BlockElements {
+    DataType type = DataType::uint8;
+    Op op = Op::sum;
+    std::int64_t bytes = 0;  ///< of all of them
+
+    static BlockElements of(const Call& call) { return {call.type, call.op, block_bytes(call)}; }
+    bool operator==(const BlockElements&) const = default;
+};
+
 /// A recent call and its plan. It is kept from its second time on, or that of a call that differs
-/// only in its length within the octave. Its place serves such calls by turns.
+/// only in its length within the octave, and in types and operations that have the same plan. Its
+/// place serves such calls by turns.
 struct RecentCall {
     CallArguments given, settled;
+    BlockElements elements;  ///< of both
     KnownPlan known;
     Learner::CallShape shape = {};  ///< if the communicator learns
     std::uint64_t number = 0;       ///< see RepeatableRun; 0: none
@@ -131,39 +143,56 @@ struct RecentCall {
     BlockLengths lengths;  ///< of its blocks, if they differ: the caller's may change
 
     bool is(const CallArguments& other) const {
-        return given.call.count == other.call.count && is_like(other) &&
+        return given.call.count == other.call.count && given.call.type == other.call.type &&
+               given.call.op == other.call.op && is_like(other) &&
                (given.call.lengths == nullptr || *given.call.lengths == *other.call.lengths) &&
-               given.buffers.input.size() == other.buffers.input.size() &&
-               given.buffers.output.size() == other.buffers.output.size();
+               has_sizes_of(other.buffers);
     }
-    /// Returns whether calls differ in their lengths at most.
+    /// Returns whether calls differ at most in their lengths, and in types and operations that have
+    /// the same plan.
     bool is_like(const CallArguments& other) const {
         const Call &one = given.call, &another = other.call;
         return known.plan != nullptr && one.collective == another.collective &&
-               one.type == another.type && one.op == another.op && one.root == another.root &&
+               serves(another.type, another.op) && one.root == another.root &&
                (one.lengths == nullptr) == (another.lengths == nullptr) &&
                given.buffers.input.data() == other.buffers.input.data() &&
                given.buffers.output.data() == other.buffers.output.data() &&
                given.buffers.in_place == other.buffers.in_place;
     }
+    // Buffers that this rank does not use may have any size.
+    bool has_sizes_of(const CallBuffers& other) const {
+        const CallBuffers& mine = given.buffers;
+        const bool is_same_output = mine.output.size() == other.output.size();
+        if (mine.in_place) return is_same_output;
+        return (settled.buffers.input.empty() || mine.input.size() == other.input.size()) &&
+               (settled.buffers.output.empty() || is_same_output);
+    }
+    /// Returns whether other calls may have this type and operation.
+    bool serves(DataType type, Op op) const {
+        const Call& one = given.call;
+        return (type == one.type && op == one.op) ||
+               (known.serves_class &&
+                class_of(one.collective, type) == class_of(one.collective, one.type) &&
+                class_of(one.collective, op) == class_of(one.collective, one.op));
+    }
     static std::uint64_t hash_of(const CallArguments& given) {
         // Ranks other than the root may have only one of the two.
         const auto address = reinterpret_cast<std::uintptr_t>(given.buffers.output.data()) ^
                              reinterpret_cast<std::uintptr_t>(given.buffers.input.data()) << 1;
-        const auto count = static_cast<std::uint64_t>(given.call.count);
-        // A power of two ends the octave of a block, and begins that of all blocks.
-        const int octaves = std::bit_width(count) + std::bit_width(count - 1);
-        const auto number = static_cast<std::uint64_t>(octaves) |
-                            static_cast<std::uint64_t>(given.call.collective) << 8 |
-                            static_cast<std::uint64_t>(given.call.type) << 16 |
-                            static_cast<std::uint64_t>(given.call.op) << 24 |
-                            static_cast<std::uint64_t>(given.call.root.index) << 32;
+        const Call& call = given.call;
+        const auto bits = [](auto value, int place) {
+            return static_cast<std::uint64_t>(value) << place;
+        };
+        const std::uint64_t number =
+            bits(number_of_octaves(block_bytes(call)), 0) | bits(call.collective, 8) |
+            bits(class_of(call.collective, call.type), 16) |
+            bits(class_of(call.collective, call.op), 24) | bits(call.root.index, 32);
         return (address ^ number * 0xD6E8FEB86659FD93U) * 0x9E3779B97F4A7C15U;
     }
 };
 
-/// A run of a recent call. Calls that are the same in all arguments can be done by repeat(),
-/// without the look-up, as long as the place still has the call of this number.
+/// A run of a recent call. It and others that its place serves can be done by repeat(), without
+/// looking them up, as long as the place still has the call of this number.
 struct RepeatableRun {
     RecentCall* place = nullptr;  ///< null: none
     std::uint64_t number = 0;
@@ -271,9 +300,9 @@ struct Communicator::State {
     CallArguments with_lengths(CallArguments given, const BlockCounts& counts);
 
     void run(const CallArguments& given);
-    /// Runs the call again. Returns false if it did nothing: use run(). Some ranks may repeat() a
-    /// call that others run().
-    bool repeat(const RepeatableRun& call);
+    /// Runs the call again with a block of these elements, in buffers of just that size. Returns
+    /// false if it did nothing: use run(). Some ranks may repeat() a call that others run().
+    bool repeat(const RepeatableRun& call, const BlockElements& elements);
     std::span<std::byte> allocate(std::size_t bytes);
     void release(std::span<std::byte> memory);
     void adopt(const ReachableMemory& memory);
@@ -401,7 +430,7 @@ private:
     std::int64_t bytes_of_all(const Call& call) const;
     void keep(RecentCall& recent, const CallArguments& given, const CheckedCall& call,
               const KnownPlan& known, Learner::CallShape shape);
-    bool resize(RecentCall& recent, const CallArguments& given);
+    bool adapt(RecentCall& recent, const BlockElements& elements);
     void run_recent(RecentCall& recent, Learner::Needs needs, double untimed_ns);
     static Learner::Needs needs_of(const KnownPlan& known, Learner::CallShape shape);
     Learner::Needs needs_of(const CheckedCall& call, Learner::CallShape shape);

@@ -6,9 +6,10 @@
 
 namespace tutti {
 
-/// The index of a two-way set-associative cache of 2^(bits + 1) entries, which evicts the less
-/// recently taken of two: two calls that alternate do not evict each other. The cache must compare
-/// its entry with what it looks for, as different calls may have the same hash.
+/// The index of a two-way set-associative cache of 2^(bits + 1) entries: two calls that alternate
+/// do not evict each other. Evicts the one that came first, so the places depend only on the order
+/// in which hashes are new, not on how often they are looked up. The cache must compare its entry
+/// with what it looks for, as different calls may have the same hash.
 template <int bits>
 class TwoWayIndex {
 public:
@@ -20,13 +21,14 @@ public:
         return first + (hashes_[first] == hash ? 0 : 1);
     }
     bool has(std::uint64_t hash) const { return hashes_[likely(hash)] == hash; }
-    /// Returns the place of the hash. If it has none, it gets that of its set which was taken less
-    /// recently.
+    /// Returns the place of the hash. If it has none, it gets the place of the older one in its
+    /// set.
     std::size_t take(std::uint64_t hash) {
+        if (has(hash)) return likely(hash);
         const std::size_t first = first_of(hash);
         std::uint8_t& older = older_[first / 2];
-        const std::size_t place = has(hash) ? likely(hash) : first + older;
-        older = place == first ? 1 : 0;
+        const std::size_t place = first + older;
+        older = older == 0 ? 1 : 0;
         hashes_[place] = hash;
         return place;
     }

@@ -31,13 +31,12 @@ inline CallBuffers in_place(std::span<std::byte> memory) { return {memory, memor
 /// Returns the call of a reduction; nullopt if tutti does not support the type or the operation.
 inline std::optional<Call> combining(Collective collective, MPI_Datatype type, MPI_Op op,
                                      std::int64_t count, int root = 0) {
-    const auto our_op = op_of(op);
     const bool is_in_range = count > 0 && count <= std::int64_t{most_bytes};
-    const NamedType* const named = our_op && is_in_range ? named_type(type) : nullptr;
-    if (named == nullptr || !named->element) return std::nullopt;
-    if (!named->is_complex) return Call{collective, *named->element, *our_op, Rank{root}, count};
-    if (our_op != Op::sum) return std::nullopt;
-    return Call{collective, *named->element, *our_op, Rank{root}, 2 * count};
+    const NamedType* const named = is_in_range ? named_type(type) : nullptr;
+    const auto reduction = named != nullptr ? reduction_of(*named, op) : std::nullopt;
+    if (!reduction) return std::nullopt;
+    return Call{collective, reduction->type, reduction->op, Rank{root},
+                reduction->elements * count};
 }
 
 /// Returns a reduction as the program calls it. `receive`: null where it is not significant.

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "library/communicator_state.hpp"
 #include "library/mpi/settings.hpp"
@@ -17,7 +18,6 @@
 namespace tutti {
 
 /// A collective call on a communicator with the program's arguments, as far as this rank uses them.
-/// Equal ones are the same call if they have named types.
 struct ProgramCall {
     CallKind kind = {};
     int root = 0;
@@ -29,12 +29,23 @@ struct ProgramCall {
     MPI_Op op = MPI_OP_NULL;
     bool has_lengths = false;  ///< whether the blocks have different ones
 
-    bool operator==(const ProgramCall&) const = default;
     /// Whether the types are MPI's own. A program may free one of its own, and then get the same
     /// handle for another type.
     bool has_named_types() const {
         return named_type(type) != nullptr &&
                (send_type == type || named_type(send_type) != nullptr);
+    }
+    /// Returns the elements of `type` in a block.
+    std::int64_t elements() const { return count != 0 ? count : send_count; }
+    /// Returns whether the calls differ at most in the length of their blocks and their operation.
+    bool is_like(const ProgramCall& other) const {
+        const auto times = [](std::int64_t one, std::int64_t factor) {
+            return static_cast<std::uint64_t>(one) * static_cast<std::uint64_t>(factor);
+        };
+        const bool is_as_long = count == other.count && send_count == other.send_count;
+        return kind == other.kind && root == other.root && send == other.send &&
+               receive == other.receive && send_type == other.send_type && type == other.type &&
+               (is_as_long || times(send_count, other.count) == times(count, other.send_count));
     }
 };
 
@@ -47,19 +58,21 @@ struct LeftCalls : LeftToLibrary {
 
 class AllLeftCalls {
 public:
-    /// Returns the place of such calls, and forgets others that had it. `bytes`: of all blocks.
-    LeftCalls& of(const ProgramCall& call, std::int64_t bytes) {
+    /// Returns the key of such calls. `bytes`: of all blocks.
+    static std::uint64_t key_of(const ProgramCall& call, std::int64_t bytes) {
         const auto bits = [](auto value, int place) {
             return static_cast<std::uint64_t>(value) << place;
         };
-        const std::uint64_t key =
-            bits(std::bit_width(static_cast<std::uint64_t>(bytes)), 0) |
-            bits(Learner::shape_of(bytes, false).quarter, 8) | bits(call.kind, 16) |
-            bits(static_cast<std::uint32_t>(call.root), 24) | bits(call.has_lengths, 63);
-        // All ranks must forget alike, but some find calls without asking here, see
-        // Ranks::repeat(). So only a new key changes which one goes next.
-        const std::uint64_t hash = key * 0x9E3779B97F4A7C15U;
-        LeftCalls& left = calls_[index_.has(hash) ? index_.likely(hash) : index_.take(hash)];
+        return bits(std::bit_width(static_cast<std::uint64_t>(bytes)), 0) |
+               bits(Learner::shape_of(bytes, false).quarter, 8) | bits(call.kind, 16) |
+               bits(static_cast<std::uint32_t>(call.root), 24) | bits(call.has_lengths, 63);
+    }
+    /// Returns the place of such calls, and forgets others that had it. `bytes`: of all blocks.
+    LeftCalls& of(const ProgramCall& call, std::int64_t bytes) {
+        const std::uint64_t key = key_of(call, bytes);
+        // All ranks must forget alike, though some find calls without asking here, see
+        // Ranks::repeat(). That needs an index that does not depend on look-ups.
+        LeftCalls& left = calls_[index_.take(key * 0x9E3779B97F4A7C15U)];
         if (left.key != key) left = {{}, key};
         return left;
     }
@@ -70,26 +83,44 @@ private:
     std::array<LeftCalls, Index::places> calls_ = {};
 };
 
-/// A call that was done before, with all that its repetitions need.
+/// A call that was done before, with all that its repetitions need. They may differ from it as
+/// is_like() says, if they belong to the same `left`.
 struct KnownCall {
     ProgramCall call;
     LeftCalls* left = nullptr;  ///< the calls that it belongs to
     std::uint64_t key = 0;   ///< left->key at that time; if it differs now, others have the place
     RepeatableRun run = {};  ///< none unless tutti did the call in the program's own memory
-    std::int64_t work = 0;   ///< see Ranks::count_work()
+    BlockElements elements = {};  ///< of its run
+    std::int64_t bytes_of_element = 0;
     std::uint64_t admission = 0;  ///< its key for PlanAdmission
+
+    bool is(const ProgramCall& other) const {
+        return other.count == call.count && other.send_count == call.send_count &&
+               other.op == call.op;
+    }
+    /// Returns the elements of the run of a call like this one; nullopt if tutti does not support
+    /// its operation.
+    std::optional<BlockElements> elements_of(const ProgramCall& other) const {
+        BlockElements of_other = elements;
+        of_other.bytes = other.elements() * bytes_of_element;
+        if (other.op == call.op) return of_other;
+        const auto reduction = reduction_of(*named_type(other.type), other.op);
+        if (!reduction) return std::nullopt;
+        of_other.op = reduction->op;
+        return of_other;
+    }
 };
 
 /// The calls that a program repeats on a communicator.
 class KnownCalls {
 public:
-    /// Returns null if it is not known.
+    /// Returns a call that is like it; null if none is known.
     const KnownCall* find(const ProgramCall& call) const {
         if (calls_ == nullptr) return nullptr;
         const KnownCall& known = (*calls_)[known_.likely(hash_of(call))];
-        return known.left != nullptr && known.call == call ? &known : nullptr;
+        return known.left != nullptr && known.call.is_like(call) ? &known : nullptr;
     }
-    /// Notes the call. Returns whether it was noted before: only then keep() it.
+    /// Notes the call. Returns whether one like it was noted before: only then keep() it.
     bool note(const ProgramCall& call) { return noted_.note(hash_of(call)); }
     void keep(const KnownCall& known) {
         if (calls_ == nullptr) calls_ = std::make_unique<Calls>();
@@ -108,7 +139,7 @@ private:
         };
         const std::uint64_t differs =
             number(call.send) ^ number(call.receive) << 1 ^ number(call.type) << 2 ^
-            number(call.op) << 3 ^ static_cast<std::uint64_t>(call.count + call.send_count) << 32 ^
+            static_cast<std::uint64_t>(number_of_octaves(call.elements())) << 40 ^
             static_cast<std::uint64_t>(call.root) << 24 ^
             static_cast<std::uint64_t>(call.kind) << 56;
         return differs * 0x9E3779B97F4A7C15U;

@@ -67,15 +67,21 @@ public:
     /// Returns whether tutti may do any call.
     bool may_take() const { return stage_ != Stage::the_librarys; }
 
-    /// Repeats a call that take_turn() has done before, without looking it up. Returns no code if
-    /// it cannot: then call take_turn(). Some ranks may repeat a call that others do not, because
-    /// both functions choose the same implementation.
+    /// Repeats a call that take_turn() has done before, perhaps with another length and operation,
+    /// without looking it up. Returns no code if it cannot: then call take_turn(). Some ranks may
+    /// repeat a call that others do not, because both functions choose the same implementation.
     template <class Library>
     CodeIfDone repeat(const ProgramCall& call, const Library& by_library) {
         is_known_ = false;
         const KnownCall* const known = known_calls_.find(call);
         if (known == nullptr) return {};
-        const CodeIfDone code = repeat(*known, by_library);
+        BlockElements others;
+        const BlockElements* elements = &known->elements;
+        if (!known->is(call)) {
+            if (!has_elements_for(call, *known, others)) return {};
+            elements = &others;
+        }
+        const CodeIfDone code = repeat(*known, *elements, by_library);
         if (!code) is_known_ = true;  // else an error handler may have freed this object
         return code;
     }
@@ -88,7 +94,7 @@ public:
         const CallKind kind = call.kind;
         const bool is_known = std::exchange(is_known_, false);
         if (is_too_early(kind)) return passed(kind, bytes, by_library);
-        LeftCalls& left = left_calls_.of(call, is_of_blocks(kind) ? bytes * size_ : bytes);
+        LeftCalls& left = left_calls_.of(call, bytes_of_all(kind, bytes));
         if (!turns_)
             if (const auto code = left_to_library(left, by_library)) {
                 if (*code == MPI_SUCCESS) keep(call, bytes, left);
@@ -205,9 +211,7 @@ public:
 
     /// Runs a blocking collective. There are no others, so the ranks need not meet at the end.
     void run(const CallArguments& arguments) {
-        constexpr std::int64_t bytes_of_work = 2048;
-        work_of_last_ = 1 + block_bytes(arguments.call) / bytes_of_work;
-        count_work(work_of_last_);
+        count_work(block_bytes(arguments.call));
         state_->run(arguments);
     }
 
@@ -253,19 +257,34 @@ private:
     };
 
     template <class Library>
-    CodeIfDone repeat(const KnownCall& known, const Library& by_library) {
+    CodeIfDone repeat(const KnownCall& known, const BlockElements& elements,
+                      const Library& by_library) {
         if (stage_ != Stage::ours || known.left->key != known.key) return {};
         if (known.left->point != nullptr) return left_to_library(*known.left, by_library);
         if (known.run.place == nullptr || !(admits_all() || has_plan(known.admission))) return {};
         bool is_done = false;
         const int code = guarded([&] {
-            is_done = state_->repeat(known.run);
+            is_done = state_->repeat(known.run, elements);
             if (!is_done) return;
-            count_work(known.work);
+            count_work(elements.bytes);
             if (!admits_all()) admission_.is_admitted(known.admission);  // counts it
             save_decision(*known.left);
         });
         return is_done || code != MPI_SUCCESS ? CodeIfDone(code) : CodeIfDone();
+    }
+    std::int64_t bytes_of_all(CallKind kind, std::int64_t bytes) const {
+        return is_of_blocks(kind) ? bytes * size_ : bytes;
+    }
+    // Sets `elements` to those of a call that is like a known one. Returns false if its repetition
+    // would need more than the known call.
+    bool has_elements_for(const ProgramCall& call, const KnownCall& known,
+                          BlockElements& elements) const {
+        const auto found = known.elements_of(call);
+        if (!found) return false;
+        elements = *found;
+        const std::int64_t all = bytes_of_all(call.kind, elements.bytes);
+        return AllLeftCalls::key_of(call, all) == known.key &&
+               all <= static_cast<std::int64_t>(most_bytes);
     }
     bool is_too_early(CallKind kind, int times = 1) {
         std::int64_t& calls = at(calls_, kind);
@@ -318,15 +337,20 @@ private:
     }
     void keep(const ProgramCall& call, std::int64_t bytes, LeftCalls& left,
               const RepeatableRun& run = {}) {
-        if (known_calls_.note(call) && call.has_named_types())
-            known_calls_.keep({call, &left, left.key, run, work_of_last_,
-                               admission_key(call.kind, bytes, call.root)});
+        if (!call.has_named_types() || !known_calls_.note(call)) return;
+        KnownCall known{call, &left, left.key, run};
+        if (run.place != nullptr) known.elements = run.place->elements;
+        known.elements.bytes = bytes;
+        known.bytes_of_element = bytes / std::max<std::int64_t>(call.elements(), 1);
+        known.admission = admission_key(call.kind, bytes, call.root);
+        known_calls_.keep(known);
     }
     // Makes progress on the program's MPI messages about every 100 us, as ranks that never wait
     // long would never do so. A call of a few bytes is 1 unit of work.
-    void count_work(std::int64_t work) {
+    void count_work(std::int64_t bytes_of_block) {
         constexpr std::int64_t work_without = 256;
-        work_ += work;
+        constexpr std::size_t bytes_of_work = 2048;
+        work_ += 1 + static_cast<std::int64_t>(as_size(bytes_of_block) / bytes_of_work);
         if (work_ < work_without) return;
         work_ = 0;
         progress_.make_progress();
@@ -382,7 +406,7 @@ private:
     KnownCalls known_calls_;
     bool uses_scratch_ = false;  // whether the current call does
     bool is_known_ = false;      // whether it is known, but repeat() could not do it
-    std::int64_t work_ = 0, work_of_last_ = 0;
+    std::int64_t work_ = 0;
     std::string problem_;
     struct Memory {
         std::unique_ptr<std::byte[]> bytes;

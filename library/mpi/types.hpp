@@ -62,4 +62,18 @@ inline std::optional<Op> op_of(MPI_Op op) {
     return std::nullopt;
 }
 
+/// A reduction as tutti does it.
+struct Reduction {
+    DataType type;
+    Op op;
+    std::int64_t elements;  ///< of tutti for each of the program's
+};
+
+/// Returns nullopt if tutti does not support the type or the operation.
+inline std::optional<Reduction> reduction_of(const NamedType& type, MPI_Op op) {
+    const auto our_op = op_of(op);
+    if (!our_op || !type.element || (type.is_complex && our_op != Op::sum)) return std::nullopt;
+    return Reduction{*type.element, *our_op, type.is_complex ? 2 : 1};
+}
+
 }  // namespace tutti

@@ -50,6 +50,56 @@ TEST(CommunicatorState, DoesACallInTheBuffersThatAreGivenThisTime) {
     });
 }
 
+// A recent call is repeated with other lengths, types and operations, as far as its plan serves
+// them.
+TEST(CommunicatorState, RepeatsACallWithOtherElements) {
+    run_as_threads(2, 20, [](World& world) {
+        Communicator::State state(nullptr, world, {});
+        const int me = world.rank().index;
+        std::vector<std::int64_t> input(64), output(64);
+        const auto bytes = [](auto& vector, std::size_t of_block) {
+            return std::as_writable_bytes(std::span(vector)).first(of_block);
+        };
+        constexpr auto type = DataType::int64;
+        const Call call{Collective::all_reduce, type, Op::sum, Rank{0}, 9};
+        for (int i = 0; i < 3; ++i) state.run({call, {bytes(input, 72), bytes(output, 72)}});
+        ASSERT_NE(state.last_recent, nullptr);
+        const auto run = RepeatableRun::of(*state.last_recent);
+        for (const auto& [count, op] :
+             {std::pair{12, Op::sum}, {9, Op::max}, {15, Op::max}, {10, Op::sum}}) {
+            std::ranges::fill(input, 5 + me);
+            std::ranges::fill(output, -1);
+            ASSERT_TRUE(state.repeat(run, {type, op, 8 * count}));
+            EXPECT_EQ(std::ranges::count(output, op == Op::sum ? 11 : 6), count);
+            EXPECT_EQ(std::ranges::count(output, -1), 64 - count);
+        }
+        EXPECT_FALSE(state.repeat(run, {type, Op::sum, 64})) << "the octave below";
+        EXPECT_FALSE(state.repeat(run, {type, Op::sum, 128})) << "another search";
+        EXPECT_FALSE(state.repeat(run, {type, Op::sum, 136})) << "the octave above";
+        EXPECT_FALSE(state.repeat(run, {type, Op::avg, 72})) << "another class";
+        EXPECT_EQ(state.plans.size(), 1U);
+        world.barrier();
+    });
+}
+
+// Buffers that do not overlap may do so with longer blocks. Then the call is not repeated.
+TEST(CommunicatorState, RepeatsNoCallWhoseBuffersWouldOverlap) {
+    run_as_threads(2, 20, [](World& world) {
+        Communicator::State state(nullptr, world, {});
+        std::vector<float> data(64, 1);
+        const auto all = std::as_writable_bytes(std::span(data));
+        const Call call{Collective::all_reduce, DataType::float32, Op::sum, Rank{0}, 9};
+        for (int i = 0; i < 3; ++i) state.run({call, {all.first(36), all.subspan(44, 36)}});
+        ASSERT_NE(state.last_recent, nullptr);
+        const auto run = RepeatableRun::of(*state.last_recent);
+        EXPECT_FALSE(state.repeat(run, {DataType::float32, Op::sum, 48}));
+        EXPECT_TRUE(state.repeat(run, {DataType::float32, Op::sum, 44}));
+        EXPECT_EQ(data[11], 2.F);
+        EXPECT_EQ(data[22], 1.F);
+        world.barrier();
+    });
+}
+
 // Counts the collective calls of a world.
 class CountingWorld final : public World {
 public:

@@ -40,5 +40,31 @@ TEST(KnownCalls, KnowNoCallInAnEmptyPlace) {
     EXPECT_EQ(known.find(of_root(2)), nullptr);
 }
 
+ProgramCall sum_of(std::int64_t count, MPI_Datatype type = MPI_DOUBLE, MPI_Op op = MPI_SUM) {
+    return {.kind = CallKind::reduce, .count = count, .send_type = type, .type = type, .op = op};
+}
+
+TEST(KnownCalls, KnowCallsWithOtherLengthsOfAnOctave) {
+    KnownCalls calls;
+    LeftCalls left;
+    calls.keep({.call = sum_of(9), .left = &left});
+    for (const int length : {9, 10, 15}) EXPECT_NE(calls.find(sum_of(length)), nullptr) << length;
+    for (const int length : {0, 1, 8, 16, 17}) EXPECT_EQ(calls.find(sum_of(length)), nullptr);
+    EXPECT_NE(calls.find(sum_of(9, MPI_DOUBLE, MPI_MAX)), nullptr);
+    EXPECT_EQ(calls.find(sum_of(9, MPI_FLOAT)), nullptr);
+}
+
+// A gather with 8 characters for each double of the root. 15 for one would be a mistake.
+TEST(KnownCalls, KnowOnlyCallsWhoseTwoLengthsGrowAlike) {
+    const auto gather = [](std::int64_t characters, std::int64_t doubles) {
+        return ProgramCall{
+            .send_count = characters, .count = doubles, .send_type = MPI_CHAR, .type = MPI_DOUBLE};
+    };
+    EXPECT_TRUE(gather(40, 5).is_like(gather(48, 6)));
+    EXPECT_FALSE(gather(40, 5).is_like(gather(48, 5)));
+    EXPECT_FALSE(gather(40, 0).is_like(gather(0, 5)));
+    EXPECT_TRUE(gather(0, 5).is_like(gather(0, 6)));
+}
+
 }  // namespace
 }  // namespace tutti

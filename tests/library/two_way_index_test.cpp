@@ -21,14 +21,14 @@ TEST(TwoWayIndex, KeepsTwoHashesThatShareTheirPlaces) {
     EXPECT_EQ(index.likely(second), of_second);
 }
 
-TEST(TwoWayIndex, ReplacesTheOneUsedLessRecently) {
+TEST(TwoWayIndex, ReplacesTheOneThatCameFirst) {
     TwoWayIndex<4> index;
-    index.take(first);
-    const std::size_t of_second = index.take(second);
-    index.take(first);
-    EXPECT_EQ(index.take(third), of_second);
-    EXPECT_TRUE(index.has(first));
-    EXPECT_FALSE(index.has(second));
+    const std::size_t of_first = index.take(first);
+    index.take(second);
+    index.take(first);  // a look-up changes nothing
+    EXPECT_EQ(index.take(third), of_first);
+    EXPECT_FALSE(index.has(first));
+    EXPECT_TRUE(index.has(second));
 }
 
 TEST(TwoWayIndex, HasOtherPlacesForOtherHashes) {
