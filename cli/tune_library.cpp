@@ -284,6 +284,12 @@ private:
         if (result.metrics.empty())
             throw Error(fmt::format("{}: nothing was compared ({}); use a larger --budget",
                                     name_of(collective), reasons_in(result)));
+        if (std::ssize(launches) < fewest_pairs)
+            fmt::print(stderr,
+                       "tutti: {}: only {} of the {} pairs of jobs that a choice needs fit into "
+                       "the budget, so all sizes keep the default; use a larger --budget, or fewer "
+                       "collectives and sizes\n",
+                       name_of(collective), launches.size(), fewest_pairs);
         Compared all;
         for (const MetricResult& metric : result.metrics)
             all.push_back(seen_in(launches, metric.metric.name, collective, baseline_));

@@ -48,6 +48,17 @@ class TuneLibrary(tutti.Folder):
         self.ok("export", f"{self.rules}.json", "--to", "openmpi4", "--check", "--launcher", LAUNCHER, timeout=120)
         self.assertEqual(self.rules.read_text().count("job script"), 1)
 
+    def test_says_if_too_few_pairs_of_jobs_fit_into_the_budget(self):
+        slow = self.folder / "slow"
+        slow.write_text(f'#!/bin/sh\nsleep 3\nexec {LAUNCHER} "$@"\n')
+        slow.chmod(0o755)
+        done = tutti.run(*self.words("reduce_scatter", "--launcher", slow, "-b", "8", "-e", "256K", "-f", 32, "--launches", 1,
+                                     "--budget", "45s"), timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        if "stage 1" in done.stderr:  # otherwise, the search chose the default
+            self.assertRegex(done.stderr, r"only [1-5] of")
+            self.assertFalse(self.rules.exists())
+
     def test_leaves_no_file_if_a_launch_fails(self):
         done = tutti.run(*self.words("reduce", "--launcher", "false", "-e", "64"))
         self.assertNotEqual(done.returncode, 0)
