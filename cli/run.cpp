@@ -3,15 +3,18 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <string_view>
 
 #include "autotune/table/table_json.hpp"
 #include "base/library_file.hpp"
+#include "base/source.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/run_plan.hpp"
 #include "cli/ranks/launcher.hpp"
@@ -48,6 +51,47 @@ std::string preloads(bool for_abi, bool with_heap) {
     if (with_heap) all += ":" + found(heap);
     const char* const others = std::getenv("LD_PRELOAD");
     return others == nullptr || *others == '\0' ? all : all + ":" + others;
+}
+
+// Returns the file that execvp() starts, without links; empty if there is none.
+std::filesystem::path file_started_by(const std::string& word) {
+    namespace fs = std::filesystem;
+    const char* const path = std::getenv("PATH");
+    const bool is_looked_up = word.find('/') == std::string::npos && path != nullptr;
+    for (const std::string_view folder : split(is_looked_up ? path : ".", ':')) {
+        const fs::path file = fs::path(folder) / word;
+        std::error_code missing;
+        if (access(file.c_str(), X_OK) != 0 || fs::is_directory(file, missing)) continue;
+        const fs::path real = fs::canonical(file, missing);
+        if (!missing) return real;
+    }
+    return {};
+}
+
+bool is_of_open_mpi(const std::filesystem::path& launcher) {
+    const std::string name = launcher.filename();
+    if (name == "mpirun") return exists(launcher.parent_path() / "ompi_info");
+    return name == "orterun" || name == "prte" || name == "prterun" || name == "mpirun.openmpi";
+}
+
+// Returns the words that give a variable to all ranks of a launcher, and to no other process; none
+// if the program is no such launcher. With LD_PRELOAD in their environment, the launcher and its
+// helpers would load the MPI library and UCX, too, which takes each of them 0.4 s (UCX 1.23).
+Arguments words_for_ranks(const Arguments& program, const std::string& name,
+                          const std::string& value) {
+    // Colons separate programs that have options of their own. The others set variables, too.
+    const auto prevents = [&](const std::string& word) {
+        return word == ":" || word.find(name) != std::string::npos ||
+               word.find("env_list") != std::string::npos;
+    };
+    if (std::getenv(name.c_str()) != nullptr ||
+        std::getenv("OMPI_MCA_mca_base_env_list") != nullptr ||
+        std::ranges::any_of(program, prevents))
+        return {};
+    const std::filesystem::path launcher = file_started_by(program.front());
+    if (is_of_open_mpi(launcher)) return {"-x", name + "=" + value};
+    if (launcher.filename() == "mpiexec.hydra") return {"-genv", name, value};
+    return {};
 }
 
 [[noreturn]] void replace_by(Arguments command) {
@@ -131,9 +175,13 @@ Exit run_program(const Arguments& arguments) {
         throw Error(
             fmt::format("cannot read the table {}: {}", settings.table_file, std::strerror(errno)));
     if (settings.chooser == PreloadChoice::table) read_choices(settings.table_file);
-    environment["LD_PRELOAD"] = preloads(for_abi, has_heap);
+    const std::string libraries = preloads(for_abi, has_heap);
+    const Arguments of_ranks = words_for_ranks(*program, "LD_PRELOAD", libraries);
+    if (of_ranks.empty()) environment["LD_PRELOAD"] = libraries;
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
-    replace_by(*program);
+    Arguments command = *program;
+    command.insert(command.begin() + 1, of_ranks.begin(), of_ranks.end());
+    replace_by(command);
 }
 
 }  // namespace tutti

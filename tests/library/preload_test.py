@@ -19,6 +19,7 @@ RANKS = (8, 5) if LONG else (1, 2, 3, 4)  # tests with one number of ranks use t
 FORTRAN = os.environ.get("TUTTI_MPIRUN", "mpirun").replace("mpirun", "mpifort")  # mpirun.mpich: mpifort.mpich
 # CTest sets TUTTI to the path of the command, but programs would read it as the setting of the preload.
 CLEAN = {name: value for name, value in tutti.CLEAN.items() if name != "TUTTI"}
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 EVERYTHING = ("--with", "rules", "--always", "--after", "0")  # tutti does every call that it supports
 
 
@@ -147,6 +148,20 @@ class Results(unittest.TestCase):
 @tutti.needs_mpi
 @unittest.skipIf(LONG, "shown by the quick test")
 class Command(unittest.TestCase):
+    def loaded(self, *words, **environment):
+        """Returns whether the launcher and its rank have loaded the library. `words` precede the launcher."""
+        launcher = os.environ.get("TUTTI_MPIRUN", "mpirun")
+        looks = "for pid in $PPID $$; do grep -c libtutti_mpi /proc/$pid/maps; done; true"
+        done = subprocess.run([tutti.EXECUTABLE, "run", "--", *words, launcher, "-n", "1", "sh", "-c", looks], capture_output=True,
+                              text=True, timeout=60, check=False, env=CLEAN | AS_ROOT | environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [int(lines) > 0 for lines in done.stdout.split()]
+
+    def test_loads_the_library_into_ranks_only(self):
+        self.assertEqual(self.loaded(), [False, True])
+        self.assertEqual(self.loaded("env"), [True, True])
+        self.assertEqual(self.loaded(LD_PRELOAD="libm.so.6"), [True, True])
+
     def test_reports_how_many_calls_tutti_did(self):
         code, out, err = run(2, built("preload_conformance"), options=(*EVERYTHING, "--report"))
         self.assertEqual(code, 0, out + err)
