@@ -151,8 +151,8 @@ class Command(unittest.TestCase):
     def loaded(self, *words, **environment):
         """Returns whether the launcher and its rank have loaded the library. `words` precede the launcher."""
         launcher = os.environ.get("TUTTI_MPIRUN", "mpirun")
-        looks = "for pid in $PPID $$; do grep -c libtutti_mpi /proc/$pid/maps; done; true"
-        done = subprocess.run([tutti.EXECUTABLE, "run", "--", *words, launcher, "-n", "1", "sh", "-c", looks], capture_output=True,
+        counts = "; ".join(f"grep -c libtutti_mpi /proc/{process}/maps" for process in ("$PPID", "$$")) + "; true"
+        done = subprocess.run([tutti.EXECUTABLE, "run", "--", *words, launcher, "-n", "1", "sh", "-c", counts], capture_output=True,
                               text=True, timeout=60, check=False, env=CLEAN | AS_ROOT | environment)
         self.assertEqual(done.returncode, 0, done.stderr)
         return [int(lines) > 0 for lines in done.stdout.split()]
