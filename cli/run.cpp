@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <string_view>
 
@@ -22,6 +23,8 @@
 
 namespace tutti {
 namespace {
+
+namespace fs = std::filesystem;
 
 // Environment variables for the preloaded library.
 using Variables = std::map<std::string, std::string>;
@@ -54,11 +57,12 @@ std::string preloads(bool for_abi, bool with_heap) {
 }
 
 // Returns the file that execvp() starts, without links; empty if there is none.
-std::filesystem::path file_started_by(const std::string& word) {
-    namespace fs = std::filesystem;
+fs::path executable_of(const std::string& word) {
     const char* const path = std::getenv("PATH");
-    const bool is_looked_up = word.find('/') == std::string::npos && path != nullptr;
-    for (const std::string_view folder : split(is_looked_up ? path : ".", ':')) {
+    const std::string_view folders = word.find('/') != std::string::npos ? "."
+                                     : path != nullptr                   ? path
+                                                                         : "/bin:/usr/bin";
+    for (const std::string_view folder : split(folders, ':')) {
         const fs::path file = fs::path(folder) / word;
         std::error_code missing;
         if (access(file.c_str(), X_OK) != 0 || fs::is_directory(file, missing)) continue;
@@ -68,30 +72,54 @@ std::filesystem::path file_started_by(const std::string& word) {
     return {};
 }
 
-bool is_of_open_mpi(const std::filesystem::path& launcher) {
+bool is_launcher_of_open_mpi(const fs::path& launcher) {
     const std::string name = launcher.filename();
-    if (name == "mpirun") return exists(launcher.parent_path() / "ompi_info");
+    std::error_code none;
+    if (name == "mpirun") return fs::exists(launcher.parent_path() / "ompi_info", none);
     return name == "orterun" || name == "prte" || name == "prterun" || name == "mpirun.openmpi";
 }
 
-// Returns the words that give a variable to all ranks of a launcher, and to no other process; none
-// if the program is no such launcher. With LD_PRELOAD in their environment, the launcher and its
-// helpers would load the MPI library and UCX, too, which takes each of them 0.4 s (UCX 1.23).
-Arguments words_for_ranks(const Arguments& program, const std::string& name,
-                          const std::string& value) {
-    // Colons separate programs that have options of their own. The others set variables, too.
-    const auto prevents = [&](const std::string& word) {
-        return word == ":" || word.find(name) != std::string::npos ||
+// Open MPI refuses -x if one of its files or variables has a list of variables for the ranks.
+bool has_list_of_variables(const fs::path& launcher) {
+    constexpr std::string_view list = "mca_base_env_list", file = "openmpi-mca-params.conf";
+    const char* const home = std::getenv("HOME");
+    for (const fs::path& settings :
+         {fs::path(home != nullptr ? home : "") / ".openmpi" / "mca-params.conf",
+          launcher.parent_path().parent_path() / "etc" / file, fs::path("/etc/openmpi") / file}) {
+        std::ifstream in(settings);
+        for (std::string line; std::getline(in, line);)
+            if (line.find(list) != std::string::npos) return true;
+    }
+    return std::getenv("OMPI_MCA_mca_base_env_list") != nullptr;
+}
+
+// Whether the command sets variables itself, or starts several programs, each with its own: after
+// colons or from a file.
+bool has_own_variables(const Arguments& command) {
+    return std::ranges::any_of(command, [](const std::string& word) {
+        return word == ":" || word == "--app" || word == "-app" || word == "-configfile" ||
+               word.find("LD_PRELOAD") != std::string::npos ||
                word.find("env_list") != std::string::npos;
-    };
-    if (std::getenv(name.c_str()) != nullptr ||
-        std::getenv("OMPI_MCA_mca_base_env_list") != nullptr ||
-        std::ranges::any_of(program, prevents))
+    });
+}
+
+// Returns the options by which a launcher passes these variables to all its ranks, and to no other
+// process; none if the command is no such launcher. With LD_PRELOAD in their environment, the
+// launcher and its helpers would load the MPI library and UCX, too, which takes each of them 0.4 s
+// (UCX 1.23).
+Arguments options_for_ranks(const Arguments& command, const Variables& variables) {
+    if (std::getenv("LD_PRELOAD") != nullptr || has_own_variables(command)) return {};
+    const fs::path launcher = executable_of(command.front());
+    const bool is_of_open_mpi = is_launcher_of_open_mpi(launcher);
+    if (is_of_open_mpi ? has_list_of_variables(launcher) : launcher.filename() != "mpiexec.hydra")
         return {};
-    const std::filesystem::path launcher = file_started_by(program.front());
-    if (is_of_open_mpi(launcher)) return {"-x", name + "=" + value};
-    if (launcher.filename() == "mpiexec.hydra") return {"-genv", name, value};
-    return {};
+    Arguments options;
+    for (const auto& [name, value] : variables)
+        if (is_of_open_mpi)
+            options.insert(options.end(), {"-x", name + "=" + value});
+        else
+            options.insert(options.end(), {"-genv", name, value});
+    return options;
 }
 
 [[noreturn]] void replace_by(Arguments command) {
@@ -161,13 +189,14 @@ Exit run_program(const Arguments& arguments) {
     if (always) environment["TUTTI_ALWAYS"] = "1";
     // A launcher of several ranks starts this command for each. A single one may start the
     // launcher.
-    unsetenv("TUTTI_ON_ALL_HOSTS");
-    if (launcher().size > 1) environment["TUTTI_ON_ALL_HOSTS"] = "1";
+    environment["TUTTI_ON_ALL_HOSTS"] = launcher().size > 1 ? "1" : "0";
     if (reports || alternates) environment["TUTTI_REPORT"] = "1";
     if (alternates) environment["TUTTI_AB"] = std::to_string(block);
     const PreloadSettings settings = preload_settings([&](const char* name) -> const char* {
-        const auto ours = environment.find(name);
-        return ours == environment.end() ? std::getenv(name) : ours->second.c_str();
+        const char* const others = std::getenv(name);
+        if (others != nullptr) environment.try_emplace(name, others);
+        const auto found = environment.find(name);
+        return found == environment.end() ? nullptr : found->second.c_str();
     });
     if (settings.chooser == PreloadChoice::off && alternates)
         throw Error("--ab cannot be used with the choice off; use --with learn");
@@ -175,12 +204,12 @@ Exit run_program(const Arguments& arguments) {
         throw Error(
             fmt::format("cannot read the table {}: {}", settings.table_file, std::strerror(errno)));
     if (settings.chooser == PreloadChoice::table) read_choices(settings.table_file);
-    const std::string libraries = preloads(for_abi, has_heap);
-    const Arguments of_ranks = words_for_ranks(*program, "LD_PRELOAD", libraries);
-    if (of_ranks.empty()) environment["LD_PRELOAD"] = libraries;
+    environment["LD_PRELOAD"] = preloads(for_abi, has_heap);
+    const Arguments options_of_launcher = options_for_ranks(*program, environment);
+    if (!options_of_launcher.empty()) environment.erase("LD_PRELOAD");
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
     Arguments command = *program;
-    command.insert(command.begin() + 1, of_ranks.begin(), of_ranks.end());
+    command.insert(command.begin() + 1, options_of_launcher.begin(), options_of_launcher.end());
     replace_by(command);
 }
 

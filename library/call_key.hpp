@@ -49,9 +49,9 @@ inline std::int64_t octave_of(std::int64_t bytes_of_block) {
 }
 inline std::int64_t octave_of(const Call& call) { return octave_of(block_bytes(call)); }
 
-/// Returns a number for the octave of a length by octave_of(), which a power of two ends, and for
-/// the one that a power of two begins, as that of the size of all blocks.
-inline int number_of_octaves(std::int64_t length) {
+/// Returns a number that all lengths between two powers of two share. Each power of two has its
+/// own: it ends an octave of blocks, see octave_of(), but begins one of the size of all blocks.
+inline int octave_id(std::int64_t length) {
     const auto bits = static_cast<std::uint64_t>(length);
     return std::bit_width(bits) + std::bit_width(bits - 1);
 }
@@ -76,7 +76,7 @@ struct CallClass {
     std::uint64_t hash() const { return (how ^ where * 31) * 0x9E3779B97F4A7C15U; }
 };
 
-/// Returns the octaves of a block and of all blocks, of which these are the bytes.
+/// Returns the octaves of a block of these bytes, and of all blocks.
 inline std::uint64_t octaves_of(std::int64_t bytes_of_block, std::int64_t bytes) {
     const auto octave_of_all = std::bit_width(static_cast<std::uint64_t>(bytes)),
                octave = std::bit_width(static_cast<std::uint64_t>(octave_of(bytes_of_block)));

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t most_slots = 8;
 
 // About the time that a call of tutti takes under tutti run before its timer starts: if it is
-// looked up, and if it has the arguments of an earlier one. Calls that are left to the MPI library
+// looked up, and if it is repeated. Calls that are left to the MPI library
 // do not come here.
 constexpr double lookup_ns = 100, repeat_ns = 15;
 
@@ -256,14 +256,13 @@ void Communicator::State::keep(RecentCall& recent, const CallArguments& given,
         recent.given.call.lengths = recent.settled.call.lengths = &recent.lengths;
         return;
     }
-    // The place of its class has its sizes in blocks. With a table, other lengths may be in another
-    // range.
-    if (call.place->of != call.of_class || known.plan->is_of_one_call ||
-        (selector && known.point == nullptr))
-        return;
+    // The place of its class has its sizes in blocks.
+    if (call.place->of != call.of_class || known.plan->is_of_one_call) return;
     recent.octaves = octaves_of(recent.elements.bytes, call.bytes);
     recent.arena = call.key.arena();
     recent.in_blocks = call.place->in_blocks;
+    recent.buffers = call.place->buffers;
+    recent.range = call.place->range;
 }
 
 // Adapts a recent call to other elements, in buffers of just that size. Returns false, and changes
@@ -273,6 +272,10 @@ bool Communicator::State::adapt(RecentCall& recent, const BlockElements& element
     const std::int64_t all = at(blocks_of_total_, last.collective) * elements.bytes;
     if (octaves_of(elements.bytes, all) != recent.octaves ||
         !recent.serves(elements.type, elements.op))
+        return false;
+    if (selector && recent.known.point == nullptr &&
+        selector->pick(last.collective, elements.type, elements.op, recent.buffers, Bytes{all}) !=
+            recent.range)
         return false;
     const BufferSizes sizes = recent.in_blocks.times(as_size(elements.bytes));
     CallBuffers given = recent.given.buffers, used = recent.settled.buffers;

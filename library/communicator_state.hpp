@@ -122,15 +122,15 @@ struct BufferSizes {
 struct BlockElements {
     DataType type = DataType::uint8;
     Op op = Op::sum;
-    std::int64_t bytes = 0;  ///< of all of them
+    std::int64_t bytes = 0;  ///< of the block
 
     static BlockElements of(const Call& call) { return {call.type, call.op, block_bytes(call)}; }
     bool operator==(const BlockElements&) const = default;
 };
 
-/// A recent call and its plan. It is kept from its second time on, or that of a call that differs
-/// only in its length within the octave, and in types and operations that have the same plan. Its
-/// place serves such calls by turns.
+/// A recent call and its plan. It is kept from the second call on that is like it: such calls may
+/// differ in the length within the octave, and in type and operation, but have the same plan. One
+/// place serves all of them; State::adapt() changes it from one to the other.
 struct RecentCall {
     CallArguments given, settled;
     BlockElements elements;  ///< of both
@@ -140,6 +140,9 @@ struct RecentCall {
     std::uint64_t octaves = 0;      ///< see octaves_of(); 0: serves no other length
     std::int32_t arena = -1;        ///< of its buffers
     BufferSizes in_blocks = {};
+    // With a table, unless the communicator learns:
+    BufferKind buffers = BufferKind::unregistered;
+    const Range* range = nullptr;
     BlockLengths lengths;  ///< of its blocks, if they differ: the caller's may change
 
     bool is(const CallArguments& other) const {
@@ -183,16 +186,15 @@ struct RecentCall {
         const auto bits = [](auto value, int place) {
             return static_cast<std::uint64_t>(value) << place;
         };
-        const std::uint64_t number =
-            bits(number_of_octaves(block_bytes(call)), 0) | bits(call.collective, 8) |
-            bits(class_of(call.collective, call.type), 16) |
-            bits(class_of(call.collective, call.op), 24) | bits(call.root.index, 32);
+        const std::uint64_t number = bits(octave_id(block_bytes(call)), 0) |
+                                     bits(call.collective, 8) | bits(call.type, 16) |
+                                     bits(call.op, 24) | bits(call.root.index, 32);
         return (address ^ number * 0xD6E8FEB86659FD93U) * 0x9E3779B97F4A7C15U;
     }
 };
 
-/// A run of a recent call. It and others that its place serves can be done by repeat(), without
-/// looking them up, as long as the place still has the call of this number.
+/// Names a place of the recent calls. repeat() runs its call, or one like it, without a look-up, as
+/// long as the place still has the call of this number.
 struct RepeatableRun {
     RecentCall* place = nullptr;  ///< null: none
     std::uint64_t number = 0;

@@ -8,8 +8,8 @@ namespace tutti {
 
 /// The index of a two-way set-associative cache of 2^(bits + 1) entries: two calls that alternate
 /// do not evict each other. Evicts the one that came first, so the places depend only on the order
-/// in which hashes are new, not on how often they are looked up. The cache must compare its entry
-/// with what it looks for, as different calls may have the same hash.
+/// of insertions, not on look-ups. The cache must compare its entry with what it looks for, as
+/// different calls may have the same hash.
 template <int bits>
 class TwoWayIndex {
 public:

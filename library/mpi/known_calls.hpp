@@ -70,21 +70,29 @@ public:
     /// Returns the place of such calls, and forgets others that had it. `bytes`: of all blocks.
     LeftCalls& of(const ProgramCall& call, std::int64_t bytes) {
         const std::uint64_t key = key_of(call, bytes);
-        // All ranks must forget alike, though some find calls without asking here, see
-        // Ranks::repeat(). That needs an index that does not depend on look-ups.
-        LeftCalls& left = calls_[index_.take(key * 0x9E3779B97F4A7C15U)];
+        // All ranks must forget alike, although Ranks::repeat() does not ask here on some of them.
+        // So look-ups must not change which one goes next.
+        LeftCalls& left = calls_[index_.take(hash_of(key))];
         if (left.key != key) left = {{}, key};
         return left;
     }
 
+    /// Returns the place of a key; null if it has none.
+    LeftCalls* find(std::uint64_t key) {
+        LeftCalls& likely = calls_[index_.likely(hash_of(key))];
+        return likely.key == key ? &likely : nullptr;
+    }
+
 private:
+    static std::uint64_t hash_of(std::uint64_t key) { return key * 0x9E3779B97F4A7C15U; }
+
     using Index = TwoWayIndex<7>;
     Index index_;
     std::array<LeftCalls, Index::places> calls_ = {};
 };
 
 /// A call that was done before, with all that its repetitions need. They may differ from it as
-/// is_like() says, if they belong to the same `left`.
+/// ProgramCall::is_like() says.
 struct KnownCall {
     ProgramCall call;
     LeftCalls* left = nullptr;  ///< the calls that it belongs to
@@ -94,6 +102,7 @@ struct KnownCall {
     std::int64_t bytes_of_element = 0;
     std::uint64_t admission = 0;  ///< its key for PlanAdmission
 
+    /// Returns whether a call that is like it is the same.
     bool is(const ProgramCall& other) const {
         return other.count == call.count && other.send_count == call.send_count &&
                other.op == call.op;
@@ -137,11 +146,11 @@ private:
             std::memcpy(&bits, &handle, sizeof handle);
             return bits;
         };
-        const std::uint64_t differs =
-            number(call.send) ^ number(call.receive) << 1 ^ number(call.type) << 2 ^
-            static_cast<std::uint64_t>(number_of_octaves(call.elements())) << 40 ^
-            static_cast<std::uint64_t>(call.root) << 24 ^
-            static_cast<std::uint64_t>(call.kind) << 56;
+        const std::uint64_t differs = number(call.send) ^ number(call.receive) << 1 ^
+                                      number(call.type) << 2 ^
+                                      static_cast<std::uint64_t>(octave_id(call.elements())) << 40 ^
+                                      static_cast<std::uint64_t>(call.root) << 24 ^
+                                      static_cast<std::uint64_t>(call.kind) << 56;
         return differs * 0x9E3779B97F4A7C15U;
     }
 

@@ -75,13 +75,9 @@ public:
         is_known_ = false;
         const KnownCall* const known = known_calls_.find(call);
         if (known == nullptr) return {};
-        BlockElements others;
-        const BlockElements* elements = &known->elements;
-        if (!known->is(call)) {
-            if (!has_elements_for(call, *known, others)) return {};
-            elements = &others;
-        }
-        const CodeIfDone code = repeat(*known, *elements, by_library);
+        if (!known->is(call)) return repeat_like(*known, call, by_library);
+        if (known->left->key != known->key) return {};
+        const CodeIfDone code = repeat(*known, *known->left, known->elements, by_library);
         if (!code) is_known_ = true;  // else an error handler may have freed this object
         return code;
     }
@@ -256,11 +252,24 @@ private:
         int last_ = 0, left_ = 0, rare_ = 0;
     };
 
+    // Repeats a call that is like a known one, but not the same.
     template <class Library>
-    CodeIfDone repeat(const KnownCall& known, const BlockElements& elements,
-                      const Library& by_library) {
-        if (stage_ != Stage::ours || known.left->key != known.key) return {};
-        if (known.left->point != nullptr) return left_to_library(*known.left, by_library);
+    CodeIfDone repeat_like(const KnownCall& known, const ProgramCall& call,
+                           const Library& by_library) {
+        if (call.elements() <= 0 || call.elements() > std::int64_t{most_bytes}) return {};
+        const auto elements = known.elements_of(call);
+        if (!elements) return {};
+        const std::int64_t all = bytes_of_all(call.kind, elements->bytes);
+        LeftCalls* const left = left_calls_.find(AllLeftCalls::key_of(call, all));
+        if (left == nullptr || all > std::int64_t{most_bytes}) return {};
+        return repeat(known, *left, *elements, by_library);
+    }
+    template <class Library>
+    [[gnu::always_inline]] CodeIfDone repeat(const KnownCall& known, LeftCalls& left,
+                                             const BlockElements& elements,
+                                             const Library& by_library) {
+        if (stage_ != Stage::ours) return {};
+        if (left.point != nullptr) return left_to_library(left, by_library);
         if (known.run.place == nullptr || !(admits_all() || has_plan(known.admission))) return {};
         bool is_done = false;
         const int code = guarded([&] {
@@ -268,23 +277,12 @@ private:
             if (!is_done) return;
             count_work(elements.bytes);
             if (!admits_all()) admission_.is_admitted(known.admission);  // counts it
-            save_decision(*known.left);
+            save_decision(left);
         });
         return is_done || code != MPI_SUCCESS ? CodeIfDone(code) : CodeIfDone();
     }
     std::int64_t bytes_of_all(CallKind kind, std::int64_t bytes) const {
         return is_of_blocks(kind) ? bytes * size_ : bytes;
-    }
-    // Sets `elements` to those of a call that is like a known one. Returns false if its repetition
-    // would need more than the known call.
-    bool has_elements_for(const ProgramCall& call, const KnownCall& known,
-                          BlockElements& elements) const {
-        const auto found = known.elements_of(call);
-        if (!found) return false;
-        elements = *found;
-        const std::int64_t all = bytes_of_all(call.kind, elements.bytes);
-        return AllLeftCalls::key_of(call, all) == known.key &&
-               all <= static_cast<std::int64_t>(most_bytes);
     }
     bool is_too_early(CallKind kind, int times = 1) {
         std::int64_t& calls = at(calls_, kind);

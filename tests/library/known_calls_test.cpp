@@ -54,7 +54,7 @@ TEST(KnownCalls, KnowCallsWithOtherLengthsOfAnOctave) {
     EXPECT_EQ(calls.find(sum_of(9, MPI_FLOAT)), nullptr);
 }
 
-// A gather with 8 characters for each double of the root. 15 for one would be a mistake.
+// A gather with 8 characters for each double. A program with another ratio is wrong.
 TEST(KnownCalls, KnowOnlyCallsWhoseTwoLengthsGrowAlike) {
     const auto gather = [](std::int64_t characters, std::int64_t doubles) {
         return ProgramCall{

@@ -151,8 +151,9 @@ void in_memory_that_each_rank_changes(const Job& job) {
     const MPI_Datatype types[] = {MPI_INT, MPI_UNSIGNED, MPI_INT32_T};
     for (int turn = 0; turn < turns; ++turn) {
         Buffers& place = places[alone() % places.size()];
-        const int octave = 1 << together() % 13, beyond = static_cast<int>(together() % 3);
-        const int count = std::min(most, octave + beyond);
+        const auto octave = 1U << together() % 13;
+        const auto beyond = static_cast<int>(together() % (together() % 2 == 0 ? 3 : octave));
+        const int count = std::min(most, static_cast<int>(octave) + beyond);
         const int root = static_cast<int>(together() % 4) % job.size;
         const std::size_t number = together() % 3;
         const MPI_Datatype type = types[number];

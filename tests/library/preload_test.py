@@ -16,7 +16,8 @@ import tutti  # noqa: E402
 HERE = Path(__file__).resolve().parent
 LONG = os.environ.get("TUTTI_LONG") == "1"
 RANKS = (8, 5) if LONG else (1, 2, 3, 4)  # tests with one number of ranks use the second
-FORTRAN = os.environ.get("TUTTI_MPIRUN", "mpirun").replace("mpirun", "mpifort")  # mpirun.mpich: mpifort.mpich
+LAUNCHER = os.environ.get("TUTTI_MPIRUN", "mpirun")
+FORTRAN = LAUNCHER.replace("mpirun", "mpifort")  # mpirun.mpich: mpifort.mpich
 # CTest sets TUTTI to the path of the command, but programs would read it as the setting of the preload.
 CLEAN = {name: value for name, value in tutti.CLEAN.items() if name != "TUTTI"}
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
@@ -148,19 +149,26 @@ class Results(unittest.TestCase):
 @tutti.needs_mpi
 @unittest.skipIf(LONG, "shown by the quick test")
 class Command(unittest.TestCase):
-    def loaded(self, *words, **environment):
-        """Returns whether the launcher and its rank have loaded the library. `words` precede the launcher."""
-        launcher = os.environ.get("TUTTI_MPIRUN", "mpirun")
-        counts = "; ".join(f"grep -c libtutti_mpi /proc/{process}/maps" for process in ("$PPID", "$$")) + "; true"
-        done = subprocess.run([tutti.EXECUTABLE, "run", "--", *words, launcher, "-n", "1", "sh", "-c", counts], capture_output=True,
-                              text=True, timeout=60, check=False, env=CLEAN | AS_ROOT | environment)
+    def loaded(self, *words, before=(), **environment):
+        """Starts a launcher with these words. Returns for it and for each of its ranks whether it has loaded the library."""
+        done = subprocess.run([tutti.EXECUTABLE, "run", "--", *before, LAUNCHER, *words], capture_output=True, text=True, timeout=60,
+                              check=False, env=CLEAN | AS_ROOT | environment)
         self.assertEqual(done.returncode, 0, done.stderr)
-        return [int(lines) > 0 for lines in done.stdout.split()]
+        return sorted({line.split()[0]: int(line.split()[1]) > 0 for line in done.stdout.splitlines()}.items())
 
     def test_loads_the_library_into_ranks_only(self):
-        self.assertEqual(self.loaded(), [False, True])
-        self.assertEqual(self.loaded("env"), [True, True])
-        self.assertEqual(self.loaded(LD_PRELOAD="libm.so.6"), [True, True])
+        with tempfile.TemporaryDirectory() as folder:
+            script, app = Path(folder, "script"), Path(folder, "app")
+            script.write_text("""for p in launcher:$PPID rank:$$; do echo ${p%:*} $(grep -c libtutti_mpi /proc/${p#*:}/maps); done""")
+            app.write_text(f"-n 1 sh {script}\n")
+            rank = ("-n", "1", "sh", script)
+            only_ranks, both = [("launcher", False), ("rank", True)], [("launcher", True), ("rank", True)]
+            self.assertEqual(self.loaded(*rank), only_ranks)
+            self.assertEqual(self.loaded(*rank, before=("env",)), both)
+            self.assertEqual(self.loaded(*rank, LD_PRELOAD="libm.so.6"), both)
+            self.assertEqual(self.loaded(*rank, ":", *rank), both)
+            if Path(shutil.which(LAUNCHER)).resolve().name == "orterun":
+                self.assertEqual(self.loaded("--app", app), both)
 
     def test_reports_how_many_calls_tutti_did(self):
         code, out, err = run(2, built("preload_conformance"), options=(*EVERYTHING, "--report"))
