@@ -187,8 +187,7 @@ struct RecentCall {
             return static_cast<std::uint64_t>(value) << place;
         };
         const std::uint64_t number = bits(octave_id(block_bytes(call)), 0) |
-                                     bits(call.collective, 8) | bits(call.type, 16) |
-                                     bits(call.op, 24) | bits(call.root.index, 32);
+                                     bits(call.collective, 8) | bits(call.root.index, 32);
         return (address ^ number * 0xD6E8FEB86659FD93U) * 0x9E3779B97F4A7C15U;
     }
 };

@@ -254,8 +254,8 @@ private:
 
     // Repeats a call that is like a known one, but not the same.
     template <class Library>
-    CodeIfDone repeat_like(const KnownCall& known, const ProgramCall& call,
-                           const Library& by_library) {
+    [[gnu::noinline]] CodeIfDone repeat_like(const KnownCall& known, const ProgramCall& call,
+                                             const Library& by_library) {
         if (call.elements() <= 0 || call.elements() > std::int64_t{most_bytes}) return {};
         const auto elements = known.elements_of(call);
         if (!elements) return {};
