@@ -75,10 +75,13 @@ public:
         is_known_ = false;
         const KnownCall* const known = known_calls_.find(call);
         if (known == nullptr) return {};
-        if (!known->is(call)) return repeat_like(*known, call, by_library);
-        if (known->left->key != known->key) return {};
-        const CodeIfDone code = repeat(*known, *known->left, known->elements, by_library);
-        if (!code) is_known_ = true;  // else an error handler may have freed this object
+        BlockElements adapted;
+        const bool is_same = known->is(call);
+        LeftCalls* const left = is_same ? known->left : adapt(adapted, *known, call);
+        if (left == nullptr || (is_same && left->key != known->key)) return {};
+        const auto& elements = is_same ? known->elements : std::as_const(adapted);
+        const CodeIfDone code = repeat(*known, *left, elements, by_library);
+        if (!code) is_known_ = is_same;  // else an error handler may have freed this object
         return code;
     }
     /// Lets the MPI library or tutti do the call. `by_library` returns an MPI error code,
@@ -252,22 +255,21 @@ private:
         int last_ = 0, left_ = 0, rare_ = 0;
     };
 
-    // Repeats a call that is like a known one, but not the same.
-    template <class Library>
-    [[gnu::noinline]] CodeIfDone repeat_like(const KnownCall& known, const ProgramCall& call,
-                                             const Library& by_library) {
-        if (call.elements() <= 0 || call.elements() > std::int64_t{most_bytes}) return {};
-        const auto elements = known.elements_of(call);
-        if (!elements) return {};
-        const std::int64_t all = bytes_of_all(call.kind, elements->bytes);
-        LeftCalls* const left = left_calls_.find(AllLeftCalls::key_of(call, all));
-        if (left == nullptr || all > std::int64_t{most_bytes}) return {};
-        return repeat(known, *left, *elements, by_library);
+    // Sets `elements` to those of a call that is like a known one. Returns what is known about such
+    // calls; null if that is not known, or the call is too long: then it needs take_turn().
+    [[gnu::noinline]] LeftCalls* adapt(BlockElements& elements, const KnownCall& known,
+                                       const ProgramCall& call) {
+        constexpr auto most = static_cast<std::int64_t>(most_bytes);
+        if (call.elements() <= 0 || call.elements() > most) return nullptr;
+        const auto found = known.elements_of(call);
+        if (!found) return nullptr;
+        elements = *found;
+        const std::int64_t all = bytes_of_all(call.kind, elements.bytes);
+        return all > most ? nullptr : left_calls_.find(AllLeftCalls::key_of(call, all));
     }
     template <class Library>
-    [[gnu::always_inline]] CodeIfDone repeat(const KnownCall& known, LeftCalls& left,
-                                             const BlockElements& elements,
-                                             const Library& by_library) {
+    CodeIfDone repeat(const KnownCall& known, LeftCalls& left, const BlockElements& elements,
+                      const Library& by_library) {
         if (stage_ != Stage::ours) return {};
         if (left.point != nullptr) return left_to_library(left, by_library);
         if (known.run.place == nullptr || !(admits_all() || has_plan(known.admission))) return {};
