@@ -132,39 +132,41 @@ BufferSizes Communicator::State::sizes_of(const Call& call) const {
             in_place_offsets(call, ranks, world.rank())};
 }
 
+namespace {
+
+// Returns the parts of the buffers that this rank uses.
+CallBuffers parts_of(const CallBuffers& all, const BufferSizes& sizes) {
+    CallBuffers parts = all;
+    if (all.in_place) {
+        parts.input = all.output.subspan(sizes.at.input, sizes.input);
+        parts.output = all.output.subspan(sizes.at.output, sizes.output);
+    } else {
+        parts.input = all.input.first(sizes.input);
+        parts.output = all.output.first(sizes.output);
+    }
+    return parts;
+}
+
+}  // namespace
+
 CallArguments Communicator::State::settled(const CallArguments& given) const {
     return settled(given, sizes_of(given.call));
 }
 
 CallArguments Communicator::State::settled(const CallArguments& given,
                                            const BufferSizes& sizes) const {
-    CallArguments settled{comparable(given.call), {}};
-    use_parts(given, sizes, settled.buffers);
-    return settled;
-}
-
-// Changes `used` only after all checks: it may belong to a recent call.
-void Communicator::State::use_parts(const CallArguments& given, const BufferSizes& sizes,
-                                    CallBuffers& used) {
-    const auto& [input, output, at] = sizes;
     const auto& [call, all] = given;
     if (all.in_place) {
-        check_length(all.output.size(), std::max(at.input + input, at.output + output),
-                     "the buffer", call);
-        used.input = all.output.subspan(at.input, input);
-        used.output = all.output.subspan(at.output, output);
+        check_length(all.output.size(), sizes.together(), "the buffer", call);
     } else {
-        if (input > 0) check_length(all.input.size(), input, "input", call);
-        if (output > 0) check_length(all.output.size(), output, "output", call);
-        if (overlap(all.input.first(input), all.output.first(output)))
+        if (sizes.input > 0) check_length(all.input.size(), sizes.input, "input", call);
+        if (sizes.output > 0) check_length(all.output.size(), sizes.output, "output", call);
+        if (overlap(all.input.first(sizes.input), all.output.first(sizes.output)))
             throw Error(
                 fmt::format("input and output of {} overlap; pass one buffer for an in-place call",
                             name_of_call(call.collective, call.lengths != nullptr)));
-        used.input = all.input.first(input);
-        used.output = all.output.first(output);
     }
-    used.in_place = all.in_place;
-    used.device = all.device;
+    return {comparable(call), parts_of(all, sizes)};
 }
 
 CallKey Communicator::State::key_of(const CallArguments& given, CallMode mode) const {
@@ -278,19 +280,16 @@ bool Communicator::State::adapt(RecentCall& recent, const BlockElements& element
             recent.range)
         return false;
     const BufferSizes sizes = recent.in_blocks.times(as_size(elements.bytes));
-    CallBuffers given = recent.given.buffers, used = recent.settled.buffers;
+    CallBuffers given = recent.given.buffers;
     if (given.in_place) {
-        const std::size_t both =
-            std::max(sizes.at.input + sizes.input, sizes.at.output + sizes.output);
-        given.output = {given.output.data(), both};
-        if (!given.input.empty()) given.input = {given.input.data(), both};
-        used.input = given.output.subspan(sizes.at.input, sizes.input);
-        used.output = given.output.subspan(sizes.at.output, sizes.output);
+        given.output = {given.output.data(), sizes.together()};
+        if (!given.input.empty()) given.input = {given.input.data(), sizes.together()};
     } else {
-        if (sizes.input > 0) used.input = given.input = {given.input.data(), sizes.input};
-        if (sizes.output > 0) used.output = given.output = {given.output.data(), sizes.output};
-        if (overlap(used.input, used.output)) return false;
+        if (sizes.input > 0) given.input = {given.input.data(), sizes.input};
+        if (sizes.output > 0) given.output = {given.output.data(), sizes.output};
     }
+    const CallBuffers used = parts_of(given, sizes);
+    if (!given.in_place && overlap(used.input, used.output)) return false;
     const bool has_other_type = elements.type != last.type || elements.op != last.op;
     Call call = last;
     call.type = elements.type;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -110,6 +111,8 @@ struct BufferSizes {
     std::size_t input = 0, output = 0;
     InPlace at = {};
 
+    /// Returns the size of the buffer that holds both, in place.
+    std::size_t together() const { return std::max(at.input + input, at.output + output); }
     /// Converts them from blocks to bytes.
     BufferSizes times(std::size_t bytes_of_block) const {
         return {input * bytes_of_block,
@@ -426,8 +429,6 @@ private:
         KnownClass* place;
     };
     CheckedCall checked(const CallArguments& given, CallMode mode);
-    // Sets `used` to the parts of the buffers that this rank uses. Throws Error for wrong lengths.
-    static void use_parts(const CallArguments& given, const BufferSizes& sizes, CallBuffers& used);
     std::int64_t bytes_of_all(const Call& call) const;
     void keep(RecentCall& recent, const CallArguments& given, const CheckedCall& call,
               const KnownPlan& known, Learner::CallShape shape);

@@ -41,7 +41,7 @@ class TuneLibrary(tutti.Folder):
     def test_writes_a_file_of_choices_that_were_faster_in_fresh_launches(self):
         self.rules.write_text("older")
         out = tuned(self, *self.words("reduce_scatter", "--launcher", LAUNCHER, "-b", "8", "-e", "256K", "-f", 32, "--launches", 2,
-                                  "--budget", "40s"), timeout=300)
+                                      "--budget", "40s"), timeout=300)
         rows = re.findall(r"^reduce_scatter +(\d+K?) +([\d.]+) +([\d.]+) +([\d.]+) \[([\d.]+), ([\d.]+)\]   (\S+)(.*)$", out, re.M)
         self.assertIn([row[0] for row in rows], ([], ["8", "256", "8K", "256K"]), out)
         for _, _, _, ratio, low, high, choice, note in rows:
