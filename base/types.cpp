@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/types.hpp"
 
-#include <array>
+#include <algorithm>
 
 #include "base/busiest_share.hpp"
 #include "base/name_table.hpp"
@@ -71,32 +71,9 @@ std::span<const DataType> all_data_types() { return values_of(type_names); }
 std::span<const Op> all_ops() { return values_of(op_names); }
 std::span<const Collective> all_collectives() { return values_of(collective_names); }
 
-std::size_t size_of(DataType type) {
-    static constexpr auto sizes = [] {
-        std::array<std::uint8_t, std::size(type_names)> all{};
-        for (const auto& [each, name] : type_names)
-            at(all, each) =
-                with_type(each, []<class T>() { return static_cast<std::uint8_t>(sizeof(T)); });
-        return all;
-    }();
-    return at(sizes, type);
-}
-
-bool reduces(Collective collective) {
-    return collective == Collective::all_reduce || collective == Collective::reduce_scatter ||
-           collective == Collective::reduce || is_prefix(collective);
-}
-
-bool has_buffers(Collective collective) { return collective != Collective::barrier; }
-
-bool is_prefix(Collective collective) {
-    return collective == Collective::scan || collective == Collective::exscan;
-}
-
-bool has_root(Collective collective) {
-    return collective == Collective::broadcast || collective == Collective::reduce ||
-           collective == Collective::scatter || collective == Collective::gather;
-}
+static_assert(std::ranges::all_of(type_names, [](const auto& row) {
+    return size_of(row.value) == with_type(row.value, []<class T>() { return sizeof(T); });
+}));
 
 double busiest_share(Collective collective, int ranks) {
     const double others = static_cast<double>(ranks - 1) / ranks;  // all but a rank's own part

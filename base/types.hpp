@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -60,22 +61,37 @@ std::span<const DataType> all_data_types();
 std::span<const Op> all_ops();
 std::span<const Collective> all_collectives();
 
-/// Returns the bytes of one element.
-std::size_t size_of(DataType type);
+/// Log2 of the bytes of an element, in the order of DataType.
+inline constexpr std::uint8_t log2_of_size[] = {0, 1, 2, 3, 0, 1, 2, 3, 0, 0, 1, 1, 2, 3};
 
-/// Whether the collective combines data (all_reduce, reduce_scatter, reduce, scan, exscan) instead
-/// of moving it.
-bool reduces(Collective collective);
+/// Returns the bytes of one element.
+constexpr std::size_t size_of(DataType type) {
+    return std::size_t{1} << log2_of_size[static_cast<std::size_t>(type)];
+}
+/// Returns the number of elements in these bytes, without a division.
+constexpr std::size_t elements_in(std::size_t bytes, DataType type) {
+    return bytes >> log2_of_size[static_cast<std::size_t>(type)];
+}
+
+/// Whether a rank's result depends on the ranks before it, so that their order counts.
+constexpr bool is_prefix(Collective collective) {
+    return collective == Collective::scan || collective == Collective::exscan;
+}
+
+/// Whether the collective combines data instead of moving it.
+constexpr bool reduces(Collective collective) {
+    return collective == Collective::all_reduce || collective == Collective::reduce_scatter ||
+           collective == Collective::reduce || is_prefix(collective);
+}
 
 /// Whether ranks pass buffers to the collective: all but barrier.
-bool has_buffers(Collective collective);
+constexpr bool has_buffers(Collective collective) { return collective != Collective::barrier; }
 
-/// Whether a rank's result depends on the ranks before it, so that their order counts (scan,
-/// exscan).
-bool is_prefix(Collective collective);
-
-/// Whether one rank is the root (broadcast, reduce, scatter, gather).
-bool has_root(Collective collective);
+/// Whether one rank is the root.
+constexpr bool has_root(Collective collective) {
+    return collective == Collective::broadcast || collective == Collective::reduce ||
+           collective == Collective::scatter || collective == Collective::gather;
+}
 
 }  // namespace tutti
 #pragma GCC visibility pop

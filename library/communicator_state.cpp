@@ -193,9 +193,11 @@ CallKey Communicator::State::key_of(const CallArguments& given, CallMode mode) c
 void Communicator::State::run(const CallArguments& given) {
     const std::uint64_t hash = RecentCall::hash_of(given);
     RecentCall& recent = recent_.likely(hash);
+    const auto has_elements = [&](const BlockElements& elements) {
+        return elements == recent.elements || adapt(recent, elements);
+    };
     const bool is_recent =
-        recent.is(given) ||
-        (recent.is_like(given) && adapt(recent, BlockElements::of(given.call)) && recent.is(given));
+        recent.is_like(given) && has_elements(BlockElements::of(given.call)) && recent.is(given);
     const double untimed_ns = std::exchange(is_usually_repeated, false) ? repeat_ns : lookup_ns;
     if (is_recent) {
         const Learner::Needs needs = needs_of(recent.known, recent.shape);
@@ -294,7 +296,7 @@ bool Communicator::State::adapt(RecentCall& recent, const BlockElements& element
     Call call = last;
     call.type = elements.type;
     call.op = elements.op;
-    call.count = elements.bytes / static_cast<std::int64_t>(size_of(elements.type));
+    call.count = static_cast<std::int64_t>(elements_in(as_size(elements.bytes), elements.type));
     if (!registered.is_empty() && key_of({call, given}, CallMode::blocking).arena() != recent.arena)
         return false;
     recent.given = {call, given};

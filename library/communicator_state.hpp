@@ -148,18 +148,16 @@ struct RecentCall {
     const Range* range = nullptr;
     BlockLengths lengths;  ///< of its blocks, if they differ: the caller's may change
 
+    /// Returns whether a call that is like it, with its elements, is the same.
     bool is(const CallArguments& other) const {
-        return given.call.count == other.call.count && given.call.type == other.call.type &&
-               given.call.op == other.call.op && is_like(other) &&
-               (given.call.lengths == nullptr || *given.call.lengths == *other.call.lengths) &&
+        return (given.call.lengths == nullptr || *given.call.lengths == *other.call.lengths) &&
                has_sizes_of(other.buffers);
     }
-    /// Returns whether calls differ at most in their lengths, and in types and operations that have
-    /// the same plan.
+    /// Returns whether calls differ at most in their lengths, types and operations.
     bool is_like(const CallArguments& other) const {
         const Call &one = given.call, &another = other.call;
         return known.plan != nullptr && one.collective == another.collective &&
-               serves(another.type, another.op) && one.root == another.root &&
+               one.root == another.root &&
                (one.lengths == nullptr) == (another.lengths == nullptr) &&
                given.buffers.input.data() == other.buffers.input.data() &&
                given.buffers.output.data() == other.buffers.output.data() &&

@@ -5,24 +5,6 @@
 
 namespace tutti {
 
-TypeClass class_of(Collective collective, DataType type) {
-    if (!reduces(collective)) return TypeClass::bytes;
-    switch (type) {  // stored narrow, computed in float
-        case DataType::half:
-        case DataType::bfloat16:
-        case DataType::fp8_e4m3:
-        case DataType::fp8_e5m2:
-            return TypeClass::half;
-        default:
-            return TypeClass::native;
-    }
-}
-
-OpClass class_of(Collective collective, Op op) {
-    if (!reduces(collective)) return OpClass::none;
-    return op == Op::avg ? OpClass::average : OpClass::plain;
-}
-
 Representative representative_of(const Subject& subject) {
     return {.type = subject.types == TypeClass::half ? DataType::bfloat16 : DataType::float32,
             .op = subject.ops == OpClass::average ? Op::avg : Op::sum};

@@ -29,8 +29,22 @@ struct NamesOf<OpClass> {
         {OpClass::none, "none"}, {OpClass::plain, "plain"}, {OpClass::average, "average"}};
 };
 
-TypeClass class_of(Collective collective, DataType type);
-OpClass class_of(Collective collective, Op op);
+constexpr TypeClass class_of(Collective collective, DataType type) {
+    if (!reduces(collective)) return TypeClass::bytes;
+    switch (type) {  // stored narrow, computed in float
+        case DataType::half:
+        case DataType::bfloat16:
+        case DataType::fp8_e4m3:
+        case DataType::fp8_e5m2:
+            return TypeClass::half;
+        default:
+            return TypeClass::native;
+    }
+}
+constexpr OpClass class_of(Collective collective, Op op) {
+    if (!reduces(collective)) return OpClass::none;
+    return op == Op::avg ? OpClass::average : OpClass::plain;
+}
 
 /// Calls that get the same choice at the same size.
 struct Subject {

@@ -177,7 +177,7 @@ protected:
         if (call_.collective == Collective::reduce_scatter && buffers_.in_place)
             copy_to_output(buffers_.input.data());
         if (divide_ != nullptr && !buffers_.output.empty())
-            divide_(buffers_.output.data(), buffers_.output.size() / size_of(call_.type),
+            divide_(buffers_.output.data(), elements_in(buffers_.output.size(), call_.type),
                     world_.size());
     }
 

@@ -148,8 +148,8 @@ bool BoundProgram::rescale(const Call& call, bool divides) {
 }
 
 BoundProgram::Begins BoundProgram::callers_buffers() const {
-    return {buffers_.memory.memory(Place::In::input).data(),
-            buffers_.memory.memory(Place::In::output).data()};
+    return {buffers_.memory->memory(Place::In::input).data(),
+            buffers_.memory->memory(Place::In::output).data()};
 }
 
 void BoundProgram::replace_buffers() {

@@ -23,7 +23,7 @@ struct HostBuffers {
     MemoryDevice* device;  ///< device that holds all memory; null for the host
     const ReachableMemory* registered;
     std::unique_ptr<MappedBuffers> mapped;  ///< null unless the plan works in mapped heaps
-    CallerMemory memory = {};
+    const CallerMemory* memory = nullptr;
 
     /// Whether the rank loads and stores in its peers' buffers itself.
     bool are_addressed() const { return registered != nullptr || mapped != nullptr; }

@@ -53,9 +53,9 @@ public:
 private:
     // Works in the caller's buffers, or in copies that peers reach.
     void adapt() override {
-        buffers_.memory = buffers_.mapped != nullptr
-                              ? CallerMemory(buffers_.mapped->reachable(caller().given()))
-                              : caller();
+        if (buffers_.mapped != nullptr)
+            in_heap_ = CallerMemory(buffers_.mapped->reachable(caller().given()));
+        buffers_.memory = buffers_.mapped != nullptr ? &in_heap_ : &caller();
         const bool divides = call().op == Op::avg && reduces(call().collective);
         divide_ = divides ? find_divide(call().type) : nullptr;
         for (const auto& lane : lanes_) lane->bind(call(), divides);
@@ -94,9 +94,9 @@ private:
             for (const auto& lane : lanes_) moving_ns += lane->moving_ns();
             stores_.record(moving_ns, total_bytes(call(), world().size()));
         }
-        const std::span<std::byte> output = buffers_.memory.given().output;
+        const std::span<std::byte> output = buffers_.memory->given().output;
         if (divide_ != nullptr && !output.empty())
-            divide_(output.data(), output.size() / size_of(call().type), world().size());
+            divide_(output.data(), elements_in(output.size(), call().type), world().size());
         if (buffers_.mapped != nullptr &&
             !has_result_before(call(), caller().given(), world().rank()))
             buffers_.mapped->copy_out();
@@ -109,7 +109,7 @@ private:
                 if (lane->queue() != &queue) queue.follow(*lane->queue());
             const std::span<std::byte> output = caller().given().output;
             if (divide_ != nullptr && !output.empty())
-                queue.divide(call().type, output.data(), output.size() / size_of(call().type),
+                queue.divide(call().type, output.data(), elements_in(output.size(), call().type),
                              world().size());
             settled_ = queue.mark();
         }
@@ -143,6 +143,7 @@ private:
     }
 
     HostBuffers buffers_;
+    CallerMemory in_heap_;  // if the plan works in mapped heaps
     bool begins_at_once_;
     StoreChoice stores_;  // for final results
     std::vector<std::unique_ptr<Lane>> lanes_;

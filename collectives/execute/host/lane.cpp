@@ -123,7 +123,7 @@ void Lane::publish_buffers() {
     PublishedBuffers& published = head_of(buffers_.me).buffers;
     for (const auto& [in, buffer] : {std::pair{Place::In::input, &published.input},
                                      std::pair{Place::In::output, &published.output}}) {
-        const std::span<std::byte> memory = buffers_.memory.memory(in);
+        const std::span<std::byte> memory = buffers_.memory->memory(in);
         if (memory.data() == buffer->memory.address &&
             (buffers_.mapped == nullptr || memory.size() == buffer->place.bytes))
             continue;

@@ -59,17 +59,18 @@ public:
     }
 
     bool is(const CallBuffers& buffers) const {
-        return is_same(buffers.input, given_.input) && is_same(buffers.output, given_.output);
+        return has_sizes_of(buffers) && buffers.input.data() == given_.input.data() &&
+               buffers.output.data() == given_.output.data();
+    }
+    bool has_sizes_of(const CallBuffers& buffers) const {
+        return buffers.input.size() == given_.input.size() &&
+               buffers.output.size() == given_.output.size();
     }
 
     const CallBuffers& given() const { return given_; }
     bool is_together() const { return together_; }
 
 private:
-    static bool is_same(std::span<const std::byte> one, std::span<const std::byte> other) {
-        return one.data() == other.data() && one.size() == other.size();
-    }
-
     CallBuffers given_;
     bool together_ = false;
     std::span<std::byte> input_, output_;

@@ -63,7 +63,7 @@ inline std::int64_t elements_of_block(const Call& call) {
     constexpr std::size_t token_bytes = 8;
     return has_buffers(call.collective)
                ? call.count
-               : static_cast<std::int64_t>(token_bytes / size_of(call.type));
+               : static_cast<std::int64_t>(elements_in(token_bytes, call.type));
 }
 inline std::size_t bytes_of_block(const Call& call) {
     return static_cast<std::size_t>(elements_of_block(call)) * size_of(call.type);

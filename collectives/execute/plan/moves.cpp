@@ -84,11 +84,11 @@ void Moves::use_kernels_for(DataType type, Op op) {
     if (reduce_ != nullptr && type == type_ && op == op_) return;
     type_ = type;
     op_ = op;
-    element_size_ = size_of(type);
     reduce_ = find_reduce(type, op);
 }
 
 void Moves::rescale(DataType type, Op op, std::size_t old_block, std::size_t block) {
+    if (moves_.empty()) return;  // restart() finds the kernels
     use_kernels_for(type, op);
     const auto growth = static_cast<std::ptrdiff_t>(block - old_block);
     const auto moved = [&](auto& addresses, std::vector<Operand>& operands) {
@@ -162,7 +162,7 @@ void Moves::run(std::uint32_t first, std::uint32_t end, double streaming_share,
         else if (move.outs == 1 && move.sources == 1)
             copy_in_blocks(outs[0], sources[0], move.bytes);
         else
-            reduce_(outs, move.outs, sources, move.sources, move.bytes / element_size_);
+            reduce_(outs, move.outs, sources, move.sources, elements_in(move.bytes, type_));
     }
 }
 
@@ -172,21 +172,21 @@ void Moves::queue(const Move& move) {
     if (move.outs == 1 && move.sources == 1)
         queue_->copy(outs[0], sources[0], move.bytes);
     else
-        queue_->combine(type_, op_, outs, sources, move.bytes / element_size_);
+        queue_->combine(type_, op_, outs, sources, elements_in(move.bytes, type_));
 }
 
 // Stores the first part normally: it may stay in the cache until the next call overwrites it.
 void Moves::stream_in_part(const Move& move, double share) {
-    const std::size_t all = move.bytes / element_size_;
+    const std::size_t all = elements_in(move.bytes, type_);
     const auto cached =
         static_cast<std::size_t>((1 - share) * static_cast<double>(all)) / 64 * 64;  // whole lines
     if (cached > 0)
         reduce_(&outs_[move.first_out], move.outs, &sources_[move.first_source], move.sources,
                 cached);
     for (std::uint32_t i = 0; i < move.outs; ++i)
-        part_outs_[i] = outs_[move.first_out + i] + cached * element_size_;
+        part_outs_[i] = outs_[move.first_out + i] + cached * size_of(type_);
     for (std::uint32_t i = 0; i < move.sources; ++i)
-        part_sources_[i] = sources_[move.first_source + i] + cached * element_size_;
+        part_sources_[i] = sources_[move.first_source + i] + cached * size_of(type_);
     find_reduce(type_, op_, Stores::streaming)(part_outs_.data(), move.outs, part_sources_.data(),
                                                move.sources, all - cached);
 }
@@ -222,7 +222,7 @@ void Moves::single_copy(const Move& move, const std::function<void()>* after_rea
             part_sources_[i] = place;
         }
         if (after_reading != nullptr && done + bytes == move.bytes) (*after_reading)();
-        reduce_(&out, 1, part_sources_.data(), move.sources, bytes / element_size_);
+        reduce_(&out, 1, part_sources_.data(), move.sources, elements_in(bytes, type_));
         for (std::uint32_t i = 1; i < move.outs; ++i) copy_in_blocks(outs[i] + done, out, bytes);
     }
 }

@@ -99,7 +99,6 @@ private:
     DataType type_ = {};
     Op op_ = {};
     ReduceKernel reduce_ = nullptr;
-    std::size_t element_size_ = 1;
     DeviceQueue* queue_;
     std::vector<Move> moves_;
     std::vector<std::byte*> outs_;

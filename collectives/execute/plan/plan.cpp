@@ -132,15 +132,14 @@ Plan::~Plan() {
 void Plan::bind(const Call& call, const CallBuffers& buffers) {
     const bool is_repeated = is_bound_ && call == call_;
     if (is_repeated && caller_.is(buffers)) return;
-    if (!is_repeated) expect_to_serve(call);
+    const std::size_t block = bytes_of_block(call);
+    if (!is_repeated) expect_to_serve(call, block);
     const CallerMemory caller(buffers);
-    const CallBuffers& last = caller_.given();
     const bool has_both = !buffers.input.empty() && !buffers.output.empty();
     const bool is_alike =
         buffers.in_place == in_place_ && (!has_both || caller.is_together() == in_place_);
-    const bool has_sizes_of_last = is_repeated && buffers.input.size() == last.input.size() &&
-                                   buffers.output.size() == last.output.size();
-    if (!is_alike || !(has_sizes_of_last || has_sizes_of(call, buffers)))
+    if (!is_alike ||
+        !((is_repeated && caller_.has_sizes_of(buffers)) || have_sizes(buffers, call, block)))
         throw Error(
             fmt::format("the buffers do not fit {} of {} elements{}; pass buffers of the "
                         "sizes of the call",
@@ -159,8 +158,7 @@ void Plan::take(const Call& call, const CallerMemory& caller) {
     adapt();
 }
 
-bool Plan::has_sizes_of(const Call& call, const CallBuffers& buffers) const {
-    const std::size_t block = bytes_of_block(call);
+bool Plan::have_sizes(const CallBuffers& buffers, const Call& call, std::size_t block) const {
     if (call.lengths == nullptr)
         return buffers.input.size() == input_blocks_ * block &&
                buffers.output.size() == output_blocks_ * block;
@@ -169,9 +167,9 @@ bool Plan::has_sizes_of(const Call& call, const CallBuffers& buffers) const {
            buffers.output.size() == output_bytes(call, ranks, world().rank());
 }
 
-void Plan::expect_to_serve(const Call& call) const {
+void Plan::expect_to_serve(const Call& call, std::size_t block) const {
     if (call.collective != call_.collective || call.root != call_.root ||
-        bytes_of_block(call) > most_bytes_of_block_)
+        block > most_bytes_of_block_)
         throw Error(
             fmt::format("{} serves calls of its collective and root with blocks of up to {} bytes; "
                         "make a new plan for this call",

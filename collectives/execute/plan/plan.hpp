@@ -169,8 +169,9 @@ private:
 
     /// Adapts to call() and caller(), which have changed.
     virtual void adapt() = 0;
-    void expect_to_serve(const Call& call) const;
-    bool has_sizes_of(const Call& call, const CallBuffers& buffers) const;
+    // `block`: bytes of the call's block.
+    void expect_to_serve(const Call& call, std::size_t block) const;
+    bool have_sizes(const CallBuffers& buffers, const Call& call, std::size_t block) const;
     void begin_run();
     // Uses a call and buffers that fit.
     void take(const Call& call, const CallerMemory& caller);
