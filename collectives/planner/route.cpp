@@ -50,6 +50,12 @@ Job whole_job(const Choice& choice, const Call& call, int ranks, const Placement
 // 8 hosts, multi-rail cuts a segment of an all-reduce into 64 chunks, which would be short
 // messages.
 constexpr int most_chunks_of_default = 4;
+// Long vectors across hosts have larger segments with fewer chunks per block, because each message
+// costs processor time, as long as there are enough segments to keep the links busy. On 4 hosts of
+// 2 ranks with 2 cores, an all-reduce of 2 to 16 MiB takes 0.84 to 0.87 of the time. At 1 Gbit/s it
+// takes the same time, but 1.3 times as long with 7 segments.
+constexpr int most_chunks_of_long = 3;
+constexpr int least_segments_of_long = 13;
 
 // Returns the default segment of few chunks. It is larger if the library would send the usual one
 // by only one of several links.
@@ -66,27 +72,38 @@ int chunks_of_block(const Job& job, const Schedule& schedule) {
     return schedule.chunks() / static_cast<int>(spec.blocks());
 }
 
-Bytes segment_for(const Choice& choice, const Job& whole) {
+Bytes share_of_channel(const Call& call, const Job& job) {
+    const std::int64_t vector = call.count * static_cast<std::int64_t>(size_of(call.type));
+    return Bytes{vector / std::max<std::int64_t>(std::ssize(job.order.channels), 1)};
+}
+
+Bytes segment_for(const Choice& choice, const Job& whole, Bytes share) {
     const Algorithm& algorithm = *choice.algorithm;
     if (whole.configuration.segment.count > 0) return whole.configuration.segment;
     const Bytes usual = usual_segment(choice);
     if (!algorithm.pipelines || algorithm.cuts_itself || algorithm.refuses(whole)) return usual;
     const int chunks = chunks_of_block(whole, algorithm.build(whole));
-    return std::max(usual, Bytes{usual.count * chunks / most_chunks_of_default});
+    const auto segment_of_chunks = [&](int most_chunks) {
+        return std::max(usual, Bytes{usual.count * chunks / most_chunks});
+    };
+    const Bytes least = segment_of_chunks(most_chunks_of_default);
+    if (usual != segment_across_hosts) return least;
+    return std::clamp(Bytes{share.count / least_segments_of_long}, least,
+                      segment_of_chunks(most_chunks_of_long));
 }
 
 }  // namespace
 
 Bytes segment_of(const Choice& choice, const Call& call, int ranks, const Placement& hosts) {
-    return segment_for(choice, whole_job(choice, call, ranks, hosts));
+    const Job whole = whole_job(choice, call, ranks, hosts);
+    return segment_for(choice, whole, share_of_channel(call, whole));
 }
 
 Job job_of(const Choice& choice, const Call& call, int ranks, const Placement& hosts) {
     Job job = whole_job(choice, call, ranks, hosts);
-    const std::int64_t vector = call.count * static_cast<std::int64_t>(size_of(call.type));
-    const Bytes share{vector / std::max<std::int64_t>(std::ssize(job.order.channels), 1)};
+    const Bytes share = share_of_channel(call, job);
     const bool is_cut = choice.configuration.segment.count > 0 || share > usual_segment(choice);
-    if (is_cut) job.segments = segments_for(share, segment_for(choice, job));
+    if (is_cut) job.segments = segments_for(share, segment_for(choice, job, share));
     return job;
 }
 

@@ -44,19 +44,23 @@ TEST(Segments, OfAChannelAreThoseOfItsShare) {
 // two-level into one for each host, whose messages must not become too short.
 TEST(Segments, GrowWithTheChunksThatAnAlgorithmCutsThemInto) {
     const auto segment = [](std::string_view name, Bytes chosen = {},
-                            Collective collective = Collective::all_reduce) {
+                            Collective collective = Collective::all_reduce,
+                            std::int64_t elements = 2 << 20) {  // blocks of 8 MiB
         const Choice choice{&find_algorithm(collective, name),
                             {.algorithm = std::string(name), .segment = chosen},
                             {.default_segment = segment_across_hosts}};
-        const Call call{.collective = collective, .count = 4 << 20};  // blocks of 16 MiB
+        const Call call{.collective = collective, .count = elements};
         const Placement hosts = Placement::in_nodes_of(64, 8);
         const Bytes result = segment_of(choice, call, 64, hosts);
-        EXPECT_EQ(job_of(choice, call, 64, hosts).segments, segments_for(Bytes{16 << 20}, result));
+        EXPECT_EQ(job_of(choice, call, 64, hosts).segments,
+                  segments_for(Bytes{4 * elements}, result));
         return result;
     };
     EXPECT_EQ(segment("chain"), segment_across_hosts);
-    EXPECT_EQ(segment("two-level"), Bytes{8 * 15 * 1024});
-    EXPECT_EQ(segment("multi-rail"), Bytes{64 * 15 * 1024});
+    EXPECT_EQ(segment("two-level"), Bytes{8 * 20 * 1024});
+    EXPECT_EQ(segment("two-level", {}, Collective::all_reduce, 256 << 10), Bytes{8 * 15 * 1024});
+    EXPECT_EQ(segment("multi-rail"), Bytes{64 * 15 * 1024}) << "at least 13 segments";
+    EXPECT_EQ(segment("multi-rail", {}, Collective::all_reduce, 8 << 20), Bytes{64 * 20 * 1024});
     EXPECT_EQ(segment("multi-rail", Bytes{1024}), Bytes{1024});
     EXPECT_EQ(segment("ring"), segment_across_hosts);  // it has no segments
     for (const Collective collective : {Collective::all_gather, Collective::reduce_scatter})
@@ -71,10 +75,10 @@ TEST(Segments, AreLargeEnoughForSeveralLinks) {
             &find_algorithm(Collective::all_reduce, "multi-rail"),
             {.algorithm = "multi-rail", .transport = std::string(transport), .segment = chosen},
             {.default_segment = segment_across_hosts, .links = links}};
-        const Call call{.collective = Collective::all_reduce, .count = 256 << 10};  // 1 MiB
+        const Call call{.collective = Collective::all_reduce, .count = 192 << 10};  // 768 KiB
         const Placement hosts = Placement::in_nodes_of(4, 2);
         const Bytes result = segment_of(choice, call, 4, hosts);
-        EXPECT_EQ(job_of(choice, call, 4, hosts).segments, segments_for(Bytes{1 << 20}, result));
+        EXPECT_EQ(job_of(choice, call, 4, hosts).segments, segments_for(Bytes{768 << 10}, result));
         return result;
     };
     for (const char* transport : {"mpi", "hybrid-mpi"}) {
