@@ -29,6 +29,8 @@ constexpr Bytes small_among_nodes{32 * 1024};
 // with 4 and 8 ranks.
 constexpr Bytes tiny_among_nodes{8 * 1024};
 constexpr int few_ranks = 8;
+// From this size of all blocks on, forwarding one costs more than a message to its rank.
+constexpr Bytes long_scatter{1024 * 1024};
 // Rank 0 of a linear barrier looks at all others one after the other.
 constexpr int most_ranks_of_linear_barrier = 16;
 
@@ -162,6 +164,16 @@ std::string_view guess(const Call& call, BufferKind buffers, const World& world)
     if (call.collective == Collective::all_to_all && world.oversubscribed &&
         world.size() <= few_ranks)
         return "linear";
+    // A long block is forwarded by no other rank. With 8 ranks on 2 cores, a scatter of 2 to 8 MiB
+    // takes 0.81 to 1.06 of the time on 4 hosts, and 0.89 to 1.04 on 2; at 1 Gbit/s, the same time.
+    if (call.collective == Collective::scatter && world.oversubscribed &&
+        world.size() <= few_ranks && bytes > long_scatter)
+        return "linear";
+    // Leaders that pass a vector on as a chain need less processor time than rails, and load each
+    // link as little. With 4 hosts of 2 ranks on 2 cores, a broadcast of 64 KiB to 8 MiB takes 0.71
+    // to 0.90 of the time, and at 1 Gbit/s 0.69 to 1.07. A tree of leaders is faster than the chain
+    // where links have no limit, but takes up to twice as long at 1 Gbit/s.
+    if (call.collective == Collective::broadcast && world.oversubscribed) return "levels";
     return rule.across_nodes.large;
 }
 
@@ -169,7 +181,7 @@ std::string_view guess(const Call& call, BufferKind buffers, const World& world)
 // exchange data with their leader directly: in a tree, a rank has to run twice, and each turn on a
 // core costs more than reading one more vector. With 2 hosts of 4 ranks on 2 cores, an all-reduce
 // of 8 B to 4 KiB takes 0.7 to 0.8 of the tree's time, one of 64 KiB to 16 MiB 0.83 to 0.94, a
-// reduce of 1 to 16 MiB 0.65 to 0.83.
+// reduce of 1 to 16 MiB 0.65 to 0.83. The levels of a broadcast stand for a chain of leaders.
 struct FlatTwin {
     Collective collective;
     std::string_view tree;
@@ -178,6 +190,7 @@ struct FlatTwin {
 constexpr FlatTwin flat_twins[] = {
     {Collective::all_reduce, "two-level-butterfly", level_algorithms_of({"butterfly", "one-shot"})},
     {Collective::broadcast, "two-level", level_algorithms_of({"tree", "one-shot"})},
+    {Collective::broadcast, "levels", level_algorithms_of({"ring", "one-shot"})},
     {Collective::reduce, "two-level", level_algorithms_of({"tree", "one-shot"})},
     {Collective::reduce_scatter, "levels", level_algorithms_of({"butterfly", "one-shot"})},
 };

@@ -6,6 +6,7 @@
 #include "autotune/choice/subject.hpp"
 #include "autotune/table/selector.hpp"
 #include "autotune/table/table_json.hpp"
+#include "base/index.hpp"
 #include "caller.hpp"
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/world/world.hpp"
@@ -254,11 +255,12 @@ std::string default_of(Collective collective, int ranks, std::int64_t count,
     return best;
 }
 
-// Processes of two hosts; enough to choose for them.
-class TwoHosts final : public World {
+// Processes of several hosts with two ranks each; enough to choose for them.
+class PairsOnHosts final : public World {
 public:
+    explicit PairsOnHosts(int hosts) : hosts_(Placement::in_nodes_of(2 * hosts, 2)) {}
     Rank rank() const override { return {0}; }
-    int size() const override { return 4; }
+    int size() const override { return 2 * int_size(hosts_.nodes()); }
     std::string_view kind() const override { return "processes"; }
     bool one_process() const override { return false; }
     void barrier() override {}
@@ -267,11 +269,11 @@ public:
     const Placement& hosts() const override { return hosts_; }
 
 private:
-    Placement hosts_ = Placement::in_nodes_of(4, 2);
+    Placement hosts_;
 };
 
 TEST(DefaultChoice, AcrossHostsTakesTheNearestWayToEachRank) {
-    TwoHosts world;
+    PairsOnHosts world{2};
     const auto choices = default_choices({.collective = Collective::all_reduce, .count = 1},
                                          BufferKind::unregistered, world);
     EXPECT_EQ(choices.at(0).transport, "hybrid");
@@ -279,7 +281,7 @@ TEST(DefaultChoice, AcrossHostsTakesTheNearestWayToEachRank) {
 }
 
 TEST(DefaultChoice, BetweenTwoHostsWhoseRanksShareCoresLeavesVectorsToLeaders) {
-    TwoHosts world;
+    PairsOnHosts world{2};
     const auto best = [&](Collective collective, std::int64_t bytes) {
         const Configuration choice =
             default_choices(
@@ -303,7 +305,7 @@ TEST(DefaultChoice, BetweenTwoHostsWhoseRanksShareCoresLeavesVectorsToLeaders) {
 }
 
 TEST(DefaultChoice, AcrossHostsOfFewRanksDependsOnSharedCores) {
-    TwoHosts world;
+    PairsOnHosts world{2};
     const auto best = [&](Collective collective, std::int64_t bytes) {
         const Call call{.collective = collective, .type = DataType::uint8, .count = bytes};
         return variant_name(default_choices(call, BufferKind::unregistered, world).front());
@@ -315,6 +317,25 @@ TEST(DefaultChoice, AcrossHostsOfFewRanksDependsOnSharedCores) {
     world.oversubscribed = true;
     EXPECT_EQ(best(Collective::all_to_all, 1 << 20), "linear");
     EXPECT_EQ(best(Collective::all_to_all, 8), "two-level");
+}
+
+TEST(DefaultChoice, AmongSeveralHostsWhoseRanksShareCoresForwardsLittle) {
+    PairsOnHosts world{4};
+    const auto best = [&](Collective collective, std::int64_t bytes) {
+        const bool has_blocks = collective == Collective::scatter;
+        const Call call{.collective = collective,
+                        .type = DataType::uint8,
+                        .count = has_blocks ? bytes / world.size() : bytes};
+        return variant_name(default_choices(call, BufferKind::unregistered, world).front());
+    };
+    EXPECT_EQ(best(Collective::broadcast, 2 << 20), "multi-rail");
+    EXPECT_EQ(best(Collective::scatter, 2 << 20), "multi-rail");
+    world.oversubscribed = true;
+    EXPECT_EQ(best(Collective::broadcast, 32 << 10), "levels[l=host,a=tree+one-shot]");
+    EXPECT_EQ(best(Collective::broadcast, 2 << 20), "levels[l=host,a=ring+one-shot]");
+    EXPECT_EQ(best(Collective::scatter, 1 << 20), "multi-rail");
+    EXPECT_EQ(best(Collective::scatter, 2 << 20), "linear");
+    EXPECT_EQ(best(Collective::all_reduce, 2 << 20), "multi-rail");
 }
 
 TEST(DefaultChoice, OnSharedCoresRankZeroLeavesTheBarrierFirst) {
@@ -330,7 +351,7 @@ TEST(DefaultChoice, OnSharedCoresRankZeroLeavesTheBarrierFirst) {
 // A barrier of four ranks on two cores alone is faster by dissemination, but the calls after it
 // take longer.
 TEST(DefaultChoice, OnSharedCoresASearchKeepsTheDefaultBarrier) {
-    TwoHosts world;
+    PairsOnHosts world{2};
     const auto algorithms = [&](Collective collective) {
         const auto choices = choices_to_learn(collective, world);
         return std::ranges::count_if(choices,
@@ -343,7 +364,7 @@ TEST(DefaultChoice, OnSharedCoresASearchKeepsTheDefaultBarrier) {
 }
 
 TEST(DefaultChoice, TriesOnlyAlgorithmsThatNeedNotBeNamed) {
-    TwoHosts world;
+    PairsOnHosts world{2};
     for (const Configuration& choice : all_choices(Collective::broadcast, world))
         EXPECT_TRUE(!choice.is_ours() ||
                     find_algorithm(Collective::broadcast, choice.algorithm).is_default)
