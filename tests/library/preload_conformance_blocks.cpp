@@ -2,7 +2,10 @@
 // Checks collectives whose blocks differ between ranks, and scans.
 #include <algorithm>
 #include <complex>
+#include <cstdio>
 #include <numeric>
+#include <sstream>
+#include <string>
 
 #include "preload_conformance.hpp"
 
@@ -166,6 +169,18 @@ void all_to_all_v(const Job& job, int count, Layout layout, bool has_gaps) {
     }
 }
 
+// MPICH 5.0.2 copies memory onto itself in a large in-place reduce_scatter whose first block is
+// empty, and aborts.
+bool scatters_sums_in_place() {
+    char name[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+    MPI_Get_library_version(name, &length);
+    std::istringstream words(name);
+    std::string library, label, version;
+    words >> library >> label >> version;
+    return library != "MPICH" || !version.starts_with("5.");
+}
+
 template <class T>
 void reduce_scatter(const Job& job, MPI_Datatype type, const std::vector<int>& lengths) {
     const auto end = lengths.begin() + job.size;
@@ -173,6 +188,7 @@ void reduce_scatter(const Job& job, MPI_Datatype type, const std::vector<int>& l
     const int total = std::accumulate(lengths.begin(), end, 0);
     const auto count = static_cast<std::size_t>(lengths[static_cast<std::size_t>(job.rank)]);
     for (const bool in_place : {false, true}) {
+        if (in_place && lengths[0] == 0 && total > 100'000 && !scatters_sums_in_place()) continue;
         std::vector<T> mine(static_cast<std::size_t>(total + 1));
         for (int i = 0; i < total; ++i)
             mine[static_cast<std::size_t>(i)] = static_cast<T>(given(job.rank, i));
@@ -190,6 +206,9 @@ void reduce_scatter(const Job& job, MPI_Datatype type, const std::vector<int>& l
 }
 
 void reduce_scatters(const Job& job) {
+    if (job.rank == 0 && !scatters_sums_in_place())
+        std::puts(
+            "skipped: large in-place reduce_scatter after an empty block (aborts in MPICH 5)");
     for (const int count : {1, 500, 9000})
         for (const Layout layout : layouts) {
             std::vector<int> lengths;
