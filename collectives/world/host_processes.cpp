@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sched.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,8 +25,9 @@
 namespace tutti {
 
 std::string name_of_this_host() {
-    const HostFacts facts = host_facts();
-    return facts.name + " " + facts.boot_id;
+    utsname system{};
+    uname(&system);
+    return std::string(system.nodename) + " " + boot_id();
 }
 
 std::vector<std::string> usable_cpus_of_ranks(World& world) {
@@ -131,12 +133,13 @@ const Host& cores_of_this_host() {
 
 RanksOnHosts ranks_on_hosts(World& world, std::string_view name_of_host, const Host& structure,
                             const std::vector<NetworkDevice>& devices) {
-    static const HostFacts of_host = host_facts(cores_of_this_host());
+    static const std::uint64_t machine_id = hash_of(boot_id());
+    static const std::optional<double> quota = cpu_quota("/");
     constexpr double no_quota = std::numeric_limits<double>::infinity();
     FactsOfRank mine{.host = hash_of(name_of_host),
-                     .machine = hash_of(of_host.boot_id),
+                     .machine = machine_id,
                      .process = token_of_this_process(),
-                     .cpu_quota = of_host.cpu_quota.value_or(no_quota),
+                     .cpu_quota = quota.value_or(no_quota),
                      .binding = binding_of(structure, usable_cpus()),
                      .cores = {},
                      .networks = networks_of_links(devices)};

@@ -25,11 +25,27 @@ public:
     }
     bool is_there() const { return !root_.empty(); }
     Host host() const { return read_sysfs_host(root_); }
+    Host cores() const { return read_sysfs_cores(root_); }
 
 private:
     FixtureTree tree_;
     std::filesystem::path root_;
 };
+
+// The fast reading finds the same, except for the private caches.
+void expect_same_cores(const Host& host, const Host& cores) {
+    EXPECT_EQ(cores.cores, host.cores);
+    EXPECT_EQ(cores.numa_nodes, host.numa_nodes);
+    ASSERT_EQ(cores.packages.size(), host.packages.size());
+    for (std::size_t i = 0; i < host.packages.size(); ++i)
+        EXPECT_EQ(cores.packages[i].cores, host.packages[i].cores);
+    std::vector<Cache> shared = host.caches;
+    std::erase_if(shared, [](const Cache& cache) {
+        return cache.cores.size() == 1 && cache.cores.front() != 0;
+    });
+    EXPECT_FALSE(shared.empty());
+    EXPECT_EQ(cores.caches, shared);
+}
 
 }  // namespace
 
@@ -38,6 +54,7 @@ TEST(RealTrees, Power9With6V100) {
     if (!tree.is_there()) GTEST_SKIP() << "no copy of that machine's /sys here";
     const Host host = tree.host();
     EXPECT_EQ(host.cpu, (CpuIdentity{"ppc64le", "IBM", 9, 0}));
+    expect_same_cores(host, tree.cores());
     EXPECT_EQ(host.packages.size(), 2u);
     EXPECT_EQ(host.numa_nodes.size(), 2u + 6u);  // each GPU's memory is a node
     ASSERT_EQ(host.devices.size(), 6u);
@@ -53,6 +70,7 @@ TEST(RealTrees, FourSocketXeonWithInfiniBand) {
     if (!tree.is_there()) GTEST_SKIP() << "no copy of that machine's /sys here";
     const Host host = tree.host();
     EXPECT_EQ(host.cpu, (CpuIdentity{"x86_64", "GenuineIntel", 6, 47}));
+    expect_same_cores(host, tree.cores());
     EXPECT_EQ(host.packages.size(), 4u);
     EXPECT_EQ(host.cores.size(), 40u);
     EXPECT_TRUE(host.pcie_switches.empty());

@@ -65,6 +65,38 @@ TEST(SysfsHost, ReadsMemoryAndEachCacheOnce) {
     EXPECT_NE(std::ranges::find(host.caches, last_level), host.caches.end());
 }
 
+TEST(SysfsHost, ReadsEachCorePackageAndSharedCacheOnce) {
+    const FixtureTree tree;
+    write_two_packages(tree);
+    for (const int first : {0, 1})
+        tree.write(cpus + "cpu" + std::to_string(first) + "/topology/core_siblings_list",
+                   first == 0 ? "0,2,4,6" : "1,3,5,7");
+    const Host host = read_sysfs_host(tree.root());
+    for (const std::string repeated :
+         {"cpu4", "cpu5", "cpu6", "cpu7", "cpu2/topology/physical_package_id",
+          "cpu3/topology/physical_package_id", "cpu2/cache/index1", "cpu3/cache/index1"})
+        std::filesystem::remove_all(tree.root() / (cpus + repeated));
+    EXPECT_EQ(read_sysfs_host(tree.root()), host);
+}
+
+TEST(SysfsHost, TakesPrivateCachesFromTheFirstCoreWhereThatIsEnough) {
+    const FixtureTree tree;
+    write_two_packages(tree);
+    const Cache first{1, CacheKind::data, Bytes{32 << 10}, {0}};
+    const Host host = read_sysfs_cores(tree.root());
+    EXPECT_EQ(host.cores, read_sysfs_host(tree.root()).cores);
+    ASSERT_EQ(host.caches.size(), 1u + 2u);
+    EXPECT_EQ(host.caches.front(), first);
+}
+
+TEST(SysfsHost, ReadsTheLastCachesOfAllCoresThoughTheyArePrivate) {
+    const FixtureTree tree;
+    write_two_packages(tree);
+    for (const std::string cpu : {"0", "1", "2", "3", "4", "5", "6", "7"})
+        std::filesystem::remove_all(tree.root() / (cpus + "cpu" + cpu + "/cache/index1"));
+    EXPECT_EQ(read_sysfs_cores(tree.root()).caches.size(), 4u);
+}
+
 TEST(SysfsHost, LeavesOutCpusThatAreOffLine) {
     const FixtureTree tree;
     write_two_packages(tree);

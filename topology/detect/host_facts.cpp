@@ -47,18 +47,19 @@ std::vector<int> usable_cpus() {
     return {};
 }
 
-HostFacts host_facts(const std::filesystem::path& root) {
-    return host_facts(read_sysfs_cores(root), root);
+std::string boot_id(const std::filesystem::path& root) {
+    return sysfs::first_line(root / "proc/sys/kernel/random/boot_id").value_or("");
 }
 
-HostFacts host_facts(const Host& host, const std::filesystem::path& root) {
+HostFacts host_facts(const std::filesystem::path& root) {
+    const Host host = read_sysfs_cores(root);
     const std::vector<int> cpus = usable_cpus();
     const std::optional<double> quota = cpu_quota(root);
     utsname system{};
     uname(&system);
     return {
         .name = system.nodename,
-        .boot_id = sysfs::first_line(root / "proc/sys/kernel/random/boot_id").value_or(""),
+        .boot_id = boot_id(root),
         .kernel = sysfs::first_line(root / "proc/sys/kernel/osrelease").value_or(""),
         .cpu_model = read_cpu_model(root),
         .sockets = int_size(host.packages),

@@ -35,8 +35,8 @@ struct HostFacts {
 /// Reads the facts. `root` is "/" or a folder with a copy of another machine's /proc and /sys.
 HostFacts host_facts(const std::filesystem::path& root = "/");
 
-/// The same if read_sysfs_cores() has read the host already.
-HostFacts host_facts(const Host& host, const std::filesystem::path& root = "/");
+/// Returns an identifier that containers of one machine share; empty if unknown.
+std::string boot_id(const std::filesystem::path& root = "/");
 
 /// Returns the CPUs on which this thread may run, ascending.
 std::vector<int> usable_cpus();

@@ -19,7 +19,7 @@ namespace {
 using sysfs::Path;
 
 Path cpu_folder(const Path& root, int cpu) {
-    return root / "sys/devices/system/cpu" / ("cpu" + std::to_string(cpu));
+    return root / ("sys/devices/system/cpu/cpu" + std::to_string(cpu));
 }
 
 std::vector<int> online_cpus(const Path& root) {
@@ -31,25 +31,9 @@ std::vector<int> online_cpus(const Path& root) {
     return cpus;
 }
 
-std::vector<Path> cache_folders(const Path& root, int cpu) {
-    std::vector<Path> folders;
-    const Path cache = cpu_folder(root, cpu) / "cache";
-    for (const int index : sysfs::numbered(cache, "index"))
-        folders.push_back(cache / ("index" + std::to_string(index)));
-    return folders;
-}
-
-// Returns `cpu` alone if the kernel does not say which CPUs share the cache or core.
-std::vector<int> sharers_of(const Path& cache, int cpu) {
-    std::vector<int> cpus =
-        sysfs::list_or_mask(cache / "shared_cpu_list", cache / "shared_cpu_map");
-    return cpus.empty() ? std::vector{cpu} : cpus;
-}
-
-std::vector<int> siblings_of(const Path& root, int cpu) {
-    const Path topology = cpu_folder(root, cpu) / "topology";
-    std::vector<int> cpus =
-        sysfs::list_or_mask(topology / "thread_siblings_list", topology / "thread_siblings");
+// Returns the CPUs in `list`, or in `mask`; `cpu` alone if the kernel does not say.
+std::vector<int> cpus_or(int cpu, const Path& list, const Path& mask) {
+    std::vector<int> cpus = sysfs::list_or_mask(list, mask);
     return cpus.empty() ? std::vector{cpu} : cpus;
 }
 
@@ -60,66 +44,118 @@ CacheKind cache_kind(const Path& cache) {
     return CacheKind::unified;
 }
 
-// Some platforms report -1 for their only package.
-int package_number(const Path& root, int cpu) {
-    const auto id = sysfs::number(cpu_folder(root, cpu) / "topology/physical_package_id");
-    return static_cast<int>(std::max<std::int64_t>(id.value_or(0), 0));
+// Cores are in the order of their first CPU.
+std::vector<Core> read_cores(const Path& root) {
+    std::vector<Core> cores;
+    std::set<int> rest;
+    for (const int cpu : online_cpus(root)) rest.insert(cpu);
+    while (!rest.empty()) {
+        const int first = *rest.begin();
+        const Path topology = cpu_folder(root, first) / "topology";
+        Core core;
+        for (const int cpu :
+             cpus_or(first, topology / "thread_siblings_list", topology / "thread_siblings"))
+            if (rest.erase(cpu) > 0) core.threads.push_back(cpu);
+        if (rest.erase(first) > 0) core.threads.insert(core.threads.begin(), first);
+        cores.push_back(core);
+    }
+    return cores;
 }
 
-// Returns the lowest CPU that shares the largest shared cache; used to sort cores by cache.
-int cache_leader(const Path& root, int cpu) {
+// Returns the number of each core's package. One file lists all CPUs of a package.
+std::vector<int> read_package_numbers(const Path& root, const std::vector<Core>& cores) {
+    std::map<int, int> package_of_cpu;
+    std::vector<int> numbers;
+    for (const Core& core : cores) {
+        const int first = core.threads.front();
+        if (!package_of_cpu.contains(first)) {
+            const Path topology = cpu_folder(root, first) / "topology";
+            const auto id = sysfs::number(topology / "physical_package_id");
+            // Some platforms report -1 for their only package.
+            const int number = static_cast<int>(std::max<std::int64_t>(id.value_or(0), 0));
+            package_of_cpu[first] = number;
+            for (const int cpu : sysfs::list(topology / "core_siblings_list"))
+                package_of_cpu.try_emplace(cpu, number);
+        }
+        numbers.push_back(package_of_cpu[first]);
+    }
+    return numbers;
+}
+
+struct CacheOfCpus {
+    int level;  // 0 if unknown
+    CacheKind kind;
+    Bytes size;  // 0 if unknown
+    std::vector<int> cpus;
+};
+
+// Caches by their index in the folders of their CPUs.
+using CachesByIndex = std::map<int, std::vector<CacheOfCpus>>;
+
+const CacheOfCpus* cache_with(int cpu, const std::vector<CacheOfCpus>& caches) {
+    const auto found = std::ranges::find_if(caches, [&](const CacheOfCpus& cache) {
+        return std::ranges::binary_search(cache.cpus, cpu);
+    });
+    return found == caches.end() ? nullptr : &*found;
+}
+
+// Adds the cache unless another of its CPUs has shown it already.
+void add_cache(CachesByIndex& caches, const Path& root, int cpu, int index) {
+    if (cache_with(cpu, caches[index])) return;
+    const Path cache = cpu_folder(root, cpu) / ("cache/index" + std::to_string(index));
+    const std::int64_t level = sysfs::number(cache / "level").value_or(0);
+    caches[index].push_back(
+        {.level = std::in_range<std::uint8_t>(level) ? static_cast<int>(level) : 0,
+         .kind = cache_kind(cache),
+         .size = sysfs::size(cache / "size").value_or(Bytes{}),
+         .cpus = cpus_or(cpu, cache / "shared_cpu_list", cache / "shared_cpu_map")});
+}
+
+CachesByIndex read_caches(const Path& root, const std::vector<Core>& cores, PrivateCaches wanted) {
+    CachesByIndex caches;
+    std::vector<int> indices;
+    for (const Core& core : cores) {
+        const int cpu = core.threads.front();
+        const bool is_first = &core == &cores.front();
+        if (is_first || wanted == PrivateCaches::of_all_cores)
+            indices = sysfs::numbered(cpu_folder(root, cpu) / "cache", "index");
+        for (const int index : indices) add_cache(caches, root, cpu, index);
+        if (is_first && wanted == PrivateCaches::of_first_core)
+            std::erase_if(indices, [&, last = indices.empty() ? 0 : indices.back()](int index) {
+                const CacheOfCpus* cache = cache_with(cpu, caches[index]);
+                return index != last && cache && cache->cpus.size() <= core.threads.size();
+            });
+    }
+    return caches;
+}
+
+// Returns the lowest CPU that shares the core's most widely shared cache.
+int cache_leader(const Core& core, const CachesByIndex& caches) {
     std::size_t widest = 0;
-    int leader = cpu;
-    for (const Path& cache : cache_folders(root, cpu)) {
-        const std::vector<int> sharers = sharers_of(cache, cpu);
-        if (sharers.size() <= widest) continue;
-        widest = sharers.size();
-        leader = sharers.front();
+    int leader = core.threads.front();
+    for (const auto& [index, of_index] : caches) {
+        const CacheOfCpus* cache = cache_with(core.threads.front(), of_index);
+        if (!cache || cache->cpus.size() <= widest) continue;
+        widest = cache->cpus.size();
+        leader = cache->cpus.front();
     }
     return leader;
 }
 
-std::vector<Core> read_cores(const Path& root) {
-    std::map<std::tuple<int, int, int>, Core> in_order;
-    for (const int cpu : online_cpus(root)) {
-        const std::vector<int> siblings = siblings_of(root, cpu);
-        Core& core = in_order[{package_number(root, siblings.front()),
-                               cache_leader(root, siblings.front()), siblings.front()}];
-        core.threads.push_back(cpu);
-    }
-    std::vector<Core> cores;
-    for (const auto& [place, core] : in_order) cores.push_back(core);
-    return cores;
-}
-
-std::vector<Package> read_packages(const Path& root, const std::vector<Core>& cores) {
-    const std::string model = read_cpu_model(root);
-    std::map<int, Package> by_number;
-    for (std::size_t i = 0; i < cores.size(); ++i) {
-        Package& package = by_number[package_number(root, cores[i].threads.front())];
-        package.model = model;
-        package.cores.push_back(static_cast<int>(i));
-    }
-    std::vector<Package> packages;
-    for (const auto& [number, package] : by_number) packages.push_back(package);
-    return packages;
-}
-
-std::vector<Cache> read_caches(const Path& root, const std::vector<Core>& cores) {
+// Caches are in the order of their first core, then of their index.
+std::vector<Cache> caches_of(const std::vector<Core>& cores, const CachesByIndex& caches) {
     const CoreOfCpu numbers(cores);
-    std::vector<Cache> caches;
+    std::set<const CacheOfCpus*> known;
+    std::vector<Cache> in_order;
     for (const Core& core : cores)
-        for (const Path& folder : cache_folders(root, core.threads.front())) {
-            const auto level = sysfs::number(folder / "level");
-            const auto size = sysfs::size(folder / "size");
-            if (!level || !std::in_range<std::uint8_t>(*level) || !size) continue;
-            const Cache cache{.level = static_cast<int>(*level),
-                              .kind = cache_kind(folder),
-                              .size = *size,
-                              .cores = numbers.of(sharers_of(folder, core.threads.front()))};
-            if (std::ranges::find(caches, cache) == caches.end()) caches.push_back(cache);
-        }
-    return caches;
+        for (const auto& [index, of_index] : caches)
+            if (const CacheOfCpus* cache = cache_with(core.threads.front(), of_index);
+                cache && cache->level > 0 && cache->size.count > 0 && known.insert(cache).second)
+                in_order.push_back({.level = cache->level,
+                                    .kind = cache->kind,
+                                    .size = cache->size,
+                                    .cores = numbers.of(cache->cpus)});
+    return in_order;
 }
 
 // Reads "Node 0 MemTotal:  4942036 kB" in a node's file or "MemTotal:  4942036 kB" in /proc.
@@ -189,16 +225,33 @@ CpuIdentity read_cpu_identity(const Path& root) {
     return {};
 }
 
-Host read_sysfs_cores(const Path& root) {
+Host read_sysfs_cores(const Path& root, PrivateCaches wanted) {
+    const std::vector<Core> cores = read_cores(root);
+    const std::vector<int> packages = read_package_numbers(root, cores);
+    const CachesByIndex caches = read_caches(root, cores, wanted);
+    // Cores of a package, and of a cache, are next to each other.
+    std::map<std::tuple<int, int, int>, Core> in_order;
+    for (std::size_t i = 0; i < cores.size(); ++i)
+        in_order[{packages[i], cache_leader(cores[i], caches), cores[i].threads.front()}] =
+            cores[i];
     Host host;
-    host.cpu = read_cpu_identity(root);
-    host.cores = read_cores(root);
-    host.packages = read_packages(root, host.cores);
+    std::map<int, Package> by_number;
+    for (const auto& [place, core] : in_order) {
+        by_number[std::get<0>(place)].cores.push_back(int_size(host.cores));
+        host.cores.push_back(core);
+    }
+    for (const auto& [number, package] : by_number) host.packages.push_back(package);
     host.numa_nodes = read_numa_nodes(root, host.cores);
-    host.caches = read_caches(root, host.cores);
+    host.caches = caches_of(host.cores, caches);
     return host;
 }
 
-Host read_sysfs_host(const Path& root) { return with_sysfs_devices(read_sysfs_cores(root), root); }
+Host read_sysfs_host(const Path& root) {
+    Host host = read_sysfs_cores(root, PrivateCaches::of_all_cores);
+    host.cpu = read_cpu_identity(root);
+    const std::string model = read_cpu_model(root);
+    for (Package& package : host.packages) package.model = model;
+    return with_sysfs_devices(std::move(host), root);
+}
 
 }  // namespace tutti
