@@ -19,6 +19,7 @@ namespace {
 constexpr Bytes small_on_host{16 * 1024};
 constexpr Bytes small_across_hosts{64 * 1024};
 constexpr Bytes small_if_copied{512 * 1024};
+constexpr Bytes small_reduce_of_pair{64 * 1024};
 
 // Hosts with several ranks. Between two of them, leaders send as many bytes for their hosts as all
 // ranks together; among more, they send more. Measured on 2 and 4 hosts, with and without a limit
@@ -121,16 +122,17 @@ std::string_view guess(const Call& call, BufferKind buffers, const World& world)
     if (world.one_host()) {
         // Between two ranks all bytes cross once at best, so spreading a vector first gains
         // nothing: a broadcast took up to 10 times as long, a reduce of unregistered memory up to
-        // 4.6 times. Where peers reach the memory, a spread reduce takes about half of the time,
-        // as both ranks add. Where they copy it, a second step costs more than it saves: two-shot
-        // takes up to 1.8 times as long as the butterfly.
+        // 4.6 times. Where peers reach the memory, a long spread reduce takes about half of the
+        // time, as both ranks add; of 16 to 64 KiB, it takes 1.05 to 1.3 times as long. Where they
+        // copy it, a second step costs more than it saves: two-shot takes up to 1.8 times as long
+        // as the butterfly.
         const bool is_pair = world.size() == 2,
                    is_reached = buffers == BufferKind::registered || buffers == BufferKind::mapped;
-        const bool stays_whole =
-            is_pair && (call.collective == Collective::broadcast ||
-                        (call.collective == Collective::reduce && !is_reached) ||
-                        (call.collective == Collective::all_reduce && !is_reached &&
-                         bytes <= small_if_copied));
+        const bool stays_whole = is_pair && (call.collective == Collective::broadcast ||
+                                             (call.collective == Collective::reduce &&
+                                              (!is_reached || bytes <= small_reduce_of_pair)) ||
+                                             (call.collective == Collective::all_reduce &&
+                                              !is_reached && bytes <= small_if_copied));
         const bool is_long_barrier =
             call.collective == Collective::barrier && world.size() > most_ranks_of_linear_barrier;
         const BySize& algorithms =
@@ -159,21 +161,19 @@ std::string_view guess(const Call& call, BufferKind buffers, const World& world)
                             call.collective == Collective::reduce;
     const bool leads = is_pair && world.oversubscribed && has_vector;
     if (bytes <= small || leads) return rule.across_nodes.small;
-    // Few ranks that share cores send all blocks at once: rounds would only add waits. With 8 ranks
-    // on 2 cores, blocks of 32 to 256 KiB take 0.78 to 0.99 of the time.
-    if (call.collective == Collective::all_to_all && world.oversubscribed &&
-        world.size() <= few_ranks)
-        return "linear";
+    const bool are_few_on_shared_cores = world.oversubscribed && world.size() <= few_ranks;
+    if (!are_few_on_shared_cores) return rule.across_nodes.large;
+    // They send all blocks at once: rounds would only add waits. With 8 ranks on 2 cores, blocks of
+    // 32 to 256 KiB take 0.78 to 0.99 of the time.
+    if (call.collective == Collective::all_to_all) return "linear";
     // A long block is forwarded by no other rank. With 8 ranks on 2 cores, a scatter of 2 to 8 MiB
     // takes 0.81 to 1.06 of the time on 4 hosts, and 0.89 to 1.04 on 2; at 1 Gbit/s, the same time.
-    if (call.collective == Collective::scatter && world.oversubscribed &&
-        world.size() <= few_ranks && bytes > long_scatter)
-        return "linear";
+    if (call.collective == Collective::scatter && bytes > long_scatter) return "linear";
     // Leaders that pass a vector on as a chain need less processor time than rails, and load each
     // link as little. With 4 hosts of 2 ranks on 2 cores, a broadcast of 64 KiB to 8 MiB takes 0.71
     // to 0.90 of the time, and at 1 Gbit/s 0.69 to 1.07. A tree of leaders is faster than the chain
     // where links have no limit, but takes up to twice as long at 1 Gbit/s.
-    if (call.collective == Collective::broadcast && world.oversubscribed) return "levels";
+    if (call.collective == Collective::broadcast) return "levels";
     return rule.across_nodes.large;
 }
 
