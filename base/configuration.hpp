@@ -132,7 +132,8 @@ inline constexpr std::array knobs{
          .what = "Size of the pieces that travel through a pipelined algorithm",
          .help = "Segment sizes of pipelined algorithms, e.g. 16K,64K (auto: 128K on one host, "
                  "60K across hosts, 384K over Open MPI if hosts have several links; larger if an "
-                 "algorithm splits a segment into more than 3 chunks)"},
+                 "algorithm splits a segment into more than 4 chunks, 3 for long vectors across "
+                 "hosts)"},
     Knob{.name = "radix",
          .key_name = "radix",
          .member = &Configuration::radix,

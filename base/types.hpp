@@ -5,6 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include "base/index.hpp"
+
 #pragma GCC visibility push(default)
 namespace tutti {
 
@@ -61,16 +63,14 @@ std::span<const DataType> all_data_types();
 std::span<const Op> all_ops();
 std::span<const Collective> all_collectives();
 
-/// Log2 of the bytes of an element, in the order of DataType.
+/// Log2 of the size of an element in bytes, in the order of DataType.
 inline constexpr std::uint8_t log2_of_size[] = {0, 1, 2, 3, 0, 1, 2, 3, 0, 0, 1, 1, 2, 3};
 
 /// Returns the bytes of one element.
-constexpr std::size_t size_of(DataType type) {
-    return std::size_t{1} << log2_of_size[static_cast<std::size_t>(type)];
-}
-/// Returns the number of elements in these bytes, without a division.
+constexpr std::size_t size_of(DataType type) { return std::size_t{1} << at(log2_of_size, type); }
+/// Returns bytes / size_of(type), by a shift.
 constexpr std::size_t elements_in(std::size_t bytes, DataType type) {
-    return bytes >> log2_of_size[static_cast<std::size_t>(type)];
+    return bytes >> at(log2_of_size, type);
 }
 
 /// Whether a rank's result depends on the ranks before it, so that their order counts.

@@ -148,12 +148,14 @@ struct RecentCall {
     const Range* range = nullptr;
     BlockLengths lengths;  ///< of its blocks, if they differ: the caller's may change
 
-    /// Returns whether a call that is like it, with its elements, is the same.
+    /// Returns whether the block lengths and the sizes of the buffers are equal. The other call
+    /// must be like it, with as many elements.
     bool is(const CallArguments& other) const {
         return (given.call.lengths == nullptr || *given.call.lengths == *other.call.lengths) &&
                has_sizes_of(other.buffers);
     }
-    /// Returns whether calls differ at most in their lengths, types and operations.
+    /// Returns whether calls differ at most in their lengths, types and operations. So they may
+    /// have different plans: adapt() tells.
     bool is_like(const CallArguments& other) const {
         const Call &one = given.call, &another = other.call;
         return known.plan != nullptr && one.collective == another.collective &&

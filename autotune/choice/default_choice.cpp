@@ -30,7 +30,7 @@ constexpr Bytes small_among_nodes{32 * 1024};
 // with 4 and 8 ranks.
 constexpr Bytes tiny_among_nodes{8 * 1024};
 constexpr int few_ranks = 8;
-// From this size of all blocks on, forwarding one costs more than a message to its rank.
+// Above this size of all blocks, forwarding one costs more than a message to its rank.
 constexpr Bytes long_scatter{1024 * 1024};
 // Rank 0 of a linear barrier looks at all others one after the other.
 constexpr int most_ranks_of_linear_barrier = 16;
@@ -122,10 +122,11 @@ std::string_view guess(const Call& call, BufferKind buffers, const World& world)
     if (world.one_host()) {
         // Between two ranks all bytes cross once at best, so spreading a vector first gains
         // nothing: a broadcast took up to 10 times as long, a reduce of unregistered memory up to
-        // 4.6 times. Where peers reach the memory, a long spread reduce takes about half of the
-        // time, as both ranks add; of 16 to 64 KiB, it takes 1.05 to 1.3 times as long. Where they
-        // copy it, a second step costs more than it saves: two-shot takes up to 1.8 times as long
-        // as the butterfly.
+        // 4.6 times. Where peers reach the memory, both ranks add if a reduce is spread. On Zen 1,
+        // that takes 1.2 times as long for 32 KiB and 1.05 for 64 KiB, but 0.9 of the time for 128
+        // KiB and 0.75 for 512 KiB; elsewhere about half of it for long vectors. Where they copy
+        // it, a second step costs more than it saves: two-shot takes up to 1.8 times as long as the
+        // butterfly.
         const bool is_pair = world.size() == 2,
                    is_reached = buffers == BufferKind::registered || buffers == BufferKind::mapped;
         const bool stays_whole = is_pair && (call.collective == Collective::broadcast ||
@@ -163,16 +164,17 @@ std::string_view guess(const Call& call, BufferKind buffers, const World& world)
     if (bytes <= small || leads) return rule.across_nodes.small;
     const bool are_few_on_shared_cores = world.oversubscribed && world.size() <= few_ranks;
     if (!are_few_on_shared_cores) return rule.across_nodes.large;
-    // They send all blocks at once: rounds would only add waits. With 8 ranks on 2 cores, blocks of
-    // 32 to 256 KiB take 0.78 to 0.99 of the time.
+    // Such ranks exchange all blocks at once: rounds would only add waits. With 8 ranks on 2 cores,
+    // blocks of 32 to 256 KiB take 0.78 to 0.99 of the time.
     if (call.collective == Collective::all_to_all) return "linear";
-    // A long block is forwarded by no other rank. With 8 ranks on 2 cores, a scatter of 2 to 8 MiB
-    // takes 0.81 to 1.06 of the time on 4 hosts, and 0.89 to 1.04 on 2; at 1 Gbit/s, the same time.
+    // The root sends long blocks directly. With 8 ranks on 2 cores, a scatter of 2 to 8 MiB takes
+    // 0.82 to 1.06 of the time of multi-rail on 4 hosts, 0.89 to 1.04 on 2, and the same time at 1
+    // Gbit/s.
     if (call.collective == Collective::scatter && bytes > long_scatter) return "linear";
-    // Leaders that pass a vector on as a chain need less processor time than rails, and load each
-    // link as little. With 4 hosts of 2 ranks on 2 cores, a broadcast of 64 KiB to 8 MiB takes 0.71
-    // to 0.90 of the time, and at 1 Gbit/s 0.69 to 1.07. A tree of leaders is faster than the chain
-    // where links have no limit, but takes up to twice as long at 1 Gbit/s.
+    // A chain of leaders sends a vector over each link once, as multi-rail does. With 4 hosts of 2
+    // ranks on 2 cores, a broadcast of 64 KiB to 8 MiB takes 0.71 to 0.90 of the time, and one of
+    // 16 MiB 1.12; at 1 Gbit/s 0.69 to 1.07. A tree of leaders is faster than the chain where links
+    // have no limit, but takes up to twice as long at 1 Gbit/s.
     if (call.collective == Collective::broadcast) return "levels";
     return rule.across_nodes.large;
 }
@@ -181,7 +183,7 @@ std::string_view guess(const Call& call, BufferKind buffers, const World& world)
 // exchange data with their leader directly: in a tree, a rank has to run twice, and each turn on a
 // core costs more than reading one more vector. With 2 hosts of 4 ranks on 2 cores, an all-reduce
 // of 8 B to 4 KiB takes 0.7 to 0.8 of the tree's time, one of 64 KiB to 16 MiB 0.83 to 0.94, a
-// reduce of 1 to 16 MiB 0.65 to 0.83. The levels of a broadcast stand for a chain of leaders.
+// reduce of 1 to 16 MiB 0.65 to 0.83. For a broadcast, `levels` is a chain of leaders.
 struct FlatTwin {
     Collective collective;
     std::string_view tree;

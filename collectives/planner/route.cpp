@@ -50,12 +50,12 @@ Job whole_job(const Choice& choice, const Call& call, int ranks, const Placement
 // 8 hosts, multi-rail cuts a segment of an all-reduce into 64 chunks, which would be short
 // messages.
 constexpr int most_chunks_of_default = 4;
-// Long vectors across hosts have larger segments with fewer chunks per block, because each message
-// costs processor time, as long as there are enough segments to keep the links busy. On 4 hosts of
-// 2 ranks with 2 cores, an all-reduce of 2 to 16 MiB takes 0.84 to 0.87 of the time. At 1 Gbit/s it
-// takes the same time, but 1.3 times as long with 7 segments.
+// Across hosts, this holds instead for vectors of enough segments to keep the links busy: each
+// message costs processor time. On 4 hosts of 2 ranks with 2 cores, an all-reduce of 2 to 16 MiB
+// takes 0.84 to 0.87 of the time, and the same time at 1 Gbit/s. There, 1 MiB in only 7 segments
+// would take 1.26 times as long.
 constexpr int most_chunks_of_long = 3;
-constexpr int least_segments_of_long = 13;
+constexpr int least_segments_of_long = 12;
 
 // Returns the default segment of few chunks. It is larger if the library would send the usual one
 // by only one of several links.
@@ -86,10 +86,10 @@ Bytes segment_for(const Choice& choice, const Job& whole, Bytes share) {
     const auto segment_of_chunks = [&](int most_chunks) {
         return std::max(usual, Bytes{usual.count * chunks / most_chunks});
     };
-    const Bytes least = segment_of_chunks(most_chunks_of_default);
-    if (usual != segment_across_hosts) return least;
-    return std::clamp(Bytes{share.count / least_segments_of_long}, least,
-                      segment_of_chunks(most_chunks_of_long));
+    const Bytes of_long = segment_of_chunks(most_chunks_of_long);
+    const bool is_long =
+        usual == segment_across_hosts && share.count >= least_segments_of_long * of_long.count;
+    return is_long ? of_long : segment_of_chunks(most_chunks_of_default);
 }
 
 }  // namespace

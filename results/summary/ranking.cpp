@@ -105,20 +105,20 @@ std::optional<Ratio> geometric_mean(std::span<const ByLaunch> ratios_of_sizes) {
 }
 
 Ranking::Ranking(std::span<const Point* const> points) {
-    std::map<std::string, std::set<Bytes>> segments;
+    std::map<std::pair<std::string, Bytes>, std::set<Bytes>> segments;
     for (const Point* point : points) {
         const Configuration& configuration = point->key.configuration;
-        segments[configuration.algorithm].insert(configuration.segment);
+        segments[{configuration.algorithm, point->key.bytes}].insert(configuration.segment);
     }
-    for (const auto& [algorithm, found] : segments)
-        if (found.size() > 1) with_segments_.insert(algorithm);
+    for (const auto& [of, found] : segments)
+        if (found.size() > 1) with_segments_.insert(of.first);
     add_cells(points);
     choose_libraries();
     for (RankedSize& size : sizes_) rank(size);
     order_candidates();
 }
 
-// A segment that all have is no part of a name.
+// The only segment of an algorithm at each size, such as the default, is no part of a name.
 Configuration Ranking::candidate_of(const Key& key) const {
     Configuration candidate = key.configuration;
     if (!with_segments_.contains(candidate.algorithm)) candidate.segment = {};

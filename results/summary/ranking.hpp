@@ -90,7 +90,7 @@ private:
     void rank(RankedSize& size) const;
     void order_candidates();
 
-    std::set<std::string> with_segments_;  // algorithms that were measured with several segments
+    std::set<std::string> with_segments_;  // algorithms with several segments at one size
     std::vector<Configuration> candidates_;
     std::vector<RankedSize> sizes_;
     std::vector<std::size_t> libraries_;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <fstream>
 #include <random>
 
@@ -70,8 +71,8 @@ CallArguments in_places(const Call& call, int ranks, Rank me, std::span<std::byt
     return {call, {all, all, true}};
 }
 
-// Calls that differ in nothing but their lengths, mostly within an octave, and return to those of
-// another one.
+// Calls that differ in their lengths, mostly within an octave, and return to those of another one.
+// In pairs, they differ in type and operation, too, with equally many bytes.
 TEST(VaryingLengths, HaveRightResultsInTheSameBuffers) {
     for (const int ranks : {2, 3})
         run_as_threads(ranks, 20, [&](World& world) {
@@ -79,13 +80,20 @@ TEST(VaryingLengths, HaveRightResultsInTheSameBuffers) {
             constexpr std::size_t most = 200 * 8 * 3;
             std::vector<std::byte> ordinary(2 * most);
             std::mt19937 same(3);
+            constexpr std::array types{DataType::float64, DataType::int64, DataType::float32};
+            constexpr std::array ops{Op::sum, Op::max, Op::min};
+            std::int64_t elements = 0;
             for (const std::span<std::byte> memory :
                  {std::span(ordinary), communicator.allocate_bytes(2 * most)})
                 for (const Collective collective : all_collectives())
                     for (int i = 0; i < 60; ++i) {
-                        const auto count = static_cast<std::int64_t>(
-                            same() % 8 == 0 ? same() % 201 : 33 + same() % 32);
-                        const Call call{collective, DataType::float64, Op::sum, Rank{ranks - 1},
+                        if (i % 2 == 0)
+                            elements = static_cast<std::int64_t>(
+                                same() % 8 == 0 ? same() % 201 : 33 + same() % 32);
+                        const DataType type = types[same() % types.size()];
+                        const std::int64_t count =
+                            elements * 8 / static_cast<std::int64_t>(size_of(type));
+                        const Call call{collective, type, ops[same() % ops.size()], Rank{ranks - 1},
                                         count};
                         const bool in_place = i % 20 >= 10 && collective != Collective::scatter &&
                                               collective != Collective::gather;

@@ -160,13 +160,15 @@ TEST(Ranking, IsByTheRatiosToTheLibrary) {
 
 TEST(Ranking, DistinguishesCandidatesByWhatDiffers) {
     std::vector<Point> points{point_of("ring", 8, 100), point_of("chain", 8, 100),
-                              point_of("chain", 8, 101)};
-    points[0].key.configuration.segment = {65536};  // the only one of ring
+                              point_of("chain", 8, 101), point_of("ring", 4096, 100)};
+    points[0].key.configuration.segment = {65536};  // the only one of ring at this size
+    points[3].key.configuration.segment = {131072};
     points[1].key.configuration.segment = {65536};
     points[2].key.configuration.segment = {16384};
     const Ranking ranking{pointers_to(points)};
     EXPECT_EQ(ranking.candidates().size(), 3u);
     EXPECT_EQ(ranking.candidate_of(points[0].key).segment, Bytes{0});
+    EXPECT_EQ(ranking.candidate_of(points[3].key).segment, Bytes{0});
     EXPECT_EQ(ranking.candidate_of(points[1].key).segment, Bytes{65536});
 }
 

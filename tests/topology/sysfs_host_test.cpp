@@ -79,14 +79,38 @@ TEST(SysfsHost, ReadsEachCorePackageAndSharedCacheOnce) {
     EXPECT_EQ(read_sysfs_host(tree.root()), host);
 }
 
-TEST(SysfsHost, TakesPrivateCachesFromTheFirstCoreWhereThatIsEnough) {
+TEST(SysfsHost, ReadsThePrivateCachesOfTwoLikeCores) {
     const FixtureTree tree;
     write_two_packages(tree);
     const Cache first{1, CacheKind::data, Bytes{32 << 10}, {0}};
     const Host host = read_sysfs_cores(tree.root());
     EXPECT_EQ(host.cores, read_sysfs_host(tree.root()).cores);
-    ASSERT_EQ(host.caches.size(), 1u + 2u);
+    ASSERT_EQ(host.caches.size(), 2u + 2u);
     EXPECT_EQ(host.caches.front(), first);
+}
+
+TEST(SysfsHost, ReadsAllCachesIfTheFirstAndTheLastCoreDiffer) {
+    const auto caches_with = [](const std::string& file, const std::string& content) {
+        const FixtureTree tree;
+        write_two_packages(tree);
+        if (content.empty())
+            std::filesystem::remove_all(tree.root() / (cpus + file));
+        else
+            tree.write(cpus + file, content);
+        return read_sysfs_cores(tree.root()).caches.size();
+    };
+    EXPECT_EQ(caches_with("cpu3/cache/index0/size", "64K"), 4u + 2u);
+    EXPECT_EQ(caches_with("cpu3/cache/index0/level", "2"), 4u + 2u);
+    EXPECT_EQ(caches_with("cpu3/cache/index0/shared_cpu_list", "3"), 4u + 2u);
+    EXPECT_EQ(caches_with("cpu0/cache", ""), 3u + 2u);
+    EXPECT_EQ(caches_with("cpu3/cache/index1", ""), 4u + 2u);
+}
+
+TEST(SysfsHost, ReadsCachesWhoseListsLackTheCpu) {
+    const FixtureTree tree;
+    write_two_packages(tree);
+    tree.write(cpus + "cpu2/cache/index0/shared_cpu_list", "6");
+    EXPECT_EQ(read_sysfs_host(tree.root()).caches.size(), 4u + 2u);
 }
 
 TEST(SysfsHost, ReadsTheLastCachesOfAllCoresThoughTheyArePrivate) {

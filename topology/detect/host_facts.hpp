@@ -35,7 +35,7 @@ struct HostFacts {
 /// Reads the facts. `root` is "/" or a folder with a copy of another machine's /proc and /sys.
 HostFacts host_facts(const std::filesystem::path& root = "/");
 
-/// Returns an identifier that containers of one machine share; empty if unknown.
+/// Returns the boot ID of the kernel, which all containers of a machine share; empty if unknown.
 std::string boot_id(const std::filesystem::path& root = "/");
 
 /// Returns the CPUs on which this thread may run, ascending.

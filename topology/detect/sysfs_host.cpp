@@ -31,10 +31,12 @@ std::vector<int> online_cpus(const Path& root) {
     return cpus;
 }
 
-// Returns the CPUs in `list`, or in `mask`; `cpu` alone if the kernel does not say.
-std::vector<int> cpus_or(int cpu, const Path& list, const Path& mask) {
+// Returns `cpu` and the other CPUs in `list`, or in `mask`, ascending.
+std::vector<int> cpus_with(int cpu, const Path& list, const Path& mask) {
     std::vector<int> cpus = sysfs::list_or_mask(list, mask);
-    return cpus.empty() ? std::vector{cpu} : cpus;
+    const auto place = std::ranges::lower_bound(cpus, cpu);
+    if (place == cpus.end() || *place != cpu) cpus.insert(place, cpu);
+    return cpus;
 }
 
 CacheKind cache_kind(const Path& cache) {
@@ -54,9 +56,8 @@ std::vector<Core> read_cores(const Path& root) {
         const Path topology = cpu_folder(root, first) / "topology";
         Core core;
         for (const int cpu :
-             cpus_or(first, topology / "thread_siblings_list", topology / "thread_siblings"))
+             cpus_with(first, topology / "thread_siblings_list", topology / "thread_siblings"))
             if (rest.erase(cpu) > 0) core.threads.push_back(cpu);
-        if (rest.erase(first) > 0) core.threads.insert(core.threads.begin(), first);
         cores.push_back(core);
     }
     return cores;
@@ -89,7 +90,7 @@ struct CacheOfCpus {
     std::vector<int> cpus;
 };
 
-// Caches by their index in the folders of their CPUs.
+// Caches by the number of their folder: cache/indexN of each of their CPUs.
 using CachesByIndex = std::map<int, std::vector<CacheOfCpus>>;
 
 const CacheOfCpus* cache_with(int cpu, const std::vector<CacheOfCpus>& caches) {
@@ -99,7 +100,7 @@ const CacheOfCpus* cache_with(int cpu, const std::vector<CacheOfCpus>& caches) {
     return found == caches.end() ? nullptr : &*found;
 }
 
-// Adds the cache unless another of its CPUs has shown it already.
+// Adds the cache, unless it was already read in the folder of another CPU that shares it.
 void add_cache(CachesByIndex& caches, const Path& root, int cpu, int index) {
     if (cache_with(cpu, caches[index])) return;
     const Path cache = cpu_folder(root, cpu) / ("cache/index" + std::to_string(index));
@@ -108,24 +109,44 @@ void add_cache(CachesByIndex& caches, const Path& root, int cpu, int index) {
         {.level = std::in_range<std::uint8_t>(level) ? static_cast<int>(level) : 0,
          .kind = cache_kind(cache),
          .size = sysfs::size(cache / "size").value_or(Bytes{}),
-         .cpus = cpus_or(cpu, cache / "shared_cpu_list", cache / "shared_cpu_map")});
+         .cpus = cpus_with(cpu, cache / "shared_cpu_list", cache / "shared_cpu_map")});
+}
+
+std::vector<int> cache_indices(const Path& root, const Core& core) {
+    return sysfs::numbered(cpu_folder(root, core.threads.front()) / "cache", "index");
+}
+
+// Whether two cores have caches of the same sizes, each for as many CPUs.
+bool have_like_caches(const Core& one, const Core& other, const CachesByIndex& caches) {
+    return std::ranges::all_of(caches, [&](const auto& of_index) {
+        const CacheOfCpus *const first = cache_with(one.threads.front(), of_index.second),
+                                 *const second = cache_with(other.threads.front(), of_index.second);
+        return first != nullptr && second != nullptr && first->level == second->level &&
+               first->size == second->size && first->cpus.size() == second->cpus.size();
+    });
 }
 
 CachesByIndex read_caches(const Path& root, const std::vector<Core>& cores, PrivateCaches wanted) {
     CachesByIndex caches;
-    std::vector<int> indices;
-    for (const Core& core : cores) {
-        const int cpu = core.threads.front();
-        const bool is_first = &core == &cores.front();
-        if (is_first || wanted == PrivateCaches::of_all_cores)
-            indices = sysfs::numbered(cpu_folder(root, cpu) / "cache", "index");
-        for (const int index : indices) add_cache(caches, root, cpu, index);
-        if (is_first && wanted == PrivateCaches::of_first_core)
-            std::erase_if(indices, [&, last = indices.empty() ? 0 : indices.back()](int index) {
-                const CacheOfCpus* cache = cache_with(cpu, caches[index]);
-                return index != last && cache && cache->cpus.size() <= core.threads.size();
+    const auto add = [&](const Core& core, const std::vector<int>& indices) {
+        for (const int index : indices) add_cache(caches, root, core.threads.front(), index);
+    };
+    if (wanted == PrivateCaches::of_two_cores && !cores.empty()) {
+        const Core &first = cores.front(), &last = cores.back();
+        std::vector<int> indices = cache_indices(root, first);
+        add(first, indices);
+        add(last, cache_indices(root, last));
+        if (!indices.empty() && have_like_caches(first, last, caches)) {
+            std::erase_if(indices, [&, of_last_level = indices.back()](int index) {
+                return index != of_last_level &&
+                       cache_with(first.threads.front(), caches[index])->cpus.size() <=
+                           first.threads.size();
             });
+            for (const Core& core : cores) add(core, indices);
+            return caches;
+        }
     }
+    for (const Core& core : cores) add(core, cache_indices(root, core));
     return caches;
 }
 

@@ -12,12 +12,13 @@ namespace tutti {
 /// sandboxes), each processor of /proc/cpuinfo counts as a core.
 Host read_sysfs_host(const sysfs::Path& root);
 
-/// The wanted caches of those that one core has for itself and that are not of the last level.
-enum class PrivateCaches : std::uint8_t { of_all_cores, of_first_core };
+/// Whose private caches are read, unless they are of the last level: all cores', or only those of
+/// the first and the last core, if these two have like caches.
+enum class PrivateCaches : std::uint8_t { of_all_cores, of_two_cores };
 
-/// Reads only cores, packages (without model), NUMA nodes and caches, in a fraction of the time: on
-/// a host with 192 cores, 310 files instead of 2800 if the first core stands for the others.
-Host read_sysfs_cores(const sysfs::Path& root, PrivateCaches wanted = PrivateCaches::of_first_core);
+/// Reads only cores, packages (without model), NUMA nodes and caches. Opens about 320 files on a
+/// host with 192 cores, if not all private caches are wanted.
+Host read_sysfs_cores(const sysfs::Path& root, PrivateCaches wanted = PrivateCaches::of_two_cores);
 
 /// Returns "AMD EPYC 7402 24-Core Processor"; empty if unknown (on most ARM processors).
 std::string read_cpu_model(const sysfs::Path& root);
