@@ -537,13 +537,15 @@ ChosenPlan Communicator::State::choose(const CallKey& key, const CallArguments& 
                                        const Agreed& agreed) {
     const std::int64_t began = now_ns();
     bool is_as_requested = true;
-    for (const Configuration& configuration : configurations(key, preferred, range, agreed)) {
-        if (CachedPlan* const plan = find_or_make(key, configuration, settled, agreed)) {
-            making_ns += now_ns() - began;
-            return {plan, is_as_requested};
+    for (const Fallbacks fallbacks : {Fallbacks::near, Fallbacks::all})
+        for (const Configuration& configuration :
+             configurations(key, preferred, range, agreed, fallbacks)) {
+            if (CachedPlan* const plan = find_or_make(key, configuration, settled, agreed)) {
+                making_ns += now_ns() - began;
+                return {plan, is_as_requested};
+            }
+            is_as_requested = false;
         }
-        is_as_requested = false;
-    }
     throw no_algorithm(key);
 }
 
@@ -579,7 +581,8 @@ CachedPlan* Communicator::State::find_or_make(const CallKey& key,
 std::vector<Configuration> Communicator::State::configurations(const CallKey& key,
                                                                const Configuration* first,
                                                                const Range* range,
-                                                               const Agreed& agreed) {
+                                                               const Agreed& agreed,
+                                                               Fallbacks fallbacks) {
     std::vector<Configuration> configurations;
     if (first != nullptr) configurations.push_back(*first);
     if (range != nullptr) {
@@ -589,16 +592,19 @@ std::vector<Configuration> Communicator::State::configurations(const CallKey& ke
     }
     Call largest = key.call;
     largest.count = octave_of(key.call) / static_cast<std::int64_t>(size_of(key.call.type));
-    for (Configuration& fallback : default_choices(largest, kind_of(key, *agreed), world))
+    const auto choices = fallbacks == Fallbacks::near ? best_guesses : default_choices;
+    for (Configuration& fallback : choices(largest, kind_of(key, *agreed), world))
         configurations.push_back(std::move(fallback));
     if (is_preloaded) keep_choices_of_program(configurations, world);
     if (key.has_lengths) std::erase_if(configurations, is_of_one_call);
     if (key.mode == CallMode::blocking) return configurations;
-    // Prefer plans: a library's call makes no progress in the background.
+    // Prefer plans: a library's call makes no progress in the background. So it comes last of all.
     std::vector<Configuration> in_order;
     for (const bool are_ours : {true, false})
-        std::ranges::copy_if(configurations, std::back_inserter(in_order),
-                             [&](const Configuration& one) { return one.is_ours() == are_ours; });
+        if (are_ours || fallbacks == Fallbacks::all)
+            std::ranges::copy_if(
+                configurations, std::back_inserter(in_order),
+                [&](const Configuration& one) { return one.is_ours() == are_ours; });
     return in_order;
 }
 

@@ -449,8 +449,11 @@ private:
         recent_.forget();
         classes_.forget();
     }
+    // Nearly always the best guess works, and to list all takes as long as to make a plan of it.
+    enum class Fallbacks : std::uint8_t { near, all };
     std::vector<Configuration> configurations(const CallKey& key, const Configuration* preferred,
-                                              const Range* range, const Agreed& agreed);
+                                              const Range* range, const Agreed& agreed,
+                                              Fallbacks fallbacks);
     BufferKind kind_of(const CallKey& key, const BuffersOfAll& all);
     OperationRequest request_for(const CallKey& key, const CallArguments& settled,
                                  const Agreed& agreed) const;

@@ -222,14 +222,19 @@ Configuration best_of(const Call& call, BufferKind buffers, const World& world) 
 
 }  // namespace
 
-std::vector<Configuration> default_choices(const Call& call, BufferKind buffers,
-                                           const World& world) {
+std::vector<Configuration> best_guesses(const Call& call, BufferKind buffers, const World& world) {
     std::vector<Configuration> choices;
     Configuration best = best_of(call, buffers, world);
     for (const std::string_view transport : transports_for(world)) {
         best.transport = transport;
         choices.push_back(best);
     }
+    return choices;
+}
+
+std::vector<Configuration> default_choices(const Call& call, BufferKind buffers,
+                                           const World& world) {
+    std::vector<Configuration> choices = best_guesses(call, buffers, world);
     for (const Configuration& other : all_choices(call.collective, world)) choices.push_back(other);
     return choices;
 }

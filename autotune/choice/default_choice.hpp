@@ -9,9 +9,12 @@
 
 namespace tutti {
 
-/// The configurations for a call in such buffers for which nothing was measured, the best guess
-/// first: few steps for small messages, few bytes for large ones, hierarchical algorithms across
-/// hosts; then all others that can run, libraries last. The same on all ranks.
+/// Returns the best guess for a call in such buffers for which nothing was measured, over each
+/// transport: few steps for small messages, few bytes for large ones, hierarchical algorithms
+/// across hosts. The same on all ranks.
+std::vector<Configuration> best_guesses(const Call& call, BufferKind buffers, const World& world);
+
+/// Returns best_guesses(), then all_choices().
 std::vector<Configuration> default_choices(const Call& call, BufferKind buffers,
                                            const World& world);
 
