@@ -231,7 +231,7 @@ public:
     void forget() { calls_.fill({}); }
 
 private:
-    using Index = TwoWayIndex<6>;
+    using Index = TwoWayIndex<7>;
     Index kept_, noted_;
     std::array<RecentCall, Index::places> calls_;
 };

@@ -137,7 +137,7 @@ public:
     }
 
 private:
-    using Index = TwoWayIndex<6>;
+    using Index = TwoWayIndex<7>;
     using Calls = std::array<KnownCall, Index::places>;
 
     static std::uint64_t hash_of(const ProgramCall& call) {
