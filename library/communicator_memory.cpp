@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "base/index.hpp"
 #include "base/rounding.hpp"
@@ -159,6 +160,8 @@ void Communicator::State::forget_if(Is&& is) {
                 if (!slot->is_done()) slot->plan->wait();
     world.barrier();
     std::erase_if(choices_, [&](const auto& known) { return is(*known.second.plan); });
+    recent_.forget_if(is);
+    classes_.forget_if(is);
     std::erase_if(plans, [&](CachedPlan& plan) {
         if (!is(plan)) return false;
         for (Request::Slot* slot : plan.slots) {
@@ -168,7 +171,6 @@ void Communicator::State::forget_if(Is&& is) {
         }
         return true;
     });
-    forget_recent();
 }
 
 void Communicator::State::evict_the_oldest() {
@@ -177,11 +179,24 @@ void Communicator::State::evict_the_oldest() {
     forget_if([oldest = &*oldest](const CachedPlan& plan) { return &plan == oldest; });
 }
 
+// Frees the memory of the plans that only this configuration of a search has used. Collective.
+void Communicator::State::forget_plans_of(const Configuration& dropped) {
+    std::set<const CachedPlan*> unused;
+    std::erase_if(choices_, [&](const auto& known) {
+        const bool is_dropped = known.first.preferred == &dropped;
+        if (is_dropped) unused.insert(known.second.plan);
+        return is_dropped;
+    });
+    for (const auto& [key, chosen] : choices_) unused.erase(chosen.plan);
+    if (!unused.empty()) forget_if([&](const CachedPlan& plan) { return unused.contains(&plan); });
+}
+
 void Communicator::State::disown(const ReachableMemory& memory) {
     guarded([&] {
         const std::int32_t arena = registered.disown(memory);
         if (arena < 0) return;
         forget_if([&](const CachedPlan& plan) { return plan.key.arena() == arena; });
+        forget_recent();
     });
 }
 

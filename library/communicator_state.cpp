@@ -222,6 +222,7 @@ void Communicator::State::run(const CallArguments& given) {
             run_plan(*known.plan, call.settled);
             has_run(known, shape, began, untimed_ns);
         }
+        if (known.plan == nullptr) return;
         if (is_new) remember(call, known);
         if (recent_.note(hash)) keep(recent_.place_for(hash), given, call, known, shape);
     });
@@ -685,7 +686,9 @@ KnownPlan Communicator::State::run_and_learn(const CallArguments& given,
     learner->record(point, shape, time_since(made, *chosen.plan, untimed_ns), making);
     const KnownPlan known{chosen.plan, chosen.serves_class(), &point, arm};
     tell_if_left(known, shape);
-    return known;
+    if (point.search.is_candidate(arm)) return known;
+    forget_plans_of(at(point.arms, arm));
+    return {};
 }
 
 // Calls that are not timed use what timed calls have learnt; but non-blocking ones no library's

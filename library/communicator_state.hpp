@@ -227,8 +227,14 @@ public:
     bool note(std::uint64_t hash) { return noted_.note(hash); }
     /// Returns the place in which to keep a call.
     RecentCall& place_for(std::uint64_t hash) { return calls_[kept_.take(hash)]; }
-    /// Forgets all: plans or registered memory have changed.
+    /// Forgets all: registered memory has changed.
     void forget() { calls_.fill({}); }
+    /// Forgets the calls of these plans.
+    template <class Is>
+    void forget_if(const Is& is) {
+        for (RecentCall& call : calls_)
+            if (call.known.plan != nullptr && is(*call.known.plan)) call = {};
+    }
 
 private:
     using Index = TwoWayIndex<7>;
@@ -240,8 +246,14 @@ class KnownClasses {
 public:
     /// Returns the place for a class. It may hold another one.
     KnownClass& place_of(const CallClass& of) { return classes_[index_.take(of.hash())]; }
-    /// Forgets all: plans or registered memory have changed.
+    /// Forgets all: registered memory has changed.
     void forget() { classes_.fill({}); }
+    /// Forgets the classes of these plans.
+    template <class Is>
+    void forget_if(const Is& is) {
+        for (KnownClass& one : classes_)
+            if (one.known.plan != nullptr && is(*one.known.plan)) one = {};
+    }
 
 private:
     using Index = TwoWayIndex<7>;
@@ -463,6 +475,7 @@ private:
     template <class Is>
     void forget_if(Is&& is);
     void evict_the_oldest();
+    void forget_plans_of(const Configuration& dropped);
     void run_plan(CachedPlan& plan, const CallArguments& call, const void* bound_by = nullptr);
     void run_slot(Request::Slot& slot, const CallArguments& call, const void* bound_by = nullptr);
 

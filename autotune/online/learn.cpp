@@ -178,7 +178,7 @@ void OnlineSearch::evaluate(int number) {
     if (!incumbent) return;
     const double late = challenger.seen == 0 ? most_exchanges_late * exchange_ns_ : 0;
     if (challenger.fastest > dropped_beyond(challenger.calls) * incumbent->p50 + late) {
-        challenger.is_in = false;
+        challenger.drop();
         return;
     }
     const auto time = time_of(number);
@@ -188,7 +188,7 @@ void OnlineSearch::evaluate(int number) {
         incumbent_ = number;
         rounds_off_ = 0;
     } else if (time->low > worth_it * incumbent->p50 || challenger.seen >= most_samples) {
-        challenger.is_in = false;
+        challenger.drop();
     }
 }
 

@@ -91,6 +91,9 @@ public:
     void plans_are_gone();
 
     int incumbent() const { return incumbent_; }
+    /// Returns whether the arm is the incumbent, or may still replace it. One that record() has
+    /// dropped may come back later; its plans are made again then.
+    bool is_candidate(int number) const { return number == incumbent_ || arm(number).is_in; }
     /// Returns whether all arms have been tried.
     bool is_settled() const;
     /// Returns the recent mean time of the incumbent's calls; 0 if unknown.
@@ -113,6 +116,7 @@ private:
         void add(std::span<const double> times);
         void saw(double mean_ns);
         void forget();
+        void drop() { is_in = has_plans = false; }
         std::size_t count() const { return std::min(seen, most_samples); }
     };
 

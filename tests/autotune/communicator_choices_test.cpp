@@ -198,7 +198,6 @@ TEST(CommunicatorChoices, MakesThePlanOfALearnersIncumbentOnce) {
     });
 }
 
-// Lengths change: the one that is timed is not waited for for ever.
 // Searches are by the size of all blocks, so blocks of one octave may belong to two of them. Each
 // keeps its own first choice, as ranks whose buffers are known do not ask again.
 TEST(CommunicatorChoices, AreThoseOfTheirSearchForBlocksOfAnOctave) {
@@ -229,6 +228,34 @@ TEST(CommunicatorChoices, AreThoseOfTheirSearchForBlocksOfAnOctave) {
     });
 }
 
+// Only plans that may still be chosen keep memory. The other one is much slower: 1,000 segments.
+TEST(CommunicatorChoices, ForgetsThePlansOfAConfigurationThatItsSearchHasDropped) {
+    run_as_threads(2, 60, [&](World& world) {
+        const auto slow = [](Collective) {
+            return std::vector<Configuration>{
+                {.algorithm = "ring", .transport = "shm", .segment = Bytes{256}}};
+        };
+        Communicator::State state(nullptr, world, {.learn = Learning{.arms = slow}});
+        std::vector<float> data(65'536);
+        const CallArguments call = all_reduce_of(data);
+        const auto is_candidate = [&] {
+            const Learner::Point* const known =
+                state.learner->find(state.key_of(call, CallMode::blocking));
+            return known == nullptr || known->search.is_candidate(1);
+        };
+        state.run(call);
+        const std::int64_t of_first_plan_ns = state.making_ns;
+        for (int i = 0; i < 200'000 && is_candidate(); ++i) state.run(call);
+        EXPECT_FALSE(is_candidate());
+        EXPECT_GT(state.making_ns, of_first_plan_ns);
+        EXPECT_EQ(state.plans.size(), 1u);
+        std::ranges::fill(data, 1.0F);
+        state.run(call);
+        EXPECT_EQ(data, std::vector<float>(data.size(), 2.0F));
+    });
+}
+
+// Lengths change: the one that is timed is not waited for for ever.
 TEST(CommunicatorChoices, LearnsOfCallsWhoseLengthsChange) {
     run_as_threads(2, 20, [&](World& world) {
         Communicator communicator(world, {.learn = Learning{}});

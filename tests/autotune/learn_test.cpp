@@ -138,6 +138,8 @@ TEST_P(OnlineLearning, FindsAnArmNearTheBestAndNeverLosesMoreThanItsBound) {
         EXPECT_LE(program.time_of_choice(), 1.05 * program.best_time()) << "seed " << seed;
         EXPECT_LE(program.highest_regret(), loss_bound) << "seed " << seed;
         EXPECT_TRUE(program.search().is_settled()) << "seed " << seed;
+        for (int arm = 0; arm < 12; ++arm)
+            EXPECT_EQ(program.search().is_candidate(arm), arm == program.search().incumbent());
     }
 }
 
