@@ -20,6 +20,9 @@ constexpr double least_call_ns = 500, least_ns_per_byte = 0.02;
 // calls.
 constexpr double own_share = 2;
 
+// Timing calls of the incumbent may take this share of their time.
+constexpr double share_of_timing = 0.01;
+
 // A call of the same octave takes at most this many times as long.
 constexpr double most_of_others = 4;
 
@@ -49,6 +52,18 @@ Report exchanged(World& world, const Report& mine) {
     return together;
 }
 
+// Returns the time to read the clock before and after a call.
+double time_of_timing() {
+    constexpr int pairs = 8;
+    double least = std::numeric_limits<double>::max();
+    for (int i = 0; i < 9; ++i) {
+        const std::int64_t began = now_ns();
+        for (int read = 1; read < 2 * pairs; ++read) now_ns();
+        least = std::min(least, ns_since(began) / pairs);
+    }
+    return least;
+}
+
 BufferKind kind_of_buffers(const CallKey& key) {
     return key.is_registered() ? BufferKind::registered : BufferKind::unregistered;
 }
@@ -76,7 +91,9 @@ Learner::Learner(World& world, Learning learning)
         exchanged(world, {});
         my_exchange_ns_ = std::min(my_exchange_ns_, ns_since(began));
     }
-    exchange_ns_ = exchanged(world, {.exchange = my_exchange_ns_}).exchange;
+    const Report all = exchanged(world, {.exchange = my_exchange_ns_, .lost = time_of_timing()});
+    exchange_ns_ = all.exchange;
+    timing_ns_ = all.lost;
 }
 
 Learner::Kind Learner::kind_of(const CallKey& key) const {
@@ -133,10 +150,13 @@ void Learner::take_round(Point& point) {
         point.between_samples = of_sample;
         point.next_sample = calls > of_sample ? of_sample : 0;  // see OnlineSearch
     } else {
-        // Timing costs a short call much, so one in several is timed: in half as many as a sample
-        // has. The distance is odd, because programs alternate between buffers or lengths: all of
-        // them should be timed.
-        const std::int64_t apart = of_sample * std::max<std::int64_t>(of_sample / 2, 1);
+        // Timing costs a short call much, so one in several is timed: in at least half as many as a
+        // sample has. The distance is odd, because programs alternate between buffers or lengths:
+        // all of them should be timed.
+        const double mean_ns = point.search.mean_ns();
+        const double calls_for_one = mean_ns == 0 ? 1 : timing_ns_ / (share_of_timing * mean_ns);
+        const std::int64_t apart = of_sample * std::max({std::int64_t{1}, of_sample / 2,
+                                                         static_cast<std::int64_t>(calls_for_one)});
         const auto samples = std::clamp<std::int64_t>(calls / apart, 1, samples_of_round);
         point.between_samples = std::max((calls / samples - 1) | 1, of_sample);
         point.next_sample = point.between_samples - of_sample;
@@ -168,6 +188,7 @@ void Learner::exclude(Point& point, int arm, double lost_ns) {
 
 void Learner::record(Point& point, CallShape shape, double call_ns, double making_ns) {
     point.spent_ns += making_ns;
+    point.lost_ns += timing_ns_;
     if (shape != point.shape) {
         // One that was interrupted does not stand for others.
         const double mean_ns = point.search.mean_ns();

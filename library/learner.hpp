@@ -66,7 +66,8 @@ public:
         std::int64_t between_samples = 0;              ///< distance of their begins
         RoundTimes times = {};                         ///< measured on this rank
         RegretBudget budget;                           ///< a part of that of all searches
-        double lost_ns = 0;   ///< on this rank since the last exchange, with arms that cannot run
+        /// Since the last exchange, on this rank: with arms that cannot run, and by timing calls.
+        double lost_ns = 0;
         double spent_ns = 0;  ///< on this rank since the last exchange
         std::array<double, samples_of_round> samples = {};
         std::size_t sampled = 0;
@@ -131,6 +132,7 @@ private:
     std::map<Kind, Point> points_;
     double my_exchange_ns_ = 0;  // time of the last exchange on this rank
     double exchange_ns_ = 0;     // minimum over all ranks
+    double timing_ns_ = 0;       // to time a call; maximum over all ranks
 };
 
 }  // namespace tutti
