@@ -19,7 +19,6 @@ namespace {
 constexpr Bytes small_on_host{16 * 1024};
 constexpr Bytes small_across_hosts{64 * 1024};
 constexpr Bytes small_if_copied{512 * 1024};
-constexpr Bytes small_reduce_of_pair{64 * 1024};
 
 // Hosts with several ranks. Between two of them, leaders send as many bytes for their hosts as all
 // ranks together; among more, they send more. Measured on 2 and 4 hosts, with and without a limit
@@ -122,18 +121,18 @@ std::string_view guess(const Call& call, BufferKind buffers, const World& world)
     if (world.one_host()) {
         // Between two ranks all bytes cross once at best, so spreading a vector first gains
         // nothing: a broadcast took up to 10 times as long, a reduce of unregistered memory up to
-        // 4.6 times. Where peers reach the memory, both ranks add if a reduce is spread. On Zen 1,
-        // that takes 1.2 times as long for 32 KiB and 1.05 for 64 KiB, but 0.9 of the time for 128
-        // KiB and 0.75 for 512 KiB; elsewhere about half of it for long vectors. Where they copy
+        // 4.6 times. Where peers reach the memory, both ranks add if a reduce is spread. On Zen 5,
+        // that takes 0.5 to 0.9 of the time from 16 KiB to 32 MiB; on Zen 1, it takes 1.2 times as
+        // long for 32 KiB and 1.05 for 64 KiB, but 0.75 of the time for 512 KiB. Where they copy
         // it, a second step costs more than it saves: two-shot takes up to 1.8 times as long as the
         // butterfly.
         const bool is_pair = world.size() == 2,
                    is_reached = buffers == BufferKind::registered || buffers == BufferKind::mapped;
-        const bool stays_whole = is_pair && (call.collective == Collective::broadcast ||
-                                             (call.collective == Collective::reduce &&
-                                              (!is_reached || bytes <= small_reduce_of_pair)) ||
-                                             (call.collective == Collective::all_reduce &&
-                                              !is_reached && bytes <= small_if_copied));
+        const bool stays_whole =
+            is_pair && (call.collective == Collective::broadcast ||
+                        (call.collective == Collective::reduce && !is_reached) ||
+                        (call.collective == Collective::all_reduce && !is_reached &&
+                         bytes <= small_if_copied));
         const bool is_long_barrier =
             call.collective == Collective::barrier && world.size() > most_ranks_of_linear_barrier;
         const BySize& algorithms =

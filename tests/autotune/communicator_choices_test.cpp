@@ -410,8 +410,8 @@ TEST(DefaultChoice, BetweenTwoRanksNothingIsSpreadFirst) {
 
 TEST(DefaultChoice, BothOfTwoRanksAddWhereTheyReachTheMemory) {
     for (const BufferKind kind : {BufferKind::registered, BufferKind::mapped}) {
-        EXPECT_EQ(default_of(Collective::reduce, 2, 16384, kind), "tree");
-        EXPECT_EQ(default_of(Collective::reduce, 2, 16385, kind), "round-robin");
+        EXPECT_EQ(default_of(Collective::reduce, 2, 4096, kind), "tree");
+        EXPECT_EQ(default_of(Collective::reduce, 2, 4097, kind), "round-robin");
         EXPECT_EQ(default_of(Collective::all_reduce, 2, 8192, kind), "two-shot");
         EXPECT_EQ(default_of(Collective::broadcast, 2, 8192, kind), "tree");
     }
