@@ -25,6 +25,8 @@ constexpr Bytes small_if_copied{512 * 1024};
 // of 1 Gbit/s.
 constexpr Bytes small_between_two_hosts{64 * 1024};
 constexpr Bytes small_among_nodes{32 * 1024};
+// From this size on, the connection of two leaders leaves a link idle for 6 to 12 % of the time.
+constexpr Bytes long_between_two_hosts{4 * 1024 * 1024};
 // Up to this number of ranks, the root's own messages take less time than a second level. Measured
 // with 4 and 8 ranks.
 constexpr Bytes tiny_among_nodes{8 * 1024};
@@ -159,7 +161,9 @@ std::string_view guess(const Call& call, BufferKind buffers, const World& world)
     const bool has_vector = call.collective == Collective::all_reduce ||
                             call.collective == Collective::broadcast ||
                             call.collective == Collective::reduce;
-    const bool leads = is_pair && world.oversubscribed && has_vector;
+    const bool is_long =
+        call.collective == Collective::all_reduce && bytes >= long_between_two_hosts;
+    const bool leads = is_pair && world.oversubscribed && has_vector && !is_long;
     if (bytes <= small || leads) return rule.across_nodes.small;
     const bool are_few_on_shared_cores = world.oversubscribed && world.size() <= few_ranks;
     if (!are_few_on_shared_cores) return rule.across_nodes.large;

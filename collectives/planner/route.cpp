@@ -51,11 +51,16 @@ Job whole_job(const Choice& choice, const Call& call, int ranks, const Placement
 // messages.
 constexpr int most_chunks_of_default = 4;
 // Across hosts, this holds instead for vectors of enough segments to keep the links busy: each
-// message costs processor time. On 4 hosts of 2 ranks with 2 cores, an all-reduce of 2 to 16 MiB
-// takes 0.84 to 0.87 of the time, and the same time at 1 Gbit/s. There, 1 MiB in only 7 segments
-// would take 1.26 times as long.
+// message costs processor time. With 4 hosts of 2 ranks on 2 cores, an all-reduce of 16 MiB takes
+// 0.93 of the time, and the same time at 1 Gbit/s; 4 MiB would take 1.05 times as long there, and
+// 1 MiB 1.29 times.
 constexpr int most_chunks_of_long = 3;
-constexpr int least_segments_of_long = 12;
+constexpr int least_segments_of_long = 48;
+// Between two hosts, messages can be twice as long, because those of several hosts never meet at a
+// link. With 4 ranks each on 2 cores, 4 and 16 MiB take 0.68 and 0.70 of the time, with 2 ranks
+// 0.65 and 0.67, and the same time at 1 Gbit/s. There, 2 MiB in 7 segments take 1.11 times as long.
+constexpr int growth_of_pair = 2;
+constexpr int least_segments_of_pair = 12;
 
 // Returns the default segment of few chunks. It is larger if the library would send the usual one
 // by only one of several links.
@@ -86,9 +91,12 @@ Bytes segment_for(const Choice& choice, const Job& whole, Bytes share) {
     const auto segment_of_chunks = [&](int most_chunks) {
         return std::max(usual, Bytes{usual.count * chunks / most_chunks});
     };
-    const Bytes of_long = segment_of_chunks(most_chunks_of_long);
+    const bool is_pair = whole.placement.nodes().size() == 2 && chunks > most_chunks_of_long;
+    const Bytes of_long{segment_of_chunks(most_chunks_of_long).count *
+                        (is_pair ? growth_of_pair : 1)};
+    const int least_segments = is_pair ? least_segments_of_pair : least_segments_of_long;
     const bool is_long =
-        usual == segment_across_hosts && share.count >= least_segments_of_long * of_long.count;
+        usual == segment_across_hosts && share.count >= least_segments * of_long.count;
     return is_long ? of_long : segment_of_chunks(most_chunks_of_default);
 }
 
@@ -107,19 +115,28 @@ Job job_of(const Choice& choice, const Call& call, int ranks, const Placement& h
     return job;
 }
 
+namespace {
+
+constexpr int most_lanes = 8;
+
 // More lanes bridge longer pauses of a peer; but with fewer segments each they would hardly
 // overlap. Channels have their own lanes, because each waits for its own peers.
-Lanes lanes_for(const Algorithm& algorithm, const Job& job, const Schedule& schedule) {
-    constexpr int most_lanes = 8;
+Lanes lanes_up_to(int most, const Algorithm& algorithm, const Job& job, const Schedule& schedule) {
     const int segments = algorithm.pipelines ? job.segments : 1;
     const auto channels = static_cast<int>(job.order.channels.size());
     const int wanted = segments / 4;
-    if (channels <= 1) return {.count = std::clamp(wanted, 1, most_lanes), .segments = segments};
-    const int of_each = std::clamp(wanted, 1, std::max(most_lanes / channels, 1));
-    return {.count = std::min(channels * of_each, most_lanes),
+    if (channels <= 1) return {.count = std::clamp(wanted, 1, most), .segments = segments};
+    const int of_each = std::clamp(wanted, 1, std::max(most / channels, 1));
+    return {.count = std::min(channels * of_each, most),
             .segments = segments,
             .channels = channels,
             .chunks_of_share = chunks_of_block(job, schedule) / channels};
+}
+
+}  // namespace
+
+Lanes lanes_for(const Algorithm& algorithm, const Job& job, const Schedule& schedule) {
+    return lanes_up_to(most_lanes, algorithm, job, schedule);
 }
 
 namespace {
@@ -150,6 +167,19 @@ constexpr Bytes most_copied{8 << 10};
 // broadcast of 4 KiB takes a fifth longer than without, with two it takes 6 % less.
 constexpr Bytes most_run_ahead{64 << 10};
 constexpr int most_runs_ahead = 1;
+
+// Ranks that share cores and all send chunks of each segment keep the links busy together, in both
+// halves of an all-reduce. More lanes of each would cost processor time, and overflow the queues of
+// links. With 4 hosts of 2 ranks on 2 cores, an all-reduce of 16 MiB takes 0.66 of the time of 8
+// lanes, and 0.97 at 1 Gbit/s; with 2 hosts of 4 ranks 0.94 and 0.86.
+constexpr int most_lanes_on_shared_cores = 2;
+
+int most_lanes_for(const RoutedCall& call, const Job& job, const Schedule& schedule) {
+    const bool do_all_send = job.collective == Collective::all_reduce &&
+                             job.order.channels.size() <= 1 &&
+                             schedule.chunks() >= job.ranks * job.segments;
+    return call.oversubscribed && do_all_send ? most_lanes_on_shared_cores : most_lanes;
+}
 
 // In place, an exchange reads from a copy of its input, which all lanes would have to wait for.
 bool goes_in_lanes(const RoutedCall& call) {
@@ -261,7 +291,9 @@ Route route_of(const Choice& choice, const RoutedCall& call, TransferMethods met
     // Ranks of one host also reach each other's memory, which is worth its waits for larger calls.
     Way way{methods.has_only({lines}) ? lines : messages};
     if (methods.has(messages) && goes_in_lanes(call) && !transport.between_devices)
-        way.lanes = lanes_for(*choice.algorithm, job, route.schedule);
+        way.lanes = lanes_up_to(
+            methods.are_hybrid() ? most_lanes_for(call, job, route.schedule) : most_lanes,
+            *choice.algorithm, job, route.schedule);
     if (methods.are_messages() || call.buffers == BufferKind::device ||
         (methods.are_hybrid() && vector <= most_in_lines)) {
         route.ways = {way};

@@ -322,7 +322,8 @@ TEST(DefaultChoice, BetweenTwoHostsWhoseRanksShareCoresLeavesVectorsToLeaders) {
     EXPECT_EQ(best(Collective::broadcast, 1 << 20), "multi-rail");
     world.oversubscribed = true;
     EXPECT_EQ(best(Collective::all_reduce, 8), "levels[l=host,a=butterfly+one-shot]");
-    EXPECT_EQ(best(Collective::all_reduce, 16 << 20), "levels[l=host,a=butterfly+one-shot]");
+    EXPECT_EQ(best(Collective::all_reduce, (4 << 20) - 4), "levels[l=host,a=butterfly+one-shot]");
+    EXPECT_EQ(best(Collective::all_reduce, 4 << 20), "multi-rail");
     EXPECT_EQ(best(Collective::broadcast, 1 << 20), "levels[l=host,a=tree+one-shot]");
     EXPECT_EQ(best(Collective::reduce, 1 << 20), "levels[l=host,a=tree+one-shot]");
     EXPECT_EQ(best(Collective::broadcast, 8), "levels[l=host,a=tree+one-shot]");

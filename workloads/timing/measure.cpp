@@ -27,11 +27,13 @@ constexpr std::int64_t calls_after_sleep = 8;  // nor these, after another job's
 Start chosen_start(const World& world, const Trial& trial, const Protocol& protocol) {
     using Sync = Protocol::Sync;
     if (protocol.sync == Sync::deadline) return Start::deadline;
-    const bool may_repeat = world.one_host() && !trial.before_call;
+    const bool one_clock = world.one_host() || protocol.clock != nullptr;
+    const bool may_repeat = one_clock && !trial.before_call;
     if (protocol.sync == Sync::back_to_back && may_repeat) return Start::back_to_back;
     if (protocol.sync != Sync::automatic) return Start::barrier;
-    if (world.oversubscribed) return may_repeat ? Start::back_to_back : Start::barrier;
-    return world.one_host() || protocol.clock != nullptr ? Start::deadline : Start::barrier;
+    if (world.oversubscribed)
+        return world.one_host() && may_repeat ? Start::back_to_back : Start::barrier;
+    return one_clock ? Start::deadline : Start::barrier;
 }
 
 TimeFrom time_from(Start start) {
@@ -136,11 +138,16 @@ public:
 
     bool has_deadlines() const { return batches_.start() == Start::deadline; }
 
-    // Returns whether clocks differ by more than a tenth of a call.
+    // Returns whether clocks of several hosts differ by more than a tenth of a sample.
     bool clocks_are_too_far_apart() const {
-        return protocol_.sync == Protocol::Sync::automatic && has_deadlines() &&
-               clock_ != nullptr && clock_->residual_ns() * 10 > median_ns_;
+        const bool may_change =
+            protocol_.sync == Protocol::Sync::automatic || batches_.start() == Start::back_to_back;
+        return may_change && compares_clocks() &&
+               clock_->residual_ns() * 10 > median_ns_ * measured_.calls_of_sample;
     }
+
+    // Returns whether times are differences between the clocks of several hosts.
+    bool compares_clocks() const { return clock_ != nullptr && batches_.start() != Start::barrier; }
 
     // Changes how calls start; samples with another start are not comparable and dropped.
     void restart(Start start) {
@@ -256,7 +263,7 @@ private:
         gap_.learn(batch);
         batches_.learn(batch);
         if (!batch.samples_ns.empty()) median_ns_ = median(batch.samples_ns);
-        if (clock_ != nullptr && has_deadlines())
+        if (compares_clocks())
             measured_.clock_residual_ns =
                 std::max(measured_.clock_residual_ns, clock_->residual_ns());
         device_ns_.insert(device_ns_.end(), batch.device_ns.begin(), batch.device_ns.end());
@@ -319,8 +326,7 @@ std::vector<Measured> measure(World& world, std::vector<Trial>& trials, const Pr
     std::iota(order.begin(), order.end(), std::size_t{0});
     const auto is_done = [](const TrialRunner& runner) { return runner.is_done(); };
     for (long round = 0; !std::all_of(runners.begin(), runners.end(), is_done); ++round) {
-        if (protocol.clock != nullptr && std::ranges::any_of(runners, &TrialRunner::has_deadlines))
-            protocol.clock->refresh();
+        if (std::ranges::any_of(runners, &TrialRunner::compares_clocks)) protocol.clock->refresh();
         if (std::ranges::any_of(runners, &TrialRunner::clocks_are_too_far_apart))
             start_all_at_a_barrier();
         if (round % 2 == 1)

@@ -21,8 +21,8 @@ enum class InputState { untouched, rewritten };
 struct Protocol {
     /// automatic: deadline if each rank has a core, and on several hosts with `clock`, unless most
     /// calls come late or the clocks differ by more than a tenth of a call; back_to_back on one
-    /// oversubscribed host. back_to_back becomes barrier on several hosts, and if something must be
-    /// done before each call.
+    /// oversubscribed host. back_to_back becomes barrier if something must be done before each
+    /// call, and on several hosts without `clock` or if clocks differ by over a tenth of a sample.
     enum class Sync { automatic, deadline, barrier, back_to_back } sync = Sync::automatic;
     double target_ci = 0.025;  ///< see StoppingRule for this and the next four
     double max_seconds = 0.2;  ///< for the batches of one trial at one point
@@ -34,7 +34,7 @@ struct Protocol {
     std::int64_t sample_ns = 500'000;         ///< intended length of a sample of back_to_back
     double batch_seconds = 0.001;             ///< intended length of a batch
     std::int64_t most_calls_of_batch = 1000;  ///< before the next trial's batch
-    GlobalClock* clock = nullptr;             ///< for deadlines on several hosts; else unused
+    GlobalClock* clock = nullptr;             ///< on several hosts, unless calls start at barriers
     const HostMeters* meters = nullptr;       ///< for energy; null: it is not counted
     bool shuffle = true;  ///< random order in each round, by the seed; else as given
     std::uint64_t seed = 1;

@@ -60,15 +60,31 @@ TEST(Segments, GrowWithTheChunksThatAnAlgorithmCutsThemInto) {
     EXPECT_EQ(segment("two-level"), Bytes{8 * 20 * 1024});
     EXPECT_EQ(segment("two-level", {}, Collective::all_reduce, 256 << 10), Bytes{8 * 15 * 1024});
     EXPECT_EQ(segment("multi-rail"), Bytes{64 * 15 * 1024});
-    const std::int64_t twelve_segments = 12 * 64 * 20 * 1024 / 4;
+    const std::int64_t many_segments = 48 * 64 * 20 * 1024 / 4;
     for (const int fewer : {0, 1})
-        EXPECT_EQ(segment("multi-rail", {}, Collective::all_reduce, twelve_segments - fewer),
+        EXPECT_EQ(segment("multi-rail", {}, Collective::all_reduce, many_segments - fewer),
                   Bytes{64 * (fewer == 0 ? 20 : 15) * 1024});
     EXPECT_EQ(segment("multi-rail", Bytes{1024}), Bytes{1024});
     EXPECT_EQ(segment("ring"), segment_across_hosts);  // it has no segments
     for (const Collective collective : {Collective::all_gather, Collective::reduce_scatter})
         EXPECT_EQ(segment("multi-rail", {}, collective), segment_across_hosts)
             << "a chunk for each block, of which each segment has a part";
+}
+
+// At a link of one of two hosts, messages of several hosts never meet.
+TEST(Segments, OfLongVectorsAreLongerBetweenTwoHosts) {
+    const auto segment = [](int ranks, std::int64_t bytes) {
+        const Choice choice{&find_algorithm(Collective::all_reduce, "multi-rail"),
+                            {.algorithm = "multi-rail"},
+                            {.default_segment = segment_across_hosts}};
+        const Call call{.collective = Collective::all_reduce, .count = bytes / 4};
+        return segment_of(choice, call, ranks, Placement::in_nodes_of(ranks, ranks / 2));
+    };
+    for (const int ranks : {4, 8}) {
+        const std::int64_t longer = ranks * 40 * 1024;
+        EXPECT_EQ(segment(ranks, 12 * longer), Bytes{longer});
+        EXPECT_EQ(segment(ranks, 12 * longer - 4), Bytes{ranks * 15 * 1024});
+    }
 }
 
 // An MPI library divides only larger messages among the links of a host.

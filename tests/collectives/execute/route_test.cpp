@@ -150,6 +150,26 @@ TEST(Route, ReachesRanksOfAHostByMemoryBesideMessages) {
     EXPECT_EQ(way.lanes.count, 8);
 }
 
+// In an all-reduce by multi-rail, each rank of a host keeps the links busy.
+TEST(Route, HasFewLanesWhereRanksThatShareCoresAllSend) {
+    const auto lanes = [](Collective collective, bool oversubscribed) {
+        const Choice choice{&find_algorithm(collective, "multi-rail"),
+                            {.algorithm = "multi-rail", .transport = "hybrid"},
+                            {.default_segment = segment_across_hosts}};
+        return route_of(choice,
+                        {.call = {.collective = collective, .count = 4 * MiB},
+                         .buffers = BufferKind::registered,
+                         .hosts = Placement::in_nodes_of(8, 2),
+                         .oversubscribed = oversubscribed},
+                        find_transport("hybrid").methods, {})
+            .ways.front()
+            .lanes.count;
+    };
+    EXPECT_EQ(lanes(Collective::all_reduce, false), 8);
+    EXPECT_EQ(lanes(Collective::all_reduce, true), 2);
+    EXPECT_EQ(lanes(Collective::reduce, true), 8);
+}
+
 TEST(Route, OnDevicesUsesLinesUpToTheSizeOfTheirRow) {
     for (const std::string_view transport : {"cuda", "cuda-emulated"}) {
         const std::int64_t most = find_transport(transport).device_lines_up_to.count;
