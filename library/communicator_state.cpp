@@ -215,6 +215,7 @@ void Communicator::State::run(const CallArguments& given) {
         KnownPlan known;
         if (is_new && learner) {
             known = run_and_learn(given, call, is_recent, untimed_ns);
+            if (known.plan == nullptr) return;
         } else {
             known = is_new ? plan_without_learning(call.key, call.settled) : call.place->known;
             const std::int64_t began =
@@ -222,7 +223,6 @@ void Communicator::State::run(const CallArguments& given) {
             run_plan(*known.plan, call.settled);
             has_run(known, shape, began, untimed_ns);
         }
-        if (known.plan == nullptr) return;
         if (is_new) remember(call, known);
         if (recent_.note(hash)) keep(recent_.place_for(hash), given, call, known, shape);
     });
@@ -654,6 +654,9 @@ Learner::Point& Communicator::State::point_of(const CallKey& key, const CallArgu
     CallKey of_first_arm = of_octave(key);
     of_first_arm.arm = 0;
     keep_choice({of_first_arm, nullptr, &point.arms.front()}, {current.plan});
+    const ChoiceKey by_rule{of_octave(key), range_of(key, call)};  // not needed any more
+    choices_.erase(of_class(by_rule));
+    choices_.erase(by_rule);
     return point;
 }
 
@@ -674,6 +677,7 @@ KnownPlan Communicator::State::run_and_learn(const CallArguments& given,
     // The arm cannot run and was replaced by a fallback, which must not be timed as this arm.
     // Exclude it and use the incumbent. Only one arm is tried per call, as the time for it is lost.
     if (!chosen.is_as_requested && arm != point.search.incumbent()) {
+        forget_plans_of(at(point.arms, arm));
         learner->exclude(point, arm, ns_since(began));
         began = now_ns();
         arm = point.search.incumbent();
@@ -687,7 +691,9 @@ KnownPlan Communicator::State::run_and_learn(const CallArguments& given,
     const KnownPlan known{chosen.plan, chosen.serves_class(), &point, arm};
     tell_if_left(known, shape);
     if (point.search.is_candidate(arm)) return known;
+    began = now_ns();
     forget_plans_of(at(point.arms, arm));
+    point.lost_ns += ns_since(began);
     return {};
 }
 

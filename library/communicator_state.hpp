@@ -453,6 +453,7 @@ private:
     void has_run(const KnownPlan& known, Learner::CallShape shape, std::int64_t began_ns,
                  double untimed_ns);
     std::int64_t begin_timing(const CallArguments& given, const CachedPlan& plan, bool is_recent);
+    // Returns no plan if the search has dropped it after this call.
     KnownPlan run_and_learn(const CallArguments& given, const CheckedCall& checked_call,
                             bool is_recent, double untimed_ns);
     void remember(const CheckedCall& call, const KnownPlan& known);

@@ -20,8 +20,8 @@ constexpr double least_call_ns = 500, least_ns_per_byte = 0.02;
 // calls.
 constexpr double own_share = 2;
 
-// Timing calls of the incumbent may take this share of their time.
-constexpr double share_of_timing = 0.01;
+// Timing calls of the incumbent may take this part of the bound.
+constexpr double timing_part = 0.2;
 
 // A call of the same octave takes at most this many times as long.
 constexpr double most_of_others = 4;
@@ -32,6 +32,7 @@ constexpr double most_of_others = 4;
 // minimum is its time.
 struct Report {
     double spent = 0, calls = 0, making = 0, longest_making = 0, exchange = 0, lost = 0;
+    double timing_cost = 0;
     std::array<double, Learner::samples_of_round> samples{};
 };
 
@@ -46,6 +47,7 @@ Report exchanged(World& world, const Report& mine) {
         together.longest_making = std::max(together.longest_making, one.longest_making);
         together.exchange = std::min(together.exchange, one.exchange);
         together.lost = std::max(together.lost, one.lost);
+        together.timing_cost = std::max(together.timing_cost, one.timing_cost);
         for (std::size_t i = 0; i < one.samples.size(); ++i)
             together.samples[i] += one.samples[i] / ranks;
     }
@@ -53,7 +55,7 @@ Report exchanged(World& world, const Report& mine) {
 }
 
 // Returns the time to read the clock before and after a call.
-double time_of_timing() {
+double measure_timing_cost() {
     constexpr int pairs = 8;
     double least = std::numeric_limits<double>::max();
     for (int i = 0; i < 9; ++i) {
@@ -91,9 +93,10 @@ Learner::Learner(World& world, Learning learning)
         exchanged(world, {});
         my_exchange_ns_ = std::min(my_exchange_ns_, ns_since(began));
     }
-    const Report all = exchanged(world, {.exchange = my_exchange_ns_, .lost = time_of_timing()});
+    const Report all =
+        exchanged(world, {.exchange = my_exchange_ns_, .timing_cost = measure_timing_cost()});
     exchange_ns_ = all.exchange;
-    timing_ns_ = all.lost;
+    timing_cost_ns_ = all.timing_cost;
 }
 
 Learner::Kind Learner::kind_of(const CallKey& key) const {
@@ -145,18 +148,23 @@ void Learner::take_round(Point& point) {
     point.times = {};
     point.samples = {};
     point.sampled = 0;
-    const std::int64_t calls = point.round.calls, of_sample = point.search.calls_of_sample();
+    std::int64_t calls = point.round.calls;
+    const std::int64_t of_sample = point.search.calls_of_sample();
     if (point.round.arm != point.search.incumbent()) {
         point.between_samples = of_sample;
         point.next_sample = calls > of_sample ? of_sample : 0;  // see OnlineSearch
     } else {
-        // Timing costs a short call much, so one in several is timed: in at least half as many as a
+        // Timing slows a short call down, so one in several is timed: in at least half as many as a
         // sample has. The distance is odd, because programs alternate between buffers or lengths:
         // all of them should be timed.
         const double mean_ns = point.search.mean_ns();
-        const double calls_for_one = mean_ns == 0 ? 1 : timing_ns_ / (share_of_timing * mean_ns);
+        const double calls_for_one =
+            mean_ns == 0 ? 1 : timing_cost_ns_ / (timing_part * learning_.bound * mean_ns);
         const std::int64_t apart = of_sample * std::max({std::int64_t{1}, of_sample / 2,
                                                          static_cast<std::int64_t>(calls_for_one)});
+        // Without trials, it must see whether the machine changes.
+        if (point.search.is_settled())
+            calls = point.round.calls = std::max(calls, OnlineSearch::fewest_watched * apart);
         const auto samples = std::clamp<std::int64_t>(calls / apart, 1, samples_of_round);
         point.between_samples = std::max((calls / samples - 1) | 1, of_sample);
         point.next_sample = point.between_samples - of_sample;
@@ -188,7 +196,7 @@ void Learner::exclude(Point& point, int arm, double lost_ns) {
 
 void Learner::record(Point& point, CallShape shape, double call_ns, double making_ns) {
     point.spent_ns += making_ns;
-    point.lost_ns += timing_ns_;
+    point.lost_ns += timing_cost_ns_;
     if (shape != point.shape) {
         // One that was interrupted does not stand for others.
         const double mean_ns = point.search.mean_ns();

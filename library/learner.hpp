@@ -66,7 +66,8 @@ public:
         std::int64_t between_samples = 0;              ///< distance of their begins
         RoundTimes times = {};                         ///< measured on this rank
         RegretBudget budget;                           ///< a part of that of all searches
-        /// Since the last exchange, on this rank: with arms that cannot run, and by timing calls.
+        /// Time lost on this rank since the last exchange: by arms that cannot run, by timing
+        /// calls, and by freeing plans.
         double lost_ns = 0;
         double spent_ns = 0;  ///< on this rank since the last exchange
         std::array<double, samples_of_round> samples = {};
@@ -132,7 +133,7 @@ private:
     std::map<Kind, Point> points_;
     double my_exchange_ns_ = 0;  // time of the last exchange on this rank
     double exchange_ns_ = 0;     // minimum over all ranks
-    double timing_ns_ = 0;       // to time a call; maximum over all ranks
+    double timing_cost_ns_ = 0;  // of a timed call; maximum over all ranks
 };
 
 }  // namespace tutti

@@ -25,7 +25,8 @@ constexpr Bytes small_if_copied{512 * 1024};
 // of 1 Gbit/s.
 constexpr Bytes small_between_two_hosts{64 * 1024};
 constexpr Bytes small_among_nodes{32 * 1024};
-// From this size on, the connection of two leaders leaves a link idle for 6 to 12 % of the time.
+// From this size on, one connection between two leaders leaves a link of 1 Gbit/s idle for 5 to 16
+// % of the time.
 constexpr Bytes long_between_two_hosts{4 * 1024 * 1024};
 // Up to this number of ranks, the root's own messages take less time than a second level. Measured
 // with 4 and 8 ranks.
@@ -124,7 +125,7 @@ std::string_view guess(const Call& call, BufferKind buffers, const World& world)
         // Between two ranks all bytes cross once at best, so spreading a vector first gains
         // nothing: a broadcast took up to 10 times as long, a reduce of unregistered memory up to
         // 4.6 times. Where peers reach the memory, both ranks add if a reduce is spread. On Zen 5,
-        // that takes 0.5 to 0.9 of the time from 16 KiB to 32 MiB; on Zen 1, it takes 1.2 times as
+        // that takes 0.5 to 0.9 of the time from 24 KiB to 32 MiB; on Zen 1, it takes 1.2 times as
         // long for 32 KiB and 1.05 for 64 KiB, but 0.75 of the time for 512 KiB. Where they copy
         // it, a second step costs more than it saves: two-shot takes up to 1.8 times as long as the
         // butterfly.
@@ -154,16 +155,16 @@ std::string_view guess(const Call& call, BufferKind buffers, const World& world)
     // Leaders would forward all blocks, where ranks can exchange them at the same time.
     const bool is_pair = hosts == 2 && call.collective != Collective::all_to_all;
     const Bytes small = is_pair ? small_between_two_hosts : small_among_nodes;
-    // Ranks that share cores leave vectors of any size to the leaders. Measured with 2 hosts of 2
-    // and 4 ranks on 2 cores at 128 KiB to 16 MiB, the leaders take 0.4 to 0.8 of multi-rail's time
-    // without a limit of bandwidth. At 1 Gbit/s they take 0.96 to 1.06 of it, and 1.2 in an
-    // all-reduce of 1 MiB.
+    // Ranks that share cores leave vectors to the leaders, but not long all-reduces. Measured with
+    // 2 hosts of 2 and 4 ranks on 2 cores at 128 KiB to 16 MiB, the leaders take 0.4 to 0.8 of
+    // multi-rail's time without a limit of bandwidth. At 1 Gbit/s they take 0.96 to 1.06 of it,
+    // and 1.2 in an all-reduce of 1 MiB.
     const bool has_vector = call.collective == Collective::all_reduce ||
                             call.collective == Collective::broadcast ||
                             call.collective == Collective::reduce;
-    const bool is_long =
+    const bool is_long_all_reduce =
         call.collective == Collective::all_reduce && bytes >= long_between_two_hosts;
-    const bool leads = is_pair && world.oversubscribed && has_vector && !is_long;
+    const bool leads = is_pair && world.oversubscribed && has_vector && !is_long_all_reduce;
     if (bytes <= small || leads) return rule.across_nodes.small;
     const bool are_few_on_shared_cores = world.oversubscribed && world.size() <= few_ranks;
     if (!are_few_on_shared_cores) return rule.across_nodes.large;

@@ -26,7 +26,7 @@ constexpr double most_exchanges_late = 4;
 constexpr double worth_it = 0.97;
 // A ratio at which the incumbent's time counts as changed.
 constexpr double is_off = 1.25;
-constexpr std::size_t enough_samples = 6, enough_to_watch = 16, fewest_watched = 4;
+constexpr std::size_t enough_samples = 6, enough_to_watch = 16;
 
 // A first trial may look much slower than the arm is: the first call of a plan finds cold caches,
 // and one call may be an outlier.
@@ -196,7 +196,7 @@ void OnlineSearch::evaluate(int number) {
 void OnlineSearch::watch(std::span<const double> samples) {
     Arm& incumbent = arm(incumbent_);
     const auto before = time_of(incumbent_);
-    if (before && incumbent.count() >= enough_to_watch && samples.size() >= fewest_watched) {
+    if (before && incumbent.count() >= enough_to_watch && std::ssize(samples) >= fewest_watched) {
         const double now = median({samples.begin(), samples.end()});
         const bool has_changed = now > is_off * before->p50 || now * is_off < before->p50;
         rounds_off_ = has_changed ? rounds_off_ + 1 : 0;

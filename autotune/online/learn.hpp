@@ -78,6 +78,9 @@ public:
     };
     explicit OnlineSearch(const Start& start);
 
+    /// A round of the incumbent with fewer samples does not show whether the machine has changed.
+    static constexpr std::int64_t fewest_watched = 4;
+
     /// Returns the number of consecutive calls of a sample: a try of fewer calls has none.
     std::int64_t calls_of_sample() const { return calls_of_sample_; }
 

@@ -56,11 +56,11 @@ constexpr int most_chunks_of_default = 4;
 // 1 MiB 1.29 times.
 constexpr int most_chunks_of_long = 3;
 constexpr int least_segments_of_long = 48;
-// Between two hosts, messages can be twice as long, because those of several hosts never meet at a
-// link. With 4 ranks each on 2 cores, 4 and 16 MiB take 0.68 and 0.70 of the time, with 2 ranks
-// 0.65 and 0.67, and the same time at 1 Gbit/s. There, 2 MiB in 7 segments take 1.11 times as long.
-constexpr int growth_of_pair = 2;
-constexpr int least_segments_of_pair = 12;
+// Between two hosts, messages can be twice as long, because each link receives from one host only.
+// With 4 ranks each on 2 cores, 4 and 16 MiB take 0.68 and 0.70 of the time, with 2 ranks 0.65 and
+// 0.67, and the same time at 1 Gbit/s, where 2 MiB in 7 segments take 1.11 times as long.
+constexpr int segment_factor_of_two_hosts = 2;
+constexpr int least_segments_of_two_hosts = 12;
 
 // Returns the default segment of few chunks. It is larger if the library would send the usual one
 // by only one of several links.
@@ -91,10 +91,10 @@ Bytes segment_for(const Choice& choice, const Job& whole, Bytes share) {
     const auto segment_of_chunks = [&](int most_chunks) {
         return std::max(usual, Bytes{usual.count * chunks / most_chunks});
     };
-    const bool is_pair = whole.placement.nodes().size() == 2 && chunks > most_chunks_of_long;
+    const bool are_two_hosts = whole.placement.nodes().size() == 2 && chunks > most_chunks_of_long;
     const Bytes of_long{segment_of_chunks(most_chunks_of_long).count *
-                        (is_pair ? growth_of_pair : 1)};
-    const int least_segments = is_pair ? least_segments_of_pair : least_segments_of_long;
+                        (are_two_hosts ? segment_factor_of_two_hosts : 1)};
+    const int least_segments = are_two_hosts ? least_segments_of_two_hosts : least_segments_of_long;
     const bool is_long =
         usual == segment_across_hosts && share.count >= least_segments * of_long.count;
     return is_long ? of_long : segment_of_chunks(most_chunks_of_default);
@@ -115,13 +115,9 @@ Job job_of(const Choice& choice, const Call& call, int ranks, const Placement& h
     return job;
 }
 
-namespace {
-
-constexpr int most_lanes = 8;
-
 // More lanes bridge longer pauses of a peer; but with fewer segments each they would hardly
 // overlap. Channels have their own lanes, because each waits for its own peers.
-Lanes lanes_up_to(int most, const Algorithm& algorithm, const Job& job, const Schedule& schedule) {
+Lanes lanes_for(const Algorithm& algorithm, const Job& job, const Schedule& schedule, int most) {
     const int segments = algorithm.pipelines ? job.segments : 1;
     const auto channels = static_cast<int>(job.order.channels.size());
     const int wanted = segments / 4;
@@ -131,12 +127,6 @@ Lanes lanes_up_to(int most, const Algorithm& algorithm, const Job& job, const Sc
             .segments = segments,
             .channels = channels,
             .chunks_of_share = chunks_of_block(job, schedule) / channels};
-}
-
-}  // namespace
-
-Lanes lanes_for(const Algorithm& algorithm, const Job& job, const Schedule& schedule) {
-    return lanes_up_to(most_lanes, algorithm, job, schedule);
 }
 
 namespace {
@@ -174,11 +164,13 @@ constexpr int most_runs_ahead = 1;
 // lanes, and 0.97 at 1 Gbit/s; with 2 hosts of 4 ranks 0.94 and 0.86.
 constexpr int most_lanes_on_shared_cores = 2;
 
-int most_lanes_for(const RoutedCall& call, const Job& job, const Schedule& schedule) {
-    const bool do_all_send = job.collective == Collective::all_reduce &&
-                             job.order.channels.size() <= 1 &&
-                             schedule.chunks() >= job.ranks * job.segments;
-    return call.oversubscribed && do_all_send ? most_lanes_on_shared_cores : most_lanes;
+int most_lanes_for(const RoutedCall& call, TransferMethods methods, const Job& job,
+                   const Schedule& schedule) {
+    const bool all_ranks_send = job.collective == Collective::all_reduce &&
+                                job.order.channels.size() <= 1 &&
+                                schedule.chunks() >= job.ranks * job.segments;
+    const bool are_few = methods.are_hybrid() && call.oversubscribed && all_ranks_send;
+    return are_few ? most_lanes_on_shared_cores : most_lanes;
 }
 
 // In place, an exchange reads from a copy of its input, which all lanes would have to wait for.
@@ -291,9 +283,8 @@ Route route_of(const Choice& choice, const RoutedCall& call, TransferMethods met
     // Ranks of one host also reach each other's memory, which is worth its waits for larger calls.
     Way way{methods.has_only({lines}) ? lines : messages};
     if (methods.has(messages) && goes_in_lanes(call) && !transport.between_devices)
-        way.lanes = lanes_up_to(
-            methods.are_hybrid() ? most_lanes_for(call, job, route.schedule) : most_lanes,
-            *choice.algorithm, job, route.schedule);
+        way.lanes = lanes_for(*choice.algorithm, job, route.schedule,
+                              most_lanes_for(call, methods, job, route.schedule));
     if (methods.are_messages() || call.buffers == BufferKind::device ||
         (methods.are_hybrid() && vector <= most_in_lines)) {
         route.ways = {way};

@@ -62,15 +62,19 @@ bool makes_use(const Algorithm& algorithm, const Knob& knob);
 int segments_for(Bytes vector, Bytes segment);
 
 /// Returns the segment of a pipelined algorithm: the configured one, or the default, enlarged if
-/// its chunks would be too small. The size of the call does not change it.
+/// its chunks would be too small, or if the call is long and goes across hosts.
 Bytes segment_of(const Choice& choice, const Call& call, int ranks, const Placement& hosts);
 
 /// Returns the job for which a plan's schedule is built. `hosts` are the nodes if the choice's
 /// environment has none. Throws Error if that lacks the configuration's order.
 Job job_of(const Choice& choice, const Call& call, int ranks, const Placement& hosts);
 
-/// Returns the lanes of a job's schedule by messages: channels have their own lanes, up to eight.
-Lanes lanes_for(const Algorithm& algorithm, const Job& job, const Schedule& schedule);
+inline constexpr int most_lanes = 8;
+
+/// Returns the lanes of a job's schedule by messages: channels have their own lanes, up to `most`.
+/// A route over `hybrid` has fewer for some calls of ranks that share cores.
+Lanes lanes_for(const Algorithm& algorithm, const Job& job, const Schedule& schedule,
+                int most = most_lanes);
 
 /// Returns the size of all ranks' buffers: in place, input and output count once.
 Bytes bytes_of_all_buffers(const RoutedCall& call);

@@ -228,34 +228,37 @@ TEST(CommunicatorChoices, AreThoseOfTheirSearchForBlocksOfAnOctave) {
     });
 }
 
-// Only plans that may still be chosen keep memory. The other one is much slower: 1,000 segments.
-TEST(CommunicatorChoices, ForgetsThePlansOfAConfigurationThatItsSearchHasDropped) {
-    run_as_threads(2, 60, [&](World& world) {
-        const auto slow = [](Collective) {
-            return std::vector<Configuration>{
-                {.algorithm = "ring", .transport = "shm", .segment = Bytes{256}}};
-        };
-        Communicator::State state(nullptr, world, {.learn = Learning{.arms = slow}});
-        std::vector<float> data(65'536);
-        const CallArguments call = all_reduce_of(data);
-        const auto is_candidate = [&] {
-            const Learner::Point* const known =
-                state.learner->find(state.key_of(call, CallMode::blocking));
-            return known == nullptr || known->search.is_candidate(1);
-        };
-        state.run(call);
-        const std::int64_t of_first_plan_ns = state.making_ns;
-        for (int i = 0; i < 200'000 && is_candidate(); ++i) state.run(call);
-        EXPECT_FALSE(is_candidate());
-        EXPECT_GT(state.making_ns, of_first_plan_ns);
-        EXPECT_EQ(state.plans.size(), 1u);
-        std::ranges::fill(data, 1.0F);
-        state.run(call);
-        EXPECT_EQ(data, std::vector<float>(data.size(), 2.0F));
-    });
+// Only plans that may still be chosen keep memory. The slow configuration has 1,000 segments; it is
+// that of the table, or the other one.
+TEST(CommunicatorChoices, FreeThePlansOfAConfigurationThatItsSearchHasDropped) {
+    const Configuration slow{.algorithm = "ring", .transport = "shm", .segment = Bytes{256}},
+        fast{.algorithm = "butterfly", .transport = "shm"};
+    for (const bool slow_is_first : {false, true})
+        run_as_threads(2, 60, [&](World& world) {
+            const Table table = table_of(world, {{Bytes{0}, slow_is_first ? slow : fast}});
+            const auto other = [&](Collective) { return std::vector{slow_is_first ? fast : slow}; };
+            Communicator::State state(nullptr, world,
+                                      {.table = table, .learn = Learning{.arms = other}});
+            std::vector<float> data(65'536);
+            const CallArguments call = all_reduce_of(data);
+            const auto is_candidate = [&] {
+                const Learner::Point* const known =
+                    state.learner->find(state.key_of(call, CallMode::blocking));
+                return known == nullptr || known->search.is_candidate(slow_is_first ? 0 : 1);
+            };
+            state.run(call);
+            const std::int64_t of_first_plan_ns = state.making_ns;
+            for (int i = 0; i < 200'000 && is_candidate(); ++i) state.run(call);
+            EXPECT_FALSE(is_candidate());
+            EXPECT_GT(state.making_ns, of_first_plan_ns);
+            EXPECT_EQ(state.plans.size(), 1u);
+            std::ranges::fill(data, 1.0F);
+            state.run(call);
+            EXPECT_EQ(data, std::vector<float>(data.size(), 2.0F));
+        });
 }
 
-// Lengths change: the one that is timed is not waited for for ever.
+// The learner does not wait forever for a call of the length that it times.
 TEST(CommunicatorChoices, LearnsOfCallsWhoseLengthsChange) {
     run_as_threads(2, 20, [&](World& world) {
         Communicator communicator(world, {.learn = Learning{}});

@@ -96,8 +96,8 @@ CallKey call_of(std::int64_t count, std::size_t place) {
     return key;
 }
 
-// Makes a call by the incumbent if that need not be timed.
-bool is_left_untimed(Learner::Point& point) {
+// Makes a call by the incumbent and returns true if it need not be timed.
+bool run_if_untimed(Learner::Point& point) {
     return Learner::needs_of(point, point.search.incumbent(), point.shape) ==
            Learner::Needs::nothing;
 }
@@ -161,7 +161,7 @@ TEST(Learner, JudgesShortCallsByBlocks) {
         const CallKey key = call_of(2, 0);
         Learner::Point& point = learner.begin(key, named("even"));
         for (int call = 0; call < 300'000; ++call) {
-            if (is_left_untimed(point)) continue;
+            if (run_if_untimed(point)) continue;
             const bool is_ahead = learner.arm_for(point, key) == 1;
             const double of_ahead = call % 8 == 0 ? waiting_ns : 100;
             learner.record(point, point.shape, is_ahead ? of_ahead : 1000, 0);
@@ -205,7 +205,7 @@ TEST(Learner, LeavesOutTheFirstCallsOfATry) {
     Learner::Point& point = learner.begin(key, named("slow"));
     bool was_try = false;
     for (int call = 0; call < 300'000 && !point.search.time_of(1); ++call) {
-        if (is_left_untimed(point)) continue;
+        if (run_if_untimed(point)) continue;
         const bool is_try = learner.arm_for(point, key) == 1;
         const bool is_first = is_try && !was_try;
         learner.record(point, point.shape, is_first ? 10'000 : is_try ? 500 : 1000, 0);

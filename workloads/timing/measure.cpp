@@ -93,10 +93,11 @@ public:
             spent_ns += call_ns_ * calls;
         }
         ++measured_.n_warm;
-        median_ns_ = call_ns_;
+        sample_ns_ = call_ns_;
         gap_.guess(call_ns_);
         if (batches_.start() == Start::back_to_back) {
             measured_.calls_of_sample = chosen_calls_of_sample();
+            sample_ns_ = call_ns_ * measured_.calls_of_sample;
             begin_rule();
         }
         rule_.add({}, 0, seconds_of(spent_ns));
@@ -142,8 +143,7 @@ public:
     bool clocks_are_too_far_apart() const {
         const bool may_change =
             protocol_.sync == Protocol::Sync::automatic || batches_.start() == Start::back_to_back;
-        return may_change && compares_clocks() &&
-               clock_->residual_ns() * 10 > median_ns_ * measured_.calls_of_sample;
+        return may_change && compares_clocks() && clock_->residual_ns() * 10 > sample_ns_;
     }
 
     // Returns whether times are differences between the clocks of several hosts.
@@ -211,7 +211,7 @@ private:
         // call.
         const std::int64_t took = slowest(mine);
         call_ns_ = std::max<std::int64_t>(took / calls, 1);
-        if (!last || last_call_counts()) collect(batch);
+        if (!last || last_call_counts()) collect(batch, calls_of_sample);
         rule_.add(batch.samples_ns, batch.n_invalid, seconds_of(took));
         if (last) {
             check(seed);
@@ -259,10 +259,10 @@ private:
         measured_.check.state = measured_.check.n_wrong == 0 ? CheckState::ok : CheckState::fail;
     }
 
-    void collect(const TimedBatch& batch) {
+    void collect(const TimedBatch& batch, std::int64_t calls_of_sample) {
         gap_.learn(batch);
         batches_.learn(batch);
-        if (!batch.samples_ns.empty()) median_ns_ = median(batch.samples_ns);
+        if (!batch.samples_ns.empty()) sample_ns_ = median(batch.samples_ns) * calls_of_sample;
         if (compares_clocks())
             measured_.clock_residual_ns =
                 std::max(measured_.clock_residual_ns, clock_->residual_ns());
@@ -305,7 +305,7 @@ private:
     Measured measured_;
     std::vector<std::int64_t> skews_, device_ns_;
     std::int64_t call_ns_ = 1;    // with the wait for its start; a guess at first
-    std::int64_t median_ns_ = 1;  // median of the last batch with samples
+    std::int64_t sample_ns_ = 1;  // median of the last batch with samples
     bool is_done_ = false;
 };
 
@@ -345,6 +345,8 @@ std::vector<Measured> measure(World& world, std::vector<Trial>& trials, const Pr
 MeasuredInTurns measure_in_turns(World& world, Trial& trial, const Protocol& protocol,
                                  Turns& turns) {
     Protocol endless = protocol;  // the other side decides when it ends
+    // The other side would not see that this one's clocks have come too far apart.
+    if (protocol.sync == Protocol::Sync::back_to_back && !world.one_host()) endless.clock = nullptr;
     endless.target_ci = 0;
     endless.max_seconds = 1e9;
     endless.fixed_samples = 0;

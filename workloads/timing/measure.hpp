@@ -20,9 +20,10 @@ enum class InputState { untouched, rewritten };
 /// Protocol of a measurement: how calls start, and when to stop repeating them.
 struct Protocol {
     /// automatic: deadline if each rank has a core, and on several hosts with `clock`, unless most
-    /// calls come late or the clocks differ by more than a tenth of a call; back_to_back on one
+    /// calls come late or the clocks differ by more than a tenth of a sample; back_to_back on one
     /// oversubscribed host. back_to_back becomes barrier if something must be done before each
-    /// call, and on several hosts without `clock` or if clocks differ by over a tenth of a sample.
+    /// call, and on several hosts without `clock`, if clocks differ by over a tenth of a sample, or
+    /// in measure_in_turns().
     enum class Sync { automatic, deadline, barrier, back_to_back } sync = Sync::automatic;
     double target_ci = 0.025;  ///< see StoppingRule for this and the next four
     double max_seconds = 0.2;  ///< for the batches of one trial at one point

@@ -60,9 +60,9 @@ TEST(Segments, GrowWithTheChunksThatAnAlgorithmCutsThemInto) {
     EXPECT_EQ(segment("two-level"), Bytes{8 * 20 * 1024});
     EXPECT_EQ(segment("two-level", {}, Collective::all_reduce, 256 << 10), Bytes{8 * 15 * 1024});
     EXPECT_EQ(segment("multi-rail"), Bytes{64 * 15 * 1024});
-    const std::int64_t many_segments = 48 * 64 * 20 * 1024 / 4;
+    const std::int64_t count_of_48_segments = 48 * 64 * 20 * 1024 / 4;
     for (const int fewer : {0, 1})
-        EXPECT_EQ(segment("multi-rail", {}, Collective::all_reduce, many_segments - fewer),
+        EXPECT_EQ(segment("multi-rail", {}, Collective::all_reduce, count_of_48_segments - fewer),
                   Bytes{64 * (fewer == 0 ? 20 : 15) * 1024});
     EXPECT_EQ(segment("multi-rail", Bytes{1024}), Bytes{1024});
     EXPECT_EQ(segment("ring"), segment_across_hosts);  // it has no segments
@@ -71,7 +71,7 @@ TEST(Segments, GrowWithTheChunksThatAnAlgorithmCutsThemInto) {
             << "a chunk for each block, of which each segment has a part";
 }
 
-// At a link of one of two hosts, messages of several hosts never meet.
+// Each link of two hosts receives from one host only.
 TEST(Segments, OfLongVectorsAreLongerBetweenTwoHosts) {
     const auto segment = [](int ranks, std::int64_t bytes) {
         const Choice choice{&find_algorithm(Collective::all_reduce, "multi-rail"),
