@@ -228,30 +228,42 @@ TEST(CommunicatorChoices, AreThoseOfTheirSearchForBlocksOfAnOctave) {
     });
 }
 
-// Only plans that may still be chosen keep memory. The slow configuration has 1,000 segments; it is
-// that of the table, or the other one.
+// Returns a search that drops the other of two arms after its next try, whatever time that takes.
+OnlineSearch almost_settled(int incumbent) {
+    constexpr std::size_t calls = 127;  // with the next one, a search has seen enough
+    std::vector<double> incumbents(calls, 1000.0), others(calls, 500.0);
+    std::fill_n(others.begin(), calls / 2, 2000.0);
+    OnlineSearch search({.arms = 2, .incumbent = incumbent});
+    RegretBudget budget(0.5);
+    search.record({incumbent, calls}, {.samples = incumbents, .calls = 1000.0 * calls}, budget);
+    search.record({1 - incumbent, calls}, {.samples = others, .calls = 1000.0 * calls}, budget);
+    return search;
+}
+
+// Only plans that may still be chosen keep memory.
 TEST(CommunicatorChoices, FreeThePlansOfAConfigurationThatItsSearchHasDropped) {
-    const Configuration slow{.algorithm = "ring", .transport = "shm", .segment = Bytes{256}},
-        fast{.algorithm = "butterfly", .transport = "shm"};
-    for (const bool slow_is_first : {false, true})
-        run_as_threads(2, 60, [&](World& world) {
-            const Table table = table_of(world, {{Bytes{0}, slow_is_first ? slow : fast}});
-            const auto other = [&](Collective) { return std::vector{slow_is_first ? fast : slow}; };
-            Communicator::State state(nullptr, world,
-                                      {.table = table, .learn = Learning{.arms = other}});
-            std::vector<float> data(65'536);
-            const CallArguments call = all_reduce_of(data);
-            const auto is_candidate = [&] {
-                const Learner::Point* const known =
-                    state.learner->find(state.key_of(call, CallMode::blocking));
-                return known == nullptr || known->search.is_candidate(slow_is_first ? 0 : 1);
+    for (const int kept : {0, 1})
+        run_as_threads(2, 20, [&](World& world) {
+            const auto ring = [](Collective) {
+                return std::vector<Configuration>{{.algorithm = "ring", .transport = "shm"}};
             };
+            Communicator::State state(nullptr, world, {.learn = Learning{.arms = ring}});
+            std::vector<float> data(4096);
+            const CallArguments call = all_reduce_of(data);
             state.run(call);
             const std::int64_t of_first_plan_ns = state.making_ns;
-            for (int i = 0; i < 200'000 && is_candidate(); ++i) state.run(call);
-            EXPECT_FALSE(is_candidate());
+            Learner::Point& point = *state.learner->find(state.key_of(call, CallMode::blocking));
+            point.budget.spend(1e15);
+            const int other = 1 - kept;
+            for (int i = 0; i < 100'000 && point.search.is_candidate(other); ++i) {
+                if (i % 2000 == 0) point.search = almost_settled(kept);  // it may have started over
+                state.run(call);
+            }
+            EXPECT_FALSE(point.search.is_candidate(other));
+            state.run(call);
             EXPECT_GT(state.making_ns, of_first_plan_ns);
             EXPECT_EQ(state.plans.size(), 1u);
+            EXPECT_EQ(state.plans.front().configuration, at(point.arms, kept));
             std::ranges::fill(data, 1.0F);
             state.run(call);
             EXPECT_EQ(data, std::vector<float>(data.size(), 2.0F));
