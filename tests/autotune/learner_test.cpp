@@ -20,8 +20,7 @@ Configuration named(const char* algorithm) { return {.algorithm = algorithm, .tr
 // The arms take these ns for a call at the octave's lower end, and more for longer ones.
 class LearningProgram {
 public:
-    explicit LearningProgram(double ns_per_byte, std::vector<double> times = {20e3, 12e3, 60e3})
-        : times_(std::move(times)), ns_per_byte_(ns_per_byte) {}
+    explicit LearningProgram(double ns_per_byte) : ns_per_byte_(ns_per_byte) {}
 
     // A call as a communicator makes it that has the plan of the incumbent.
     void call_known(const CallKey& key) {
@@ -82,7 +81,7 @@ private:
                               return std::vector{named("default"), named("fast"), named("slow")};
                           },
                       .bound = bound}};
-    std::vector<double> times_;
+    std::vector<double> times_{20'000, 12'000, 60'000};
     std::vector<double> times_with_lengths_{20'000, 60'000, 12'000};
     double ns_per_byte_, spent_ = 0, lost_ = 0;
     int untimed_ = 0;
@@ -130,12 +129,21 @@ TEST(Learner, LearnsWhereFewCallsAreTimed) {
     EXPECT_GT(program.untimed(), 60'000);
 }
 
-// To read the clock twice takes about as long as such a call.
+// To time such a call takes about as long as the call, which is lost.
 TEST(Learner, SeldomTimesShortCalls) {
-    LearningProgram program(0, {50, 60, 60});
-    constexpr int calls = 1'000'000;
-    for (int i = 0; i < calls; ++i) program.call_known(call_of(2, 0));
-    EXPECT_GT(program.untimed(), 0.95 * calls);
+    const std::unique_ptr<World> world = world_of_one();
+    Learner learner(
+        *world, {.arms = [](Collective) { return std::vector<Configuration>{}; }, .bound = bound});
+    Learner::Point& point = learner.begin(call_of(2, 0), named("default"));
+    constexpr double call_ns = 50;
+    learner.record(point, point.shape, call_ns, 0);
+    const double cost_ns = point.lost_ns;  // of timing a call
+    EXPECT_GT(cost_ns, 0);
+    for (int call = 0; call < 100'000; ++call)
+        if (!run_if_untimed(point)) learner.record(point, point.shape, call_ns, 0);
+    const auto of_sample = static_cast<double>(point.search.calls_of_sample());
+    EXPECT_LE(of_sample * cost_ns / static_cast<double>(point.between_samples),
+              bound / 4 * call_ns);
 }
 
 // A table has only the result for equal lengths.
