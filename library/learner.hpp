@@ -133,7 +133,7 @@ private:
     std::map<Kind, Point> points_;
     double my_exchange_ns_ = 0;  // time of the last exchange on this rank
     double exchange_ns_ = 0;     // minimum over all ranks
-    double timing_cost_ns_ = 0;  // of a timed call; maximum over all ranks
+    double timing_cost_ns_ = 0;  // cost of timing a call: maximum over all ranks
 };
 
 }  // namespace tutti

@@ -137,7 +137,7 @@ TEST(Learner, SeldomTimesShortCalls) {
     Learner::Point& point = learner.begin(call_of(2, 0), named("default"));
     constexpr double call_ns = 50;
     learner.record(point, point.shape, call_ns, 0);
-    const double cost_ns = point.lost_ns;  // of timing a call
+    const double cost_ns = point.lost_ns;  // the cost of timing a call
     EXPECT_GT(cost_ns, 0);
     for (int call = 0; call < 100'000; ++call)
         if (!run_if_untimed(point)) learner.record(point, point.shape, call_ns, 0);
