@@ -217,6 +217,13 @@ struct KnownClass {
     const Range* range = nullptr;
 };
 
+/// Clears the places of recent calls or known classes that have one of these plans.
+template <class Places, class Is>
+void forget_plans(Places& places, const Is& is) {
+    for (auto& place : places)
+        if (place.known.plan != nullptr && is(*place.known.plan)) place = {};
+}
+
 /// Programs repeat the same few calls. A recent call saves the check of the lengths and the look-up
 /// of its class, and a known class saves that of its plan.
 class RecentCalls {
@@ -232,8 +239,7 @@ public:
     /// Forgets the calls of these plans.
     template <class Is>
     void forget_if(const Is& is) {
-        for (RecentCall& call : calls_)
-            if (call.known.plan != nullptr && is(*call.known.plan)) call = {};
+        forget_plans(calls_, is);
     }
 
 private:
@@ -251,8 +257,7 @@ public:
     /// Forgets the classes of these plans.
     template <class Is>
     void forget_if(const Is& is) {
-        for (KnownClass& one : classes_)
-            if (one.known.plan != nullptr && is(*one.known.plan)) one = {};
+        forget_plans(classes_, is);
     }
 
 private:

@@ -8,6 +8,7 @@
 
 #include "autotune/choice/default_choice.hpp"
 #include "base/clock.hpp"
+#include "base/clock_cost.hpp"
 #include "base/index.hpp"
 
 namespace tutti {
@@ -54,16 +55,18 @@ Report exchanged(World& world, const Report& mine) {
     return together;
 }
 
-// Returns the time to read the clock before and after a call.
-double measure_timing_cost() {
-    constexpr int pairs = 8;
+// Returns the least of nine times. The first ones are long: caches are cold, and ranks are late.
+template <class Measure>
+double least_of_nine(const Measure& measured_ns) {
     double least = std::numeric_limits<double>::max();
-    for (int i = 0; i < 9; ++i) {
-        const std::int64_t began = now_ns();
-        for (int read = 1; read < 2 * pairs; ++read) now_ns();
-        least = std::min(least, ns_since(began) / pairs);
-    }
+    for (int i = 0; i < 9; ++i) least = std::min(least, measured_ns());
     return least;
+}
+
+// Returns the time to read the clock before and after a call, measured once per process.
+double timing_cost() {
+    static const double cost = 2 * least_of_nine([] { return clock_read_ns(16); });
+    return cost;
 }
 
 BufferKind kind_of_buffers(const CallKey& key) {
@@ -82,19 +85,17 @@ RangeEvidence evidence_of(const Learner::Point& point, int ranks) {
 
 }  // namespace
 
-// The first exchanges are slow: caches are cold and ranks are late. So the minimum counts.
 Learner::Learner(World& world, Learning learning)
     : world_(world), learning_(std::move(learning)), budget_(learning_.bound) {
     if (!(learning_.bound > 0 && learning_.bound < 1))
         throw Error("Learning::bound must be between 0 and 1, for example 0.05");
-    my_exchange_ns_ = std::numeric_limits<double>::max();
-    for (int i = 0; i < 9; ++i) {
+    my_exchange_ns_ = least_of_nine([&] {
         const std::int64_t began = now_ns();
         exchanged(world, {});
-        my_exchange_ns_ = std::min(my_exchange_ns_, ns_since(began));
-    }
+        return ns_since(began);
+    });
     const Report all =
-        exchanged(world, {.exchange = my_exchange_ns_, .timing_cost = measure_timing_cost()});
+        exchanged(world, {.exchange = my_exchange_ns_, .timing_cost = timing_cost()});
     exchange_ns_ = all.exchange;
     timing_cost_ns_ = all.timing_cost;
 }

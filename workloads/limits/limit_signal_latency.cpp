@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/clock.hpp"
+#include "base/clock_cost.hpp"
 #include "base/index.hpp"
 #include "collectives/world/signal.hpp"
 #include "workloads/limits/limit_curves.hpp"
@@ -28,14 +29,6 @@ Rates zero_rates(const std::int64_t (&sizes)[size]) {
     for (const std::int64_t bytes : sizes) rates.bytes.push_back({bytes});
     rates.gbps.resize(size);
     return rates;
-}
-
-// Returns the time of one read of the clock.
-double clock_read_ns() {
-    constexpr int reads = 1000;
-    const std::int64_t began = now_ns();
-    for (int i = 1; i < reads; ++i) now_ns();
-    return static_cast<double>(now_ns() - began) / reads;
 }
 
 // Measures the time from one thread to the next on the same core when the first yields: two threads
@@ -126,7 +119,7 @@ void SignalLatencySampler::sample_all(CurveRound round) {
 }
 
 void SignalLatencySampler::sample_one_core() {
-    keep_least(best_.clock_ns, clock_read_ns());
+    keep_least(best_.clock_ns, clock_read_ns(1000));
     const auto& cpus = team_.cpus();
     if (cpus.empty()) return;
     keep_least(best_.yield_ns, yield_ns(cpus[0]));

@@ -141,9 +141,8 @@ public:
 
     // Returns whether clocks of several hosts differ by more than a tenth of a sample.
     bool clocks_are_too_far_apart() const {
-        const bool may_change =
-            protocol_.sync == Protocol::Sync::automatic || batches_.start() == Start::back_to_back;
-        return may_change && compares_clocks() && clock_->residual_ns() * 10 > sample_ns_;
+        return protocol_.sync != Protocol::Sync::deadline && compares_clocks() &&
+               clock_->residual_ns() * 10 > sample_ns_;
     }
 
     // Returns whether times are differences between the clocks of several hosts.
@@ -355,7 +354,7 @@ MeasuredInTurns measure_in_turns(World& world, Trial& trial, const Protocol& pro
     runner.warm_up();
     Turn turn = turns.warm();
     while (turn == Turn::go_on || turn == Turn::go_on_by_steps) {
-        if (protocol.clock != nullptr && runner.has_deadlines()) protocol.clock->refresh();
+        if (runner.compares_clocks()) protocol.clock->refresh();
         turn = turn == Turn::go_on ? turns.block(runner.block()) : turns.steps(runner.step_ends());
     }
     return {runner.end(), turn};
