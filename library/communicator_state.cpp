@@ -191,15 +191,20 @@ CallKey Communicator::State::key_of(const CallArguments& given, CallMode mode) c
 }
 
 void Communicator::State::run(const CallArguments& given) {
-    const std::uint64_t hash = RecentCall::hash_of(given);
-    RecentCall& recent = recent_.likely(hash);
-    const auto has_elements = [&](const BlockElements& elements) {
-        return elements == recent.elements || adapt(recent, elements);
-    };
-    const bool is_recent =
-        recent.is_like(given) && has_elements(BlockElements::of(given.call)) && recent.is(given);
+    std::size_t place = recent_.guess();
+    bool is_recent = recent_.has_guess() && recent_[place].is_same(given), is_repeated = is_recent;
+    if (!is_recent) {
+        place = recent_.likely(RecentCall::hash_of(given));
+        RecentCall& likely = recent_[place];
+        const BlockElements elements = BlockElements::of(given.call);
+        is_repeated = elements == likely.elements;
+        is_recent =
+            likely.is_like(given) && (is_repeated || adapt(likely, elements)) && likely.is(given);
+    }
+    if (is_recent && is_repeated) recent_.found(place);
     const double untimed_ns = std::exchange(is_usually_repeated, false) ? repeat_ns : lookup_ns;
     if (is_recent) {
+        RecentCall& recent = recent_[place];
         const Learner::Needs needs = needs_of(recent.known, recent.shape);
         if (needs != Learner::Needs::search) {
             last_recent = &recent;
@@ -207,6 +212,12 @@ void Communicator::State::run(const CallArguments& given) {
         }
     }
     last_recent = nullptr;
+    run_checked(given, is_recent, untimed_ns);
+}
+
+// Runs a call that was not found among the recent ones, or that a search wants to run.
+void Communicator::State::run_checked(const CallArguments& given, bool is_recent,
+                                      double untimed_ns) {
     const CheckedCall call = checked(given, CallMode::blocking);
     guarded([&] {
         const Learner::CallShape shape = Learner::shape_of(call.bytes, call.key.in_place);
@@ -224,6 +235,7 @@ void Communicator::State::run(const CallArguments& given) {
             has_run(known, shape, began, untimed_ns);
         }
         if (is_new) remember(call, known);
+        const std::uint64_t hash = RecentCall::hash_of(given);
         if (recent_.note(hash)) keep(recent_.place_for(hash), given, call, known, shape);
     });
 }

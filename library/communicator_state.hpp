@@ -173,6 +173,12 @@ struct RecentCall {
         return (settled.buffers.input.empty() || mine.input.size() == other.input.size()) &&
                (settled.buffers.output.empty() || is_same_output);
     }
+    /// Returns whether the call is the same.
+    bool is_same(const CallArguments& other) const {
+        const Call &one = given.call, &another = other.call;
+        return one.count == another.count && one.type == another.type && one.op == another.op &&
+               is_like(other) && is(other);
+    }
     /// Returns whether other calls may have this type and operation.
     bool serves(DataType type, Op op) const {
         const Call& one = given.call;
@@ -228,8 +234,15 @@ void forget_plans(Places& places, const Is& is) {
 /// of its class, and a known class saves that of its plan.
 class RecentCalls {
 public:
-    /// Returns the call of a hash, if it was kept. It may be another call.
-    RecentCall& likely(std::uint64_t hash) { return calls_[kept_.likely(hash)]; }
+    RecentCall& operator[](std::size_t place) { return calls_[place]; }
+    /// Returns whether the next call is probably in the place of guess().
+    bool has_guess() const { return next_.is_confident(); }
+    /// Returns the place of the call that was found after the last one before.
+    std::size_t guess() const { return next_.guess(); }
+    /// Returns the place of a hash, if its call was kept. It may have another call.
+    std::size_t likely(std::uint64_t hash) const { return kept_.likely(hash); }
+    /// Notes the place in which a call was found.
+    void found(std::size_t place) { next_.note(place); }
     /// Notes a call that was not found. Returns whether it was noted before: only then keep it.
     bool note(std::uint64_t hash) { return noted_.note(hash); }
     /// Returns the place in which to keep a call.
@@ -245,6 +258,7 @@ public:
 private:
     using Index = TwoWayIndex<7>;
     Index kept_, noted_;
+    NextPlace<Index::places> next_;
     std::array<RecentCall, Index::places> calls_;
 };
 
@@ -349,7 +363,7 @@ struct Communicator::State {
     /// Exit::usage, which is thrown before anything is sent. Different calls are a mistake of the
     /// program, so they have that code, too.
     template <class Do>
-    void guarded(Do&& what) {
+    [[gnu::always_inline]] void guarded(Do&& what) {
         if (is_broken) refuse();
         try {
             what();
@@ -451,6 +465,8 @@ private:
               const KnownPlan& known, Learner::CallShape shape);
     bool adapt(RecentCall& recent, const BlockElements& elements);
     void run_recent(RecentCall& recent, Learner::Needs needs, double untimed_ns);
+    [[gnu::noinline]] void run_checked(const CallArguments& given, bool is_recent,
+                                       double untimed_ns);
     static Learner::Needs needs_of(const KnownPlan& known, Learner::CallShape shape);
     Learner::Needs needs_of(const CheckedCall& call, Learner::CallShape shape);
     void tell_if_left(const KnownPlan& known, Learner::CallShape shape);

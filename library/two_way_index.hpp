@@ -46,4 +46,29 @@ private:
     std::array<std::uint8_t, places / 2> older_ = {};  // in each set
 };
 
+/// Guesses the next look-up in such a cache: the place that followed the last one before. Programs
+/// repeat sequences of calls. A guess saves the hash, and does not wait for the call's arguments.
+template <std::size_t places>
+class NextPlace {
+public:
+    /// Returns whether the last guesses were right. Else a guess costs more than it saves.
+    bool is_confident() const { return right_ >= 4; }
+    std::size_t guess() const { return following_[last_]; }
+    /// Notes the place that was found, guessed or not.
+    void note(std::size_t place) {
+        if (following_[last_] == place) {
+            ++right_;
+        } else {
+            following_[last_] = static_cast<std::uint16_t>(place);
+            right_ = 0;
+        }
+        last_ = place;
+    }
+
+private:
+    std::array<std::uint16_t, places> following_ = {};
+    std::size_t last_ = 0;
+    std::uint64_t right_ = 0;  // number of right guesses since the last wrong one
+};
+
 }  // namespace tutti

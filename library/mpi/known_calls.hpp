@@ -124,10 +124,20 @@ struct KnownCall {
 class KnownCalls {
 public:
     /// Returns a call that is like it; null if none is known.
-    const KnownCall* find(const ProgramCall& call) const {
+    const KnownCall* find(const ProgramCall& call) {
         if (calls_ == nullptr) return nullptr;
-        const KnownCall& known = (*calls_)[known_.likely(hash_of(call))];
-        return known.left != nullptr && known.call.is_like(call) ? &known : nullptr;
+        const auto is_like = [&](const KnownCall& known) {
+            return known.left != nullptr && known.call.is_like(call);
+        };
+        std::size_t place = next_.guess();
+        // A guess may have blocks of another octave, unless it is the same call.
+        const KnownCall& guess = (*calls_)[place];
+        if (!next_.is_confident() || !is_like(guess) || !guess.is(call))
+            place = known_.likely(hash_of(call));
+        const KnownCall& known = (*calls_)[place];
+        if (!is_like(known)) return nullptr;
+        next_.note(place);
+        return &known;
     }
     /// Notes the call. Returns whether one like it was noted before: only then keep() it.
     bool note(const ProgramCall& call) { return noted_.note(hash_of(call)); }
@@ -155,6 +165,7 @@ private:
     }
 
     Index known_, noted_;
+    NextPlace<Index::places> next_;
     std::unique_ptr<Calls> calls_;
 };
 

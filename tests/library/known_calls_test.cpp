@@ -54,6 +54,18 @@ TEST(KnownCalls, KnowCallsWithOtherLengthsOfAnOctave) {
     EXPECT_EQ(calls.find(sum_of(9, MPI_FLOAT)), nullptr);
 }
 
+// The call that is expected next has the same arguments, except for the length of another octave.
+TEST(KnownCalls, FindCallsThatAreNotTheExpectedOnes) {
+    KnownCalls calls;
+    LeftCalls left;
+    for (const int length : {9, 40}) calls.keep({.call = sum_of(length), .left = &left});
+    for (const int length : {9, 40, 9, 40, 9, 40, 9, 40, 40, 9, 9, 9, 9, 9, 9, 9, 12, 50, 9}) {
+        const KnownCall* const known = calls.find(sum_of(length));
+        ASSERT_NE(known, nullptr) << length;
+        EXPECT_EQ(known->call.count, length < 16 ? 9 : 40) << length;
+    }
+}
+
 // A gather with 8 characters for each double. A program with another ratio is wrong.
 TEST(KnownCalls, KnowOnlyCallsWhoseTwoLengthsGrowAlike) {
     const auto gather = [](std::int64_t characters, std::int64_t doubles) {

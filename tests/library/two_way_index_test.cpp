@@ -40,5 +40,31 @@ TEST(TwoWayIndex, HasOtherPlacesForOtherHashes) {
     EXPECT_TRUE(index.has(first) && index.has(second));
 }
 
+// A program that repeats a sequence looks up each place after the same other one.
+TEST(NextPlace, GuessesTheOneThatFollowedBefore) {
+    NextPlace<8> next;
+    const std::size_t sequence[] = {5, 2, 7};
+    for (const std::size_t place : sequence) next.note(place);
+    next.note(5);
+    EXPECT_EQ(next.guess(), 2U);
+    next.note(2);
+    EXPECT_EQ(next.guess(), 7U);
+    next.note(1);  // instead of 7
+    next.note(2);
+    EXPECT_EQ(next.guess(), 1U);
+}
+
+TEST(NextPlace, TrustsRepeatedSequencesOnly) {
+    NextPlace<8> next;
+    EXPECT_FALSE(next.is_confident());
+    for (int turn = 0; turn < 5; ++turn)
+        for (const std::size_t place : {5U, 2U, 7U}) next.note(place);
+    EXPECT_TRUE(next.is_confident());
+    next.note(2);  // instead of 5
+    EXPECT_FALSE(next.is_confident());
+    for (const std::size_t place : {1U, 6U, 3U, 1U, 3U, 6U, 1U, 5U, 4U, 6U}) next.note(place);
+    EXPECT_FALSE(next.is_confident());
+}
+
 }  // namespace
 }  // namespace tutti
