@@ -191,33 +191,46 @@ CallKey Communicator::State::key_of(const CallArguments& given, CallMode mode) c
 }
 
 void Communicator::State::run(const CallArguments& given) {
-    std::size_t place = recent_.guess();
-    bool is_recent = recent_.has_guess() && recent_[place].is_same(given), is_repeated = is_recent;
-    if (!is_recent) {
-        place = recent_.likely(RecentCall::hash_of(given));
-        RecentCall& likely = recent_[place];
-        const BlockElements elements = BlockElements::of(given.call);
-        is_repeated = elements == likely.elements;
-        is_recent =
-            likely.is_like(given) && (is_repeated || adapt(likely, elements)) && likely.is(given);
-    }
+    const std::size_t place = recent_.guess();
+    RecentCall& guess = recent_[place];
+    if (!recent_.has_guess() || !guess.is_same(given)) return run_unexpected(given);
+    recent_.found(place);
+    if (!run_found(guess)) run_unexpected(given);
+}
+
+// Returns false if the search wants to choose for the call.
+bool Communicator::State::run_found(RecentCall& recent) {
+    const Learner::Needs needs = needs_of(recent.known, recent.shape);
+    if (needs == Learner::Needs::search) return false;
+    last_recent = &recent;
+    run_recent(recent, needs, taken_until_run_ns());
+    return true;
+}
+
+// Returns the time that a call has taken before its plan runs, for the learner.
+double Communicator::State::taken_until_run_ns() {
+    return std::exchange(is_usually_repeated, false) ? repeat_ns : lookup_ns;
+}
+
+// Runs a call that is not the one that followed the last one before. This is a function of its own
+// because with it, run() would need more registers, and load pairs of arguments that its caller has
+// just stored one by one. Such a load waits for all earlier stores.
+void Communicator::State::run_unexpected(const CallArguments& given) {
+    const std::size_t place = recent_.likely(RecentCall::hash_of(given));
+    RecentCall& likely = recent_[place];
+    const BlockElements elements = BlockElements::of(given.call);
+    const bool is_repeated = elements == likely.elements;
+    const bool is_recent =
+        likely.is_like(given) && (is_repeated || adapt(likely, elements)) && likely.is(given);
     if (is_recent && is_repeated) recent_.found(place);
-    const double untimed_ns = std::exchange(is_usually_repeated, false) ? repeat_ns : lookup_ns;
-    if (is_recent) {
-        RecentCall& recent = recent_[place];
-        const Learner::Needs needs = needs_of(recent.known, recent.shape);
-        if (needs != Learner::Needs::search) {
-            last_recent = &recent;
-            return run_recent(recent, needs, untimed_ns);
-        }
-    }
+    if (is_recent && run_found(likely)) return;
     last_recent = nullptr;
-    run_checked(given, is_recent, untimed_ns);
+    run_checked(given, is_recent);
 }
 
 // Runs a call that was not found among the recent ones, or that a search wants to run.
-void Communicator::State::run_checked(const CallArguments& given, bool is_recent,
-                                      double untimed_ns) {
+void Communicator::State::run_checked(const CallArguments& given, bool is_recent) {
+    const double untimed_ns = taken_until_run_ns();
     const CheckedCall call = checked(given, CallMode::blocking);
     guarded([&] {
         const Learner::CallShape shape = Learner::shape_of(call.bytes, call.key.in_place);
@@ -251,8 +264,16 @@ bool Communicator::State::repeat(const RepeatableRun& call, const BlockElements&
 }
 
 void Communicator::State::run_recent(RecentCall& recent, Learner::Needs needs, double untimed_ns) {
+    if (needs == Learner::Needs::time) return run_timed(recent, untimed_ns);
     guarded([&] {
-        const std::int64_t began = needs == Learner::Needs::time ? now_ns() : 0;
+        run_plan(*recent.known.plan, recent.settled, &recent);
+        tell_if_left(recent.known, recent.shape);
+    });
+}
+
+void Communicator::State::run_timed(RecentCall& recent, double untimed_ns) {
+    guarded([&] {
+        const std::int64_t began = now_ns();
         run_plan(*recent.known.plan, recent.settled, &recent);
         has_run(recent.known, recent.shape, began, untimed_ns);
     });

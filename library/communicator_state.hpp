@@ -464,9 +464,12 @@ private:
     void keep(RecentCall& recent, const CallArguments& given, const CheckedCall& call,
               const KnownPlan& known, Learner::CallShape shape);
     bool adapt(RecentCall& recent, const BlockElements& elements);
+    bool run_found(RecentCall& recent);
+    [[gnu::noinline]] void run_unexpected(const CallArguments& given);
     void run_recent(RecentCall& recent, Learner::Needs needs, double untimed_ns);
-    [[gnu::noinline]] void run_checked(const CallArguments& given, bool is_recent,
-                                       double untimed_ns);
+    [[gnu::noinline]] void run_timed(RecentCall& recent, double untimed_ns);
+    void run_checked(const CallArguments& given, bool is_recent);
+    double taken_until_run_ns();
     static Learner::Needs needs_of(const KnownPlan& known, Learner::CallShape shape);
     Learner::Needs needs_of(const CheckedCall& call, Learner::CallShape shape);
     void tell_if_left(const KnownPlan& known, Learner::CallShape shape);

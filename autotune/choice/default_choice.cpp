@@ -19,6 +19,9 @@ namespace {
 constexpr Bytes small_on_host{16 * 1024};
 constexpr Bytes small_across_hosts{64 * 1024};
 constexpr Bytes small_if_copied{512 * 1024};
+// Two ranks exchange vectors of up to this size in cache lines; see HostTuning::ll_up_to.
+constexpr Bytes in_lines_of_pair{512};
+constexpr Bytes small_of_reached_pair{8 * 1024};
 
 // Hosts with several ranks. Between two of them, leaders send as many bytes for their hosts as all
 // ranks together; among more, they send more. Measured on 2 and 4 hosts, with and without a limit
@@ -136,6 +139,13 @@ std::string_view guess(const Call& call, BufferKind buffers, const World& world)
                         (call.collective == Collective::reduce && !is_reached) ||
                         (call.collective == Collective::all_reduce && !is_reached &&
                          bytes <= small_if_copied));
+        // Ranks that read each other's input must also wait until their own has been read. In a
+        // tree, only one of them reads: it adds, and stores the result into both outputs. With far
+        // cores of Zen 5, an all-reduce of 1 to 8 KiB takes 0.5 to 0.9 of the butterfly's time
+        // after a barrier, and the same time in a row of calls.
+        if (is_pair && is_reached && call.collective == Collective::all_reduce &&
+            bytes > in_lines_of_pair && !world.oversubscribed)
+            return bytes <= small_of_reached_pair ? "tree" : "two-shot";
         const bool is_long_barrier =
             call.collective == Collective::barrier && world.size() > most_ranks_of_linear_barrier;
         const BySize& algorithms =

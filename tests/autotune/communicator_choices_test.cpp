@@ -433,6 +433,20 @@ TEST(DefaultChoice, BothOfTwoRanksAddWhereTheyReachTheMemory) {
     }
 }
 
+TEST(DefaultChoice, OneOfTwoRanksReadsShortVectorsWhereTheyReachTheMemory) {
+    const auto all_reduce = [](std::int64_t count, BufferKind kind, bool oversubscribed = false) {
+        return default_of(Collective::all_reduce, 2, count, kind, oversubscribed);
+    };
+    for (const BufferKind kind : {BufferKind::registered, BufferKind::mapped}) {
+        EXPECT_EQ(all_reduce(128, kind), "butterfly");
+        EXPECT_EQ(all_reduce(129, kind), "tree");
+        EXPECT_EQ(all_reduce(2048, kind), "tree");
+        EXPECT_EQ(all_reduce(2049, kind), "two-shot");
+        EXPECT_EQ(all_reduce(2048, kind, true), "one-shot");
+    }
+    EXPECT_EQ(all_reduce(2048, BufferKind::unregistered), "butterfly");
+}
+
 TEST(DefaultChoice, HasFewWaitsWhereRanksShareCores) {
     const auto shared = [](Collective collective, std::int64_t count) {
         return default_of(collective, 4, count, BufferKind::unregistered, true);
