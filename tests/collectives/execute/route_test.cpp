@@ -64,6 +64,14 @@ TEST(Route, TriesAllMethodsThatMayBeFastestInUnregisteredMemory) {
     EXPECT_EQ(of(4 * MiB), (Ways{{copy_in_copy_out, 16}, {single_copy}}));
 }
 
+TEST(Route, TriesNoSmallPiecesOfLongVectorsWhereRanksShareCores) {
+    const auto of = [](std::int64_t bytes) {
+        return route("shm", BufferKind::unregistered, bytes, true).ways;
+    };
+    EXPECT_EQ(of(64 * KiB), ways("shm", BufferKind::unregistered, 64 * KiB));
+    EXPECT_EQ(of(MiB), (Ways{{copy_in_copy_out, 4}, {single_copy}}));
+}
+
 bool goes_in_lines(Collective collective, int of_ranks, BufferKind buffers, std::int64_t bytes,
                    bool oversubscribed = false, const HostTuning& tuning = {}) {
     const char* const name = collective == Collective::all_to_all ? "round-robin" : "linear";
