@@ -191,46 +191,45 @@ CallKey Communicator::State::key_of(const CallArguments& given, CallMode mode) c
 }
 
 void Communicator::State::run(const CallArguments& given) {
-    const std::size_t place = recent_.guess();
-    RecentCall& guess = recent_[place];
-    if (!recent_.has_guess() || !guess.is_same(given)) return run_unexpected(given);
-    recent_.found(place);
-    if (!run_found(guess)) run_unexpected(given);
+    RecentCall& predicted = recent_.predicted();
+    if (!recent_.can_predict() || !predicted.is_same(given)) return look_up_and_run(given);
+    recent_.note_found(predicted);
+    if (!run_found(predicted)) run_checked(given, /*is_recent=*/true);
 }
 
-// Returns false if the search wants to choose for the call.
-bool Communicator::State::run_found(RecentCall& recent) {
-    const Learner::Needs needs = needs_of(recent.known, recent.shape);
-    if (needs == Learner::Needs::search) return false;
-    last_recent = &recent;
-    run_recent(recent, needs, taken_until_run_ns());
-    return true;
-}
-
-// Returns the time that a call has taken before its plan runs, for the learner.
-double Communicator::State::taken_until_run_ns() {
-    return std::exchange(is_usually_repeated, false) ? repeat_ns : lookup_ns;
-}
-
-// Runs a call that is not the one that followed the last one before. This is a function of its own
-// because with it, run() would need more registers, and load pairs of arguments that its caller has
-// just stored one by one. Such a load waits for all earlier stores.
-void Communicator::State::run_unexpected(const CallArguments& given) {
-    const std::size_t place = recent_.likely(RecentCall::hash_of(given));
-    RecentCall& likely = recent_[place];
+// Runs a call that was not predicted. Not inlined: in run(), the compiler would load two arguments
+// at once that the caller has just stored separately. Store forwarding would fail, and the load
+// would wait for all earlier stores.
+void Communicator::State::look_up_and_run(const CallArguments& given) {
+    RecentCall& likely = recent_.likely(RecentCall::hash_of(given));
     const BlockElements elements = BlockElements::of(given.call);
     const bool is_repeated = elements == likely.elements;
     const bool is_recent =
         likely.is_like(given) && (is_repeated || adapt(likely, elements)) && likely.is(given);
-    if (is_recent && is_repeated) recent_.found(place);
-    if (is_recent && run_found(likely)) return;
-    last_recent = nullptr;
-    run_checked(given, is_recent);
+    // Only calls with equal arguments can be predicted.
+    if (is_recent && is_repeated) recent_.note_found(likely);
+    if (!is_recent || !run_found(likely)) run_checked(given, is_recent);
 }
 
-// Runs a call that was not found among the recent ones, or that a search wants to run.
+// Runs a recent call. Returns false, and does nothing, if the search must choose its algorithm.
+bool Communicator::State::run_found(RecentCall& recent) {
+    const Learner::Needs needs = needs_of(recent.known, recent.shape);
+    if (needs == Learner::Needs::search) return false;
+    last_recent = &recent;
+    run_recent(recent, needs, take_untimed_ns());
+    return true;
+}
+
+// Returns the time that a call takes before its plan runs, for the learner, and resets
+// is_usually_repeated.
+double Communicator::State::take_untimed_ns() {
+    return std::exchange(is_usually_repeated, false) ? repeat_ns : lookup_ns;
+}
+
+// Runs a call that is not recent, or that a search must choose for.
 void Communicator::State::run_checked(const CallArguments& given, bool is_recent) {
-    const double untimed_ns = taken_until_run_ns();
+    last_recent = nullptr;
+    const double untimed_ns = take_untimed_ns();
     const CheckedCall call = checked(given, CallMode::blocking);
     guarded([&] {
         const Learner::CallShape shape = Learner::shape_of(call.bytes, call.key.in_place);

@@ -173,7 +173,7 @@ struct RecentCall {
         return (settled.buffers.input.empty() || mine.input.size() == other.input.size()) &&
                (settled.buffers.output.empty() || is_same_output);
     }
-    /// Returns whether the call is the same.
+    /// Returns whether all arguments are equal.
     bool is_same(const CallArguments& other) const {
         const Call &one = given.call, &another = other.call;
         return one.count == another.count && one.type == another.type && one.op == another.op &&
@@ -234,15 +234,16 @@ void forget_plans(Places& places, const Is& is) {
 /// of its class, and a known class saves that of its plan.
 class RecentCalls {
 public:
-    RecentCall& operator[](std::size_t place) { return calls_[place]; }
-    /// Returns whether the next call is probably in the place of guess().
-    bool has_guess() const { return next_.is_confident(); }
-    /// Returns the place of the call that was found after the last one before.
-    std::size_t guess() const { return next_.guess(); }
-    /// Returns the place of a hash, if its call was kept. It may have another call.
-    std::size_t likely(std::uint64_t hash) const { return kept_.likely(hash); }
-    /// Notes the place in which a call was found.
-    void found(std::size_t place) { next_.note(place); }
+    /// Returns whether predictions are likely to be right.
+    bool can_predict() const { return next_.is_confident(); }
+    /// Returns the call that followed the current one last time.
+    RecentCall& predicted() { return calls_[next_.predicted()]; }
+    /// Returns the call of a hash, if it was kept. It may be another call.
+    RecentCall& likely(std::uint64_t hash) { return calls_[kept_.likely(hash)]; }
+    /// Notes that the current call is this one.
+    void note_found(const RecentCall& call) {
+        next_.note(static_cast<std::size_t>(&call - calls_.data()));
+    }
     /// Notes a call that was not found. Returns whether it was noted before: only then keep it.
     bool note(std::uint64_t hash) { return noted_.note(hash); }
     /// Returns the place in which to keep a call.
@@ -361,7 +362,7 @@ struct Communicator::State {
 
     /// Runs a function. An error breaks the communicator, as other ranks may not have it; except
     /// Exit::usage, which is thrown before anything is sent. Different calls are a mistake of the
-    /// program, so they have that code, too.
+    /// program, so they have that code, too. Inlined so that captured variables stay in registers.
     template <class Do>
     [[gnu::always_inline]] void guarded(Do&& what) {
         if (is_broken) refuse();
@@ -464,12 +465,12 @@ private:
     void keep(RecentCall& recent, const CallArguments& given, const CheckedCall& call,
               const KnownPlan& known, Learner::CallShape shape);
     bool adapt(RecentCall& recent, const BlockElements& elements);
+    [[gnu::noinline]] void look_up_and_run(const CallArguments& given);
     bool run_found(RecentCall& recent);
-    [[gnu::noinline]] void run_unexpected(const CallArguments& given);
     void run_recent(RecentCall& recent, Learner::Needs needs, double untimed_ns);
     [[gnu::noinline]] void run_timed(RecentCall& recent, double untimed_ns);
-    void run_checked(const CallArguments& given, bool is_recent);
-    double taken_until_run_ns();
+    [[gnu::noinline]] void run_checked(const CallArguments& given, bool is_recent);
+    double take_untimed_ns();
     static Learner::Needs needs_of(const KnownPlan& known, Learner::CallShape shape);
     Learner::Needs needs_of(const CheckedCall& call, Learner::CallShape shape);
     void tell_if_left(const KnownPlan& known, Learner::CallShape shape);

@@ -46,15 +46,17 @@ private:
     std::array<std::uint8_t, places / 2> older_ = {};  // in each set
 };
 
-/// Guesses the next look-up in such a cache: the place that followed the last one before. Programs
-/// repeat sequences of calls. A guess saves the hash, and does not wait for the call's arguments.
+/// Predicts the place of the next look-up in such a cache: the place that followed the current one
+/// last time. Programs repeat sequences of calls. A correct prediction saves the hash, and its load
+/// does not depend on the call's arguments.
 template <std::size_t places>
 class NextPlace {
 public:
-    /// Returns whether the last guesses were right. Else a guess costs more than it saves.
+    /// Returns whether the last four predictions, or more, were right. Otherwise, checking one
+    /// costs more than it saves.
     bool is_confident() const { return right_ >= 4; }
-    std::size_t guess() const { return following_[last_]; }
-    /// Notes the place that was found, guessed or not.
+    std::size_t predicted() const { return following_[last_]; }
+    /// Notes the place that was found, predicted or not.
     void note(std::size_t place) {
         if (following_[last_] == place) {
             ++right_;
@@ -66,9 +68,10 @@ public:
     }
 
 private:
+    static_assert(places <= 1 << 16);
     std::array<std::uint16_t, places> following_ = {};
     std::size_t last_ = 0;
-    std::uint64_t right_ = 0;  // number of right guesses since the last wrong one
+    std::uint64_t right_ = 0;  // number of right predictions since the last wrong one
 };
 
 }  // namespace tutti

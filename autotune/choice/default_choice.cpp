@@ -10,6 +10,7 @@
 #include "collectives/baselines/baselines.hpp"
 #include "collectives/planner/planner.hpp"
 #include "collectives/transport/table/transports.hpp"
+#include "topology/machine/host_tuning.hpp"
 
 namespace tutti {
 namespace {
@@ -19,8 +20,9 @@ namespace {
 constexpr Bytes small_on_host{16 * 1024};
 constexpr Bytes small_across_hosts{64 * 1024};
 constexpr Bytes small_if_copied{512 * 1024};
-// Two ranks exchange vectors of up to this size in cache lines; see HostTuning::ll_up_to.
-constexpr Bytes in_lines_of_pair{512};
+// Two ranks exchange vectors of up to this size in cache lines, by the default of HostTuning.
+constexpr Bytes in_lines_of_pair{2 * HostTuning{}.ll_up_to.count};
+// Up to this size, one of two ranks adds a vector in less time than a second step takes.
 constexpr Bytes small_of_reached_pair{8 * 1024};
 
 // Hosts with several ranks. Between two of them, leaders send as many bytes for their hosts as all
@@ -133,19 +135,20 @@ std::string_view guess(const Call& call, BufferKind buffers, const World& world)
         // it, a second step costs more than it saves: two-shot takes up to 1.8 times as long as the
         // butterfly.
         const bool is_pair = world.size() == 2,
-                   is_reached = buffers == BufferKind::registered || buffers == BufferKind::mapped;
+                   is_reached = buffers == BufferKind::registered || buffers == BufferKind::mapped,
+                   is_all_reduce = call.collective == Collective::all_reduce;
+        // In a butterfly, each rank also waits until its peer has read its input. In a tree, only
+        // rank 0 reads: it adds, and stores the result into both outputs. In two-shot, both do so
+        // with a half. On Zen 5 with far cores, an all-reduce of 1 to 8 KiB by tree takes 0.35 to
+        // 0.9 of the butterfly's time after a barrier, and as long in back-to-back calls; one of 16
+        // KiB by two-shot 0.55 to 0.9, and 0.8.
+        if (is_pair && is_reached && is_all_reduce && bytes > in_lines_of_pair &&
+            !world.oversubscribed)
+            return bytes <= small_of_reached_pair ? "tree" : "two-shot";
         const bool stays_whole =
             is_pair && (call.collective == Collective::broadcast ||
                         (call.collective == Collective::reduce && !is_reached) ||
-                        (call.collective == Collective::all_reduce && !is_reached &&
-                         bytes <= small_if_copied));
-        // Ranks that read each other's input must also wait until their own has been read. In a
-        // tree, only one of them reads: it adds, and stores the result into both outputs. With far
-        // cores of Zen 5, an all-reduce of 1 to 8 KiB takes 0.5 to 0.9 of the butterfly's time
-        // after a barrier, and the same time in a row of calls.
-        if (is_pair && is_reached && call.collective == Collective::all_reduce &&
-            bytes > in_lines_of_pair && !world.oversubscribed)
-            return bytes <= small_of_reached_pair ? "tree" : "two-shot";
+                        (is_all_reduce && !is_reached && bytes <= small_if_copied));
         const bool is_long_barrier =
             call.collective == Collective::barrier && world.size() > most_ranks_of_linear_barrier;
         const BySize& algorithms =

@@ -139,9 +139,9 @@ constexpr Bytes worth_adapting{1 << 20};
 // ranks begin earlier.
 constexpr Bytes small_piece{8 << 10};
 constexpr int many_pieces = 16;  // so that the first one is only a small part
-// Ranks that share cores take turns for each piece, so longer vectors are not tried in small ones.
-// With 4 ranks on 2 cores, a broadcast of 64 KiB takes 0.8 to 0.9 of the time, but one of 512 KiB
-// after a barrier five times as long.
+// Ranks that share cores switch for each piece, so they do not try small pieces of longer vectors.
+// With 4 ranks on 2 cores, a broadcast of 64 KiB in pieces of 8 KiB takes 0.8 of the time of one
+// piece. One of 512 KiB after a barrier takes 4 to 5 times as long as in pieces of 64 KiB.
 constexpr Bytes most_in_small_pieces{64 << 10};
 // From this size on it may be faster to let the kernel copy.
 constexpr Bytes worth_system_call{4 << 10};

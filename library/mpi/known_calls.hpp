@@ -129,10 +129,13 @@ public:
         const auto is_like = [&](const KnownCall& known) {
             return known.left != nullptr && known.call.is_like(call);
         };
-        std::size_t place = next_.guess();
-        // A guess may have blocks of another octave, unless it is the same call.
-        const KnownCall& guess = (*calls_)[place];
-        if (!next_.is_confident() || !is_like(guess) || !guess.is(call))
+        // Calls of another octave have another place.
+        const auto is_in_octave = [&](const KnownCall& known) {
+            return octave_id(known.call.elements()) == octave_id(call.elements());
+        };
+        std::size_t place = next_.predicted();
+        const KnownCall& predicted = (*calls_)[place];
+        if (!next_.is_confident() || !is_like(predicted) || !is_in_octave(predicted))
             place = known_.likely(hash_of(call));
         const KnownCall& known = (*calls_)[place];
         if (!is_like(known)) return nullptr;

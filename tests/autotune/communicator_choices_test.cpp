@@ -433,7 +433,7 @@ TEST(DefaultChoice, BothOfTwoRanksAddWhereTheyReachTheMemory) {
     }
 }
 
-TEST(DefaultChoice, OneOfTwoRanksReadsShortVectorsWhereTheyReachTheMemory) {
+TEST(DefaultChoice, UsesTreeForShortAllReducesOfTwoRanksThatReachTheMemory) {
     const auto all_reduce = [](std::int64_t count, BufferKind kind, bool oversubscribed = false) {
         return default_of(Collective::all_reduce, 2, count, kind, oversubscribed);
     };

@@ -54,8 +54,8 @@ TEST(KnownCalls, KnowCallsWithOtherLengthsOfAnOctave) {
     EXPECT_EQ(calls.find(sum_of(9, MPI_FLOAT)), nullptr);
 }
 
-// The call that is expected next has the same arguments, except for the length of another octave.
-TEST(KnownCalls, FindCallsThatAreNotTheExpectedOnes) {
+// The predicted call differs only in its length, which is of another octave.
+TEST(KnownCalls, FindCallsAfterAWrongPrediction) {
     KnownCalls calls;
     LeftCalls left;
     for (const int length : {9, 40}) calls.keep({.call = sum_of(length), .left = &left});

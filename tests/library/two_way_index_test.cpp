@@ -40,21 +40,21 @@ TEST(TwoWayIndex, HasOtherPlacesForOtherHashes) {
     EXPECT_TRUE(index.has(first) && index.has(second));
 }
 
-// A program that repeats a sequence looks up each place after the same other one.
-TEST(NextPlace, GuessesTheOneThatFollowedBefore) {
+// In a repeated sequence, each place has one successor.
+TEST(NextPlace, PredictsWhatFollowedLastTime) {
     NextPlace<8> next;
     const std::size_t sequence[] = {5, 2, 7};
     for (const std::size_t place : sequence) next.note(place);
     next.note(5);
-    EXPECT_EQ(next.guess(), 2U);
+    EXPECT_EQ(next.predicted(), 2U);
     next.note(2);
-    EXPECT_EQ(next.guess(), 7U);
+    EXPECT_EQ(next.predicted(), 7U);
     next.note(1);  // instead of 7
     next.note(2);
-    EXPECT_EQ(next.guess(), 1U);
+    EXPECT_EQ(next.predicted(), 1U);
 }
 
-TEST(NextPlace, TrustsRepeatedSequencesOnly) {
+TEST(NextPlace, IsConfidentOnlyInRepeatedSequences) {
     NextPlace<8> next;
     EXPECT_FALSE(next.is_confident());
     for (int turn = 0; turn < 5; ++turn)

@@ -64,11 +64,12 @@ TEST(Route, TriesAllMethodsThatMayBeFastestInUnregisteredMemory) {
     EXPECT_EQ(of(4 * MiB), (Ways{{copy_in_copy_out, 16}, {single_copy}}));
 }
 
-TEST(Route, TriesNoSmallPiecesOfLongVectorsWhereRanksShareCores) {
+TEST(Route, TriesSmallPiecesOfUpTo64KiBWhereRanksShareCores) {
     const auto of = [](std::int64_t bytes) {
         return route("shm", BufferKind::unregistered, bytes, true).ways;
     };
     EXPECT_EQ(of(64 * KiB), ways("shm", BufferKind::unregistered, 64 * KiB));
+    EXPECT_EQ(of(128 * KiB), (Ways{{copy_in_copy_out, 1}, {single_copy}}));
     EXPECT_EQ(of(MiB), (Ways{{copy_in_copy_out, 4}, {single_copy}}));
 }
 
