@@ -139,9 +139,9 @@ std::string_view guess(const Call& call, BufferKind buffers, const World& world)
                    is_all_reduce = call.collective == Collective::all_reduce;
         // In a butterfly, each rank also waits until its peer has read its input. In a tree, only
         // rank 0 reads: it adds, and stores the result into both outputs. In two-shot, both do so
-        // with a half. On Zen 5 with far cores, an all-reduce of 1 to 8 KiB by tree takes 0.35 to
-        // 0.9 of the butterfly's time after a barrier, and as long in back-to-back calls; one of 16
-        // KiB by two-shot 0.55 to 0.9, and 0.8.
+        // with a half. On Zen 5 with far cores, these take 0.59 to 0.73 of the butterfly's time for
+        // 1 to 16 KiB of freshly written input, 0.84 to 1.0 for untouched input, and about the same
+        // time in back-to-back calls.
         if (is_pair && is_reached && is_all_reduce && bytes > in_lines_of_pair &&
             !world.oversubscribed)
             return bytes <= small_of_reached_pair ? "tree" : "two-shot";
