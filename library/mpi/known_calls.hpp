@@ -133,14 +133,16 @@ public:
         const auto is_in_octave = [&](const KnownCall& known) {
             return octave_id(known.call.elements()) == octave_id(call.elements());
         };
-        std::size_t place = next_.predicted();
-        const KnownCall& predicted = (*calls_)[place];
-        if (!next_.is_confident() || !is_like(predicted) || !is_in_octave(predicted))
-            place = known_.likely(hash_of(call));
-        const KnownCall& known = (*calls_)[place];
-        if (!is_like(known)) return nullptr;
-        next_.note(place);
-        return &known;
+        const auto found = [&](std::size_t place) {
+            next_.note(place);
+            return &(*calls_)[place];
+        };
+        if (next_.is_confident()) {
+            const KnownCall& predicted = (*calls_)[next_.predicted()];
+            if (is_like(predicted) && is_in_octave(predicted)) return found(next_.predicted());
+        }
+        const std::size_t likely = known_.likely(hash_of(call));
+        return is_like((*calls_)[likely]) ? found(likely) : nullptr;
     }
     /// Notes the call. Returns whether one like it was noted before: only then keep() it.
     bool note(const ProgramCall& call) { return noted_.note(hash_of(call)); }
